@@ -1,0 +1,32 @@
+//! Collision detection: which shapes are near (broad phase), and where and how they touch (narrow phase).
+
+pub mod broadphase;
+pub mod narrowphase;
+
+use glam::DVec3;
+
+/// An axis-aligned box in world coordinates; bounds may be infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aabb {
+    /// Smallest corner, m.
+    pub min: DVec3,
+    /// Largest corner, m.
+    pub max: DVec3,
+}
+
+impl Aabb {
+    /// The box that reaches `reach` to either side of `centre`.
+    pub fn around(centre: DVec3, reach: DVec3) -> Self {
+        Self { min: centre - reach, max: centre + reach }
+    }
+
+    /// Grown by `margin` on every side.
+    pub fn grown(&self, margin: f64) -> Self {
+        Self { min: self.min - DVec3::splat(margin), max: self.max + DVec3::splat(margin) }
+    }
+
+    /// Whether the two share a point (touching counts).
+    pub fn overlaps(&self, other: &Aabb) -> bool {
+        self.min.cmple(other.max).all() && other.min.cmple(self.max).all()
+    }
+}
