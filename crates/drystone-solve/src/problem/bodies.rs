@@ -1,0 +1,440 @@
+//! The matrix-free form: constraint blocks that touch at most two bodies, and M⁻¹ body by body.
+//!
+//! A body's velocity is six numbers (v, ω), both in world axes; its M⁻¹ is 1/m and the world-frame inverse
+//! inertia. [TasoraAnitescu2011] keeps ω in body axes, which makes M constant; world axes make every contact
+//! Jacobian the same three vectors for both bodies, and the change of frame is a congruence that leaves N as it is.
+//!
+//! Two kinds of blocks:
+//!
+//! - [`Points`]: a contact point with the round friction cone, given by its normal and the arms from the
+//!   centres of mass. Its D = [n | t₁ | t₂] is never stored:
+//!
+//!   ```text
+//!       u = v_A + ω_A × r_A - v_B - ω_B × r_B + bias          (a world vector, n from B to A)
+//!   ```
+//!
+//!   and since the cone is round, a sweep can work on the world vector without choosing tangents. Only the
+//!   multipliers handed in and out are in the frame (n, t₁, t₂) with [`basis`].
+//! - [`General`]: one to five rows with 12 Jacobian entries each (joints, motors, limits, rolling contacts).
+//!
+//! Bodies that do not move (or move as prescribed) are no bodies here: their velocity is part of the bias,
+//! and the block's second body is [`WORLD`].
+
+use std::ops::Range;
+
+use crate::colour::{self, Span};
+use crate::cone::{AdmissibleSet, Set};
+
+use super::trace_and_bound;
+
+/// In place of a second body: the block acts on one body only.
+pub const WORLD: u32 = u32::MAX;
+
+/// Contact points, one array per quantity and component, in coloured order.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    /// First body.
+    pub a: Vec<u32>,
+    /// Second body, or [`WORLD`].
+    pub b: Vec<u32>,
+    /// Unit normal from B to A; x, y, z.
+    pub normal: [Vec<f64>; 3],
+    /// From the centre of mass of A to the contact point, m.
+    pub arm_a: [Vec<f64>; 3],
+    /// From the centre of mass of B to the contact point, m; zero for [`WORLD`].
+    pub arm_b: [Vec<f64>; 3],
+    /// Added to the relative velocity: gap/h along the normal, belt speeds, walls' own motion; m/s, world axes.
+    pub bias: [Vec<f64>; 3],
+    /// Coefficient of friction; 0 leaves the normal row alone.
+    pub mu: Vec<f64>,
+    /// Compliance C of the normal row and of the tangential rows, (m/s)/(N s); empty where all is rigid.
+    pub compliance: [Vec<f64>; 2],
+    /// The colours.
+    pub spans: Vec<Span>,
+}
+
+/// Blocks with explicit rows, in coloured order.
+#[derive(Clone, Debug, Default)]
+pub struct General {
+    /// First body.
+    pub a: Vec<u32>,
+    /// Second body, or [`WORLD`].
+    pub b: Vec<u32>,
+    /// Admissible set.
+    pub set: Vec<Set>,
+    /// First row of each block, and the number of rows at the end.
+    pub first_row: Vec<u32>,
+    /// Per row: (v_A, ω_A, v_B, ω_B) coefficients, scaled so that the row's velocity is in m/s.
+    pub jacobian: Vec<[f64; 12]>,
+    /// Per row, m/s.
+    pub bias: Vec<f64>,
+    /// Per row, (m/s)/(N s); empty where all is rigid.
+    pub compliance: Vec<f64>,
+    /// The colours.
+    pub spans: Vec<Span>,
+}
+
+/// The matrix-free problem.
+#[derive(Clone, Debug, Default)]
+pub struct Bodies {
+    /// 1/m, 1/kg.
+    pub inv_mass: Vec<f64>,
+    /// Inverse inertia in world axes: xx, yy, zz, xy, xz, yz; 1/(kg m²).
+    pub inv_inertia: Vec<[f64; 6]>,
+    /// v + h M⁻¹ f, what the bodies would do without constraints: (v, ω), m/s and rad/s, world axes.
+    pub v_free: Vec<[f64; 6]>,
+    /// Contact points: blocks `0..points.len()`, three rows each.
+    pub points: Points,
+    /// All other blocks, after the points.
+    pub general: General,
+}
+
+/// Two unit vectors that complete `n` to a right-handed frame, without branches [Duff2017].
+#[inline]
+pub fn basis(n: [f64; 3]) -> [[f64; 3]; 2] {
+    let sign = 1f64.copysign(n[2]);
+    let a = -1.0 / (sign + n[2]);
+    let b = n[0] * n[1] * a;
+    [[1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]], [b, sign + n[1] * n[1] * a, -n[1]]]
+}
+
+pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// Symmetric 3x3 (xx, yy, zz, xy, xz, yz) times a vector.
+pub(crate) fn symmetric(m: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
+    [
+        m[0] * x[0] + m[3] * x[1] + m[4] * x[2],
+        m[3] * x[0] + m[1] * x[1] + m[5] * x[2],
+        m[4] * x[0] + m[5] * x[1] + m[2] * x[2],
+    ]
+}
+
+fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
+    [field[0][i], field[1][i], field[2][i]]
+}
+
+impl Points {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.a.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.a.is_empty()
+    }
+
+    /// (n, t₁, t₂) of point `i`.
+    pub fn frame(&self, i: usize) -> [[f64; 3]; 3] {
+        let n = at(&self.normal, i);
+        let [t1, t2] = basis(n);
+        [n, t1, t2]
+    }
+
+    /// Forgets all points, keeps the memory.
+    pub fn clear(&mut self) {
+        self.a.clear();
+        self.b.clear();
+        for field in [&mut self.normal, &mut self.arm_a, &mut self.arm_b, &mut self.bias] {
+            field.iter_mut().for_each(Vec::clear);
+        }
+        self.mu.clear();
+        self.compliance.iter_mut().for_each(Vec::clear);
+        self.spans.clear();
+    }
+
+    /// Appends a point; the caller keeps the coloured order.
+    pub fn push(
+        &mut self,
+        (a, b): (u32, u32),
+        normal: [f64; 3],
+        arm_a: [f64; 3],
+        arm_b: [f64; 3],
+        bias: [f64; 3],
+        mu: f64,
+    ) {
+        self.a.push(a);
+        self.b.push(b);
+        for k in 0..3 {
+            self.normal[k].push(normal[k]);
+            self.arm_a[k].push(arm_a[k]);
+            self.arm_b[k].push(arm_b[k]);
+            self.bias[k].push(bias[k]);
+        }
+        self.mu.push(mu);
+    }
+
+    fn world_bias(&self, i: usize) -> [f64; 3] {
+        at(&self.bias, i)
+    }
+
+    fn compliance_of(&self, i: usize) -> [f64; 3] {
+        if self.compliance[0].is_empty() {
+            [0.0; 3]
+        } else {
+            [self.compliance[0][i], self.compliance[1][i], self.compliance[1][i]]
+        }
+    }
+}
+
+impl Bodies {
+    /// Number of bodies.
+    pub fn bodies(&self) -> usize {
+        self.inv_mass.len()
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.points.len() + self.general.a.len()
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        3 * self.points.len() + self.general.jacobian.len()
+    }
+
+    pub(super) fn block(&self, i: usize) -> Range<usize> {
+        match i.checked_sub(self.points.len()) {
+            None => 3 * i..3 * i + 3,
+            Some(g) => {
+                let base = 3 * self.points.len();
+                base + self.general.first_row[g] as usize..base + self.general.first_row[g + 1] as usize
+            }
+        }
+    }
+
+    pub(super) fn set(&self, i: usize) -> Set {
+        match i.checked_sub(self.points.len()) {
+            None => Set::Friction3 { mu: self.points.mu[i] },
+            Some(g) => self.general.set[g],
+        }
+    }
+
+    pub(super) fn compliance(&self, block: usize, row: usize) -> f64 {
+        match row.checked_sub(3 * self.points.len()) {
+            None => self.points.compliance_of(block)[row - 3 * block],
+            Some(j) => self.general.compliance.get(j).copied().unwrap_or(0.0),
+        }
+    }
+
+    fn is_compliant(&self) -> bool {
+        !self.points.compliance[0].is_empty() || !self.general.compliance.is_empty()
+    }
+
+    /// u = Dᵀ v + b for given velocities.
+    pub fn relative(&self, v: &[[f64; 6]], u: &mut Vec<f64>) {
+        u.clear();
+        let half = |v: &[f64; 6]| ([v[0], v[1], v[2]], [v[3], v[4], v[5]]);
+        let p = &self.points;
+        for i in 0..p.len() {
+            let mut w = p.world_bias(i);
+            let (va, wa) = half(&v[p.a[i] as usize]);
+            let ca = cross(wa, at(&p.arm_a, i));
+            for k in 0..3 {
+                w[k] += va[k] + ca[k];
+            }
+            if p.b[i] != WORLD {
+                let (vb, wb) = half(&v[p.b[i] as usize]);
+                let cb = cross(wb, at(&p.arm_b, i));
+                for k in 0..3 {
+                    w[k] -= vb[k] + cb[k];
+                }
+            }
+            u.extend(p.frame(i).map(|axis| dot(axis, w)));
+        }
+        let g = &self.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let row = &g.jacobian[j];
+                let mut sum = g.bias[j];
+                for (c, x) in row[..6].iter().zip(&v[g.a[i] as usize]) {
+                    sum += c * x;
+                }
+                if g.b[i] != WORLD {
+                    for (c, x) in row[6..].iter().zip(&v[g.b[i] as usize]) {
+                        sum += c * x;
+                    }
+                }
+                u.push(sum);
+            }
+        }
+    }
+
+    /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
+    pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
+        v.clone_from(&self.v_free);
+        let p = &self.points;
+        for i in 0..p.len() {
+            let g = &gamma[3 * i..3 * i + 3];
+            let [n, t1, t2] = p.frame(i);
+            let impulse: [f64; 3] = std::array::from_fn(|k| g[0] * n[k] + g[1] * t1[k] + g[2] * t2[k]);
+            self.push(v, p.a[i], impulse, cross(at(&p.arm_a, i), impulse), 1.0);
+            if p.b[i] != WORLD {
+                self.push(v, p.b[i], impulse, cross(at(&p.arm_b, i), impulse), -1.0);
+            }
+        }
+        let g = &self.general;
+        let base = 3 * p.len();
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let (row, x) = (&g.jacobian[j], gamma[base + j]);
+                self.push(v, g.a[i], [row[0], row[1], row[2]], [row[3], row[4], row[5]], x);
+                if g.b[i] != WORLD {
+                    self.push(v, g.b[i], [row[6], row[7], row[8]], [row[9], row[10], row[11]], x);
+                }
+            }
+        }
+    }
+
+    fn push(&self, v: &mut [[f64; 6]], body: u32, force: [f64; 3], torque: [f64; 3], scale: f64) {
+        let i = body as usize;
+        let turn = symmetric(&self.inv_inertia[i], torque);
+        for k in 0..3 {
+            v[i][k] += scale * self.inv_mass[i] * force[k];
+            v[i][3 + k] += scale * turn[k];
+        }
+    }
+
+    pub(super) fn apply(&self, gamma: &[f64], u: &mut Vec<f64>) {
+        let mut v = Vec::new();
+        self.velocities(gamma, &mut v);
+        self.relative(&v, u);
+        if self.is_compliant() {
+            for i in 0..self.blocks() {
+                for row in self.block(i) {
+                    u[row] += self.compliance(i, row) * gamma[row];
+                }
+            }
+        }
+    }
+
+    pub(super) fn diagonal(&self, out: &mut Vec<[f64; 2]>) {
+        out.clear();
+        let p = &self.points;
+        for i in 0..p.len() {
+            let axes = p.frame(i);
+            let mut g = [[0.0; 5]; 5];
+            let mut side = |body: u32, arm: [f64; 3]| {
+                let (m, inertia) = (self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
+                let torques = axes.map(|axis| cross(arm, axis));
+                let turns = torques.map(|t| symmetric(inertia, t));
+                for r in 0..3 {
+                    g[r][r] += m;
+                    for c in 0..3 {
+                        g[r][c] += dot(torques[r], turns[c]);
+                    }
+                }
+            };
+            side(p.a[i], at(&p.arm_a, i));
+            if p.b[i] != WORLD {
+                side(p.b[i], at(&p.arm_b, i));
+            }
+            let c = p.compliance_of(i);
+            for k in 0..3 {
+                g[k][k] += c[k];
+            }
+            // Without friction only the normal row moves, and its own diagonal is the right scale.
+            out.push(if p.mu[i] == 0.0 { [g[0][0]; 2] } else { trace_and_bound(3, &g) });
+        }
+        let b = &self.general;
+        for i in 0..b.a.len() {
+            let rows = b.first_row[i] as usize..b.first_row[i + 1] as usize;
+            let mut g = [[0.0; 5]; 5];
+            for (r, jr) in rows.clone().enumerate() {
+                for (c, jc) in rows.clone().enumerate() {
+                    let mut sum = 0.0;
+                    for (body, part) in [(b.a[i], 0), (b.b[i], 6)] {
+                        if body == WORLD {
+                            continue;
+                        }
+                        let three = |j: usize, k: usize| -> [f64; 3] {
+                            std::array::from_fn(|x| b.jacobian[j][part + k + x])
+                        };
+                        let k = body as usize;
+                        sum += self.inv_mass[k] * dot(three(jr, 0), three(jc, 0))
+                            + dot(three(jr, 3), symmetric(&self.inv_inertia[k], three(jc, 3)));
+                    }
+                    g[r][c] = sum;
+                }
+                g[r][r] += b.compliance.get(jr).copied().unwrap_or(0.0);
+            }
+            out.push(trace_and_bound(rows.len(), &g));
+        }
+    }
+
+    pub(super) fn rest_is_feasible(&self) -> bool {
+        let p = &self.points;
+        let still = |x: f64| x == 0.0;
+        (0..p.len()).all(|i| {
+            let (bias, n) = (p.world_bias(i), at(&p.normal, i));
+            let normal = dot(bias, n);
+            let tangent = std::array::from_fn::<f64, 3, _>(|k| bias[k] - normal * n[k]);
+            // Rounding of a pure normal bias leaves tangential dust that is not a slip velocity.
+            normal - p.mu[i] * dot(tangent, tangent).sqrt() >= -1e-12 * (1.0 + normal.abs())
+        }) && (0..self.general.a.len()).all(|i| {
+            let g = &self.general;
+            let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
+            let bias = &g.bias[rows.clone()];
+            match g.set[i] {
+                Set::Free => bias.iter().copied().all(still),
+                set => {
+                    let minus: Vec<f64> = bias.iter().map(|x| -x).collect();
+                    set.support(&minus).is_finite()
+                }
+            }
+        })
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        let n = self.bodies();
+        if self.inv_inertia.len() != n || self.v_free.len() != n {
+            return Err(format!("{n} bodies, {} inertias, {} velocities", self.inv_inertia.len(), self.v_free.len()));
+        }
+        for i in 0..n {
+            let numbers = self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);
+            if numbers.into_iter().any(|x| !x.is_finite()) {
+                return Err(format!("body {i} has a mass, inertia or velocity that is not finite"));
+            }
+        }
+        let p = &self.points;
+        let all = [&p.normal, &p.arm_a, &p.arm_b, &p.bias];
+        if p.b.len() != p.len()
+            || p.mu.len() != p.len()
+            || all.iter().any(|f| f.iter().any(|x| x.len() != p.len()))
+            || p.compliance.iter().any(|c| !c.is_empty() && c.len() != p.len())
+        {
+            return Err("the arrays of the contact points differ in length".into());
+        }
+        for i in 0..p.len() {
+            if all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite())) {
+                return Err(format!("contact point {i} has a normal, arm or bias that is not finite"));
+            }
+            Set::Friction3 { mu: p.mu[i] }.check().map_err(|e| format!("contact point {i}: {e}"))?;
+        }
+        colour::verify(n, &p.a, &p.b, &p.spans).map_err(|e| format!("contact points: {e}"))?;
+        let g = &self.general;
+        if g.b.len() != g.a.len()
+            || g.set.len() != g.a.len()
+            || (!g.a.is_empty() && g.first_row.len() != g.a.len() + 1)
+            || g.bias.len() != g.jacobian.len()
+            || (!g.compliance.is_empty() && g.compliance.len() != g.bias.len())
+        {
+            return Err("the arrays of the general blocks differ in length".into());
+        }
+        for i in 0..g.a.len() {
+            let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
+            if rows.len() != g.set[i].rows() || rows.end > g.jacobian.len() {
+                return Err(format!("block {i} has {} rows, its set wants {}", rows.len(), g.set[i].rows()));
+            }
+            g.set[i].check().map_err(|e| format!("block {i}: {e}"))?;
+            if rows.clone().any(|j| !g.bias[j].is_finite() || g.jacobian[j].iter().any(|x| !x.is_finite())) {
+                return Err(format!("block {i} has a Jacobian or bias that is not finite"));
+            }
+        }
+        colour::verify(n, &g.a, &g.b, &g.spans).map_err(|e| format!("general blocks: {e}"))
+    }
+}

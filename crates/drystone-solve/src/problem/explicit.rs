@@ -1,0 +1,126 @@
+//! The form with an explicit sparse matrix: u = W γ + q + C γ.
+
+use crate::cone::{AdmissibleSet, Set};
+
+use super::trace_and_bound;
+
+/// Compressed sparse rows, 0-based.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Csr {
+    /// Number of columns.
+    pub columns: usize,
+    /// Start of each row in `indices`, and the number of entries at the end.
+    pub indptr: Vec<usize>,
+    /// Column of each entry.
+    pub indices: Vec<u32>,
+    /// Value of each entry.
+    pub data: Vec<f64>,
+}
+
+impl Csr {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.indptr.len().saturating_sub(1)
+    }
+
+    /// The entries of one row.
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.indptr[i]..self.indptr[i + 1];
+        self.indices[range.clone()].iter().zip(&self.data[range]).map(|(&c, &x)| (c as usize, x))
+    }
+
+    /// Row i times x.
+    pub fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
+        self.row(i).map(|(c, w)| w * x[c]).sum()
+    }
+}
+
+/// The explicit problem.
+#[derive(Clone, Debug, Default)]
+pub struct Explicit {
+    /// W (the papers' N); need not be symmetric.
+    pub w: Csr,
+    /// q (the papers' r).
+    pub q: Vec<f64>,
+    /// One set per block.
+    pub sets: Vec<Set>,
+    /// First row of each block, and the number of rows at the end.
+    pub first_row: Vec<u32>,
+    /// C per row; empty where all is rigid.
+    pub compliance: Vec<f64>,
+}
+
+impl Explicit {
+    /// A problem whose rows are cut into blocks by the sets, in order.
+    pub fn new(w: Csr, q: Vec<f64>, sets: Vec<Set>) -> Self {
+        let mut first_row = vec![0];
+        let mut at = 0;
+        for set in &sets {
+            at += set.rows() as u32;
+            first_row.push(at);
+        }
+        Self { w, q, sets, first_row, compliance: Vec::new() }
+    }
+
+    /// u of one row for given multipliers.
+    pub fn row(&self, i: usize, gamma: &[f64]) -> f64 {
+        let c = self.compliance.get(i).copied().unwrap_or(0.0);
+        self.w.row_dot(i, gamma) + self.q[i] + c * gamma[i]
+    }
+
+    pub(super) fn apply(&self, gamma: &[f64], u: &mut Vec<f64>) {
+        u.clear();
+        u.extend((0..self.q.len()).map(|i| self.row(i, gamma)));
+    }
+
+    pub(super) fn diagonal(&self, out: &mut Vec<[f64; 2]>) {
+        out.clear();
+        for i in 0..self.sets.len() {
+            let (first, end) = (self.first_row[i] as usize, self.first_row[i + 1] as usize);
+            let mut g = [[0.0; 5]; 5];
+            for row in first..end {
+                for (column, x) in self.w.row(row) {
+                    if (first..end).contains(&column) {
+                        g[row - first][column - first] += x;
+                    }
+                }
+                g[row - first][row - first] += self.compliance.get(row).copied().unwrap_or(0.0);
+            }
+            out.push(trace_and_bound(end - first, &g));
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        let n = self.q.len();
+        let w = &self.w;
+        if w.rows() != n || w.columns != n {
+            return Err(format!("W is {} x {}, q has {n} entries", w.rows(), w.columns));
+        }
+        if w.indptr.first() != Some(&0)
+            || w.indptr.last() != Some(&w.indices.len())
+            || w.indices.len() != w.data.len()
+            || w.indptr.windows(2).any(|p| p[0] > p[1])
+        {
+            return Err("W's row pointers do not fit its entries".into());
+        }
+        if let Some(c) = w.indices.iter().find(|&&c| c as usize >= n) {
+            return Err(format!("W has an entry in column {c}, but there are {n}"));
+        }
+        let rows: usize = self.sets.iter().map(|s| s.rows()).sum();
+        if rows != n || self.first_row.len() != self.sets.len() + 1 || self.first_row.last() != Some(&(n as u32)) {
+            return Err(format!("the sets have {rows} rows, q has {n} entries"));
+        }
+        if !self.compliance.is_empty() && self.compliance.len() != n {
+            return Err(format!("{} compliances for {n} rows", self.compliance.len()));
+        }
+        for (name, values) in [("W", &w.data), ("q", &self.q), ("compliance", &self.compliance)] {
+            if values.iter().any(|x| !x.is_finite()) {
+                return Err(format!("{name} has an entry that is not finite"));
+            }
+        }
+        for (i, set) in self.sets.iter().enumerate() {
+            set.check().map_err(|e| format!("block {i}: {e}"))?;
+        }
+        Ok(())
+    }
+}

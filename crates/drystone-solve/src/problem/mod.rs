@@ -1,0 +1,138 @@
+//! The cone complementarity problem [TasoraAnitescu2011, eq. 42], in two forms behind one interface.
+//!
+//! ```text
+//!     u = N γ + r + C γ,      K ∋ γ ⊥ u ∈ K*
+//! ```
+//!
+//! [`Bodies`] is matrix-free: blocks of D that touch one or two bodies, and a block-diagonal M⁻¹
+//! [TasoraAnitescu2011, §5.1]; memory is linear in the number of blocks. [`Explicit`] holds a sparse N,
+//! for problems that come from files (there called W, with q for r and r for γ).
+//! C is an optional diagonal compliance: a linear spring-damper is a compliant row.
+//!
+//! Multipliers and velocities are flat arrays, block after block, normal row first.
+
+mod bodies;
+mod explicit;
+
+pub(crate) use bodies::{cross, symmetric};
+pub use bodies::{Bodies, General, Points, WORLD, basis};
+pub use explicit::{Csr, Explicit};
+
+use std::ops::Range;
+
+use crate::cone::Set;
+
+/// The problem data do not make sense: a field and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("malformed problem: {0}")]
+pub struct Malformed(pub String);
+
+/// A cone complementarity problem.
+#[derive(Clone, Debug)]
+pub enum Problem {
+    /// Matrix-free, for the time step.
+    Bodies(Bodies),
+    /// With an explicit sparse matrix.
+    Explicit(Explicit),
+}
+
+impl Problem {
+    /// Number of constraint blocks.
+    pub fn blocks(&self) -> usize {
+        match self {
+            Problem::Bodies(p) => p.blocks(),
+            Problem::Explicit(p) => p.sets.len(),
+        }
+    }
+
+    /// Number of rows: the length of γ and u.
+    pub fn rows(&self) -> usize {
+        match self {
+            Problem::Bodies(p) => p.rows(),
+            Problem::Explicit(p) => p.q.len(),
+        }
+    }
+
+    /// The rows of block `i`.
+    pub fn block(&self, i: usize) -> Range<usize> {
+        match self {
+            Problem::Bodies(p) => p.block(i),
+            Problem::Explicit(p) => p.first_row[i] as usize..p.first_row[i + 1] as usize,
+        }
+    }
+
+    /// The admissible set of block `i`.
+    pub fn set(&self, i: usize) -> Set {
+        match self {
+            Problem::Bodies(p) => p.set(i),
+            Problem::Explicit(p) => p.sets[i],
+        }
+    }
+
+    /// C_jj for row `j`.
+    pub fn compliance(&self, block: usize, row: usize) -> f64 {
+        match self {
+            Problem::Bodies(p) => p.compliance(block, row),
+            Problem::Explicit(p) => p.compliance.get(row).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// u = N γ + r + C γ.
+    pub fn apply(&self, gamma: &[f64], u: &mut Vec<f64>) {
+        match self {
+            Problem::Bodies(p) => p.apply(gamma, u),
+            Problem::Explicit(p) => p.apply(gamma, u),
+        }
+    }
+
+    /// r: the velocities that the constraints would see without any multiplier.
+    pub fn rhs(&self, r: &mut Vec<f64>) {
+        match self {
+            Problem::Bodies(p) => p.relative(&p.v_free, r),
+            Problem::Explicit(p) => r.clone_from(&p.q),
+        }
+    }
+
+    /// For every block, g = mean of the diagonal of its own block of N + C [TasoraAnitescu2011, eq. 48], and a
+    /// bound on that block's largest eigenvalue. η = 1 / g. Zero where no body can move.
+    pub fn diagonal(&self, out: &mut Vec<[f64; 2]>) {
+        match self {
+            Problem::Bodies(p) => p.diagonal(out),
+            Problem::Explicit(p) => p.diagonal(out),
+        }
+    }
+
+    /// Whether v = 0 (all moving bodies at rest) satisfies every constraint: then the problem is feasible
+    /// and its multipliers are bounded in effect, whatever the stabilisation.
+    pub fn rest_is_feasible(&self) -> bool {
+        match self {
+            Problem::Bodies(p) => p.rest_is_feasible(),
+            Problem::Explicit(_) => false,
+        }
+    }
+
+    /// Refuses indices out of range, wrong lengths, non-finite numbers and impossible sets.
+    pub fn check(&self) -> Result<(), Malformed> {
+        match self {
+            Problem::Bodies(p) => p.check(),
+            Problem::Explicit(p) => p.check(),
+        }
+        .map_err(Malformed)
+    }
+}
+
+/// Mean of the diagonal and a bound on the largest eigenvalue of a small symmetric matrix given by rows.
+fn trace_and_bound(n: usize, g: &[[f64; 5]; 5]) -> [f64; 2] {
+    let mut trace = 0.0;
+    let (mut rows, mut squares) = (0.0f64, 0.0);
+    for i in 0..n {
+        trace += g[i][i];
+        let mut row = 0.0;
+        for value in &g[i][..n] {
+            row += value.abs();
+            squares += value * value;
+        }
+        rows = rows.max(row);
+    }
+    [trace / n as f64, rows.min(squares.sqrt()).min(trace)]
+}

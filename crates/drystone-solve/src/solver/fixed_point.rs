@@ -1,0 +1,242 @@
+//! The papers' fixed-point iteration, of which PGJ, PGS and SSOR are three readings
+//! [TasoraAnitescu2011, eq. 44]:
+//!
+//! ```text
+//!     γ ← λ Π(γ - ω B (N γ + r + K (γ_new - γ))) + (1 - λ) γ
+//! ```
+//!
+//! B = diag(η_i I), η_i = 1 / g_i from the trace (eq. 48) or one ξ for all blocks; K = 0 (Jacobi), or the strictly
+//! lower (upper) blocks of N (forward, backward Gauss-Seidel).
+//!
+//! Assumption A3 asks Δγᵀ((λωB)⁻¹ + K - N/2)Δγ ≥ β|Δγ|². For Jacobi it is checked after every iteration; where it
+//! fails the iteration is rejected and ω halved [TasoraAnitescu2011, §4.1]. For Gauss-Seidel, with N = L + G + Lᵀ and
+//! K = L, the off-diagonal parts cancel (xᵀLx = xᵀLᵀx) and A3 is Σ Δγ_iᵀ(1/(λωη_i) - N_ii/2)Δγ_i ≥ β|Δγ|²: a condition
+//! on each block alone, met for every Δγ when λωη_i times the largest eigenvalue of N_ii is below 2. It is therefore
+//! ensured before the first sweep, by halving ω in just those blocks where it fails (B may differ from block to
+//! block), and no sweep is ever rejected.
+
+use std::time::Instant;
+
+use crate::certificate::Judge;
+use crate::problem::{Malformed, Problem};
+
+use super::growth::Growth;
+use super::sweep::BodySweeper;
+use super::sweep_explicit::ExplicitSweeper;
+use super::{BadSpec, Param, Record, Solution, Spec, Status, Stop};
+
+/// Which K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Jacobi,
+    Forward,
+    /// Forward and backward in turn; each counts as one iteration [TasoraAnitescu2008, steps 5-8].
+    Symmetric,
+}
+
+/// One pass over all blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    Jacobi,
+    Forward,
+    Backward,
+}
+
+/// What a pass saw.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PassStats {
+    /// max |Δγ_i| / (λ ω_i η_i): the residual each block had when it was visited, m/s.
+    pub residual: f64,
+    /// Σ |Δγ_i|², (N s)².
+    pub delta_sq: f64,
+    /// Σ |Δγ_i|² / (λ ω_i η_i), J: the first term of A3.
+    pub weighted: f64,
+    /// Δγᵀ N Δγ, J: the last term of A3; Jacobi passes only.
+    pub curvature: f64,
+}
+
+/// The iteration over one form of the problem.
+pub(super) trait Sweeper {
+    /// Takes the problem and the guess.
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: &[f64]);
+    /// One pass.
+    fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats;
+    /// Undoes the last (Jacobi) pass.
+    fn reject(&mut self);
+    /// Multiplies every step ω_i η_i by `factor`.
+    fn rescale(&mut self, factor: f64);
+    /// γ in the problem's rows.
+    fn gamma(&self, problem: &Problem, out: &mut Vec<f64>);
+}
+
+/// Where η comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Eta {
+    Trace,
+    /// One value for all blocks: the smallest of the trace values, or the number given.
+    Uniform(Option<f64>),
+}
+
+pub(super) const OMEGA: Param = Param { name: "omega", default: "1", help: "relaxation factor, above 0" };
+pub(super) const LAMBDA: Param = Param { name: "lambda", default: "1", help: "smoothing factor, in (0, 1]" };
+pub(super) const ETA: Param =
+    Param { name: "eta", default: "trace", help: "step per block: trace (eq. 48), uniform, or a number in kg" };
+pub(super) const SAFEGUARD: Param =
+    Param { name: "safeguard", default: "on", help: "on: halve omega where assumption A3 fails; off: never" };
+
+/// The solver behind all three names.
+pub(super) struct FixedPoint {
+    scheme: Scheme,
+    omega: f64,
+    lambda: f64,
+    eta: Eta,
+    safeguard: bool,
+    bodies: BodySweeper,
+    explicit: ExplicitSweeper,
+    judge: Judge,
+    diagonal: Vec<[f64; 2]>,
+    step: Vec<f64>,
+}
+
+impl FixedPoint {
+    pub fn new(scheme: Scheme, spec: &Spec, omega: f64) -> Result<Self, BadSpec> {
+        let eta = match spec.text("eta") {
+            None | Some("trace") => Eta::Trace,
+            Some("uniform") => Eta::Uniform(None),
+            Some(_) => Eta::Uniform(Some(spec.positive("eta", 1.0, f64::INFINITY)?)),
+        };
+        let safeguard = match spec.text("safeguard") {
+            None | Some("on") => true,
+            Some("off") => false,
+            Some(other) => return Err(BadSpec::unknown("safeguard", other, &["on", "off"])),
+        };
+        Ok(Self {
+            scheme,
+            omega: spec.positive("omega", omega, f64::INFINITY)?,
+            lambda: spec.positive("lambda", 1.0, 1.0)?,
+            eta,
+            safeguard,
+            bodies: BodySweeper::default(),
+            explicit: ExplicitSweeper::default(),
+            judge: Judge::default(),
+            diagonal: Vec::new(),
+            step: Vec::new(),
+        })
+    }
+
+    /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
+    fn steps(&mut self, problem: &Problem) -> f64 {
+        problem.diagonal(&mut self.diagonal);
+        let uniform = match self.eta {
+            Eta::Trace => None,
+            Eta::Uniform(Some(x)) => Some(x),
+            Eta::Uniform(None) => {
+                let most = self.diagonal.iter().map(|d| d[0]).fold(0.0, f64::max);
+                Some(if most > 0.0 { 1.0 / most } else { 0.0 })
+            }
+        };
+        let mut least = self.omega;
+        self.step.clear();
+        for &[g, bound] in &self.diagonal {
+            let eta = if g > 0.0 { uniform.unwrap_or(1.0 / g) } else { 0.0 };
+            let mut omega = self.omega;
+            while self.safeguard && self.scheme != Scheme::Jacobi && self.lambda * omega * eta * bound >= 2.0 {
+                omega *= 0.5;
+            }
+            least = least.min(omega);
+            self.step.push(omega * eta);
+        }
+        least
+    }
+
+    pub fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed> {
+        problem.check()?;
+        if let Some(g) = guess
+            && (g.len() != problem.rows() || g.iter().any(|x| !x.is_finite()))
+        {
+            return Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())));
+        }
+        let begun = Instant::now();
+        let mut omega = self.steps(problem);
+        let mut solution = Solution {
+            gamma: Vec::new(),
+            status: Status::Iterations,
+            iterations: 0,
+            history: Vec::new(),
+            omega,
+            rejected: 0,
+        };
+        let sweeper: &mut dyn Sweeper = match problem {
+            Problem::Bodies(_) => &mut self.bodies,
+            Problem::Explicit(_) => &mut self.explicit,
+        };
+        sweeper.start(problem, guess, &self.step);
+        let mut growth = Growth::default();
+        let may_wedge = !problem.rest_is_feasible();
+        // The true residual costs about two sweeps: after a look that was not good enough, look again only once
+        // the sweeps' own measure has fallen by as much as was still missing.
+        let mut look_below = stop.tolerance;
+        let mut finite: Vec<f64> = Vec::new();
+        for k in 1..=stop.iterations {
+            let pass = match self.scheme {
+                Scheme::Jacobi => Pass::Jacobi,
+                Scheme::Symmetric if k % 2 == 0 => Pass::Backward,
+                _ => Pass::Forward,
+            };
+            let stats = sweeper.pass(problem, pass, self.lambda);
+            solution.iterations = k;
+            if !stats.delta_sq.is_finite() {
+                solution.status = Status::Diverged;
+                break;
+            }
+            if pass == Pass::Jacobi && self.safeguard && stats.weighted < 0.5 * stats.curvature {
+                sweeper.reject();
+                sweeper.rescale(0.5);
+                omega *= 0.5;
+                solution.rejected += 1;
+            }
+            if stop.history {
+                sweeper.gamma(problem, &mut solution.gamma);
+                let c = self.judge.judge(problem, &solution.gamma);
+                solution.history.push(Record {
+                    residual: c.residual_max,
+                    constraint_violation: c.constraint_violation,
+                    delta_gamma: stats.delta_sq.sqrt(),
+                    objective: c.dual_objective,
+                });
+            }
+            if stats.residual <= look_below && stop.tolerance > 0.0 {
+                sweeper.gamma(problem, &mut solution.gamma);
+                let residual = self.judge.judge(problem, &solution.gamma).residual_max;
+                if residual <= stop.tolerance {
+                    solution.status = Status::Converged;
+                    break;
+                }
+                look_below = (stats.residual * stop.tolerance / residual).min(0.9 * stats.residual);
+            }
+            if may_wedge && Growth::due(k) {
+                sweeper.gamma(problem, &mut finite);
+                let c = self.judge.judge(problem, &finite);
+                if growth.tell(c.multipliers, c.residual_max) {
+                    solution.status = Status::Wedged;
+                    break;
+                }
+            }
+            if stop.budget.is_some_and(|b| begun.elapsed() >= b) {
+                solution.status = Status::Budget;
+                break;
+            }
+        }
+        solution.omega = omega;
+        sweeper.gamma(problem, &mut solution.gamma);
+        if solution.gamma.iter().any(|x| !x.is_finite()) {
+            solution.status = Status::Diverged;
+            solution.gamma = if finite.iter().all(|x| x.is_finite()) && finite.len() == problem.rows() {
+                finite
+            } else {
+                guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec)
+            };
+        }
+        Ok(solution)
+    }
+}

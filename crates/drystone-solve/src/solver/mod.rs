@@ -1,0 +1,131 @@
+//! Solvers: one file each, one registry, one interface.
+//!
+//! A solver turns a [`Problem`] and a guess into a [`Solution`]. Not converging is a [`Status`], not an error;
+//! the only error is a malformed problem.
+
+mod fixed_point;
+mod growth;
+mod pgj;
+mod pgs;
+mod pssor;
+mod spec;
+mod sweep;
+mod sweep_explicit;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::problem::{Malformed, Problem};
+
+pub use spec::{BadSpec, Param, Spec, nearest};
+
+/// When to stop.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
+    pub tolerance: f64,
+    /// Cap on iterations (in the solver's own unit).
+    pub iterations: usize,
+    /// Cap on wall-clock time.
+    pub budget: Option<Duration>,
+    /// Record residual, violation, |Δγ| and objective after every iteration (costs two to three times as much).
+    pub history: bool,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self { tolerance: 1e-4, iterations: 200, budget: None, history: false }
+    }
+}
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The residual is within the tolerance.
+    Converged,
+    /// The iteration cap was reached first.
+    Iterations,
+    /// The time cap was reached first.
+    Budget,
+    /// The multipliers grow without the residual falling: the constraints contradict each other.
+    Wedged,
+    /// The multipliers left the range of finite numbers; those returned are the last finite ones.
+    Diverged,
+}
+
+/// One iteration's record.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Record {
+    /// Largest natural-map residual, m/s.
+    pub residual: f64,
+    /// ε_v, m/s.
+    pub constraint_violation: f64,
+    /// |γ_new - γ_old|, N s.
+    pub delta_gamma: f64,
+    /// ½ γᵀNγ + rᵀγ, J.
+    pub objective: f64,
+}
+
+/// What a solver returns.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// Multipliers, in the problem's row order, N s.
+    pub gamma: Vec<f64>,
+    /// How it ended.
+    pub status: Status,
+    /// Iterations done.
+    pub iterations: usize,
+    /// One record per iteration, if asked for.
+    pub history: Vec<Record>,
+    /// Relaxation factor in force at the end (after halvings).
+    pub omega: f64,
+    /// Iterations rejected because assumption A3 failed.
+    pub rejected: usize,
+}
+
+/// A solver with its parameters and buffers.
+pub trait Solver: Send {
+    /// What it is.
+    fn info(&self) -> &'static Info;
+
+    /// Solves `problem` from `guess` (zero multipliers if none).
+    fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed>;
+}
+
+/// A registry entry: what a solver is, for people and for `drystone solvers`.
+#[derive(Debug, Serialize)]
+pub struct Info {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// When to use it.
+    pub use_when: &'static str,
+    /// Models it can solve.
+    pub models: &'static [&'static str],
+    /// What one iteration is: "sweep" or "multiplication".
+    pub unit: &'static str,
+    /// Key in REFERENCES.bib and place.
+    pub citation: &'static str,
+    /// Parameters with defaults.
+    pub params: &'static [Param],
+    #[serde(skip)]
+    make: fn(&Spec) -> Result<Box<dyn Solver>, BadSpec>,
+}
+
+/// Every solver.
+pub const REGISTRY: &[&Info] = &[&pgj::INFO, &pgs::INFO, &pssor::INFO];
+
+/// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.
+pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
+    let spec = Spec::parse(text)?;
+    let names: Vec<&str> = REGISTRY.iter().map(|i| i.name).collect();
+    let info = REGISTRY
+        .iter()
+        .find(|i| i.name == spec.name)
+        .ok_or_else(|| BadSpec::unknown("solver", &spec.name, &names))?;
+    spec.check(info.params)?;
+    (info.make)(&spec)
+}

@@ -1,0 +1,291 @@
+//! Passes over a matrix-free problem: the hot loop of the engine.
+//!
+//! Contact points of one colour share no moving body, so eight of them are updated at once, one per lane of plain
+//! `[f64; 8]` loops that the compiler turns into vector instructions. The same source is compiled for AVX-512, AVX2 and
+//! the baseline and chosen at run time; no fused multiply-adds, so all give the same bits. Long colours are cut into
+//! chunks of fixed size that threads may share; the chunks' sums are added in their order.
+//!
+//! Per point, with world vectors [TasoraAnitescu2011, Algorithm 2 (23)-(26)]:
+//!
+//! ```text
+//!     u  = v_A + ω_A × r_A - v_B - ω_B × r_B + bias + C γ
+//!     γ' = λ Π(γ - ωη u) + (1 - λ) γ,      Δ = γ' - γ
+//!     v_A += Δ / m_A,   ω_A += I_A⁻¹ (r_A × Δ),   v_B -= Δ / m_B,   ω_B -= I_B⁻¹ (r_B × Δ)
+//! ```
+
+use rayon::prelude::*;
+
+use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::problem::{Bodies, General, Points, Problem, WORLD};
+
+use super::fixed_point::{Pass, PassStats, Sweeper};
+
+mod kernel;
+
+use kernel::{PointsView, Row};
+
+/// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
+const CHUNK: u32 = 512;
+
+#[derive(Debug, Default)]
+pub(super) struct BodySweeper {
+    rows: Vec<Row>,
+    rows_before: Vec<Row>,
+    gamma: [Vec<f64>; 3],
+    gamma_before: [Vec<f64>; 3],
+    general: Vec<f64>,
+    general_before: Vec<f64>,
+    step: Vec<f64>,
+    weight: Vec<f64>,
+    lambda: f64,
+}
+
+fn bodies(problem: &Problem) -> &Bodies {
+    let Problem::Bodies(p) = problem else { unreachable!("chosen by the form of the problem") };
+    p
+}
+
+impl BodySweeper {
+    fn weights(&mut self, lambda: f64) {
+        self.lambda = lambda;
+        self.weight.clear();
+        self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
+    }
+
+    fn points(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
+        let points: &Points = &p.points;
+        let view = PointsView {
+            points,
+            inertia: &p.inv_inertia,
+            step: &self.step,
+            weight: &self.weight,
+            lambda,
+            gamma: self.gamma.each_mut().map(|g| g.as_mut_ptr()),
+            read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
+            write: self.rows.as_mut_ptr(),
+            jacobi: pass == Pass::Jacobi,
+        };
+        let mut stats = PassStats::default();
+        let spans = &points.spans;
+        for k in 0..spans.len() {
+            let span = spans[if pass == Pass::Backward { spans.len() - 1 - k } else { k }];
+            if span.serial {
+                stats.add(kernel::serial(&view, span, pass == Pass::Backward));
+                continue;
+            }
+            let chunk = |c: u32| {
+                let start = span.start + c * CHUNK;
+                let end = (start + CHUNK).min(span.end);
+                // SAFETY: the problem was checked: no two points of this span share a body, all indices are in range,
+                // and chunks do not overlap, so no two calls touch the same row or multiplier.
+                unsafe { kernel::dispatch(&view, start, span.two_end.clamp(start, end), end) }
+            };
+            let chunks = (span.end - span.start).div_ceil(CHUNK);
+            if chunks >= 4 && rayon::current_num_threads() > 1 {
+                let parts: Vec<PassStats> = (0..chunks).into_par_iter().map(chunk).collect();
+                parts.into_iter().for_each(|part| stats.add(part));
+            } else {
+                (0..chunks).for_each(|c| stats.add(chunk(c)));
+            }
+        }
+        stats
+    }
+
+    fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
+        let g: &General = &p.general;
+        let (first, end) = (g.first_row[i] as usize, g.first_row[i + 1] as usize);
+        let (step, weight) = (self.step[p.points.len() + i], self.weight[p.points.len() + i]);
+        if step == 0.0 {
+            return PassStats::default();
+        }
+        let jacobi = pass == Pass::Jacobi;
+        let rows = if jacobi { &self.rows_before } else { &self.rows };
+        let seen = if jacobi { &self.general_before } else { &self.general };
+        let mut x = [0.0; MAX_ROWS];
+        for (k, j) in (first..end).enumerate() {
+            let row = &g.jacobian[j];
+            let mut u = g.bias[j] + g.compliance.get(j).copied().unwrap_or(0.0) * seen[j];
+            for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                if body != WORLD {
+                    let (v, w) = rows[body as usize].parts();
+                    for m in 0..3 {
+                        u += row[part + m] * v[m] + row[part + 3 + m] * w[m];
+                    }
+                }
+            }
+            x[k] = seen[j] - step * u;
+        }
+        g.set[i].project(&mut x[..end - first]);
+        let mut sq = 0.0;
+        for (k, j) in (first..end).enumerate() {
+            let old = self.general[j];
+            let new = lambda * x[k] + (1.0 - lambda) * old;
+            self.general[j] = new;
+            let d = new - old;
+            sq += d * d;
+            let row = &g.jacobian[j];
+            for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                if body != WORLD {
+                    let force = [row[part] * d, row[part + 1] * d, row[part + 2] * d];
+                    let torque = [row[part + 3] * d, row[part + 4] * d, row[part + 5] * d];
+                    self.rows[body as usize].push(&p.inv_inertia[body as usize], force, torque);
+                }
+            }
+        }
+        PassStats { residual: sq.sqrt() * weight, delta_sq: sq, weighted: sq * weight, curvature: 0.0 }
+    }
+
+    /// Δγᵀ(N + C)Δγ after a Jacobi pass: the kinetic energy (twice) of the change of velocity, and the springs'.
+    fn curvature(&self, p: &Bodies) -> f64 {
+        let mut sum = 0.0;
+        for i in 0..self.rows.len() {
+            sum += self.rows[i].twice_energy_of_change(&self.rows_before[i], &p.inv_inertia[i]);
+        }
+        let [cn, ct] = &p.points.compliance;
+        for i in 0..cn.len() {
+            let n: [f64; 3] = std::array::from_fn(|k| p.points.normal[k][i]);
+            let d: [f64; 3] = std::array::from_fn(|k| self.gamma[k][i] - self.gamma_before[k][i]);
+            let dn = n[0] * d[0] + n[1] * d[1] + n[2] * d[2];
+            let all = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            sum += cn[i] * dn * dn + ct[i] * (all - dn * dn);
+        }
+        for (j, c) in p.general.compliance.iter().enumerate() {
+            let d = self.general[j] - self.general_before[j];
+            sum += c * d * d;
+        }
+        sum
+    }
+}
+
+impl PassStats {
+    fn add(&mut self, other: PassStats) {
+        self.residual = self.residual.max(other.residual);
+        self.delta_sq += other.delta_sq;
+        self.weighted += other.weighted;
+    }
+}
+
+impl Sweeper for BodySweeper {
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: &[f64]) {
+        let p = bodies(problem);
+        self.step.clear();
+        self.step.extend_from_slice(step);
+        self.weights(1.0);
+        let n = p.points.len();
+        self.gamma.iter_mut().for_each(|g| g.clear());
+        self.general.clear();
+        match guess {
+            None => {
+                self.gamma.iter_mut().for_each(|g| g.resize(n, 0.0));
+                self.general.resize(p.general.bias.len(), 0.0);
+            }
+            Some(guess) => {
+                for i in 0..n {
+                    let frame = p.points.frame(i);
+                    for k in 0..3 {
+                        let x: f64 = (0..3).map(|m| guess[3 * i + m] * frame[m][k]).sum();
+                        self.gamma[k].push(x);
+                    }
+                }
+                self.general.extend_from_slice(&guess[3 * n..]);
+            }
+        }
+        self.rows.clear();
+        self.rows.extend(p.v_free.iter().zip(&p.inv_mass).map(|(v, m)| Row::new(v, *m)));
+        for i in 0..n {
+            let [gx, gy, gz] = &self.gamma;
+            let impulse = [gx[i], gy[i], gz[i]];
+            if impulse == [0.0; 3] {
+                continue;
+            }
+            let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+            let a = p.points.a[i] as usize;
+            self.rows[a].push_at(&p.inv_inertia[a], impulse, three(&p.points.arm_a));
+            if p.points.b[i] != WORLD {
+                let b = p.points.b[i] as usize;
+                self.rows[b].push_at(&p.inv_inertia[b], impulse.map(|x| -x), three(&p.points.arm_b));
+            }
+        }
+        let g = &p.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let (row, x) = (&g.jacobian[j], self.general[j]);
+                for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                    if body != WORLD && x != 0.0 {
+                        let force = [row[part] * x, row[part + 1] * x, row[part + 2] * x];
+                        let torque = [row[part + 3] * x, row[part + 4] * x, row[part + 5] * x];
+                        self.rows[body as usize].push(&p.inv_inertia[body as usize], force, torque);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
+        let p = bodies(problem);
+        if lambda != self.lambda {
+            self.weights(lambda);
+        }
+        if pass == Pass::Jacobi {
+            self.rows_before.clone_from(&self.rows);
+            self.general_before.clone_from(&self.general);
+            for k in 0..3 {
+                self.gamma_before[k].clone_from(&self.gamma[k]);
+            }
+        }
+        let blocks = p.general.a.len();
+        let mut stats = PassStats::default();
+        // The paper's order: contacts, then joints; a backward sweep is the exact reverse.
+        if pass == Pass::Backward {
+            for i in (0..blocks).rev() {
+                let s = self.general_block(p, i, pass, lambda);
+                stats.add(s);
+            }
+            stats.add(self.points(p, pass, lambda));
+        } else {
+            stats.add(self.points(p, pass, lambda));
+            for i in 0..blocks {
+                let s = self.general_block(p, i, pass, lambda);
+                stats.add(s);
+            }
+        }
+        if pass == Pass::Jacobi {
+            stats.curvature = self.curvature(p);
+        }
+        stats
+    }
+
+    fn reject(&mut self) {
+        self.rows.clone_from(&self.rows_before);
+        self.general.clone_from(&self.general_before);
+        for k in 0..3 {
+            self.gamma[k].clone_from(&self.gamma_before[k]);
+        }
+    }
+
+    fn rescale(&mut self, factor: f64) {
+        self.step.iter_mut().for_each(|s| *s *= factor);
+        let lambda = self.lambda;
+        self.weights(lambda);
+    }
+
+    fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
+        let p = bodies(problem);
+        out.clear();
+        for i in 0..p.points.len() {
+            let g = [self.gamma[0][i], self.gamma[1][i], self.gamma[2][i]];
+            let frame = p.points.frame(i);
+            let mut local = frame.map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
+            // The change of frame rounds: put the multipliers back inside their cone exactly.
+            p.points.project(i, &mut local);
+            out.extend(local);
+        }
+        out.extend_from_slice(&self.general);
+    }
+}
+
+impl Points {
+    fn project(&self, i: usize, x: &mut [f64; 3]) {
+        crate::cone::project_friction(self.mu[i], x);
+    }
+}

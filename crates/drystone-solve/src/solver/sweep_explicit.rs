@@ -1,0 +1,85 @@
+//! Passes over a problem with an explicit matrix: u of a block is a few sparse row products.
+
+use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::problem::{Explicit, Problem};
+
+use super::fixed_point::{Pass, PassStats, Sweeper};
+
+#[derive(Debug, Default)]
+pub(super) struct ExplicitSweeper {
+    gamma: Vec<f64>,
+    before: Vec<f64>,
+    step: Vec<f64>,
+}
+
+impl ExplicitSweeper {
+    fn block(&mut self, p: &Explicit, i: usize, pass: Pass, lambda: f64, stats: &mut PassStats) {
+        let (first, end) = (p.first_row[i] as usize, p.first_row[i + 1] as usize);
+        let (step, n) = (self.step[i], end - first);
+        if step == 0.0 {
+            return;
+        }
+        let seen = if pass == Pass::Jacobi { &self.before } else { &self.gamma };
+        let mut delta = [0.0; MAX_ROWS];
+        for k in 0..n {
+            delta[k] = seen[first + k] - step * p.row(first + k, seen);
+        }
+        p.sets[i].project(&mut delta[..n]);
+        let mut sq = 0.0;
+        for k in 0..n {
+            let old = self.gamma[first + k];
+            let new = lambda * delta[k] + (1.0 - lambda) * old;
+            self.gamma[first + k] = new;
+            sq += (new - old) * (new - old);
+        }
+        stats.residual = stats.residual.max(sq.sqrt() / (lambda * step));
+        stats.delta_sq += sq;
+        stats.weighted += sq / (lambda * step);
+    }
+}
+
+impl Sweeper for ExplicitSweeper {
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: &[f64]) {
+        self.gamma.clear();
+        self.gamma.resize(problem.rows(), 0.0);
+        if let Some(g) = guess {
+            self.gamma.copy_from_slice(g);
+        }
+        self.step.clear();
+        self.step.extend_from_slice(step);
+    }
+
+    fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
+        let Problem::Explicit(p) = problem else { unreachable!("chosen by the form of the problem") };
+        let mut stats = PassStats::default();
+        let n = p.sets.len();
+        match pass {
+            Pass::Forward => (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
+            Pass::Backward => (0..n).rev().for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
+            Pass::Jacobi => {
+                self.before.clone_from(&self.gamma);
+                (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats));
+                let delta: Vec<f64> = self.gamma.iter().zip(&self.before).map(|(x, y)| x - y).collect();
+                stats.curvature = (0..delta.len())
+                    .map(|i| {
+                        let c = p.compliance.get(i).copied().unwrap_or(0.0);
+                        delta[i] * (p.w.row_dot(i, &delta) + c * delta[i])
+                    })
+                    .sum();
+            }
+        }
+        stats
+    }
+
+    fn reject(&mut self) {
+        self.gamma.clone_from(&self.before);
+    }
+
+    fn rescale(&mut self, factor: f64) {
+        self.step.iter_mut().for_each(|s| *s *= factor);
+    }
+
+    fn gamma(&self, _: &Problem, out: &mut Vec<f64>) {
+        out.clone_from(&self.gamma);
+    }
+}

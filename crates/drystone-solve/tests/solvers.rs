@@ -1,0 +1,303 @@
+//! Every solver in the registry, on both forms of the problem, judged by the certificate.
+
+use drystone_solve::certificate::certificate;
+use drystone_solve::colour::Colouring;
+use drystone_solve::problem::{Bodies, Csr, Explicit, General, WORLD};
+use drystone_solve::solver::{REGISTRY, Status, Stop, make};
+use drystone_solve::{Problem, Set};
+
+/// A small deterministic generator, enough for test data.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+    fn range(&mut self, lo: f64, hi: f64) -> f64 {
+        lo + (hi - lo) * self.next()
+    }
+    fn unit(&mut self) -> [f64; 3] {
+        loop {
+            let x = [self.range(-1.0, 1.0), self.range(-1.0, 1.0), self.range(-1.0, 1.0)];
+            let n = (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]).sqrt();
+            if n > 0.1 && n < 1.0 {
+                return x.map(|x| x / n);
+            }
+        }
+    }
+}
+
+/// A loose heap: bodies of uneven mass, contacts with the floor and with neighbours, a few joints and motors.
+fn heap(bodies: usize, seed: u64, joints: bool) -> Bodies {
+    let mut d = Dice(seed);
+    let mut p = Bodies::default();
+    for _ in 0..bodies {
+        let m = d.range(0.5, 2.0);
+        p.inv_mass.push(1.0 / m);
+        let i: [f64; 3] = [d.range(2.0, 4.0) / m, d.range(2.0, 4.0) / m, d.range(2.0, 4.0) / m];
+        p.inv_inertia.push([i[0], i[1], i[2], 0.1, -0.2, 0.15]);
+        p.v_free.push([d.range(-0.3, 0.3), d.range(-0.3, 0.3), d.range(-1.0, 0.0), 0.1, -0.2, d.range(-0.5, 0.5)]);
+    }
+    let mut pairs = Vec::new();
+    for i in 0..bodies as u32 {
+        if i % 2 == 0 {
+            pairs.push((i, WORLD));
+        }
+        for k in [1, 3] {
+            if i + k < bodies as u32 {
+                pairs.push((i + k, i));
+            }
+        }
+    }
+    let mut c = Colouring::default();
+    c.run(bodies, pairs.iter().copied());
+    for &i in &c.order {
+        let (a, b) = pairs[i as usize];
+        let n = if b == WORLD {
+            [0.0, 0.0, 1.0]
+        } else {
+            let x = d.unit();
+            [x[0], x[1], x[2].abs()]
+        };
+        let r = d.range(0.4, 0.6);
+        let arm_b = if b == WORLD { [0.0; 3] } else { n.map(|x| x * r) };
+        let gap = d.range(0.0, 0.1);
+        let mu = if i % 7 == 0 { 0.0 } else { d.range(0.1, 0.9) };
+        p.points.push((a, b), n, n.map(|x| -x * r), arm_b, n.map(|x| x * gap), mu);
+    }
+    p.points.spans = c.spans.clone();
+    if joints {
+        let mut g = General { first_row: vec![0], ..General::default() };
+        let blocks = [
+            ((0, 5), Set::Free),
+            ((1, WORLD), Set::Interval { lo: -0.05, hi: 0.05 }),
+            ((2, 7), Set::NonNegative),
+            ((3, 8), Set::Friction2 { mu: 0.5 }),
+            ((4, 9), Set::Rolling5 { mu: 0.5, mu_r: 0.1 }),
+        ];
+        c.run(bodies, blocks.iter().map(|b| b.0));
+        use drystone_solve::cone::AdmissibleSet;
+        for &i in &c.order {
+            let ((a, b), set) = blocks[i as usize];
+            g.a.push(a);
+            g.b.push(b);
+            g.set.push(set);
+            for k in 0..set.rows() {
+                let mut row: [f64; 12] = std::array::from_fn(|_| d.range(-0.5, 0.5));
+                row[k % 3] += 1.0;
+                if b != WORLD {
+                    row[6 + k % 3] -= 1.0;
+                }
+                g.jacobian.push(row);
+                g.bias.push(if k == 0 && set != Set::Free { d.range(0.0, 0.1) } else { 0.0 });
+            }
+            g.first_row.push(g.jacobian.len() as u32);
+        }
+        g.spans = c.spans;
+        p.general = g;
+    }
+    p
+}
+
+/// The same problem with an explicit matrix, column by column.
+fn explicit(bodies: &Bodies) -> Problem {
+    let free = Problem::Bodies(bodies.clone());
+    let n = free.rows();
+    let mut q = Vec::new();
+    free.rhs(&mut q);
+    let mut columns = Vec::new();
+    let mut u = Vec::new();
+    for j in 0..n {
+        let mut e = vec![0.0; n];
+        e[j] = 1.0;
+        free.apply(&e, &mut u);
+        columns.push(u.iter().zip(&q).map(|(u, q)| u - q).collect::<Vec<_>>());
+    }
+    let mut w = Csr { columns: n, indptr: vec![0], ..Csr::default() };
+    for i in 0..n {
+        for (j, column) in columns.iter().enumerate() {
+            if column[i].abs() > 1e-300 {
+                w.indices.push(j as u32);
+                w.data.push(column[i]);
+            }
+        }
+        w.indptr.push(w.indices.len());
+    }
+    let sets = (0..free.blocks()).map(|i| free.set(i)).collect();
+    Problem::Explicit(Explicit::new(w, q, sets))
+}
+
+fn tight() -> Stop {
+    Stop { tolerance: 1e-9, iterations: 200_000, ..Stop::default() }
+}
+
+#[test]
+fn all_solvers_reach_the_same_velocities_on_both_forms() {
+    for (seed, joints) in [(1, false), (2, true), (3, true)] {
+        let body_form = heap(24, seed, joints);
+        let (p, e) = (Problem::Bodies(body_form.clone()), explicit(&body_form));
+        let mut reference: Option<Vec<[f64; 6]>> = None;
+        for info in REGISTRY {
+            for problem in [&p, &e] {
+                let s = make(info.name).unwrap().solve(problem, None, &tight()).unwrap();
+                assert_eq!(s.status, Status::Converged, "{} after {}", info.name, s.iterations);
+                // Judged on the form it was not solved on, too.
+                for judge in [&p, &e] {
+                    let c = certificate(judge, &s.gamma);
+                    assert!(c.residual_max <= 2e-9, "{}: {c:?}", info.name);
+                    assert!(c.cone_violation <= 1e-12, "{}: {c:?}", info.name);
+                    assert!(c.complementarity <= 1e-7, "{}: {c:?}", info.name);
+                    assert!(c.constraint_violation <= 1e-8, "{}: {c:?}", info.name);
+                }
+                let mut v = Vec::new();
+                body_form.velocities(&s.gamma, &mut v);
+                let r = reference.get_or_insert_with(|| v.clone());
+                for (x, y) in v.iter().flatten().zip(r.iter().flatten()) {
+                    assert!((x - y).abs() < 1e-6, "{}: {x} against {y}", info.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn warm_start_at_the_solution_stops_at_once() {
+    let p = Problem::Bodies(heap(24, 5, true));
+    for info in REGISTRY {
+        let mut solver = make(info.name).unwrap();
+        let s = solver.solve(&p, None, &tight()).unwrap();
+        let again = solver.solve(&p, Some(&s.gamma), &Stop { tolerance: 1e-8, ..tight() }).unwrap();
+        assert!(again.iterations <= 2, "{} took {}", info.name, again.iterations);
+    }
+}
+
+#[test]
+fn objective_never_rises_and_the_history_is_complete() {
+    let p = Problem::Bodies(heap(40, 7, true));
+    for name in ["pgs", "pssor", "pgj", "pgs:lambda=0.7", "pgj:omega=1", "pgs:eta=uniform"] {
+        let stop = Stop { tolerance: 0.0, iterations: 60, history: true, ..Stop::default() };
+        let s = make(name).unwrap().solve(&p, None, &stop).unwrap();
+        assert_eq!(s.history.len(), 60);
+        for pair in s.history.windows(2) {
+            assert!(pair[1].objective <= pair[0].objective + 1e-12, "{name}: {pair:?}");
+        }
+        assert!(s.history.last().unwrap().residual < s.history[0].residual, "{name}");
+    }
+}
+
+#[test]
+fn jacobi_rejects_where_a3_fails_and_diverges_when_told_not_to() {
+    let p = Problem::Bodies(heap(40, 9, false));
+    let stop = Stop { tolerance: 1e-7, iterations: 20_000, ..Stop::default() };
+    let safe = make("pgj:omega=1.5").unwrap().solve(&p, None, &stop).unwrap();
+    assert!(safe.rejected > 0 && safe.omega < 1.5, "{safe:?}");
+    assert_eq!(safe.status, Status::Converged);
+    let wild = make("pgj:omega=1.5,safeguard=off").unwrap().solve(&p, None, &stop).unwrap();
+    assert_ne!(wild.status, Status::Converged);
+    assert!(wild.gamma.iter().all(|x| x.is_finite()));
+}
+
+#[test]
+fn gauss_seidel_halves_omega_before_it_starts() {
+    let p = Problem::Bodies(heap(10, 11, false));
+    let s = make("pgs:omega=3").unwrap().solve(&p, None, &tight()).unwrap();
+    assert!(s.omega < 2.0 && s.rejected == 0);
+    assert_eq!(s.status, Status::Converged);
+}
+
+#[test]
+fn caps_are_statuses() {
+    let p = Problem::Bodies(heap(200, 13, false));
+    let s = make("pgs").unwrap().solve(&p, None, &Stop { tolerance: 1e-12, iterations: 3, ..Stop::default() }).unwrap();
+    assert_eq!((s.status, s.iterations), (Status::Iterations, 3));
+    let budget = Some(std::time::Duration::ZERO);
+    let s = make("pgs").unwrap().solve(&p, None, &Stop { tolerance: 1e-12, budget, ..Stop::default() }).unwrap();
+    assert_eq!((s.status, s.iterations), (Status::Budget, 1));
+}
+
+#[test]
+fn malformed_problems_are_errors() {
+    let mut p = heap(10, 15, false);
+    p.points.bias[1][3] = f64::NAN;
+    let e = make("pgs").unwrap().solve(&Problem::Bodies(p), None, &Stop::default()).unwrap_err();
+    assert!(e.0.contains("contact point 3"), "{e}");
+    let mut p = heap(10, 15, false);
+    p.points.a[0] = 99;
+    assert!(make("pgs").unwrap().solve(&Problem::Bodies(p), None, &Stop::default()).is_err());
+    let p = Problem::Bodies(heap(10, 15, false));
+    assert!(make("pgs").unwrap().solve(&p, Some(&[0.0]), &Stop::default()).is_err());
+}
+
+/// A ball squeezed between two walls that both ask it to leave at 1 m/s: no velocity satisfies both.
+fn wedged() -> Bodies {
+    let mut p = Bodies {
+        inv_mass: vec![1.0],
+        inv_inertia: vec![[2.5, 2.5, 2.5, 0.0, 0.0, 0.0]],
+        v_free: vec![[0.0; 6]],
+        ..Bodies::default()
+    };
+    for s in [1.0, -1.0] {
+        p.points.push((0, WORLD), [s, 0.0, 0.0], [-s, 0.0, 0.0], [0.0; 3], [-s, 0.0, 0.0], 0.3);
+    }
+    let mut c = Colouring::default();
+    c.run(1, [(0, WORLD); 2].into_iter());
+    p.points.spans = c.spans;
+    p
+}
+
+#[test]
+fn wedged_problems_are_recognised_and_sound_ones_are_not() {
+    for info in REGISTRY {
+        let stop = Stop { tolerance: 1e-6, iterations: 5000, ..Stop::default() };
+        let s = make(info.name).unwrap().solve(&Problem::Bodies(wedged()), None, &stop).unwrap();
+        assert_eq!(s.status, Status::Wedged, "{}", info.name);
+        // A tall chain that needs thousands of sweeps is slow, not wedged, even with a bias that rest does not meet.
+        let mut p = heap(300, 17, false);
+        p.points.bias[2].iter_mut().for_each(|b| *b -= 0.05);
+        let s = make(info.name).unwrap().solve(&Problem::Bodies(p), None, &stop).unwrap();
+        assert_ne!(s.status, Status::Wedged, "{}", info.name);
+    }
+}
+
+#[test]
+fn compliance_gives_a_gap_and_a_bound_that_holds() {
+    let mut p = heap(24, 19, false);
+    let n = p.points.len();
+    p.points.compliance = [vec![0.02; n], vec![0.02; n]];
+    let problem = Problem::Bodies(p.clone());
+    let exact = make("pgs").unwrap().solve(&problem, None, &Stop { tolerance: 1e-12, ..tight() }).unwrap();
+    let c = certificate(&problem, &exact.gamma);
+    assert!(c.duality_gap.unwrap().abs() < 1e-9, "{c:?}");
+    let mut v_star = Vec::new();
+    p.velocities(&exact.gamma, &mut v_star);
+    let mass: f64 = p.inv_mass.iter().map(|m| 1.0 / m).sum();
+    for iterations in [1, 3, 10, 30] {
+        let stop = Stop { tolerance: 0.0, iterations, ..Stop::default() };
+        let s = make("pgs").unwrap().solve(&problem, None, &stop).unwrap();
+        let bound = certificate(&problem, &s.gamma).velocity_error_bound(mass).unwrap();
+        let mut v = Vec::new();
+        p.velocities(&s.gamma, &mut v);
+        let error: f64 = (0..v.len())
+            .map(|i| (0..3).map(|k| (v[i][k] - v_star[i][k]).powi(2)).sum::<f64>() / p.inv_mass[i])
+            .sum::<f64>();
+        let error = (error / mass).sqrt();
+        assert!(error <= bound + 1e-12 && bound > 0.0, "{iterations}: {error} against {bound}");
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let p = Problem::Bodies(heap(20_000, 23, true));
+    for info in REGISTRY {
+        let stop = Stop { tolerance: 0.0, iterations: 10, ..Stop::default() };
+        let solve = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| make(info.name).unwrap().solve(&p, None, &stop).unwrap().gamma)
+        };
+        let one: Vec<u64> = solve(1).iter().map(|x| x.to_bits()).collect();
+        for threads in [2, 3] {
+            assert!(one.iter().zip(solve(threads)).all(|(x, y)| *x == y.to_bits()), "{} {threads}", info.name);
+        }
+    }
+}
