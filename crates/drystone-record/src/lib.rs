@@ -1,1 +1,4 @@
 //! drystone-record
+
+pub mod picture;
+pub mod plot;

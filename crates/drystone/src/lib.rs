@@ -1,5 +1,30 @@
-//! Rigid bodies, joints, hard contacts and dry friction.
-#![warn(missing_docs)]
+//! Rigid bodies, hard contacts and dry friction: the engine.
+//!
+//! A [`World`] holds bodies and steps them with the half-implicit scheme of [TasoraAnitescu2011]: every step finds the
+//! contacts, builds one cone complementarity problem, solves it to the accuracy asked for, moves the bodies, removes
+//! overlaps, and has the result judged. The step is one page: `step.rs`. Symbols and units are in `NOTATION.md`.
 
+pub mod assemble;
+pub mod body;
 pub mod collide;
+pub mod contact;
+mod correct;
+pub mod measure;
+pub mod model;
+pub mod motion;
+pub mod random;
+pub mod settings;
 pub mod shape;
+pub mod state;
+pub mod step;
+pub mod world;
+
+pub use body::{BodyDef, Collider, MassProperties, Motion};
+pub use contact::Contact;
+pub use drystone_solve as solve;
+pub use model::{BodyId, Model};
+pub use settings::{Settings, Stabilisation};
+pub use shape::{Pose, Shape};
+pub use state::State;
+pub use step::{Stage, StepError, StepReport};
+pub use world::{World, WorldError};

@@ -1,7 +1,11 @@
 //! Collision detection: which shapes are near (broad phase), and where and how they touch (narrow phase).
 
 pub mod broadphase;
+mod detect;
 pub mod narrowphase;
+pub mod query;
+
+pub use detect::{Detector, Velocities};
 
 use glam::DVec3;
 

@@ -2,8 +2,30 @@
 //!
 //! Convention: the normal points from the second shape (B) to the first (A), as in
 //! [TasoraAnitescu2011, §2.4.1], so that a positive normal multiplier pushes A along +n.
+//!
+//! One file per family of pairs: [`sphere`], `half_space`, `capsule`, `box_box`; `closest` and `clip` hold the
+//! geometry they share. [`contacts`] is the dispatch table. Nothing here allocates.
+//!
+//! # What the points mean
+//! A contact between round or pointed features is one point, the closest (or, in overlap, the least deep way out). Where
+//! flat or long features lie along each other there are up to [`MAX_POINTS`] points that span the patch, each with its
+//! own gap along the normal. Features count as lying along each other up to 2°, which bounds the relative error of such
+//! a gap by 1 - cos 2° = 6·10⁻⁴.
 
-use glam::DVec3;
+mod box_box;
+mod capsule;
+mod clip;
+mod closest;
+mod half_space;
+pub mod sphere;
+
+use glam::{DMat3, DVec3};
+
+use crate::shape::{Pose, Shape};
+
+pub use sphere::sphere_sphere;
+
+pub(crate) use box_box::signed_distance as box_box_distance;
 
 /// One contact point between two shapes, in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +54,8 @@ pub struct Manifold {
 
 impl Default for Manifold {
     fn default() -> Self {
-        let none = ContactPoint { on_a: DVec3::ZERO, on_b: DVec3::ZERO, normal: DVec3::Z, gap: 0.0, feature: 0 };
+        let none =
+            ContactPoint { on_a: DVec3::ZERO, on_b: DVec3::ZERO, normal: DVec3::Z, gap: 0.0, feature: 0 };
         Self { points: [none; MAX_POINTS], len: 0 }
     }
 }
@@ -55,5 +78,172 @@ impl Manifold {
     /// The points.
     pub fn points(&self) -> &[ContactPoint] {
         &self.points[..self.len as usize]
+    }
+
+    /// Adds a point unless its gap is beyond `reach`. A gap that is not a number is beyond any reach.
+    #[inline]
+    fn push_within(&mut self, reach: f64, point: ContactPoint) {
+        if point.gap <= reach {
+            self.push(point);
+        }
+    }
+
+    /// Exchanges the roles of A and B.
+    fn flip(&mut self) {
+        for p in &mut self.points[..self.len as usize] {
+            std::mem::swap(&mut p.on_a, &mut p.on_b);
+            p.normal = -p.normal;
+        }
+    }
+}
+
+/// Finds every contact point with gap at most `reach` (not negative, may be infinite) between shape A and shape B.
+///
+/// `out` is cleared first. Swapping A and B gives the same points with `on_a`, `on_b` exchanged and the normal turned
+/// round, bit for bit, unless the centres of two shapes of one kind and size coincide: then there is no telling them apart.
+pub fn contacts(
+    shape_a: &Shape,
+    pose_a: &Pose,
+    shape_b: &Shape,
+    pose_b: &Pose,
+    reach: f64,
+    out: &mut Manifold,
+) {
+    use Shape::{Box, Capsule, HalfSpace, Sphere};
+    out.clear();
+    match (shape_a, shape_b) {
+        (Sphere { radius: ra }, Sphere { radius: rb }) => {
+            out.push_within(reach, sphere_sphere(pose_a.position, *ra, pose_b.position, *rb));
+        }
+        (Sphere { radius }, HalfSpace) => half_space::sphere(*radius, pose_a, pose_b, reach, out),
+        (Sphere { radius }, Box { half }) => {
+            out.push_within(reach, sphere::sphere_box(pose_a.position, *radius, &Cuboid::new(*half, pose_b)));
+        }
+        (Sphere { radius }, Capsule { .. }) => {
+            let core = Core::of(shape_b, pose_b);
+            out.push_within(reach, sphere::sphere_capsule(pose_a.position, *radius, &core));
+        }
+        (Box { half }, HalfSpace) => half_space::cuboid(&Cuboid::new(*half, pose_a), pose_b, reach, out),
+        (Capsule { .. }, HalfSpace) => half_space::capsule(&Core::of(shape_a, pose_a), pose_b, reach, out),
+        (Capsule { .. }, Box { half }) => {
+            capsule::capsule_box(&Core::of(shape_a, pose_a), &Cuboid::new(*half, pose_b), reach, out);
+        }
+        (Capsule { .. }, Capsule { .. }) => {
+            let (a, b) = (Core::of(shape_a, pose_a), Core::of(shape_b, pose_b));
+            if in_order(&[a.radius, a.half_length], &[b.radius, b.half_length], a.centre - b.centre) {
+                capsule::capsule_capsule(&a, &b, reach, out);
+            } else {
+                capsule::capsule_capsule(&b, &a, reach, out);
+                out.flip();
+            }
+        }
+        (Box { half: ha }, Box { half: hb }) => {
+            let (a, b) = (Cuboid::new(*ha, pose_a), Cuboid::new(*hb, pose_b));
+            if in_order(&a.half, &b.half, a.centre - b.centre) {
+                box_box::box_box(&a, &b, reach, out);
+            } else {
+                box_box::box_box(&b, &a, reach, out);
+                out.flip();
+            }
+        }
+        (HalfSpace, HalfSpace) => {}
+        (HalfSpace | Box { .. }, _) | (Capsule { .. }, Sphere { .. }) => {
+            contacts(shape_b, pose_b, shape_a, pose_a, reach, out);
+            out.flip();
+        }
+    }
+}
+
+/// Sine and cosine of the angle up to which features count as lying along each other, 2°.
+const ALONG_SIN: f64 = 0.034_899_496_702_500_97;
+const ALONG_COS: f64 = 0.999_390_827_019_095_8;
+
+/// Whether two shapes of one kind stand in canonical order, so that the result does not depend on who is called A.
+/// Sizes decide; equal sizes are ordered by place along a direction skew to anything people build.
+fn in_order(size_a: &[f64], size_b: &[f64], b_to_a: DVec3) -> bool {
+    const SKEW: DVec3 = DVec3::new(0.5377, 0.2113, 0.8162);
+    for (a, b) in size_a.iter().zip(size_b) {
+        if a != b {
+            return a > b;
+        }
+    }
+    b_to_a.dot(SKEW) >= 0.0
+}
+
+/// `1.0` or `-1.0`; zero counts as positive, so that a tie always falls the same way.
+#[inline]
+fn sign(x: f64) -> f64 {
+    if x < 0.0 { -1.0 } else { 1.0 }
+}
+
+/// A box placed in the world.
+struct Cuboid {
+    centre: DVec3,
+    axes: [DVec3; 3],
+    half: [f64; 3],
+}
+
+impl Cuboid {
+    #[inline]
+    fn new(half: DVec3, pose: &Pose) -> Self {
+        let m = DMat3::from_quat(pose.rotation);
+        Self { centre: pose.position, axes: [m.x_axis, m.y_axis, m.z_axis], half: half.to_array() }
+    }
+
+    /// World coordinates of a vector in the frame of the box.
+    #[inline]
+    fn outward(&self, local: [f64; 3]) -> DVec3 {
+        self.axes[0] * local[0] + self.axes[1] * local[1] + self.axes[2] * local[2]
+    }
+
+    /// A world vector in the frame of the box.
+    #[inline]
+    fn inward(&self, world: DVec3) -> [f64; 3] {
+        [world.dot(self.axes[0]), world.dot(self.axes[1]), world.dot(self.axes[2])]
+    }
+
+    fn smallest_half(&self) -> f64 {
+        self.half[0].min(self.half[1]).min(self.half[2])
+    }
+
+    /// From the centre to the point of the box furthest along `direction`; along axes across it, to the middle.
+    fn support(&self, direction: DVec3, skip: Option<usize>) -> DVec3 {
+        let mut s = [0.0; 3];
+        for k in 0..3 {
+            if skip != Some(k) {
+                s[k] = self.half[k] * sign(direction.dot(self.axes[k]));
+            }
+        }
+        self.outward(s)
+    }
+}
+
+/// A capsule placed in the world.
+struct Core {
+    centre: DVec3,
+    /// Unit.
+    axis: DVec3,
+    half_length: f64,
+    radius: f64,
+}
+
+impl Core {
+    /// # Panics
+    /// When the shape is not a capsule.
+    fn of(shape: &Shape, pose: &Pose) -> Self {
+        let Shape::Capsule { radius, half_length } = shape else {
+            panic!("{} is not a capsule", shape.name())
+        };
+        Self {
+            centre: pose.position,
+            axis: pose.rotation * DVec3::Z,
+            half_length: *half_length,
+            radius: *radius,
+        }
+    }
+
+    /// The core segment is `centre + t * half_vector()`, t from -1 to 1.
+    fn half_vector(&self) -> DVec3 {
+        self.axis * self.half_length
     }
 }

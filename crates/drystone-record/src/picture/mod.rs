@@ -1,0 +1,205 @@
+//! Pictures of bodies: a small ray caster on the CPU, PNG out. No window, no GPU, no knowledge of the engine's world.
+//!
+//! A [`Picture`] is a list of solids with places and colours, a camera and a frame; [`render`] makes an [`Image`] of
+//! it. Every solid is exact at every sample (a sphere is a sphere, not triangles), each pixel takes several samples, and
+//! the same picture gives the same bytes for any number of threads.
+//!
+//! ```
+//! use drystone_record::picture::{Item, Picture, Rgb, Solid, View, render};
+//! use glam::DVec3;
+//!
+//! let ball = Item::new(Solid::Sphere { radius: 0.5 }, DVec3::new(0.0, 0.0, 0.5), Rgb::hex(0xD55E00));
+//! let floor = Item::new(Solid::Ground, DVec3::ZERO, Rgb::grey(0.9));
+//! let image = render(&Picture::of(vec![ball, floor], View::Iso, 160, 100));
+//! assert_eq!(image.rgb.len(), 3 * 160 * 100);
+//! ```
+
+mod bvh;
+mod camera;
+mod colour;
+mod font;
+mod image;
+mod overlay;
+mod ray;
+mod render;
+mod scene;
+mod shade;
+
+use glam::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+pub use camera::{Camera, UnknownView, View};
+pub use colour::{CATEGORIES, ColourMap, Rgb, category};
+pub use image::{Image, PngError};
+pub use overlay::Legend;
+pub use render::render;
+
+/// Geometry of an item, in its own frame. Lengths in metres.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Solid {
+    /// A ball.
+    Sphere {
+        /// m
+        radius: f64,
+    },
+    /// A box.
+    Box {
+        /// Half extents along the local axes, m.
+        half: DVec3,
+    },
+    /// All points within `radius` of the segment from (0, 0, -half_length) to (0, 0, half_length).
+    Capsule {
+        /// m
+        radius: f64,
+        /// Half the length of the core segment, m.
+        half_length: f64,
+    },
+    /// All points with z <= 0: a wide chequered plane that fades into the background. It shows only from its free
+    /// side, and casts no shadow, so that planes can stand around a scene as walls.
+    Ground,
+    /// A surface of triangles, each with its own flat shade, seen from both sides.
+    Mesh {
+        /// m
+        vertices: Vec<DVec3>,
+        /// Indices of the corners.
+        triangles: Vec<[u32; 3]>,
+    },
+}
+
+impl Solid {
+    /// Lower and upper corner of the box around the solid at a place; `None` for what has no bounds.
+    pub fn bounds(&self, position: DVec3, rotation: DQuat) -> Option<(DVec3, DVec3)> {
+        match self {
+            Solid::Sphere { radius } => Some((position - *radius, position + *radius)),
+            Solid::Box { half } => {
+                let r = glam::DMat3::from_quat(rotation);
+                let reach = r.x_axis.abs() * half.x + r.y_axis.abs() * half.y + r.z_axis.abs() * half.z;
+                Some((position - reach, position + reach))
+            }
+            Solid::Capsule { radius, half_length } => {
+                let reach = (rotation * DVec3::Z).abs() * *half_length + *radius;
+                Some((position - reach, position + reach))
+            }
+            Solid::Ground => None,
+            Solid::Mesh { vertices, .. } => {
+                vertices.iter().map(|&v| position + rotation * v).fold(None, |b, p| {
+                    let (low, high) = b.unwrap_or((p, p));
+                    Some((low.min(p), high.max(p)))
+                })
+            }
+        }
+    }
+
+    /// Whether dimensions are finite and not negative, and indices within range.
+    fn is_sound(&self) -> bool {
+        let length = |x: f64| x.is_finite() && x >= 0.0;
+        match self {
+            Solid::Sphere { radius } => length(*radius),
+            Solid::Box { half } => half.to_array().into_iter().all(length),
+            Solid::Capsule { radius, half_length } => length(*radius) && length(*half_length),
+            Solid::Ground => true,
+            Solid::Mesh { vertices, triangles } => {
+                vertices.iter().all(|v| v.is_finite())
+                    && triangles.iter().flatten().all(|&i| (i as usize) < vertices.len())
+            }
+        }
+    }
+}
+
+/// A solid with a place and a colour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// What it is.
+    pub solid: Solid,
+    /// Origin of its frame in the world, m.
+    pub position: DVec3,
+    /// Orientation of its frame; unit.
+    pub rotation: DQuat,
+    /// Colour of the surface.
+    pub colour: Rgb,
+    /// 1 for opaque. Below 1 each face lets the light of what is behind through, and the item casts no shadow.
+    pub opacity: f32,
+}
+
+impl Item {
+    /// An opaque item without rotation.
+    pub fn new(solid: Solid, position: DVec3, colour: Rgb) -> Self {
+        Self { solid, position, rotation: DQuat::IDENTITY, colour, opacity: 1.0 }
+    }
+
+    /// The item turned to `rotation`.
+    pub fn rotated(mut self, rotation: DQuat) -> Self {
+        self.rotation = rotation;
+        self
+    }
+
+    /// The item made translucent.
+    pub fn with_opacity(mut self, opacity: f32) -> Self {
+        self.opacity = opacity;
+        self
+    }
+
+    /// Whether the item can be drawn: finite place, unit rotation, sound dimensions.
+    pub fn is_drawable(&self) -> bool {
+        self.position.is_finite()
+            && self.rotation.is_finite()
+            && (self.rotation.length() - 1.0).abs() < 1e-3
+            && self.opacity.is_finite()
+            && self.solid.is_sound()
+    }
+}
+
+/// All that is needed to draw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// What is shown.
+    pub items: Vec<Item>,
+    /// From where.
+    pub camera: Camera,
+    /// Pixels.
+    pub width: usize,
+    /// Pixels.
+    pub height: usize,
+    /// Samples along each side of a pixel, 1 to 8: 2 is smooth, 3 smoother and twice as slow.
+    pub samples: usize,
+    /// Colour where there is nothing, and into which grounds fade.
+    pub background: Rgb,
+    /// Direction towards the key light; by default over the left shoulder of the camera.
+    pub light: Option<DVec3>,
+    /// A line of text in the upper left corner.
+    pub title: Option<String>,
+    /// A colour scale at the right edge.
+    pub legend: Option<Legend>,
+}
+
+impl Picture {
+    /// The default background: a very light, cool grey.
+    pub const BACKGROUND: Rgb = Rgb::hex(0xF4F6F8);
+
+    /// A picture of the items from a named view that fits all bodies into the frame.
+    pub fn of(items: Vec<Item>, view: View, width: usize, height: usize) -> Self {
+        let (low, high) = bounds(&items).unwrap_or((DVec3::splat(-0.5), DVec3::splat(0.5)));
+        let camera = Camera::fit(low, high, view, width as f64 / height.max(1) as f64);
+        Self {
+            items,
+            camera,
+            width,
+            height,
+            samples: 2,
+            background: Self::BACKGROUND,
+            light: None,
+            title: None,
+            legend: None,
+        }
+    }
+}
+
+/// Corners of the box around all drawable items that have bounds.
+pub fn bounds(items: &[Item]) -> Option<(DVec3, DVec3)> {
+    items
+        .iter()
+        .filter(|i| i.is_drawable())
+        .filter_map(|i| i.solid.bounds(i.position, i.rotation))
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}

@@ -1,0 +1,157 @@
+//! Where geometry meets the solver: contacts become blocks of a cone complementarity problem.
+
+use drystone_solve::Problem;
+use drystone_solve::colour::Colouring;
+use drystone_solve::problem::{Bodies, WORLD};
+use glam::{DMat3, DVec3};
+
+use crate::collide::Velocities;
+use crate::contact::Contact;
+use crate::model::Model;
+use crate::state::State;
+
+/// A problem under construction, with its buffers and the way back from blocks to contacts.
+pub struct Assembler {
+    /// The problem.
+    pub problem: Problem,
+    /// Contact number of each point block.
+    pub order: Vec<u32>,
+    /// The warm start, in the problem's rows.
+    pub guess: Vec<f64>,
+    colouring: Colouring,
+}
+
+impl Default for Assembler {
+    fn default() -> Self {
+        Self {
+            problem: Problem::Bodies(Bodies::default()),
+            order: Vec::new(),
+            guess: Vec::new(),
+            colouring: Colouring::default(),
+        }
+    }
+}
+
+/// What the normal row and the friction of a contact are to be.
+pub struct Row {
+    /// Added to the normal velocity, m/s (or m, in a position problem).
+    pub bias: f64,
+    /// Coefficient of friction.
+    pub mu: f64,
+}
+
+impl Assembler {
+    /// The matrix-free problem.
+    pub fn bodies(&self) -> &Bodies {
+        match &self.problem {
+            Problem::Bodies(b) => b,
+            Problem::Explicit(_) => unreachable!("made matrix-free"),
+        }
+    }
+
+    fn bodies_mut(&mut self) -> &mut Bodies {
+        match &mut self.problem {
+            Problem::Bodies(b) => b,
+            Problem::Explicit(_) => unreachable!("made matrix-free"),
+        }
+    }
+
+    /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
+    /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
+    /// folded into the bias. `row` says bias and friction contact by contact.
+    pub fn build(
+        &mut self,
+        model: &Model,
+        state: &State,
+        contacts: &[Contact],
+        v_free: &Velocities,
+        row: impl Fn(&Contact) -> Row,
+    ) {
+        let second = |c: &Contact| if model.bodies[c.bodies[1] as usize].inv_mass > 0.0 { c.bodies[1] } else { WORLD };
+        let pairs = contacts.iter().map(|c| (c.bodies[0], second(c)));
+        self.colouring.run(model.bodies.len(), pairs);
+        std::mem::swap(&mut self.order, &mut self.colouring.order);
+        let spans = std::mem::take(&mut self.colouring.spans);
+        let order = std::mem::take(&mut self.order);
+
+        let p = self.bodies_mut();
+        p.inv_mass.clear();
+        p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
+        p.inv_inertia.clear();
+        p.inv_inertia.extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
+        p.v_free.clear();
+        p.v_free.extend_from_slice(v_free);
+        p.points.clear();
+        for &i in &order {
+            let c = &contacts[i as usize];
+            let b = second(c);
+            let arm = |body: u32| c.point - state.position[body as usize];
+            let Row { bias, mu } = row(c);
+            let mut bias = bias * c.normal;
+            let mut arm_b = DVec3::ZERO;
+            if b == WORLD {
+                let v = &v_free[c.bodies[1] as usize];
+                if v != &[0.0; 6] {
+                    let turn = DVec3::new(v[3], v[4], v[5]);
+                    bias -= DVec3::new(v[0], v[1], v[2]) + turn.cross(arm(c.bodies[1]));
+                }
+            } else {
+                arm_b = arm(b);
+            }
+            p.points.push(
+                (c.bodies[0], b),
+                c.normal.into(),
+                arm(c.bodies[0]).into(),
+                arm_b.into(),
+                bias.into(),
+                mu,
+            );
+        }
+        self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
+        self.order = order;
+        self.guess.clear();
+    }
+
+    /// Fills the guess from the contacts' impulses.
+    pub fn warm_start(&mut self, contacts: &[Contact]) {
+        let Problem::Bodies(p) = &self.problem else { return };
+        self.guess.clear();
+        for (k, &i) in self.order.iter().enumerate() {
+            let impulse = contacts[i as usize].impulse.to_array();
+            self.guess.extend(
+                p.points.frame(k).map(|axis| axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2]),
+            );
+        }
+    }
+
+    /// Hands multipliers back to the contacts as impulses in world axes.
+    pub fn hand_back(&self, gamma: &[f64], contacts: &mut [Contact]) {
+        let points = &self.bodies().points;
+        for (k, &i) in self.order.iter().enumerate() {
+            let frame = points.frame(k);
+            contacts[i as usize].impulse =
+                (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
+        }
+    }
+}
+
+/// R I⁻¹ Rᵀ as (xx, yy, zz, xy, xz, yz).
+fn world_inertia(inv: &DMat3, q: glam::DQuat) -> [f64; 6] {
+    if inv.x_axis == DVec3::X * inv.x_axis.x
+        && inv.y_axis == DVec3::Y * inv.x_axis.x
+        && inv.z_axis == DVec3::Z * inv.x_axis.x
+    {
+        let i = inv.x_axis.x;
+        return [i, i, i, 0.0, 0.0, 0.0];
+    }
+    let r = DMat3::from_quat(q);
+    let w = r * *inv * r.transpose();
+    [
+        w.x_axis.x,
+        w.y_axis.y,
+        w.z_axis.z,
+        0.5 * (w.x_axis.y + w.y_axis.x),
+        0.5 * (w.x_axis.z + w.z_axis.x),
+        0.5 * (w.y_axis.z + w.z_axis.y),
+    ]
+}

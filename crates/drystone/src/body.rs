@@ -1,0 +1,281 @@
+//! What a body is: mass, inertia, how it moves, and what it collides with.
+
+use glam::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use crate::shape::{Pose, Shape};
+
+/// How a body moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Motion {
+    /// By forces and contacts.
+    Dynamic,
+    /// By its own velocity, whatever touches it.
+    Kinematic,
+    /// Not at all.
+    Static,
+}
+
+/// Mass, centre of mass and inertia of a rigid body, in the body's own frame.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MassProperties {
+    /// kg
+    pub mass: f64,
+    /// Centre of mass in the body's frame, m.
+    pub centre: DVec3,
+    /// Inertia tensor about the centre of mass, along the body's axes, kg m².
+    pub inertia: DMat3,
+}
+
+impl MassProperties {
+    /// Of a homogeneous shape centred on the body's origin.
+    pub fn of_shape(shape: &Shape, mass: f64) -> Self {
+        Self { mass, centre: DVec3::ZERO, inertia: shape.inertia(mass) }
+    }
+
+    /// With principal moments along the body's axes.
+    pub fn principal(mass: f64, moments: DVec3) -> Self {
+        Self { mass, centre: DVec3::ZERO, inertia: DMat3::from_diagonal(moments) }
+    }
+
+    /// Says what no real body could have: mass not positive, inertia not symmetric, or moments that break the
+    /// triangle inequality (each principal moment is at most the sum of the other two).
+    pub fn check(&self) -> Result<(), String> {
+        if !(self.mass.is_finite() && self.mass > 0.0) {
+            return Err(format!("mass must be positive and finite, got {}", self.mass));
+        }
+        if !self.centre.is_finite() {
+            return Err(format!("centre of mass must be finite, got {}", self.centre));
+        }
+        let m = self.inertia.to_cols_array();
+        if m.iter().any(|x| !x.is_finite()) {
+            return Err("inertia must be finite".into());
+        }
+        let scale = m.iter().fold(0.0f64, |s, x| s.max(x.abs()));
+        let t = self.inertia.transpose().to_cols_array();
+        if m.iter().zip(&t).any(|(a, b)| (a - b).abs() > 1e-9 * scale) {
+            return Err("inertia must be a symmetric tensor".into());
+        }
+        let p = principal_moments(&self.inertia);
+        if p[0] <= 0.0 {
+            return Err(format!("inertia must be positive definite, its principal moments are {p:?}"));
+        }
+        if p[2] > (p[0] + p[1]) * (1.0 + 1e-9) {
+            return Err(format!(
+                "inertia breaks the triangle inequality: principal moment {} exceeds {} + {}",
+                p[2], p[0], p[1]
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Eigenvalues of a symmetric 3x3 matrix in rising order, by cyclic Jacobi rotations.
+pub fn principal_moments(m: &DMat3) -> [f64; 3] {
+    let mut a = m.to_cols_array_2d();
+    for _ in 0..30 {
+        let off = a[0][1].abs() + a[0][2].abs() + a[1][2].abs();
+        if off <= 1e-16 * (a[0][0].abs() + a[1][1].abs() + a[2][2].abs()) {
+            break;
+        }
+        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+            if a[p][q] == 0.0 {
+                continue;
+            }
+            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+            let c = 1.0 / (t * t + 1.0).sqrt();
+            let s = t * c;
+            for k in 0..3 {
+                let (x, y) = (a[k][p], a[k][q]);
+                a[k][p] = c * x - s * y;
+                a[k][q] = s * x + c * y;
+            }
+            for k in 0..3 {
+                let (x, y) = (a[p][k], a[q][k]);
+                a[p][k] = c * x - s * y;
+                a[q][k] = s * x + c * y;
+            }
+        }
+    }
+    let mut e = [a[0][0], a[1][1], a[2][2]];
+    e.sort_by(f64::total_cmp);
+    e
+}
+
+/// A shape fixed to a body.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Collider {
+    /// Geometry.
+    pub shape: Shape,
+    /// Placement in the body's frame.
+    pub local: Pose,
+    /// Coefficient of friction; a pair uses the geometric mean of its two.
+    pub mu: f64,
+}
+
+impl Collider {
+    /// A shape at the body's origin.
+    pub fn new(shape: Shape, mu: f64) -> Self {
+        Self { shape, local: Pose::IDENTITY, mu }
+    }
+}
+
+/// A body as handed to [`crate::World::add_body`].
+///
+/// ```
+/// use drystone::{BodyDef, Shape};
+/// use glam::DVec3;
+/// let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 4.2).at(DVec3::new(0.0, 0.0, 1.0)).friction(0.4);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BodyDef {
+    /// For messages and pictures.
+    pub name: Option<String>,
+    /// How it moves.
+    pub motion: Motion,
+    /// Ignored unless dynamic.
+    pub mass: MassProperties,
+    /// Origin of the body's frame, m. (The state keeps the centre of mass.)
+    pub position: DVec3,
+    /// Orientation, unit.
+    pub rotation: DQuat,
+    /// Velocity of the centre of mass, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity in world axes, rad/s.
+    pub angular_velocity: DVec3,
+    /// Shapes.
+    pub colliders: Vec<Collider>,
+    /// Bodies of one group other than 0 do not collide with each other.
+    pub group: u32,
+}
+
+impl BodyDef {
+    fn new(motion: Motion, mass: MassProperties, colliders: Vec<Collider>) -> Self {
+        Self {
+            name: None,
+            motion,
+            mass,
+            position: DVec3::ZERO,
+            rotation: DQuat::IDENTITY,
+            velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            colliders,
+            group: 0,
+        }
+    }
+
+    /// A homogeneous body of one shape.
+    pub fn dynamic(shape: Shape, mass: f64) -> Self {
+        let properties = MassProperties::of_shape(&shape, mass);
+        Self::new(Motion::Dynamic, properties, vec![Collider::new(shape, 0.0)])
+    }
+
+    /// A body that never moves.
+    pub fn fixed(shape: Shape) -> Self {
+        Self::new(Motion::Static, MassProperties::principal(1.0, DVec3::ONE), vec![Collider::new(shape, 0.0)])
+    }
+
+    /// A body that moves with its own velocity, whatever touches it.
+    pub fn kinematic(shape: Shape) -> Self {
+        Self { motion: Motion::Kinematic, ..Self::fixed(shape) }
+    }
+
+    /// A body without shapes.
+    pub fn bare(mass: MassProperties) -> Self {
+        Self::new(Motion::Dynamic, mass, Vec::new())
+    }
+
+    /// Places the origin of the body's frame.
+    pub fn at(mut self, position: DVec3) -> Self {
+        self.position = position;
+        self
+    }
+
+    /// Turns the body.
+    pub fn turned(mut self, rotation: DQuat) -> Self {
+        self.rotation = rotation;
+        self
+    }
+
+    /// Sets the velocity of the centre of mass and the angular velocity (world axes).
+    pub fn moving(mut self, velocity: DVec3, angular_velocity: DVec3) -> Self {
+        self.velocity = velocity;
+        self.angular_velocity = angular_velocity;
+        self
+    }
+
+    /// Sets the friction of all shapes.
+    pub fn friction(mut self, mu: f64) -> Self {
+        self.colliders.iter_mut().for_each(|c| c.mu = mu);
+        self
+    }
+
+    /// Replaces mass, centre of mass and inertia.
+    pub fn mass(mut self, mass: MassProperties) -> Self {
+        self.mass = mass;
+        self
+    }
+
+    /// Names the body.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Says what is wrong with the definition, naming the field.
+    pub fn check(&self) -> Result<(), String> {
+        for (field, v) in
+            [("position", self.position), ("velocity", self.velocity), ("angular_velocity", self.angular_velocity)]
+        {
+            if !v.is_finite() {
+                return Err(format!("{field} must be finite, got {v}"));
+            }
+        }
+        let length = self.rotation.length();
+        if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
+            return Err(format!("rotation must be a unit quaternion, its length is {length}"));
+        }
+        if self.motion == Motion::Dynamic {
+            self.mass.check()?;
+        }
+        for (k, c) in self.colliders.iter().enumerate() {
+            c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;
+            if !(c.mu.is_finite() && c.mu >= 0.0) {
+                return Err(format!("collider {k}: mu must be finite and not negative, got {}", c.mu));
+            }
+            if self.motion == Motion::Dynamic && c.shape == Shape::HalfSpace {
+                return Err(format!("collider {k}: a half-space cannot belong to a dynamic body"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_inertia_is_refused() {
+        let ok = MassProperties::principal(1.0, DVec3::new(1.0, 2.0, 3.0));
+        assert!(ok.check().is_ok());
+        let bad = MassProperties::principal(1.0, DVec3::new(1.0, 2.0, 3.1));
+        assert!(bad.check().unwrap_err().contains("triangle"));
+        assert!(MassProperties::principal(0.0, DVec3::ONE).check().unwrap_err().contains("mass"));
+        assert!(MassProperties::principal(1.0, DVec3::new(1.0, 1.0, -1.0)).check().is_err());
+        let skew = DMat3::from_cols(DVec3::X, DVec3::new(0.1, 1.0, 0.0), DVec3::Z);
+        assert!(MassProperties { inertia: skew, ..ok }.check().unwrap_err().contains("symmetric"));
+    }
+
+    #[test]
+    fn principal_moments_survive_a_rotation() {
+        let r = DMat3::from_quat(DQuat::from_euler(glam::EulerRot::XYZ, 0.3, -1.1, 2.0));
+        let m = r * DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.5)) * r.transpose();
+        let e = principal_moments(&m);
+        for (x, y) in e.iter().zip([1.0, 2.5, 3.0]) {
+            assert!((x - y).abs() < 1e-12, "{e:?}");
+        }
+    }
+}

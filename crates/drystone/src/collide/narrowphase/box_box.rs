@@ -1,0 +1,272 @@
+//! Box against box.
+//!
+//! 1. Separating axes: the 3 + 3 face normals and the 9 cross products of edges [GottschalkLinManocha1996]. The largest
+//!    separation found is a lower bound of the distance, and exactly the (negative) signed distance of overlapping boxes.
+//! 2. If a face axis is the best, or all but, the incident face is cut to the reference face (`clip`). Its least height
+//!    bounds the distance of separated boxes from above, so the patch is taken only where both bounds agree.
+//! 3. Otherwise one point: the two edges of the axis in overlap, the exact closest points at a distance.
+//!
+//! Faces are preferred to edges by fixed tolerances that do not look at the past: in a stack the cross products of nearly
+//! parallel edges repeat the face axis with noise, and must never win by noise.
+
+use glam::DVec3;
+
+use super::clip::{Patch, edge_name};
+use super::closest;
+use super::{ALONG_COS, ContactPoint, Cuboid, Manifold, sign};
+
+/// How much less deep an edge must be than the best face: this part of the depth, and this part of the smallest half side.
+const EDGE_RELATIVE: f64 = 0.02;
+const EDGE_ABSOLUTE: f64 = 1e-4;
+
+/// Faces of A and B that separate alike, up to this part of the smallest half side, are told apart by their area.
+const FACE_TIE: f64 = 1e-3;
+
+/// A patch at a distance must say the true distance up to this part; 1 - cos 2° and rounding fit in.
+const PATCH_RELATIVE: f64 = 1e-3;
+
+/// Names: bit 11 tells whose face the reference is, bits 12 and 13 the kind of contact.
+const REFERENCE_B: u32 = 1 << 11;
+const FACE: u32 = 1 << 12;
+const EDGE: u32 = 2 << 12;
+const CLOSEST: u32 = 3 << 12;
+
+/// A face of one box as the direction of contact.
+#[derive(Clone, Copy)]
+struct Face {
+    separation: f64,
+    axis: usize,
+    /// The unit normal of the contact, from B to A, is `side * axes[axis]`.
+    side: f64,
+}
+
+/// A pair of edges as the direction of contact.
+#[derive(Clone, Copy)]
+struct Edges {
+    separation: f64,
+    axis_a: usize,
+    axis_b: usize,
+    /// Unit, from B to A.
+    normal: DVec3,
+}
+
+struct Axes {
+    face_a: Face,
+    face_b: Face,
+    /// The best pair of edges if it separates better than any face.
+    edges: Option<Edges>,
+}
+
+impl Axes {
+    fn best_face(&self) -> f64 {
+        self.face_a.separation.max(self.face_b.separation)
+    }
+
+    fn separation(&self) -> f64 {
+        self.edges.map_or(self.best_face(), |e| e.separation)
+    }
+
+    fn normal(&self, a: &Cuboid, b: &Cuboid) -> DVec3 {
+        match self.edges {
+            Some(e) => e.normal,
+            None if self.face_a.separation >= self.face_b.separation => {
+                a.axes[self.face_a.axis] * self.face_a.side
+            }
+            None => b.axes[self.face_b.axis] * self.face_b.side,
+        }
+    }
+}
+
+/// The best axes, or nothing when one separates by more than `reach`.
+#[inline]
+fn separate(a: &Cuboid, b: &Cuboid, reach: f64) -> Option<Axes> {
+    let b_to_a = a.centre - b.centre;
+    let (ta, tb) = (a.inward(b_to_a), b.inward(b_to_a));
+    let (ha, hb) = (a.half, b.half);
+    // r[i][j] = a_i · b_j
+    let r: [[f64; 3]; 3] = std::array::from_fn(|i| b.inward(a.axes[i]));
+    let w: [[f64; 3]; 3] = r.map(|row| row.map(f64::abs));
+
+    let mut face_a = Face { separation: f64::NEG_INFINITY, axis: 0, side: 1.0 };
+    let mut face_b = face_a;
+    for k in 0..3 {
+        let sa = ta[k].abs() - ha[k] - (hb[0] * w[k][0] + hb[1] * w[k][1] + hb[2] * w[k][2]);
+        let sb = tb[k].abs() - hb[k] - (ha[0] * w[0][k] + ha[1] * w[1][k] + ha[2] * w[2][k]);
+        if sa > face_a.separation {
+            face_a = Face { separation: sa, axis: k, side: sign(ta[k]) };
+        }
+        if sb > face_b.separation {
+            face_b = Face { separation: sb, axis: k, side: sign(tb[k]) };
+        }
+    }
+    let mut axes = Axes { face_a, face_b, edges: None };
+    let mut best = axes.best_face();
+    // No axis has a separation when a coordinate is not a number.
+    if best > reach || best == f64::NEG_INFINITY {
+        return None;
+    }
+    for i in 0..3 {
+        let (i1, i2) = ((i + 1) % 3, (i + 2) % 3);
+        for j in 0..3 {
+            let (j1, j2) = ((j + 1) % 3, (j + 2) % 3);
+            // a_i × b_j = r[i1][j] a_i2 - r[i2][j] a_i1
+            let place = ta[i2] * r[i1][j] - ta[i1] * r[i2][j];
+            let radii = ha[i1] * w[i2][j] + ha[i2] * w[i1][j] + hb[j1] * w[i][j2] + hb[j2] * w[i][j1];
+            let scaled = place.abs() - radii;
+            // Dividing by the length, at most 1, only makes it deeper.
+            if scaled < 0.0 && scaled <= best {
+                continue;
+            }
+            let squared = r[i1][j] * r[i1][j] + r[i2][j] * r[i2][j];
+            if squared < 1e-12 {
+                continue;
+            }
+            let length = squared.sqrt();
+            let separation = scaled / length;
+            if separation > best {
+                if separation > reach {
+                    return None;
+                }
+                best = separation;
+                let s = sign(place) / length;
+                let normal = a.axes[i2] * (r[i1][j] * s) - a.axes[i1] * (r[i2][j] * s);
+                axes.edges = Some(Edges { separation, axis_a: i, axis_b: j, normal });
+            }
+        }
+    }
+    Some(axes)
+}
+
+/// Signed distance of two boxes: the distance, or minus the length of the shortest way apart.
+pub(crate) fn signed_distance(
+    half_a: DVec3,
+    pose_a: &crate::shape::Pose,
+    half_b: DVec3,
+    pose_b: &crate::shape::Pose,
+) -> f64 {
+    let (a, b) = (Cuboid::new(half_a, pose_a), Cuboid::new(half_b, pose_b));
+    let Some(axes) = separate(&a, &b, f64::INFINITY) else { return f64::NAN };
+    let lower = axes.separation();
+    if lower <= 0.0 {
+        return lower;
+    }
+    let (on_a, on_b) = closest::box_box(&a, &b);
+    on_a.distance(on_b)
+}
+
+/// The contacts of A and B, given in canonical order.
+pub(super) fn box_box(a: &Cuboid, b: &Cuboid, reach: f64, out: &mut Manifold) {
+    let Some(axes) = separate(a, b, reach) else { return };
+    let size = a.smallest_half().min(b.smallest_half());
+    let lower = axes.separation();
+    let slack = EDGE_RELATIVE * axes.best_face().abs() + EDGE_ABSOLUTE * size;
+
+    let mut patch = None;
+    if let Some((face, reference_is_a)) = reference_face(a, b, &axes, slack, size) {
+        let p = if reference_is_a {
+            Patch::new(a, face.axis, -face.side, b, reach)
+        } else {
+            Patch::new(b, face.axis, face.side, a, reach)
+        };
+        let height = p.deepest();
+        let agrees = if lower <= 0.0 { lower + slack } else { lower + PATCH_RELATIVE * lower + 1e-12 * size };
+        let name = FACE | if reference_is_a { 0 } else { REFERENCE_B };
+        if height <= agrees {
+            p.push_to(reference_is_a, name, out);
+            return;
+        }
+        patch = Some((p, height, reference_is_a, name));
+    }
+
+    if lower > 0.0 {
+        let (on_a, on_b) = closest::box_box(a, b);
+        let distance = on_a.distance(on_b);
+        match patch {
+            Some((p, height, reference_is_a, name)) if height <= distance * (1.0 + PATCH_RELATIVE) => {
+                p.push_to(reference_is_a, name, out);
+            }
+            _ => {
+                // Rounding would decide the direction between points that nearly touch.
+                let normal =
+                    if distance > 1e-9 * size { (on_a - on_b) / distance } else { axes.normal(a, b) };
+                out.push_within(reach, ContactPoint { on_a, on_b, normal, gap: distance, feature: CLOSEST });
+            }
+        }
+    } else if let Some(edges) = axes.edges {
+        out.push_within(reach, edge_contact(a, b, &edges));
+    } else {
+        out.push_within(reach, corner_contact(a, b, &axes));
+    }
+}
+
+/// The face to cut against, and whether it belongs to A. None when the contact is between edges.
+///
+/// Where a face of A and a face of B serve equally well the larger one is taken, since it is also the one that stays best
+/// when the other box tilts; sizes do not change, so neither does the choice.
+fn reference_face(a: &Cuboid, b: &Cuboid, axes: &Axes, slack: f64, size: f64) -> Option<(Face, bool)> {
+    let (fa, fb) = (axes.face_a, axes.face_b);
+    let larger = |fa: Face, fb: Face| {
+        if area(b, fb.axis) > area(a, fa.axis) * (1.0 + 1e-9) { (fb, false) } else { (fa, true) }
+    };
+    if let Some(edges) = axes.edges.filter(|e| e.separation > axes.best_face() + slack) {
+        let along = |c: &Cuboid| {
+            (0..3).find_map(|axis| {
+                let cosine = edges.normal.dot(c.axes[axis]);
+                let side = sign(cosine);
+                (cosine.abs() > ALONG_COS).then_some(Face { separation: edges.separation, axis, side })
+            })
+        };
+        return match (along(a), along(b)) {
+            (Some(fa), Some(fb)) => Some(larger(fa, fb)),
+            (Some(fa), None) => Some((fa, true)),
+            (None, Some(fb)) => Some((fb, false)),
+            (None, None) => None,
+        };
+    }
+    let cosine = a.axes[fa.axis].dot(b.axes[fb.axis]) * fa.side * fb.side;
+    Some(if cosine > ALONG_COS && (fa.separation - fb.separation).abs() <= FACE_TIE * size {
+        larger(fa, fb)
+    } else if fb.separation > fa.separation {
+        (fb, false)
+    } else {
+        (fa, true)
+    })
+}
+
+fn area(c: &Cuboid, axis: usize) -> f64 {
+    c.half[(axis + 1) % 3] * c.half[(axis + 2) % 3]
+}
+
+/// Overlapping boxes whose shortest way apart is across two edges.
+fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> ContactPoint {
+    let (i, j, n) = (edges.axis_a, edges.axis_b, edges.normal);
+    let (p, u) = (a.centre + a.support(-n, Some(i)), a.axes[i] * a.half[i]);
+    let (q, v) = (b.centre + b.support(n, Some(j)), b.axes[j] * b.half[j]);
+    let (s, t) = closest::segment_segment(p, u, q, v);
+    let edge = |c: &Cuboid, along: usize, direction: DVec3| {
+        let (k1, k2) = ((along + 1) % 3, (along + 2) % 3);
+        let side = |k: usize| sign(direction.dot(c.axes[k]));
+        edge_name(along, k1, side(k1), k2, side(k2))
+    };
+    ContactPoint {
+        on_a: p + u * s,
+        on_b: q + v * t,
+        normal: n,
+        gap: edges.separation,
+        feature: EDGE | edge(a, i, -n) << 4 | edge(b, j, n),
+    }
+}
+
+/// Overlapping boxes with a face axis whose patch was lost to rounding: the deepest corner over the plane of the face.
+fn corner_contact(a: &Cuboid, b: &Cuboid, axes: &Axes) -> ContactPoint {
+    let normal = axes.normal(a, b);
+    let gap = axes.separation();
+    let (on_a, on_b) = if axes.face_a.separation >= axes.face_b.separation {
+        let corner = b.centre + b.support(normal, None);
+        (corner + normal * gap, corner)
+    } else {
+        let corner = a.centre + a.support(-normal, None);
+        (corner, corner - normal * gap)
+    };
+    ContactPoint { on_a, on_b, normal, gap, feature: CLOSEST }
+}

@@ -1,0 +1,93 @@
+//! Post-stabilisation: overlaps are removed by a position problem of their own, after the step and apart from the
+//! velocities [TasoraAnitescu2011, eq. 55-57; ClinePai2003]:
+//!
+//! ```text
+//!     M Δq = Σ β_n D_n,      0 ≤ Φ + ∇Φᵀ Δq  ⊥  β_n ≥ 0
+//! ```
+//!
+//! the same cone problem with μ = 0, v_free = 0 and the gap as bias, so the same solvers solve it. It is repeated with
+//! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made.
+
+use drystone_solve::solver::{Solver, Stop};
+use glam::DVec3;
+
+use crate::assemble::{Assembler, Row};
+use crate::collide::Detector;
+use crate::contact::Contact;
+use crate::model::Model;
+use crate::motion::rotate;
+use crate::state::State;
+use crate::step::StepError;
+
+/// How far to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Correction {
+    /// Overlap that is left alone, over the pair's size.
+    pub tolerance: f64,
+    /// Largest correction of one contact in one step, over the pair's size.
+    pub reach: f64,
+    /// Largest number of position problems.
+    pub rounds: usize,
+    /// Sweeps in each.
+    pub iterations: usize,
+    /// Contacts up to this gap take part, so that a correction does not push a body into its neighbour, m.
+    pub envelope: f64,
+}
+
+/// Buffers of the position problem.
+#[derive(Default)]
+pub struct Corrector {
+    assembler: Assembler,
+    contacts: Vec<Contact>,
+    rest: Vec<[f64; 6]>,
+    moved: Vec<[f64; 6]>,
+}
+
+impl Corrector {
+    /// Corrects the positions in `state`; returns the number of position problems solved.
+    pub fn run(
+        &mut self,
+        model: &Model,
+        state: &mut State,
+        detector: &mut Detector,
+        solver: &mut dyn Solver,
+        how: Correction,
+    ) -> Result<usize, StepError> {
+        self.rest.clear();
+        self.rest.resize(model.bodies.len(), [0.0; 6]);
+        let size = |c: &Contact| model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+        let mut last = f64::INFINITY;
+        for round in 0..how.rounds {
+            detector.find_contacts(model, state, &self.rest, 0.0, how.envelope, &mut self.contacts);
+            let worst = self.contacts.iter().map(|c| -c.gap / size(c)).fold(0.0, f64::max);
+            // Done, or stuck: another round would do no better than the last.
+            if worst <= how.tolerance || worst > 0.9 * last {
+                return Ok(round);
+            }
+            last = worst;
+            let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
+            self.assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
+                bias: c.gap.max(-how.reach * size(c) / how.rounds as f64),
+                mu: 0.0,
+            });
+            let stop = Stop {
+                tolerance: 0.25 * how.tolerance * smallest,
+                iterations: how.iterations,
+                ..Stop::default()
+            };
+            let solution = solver.solve(&self.assembler.problem, None, &stop).map_err(|e| {
+                StepError::NonFinite { step: state.step, text: format!("in the position problem: {e}") }
+            })?;
+            self.assembler.bodies().velocities(&solution.gamma, &mut self.moved);
+            for i in model.dynamic() {
+                let d = &self.moved[i];
+                state.position[i] += DVec3::new(d[0], d[1], d[2]);
+                let turn = state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]);
+                if turn != DVec3::ZERO {
+                    state.rotation[i] = rotate(state.rotation[i], turn, 1.0);
+                }
+            }
+        }
+        Ok(how.rounds)
+    }
+}

@@ -1,0 +1,190 @@
+//! The bodies and shapes of a world, without their motion: flat arrays over slots. A removed body leaves its slot to the
+//! next one added; a generation number keeps old ids from meaning the newcomer.
+
+use glam::{DMat3, DVec3};
+use serde::{Deserialize, Serialize};
+
+use crate::body::{BodyDef, MassProperties, Motion};
+use crate::collide::Aabb;
+use crate::shape::{Pose, Shape};
+use crate::state::State;
+
+/// Names a body for as long as it exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BodyId {
+    /// Index into the arrays of the model and the state.
+    pub slot: u32,
+    /// How often the slot was given away before.
+    pub generation: u32,
+}
+
+/// Marks an empty collider slot.
+const NOBODY: u32 = u32::MAX;
+
+/// A body slot.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Body {
+    /// Whether the slot holds a body now.
+    pub alive: bool,
+    /// See [`BodyId`].
+    pub generation: u32,
+    /// For messages.
+    pub name: Option<String>,
+    /// How it moves.
+    pub motion: Motion,
+    /// In the body's frame.
+    pub mass: MassProperties,
+    /// 1/m, or 0 if it is not dynamic; 1/kg.
+    pub inv_mass: f64,
+    /// Inverse inertia in body axes, or 0; 1/(kg m²).
+    pub inv_inertia: DMat3,
+    /// Bodies of one group other than 0 do not collide.
+    pub group: u32,
+}
+
+/// A collider slot.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ColliderSlot {
+    /// The body's slot; `u32::MAX` if empty.
+    pub body: u32,
+    /// Geometry.
+    pub shape: Shape,
+    /// Placement relative to the body's centre of mass, along the body's axes.
+    pub local: Pose,
+    /// Coefficient of friction.
+    pub mu: f64,
+    /// Radius about the centre of mass that holds the shape, m.
+    pub radius: f64,
+}
+
+/// All bodies and colliders.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Model {
+    /// By body slot.
+    pub bodies: Vec<Body>,
+    /// By collider slot.
+    pub colliders: Vec<ColliderSlot>,
+    free_bodies: Vec<u32>,
+    free_colliders: Vec<u32>,
+}
+
+impl Model {
+    /// Adds a checked body to the model and its motion to the state.
+    pub(crate) fn add(&mut self, state: &mut State, def: BodyDef) -> BodyId {
+        let dynamic = def.motion == Motion::Dynamic;
+        let slot = self.free_bodies.pop().unwrap_or(self.bodies.len() as u32);
+        let generation = self.bodies.get(slot as usize).map_or(0, |b| b.generation + 1);
+        let centre = if dynamic { def.mass.centre } else { DVec3::ZERO };
+        let body = Body {
+            alive: true,
+            generation,
+            name: def.name,
+            motion: def.motion,
+            mass: def.mass,
+            inv_mass: if dynamic { 1.0 / def.mass.mass } else { 0.0 },
+            inv_inertia: if dynamic { def.mass.inertia.inverse() } else { DMat3::ZERO },
+            group: def.group,
+        };
+        if slot as usize == self.bodies.len() {
+            self.bodies.push(body);
+        } else {
+            self.bodies[slot as usize] = body;
+        }
+        let rotation = def.rotation.normalize();
+        let position = def.position + rotation * centre;
+        let still = def.motion == Motion::Static;
+        let (velocity, turn) =
+            if still { (DVec3::ZERO, DVec3::ZERO) } else { (def.velocity, def.angular_velocity) };
+        state.place(slot as usize, position, rotation, velocity, rotation.conjugate() * turn);
+        for c in def.colliders {
+            let local = Pose::new(c.local.position - centre, c.local.rotation.normalize());
+            let radius = local.position.length() + c.shape.bounding_radius();
+            let entry = ColliderSlot { body: slot, shape: c.shape, local, mu: c.mu, radius };
+            match self.free_colliders.pop() {
+                Some(k) => self.colliders[k as usize] = entry,
+                None => self.colliders.push(entry),
+            }
+        }
+        BodyId { slot, generation }
+    }
+
+    /// Removes a body; its slots are free from now on.
+    pub(crate) fn remove(&mut self, id: BodyId) {
+        self.bodies[id.slot as usize].alive = false;
+        self.free_bodies.push(id.slot);
+        for k in (0..self.colliders.len()).rev() {
+            if self.colliders[k].body == id.slot {
+                self.colliders[k].body = NOBODY;
+                self.free_colliders.push(k as u32);
+            }
+        }
+    }
+
+    /// Whether the id still names a body.
+    pub fn contains(&self, id: BodyId) -> bool {
+        self.bodies.get(id.slot as usize).is_some_and(|b| b.alive && b.generation == id.generation)
+    }
+
+    /// The id of the body in a slot, if there is one.
+    pub fn id(&self, slot: u32) -> Option<BodyId> {
+        let b = self.bodies.get(slot as usize)?;
+        b.alive.then_some(BodyId { slot, generation: b.generation })
+    }
+
+    /// "body 7" or "body 7 (mast)".
+    pub fn describe(&self, slot: u32) -> String {
+        match self.bodies.get(slot as usize).and_then(|b| b.name.as_ref()) {
+            Some(name) => format!("body {slot} ({name})"),
+            None => format!("body {slot}"),
+        }
+    }
+
+    /// Slots of the living bodies.
+    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.bodies.len()).filter(|&i| self.bodies[i].alive)
+    }
+
+    /// Slots of the living dynamic bodies.
+    pub fn dynamic(&self) -> impl Iterator<Item = usize> + '_ {
+        self.slots().filter(|&i| self.bodies[i].motion == Motion::Dynamic)
+    }
+
+    /// World placement of a collider; None for an empty slot.
+    pub fn collider_pose(&self, state: &State, k: usize) -> Option<Pose> {
+        let c = &self.colliders[k];
+        if c.body == NOBODY {
+            return None;
+        }
+        let (x, q) = (state.position[c.body as usize], state.rotation[c.body as usize]);
+        Some(Pose::new(x + q * c.local.position, q * c.local.rotation))
+    }
+
+    /// World bounds of a collider, empty for an empty slot.
+    pub fn collider_aabb(&self, state: &State, k: usize) -> Aabb {
+        match self.collider_pose(state, k) {
+            Some(pose) => self.colliders[k].shape.aabb(&pose),
+            None => Aabb { min: DVec3::INFINITY, max: DVec3::NEG_INFINITY },
+        }
+    }
+
+    /// Whether contacts between two colliders are wanted at all.
+    pub(crate) fn may_touch(&self, i: u32, j: u32) -> bool {
+        let (a, b) = (self.colliders[i as usize].body, self.colliders[j as usize].body);
+        if a == b || a == NOBODY || b == NOBODY {
+            return false;
+        }
+        let (a, b) = (&self.bodies[a as usize], &self.bodies[b as usize]);
+        (a.motion == Motion::Dynamic || b.motion == Motion::Dynamic) && (a.group == 0 || a.group != b.group)
+    }
+
+    /// Friction of a pair: the geometric mean.
+    pub(crate) fn pair_mu(&self, i: u32, j: u32) -> f64 {
+        let (a, b) = (self.colliders[i as usize].mu, self.colliders[j as usize].mu);
+        if a == b { a } else { (a * b).sqrt() }
+    }
+
+    /// The smaller of the two inner radii: what an overlap of the pair is measured by, m.
+    pub fn pair_size(&self, i: u32, j: u32) -> f64 {
+        self.colliders[i as usize].shape.inner_radius().min(self.colliders[j as usize].shape.inner_radius())
+    }
+}

@@ -1,0 +1,206 @@
+//! How a world steps: step size, accuracy, stabilisation.
+
+use std::time::Duration;
+
+use drystone_solve::solver::{BadSpec, Param, Spec};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+use crate::collide::broadphase;
+
+/// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters the
+/// velocity problem as Φ/h: bodies may approach until they touch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stabilisation {
+    /// Overlaps are left alone: the speed along the normal may not be negative, that is all.
+    None,
+    /// An overlap enters the velocity problem as K Φ/h. (Only overlaps are scaled; the paper scales gaps too, which
+    /// would stop bodies before they touch.)
+    Scaled {
+        /// Share of the overlap to remove in one step, in (0, 1].
+        k: f64,
+    },
+    /// An overlap enters the velocity problem as max(Φ/h, -A).
+    Clamped {
+        /// Largest recovery speed A, m/s.
+        a: f64,
+    },
+    /// Overlaps do not enter the velocity problem; after the step a position problem (eq. 55-57) removes them.
+    Post {
+        /// Overlap that is left alone, as a share of the smaller body's inner radius.
+        tolerance: f64,
+        /// Largest correction of one contact in one step, as a share of the smaller body's inner radius.
+        reach: f64,
+        /// The position problem is repeated with recomputed gaps at most this often.
+        rounds: usize,
+    },
+}
+
+impl Default for Stabilisation {
+    fn default() -> Self {
+        Stabilisation::Post { tolerance: 1e-5, reach: 0.1, rounds: 3 }
+    }
+}
+
+const K: Param = Param { name: "K", default: "0.2", help: "share of the overlap to remove in one step" };
+const A: Param = Param { name: "A", default: "0.1", help: "largest recovery speed, m/s" };
+const POST: [Param; 3] = [
+    Param { name: "tolerance", default: "1e-5", help: "overlap left alone, over the smaller inner radius" },
+    Param { name: "reach", default: "0.1", help: "largest correction a step, over the smaller inner radius" },
+    Param { name: "rounds", default: "3", help: "repetitions with recomputed gaps" },
+];
+
+impl Stabilisation {
+    /// The names.
+    pub const NAMES: &'static [&'static str] = &["none", "scaled", "clamped", "post"];
+
+    /// Reads `scaled:K=0.3` and the like.
+    pub fn parse(text: &str) -> Result<Self, BadSpec> {
+        let spec = Spec::parse(text)?;
+        match spec.name.as_str() {
+            "none" => spec.check(&[]).map(|()| Stabilisation::None),
+            "scaled" => {
+                spec.check(&[K])?;
+                Ok(Stabilisation::Scaled { k: spec.positive("K", 0.2, 1.0)? })
+            }
+            "clamped" => {
+                spec.check(&[A])?;
+                Ok(Stabilisation::Clamped { a: spec.positive("A", 0.1, f64::INFINITY)? })
+            }
+            "post" => {
+                spec.check(&POST)?;
+                Ok(Stabilisation::Post {
+                    tolerance: spec.positive("tolerance", 1e-5, 1.0)?,
+                    reach: spec.positive("reach", 0.1, 1.0)?,
+                    rounds: spec.positive("rounds", 3.0, 1000.0)? as usize,
+                })
+            }
+            other => Err(BadSpec::unknown("stabilisation", other, Self::NAMES)),
+        }
+    }
+
+    /// As the command line spells it.
+    pub fn text(&self) -> String {
+        match self {
+            Stabilisation::None => "none".into(),
+            Stabilisation::Scaled { k } => format!("scaled:K={k}"),
+            Stabilisation::Clamped { a } => format!("clamped:A={a}"),
+            Stabilisation::Post { tolerance, reach, rounds } => {
+                format!("post:tolerance={tolerance},reach={reach},rounds={rounds}")
+            }
+        }
+    }
+
+    /// The normal bias of the velocity problem for a gap, m/s.
+    pub fn bias(&self, gap: f64, h: f64) -> f64 {
+        if gap >= 0.0 {
+            return gap / h;
+        }
+        match *self {
+            Stabilisation::None | Stabilisation::Post { .. } => 0.0,
+            Stabilisation::Scaled { k } => k * gap / h,
+            Stabilisation::Clamped { a } => (gap / h).max(-a),
+        }
+    }
+}
+
+/// How a world steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Step h, s.
+    pub h: f64,
+    /// m/s².
+    pub gravity: DVec3,
+    /// A solver by name, with parameters: see [`drystone_solve::solver::REGISTRY`].
+    pub solver: String,
+    /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
+    pub tolerance: f64,
+    /// Cap on iterations of the velocity problem; 0 skips it (the position-based limit).
+    pub iterations: usize,
+    /// Cap on the time of the velocity problem.
+    pub budget: Option<Duration>,
+    /// What happens to overlaps.
+    pub stabilisation: Stabilisation,
+    /// Cap on iterations of one position problem.
+    pub position_iterations: usize,
+    /// Distance at which contacts exist before touching, at rest, m. None: |g| h², what a body falls in one step.
+    /// It grows with the approach speed.
+    pub envelope: Option<f64>,
+    /// A broad phase by name; None lets the sizes decide.
+    pub broadphase: Option<broadphase::Kind>,
+    /// Start from the last step's multipliers.
+    pub warm_start: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            h: 0.01,
+            gravity: DVec3::new(0.0, 0.0, -9.81),
+            solver: "pgs".into(),
+            tolerance: 1e-4,
+            iterations: 200,
+            budget: None,
+            stabilisation: Stabilisation::default(),
+            position_iterations: 50,
+            envelope: None,
+            broadphase: None,
+            warm_start: true,
+        }
+    }
+}
+
+impl Settings {
+    /// Says what is wrong, naming the field.
+    pub fn check(&self) -> Result<(), String> {
+        if !(self.h.is_finite() && self.h > 0.0) {
+            return Err(format!("h (the step) must be positive and finite, got {}", self.h));
+        }
+        if !self.gravity.is_finite() {
+            return Err(format!("gravity must be finite, got {}", self.gravity));
+        }
+        if !(self.tolerance.is_finite() && self.tolerance >= 0.0) {
+            return Err(format!("tolerance must be finite and not negative, got {}", self.tolerance));
+        }
+        if let Some(e) = self.envelope
+            && !(e.is_finite() && e >= 0.0)
+        {
+            return Err(format!("envelope must be finite and not negative, got {e}"));
+        }
+        Ok(())
+    }
+
+    /// The envelope in force at rest, m.
+    pub fn envelope_m(&self) -> f64 {
+        self.envelope.unwrap_or(self.gravity.length() * self.h * self.h)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parameters_round_trip() {
+        for text in ["none", "scaled:K=0.5", "clamped:A=2", "post:tolerance=0.001,reach=0.2,rounds=5"] {
+            assert_eq!(Stabilisation::parse(text).unwrap().text(), text);
+        }
+        assert!(Stabilisation::parse("pots").unwrap_err().0.contains("did you mean 'post'"));
+        assert!(Stabilisation::parse("scaled:A=1").unwrap_err().0.contains("valid: K"));
+        assert!(Stabilisation::parse("scaled:K=2").is_err());
+    }
+
+    #[test]
+    fn biases_are_the_papers() {
+        let h = 0.01;
+        for s in ["none", "scaled:K=0.5", "clamped:A=0.1", "post"] {
+            assert_eq!(Stabilisation::parse(s).unwrap().bias(0.02, h), 2.0);
+        }
+        assert_eq!(Stabilisation::None.bias(-0.02, h), 0.0);
+        assert_eq!(Stabilisation::Scaled { k: 0.5 }.bias(-0.02, h), -1.0);
+        assert_eq!(Stabilisation::Clamped { a: 0.1 }.bias(-0.02, h), -0.1);
+        assert_eq!(Stabilisation::Clamped { a: 0.1 }.bias(-0.0005, h), -0.05);
+        assert_eq!(Stabilisation::default().bias(-0.02, h), 0.0);
+    }
+}

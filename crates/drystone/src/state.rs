@@ -1,0 +1,121 @@
+//! Everything that changes from step to step, as one value: save it, restore it, and the run goes on bit for bit.
+
+use glam::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use crate::contact::Remembered;
+use crate::random::Random;
+
+/// The complete state of a world, by body slot where not said otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// s
+    pub time: f64,
+    /// Steps done.
+    pub step: u64,
+    /// Centre of mass, m, world.
+    pub position: Vec<DVec3>,
+    /// Unit quaternion, body to world.
+    pub rotation: Vec<DQuat>,
+    /// Of the centre of mass, m/s, world.
+    pub velocity: Vec<DVec3>,
+    /// Angular velocity in body axes, rad/s [TasoraAnitescu2011, §2.1].
+    pub omega: Vec<DVec3>,
+    /// Applied force for the next step, N, world.
+    pub force: Vec<DVec3>,
+    /// Applied torque about the centre of mass for the next step, N m, world.
+    pub torque: Vec<DVec3>,
+    /// The last step's contact multipliers, sorted by key.
+    pub multipliers: Vec<Remembered>,
+    /// For emitters, noise and users' hooks.
+    pub random: Random,
+}
+
+impl State {
+    /// No bodies, time zero.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            time: 0.0,
+            step: 0,
+            position: Vec::new(),
+            rotation: Vec::new(),
+            velocity: Vec::new(),
+            omega: Vec::new(),
+            force: Vec::new(),
+            torque: Vec::new(),
+            multipliers: Vec::new(),
+            random: Random::new(seed),
+        }
+    }
+
+    pub(crate) fn place(&mut self, slot: usize, x: DVec3, q: DQuat, v: DVec3, omega: DVec3) {
+        if slot == self.position.len() {
+            self.position.push(x);
+            self.rotation.push(q);
+            self.velocity.push(v);
+            self.omega.push(omega);
+            self.force.push(DVec3::ZERO);
+            self.torque.push(DVec3::ZERO);
+        } else {
+            self.position[slot] = x;
+            self.rotation[slot] = q;
+            self.velocity[slot] = v;
+            self.omega[slot] = omega;
+            self.force[slot] = DVec3::ZERO;
+            self.torque[slot] = DVec3::ZERO;
+        }
+    }
+
+    /// Angular velocity in world axes, rad/s.
+    pub fn world_omega(&self, slot: usize) -> DVec3 {
+        self.rotation[slot] * self.omega[slot]
+    }
+
+    /// Velocity of a world point fixed to the body, m/s.
+    pub fn velocity_at(&self, slot: usize, point: DVec3) -> DVec3 {
+        self.velocity[slot] + self.world_omega(slot).cross(point - self.position[slot])
+    }
+
+    /// A hash (FNV-1a, 64 bit) of time and motion, bit for bit.
+    pub fn hash(&self) -> u64 {
+        let mut h = 0xcbf2_9ce4_8422_2325u64;
+        let mut eat = |x: f64| {
+            for byte in x.to_bits().to_le_bytes() {
+                h = (h ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        };
+        eat(self.time);
+        for i in 0..self.position.len() {
+            self.position[i].to_array().into_iter().for_each(&mut eat);
+            self.rotation[i].to_array().into_iter().for_each(&mut eat);
+            self.velocity[i].to_array().into_iter().for_each(&mut eat);
+            self.omega[i].to_array().into_iter().for_each(&mut eat);
+        }
+        h
+    }
+}
+
+/// Positions and velocities, for undoing a step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Motion {
+    position: Vec<DVec3>,
+    rotation: Vec<DQuat>,
+    velocity: Vec<DVec3>,
+    omega: Vec<DVec3>,
+}
+
+impl Motion {
+    pub(crate) fn save(&mut self, state: &State) {
+        self.position.clone_from(&state.position);
+        self.rotation.clone_from(&state.rotation);
+        self.velocity.clone_from(&state.velocity);
+        self.omega.clone_from(&state.omega);
+    }
+
+    pub(crate) fn restore(&self, state: &mut State) {
+        state.position.clone_from(&self.position);
+        state.rotation.clone_from(&self.rotation);
+        state.velocity.clone_from(&self.velocity);
+        state.omega.clone_from(&self.omega);
+    }
+}

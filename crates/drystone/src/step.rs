@@ -1,0 +1,274 @@
+//! The step, on one page.
+
+use std::time::{Duration, Instant};
+
+use drystone_solve::Malformed;
+use drystone_solve::certificate::Certificate;
+use drystone_solve::solver::{Status, Stop};
+use glam::DVec3;
+
+use crate::assemble::Row;
+use crate::body::Motion;
+use crate::contact::{Contact, Remembered, remember};
+use crate::correct::Correction;
+use crate::motion::{gyroscopic, rotate};
+use crate::settings::Stabilisation;
+use crate::world::World;
+
+/// The timed stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Which shapes are near.
+    Broadphase,
+    /// Where they touch.
+    Narrowphase,
+    /// The problem is built, forces included.
+    Assemble,
+    /// Multipliers.
+    Solve,
+    /// Positions follow velocities.
+    Integrate,
+    /// Overlaps are removed.
+    Correct,
+    /// The judge.
+    Certificate,
+}
+
+impl Stage {
+    /// In the order of [`StepReport::spans`].
+    pub const ALL: [Stage; 7] = [
+        Stage::Broadphase,
+        Stage::Narrowphase,
+        Stage::Assemble,
+        Stage::Solve,
+        Stage::Integrate,
+        Stage::Correct,
+        Stage::Certificate,
+    ];
+
+    /// As reports spell it.
+    pub fn name(self) -> &'static str {
+        ["broadphase", "narrowphase", "assemble", "solve", "integrate", "correct", "certificate"][self as usize]
+    }
+}
+
+/// What one step did.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// Number of the step, from 1.
+    pub step: u64,
+    /// Contacts in the problem.
+    pub contacts: usize,
+    /// Of those, with gap ≤ 0 at the start of the step.
+    pub touching: usize,
+    /// Deepest overlap at the start of the step, m.
+    pub penetration_max: f64,
+    /// Mean overlap of the touching contacts at the start of the step, m.
+    pub penetration_mean: f64,
+    /// How the velocity solve ended.
+    pub status: Status,
+    /// Iterations of the velocity problem.
+    pub iterations: usize,
+    /// Position problems solved.
+    pub position_rounds: usize,
+    /// The judge's word on the velocity problem.
+    pub certificate: Certificate,
+    /// Wall time by stage, in the order of [`Stage::ALL`].
+    pub spans: [Duration; 7],
+}
+
+/// A step that could not be done; the state is the one before it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StepError {
+    /// A number that is not finite: where it was first seen.
+    #[error("step {step}: {text}")]
+    NonFinite {
+        /// Step number.
+        step: u64,
+        /// Body, contact, quantity.
+        text: String,
+    },
+}
+
+/// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
+pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
+    let (h, number) = (w.settings.h, w.state.step + 1);
+    let envelope = w.settings.envelope_m();
+    let mut clock = Clock::start();
+
+    free_velocities(w)?; // v + h M⁻¹ f
+    clock.stage(Stage::Assemble);
+    w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
+    clock.stage(Stage::Broadphase);
+    w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
+    remember(&mut w.contacts, &w.state.multipliers);
+    w.call_contact_hook();
+    let overlap = Overlap::of(w);
+    clock.stage(Stage::Narrowphase);
+
+    let stabilisation = w.settings.stabilisation;
+    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |c| Row {
+        bias: stabilisation.bias(c.gap, h),
+        mu: c.mu,
+    });
+    w.assembler.warm_start(&w.contacts);
+    clock.stage(Stage::Assemble);
+
+    let stop = Stop {
+        tolerance: w.settings.tolerance,
+        iterations: w.settings.iterations,
+        budget: w.settings.budget,
+        history: false,
+    };
+    let guess = w.settings.warm_start.then_some(w.assembler.guess.as_slice());
+    let solution = w
+        .solver
+        .solve(&w.assembler.problem, guess, &stop)
+        .map_err(|e| bad_contact(w, number, &e))?;
+    clock.stage(Stage::Solve);
+
+    w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
+    check_finite(w, number)?;
+    w.assembler.hand_back(&solution.gamma, &mut w.contacts);
+    w.saved.save(&w.state);
+    integrate(w); // q ← Λ(q, v, h)
+    clock.stage(Stage::Integrate);
+
+    let mut position_rounds = 0;
+    if let Stabilisation::Post { tolerance, reach, rounds } = stabilisation {
+        let how = Correction { tolerance, reach, rounds, iterations: w.settings.position_iterations, envelope };
+        let World { corrector, model, state, detector, position_solver, saved, .. } = w;
+        let done = corrector.run(model, state, detector, position_solver.as_mut(), how);
+        position_rounds = done.inspect_err(|_| saved.restore(state))?;
+    }
+    clock.stage(Stage::Correct);
+
+    let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    clock.stage(Stage::Certificate);
+
+    w.state.multipliers.clear();
+    w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
+    w.state.step = number;
+    w.state.time += h;
+    Ok(StepReport {
+        step: number,
+        contacts: w.contacts.len(),
+        touching: overlap.touching,
+        penetration_max: overlap.max,
+        penetration_mean: overlap.mean,
+        status: solution.status,
+        iterations: solution.iterations,
+        position_rounds,
+        certificate,
+        spans: clock.spans,
+    })
+}
+
+/// v_free = v + h M⁻¹ f: gravity, applied forces, gyroscopic term; the own velocity of bodies that are not dynamic.
+fn free_velocities(w: &mut World) -> Result<(), StepError> {
+    let (h, g) = (w.settings.h, w.settings.gravity);
+    w.v_free.clear();
+    for (i, body) in w.model.bodies.iter().enumerate() {
+        let s = &w.state;
+        let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
+        if body.motion == Motion::Dynamic && body.alive {
+            v += h * (g + body.inv_mass * s.force[i]);
+            omega = gyroscopic(&body.mass.inertia, omega, h);
+            omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * s.torque[i]));
+        } else if !body.alive {
+            (v, omega) = (DVec3::ZERO, DVec3::ZERO);
+        }
+        let turn = s.rotation[i] * omega;
+        if !(v.is_finite() && turn.is_finite() && s.position[i].is_finite()) {
+            let text = format!("{} has a position, velocity or force that is not finite", w.model.describe(i as u32));
+            return Err(StepError::NonFinite { step: s.step + 1, text });
+        }
+        w.v_free.push([v.x, v.y, v.z, turn.x, turn.y, turn.z]);
+    }
+    Ok(())
+}
+
+fn integrate(w: &mut World) {
+    let h = w.settings.h;
+    for i in 0..w.model.bodies.len() {
+        let body = &w.model.bodies[i];
+        if !body.alive || body.motion == Motion::Static {
+            continue;
+        }
+        let s = &mut w.state;
+        if body.motion == Motion::Dynamic {
+            let v = &w.velocity[i];
+            s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
+            s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
+            s.force[i] = DVec3::ZERO;
+            s.torque[i] = DVec3::ZERO;
+        }
+        s.position[i] += h * s.velocity[i];
+        if s.omega[i] != DVec3::ZERO {
+            s.rotation[i] = rotate(s.rotation[i], s.omega[i], h);
+        }
+    }
+}
+
+/// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have changed it).
+fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError {
+    let finite = |c: &Contact| {
+        c.point.is_finite() && c.normal.is_finite() && c.gap.is_finite() && c.mu.is_finite() && c.mu >= 0.0
+    };
+    let text = match w.contacts.iter().find(|c| !finite(c)) {
+        Some(c) => format!(
+            "the contact of {} with {} (gap {}, mu {}) is not finite",
+            w.model.describe(c.bodies[0]),
+            w.model.describe(c.bodies[1]),
+            c.gap,
+            c.mu
+        ),
+        None => error.to_string(),
+    };
+    StepError::NonFinite { step, text }
+}
+
+/// The first body whose new velocity is not finite, with the contact that pushed it hardest.
+fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
+    let Some(i) = w.velocity.iter().position(|v| v.iter().any(|x| !x.is_finite())) else { return Ok(()) };
+    let touching = w.contacts.iter().find(|c| c.bodies.contains(&(i as u32)));
+    let by = touching.map_or("without a contact".into(), |c| {
+        format!("in contact with {}", w.model.describe(c.bodies[(c.bodies[0] == i as u32) as usize]))
+    });
+    let text = format!("the velocity of {} is not finite, {by}", w.model.describe(i as u32));
+    Err(StepError::NonFinite { step, text })
+}
+
+struct Overlap {
+    touching: usize,
+    max: f64,
+    mean: f64,
+}
+
+impl Overlap {
+    fn of(w: &World) -> Self {
+        let (mut touching, mut max, mut sum) = (0, 0.0f64, 0.0);
+        for c in w.contacts.iter().filter(|c| c.gap <= 0.0) {
+            touching += 1;
+            max = max.max(-c.gap);
+            sum -= c.gap;
+        }
+        Self { touching, max, mean: if touching > 0 { sum / touching as f64 } else { 0.0 } }
+    }
+}
+
+struct Clock {
+    last: Instant,
+    spans: [Duration; 7],
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { last: Instant::now(), spans: [Duration::ZERO; 7] }
+    }
+    fn stage(&mut self, stage: Stage) {
+        let now = Instant::now();
+        self.spans[stage as usize] += now - self.last;
+        self.last = now;
+    }
+}

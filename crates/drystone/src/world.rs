@@ -1,0 +1,347 @@
+//! A world: bodies, their motion, and how to step them.
+
+use drystone_solve::certificate::Judge;
+use drystone_solve::solver::{self, Solver};
+use glam::{DQuat, DVec3};
+
+use crate::assemble::Assembler;
+use crate::body::{BodyDef, Motion};
+use crate::collide::query::{self, RayHit};
+use crate::collide::{Detector, narrowphase};
+use crate::contact::Contact;
+use crate::correct::Corrector;
+use crate::model::{BodyId, Model};
+use crate::settings::Settings;
+use crate::shape::{Pose, Shape};
+use crate::state::State;
+use crate::step::{self, StepError, StepReport};
+
+/// What is wrong with a body, a setting or an id.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WorldError {
+    /// A definition that no body can have.
+    #[error("{0}")]
+    Body(String),
+    /// A setting that makes no sense.
+    #[error("{0}")]
+    Settings(String),
+    /// The id names no living body.
+    #[error("body {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
+    NoBody(BodyId),
+    /// A state that does not fit the bodies of this world.
+    #[error("the state has {state} bodies, the world {world}")]
+    StateSize {
+        /// Of the state.
+        state: usize,
+        /// Of the world.
+        world: usize,
+    },
+}
+
+type StepHook = Box<dyn FnMut(&mut World) + Send>;
+type ContactHook = Box<dyn FnMut(&Model, &State, &mut Vec<Contact>) + Send>;
+
+/// Bodies, contacts and time.
+///
+/// ```
+/// use drystone::{BodyDef, Settings, Shape, World};
+/// use glam::DVec3;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut world = World::new(Settings::default())?;
+/// world.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.4))?;
+/// let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.5 }, 1.0).at(DVec3::new(0.0, 0.0, 2.0)).friction(0.4);
+/// let ball = world.add_body(ball)?;
+/// for _ in 0..200 {
+///     world.step()?;
+/// }
+/// assert!((world.position(ball)?.z - 0.5).abs() < 1e-6);
+/// # Ok(())
+/// # }
+/// ```
+pub struct World {
+    pub(crate) settings: Settings,
+    pub(crate) model: Model,
+    pub(crate) state: State,
+    pub(crate) detector: Detector,
+    pub(crate) contacts: Vec<Contact>,
+    pub(crate) assembler: Assembler,
+    pub(crate) solver: Box<dyn Solver>,
+    pub(crate) position_solver: Box<dyn Solver>,
+    pub(crate) corrector: Corrector,
+    pub(crate) judge: Judge,
+    pub(crate) v_free: Vec<[f64; 6]>,
+    pub(crate) velocity: Vec<[f64; 6]>,
+    pub(crate) saved: crate::state::Motion,
+    contact_hook: Option<ContactHook>,
+    before: Vec<StepHook>,
+    after: Vec<StepHook>,
+}
+
+impl World {
+    /// An empty world.
+    pub fn new(settings: Settings) -> Result<Self, WorldError> {
+        Self::with_seed(settings, 1)
+    }
+
+    /// An empty world whose random generator starts from `seed`.
+    pub fn with_seed(settings: Settings, seed: u64) -> Result<Self, WorldError> {
+        let (solver, position_solver) = solvers(&settings)?;
+        Ok(Self {
+            detector: Detector::new(settings.broadphase),
+            settings,
+            model: Model::default(),
+            state: State::new(seed),
+            contacts: Vec::new(),
+            assembler: Assembler::default(),
+            solver,
+            position_solver,
+            corrector: Corrector::default(),
+            judge: Judge::default(),
+            v_free: Vec::new(),
+            velocity: Vec::new(),
+            saved: Default::default(),
+            contact_hook: None,
+            before: Vec::new(),
+            after: Vec::new(),
+        })
+    }
+
+    /// How it steps.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Changes how it steps, from the next step on.
+    pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
+        (self.solver, self.position_solver) = solvers(&settings)?;
+        if settings.broadphase != self.settings.broadphase {
+            self.detector = Detector::new(settings.broadphase);
+        }
+        self.settings = settings;
+        Ok(())
+    }
+
+    /// The bodies and shapes.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The complete state: with the model and the settings it decides all that follows.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes back (or on) to a saved state of these same bodies.
+    pub fn restore(&mut self, state: State) -> Result<(), WorldError> {
+        if state.position.len() != self.model.bodies.len() {
+            return Err(WorldError::StateSize { state: state.position.len(), world: self.model.bodies.len() });
+        }
+        self.state = state;
+        Ok(())
+    }
+
+    /// Adds a body, before or between steps.
+    pub fn add_body(&mut self, def: BodyDef) -> Result<BodyId, WorldError> {
+        def.check().map_err(WorldError::Body)?;
+        Ok(self.model.add(&mut self.state, def))
+    }
+
+    /// Removes a body, before or between steps.
+    pub fn remove_body(&mut self, id: BodyId) -> Result<(), WorldError> {
+        self.slot(id)?;
+        let mine: Vec<u32> =
+            (0..self.model.colliders.len() as u32).filter(|&k| self.model.colliders[k as usize].body == id.slot).collect();
+        let gone = |colliders: [u32; 2]| colliders.iter().any(|k| mine.contains(k));
+        self.state.multipliers.retain(|m| !gone(m.key.colliders));
+        self.contacts.retain(|c| !c.bodies.contains(&id.slot));
+        self.model.remove(id);
+        Ok(())
+    }
+
+    fn slot(&self, id: BodyId) -> Result<usize, WorldError> {
+        if self.model.contains(id) { Ok(id.slot as usize) } else { Err(WorldError::NoBody(id)) }
+    }
+
+    /// Origin of the body's frame, m.
+    pub fn position(&self, id: BodyId) -> Result<DVec3, WorldError> {
+        let i = self.slot(id)?;
+        let b = &self.model.bodies[i];
+        let centre = if b.motion == Motion::Dynamic { b.mass.centre } else { DVec3::ZERO };
+        Ok(self.state.position[i] - self.state.rotation[i] * centre)
+    }
+
+    /// Orientation.
+    pub fn rotation(&self, id: BodyId) -> Result<DQuat, WorldError> {
+        Ok(self.state.rotation[self.slot(id)?])
+    }
+
+    /// Velocity of the centre of mass, m/s.
+    pub fn velocity(&self, id: BodyId) -> Result<DVec3, WorldError> {
+        Ok(self.state.velocity[self.slot(id)?])
+    }
+
+    /// Angular velocity in world axes, rad/s.
+    pub fn angular_velocity(&self, id: BodyId) -> Result<DVec3, WorldError> {
+        Ok(self.state.world_omega(self.slot(id)?))
+    }
+
+    /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s).
+    pub fn set_velocity(&mut self, id: BodyId, velocity: DVec3, angular: DVec3) -> Result<(), WorldError> {
+        let i = self.slot(id)?;
+        if !(velocity.is_finite() && angular.is_finite()) {
+            return Err(WorldError::Body(format!("velocity must be finite, got {velocity} and {angular}")));
+        }
+        self.state.velocity[i] = velocity;
+        self.state.omega[i] = self.state.rotation[i].conjugate() * angular;
+        Ok(())
+    }
+
+    /// Adds a force (N) at a world point for the next step only; at the centre of mass if no point is given.
+    pub fn apply_force(&mut self, id: BodyId, force: DVec3, at: Option<DVec3>) -> Result<(), WorldError> {
+        let i = self.slot(id)?;
+        self.state.force[i] += force;
+        if let Some(p) = at {
+            self.state.torque[i] += (p - self.state.position[i]).cross(force);
+        }
+        Ok(())
+    }
+
+    /// Adds a torque (N m, world axes) for the next step only.
+    pub fn apply_torque(&mut self, id: BodyId, torque: DVec3) -> Result<(), WorldError> {
+        let i = self.slot(id)?;
+        self.state.torque[i] += torque;
+        Ok(())
+    }
+
+    /// The contacts of the last step, with their impulses.
+    pub fn contacts(&self) -> &[Contact] {
+        &self.contacts
+    }
+
+    /// The last step's problem and the contact number of each of its blocks.
+    pub fn problem(&self) -> (&drystone_solve::Problem, &[u32]) {
+        (&self.assembler.problem, &self.assembler.order)
+    }
+
+    /// The broad phase in use, once it is chosen.
+    pub fn broadphase(&self) -> Option<crate::collide::broadphase::Kind> {
+        self.detector.kind()
+    }
+
+    /// Calls `hook` in every step after the contacts are found: it may read them, change their friction or remove them.
+    pub fn on_contacts(&mut self, hook: impl FnMut(&Model, &State, &mut Vec<Contact>) + Send + 'static) {
+        self.contact_hook = Some(Box::new(hook));
+    }
+
+    /// Calls `hook` before every step.
+    pub fn before_step(&mut self, hook: impl FnMut(&mut World) + Send + 'static) {
+        self.before.push(Box::new(hook));
+    }
+
+    /// Calls `hook` after every step.
+    pub fn after_step(&mut self, hook: impl FnMut(&mut World) + Send + 'static) {
+        self.after.push(Box::new(hook));
+    }
+
+    pub(crate) fn call_contact_hook(&mut self) {
+        if let Some(hook) = &mut self.contact_hook {
+            hook(&self.model, &self.state, &mut self.contacts);
+            self.contacts.sort_unstable_by_key(|c| c.key);
+        }
+    }
+
+    /// One step. After an error the state is the one before the step.
+    pub fn step(&mut self) -> Result<StepReport, StepError> {
+        call(self, |w| &mut w.before);
+        let report = step::step(self)?;
+        call(self, |w| &mut w.after);
+        Ok(report)
+    }
+
+    /// The nearest body hit by a ray within `max_distance`; `direction` need not be a unit vector.
+    pub fn ray(&self, origin: DVec3, direction: DVec3, max_distance: f64) -> Option<(BodyId, RayHit)> {
+        let direction = direction.try_normalize()?;
+        let mut best: Option<(BodyId, RayHit)> = None;
+        for (k, c) in self.model.colliders.iter().enumerate() {
+            let Some(pose) = self.model.collider_pose(&self.state, k) else { continue };
+            let limit = best.as_ref().map_or(max_distance, |(_, h)| h.distance);
+            if let Some(hit) = query::ray(&c.shape, &pose, origin, direction, limit)
+                && best.as_ref().is_none_or(|(_, h)| hit.distance < h.distance)
+                && let Some(id) = self.model.id(c.body)
+            {
+                best = Some((id, hit));
+            }
+        }
+        best
+    }
+
+    /// All bodies that overlap `shape` at `pose`, in slot order.
+    pub fn overlaps(&self, shape: &Shape, pose: &Pose) -> Vec<BodyId> {
+        let bounds = shape.aabb(pose);
+        let mut found = Vec::new();
+        for (k, c) in self.model.colliders.iter().enumerate() {
+            let Some(p) = self.model.collider_pose(&self.state, k) else { continue };
+            if c.shape.aabb(&p).overlaps(&bounds) && query::overlap(shape, pose, &c.shape, &p) {
+                found.extend(self.model.id(c.body));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Signed distance between two bodies, m; infinite if one has no shape.
+    pub fn distance(&self, a: BodyId, b: BodyId) -> Result<f64, WorldError> {
+        let (a, b) = (self.slot(a)? as u32, self.slot(b)? as u32);
+        let shapes = |body: u32| {
+            let all = self.model.colliders.iter().enumerate().filter(move |(_, c)| c.body == body);
+            all.filter_map(|(k, c)| Some((&c.shape, self.model.collider_pose(&self.state, k)?)))
+        };
+        let mut least = f64::INFINITY;
+        for (sa, pa) in shapes(a) {
+            for (sb, pb) in shapes(b) {
+                least = least.min(query::distance(sa, &pa, sb, &pb));
+            }
+        }
+        Ok(least)
+    }
+
+    /// Pairs of bodies that overlap by more than `share` of the smaller one's inner radius, with the overlap in m.
+    pub fn deep_overlaps(&mut self, share: f64) -> Vec<(BodyId, BodyId, f64)> {
+        let rest = vec![[0.0; 6]; self.model.bodies.len()];
+        self.detector.find_pairs(&self.model, &self.state, &rest, 0.0, 0.0);
+        let mut found = Vec::new();
+        let mut manifold = narrowphase::Manifold::default();
+        for &(i, j) in &self.detector.pairs {
+            let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
+            let (Some(pi), Some(pj)) =
+                (self.model.collider_pose(&self.state, i as usize), self.model.collider_pose(&self.state, j as usize))
+            else {
+                continue;
+            };
+            narrowphase::contacts(&ci.shape, &pi, &cj.shape, &pj, 0.0, &mut manifold);
+            let depth = manifold.points().iter().map(|p| -p.gap).fold(0.0, f64::max);
+            if depth > share * self.model.pair_size(i, j)
+                && let (Some(a), Some(b)) = (self.model.id(ci.body), self.model.id(cj.body))
+            {
+                found.push((a, b, depth));
+            }
+        }
+        found
+    }
+}
+
+fn solvers(settings: &Settings) -> Result<(Box<dyn Solver>, Box<dyn Solver>), WorldError> {
+    settings.check().map_err(WorldError::Settings)?;
+    let make = || solver::make(&settings.solver).map_err(|e| WorldError::Settings(e.0));
+    Ok((make()?, make()?))
+}
+
+/// Runs hooks with the world in hand: they are taken out meanwhile, and hooks they add go behind them.
+fn call(world: &mut World, which: fn(&mut World) -> &mut Vec<StepHook>) {
+    let mut hooks = std::mem::take(which(world));
+    hooks.iter_mut().for_each(|hook| hook(world));
+    let added = std::mem::take(which(world));
+    hooks.extend(added);
+    *which(world) = hooks;
+}

@@ -1,0 +1,129 @@
+//! What the narrow phase tests share: random shapes and placements, and the definition of distance by support planes.
+#![allow(dead_code)]
+
+use drystone::collide::narrowphase::{ContactPoint, Manifold, contacts};
+use drystone::shape::{Pose, Shape};
+use glam::{DQuat, DVec3};
+
+/// SplitMix64: the same numbers on every machine.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// In the cube of half side `r`.
+    pub fn vector(&mut self, r: f64) -> DVec3 {
+        DVec3::new(self.between(-r, r), self.between(-r, r), self.between(-r, r))
+    }
+
+    pub fn direction(&mut self) -> DVec3 {
+        loop {
+            let v = self.vector(1.0);
+            let l = v.length();
+            if l > 0.1 && l <= 1.0 {
+                return v / l;
+            }
+        }
+    }
+
+    pub fn rotation(&mut self) -> DQuat {
+        DQuat::from_axis_angle(self.direction(), self.between(-3.2, 3.2))
+    }
+
+    pub fn pose(&mut self, r: f64) -> Pose {
+        Pose::new(self.vector(r), self.rotation())
+    }
+
+    /// Sphere, box or capsule with sizes from 0.2 to 1.5.
+    pub fn bounded(&mut self) -> Shape {
+        let mut size = || self.between(0.2, 1.5);
+        let (x, y, z) = (size(), size(), size());
+        match self.bits() % 3 {
+            0 => Shape::Sphere { radius: x },
+            1 => Shape::Box { half: DVec3::new(x, y, z) },
+            _ => Shape::Capsule { radius: x, half_length: y },
+        }
+    }
+
+    pub fn shape(&mut self) -> Shape {
+        if self.bits().is_multiple_of(5) { Shape::HalfSpace } else { self.bounded() }
+    }
+}
+
+pub fn cuboid(x: f64, y: f64, z: f64) -> Shape {
+    Shape::Box { half: DVec3::new(x, y, z) }
+}
+
+pub fn manifold(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, reach: f64) -> Manifold {
+    let mut out = Manifold::default();
+    contacts(a, pose_a, b, pose_b, reach, &mut out);
+    out
+}
+
+pub fn least_gap(m: &Manifold) -> ContactPoint {
+    *m.points().iter().min_by(|p, q| p.gap.total_cmp(&q.gap)).expect("no contact")
+}
+
+/// How far the support plane of A lies above that of B along the unit vector `n`.
+///
+/// The signed distance of two convex shapes is the greatest of these over all n: it is never less than any of them, and a
+/// normal for which it is reached proves it.
+pub fn separation(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, n: DVec3) -> f64 {
+    let low = pose_a.point(a.support(pose_a.rotation.conjugate() * -n));
+    let high = pose_b.point(b.support(pose_b.rotation.conjugate() * n));
+    (low - high).dot(n)
+}
+
+/// Signed distance of a point from the surface of a shape, m.
+pub fn depth_of(shape: &Shape, pose: &Pose, point: DVec3) -> f64 {
+    let p = pose.inverse_point(point);
+    match shape {
+        Shape::Sphere { radius } => p.length() - radius,
+        Shape::HalfSpace => p.z,
+        Shape::Box { half } => {
+            let q = p.abs() - *half;
+            q.max(DVec3::ZERO).length() + q.max_element().min(0.0)
+        }
+        Shape::Capsule { radius, half_length } => {
+            (p - DVec3::Z * p.z.clamp(-half_length, *half_length)).length() - radius
+        }
+    }
+}
+
+/// What must hold of every contact point, at shapes of size about 1.
+pub fn assert_sound(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, reach: f64, m: &Manifold) {
+    let context = || format!("{a:?} {pose_a:?}\n{b:?} {pose_b:?}\n{:?}", m.points());
+    for p in m.points() {
+        assert!(p.on_a.is_finite() && p.on_b.is_finite() && p.gap.is_finite(), "{}", context());
+        assert!((p.normal.length() - 1.0).abs() < 1e-12, "{}", context());
+        assert!(p.gap <= reach, "{}", context());
+        let error = p.on_a - p.on_b - p.normal * p.gap;
+        assert!(error.length() < 1e-9 * (1.0 + p.gap.abs()), "off by {error}: {}", context());
+        // A capsule that lies along a face up to 2° touches with the direction of the face, not of its own side. Over a
+        // half-space both its end balls count, of which the upper one may look into the capsule.
+        let over_plane = matches!(a, Shape::HalfSpace) || matches!(b, Shape::HalfSpace);
+        for (shape, pose, point) in [(a, pose_a, p.on_a), (b, pose_b, p.on_b)] {
+            let depth = depth_of(shape, pose, point);
+            let (low, high) = match shape {
+                Shape::Capsule { radius, .. } if over_plane => (-radius, 1e-9),
+                Shape::Capsule { radius, .. } => (-7e-4 * radius, 1e-9),
+                _ => (-1e-9, 1e-9),
+            };
+            assert!(low <= depth && depth <= high, "off the surface by {depth}: {}", context());
+        }
+    }
+}
