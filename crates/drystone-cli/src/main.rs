@@ -1,2 +1,71 @@
-//! The drystone command.
-fn main() {}
+//! The drystone command: parses, shows, and calls the crates below. No physics here.
+
+mod bench;
+mod catalogue;
+mod compare;
+mod failure;
+mod portrait;
+mod progress;
+mod run;
+mod simulation;
+mod state;
+
+use clap::{Parser, Subcommand};
+
+/// Scratch memory of every stage goes through the allocator each step: a fast one is worth having.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Rigid bodies, hard contacts and dry friction, with an honest statement of accuracy.
+#[derive(Parser)]
+#[command(name = "drystone", version, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate a scene and report.
+    Run(run::Args),
+    /// List the gallery: names, parameters with defaults and units, papers.
+    Scenes(catalogue::Args),
+    /// List the solvers: names, parameters, when to use them, citations.
+    Solvers(catalogue::Args),
+    /// Validate a scene file or flat state; exit 0, or 2 with file, line, column and field.
+    Check(catalogue::CheckArgs),
+    /// Solve one step of a scene with several solvers, judged by one certificate.
+    Compare(compare::Args),
+    /// Measure fixed scenes: milliseconds by stage, nanoseconds per contact and iteration, memory.
+    Bench(bench::Args),
+    /// Simulate to a time and write the flat state that any engine can start from.
+    State(state::Args),
+    /// Draw a scene or state as a PNG, without GPU or display.
+    Picture(portrait::Args),
+}
+
+fn main() {
+    // A reader that goes away (`drystone ... | head`) ends the program instead of making it panic.
+    #[cfg(unix)]
+    unsafe {
+        // SAFETY: resetting a signal to its default action before any thread exists.
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+    let done = match Cli::parse().command {
+        Command::Run(args) => run::main(args),
+        Command::Scenes(args) => catalogue::scenes(args),
+        Command::Solvers(args) => catalogue::solvers(args),
+        Command::Check(args) => catalogue::check(args),
+        Command::Compare(args) => compare::main(args),
+        Command::Bench(args) => bench::main(args),
+        Command::State(args) => state::main(args),
+        Command::Picture(args) => portrait::main(args),
+    };
+    match done {
+        Ok(code) => std::process::exit(code),
+        Err(failure) => {
+            eprintln!("drystone: {}", failure.message);
+            std::process::exit(failure.code);
+        }
+    }
+}

@@ -1,4 +1,9 @@
-//! drystone-record
+//! What a run leaves behind: reports, snapshots, force series, pictures and plots.
 
 pub mod picture;
 pub mod plot;
+pub mod portrait;
+pub mod report;
+pub mod series;
+pub mod snapshot;
+pub mod usage;

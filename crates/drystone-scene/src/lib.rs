@@ -1,1 +1,104 @@
-//! drystone-scene
+//! Scenes: the gallery of named ones, scene files, and flat states.
+//!
+//! A [`Scene`] is data: bodies, settings, and what to measure. [`load`] makes one from a gallery name or a file.
+
+mod file;
+pub mod flat;
+pub mod gallery;
+mod load;
+mod probe;
+mod text;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use drystone::{BodyDef, Settings, World};
+use serde_json::Value;
+
+pub use load::{check, load};
+
+/// `--set KEY=VALUE` in the order given.
+pub(crate) type Overrides = Vec<(String, String)>;
+
+/// What a scene measures while it runs, and says at the end: the report's `scene_results`.
+pub trait Probe: Send {
+    /// Called after every step.
+    fn observe(&mut self, _world: &World) {}
+    /// Called at the end.
+    fn results(&mut self, world: &World) -> BTreeMap<String, Value>;
+}
+
+/// Everything needed to run, picture or write down a scene.
+pub struct Scene {
+    /// Gallery name, or the name a file gives itself.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Where it comes from, a key of REFERENCES.bib and a place.
+    pub citation: Option<String>,
+    /// The scene's own step, gravity and solver settings.
+    pub settings: Settings,
+    /// How long it runs, s.
+    pub duration: f64,
+    /// Seed of the world's random generator.
+    pub seed: u64,
+    /// Times at which snapshots are wanted, s.
+    pub snaps: Vec<f64>,
+    /// The bodies, those that can move first, then the static ones.
+    pub bodies: Vec<BodyDef>,
+    /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
+    pub glass: Vec<usize>,
+    /// What it measures.
+    pub probe: Box<dyn Probe>,
+}
+
+/// A scene that cannot be loaded; says where and why.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct SceneError {
+    /// The file, if it came from one.
+    pub file: Option<PathBuf>,
+    /// Line and column, from 1.
+    pub place: Option<(usize, usize)>,
+    /// The field, as a path: `bodies[3].m`.
+    pub field: Option<String>,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl SceneError {
+    /// An error without a place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { file: None, place: None, field: None, message: message.into() }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if let Some(file) = &self.file {
+            text += &file.display().to_string();
+            if let Some((line, column)) = self.place {
+                text += &format!(":{line}:{column}");
+            }
+            text += ": ";
+        }
+        if let Some(field) = &self.field {
+            text += &format!("{field}: ");
+        }
+        text + &self.message
+    }
+}
+
+impl Scene {
+    /// The world at time zero, with settings that may differ from the scene's own.
+    pub fn world(&self, settings: Settings) -> Result<World, SceneError> {
+        let mut world = World::with_seed(settings, self.seed).map_err(|e| SceneError::new(e.to_string()))?;
+        for (i, body) in self.bodies.iter().enumerate() {
+            let field = |e: drystone::WorldError| SceneError {
+                field: Some(format!("bodies[{i}]")),
+                ..SceneError::new(e.to_string())
+            };
+            world.add_body(body.clone()).map_err(field)?;
+        }
+        Ok(world)
+    }
+}

@@ -59,9 +59,7 @@ impl Certificate {
 /// Buffers of the judge, kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct Judge {
-    u: Vec<f64>,
-    r: Vec<f64>,
-    diagonal: Vec<[f64; 2]>,
+    v: Vec<[f64; 6]>,
 }
 
 /// Judges `gamma` once.
@@ -76,18 +74,19 @@ impl Judge {
     /// When `gamma` has not one entry per row.
     pub fn judge(&mut self, problem: &Problem, gamma: &[f64]) -> Certificate {
         assert_eq!(gamma.len(), problem.rows(), "one multiplier per row");
-        problem.apply(gamma, &mut self.u);
-        problem.rhs(&mut self.r);
-        problem.diagonal(&mut self.diagonal);
+        problem.velocities(gamma, &mut self.v);
         let mut c = Certificate { rest_is_feasible: problem.rest_is_feasible(), ..Certificate::default() };
         let (mut squares, mut twice_dual, mut multipliers) = (0.0, 0.0, 0.0);
         // Σ ½ γᵀ N γ, the kinetic part of F, and Σ h_i; None once some h_i is infinite or unknown.
         let (mut twice_kinetic, mut penalties) = (0.0, Some(0.0));
         for i in 0..problem.blocks() {
             let rows = problem.block(i);
-            let (g, u, r) = (&gamma[rows.clone()], &self.u[rows.clone()], &self.r[rows.clone()]);
+            let (mut u, mut r) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+            problem.block_velocity(i, &self.v, gamma, &mut u);
+            problem.block_rhs(i, &mut r);
+            let (g, u, r) = (&gamma[rows.clone()], &u[..rows.len()], &r[..rows.len()]);
             let set = problem.set(i);
-            let residual = natural_residual(set, g, u, self.diagonal[i][0]);
+            let residual = natural_residual(set, g, u, problem.block_diagonal(i)[0]);
             squares += residual * residual;
             if residual > c.residual_max || c.worst_block.is_none() {
                 c.residual_max = residual;

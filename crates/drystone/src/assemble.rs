@@ -41,6 +41,11 @@ pub struct Row {
 }
 
 impl Assembler {
+    /// Memory over contacts, bytes.
+    pub fn bytes(&self) -> usize {
+        self.bodies().points.bytes() + size_of_val(self.order.as_slice()) + size_of_val(self.guess.as_slice())
+    }
+
     /// The matrix-free problem.
     pub fn bodies(&self) -> &Bodies {
         match &self.problem {

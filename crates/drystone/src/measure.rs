@@ -65,6 +65,14 @@ impl World {
         p
     }
 
+    /// Memory that the last step's contacts take in all its stages (detection, problem, solver, warm start), bytes.
+    pub fn contact_bytes(&self) -> usize {
+        size_of_val(self.contacts.as_slice())
+            + size_of_val(self.state.multipliers.as_slice())
+            + self.assembler.bytes()
+            + self.solver.bytes()
+    }
+
     /// Force that bodies which are not dynamic put on the dynamic ones against gravity in the last step, over their
     /// weight: 1 for anything at rest. None without gravity.
     pub fn support_over_weight(&self) -> Option<f64> {

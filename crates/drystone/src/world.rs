@@ -223,6 +223,11 @@ impl World {
         (&self.assembler.problem, &self.assembler.order)
     }
 
+    /// The guess that warm-started the last step's problem, in its rows.
+    pub fn warm_start_guess(&self) -> Vec<f64> {
+        self.assembler.guess.clone()
+    }
+
     /// The broad phase in use, once it is chosen.
     pub fn broadphase(&self) -> Option<crate::collide::broadphase::Kind> {
         self.detector.kind()

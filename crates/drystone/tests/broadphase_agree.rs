@@ -49,7 +49,12 @@ impl Candidates {
         assert!(expected.windows(2).all(|w| w[0] < w[1]), "the reference is sorted and unique");
         assert!(expected.iter().all(|(i, j)| i < j));
         for phase in &mut self.0 {
-            assert_eq!(scene.found_by(phase.as_mut()), expected, "{} after other calls: {what}", phase.name());
+            assert_eq!(
+                scene.found_by(phase.as_mut()),
+                expected,
+                "{} after other calls: {what}",
+                phase.name()
+            );
         }
         for kind in [Kind::Sap, Kind::Grid] {
             assert_eq!(scene.found_by(make(kind).as_mut()), expected, "{} afresh: {what}", kind.name());
@@ -110,6 +115,8 @@ fn brute_finds_what_a_hand_count_does() {
     scene.add(unit(9.0), true);
     scene.add(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::new(f64::INFINITY, f64::INFINITY, 0.0) }, false);
     scene.add(Aabb { min: DVec3::splat(f64::NAN), max: DVec3::ONE }, true);
+    scene.add(Aabb { min: DVec3::INFINITY, max: DVec3::INFINITY }, true);
+    scene.add(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::NEG_INFINITY }, true);
     assert_eq!(scene.reference(), [(0, 1), (0, 6), (1, 3), (1, 6), (5, 6)]);
     Candidates::new().check(&scene, "by hand");
 }

@@ -94,7 +94,7 @@ impl ColourMap {
     }
 }
 
-/// The palette of [OkabeIto2008], ordered so that the first few stand apart most and black comes last.
+/// The palette of \[OkabeIto2008\], ordered so that the first few stand apart most and black comes last.
 pub const CATEGORIES: [Rgb; 8] = [
     Rgb::hex(0x0072B2),
     Rgb::hex(0xD55E00),

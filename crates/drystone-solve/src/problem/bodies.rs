@@ -23,7 +23,7 @@
 use std::ops::Range;
 
 use crate::colour::{self, Span};
-use crate::cone::{AdmissibleSet, Set};
+use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 
 use super::trace_and_bound;
 
@@ -170,6 +170,15 @@ impl Points {
         self.mu.push(mu);
     }
 
+    /// Memory of the points, bytes.
+    pub fn bytes(&self) -> usize {
+        let fields = [&self.normal, &self.arm_a, &self.arm_b, &self.bias];
+        let numbers = fields.iter().flat_map(|f| f.iter()).chain([&self.mu]).chain(&self.compliance);
+        numbers.map(|v| size_of_val(v.as_slice())).sum::<usize>()
+            + size_of_val(self.a.as_slice())
+            + size_of_val(self.b.as_slice())
+    }
+
     fn world_bias(&self, i: usize) -> [f64; 3] {
         at(&self.bias, i)
     }
@@ -225,12 +234,12 @@ impl Bodies {
         !self.points.compliance[0].is_empty() || !self.general.compliance.is_empty()
     }
 
-    /// u = Dᵀ v + b for given velocities.
-    pub fn relative(&self, v: &[[f64; 6]], u: &mut Vec<f64>) {
-        u.clear();
+    /// u = Dᵀ v + b of one block for given velocities.
+    pub fn block_relative(&self, block: usize, v: &[[f64; 6]], u: &mut [f64; MAX_ROWS]) {
         let half = |v: &[f64; 6]| ([v[0], v[1], v[2]], [v[3], v[4], v[5]]);
         let p = &self.points;
-        for i in 0..p.len() {
+        let Some(i) = block.checked_sub(p.len()) else {
+            let i = block;
             let mut w = p.world_bias(i);
             let (va, wa) = half(&v[p.a[i] as usize]);
             let ca = cross(wa, at(&p.arm_a, i));
@@ -244,22 +253,32 @@ impl Bodies {
                     w[k] -= vb[k] + cb[k];
                 }
             }
-            u.extend(p.frame(i).map(|axis| dot(axis, w)));
-        }
+            let frame = p.frame(i);
+            for k in 0..3 {
+                u[k] = dot(frame[k], w);
+            }
+            return;
+        };
         let g = &self.general;
-        for i in 0..g.a.len() {
-            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                let row = &g.jacobian[j];
-                let mut sum = g.bias[j];
-                for (c, x) in row[..6].iter().zip(&v[g.a[i] as usize]) {
-                    sum += c * x;
-                }
-                if g.b[i] != WORLD {
-                    for (c, x) in row[6..].iter().zip(&v[g.b[i] as usize]) {
+        for (k, j) in (g.first_row[i] as usize..g.first_row[i + 1] as usize).enumerate() {
+            let row = &g.jacobian[j];
+            let mut sum = g.bias[j];
+            for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                if body != WORLD {
+                    for (c, x) in row[part..part + 6].iter().zip(&v[body as usize]) {
                         sum += c * x;
                     }
                 }
-                u.push(sum);
+            }
+            u[k] = sum;
+        }
+    }
+
+    pub(super) fn block_velocity(&self, i: usize, v: &[[f64; 6]], gamma: &[f64], u: &mut [f64; MAX_ROWS]) {
+        self.block_relative(i, v, u);
+        if self.is_compliant() {
+            for (k, row) in self.block(i).enumerate() {
+                u[k] += self.compliance(i, row) * gamma[row];
             }
         }
     }
@@ -299,25 +318,12 @@ impl Bodies {
         }
     }
 
-    pub(super) fn apply(&self, gamma: &[f64], u: &mut Vec<f64>) {
-        let mut v = Vec::new();
-        self.velocities(gamma, &mut v);
-        self.relative(&v, u);
-        if self.is_compliant() {
-            for i in 0..self.blocks() {
-                for row in self.block(i) {
-                    u[row] += self.compliance(i, row) * gamma[row];
-                }
-            }
-        }
-    }
-
-    pub(super) fn diagonal(&self, out: &mut Vec<[f64; 2]>) {
-        out.clear();
+    pub(super) fn block_diagonal(&self, block: usize) -> [f64; 2] {
+        let mut g = [[0.0; 5]; 5];
         let p = &self.points;
-        for i in 0..p.len() {
+        let Some(i) = block.checked_sub(p.len()) else {
+            let i = block;
             let axes = p.frame(i);
-            let mut g = [[0.0; 5]; 5];
             let mut side = |body: u32, arm: [f64; 3]| {
                 let (m, inertia) = (self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
                 let torques = axes.map(|axis| cross(arm, axis));
@@ -338,32 +344,26 @@ impl Bodies {
                 g[k][k] += c[k];
             }
             // Without friction only the normal row moves, and its own diagonal is the right scale.
-            out.push(if p.mu[i] == 0.0 { [g[0][0]; 2] } else { trace_and_bound(3, &g) });
-        }
+            return if p.mu[i] == 0.0 { [g[0][0]; 2] } else { trace_and_bound(3, &g) };
+        };
         let b = &self.general;
-        for i in 0..b.a.len() {
-            let rows = b.first_row[i] as usize..b.first_row[i + 1] as usize;
-            let mut g = [[0.0; 5]; 5];
-            for (r, jr) in rows.clone().enumerate() {
-                for (c, jc) in rows.clone().enumerate() {
-                    let mut sum = 0.0;
-                    for (body, part) in [(b.a[i], 0), (b.b[i], 6)] {
-                        if body == WORLD {
-                            continue;
-                        }
-                        let three = |j: usize, k: usize| -> [f64; 3] {
-                            std::array::from_fn(|x| b.jacobian[j][part + k + x])
-                        };
-                        let k = body as usize;
-                        sum += self.inv_mass[k] * dot(three(jr, 0), three(jc, 0))
-                            + dot(three(jr, 3), symmetric(&self.inv_inertia[k], three(jc, 3)));
+        let rows = b.first_row[i] as usize..b.first_row[i + 1] as usize;
+        for (r, jr) in rows.clone().enumerate() {
+            for (c, jc) in rows.clone().enumerate() {
+                for (body, part) in [(b.a[i], 0), (b.b[i], 6)] {
+                    if body == WORLD {
+                        continue;
                     }
-                    g[r][c] = sum;
+                    let three =
+                        |j: usize, k: usize| -> [f64; 3] { std::array::from_fn(|x| b.jacobian[j][part + k + x]) };
+                    let k = body as usize;
+                    g[r][c] += self.inv_mass[k] * dot(three(jr, 0), three(jc, 0))
+                        + dot(three(jr, 3), symmetric(&self.inv_inertia[k], three(jc, 3)));
                 }
-                g[r][r] += b.compliance.get(jr).copied().unwrap_or(0.0);
             }
-            out.push(trace_and_bound(rows.len(), &g));
+            g[r][r] += b.compliance.get(jr).copied().unwrap_or(0.0);
         }
+        trace_and_bound(rows.len(), &g)
     }
 
     pub(super) fn rest_is_feasible(&self) -> bool {

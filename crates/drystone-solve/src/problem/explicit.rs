@@ -68,26 +68,18 @@ impl Explicit {
         self.w.row_dot(i, gamma) + self.q[i] + c * gamma[i]
     }
 
-    pub(super) fn apply(&self, gamma: &[f64], u: &mut Vec<f64>) {
-        u.clear();
-        u.extend((0..self.q.len()).map(|i| self.row(i, gamma)));
-    }
-
-    pub(super) fn diagonal(&self, out: &mut Vec<[f64; 2]>) {
-        out.clear();
-        for i in 0..self.sets.len() {
-            let (first, end) = (self.first_row[i] as usize, self.first_row[i + 1] as usize);
-            let mut g = [[0.0; 5]; 5];
-            for row in first..end {
-                for (column, x) in self.w.row(row) {
-                    if (first..end).contains(&column) {
-                        g[row - first][column - first] += x;
-                    }
+    pub(super) fn block_diagonal(&self, i: usize) -> [f64; 2] {
+        let (first, end) = (self.first_row[i] as usize, self.first_row[i + 1] as usize);
+        let mut g = [[0.0; 5]; 5];
+        for row in first..end {
+            for (column, x) in self.w.row(row) {
+                if (first..end).contains(&column) {
+                    g[row - first][column - first] += x;
                 }
-                g[row - first][row - first] += self.compliance.get(row).copied().unwrap_or(0.0);
             }
-            out.push(trace_and_bound(end - first, &g));
+            g[row - first][row - first] += self.compliance.get(row).copied().unwrap_or(0.0);
         }
+        trace_and_bound(end - first, &g)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {

@@ -20,7 +20,7 @@ pub use explicit::{Csr, Explicit};
 
 use std::ops::Range;
 
-use crate::cone::Set;
+use crate::cone::{MAX_ROWS, Set};
 
 /// The problem data do not make sense: a field and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -77,28 +77,66 @@ impl Problem {
         }
     }
 
+    /// v = v_free + M⁻¹ D γ, which [`Problem::block_velocity`] wants; empty for an explicit matrix.
+    pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
+        match self {
+            Problem::Bodies(p) => p.velocities(gamma, v),
+            Problem::Explicit(_) => v.clear(),
+        }
+    }
+
+    /// u = N γ + r + C γ of block `i`, into the first entries of `u`; `v` from [`Problem::velocities`].
+    pub fn block_velocity(&self, i: usize, v: &[[f64; 6]], gamma: &[f64], u: &mut [f64; MAX_ROWS]) {
+        match self {
+            Problem::Bodies(p) => p.block_velocity(i, v, gamma, u),
+            Problem::Explicit(p) => {
+                for (k, row) in self.block(i).enumerate() {
+                    u[k] = p.row(row, gamma);
+                }
+            }
+        }
+    }
+
+    /// r of block `i`: the velocity that its rows would see without any multiplier.
+    pub fn block_rhs(&self, i: usize, r: &mut [f64; MAX_ROWS]) {
+        match self {
+            Problem::Bodies(p) => p.block_relative(i, &p.v_free, r),
+            Problem::Explicit(p) => {
+                for (k, row) in self.block(i).enumerate() {
+                    r[k] = p.q[row];
+                }
+            }
+        }
+    }
+
     /// u = N γ + r + C γ.
     pub fn apply(&self, gamma: &[f64], u: &mut Vec<f64>) {
-        match self {
-            Problem::Bodies(p) => p.apply(gamma, u),
-            Problem::Explicit(p) => p.apply(gamma, u),
+        let mut v = Vec::new();
+        self.velocities(gamma, &mut v);
+        u.clear();
+        let mut block = [0.0; MAX_ROWS];
+        for i in 0..self.blocks() {
+            self.block_velocity(i, &v, gamma, &mut block);
+            u.extend_from_slice(&block[..self.block(i).len()]);
         }
     }
 
-    /// r: the velocities that the constraints would see without any multiplier.
+    /// r, all of it.
     pub fn rhs(&self, r: &mut Vec<f64>) {
-        match self {
-            Problem::Bodies(p) => p.relative(&p.v_free, r),
-            Problem::Explicit(p) => r.clone_from(&p.q),
+        r.clear();
+        let mut block = [0.0; MAX_ROWS];
+        for i in 0..self.blocks() {
+            self.block_rhs(i, &mut block);
+            r.extend_from_slice(&block[..self.block(i).len()]);
         }
     }
 
-    /// For every block, g = mean of the diagonal of its own block of N + C [TasoraAnitescu2011, eq. 48], and a
-    /// bound on that block's largest eigenvalue. η = 1 / g. Zero where no body can move.
-    pub fn diagonal(&self, out: &mut Vec<[f64; 2]>) {
+    /// g = mean of the diagonal of block `i` of N + C [TasoraAnitescu2011, eq. 48], and a bound on that block's
+    /// largest eigenvalue. η = 1 / g. Zero where no body can move.
+    pub fn block_diagonal(&self, i: usize) -> [f64; 2] {
         match self {
-            Problem::Bodies(p) => p.diagonal(out),
-            Problem::Explicit(p) => p.diagonal(out),
+            Problem::Bodies(p) => p.block_diagonal(i),
+            Problem::Explicit(p) => p.block_diagonal(i),
         }
     }
 

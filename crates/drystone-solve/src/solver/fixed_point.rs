@@ -57,8 +57,8 @@ pub(super) struct PassStats {
 
 /// The iteration over one form of the problem.
 pub(super) trait Sweeper {
-    /// Takes the problem and the guess.
-    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: &[f64]);
+    /// Takes the problem, the guess, and ω_i η_i of every block.
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: Vec<f64>);
     /// One pass.
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats;
     /// Undoes the last (Jacobi) pass.
@@ -94,8 +94,6 @@ pub(super) struct FixedPoint {
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
     judge: Judge,
-    diagonal: Vec<[f64; 2]>,
-    step: Vec<f64>,
 }
 
 impl FixedPoint {
@@ -119,34 +117,36 @@ impl FixedPoint {
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
             judge: Judge::default(),
-            diagonal: Vec::new(),
-            step: Vec::new(),
         })
     }
 
     /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
-    fn steps(&mut self, problem: &Problem) -> f64 {
-        problem.diagonal(&mut self.diagonal);
+    fn steps(&self, problem: &Problem, step: &mut Vec<f64>) -> f64 {
         let uniform = match self.eta {
             Eta::Trace => None,
             Eta::Uniform(Some(x)) => Some(x),
             Eta::Uniform(None) => {
-                let most = self.diagonal.iter().map(|d| d[0]).fold(0.0, f64::max);
+                let most = (0..problem.blocks()).map(|i| problem.block_diagonal(i)[0]).fold(0.0, f64::max);
                 Some(if most > 0.0 { 1.0 / most } else { 0.0 })
             }
         };
         let mut least = self.omega;
-        self.step.clear();
-        for &[g, bound] in &self.diagonal {
+        step.clear();
+        for i in 0..problem.blocks() {
+            let [g, bound] = problem.block_diagonal(i);
             let eta = if g > 0.0 { uniform.unwrap_or(1.0 / g) } else { 0.0 };
             let mut omega = self.omega;
             while self.safeguard && self.scheme != Scheme::Jacobi && self.lambda * omega * eta * bound >= 2.0 {
                 omega *= 0.5;
             }
             least = least.min(omega);
-            self.step.push(omega * eta);
+            step.push(omega * eta);
         }
         least
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bodies.bytes() + self.explicit.bytes()
     }
 
     pub fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed> {
@@ -157,7 +157,11 @@ impl FixedPoint {
             return Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())));
         }
         let begun = Instant::now();
-        let mut omega = self.steps(problem);
+        let mut step = match problem {
+            Problem::Bodies(_) => std::mem::take(&mut self.bodies.step),
+            Problem::Explicit(_) => std::mem::take(&mut self.explicit.step),
+        };
+        let mut omega = self.steps(problem, &mut step);
         let mut solution = Solution {
             gamma: Vec::new(),
             status: Status::Iterations,
@@ -170,7 +174,7 @@ impl FixedPoint {
             Problem::Bodies(_) => &mut self.bodies,
             Problem::Explicit(_) => &mut self.explicit,
         };
-        sweeper.start(problem, guess, &self.step);
+        sweeper.start(problem, guess, step);
         let mut growth = Growth::default();
         let may_wedge = !problem.rest_is_feasible();
         // The true residual costs about two sweeps: after a look that was not good enough, look again only once

@@ -90,6 +90,9 @@ pub trait Solver: Send {
     /// What it is.
     fn info(&self) -> &'static Info;
 
+    /// Memory held for the last problem, bytes.
+    fn bytes(&self) -> usize;
+
     /// Solves `problem` from `guess` (zero multipliers if none).
     fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed>;
 }

@@ -25,6 +25,9 @@ impl Solver for Pgs {
     fn info(&self) -> &'static Info {
         &INFO
     }
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
     fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed> {
         self.0.solve(problem, guess, stop)
     }

@@ -35,7 +35,7 @@ pub(super) struct BodySweeper {
     gamma_before: [Vec<f64>; 3],
     general: Vec<f64>,
     general_before: Vec<f64>,
-    step: Vec<f64>,
+    pub step: Vec<f64>,
     weight: Vec<f64>,
     lambda: f64,
 }
@@ -50,6 +50,17 @@ impl BodySweeper {
         self.lambda = lambda;
         self.weight.clear();
         self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
+    }
+
+    /// Buffers over blocks; the bodies' rows are not counted.
+    pub fn bytes(&self) -> usize {
+        let vectors = self.gamma.iter().chain(&self.gamma_before).chain([
+            &self.general,
+            &self.general_before,
+            &self.step,
+            &self.weight,
+        ]);
+        vectors.map(|v| size_of_val(v.as_slice())).sum()
     }
 
     fn points(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
@@ -166,10 +177,9 @@ impl PassStats {
 }
 
 impl Sweeper for BodySweeper {
-    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: &[f64]) {
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: Vec<f64>) {
         let p = bodies(problem);
-        self.step.clear();
-        self.step.extend_from_slice(step);
+        self.step = step;
         self.weights(1.0);
         let n = p.points.len();
         self.gamma.iter_mut().for_each(|g| g.clear());

@@ -9,10 +9,14 @@ use super::fixed_point::{Pass, PassStats, Sweeper};
 pub(super) struct ExplicitSweeper {
     gamma: Vec<f64>,
     before: Vec<f64>,
-    step: Vec<f64>,
+    pub step: Vec<f64>,
 }
 
 impl ExplicitSweeper {
+    pub fn bytes(&self) -> usize {
+        [&self.gamma, &self.before, &self.step].iter().map(|v| size_of_val(v.as_slice())).sum()
+    }
+
     fn block(&mut self, p: &Explicit, i: usize, pass: Pass, lambda: f64, stats: &mut PassStats) {
         let (first, end) = (p.first_row[i] as usize, p.first_row[i + 1] as usize);
         let (step, n) = (self.step[i], end - first);
@@ -39,14 +43,13 @@ impl ExplicitSweeper {
 }
 
 impl Sweeper for ExplicitSweeper {
-    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: &[f64]) {
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: Vec<f64>) {
         self.gamma.clear();
         self.gamma.resize(problem.rows(), 0.0);
         if let Some(g) = guess {
             self.gamma.copy_from_slice(g);
         }
-        self.step.clear();
-        self.step.extend_from_slice(step);
+        self.step = step;
     }
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {

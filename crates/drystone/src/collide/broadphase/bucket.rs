@@ -88,7 +88,8 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
     ) {
         let chunks = &mut self.chunks[..self.used];
         let total: usize = chunks.iter().map(|c| c.items.len()).sum();
-        let bucket_bits = if total < TASK_ITEMS { 0 } else { bits.saturating_sub(DIGIT_BITS).min(MAX_BUCKET_BITS) };
+        let bucket_bits =
+            if total < TASK_ITEMS { 0 } else { bits.saturating_sub(DIGIT_BITS).min(MAX_BUCKET_BITS) };
         let low_bits = bits - bucket_bits;
         let buckets = 1usize << bucket_bits;
         for_each(chunks, |_, chunk| chunk.group(buckets, |item| (key(item) >> low_bits) as usize));

@@ -67,7 +67,8 @@ impl BroadPhase for Grid {
             return;
         };
         let limits: [f64; LEVELS] = std::array::from_fn(|k| {
-            2.0 * if typical.size > 0.0 { typical.size } else { typical.spacing } * 4f64.powi(k as i32 - TYPICAL as i32)
+            2.0 * if typical.size > 0.0 { typical.size } else { typical.spacing }
+                * 4f64.powi(k as i32 - TYPICAL as i32)
         });
         let summaries = summarise(boxes, &limits);
         let levels = lay_out(&summaries, &typical);
@@ -113,7 +114,13 @@ impl Grid {
     }
 
     /// Fills `keys` and `items`.
-    fn sort_boxes(&mut self, boxes: &[Aabb], movable: &[bool], limits: &[f64; LEVELS], levels: &[Level; LEVELS]) {
+    fn sort_boxes(
+        &mut self,
+        boxes: &[Aabb],
+        movable: &[bool],
+        limits: &[f64; LEVELS],
+        levels: &[Level; LEVELS],
+    ) {
         let large = levels[LEVELS - 1].end;
         let bits = u64::BITS - large.leading_zeros();
         let task = task_size(boxes.len());
@@ -130,7 +137,8 @@ impl Grid {
         });
         self.cells.sort_into(bits, |entry| entry.0, |_| (), &mut self.keys);
 
-        const NOTHING: Item = Item { bounds: Aabb { min: DVec3::ZERO, max: DVec3::ZERO }, slot: 0, movable: false };
+        const NOTHING: Item =
+            Item { bounds: Aabb { min: DVec3::ZERO, max: DVec3::ZERO }, slot: 0, movable: false };
         self.items.resize(self.keys.len(), NOTHING);
         let keys = &self.keys;
         gather(&mut self.items, 0, &|at| {

@@ -115,8 +115,7 @@ impl Axis {
     fn refresh(&mut self, axis: usize, boxes: &[Aabb]) {
         for end in &mut self.ends {
             let bounds = &boxes[end.slot() as usize];
-            // Adding zero turns -0 into +0, which the full sort would tell apart.
-            end.value = if end.is_upper() { bounds.max[axis] } else { bounds.min[axis] } + 0.0;
+            end.value = if end.is_upper() { bounds.max[axis] } else { bounds.min[axis] };
         }
     }
 
@@ -154,7 +153,8 @@ impl Axis {
     /// Puts the list in order from anything.
     fn sort(&mut self, axis: usize, boxes: &[Aabb]) {
         self.refresh(axis, boxes);
-        self.ends.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.is_upper().cmp(&b.is_upper())));
+        // By the order of the repair, for which -0 and +0 are one place.
+        self.ends.sort_unstable_by(|a, b| b.before(*a).cmp(&a.before(*b)));
     }
 }
 
@@ -195,7 +195,9 @@ impl Sap {
         }
         if left {
             let known = &self.known;
-            self.axes.iter_mut().for_each(|axis| axis.retain(|slot| known[slot as usize] == now(slot as usize)));
+            self.axes
+                .iter_mut()
+                .for_each(|axis| axis.retain(|slot| known[slot as usize] == now(slot as usize)));
         }
         if left || came > 0 {
             for (k, known) in self.known.iter_mut().enumerate() {

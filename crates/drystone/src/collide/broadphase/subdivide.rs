@@ -5,6 +5,8 @@
 //! boxes' intersection. About O(n log n) where boxes do not mostly lie across each other, and no coordinate needs to be
 //! finite. This is how [`Sap`](super::Sap) starts, and what it falls back on.
 
+use glam::DVec3;
+
 use super::{occupied, ordered};
 use crate::collide::Aabb;
 
@@ -34,21 +36,20 @@ impl Subdivision {
         pairs.clear();
         self.sets.clear();
         self.sets.extend((0..bounds.len() as u32).filter(|k| occupied(&bounds[*k as usize])));
-        let everywhere = Aabb { min: glam::DVec3::NEG_INFINITY, max: glam::DVec3::INFINITY };
-        self.divide(&Boxes { bounds, movable }, 0, everywhere, pairs);
+        self.divide(&Boxes { bounds, movable }, 0, DVec3::NEG_INFINITY, pairs);
         pairs.sort_unstable();
     }
 
-    /// Finds the pairs among `sets[start..]` whose corner lies in `region`, its smallest corner included, its largest
-    /// not. Leaves `sets` as it was, but for the order of that part.
-    fn divide(&mut self, boxes: &Boxes, start: usize, region: Aabb, pairs: &mut Vec<(u32, u32)>) {
+    /// Finds the pairs among `sets[start..]` whose corner is not below `low`, the smallest corner of the part at work. That
+    /// it is below the largest needs no check: no box of the set begins above it. Leaves `sets` as it was, but for the order from `start`.
+    fn divide(&mut self, boxes: &Boxes, start: usize, low: DVec3, pairs: &mut Vec<(u32, u32)>) {
         let end = self.sets.len();
         // Walls of many fixed pieces need no division: none of their pairs is asked for.
         if !self.sets[start..].iter().any(|k| boxes.movable[*k as usize]) {
             return;
         }
         if end - start <= FEW {
-            return scan(boxes, &self.sets[start..], &region, pairs);
+            return scan(boxes, &self.sets[start..], low, pairs);
         }
         let (axis, plane) = self.plane(boxes, start);
         let below = |k: &u32| boxes.bounds[*k as usize].min[axis] < plane;
@@ -64,11 +65,9 @@ impl Subdivision {
         let whole = end - start;
         if left.max(right) == whole || (left + right) as f64 > GROWTH * whole as f64 {
             self.sets.truncate(end);
-            return sweep(boxes, &mut self.sets[start..], axis, &region, pairs);
+            return sweep(boxes, &mut self.sets[start..], axis, low, pairs);
         }
-        let mut half = region;
-        half.max[axis] = plane;
-        self.divide(boxes, end, half, pairs);
+        self.divide(boxes, end, low, pairs);
         self.sets.truncate(end);
         for at in start..end {
             let k = self.sets[at];
@@ -76,9 +75,9 @@ impl Subdivision {
                 self.sets.push(k);
             }
         }
-        let mut half = region;
-        half.min[axis] = plane;
-        self.divide(boxes, end, half, pairs);
+        let mut above_plane = low;
+        above_plane[axis] = plane;
+        self.divide(boxes, end, above_plane, pairs);
         self.sets.truncate(end);
     }
 
@@ -115,36 +114,34 @@ impl Subdivision {
 }
 
 impl Boxes<'_> {
-    /// Appends the pair of a and b if it is one, and if it belongs to the region.
+    /// Appends the pair of a and b if it is one and the corner of the intersection is not below `low`.
     #[inline]
-    fn try_pair(&self, a: u32, b: u32, region: &Aabb, pairs: &mut Vec<(u32, u32)>) {
+    fn try_pair(&self, a: u32, b: u32, low: DVec3, pairs: &mut Vec<(u32, u32)>) {
         let (one, two) = (&self.bounds[a as usize], &self.bounds[b as usize]);
-        if one.overlaps(two) && (self.movable[a as usize] || self.movable[b as usize]) {
-            let corner = one.min.max(two.min);
-            if corner.cmpge(region.min).all() && corner.cmplt(region.max).all() {
-                pairs.push(ordered(a, b));
-            }
+        let moves = self.movable[a as usize] || self.movable[b as usize];
+        if one.overlaps(two) && moves && one.min.max(two.min).cmpge(low).all() {
+            pairs.push(ordered(a, b));
         }
     }
 }
 
 /// All pairs of a small set.
-fn scan(boxes: &Boxes, set: &[u32], region: &Aabb, pairs: &mut Vec<(u32, u32)>) {
+fn scan(boxes: &Boxes, set: &[u32], low: DVec3, pairs: &mut Vec<(u32, u32)>) {
     for (k, a) in set.iter().enumerate() {
         for b in &set[k + 1..] {
-            boxes.try_pair(*a, *b, region, pairs);
+            boxes.try_pair(*a, *b, low, pairs);
         }
     }
 }
 
 /// All pairs of a set that no plane divides well, by order along an axis.
-fn sweep(boxes: &Boxes, set: &mut [u32], axis: usize, region: &Aabb, pairs: &mut Vec<(u32, u32)>) {
+fn sweep(boxes: &Boxes, set: &mut [u32], axis: usize, low: DVec3, pairs: &mut Vec<(u32, u32)>) {
     let min = |k: u32| boxes.bounds[k as usize].min[axis];
     set.sort_unstable_by(|a, b| min(*a).total_cmp(&min(*b)));
     for (k, a) in set.iter().enumerate() {
         let end = boxes.bounds[*a as usize].max[axis];
         for b in set[k + 1..].iter().take_while(|b| min(**b) <= end) {
-            boxes.try_pair(*a, *b, region, pairs);
+            boxes.try_pair(*a, *b, low, pairs);
         }
     }
 }

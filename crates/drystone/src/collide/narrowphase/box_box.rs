@@ -150,7 +150,7 @@ pub(crate) fn signed_distance(
     if lower <= 0.0 {
         return lower;
     }
-    let (on_a, on_b) = closest::box_box(&a, &b);
+    let (on_a, on_b) = closest::box_box(&a, &b, lower);
     on_a.distance(on_b)
 }
 
@@ -163,7 +163,7 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, reach: f64, out: &mut Manifold) {
 
     let mut patch = None;
     if let Some((face, reference_is_a)) = reference_face(a, b, &axes, slack, size) {
-        let p = if reference_is_a {
+        let mut p = if reference_is_a {
             Patch::new(a, face.axis, -face.side, b, reach)
         } else {
             Patch::new(b, face.axis, face.side, a, reach)
@@ -179,10 +179,10 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, reach: f64, out: &mut Manifold) {
     }
 
     if lower > 0.0 {
-        let (on_a, on_b) = closest::box_box(a, b);
+        let (on_a, on_b) = closest::box_box(a, b, lower);
         let distance = on_a.distance(on_b);
         match patch {
-            Some((p, height, reference_is_a, name)) if height <= distance * (1.0 + PATCH_RELATIVE) => {
+            Some((mut p, height, reference_is_a, name)) if height <= distance * (1.0 + PATCH_RELATIVE) => {
                 p.push_to(reference_is_a, name, out);
             }
             _ => {

@@ -1,6 +1,6 @@
 //! The patch between a reference face of one box and the incident face of another.
 //!
-//! The incident face is cut to the outline of the reference face [Sutherland–Hodgman]; every corner of what remains is a
+//! The incident face is cut to the outline of the reference face [SutherlandHodgman1974]; every corner of what remains is a
 //! contact point whose gap is its height over the reference face. A corner is named by what made it: a corner of either
 //! face, or the crossing of an incident edge with a side of the reference face. Corners of the two faces that nearly
 //! coincide, as in a flush stack, would change their maker with every small motion: near a corner, the corner's name wins.
@@ -24,16 +24,17 @@ const SNAP: f64 = 0.02;
 /// A patch is level when its heights differ by at most this part of the longer half side.
 const LEVEL: f64 = 1e-3;
 
-/// A corner of the cut polygon: place on the reference face, height over it, and the edges before and after it.
+/// A corner of the cut polygon, and the edges before and after it.
 /// Edges 0 to 3 are those of the incident face, 4 to 7 the sides u = +, u = -, v = +, v = - of the reference face.
 #[derive(Clone, Copy, Default)]
 struct Corner {
-    u: f64,
-    v: f64,
+    /// Place on the reference face, from its middle, m.
+    uv: [f64; 2],
+    /// Above the reference face, m.
     height: f64,
+    feature: u32,
     before: u8,
     after: u8,
-    feature: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -47,6 +48,7 @@ impl Polygon {
         Self { corners: [Corner::default(); CAPACITY], len: 0 }
     }
 
+    #[inline]
     fn push(&mut self, corner: Corner) {
         if self.len < CAPACITY {
             self.corners[self.len] = corner;
@@ -54,51 +56,63 @@ impl Polygon {
         }
     }
 
+    #[inline]
     fn as_slice(&self) -> &[Corner] {
         &self.corners[..self.len]
     }
 
+    #[inline]
     fn as_mut_slice(&mut self) -> &mut [Corner] {
         &mut self.corners[..self.len]
     }
 
-    /// Keeps what is at most `limit` from the middle along `side` of a coordinate; the cut becomes the side `label`.
-    /// `spare` is room to work in.
-    fn cut(
-        &mut self,
-        spare: &mut Polygon,
-        label: u8,
-        side: f64,
-        limit: f64,
-        coordinate: fn(&mut Corner) -> &mut f64,
-    ) {
-        let excess = |p: &Corner| side * *coordinate(&mut p.clone()) - limit;
+    /// Writes to `kept` the part with `side * uv[k]` at most `limit`; the cut becomes the side `label`.
+    /// False, and nothing written, when all of it is.
+    #[inline]
+    fn cut(&self, k: usize, side: f64, limit: f64, label: u8, kept: &mut Polygon) -> bool {
+        let excess = |p: &Corner| side * p.uv[k] - limit;
         if self.as_slice().iter().all(|p| excess(p) <= 0.0) {
-            return;
+            return false;
         }
-        spare.len = 0;
-        for (i, from) in self.as_slice().iter().enumerate() {
-            let to = &self.corners[if i + 1 == self.len { 0 } else { i + 1 }];
-            let (x0, x1) = (excess(from), excess(to));
-            if x0 <= 0.0 {
-                spare.push(*from);
-            }
+        kept.len = 0;
+        let Some(mut from) = self.as_slice().last() else { return true };
+        let mut x0 = excess(from);
+        for to in self.as_slice() {
+            let x1 = excess(to);
             if (x0 <= 0.0) != (x1 <= 0.0) {
                 let f = x0 / (x0 - x1);
                 let (before, after) = if x0 <= 0.0 { (from.after, label) } else { (label, from.after) };
-                let mut crossing = Corner {
-                    u: from.u + f * (to.u - from.u),
-                    v: from.v + f * (to.v - from.v),
-                    height: from.height + f * (to.height - from.height),
-                    before,
-                    after,
-                    feature: 0,
-                };
-                *coordinate(&mut crossing) = side * limit;
-                spare.push(crossing);
+                let mut uv = [0, 1].map(|i| from.uv[i] + f * (to.uv[i] - from.uv[i]));
+                uv[k] = side * limit;
+                let height = from.height + f * (to.height - from.height);
+                kept.push(Corner { uv, height, feature: 0, before, after });
+            }
+            if x1 <= 0.0 {
+                kept.push(*to);
+            }
+            (from, x0) = (to, x1);
+        }
+        true
+    }
+
+    /// Cuts to the rectangle with the given half sides. False when there was nothing to cut.
+    fn cut_to_rectangle(&mut self, half: [f64; 2]) -> bool {
+        if self.as_slice().iter().all(|p| p.uv[0].abs() <= half[0] && p.uv[1].abs() <= half[1]) {
+            return false;
+        }
+        let mut other = Polygon::new();
+        let (mut now, mut next) = (&mut *self, &mut other);
+        let mut swapped = false;
+        for (label, (k, side)) in (4..).zip([(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)]) {
+            if now.cut(k, side, half[k], label, next) {
+                std::mem::swap(&mut now, &mut next);
+                swapped = !swapped;
             }
         }
-        std::mem::swap(self, spare);
+        if swapped {
+            *self = other;
+        }
+        true
     }
 }
 
@@ -119,7 +133,7 @@ impl<'a> Patch<'a> {
     pub(super) fn new(reference: &'a Cuboid, axis: usize, side: f64, incident: &Cuboid, reach: f64) -> Self {
         let (ku, kv) = ((axis + 1) % 3, (axis + 2) % 3);
         let (eu, ev, outward) = (reference.axes[ku], reference.axes[kv], reference.axes[axis] * side);
-        let (hu, hv) = (reference.half[ku], reference.half[kv]);
+        let half = [reference.half[ku], reference.half[kv]];
 
         let facing = incident.inward(outward);
         let mut m = 0;
@@ -134,60 +148,67 @@ impl<'a> Patch<'a> {
         let [c, e1, e2] =
             [centre, incident.axes[m1] * incident.half[m1], incident.axes[m2] * incident.half[m2]]
                 .map(|w| [w.dot(eu), w.dot(ev), w.dot(outward)]);
-
-        let mut face = Polygon::new();
-        for (i, (s1, s2)) in [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)].into_iter().enumerate() {
-            face.push(Corner {
-                u: c[0] + s1 * e1[0] + s2 * e2[0],
-                v: c[1] + s1 * e1[1] + s2 * e2[1],
+        let mut polygon = Polygon::new();
+        const SIDES: [(f64, f64); 4] = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)];
+        for (i, (s1, s2)) in SIDES.into_iter().enumerate() {
+            polygon.corners[i] = Corner {
+                uv: [c[0] + s1 * e1[0] + s2 * e2[0], c[1] + s1 * e1[1] + s2 * e2[1]],
                 height: c[2] + s1 * e1[2] + s2 * e2[2] - reference.half[axis],
+                feature: INCIDENT_CORNER | bit(front, m) | bit(s1, m1) | bit(s2, m2),
                 before: (i as u8 + 3) % 4,
                 after: i as u8,
-                feature: bit(front, m) | bit(s1, m1) | bit(s2, m2),
-            });
-        }
-        let mut polygon = face;
-        if face.as_slice().iter().any(|p| p.u.abs() > hu || p.v.abs() > hv) {
-            polygon = polygon
-                .cut(4, |p| p.u - hu, |p| p.u = hu)
-                .cut(5, |p| -hu - p.u, |p| p.u = -hu)
-                .cut(6, |p| p.v - hv, |p| p.v = hv)
-                .cut(7, |p| -hv - p.v, |p| p.v = -hv);
-        }
-
-        let mut patch = Patch { reference, axis, outward, polygon: Polygon::new(), extent: hu.max(hv) };
-        let near = SNAP * hu.min(hv).min(incident.half[m1]).min(incident.half[m2]);
-        let face_name = (axis as u32 * 2 + u32::from(side > 0.0)) << FACE_SHIFT;
-        for p in polygon.as_slice().iter().filter(|p| p.height <= reach) {
-            let at_incident = face.as_slice().iter().find(|q| (q.u - p.u).hypot(q.v - p.v) <= near);
-            let name = if let Some(corner) = at_incident {
-                INCIDENT_CORNER | corner.feature
-            } else if hu - p.u.abs() <= near && hv - p.v.abs() <= near {
-                REFERENCE_CORNER | bit(p.u, 0) | bit(p.v, 1)
-            } else {
-                let (edge, cut) = if p.before < 4 { (p.before, p.after) } else { (p.after, p.before) };
-                // Edges 0 and 2 run along m1 on the side s2 = +, -; edges 1 and 3 along m2 on the side s1 = -, +.
-                let edge = match edge {
-                    0 => edge_name(m1, m2, 1.0, m, front),
-                    1 => edge_name(m2, m1, -1.0, m, front),
-                    2 => edge_name(m1, m2, -1.0, m, front),
-                    _ => edge_name(m2, m1, 1.0, m, front),
-                };
-                CROSSING | edge << 2 | u32::from(cut - 4)
             };
-            patch.add(Corner { feature: name | face_name, ..*p });
         }
+        polygon.len = 4;
+        let face: [Corner; 4] =
+            [polygon.corners[0], polygon.corners[1], polygon.corners[2], polygon.corners[3]];
+        if polygon.cut_to_rectangle(half) {
+            let near = SNAP * half[0].min(half[1]).min(incident.half[m1]).min(incident.half[m2]);
+            for p in polygon.as_mut_slice() {
+                let at =
+                    |q: &&Corner| (q.uv[0] - p.uv[0]).powi(2) + (q.uv[1] - p.uv[1]).powi(2) <= near * near;
+                p.feature = if let Some(corner) = face.iter().find(at) {
+                    corner.feature
+                } else if half[0] - p.uv[0].abs() <= near && half[1] - p.uv[1].abs() <= near {
+                    REFERENCE_CORNER | bit(p.uv[0], 0) | bit(p.uv[1], 1)
+                } else {
+                    let (edge, cut) = if p.before < 4 { (p.before, p.after) } else { (p.after, p.before) };
+                    // Edges 0 and 2 run along m1 on the side s2 = +, -; edges 1 and 3 along m2 on the side s1 = -, +.
+                    let edge = match edge {
+                        0 => edge_name(m1, m2, 1.0, m, front),
+                        1 => edge_name(m2, m1, -1.0, m, front),
+                        2 => edge_name(m1, m2, -1.0, m, front),
+                        _ => edge_name(m2, m1, 1.0, m, front),
+                    };
+                    CROSSING | edge << 2 | u32::from(cut - 4)
+                };
+            }
+        }
+        let mut patch = Patch { reference, axis, outward, polygon, extent: half[0].max(half[1]) };
+        patch.keep(reach, (axis as u32 * 2 + u32::from(side > 0.0)) << FACE_SHIFT);
         patch
     }
 
-    /// Adds a point, or of two with the same name the deeper one.
-    fn add(&mut self, corner: Corner) {
+    /// Drops points beyond reach, and of two with the same name the higher one; adds the name of the face.
+    fn keep(&mut self, reach: f64, face: u32) {
         let polygon = &mut self.polygon;
-        match polygon.corners[..polygon.len].iter_mut().find(|p| p.feature == corner.feature) {
-            Some(p) if corner.height < p.height => *p = corner,
-            Some(_) => {}
-            None => polygon.push(corner),
+        let mut len = 0;
+        for i in 0..polygon.len {
+            let mut p = polygon.corners[i];
+            p.feature |= face;
+            if p.height > reach || p.height.is_nan() {
+                continue;
+            }
+            match polygon.corners[..len].iter_mut().find(|q| q.feature == p.feature) {
+                Some(q) if p.height < q.height => *q = p,
+                Some(_) => {}
+                None => {
+                    polygon.corners[len] = p;
+                    len += 1;
+                }
+            }
         }
+        polygon.len = len;
     }
 
     /// The least height, m; infinite when there is no patch within reach.
@@ -196,52 +217,41 @@ impl<'a> Patch<'a> {
     }
 
     /// At most four of the points, well spread, in the order of their names. With `reference_is_a` the reference box is A.
-    pub(super) fn push_to(&self, reference_is_a: bool, name: u32, out: &mut Manifold) {
-        let mut points = self.choose();
-        points.as_mut_slice().sort_unstable_by_key(|p| p.feature);
+    pub(super) fn push_to(&mut self, reference_is_a: bool, name: u32, out: &mut Manifold) {
+        if self.polygon.len > MAX_POINTS {
+            self.choose();
+        }
+        self.polygon.as_mut_slice().sort_unstable_by_key(|p| p.feature);
         let (ku, kv) = ((self.axis + 1) % 3, (self.axis + 2) % 3);
-        let r = self.reference;
-        for p in points.as_slice() {
-            let on_reference =
-                r.centre + r.axes[ku] * p.u + r.axes[kv] * p.v + self.outward * r.half[self.axis];
-            let on_incident = on_reference + self.outward * p.height;
-            let feature = name | p.feature;
-            out.push(if reference_is_a {
-                ContactPoint {
-                    on_a: on_reference,
-                    on_b: on_incident,
-                    normal: -self.outward,
-                    gap: p.height,
-                    feature,
-                }
+        let (r, gap_axis) = (self.reference, self.outward);
+        let middle = r.centre + gap_axis * r.half[self.axis];
+        for p in self.polygon.as_slice() {
+            let on_reference = middle + r.axes[ku] * p.uv[0] + r.axes[kv] * p.uv[1];
+            let on_incident = on_reference + gap_axis * p.height;
+            let (on_a, on_b, normal) = if reference_is_a {
+                (on_reference, on_incident, -gap_axis)
             } else {
-                ContactPoint {
-                    on_a: on_incident,
-                    on_b: on_reference,
-                    normal: self.outward,
-                    gap: p.height,
-                    feature,
-                }
-            });
+                (on_incident, on_reference, gap_axis)
+            };
+            out.push(ContactPoint { on_a, on_b, normal, gap: p.height, feature: name | p.feature });
         }
     }
 
-    /// Deepest first, then the one furthest from it, then twice the one that adds most area.
+    /// Keeps four: the deepest, then the one furthest from it, then twice the one that adds most area.
     ///
     /// In a level patch the first is the outermost in a fixed direction of the face instead: a box at rest keeps its
     /// points although noise decides which is deepest.
-    fn choose(&self) -> Polygon {
+    fn choose(&mut self) {
         let points = self.polygon.as_slice();
-        if points.len() <= MAX_POINTS {
-            return self.polygon;
-        }
         let highest = points.iter().fold(f64::NEG_INFINITY, |most, p| most.max(p.height));
         let level = highest - self.deepest() <= LEVEL * self.extent;
-        let outermost = |p: &Corner| 0.955 * p.u + 0.296 * p.v;
-        let area = |a: &Corner, b: &Corner, c: &Corner| (b.u - a.u) * (c.v - a.v) - (b.v - a.v) * (c.u - a.u);
+        let outermost = |p: &Corner| 0.955 * p.uv[0] + 0.296 * p.uv[1];
+        let area = |a: &Corner, b: &Corner, c: &Corner| {
+            (b.uv[0] - a.uv[0]) * (c.uv[1] - a.uv[1]) - (b.uv[1] - a.uv[1]) * (c.uv[0] - a.uv[0])
+        };
         let first = best(points, |p| if level { outermost(p) } else { -p.height });
         let a = points[first];
-        let second = best(points, |p| (p.u - a.u).powi(2) + (p.v - a.v).powi(2));
+        let second = best(points, |p| (p.uv[0] - a.uv[0]).powi(2) + (p.uv[1] - a.uv[1]).powi(2));
         let b = points[second];
         let third = best(points, |p| area(&a, &b, p).abs());
         let c = points[third];
@@ -249,13 +259,14 @@ impl<'a> Patch<'a> {
         let fourth = best(points, |p| {
             -(turn * area(&a, &b, p)).min(turn * area(&b, &c, p)).min(turn * area(&c, &a, p))
         });
-        let mut chosen = Polygon::new();
-        for (i, p) in points.iter().enumerate() {
+        let mut len = 0;
+        for i in 0..self.polygon.len {
             if [first, second, third, fourth].contains(&i) {
-                chosen.push(*p);
+                self.polygon.corners[len] = self.polygon.corners[i];
+                len += 1;
             }
         }
-        chosen
+        self.polygon.len = len;
     }
 }
 

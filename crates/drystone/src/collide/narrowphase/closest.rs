@@ -89,32 +89,43 @@ pub(super) fn segment_box(centre: [f64; 3], half: [f64; 3], size: [f64; 3]) -> f
     1.0
 }
 
-/// The closest points (on A, on B) of two disjoint boxes.
+/// The closest points (on A, on B) of two disjoint boxes that no axis separates by more than `separation`.
 ///
-/// The closest features are either a corner and anything, found by clamping all 16 corners into the other box, or two
-/// edges. Two edges that are closest inside both are the supporting edges along their common normal, so that nine pairs
-/// remain of 144. All candidates are points of the boxes: the nearest pair wins.
-pub(super) fn box_box(a: &Cuboid, b: &Cuboid) -> (DVec3, DVec3) {
-    let mut best = Pair { squared: f64::INFINITY, on_a: a.centre, on_b: b.centre };
-    for corner in 0..8 {
-        let p = a.centre + corner_offset(a, corner);
-        best.offer(p, clamped(b, p));
-        let q = b.centre + corner_offset(b, corner);
-        best.offer(clamped(a, q), q);
-    }
+/// The closest features are either a corner and anything, found by clamping all 16 corners into the other box, or the
+/// insides of two edges. Then the common normal of the edges separates by the whole distance, so that of all 144 pairs
+/// only supporting edges along a best axis remain; faces that cross without a corner over the other lead here too.
+/// All candidates are points of the boxes: the nearest pair wins.
+pub(super) fn box_box(a: &Cuboid, b: &Cuboid, separation: f64) -> (DVec3, DVec3) {
     let b_to_a = a.centre - b.centre;
+    let mut best = Pair { squared: f64::INFINITY, on_a: a.centre, on_b: b.centre };
+    let (distance_a, corner) = nearest_corner(a, b, b_to_a);
+    best.offer(distance_a, || {
+        let p = a.centre + corner_offset(a, corner);
+        (p, clamped(b, p))
+    });
+    let (distance_b, corner) = nearest_corner(b, a, -b_to_a);
+    best.offer(distance_b, || {
+        let q = b.centre + corner_offset(b, corner);
+        (clamped(a, q), q)
+    });
+    let enough = separation - 1e-9 * (a.smallest_half() + b.smallest_half());
     for i in 0..3 {
         for j in 0..3 {
             let across = a.axes[i].cross(b.axes[j]);
             let squared = across.length_squared();
-            if squared < 1e-16 {
+            if squared < 1e-12 {
                 continue;
             }
             let normal = across / squared.sqrt() * sign(across.dot(b_to_a));
+            let slab = normal.dot(b_to_a) - a.radius(normal) - b.radius(normal);
+            if slab < enough {
+                continue;
+            }
             supporting_edges(a, i, -normal, |p, u| {
                 supporting_edges(b, j, normal, |q, v| {
                     let (s, t) = segment_segment(p, u, q, v);
-                    best.offer(p + u * s, q + v * t);
+                    let (p, q) = (p + u * s, q + v * t);
+                    best.offer(p.distance_squared(q), || (p, q));
                 });
             });
         }
@@ -129,12 +140,31 @@ struct Pair {
 }
 
 impl Pair {
-    fn offer(&mut self, on_a: DVec3, on_b: DVec3) {
-        let squared = on_a.distance_squared(on_b);
+    fn offer(&mut self, squared: f64, points: impl FnOnce() -> (DVec3, DVec3)) {
         if squared < self.squared {
+            let (on_a, on_b) = points();
             *self = Pair { squared, on_a, on_b };
         }
     }
+}
+
+/// The squared distance and the number of the corner of `from` nearest to the box `to`; `offset` leads from `to` to `from`.
+fn nearest_corner(from: &Cuboid, to: &Cuboid, offset: DVec3) -> (f64, usize) {
+    let c = to.inward(offset);
+    let e: [[f64; 3]; 3] = std::array::from_fn(|k| to.inward(from.axes[k] * from.half[k]));
+    let mut best = (f64::INFINITY, 0);
+    for corner in 0..8 {
+        let mut squared = 0.0;
+        for i in 0..3 {
+            let side = |k: usize| if corner >> k & 1 == 1 { e[k][i] } else { -e[k][i] };
+            let beyond = ((c[i] + side(0) + side(1) + side(2)).abs() - to.half[i]).max(0.0);
+            squared += beyond * beyond;
+        }
+        if squared < best.0 {
+            best = (squared, corner);
+        }
+    }
+    best
 }
 
 fn corner_offset(cuboid: &Cuboid, corner: usize) -> DVec3 {

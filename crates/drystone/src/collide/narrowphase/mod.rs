@@ -3,7 +3,7 @@
 //! Convention: the normal points from the second shape (B) to the first (A), as in
 //! [TasoraAnitescu2011, §2.4.1], so that a positive normal multiplier pushes A along +n.
 //!
-//! One file per family of pairs: [`sphere`], `half_space`, `capsule`, `box_box`; `closest` and `clip` hold the
+//! One file per family of pairs: `sphere`, `half_space`, `capsule`, `box_box`; `closest` and `clip` hold the
 //! geometry they share. [`contacts`] is the dispatch table. Nothing here allocates.
 //!
 //! # What the points mean
@@ -17,7 +17,7 @@ mod capsule;
 mod clip;
 mod closest;
 mod half_space;
-pub mod sphere;
+mod sphere;
 
 use glam::{DMat3, DVec3};
 
@@ -200,6 +200,13 @@ impl Cuboid {
     #[inline]
     fn inward(&self, world: DVec3) -> [f64; 3] {
         [world.dot(self.axes[0]), world.dot(self.axes[1]), world.dot(self.axes[2])]
+    }
+
+    /// Half the width of the box along the unit vector `direction`.
+    #[inline]
+    fn radius(&self, direction: DVec3) -> f64 {
+        let d = self.inward(direction);
+        self.half[0] * d[0].abs() + self.half[1] * d[1].abs() + self.half[2] * d[2].abs()
     }
 
     fn smallest_half(&self) -> f64 {

@@ -1,0 +1,224 @@
+//! `drystone bench`: fixed scenes, a warm-up, medians. Ratios between rows of one run are what counts.
+
+use std::path::PathBuf;
+
+use drystone::{Settings, Stage, World};
+use drystone_record::usage;
+use drystone_solve::solver::BadSpec;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::run::write;
+use crate::simulation::pool;
+
+/// A fixed measurement.
+struct Bench {
+    name: &'static str,
+    title: &'static str,
+    scene: &'static str,
+    set: &'static [(&'static str, &'static str)],
+    /// Steps before the measured ones.
+    warm_up: usize,
+    steps: usize,
+    /// Sweeps of each velocity problem, all of them done.
+    iterations: usize,
+    /// Run only when named: it takes long.
+    only_by_name: bool,
+}
+
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "packing",
+        title: "the papers' 220 spheres, settling",
+        scene: "packing",
+        set: &[],
+        warm_up: 200,
+        steps: 100,
+        iterations: 50,
+        only_by_name: false,
+    },
+    Bench {
+        name: "boxes",
+        title: "220 boxes, settling",
+        scene: "packing",
+        set: &[("shape", "box")],
+        warm_up: 200,
+        steps: 50,
+        iterations: 50,
+        only_by_name: false,
+    },
+    Bench {
+        name: "spheres-1e3",
+        title: "1,000 spheres, column of 25 m",
+        scene: "packing",
+        set: &[("n", "1000"), ("height", "25")],
+        warm_up: 150,
+        steps: 50,
+        iterations: 50,
+        only_by_name: false,
+    },
+    Bench {
+        name: "spheres-1e4",
+        title: "10,000 spheres, column of 25 m",
+        scene: "packing",
+        set: &[("n", "10000"), ("height", "25")],
+        warm_up: 150,
+        steps: 20,
+        iterations: 50,
+        only_by_name: false,
+    },
+    Bench {
+        name: "spheres-1e5",
+        title: "100,000 spheres, column of 25 m",
+        scene: "packing",
+        set: &[("n", "100000"), ("height", "25")],
+        warm_up: 150,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
+];
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Benches by name [default: all but the longest].
+    names: Vec<String>,
+    /// Threads [default: one per core].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Solver with parameters.
+    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "pgs")]
+    solver: String,
+    /// List the benches and stop.
+    #[arg(long)]
+    list: bool,
+    /// Results as JSON; - is standard output.
+    #[arg(long, value_name = "FILE.json")]
+    report: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    title: &'static str,
+    solver: String,
+    threads: usize,
+    bodies: usize,
+    contacts: usize,
+    steps: usize,
+    iterations: usize,
+    /// Medians over the measured steps.
+    ms_total: f64,
+    ms_stage: std::collections::BTreeMap<&'static str, f64>,
+    cpu_ms_mean: f64,
+    ns_per_contact_iteration: f64,
+    bytes_per_contact: f64,
+    peak_rss_mib: f64,
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    if args.list {
+        for b in BENCHES {
+            println!("{:<14} {}{}", b.name, b.title, if b.only_by_name { " (only when named)" } else { "" });
+        }
+        return Ok(0);
+    }
+    let names: Vec<&str> = BENCHES.iter().map(|b| b.name).collect();
+    if let Some(unknown) = args.names.iter().find(|n| !names.contains(&n.as_str())) {
+        return Err(Failure::input(BadSpec::unknown("bench", unknown, &names)));
+    }
+    drystone_solve::solver::make(&args.solver).map_err(Failure::input)?;
+    let threads = pool(args.threads)?;
+    let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
+    if !to_pipe {
+        println!(
+            "{:<13} {:>7} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}",
+            "bench", "bodies", "contacts", "ms/step", "broad", "narrow", "solve", "correct", "ns/c/it", "B/c", "peak MiB"
+        );
+    }
+    let mut rows = Vec::new();
+    for bench in BENCHES {
+        let wanted =
+            if args.names.is_empty() { !bench.only_by_name } else { args.names.iter().any(|n| n == bench.name) };
+        if !wanted {
+            continue;
+        }
+        let row = measure(bench, &args.solver, threads)?;
+        if !to_pipe {
+            print(&row);
+        }
+        rows.push(row);
+    }
+    if let Some(path) = &args.report {
+        write(path, &serde_json::to_string_pretty(&rows).map_err(Failure::run)?)?;
+    }
+    Ok(0)
+}
+
+fn measure(bench: &Bench, solver: &str, threads: usize) -> Result<Row, Failure> {
+    let set: Vec<(String, String)> = bench.set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    let scene = drystone_scene::load(bench.scene, &set)?;
+    let settings = Settings {
+        solver: solver.into(),
+        tolerance: 0.0,
+        iterations: bench.iterations,
+        ..scene.settings.clone()
+    };
+    let mut world: World = scene.world(settings)?;
+    for _ in 0..bench.warm_up {
+        world.step().map_err(Failure::run)?;
+    }
+    let (mut totals, mut spans) = (Vec::new(), vec![Vec::new(); Stage::ALL.len()]);
+    let (mut solve, mut work) = (0.0, 0.0);
+    let cpu = usage::cpu_seconds();
+    for _ in 0..bench.steps {
+        let r = world.step().map_err(Failure::run)?;
+        let ms: Vec<f64> = r.spans.iter().map(|s| 1e3 * s.as_secs_f64()).collect();
+        totals.push(ms.iter().sum::<f64>());
+        for (k, x) in ms.iter().enumerate() {
+            spans[k].push(*x);
+        }
+        solve += ms[Stage::Solve as usize];
+        work += (r.contacts * r.iterations) as f64;
+    }
+    let contacts = world.contacts().len();
+    Ok(Row {
+        name: bench.name,
+        title: bench.title,
+        solver: solver.into(),
+        threads,
+        bodies: world.model().dynamic().count(),
+        contacts,
+        steps: bench.steps,
+        iterations: bench.iterations,
+        ms_total: median(&mut totals),
+        ms_stage: Stage::ALL.iter().map(|s| (s.name(), median(&mut spans[*s as usize]))).collect(),
+        cpu_ms_mean: 1e3 * (usage::cpu_seconds() - cpu) / bench.steps as f64,
+        ns_per_contact_iteration: 1e6 * solve / work,
+        bytes_per_contact: world.contact_bytes() as f64 / contacts.max(1) as f64,
+        peak_rss_mib: usage::peak_rss_mib(),
+    })
+}
+
+fn median(x: &mut [f64]) -> f64 {
+    x.sort_by(f64::total_cmp);
+    x.get(x.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn print(r: &Row) {
+    let stage = |s: Stage| r.ms_stage.get(s.name()).copied().unwrap_or(f64::NAN);
+    println!(
+        "{:<13} {:>7} {:>9} {:>10.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>7.1} {:>7.0} {:>9.1}",
+        r.name,
+        r.bodies,
+        r.contacts,
+        r.ms_total,
+        stage(Stage::Broadphase),
+        stage(Stage::Narrowphase),
+        stage(Stage::Solve),
+        stage(Stage::Correct),
+        r.ns_per_contact_iteration,
+        r.bytes_per_contact,
+        r.peak_rss_mib
+    );
+}

@@ -1,0 +1,239 @@
+//! `drystone compare`: the problem of one step, solved by several solvers and judged by one certificate.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use drystone_record::plot::{Axis, Chart, Series};
+use drystone_solve::certificate::certificate;
+use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::run::write;
+use crate::simulation::{Prepared, Simulation};
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    simulation: Simulation,
+    /// Solvers with parameters, separated by commas: pgs,pgj:omega=0.3,pssor (a part with = and no : continues the one before).
+    #[arg(long, value_name = "LIST", default_value = "pgj,pgs,pssor")]
+    solvers: String,
+    /// Take the problem of the step at this time, s [default: the scene's whole duration].
+    #[arg(long, value_name = "S")]
+    at_time: Option<f64>,
+    /// Iterations for every solver [default: 200].
+    #[arg(long, value_name = "N")]
+    sweeps: Option<usize>,
+    /// Start from the last step's multipliers instead of zero.
+    #[arg(long)]
+    warm: bool,
+    /// What to plot against iterations: residual, violation, delta or objective.
+    #[arg(long, value_name = "NAME", default_value = "residual")]
+    quantity: String,
+    /// The plot.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Everything as JSON; - is standard output.
+    #[arg(long, value_name = "FILE.json")]
+    report: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    solver: String,
+    unit: &'static str,
+    status: Status,
+    iterations: usize,
+    omega: f64,
+    rejected: usize,
+    /// Without history: the solver's own time.
+    wall_ms: f64,
+    residual: f64,
+    constraint_violation: f64,
+    cone_violation: f64,
+    complementarity: f64,
+    objective: f64,
+    history: Vec<Record>,
+}
+
+#[derive(Serialize)]
+struct Comparison {
+    scene: String,
+    time_s: f64,
+    bodies: usize,
+    contacts: usize,
+    rows: usize,
+    warm: bool,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy)]
+enum Quantity {
+    Residual,
+    Violation,
+    Delta,
+    Objective,
+}
+
+impl Quantity {
+    const NAMES: &'static [&'static str] = &["residual", "violation", "delta", "objective"];
+
+    fn parse(name: &str) -> Result<Self, Failure> {
+        Ok(match name {
+            "residual" => Quantity::Residual,
+            "violation" => Quantity::Violation,
+            "delta" => Quantity::Delta,
+            "objective" => Quantity::Objective,
+            other => return Err(Failure::input(BadSpec::unknown("quantity", other, Self::NAMES))),
+        })
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Quantity::Residual => "natural-map residual, m/s",
+            Quantity::Violation => "constraint violation ε_v, m/s",
+            Quantity::Delta => "|Δγ|, N s",
+            Quantity::Objective => "objective above the best one found, J",
+        }
+    }
+}
+
+/// Splits `pgs:omega=1,lambda=0.9,pgj` at the commas before a new solver: a part with `=` and no `:` is a parameter.
+fn split(list: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for part in list.split(',').filter(|p| !p.is_empty()) {
+        match found.last_mut() {
+            Some(last) if part.contains('=') && !part.contains(':') => {
+                last.push(',');
+                last.push_str(part);
+            }
+            _ => found.push(part.to_string()),
+        }
+    }
+    found
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    let quantity = Quantity::parse(&args.quantity)?;
+    let specs = split(&args.solvers);
+    for spec in &specs {
+        solver::make(spec).map_err(Failure::input)?;
+    }
+    let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
+    let time = args.at_time.unwrap_or(scene.duration).max(world.settings().h);
+    // The problem of the step that ends at `time`.
+    let steps_before = time - world.settings().h;
+    crate::state::advance(&mut world, steps_before)?;
+    world.step().map_err(Failure::run)?;
+    let (problem, _) = world.problem();
+    let contacts = world.contacts().len();
+    if contacts == 0 {
+        return Err(Failure::input(format!("{} has no contacts at {time} s: nothing to compare", scene.name)));
+    }
+
+    let stop = Stop {
+        tolerance: 0.0,
+        iterations: args.sweeps.unwrap_or(200),
+        budget: None,
+        history: false,
+    };
+    let guess = args.warm.then(|| world.warm_start_guess());
+    let mut entries = Vec::new();
+    for spec in &specs {
+        let mut s = solver::make(spec).map_err(Failure::input)?;
+        let begun = Instant::now();
+        let solution = s.solve(problem, guess.as_deref(), &stop).map_err(Failure::run)?;
+        let wall_ms = 1e3 * begun.elapsed().as_secs_f64();
+        let with_history =
+            s.solve(problem, guess.as_deref(), &Stop { history: true, ..stop.clone() }).map_err(Failure::run)?;
+        let c = certificate(problem, &solution.gamma);
+        entries.push(Entry {
+            solver: spec.clone(),
+            unit: s.info().unit,
+            status: solution.status,
+            iterations: solution.iterations,
+            omega: solution.omega,
+            rejected: solution.rejected,
+            wall_ms,
+            residual: c.residual_max,
+            constraint_violation: c.constraint_violation,
+            cone_violation: c.cone_violation,
+            complementarity: c.complementarity,
+            objective: c.dual_objective,
+            history: with_history.history,
+        });
+    }
+
+    let comparison = Comparison {
+        scene: scene.name.clone(),
+        time_s: world.state().time,
+        bodies: world.model().dynamic().count(),
+        contacts,
+        rows: problem.rows(),
+        warm: args.warm,
+        entries,
+    };
+    if let Some(path) = &args.plot {
+        write(path, &chart(&comparison, quantity).to_svg())?;
+    }
+    if let Some(path) = &args.report {
+        write(path, &serde_json::to_string_pretty(&comparison).map_err(Failure::run)?)?;
+    }
+    if args.report.as_ref().is_none_or(|p| p.as_os_str() != "-") {
+        print(&comparison);
+    }
+    Ok(0)
+}
+
+fn chart(c: &Comparison, quantity: Quantity) -> Chart {
+    let all = || c.entries.iter().flat_map(|e| &e.history);
+    let best = all().map(|r| r.objective).filter(|x| x.is_finite()).fold(f64::INFINITY, f64::min);
+    let value = |r: &Record| match quantity {
+        Quantity::Residual => r.residual,
+        Quantity::Violation => r.constraint_violation,
+        Quantity::Delta => r.delta_gamma,
+        Quantity::Objective => r.objective - best,
+    };
+    let title = format!("{}, t = {:.2} s, {} contacts", c.scene, c.time_s, c.contacts);
+    let mut chart = Chart::new(title, Axis::linear("iterations"), Axis::log(quantity.label()));
+    for e in &c.entries {
+        let points = e.history.iter().enumerate().map(|(k, r)| ((k + 1) as f64, value(r))).collect();
+        chart = chart.with(Series::new(e.solver.clone(), points));
+    }
+    chart
+}
+
+fn print(c: &Comparison) {
+    println!(
+        "{} at {:.3} s: {} bodies, {} contacts, {} rows, {} start",
+        c.scene,
+        c.time_s,
+        c.bodies,
+        c.contacts,
+        c.rows,
+        if c.warm { "warm" } else { "cold" }
+    );
+    let width = c.entries.iter().map(|e| e.solver.len()).max().unwrap_or(6).max(6);
+    println!(
+        "{:<width$} {:>10} {:>10} {:>9} {:>12} {:>12} {:>14} {:>9} {:>8}",
+        "solver", "status", "iterations", "ms", "residual", "violation", "objective", "omega", "rejected"
+    );
+    for e in &c.entries {
+        let status = serde_json::to_value(e.status).ok();
+        let status = status.as_ref().and_then(|s| s.as_str()).unwrap_or("");
+        println!(
+            "{:<width$} {:>10} {:>10} {:>9.2} {:>12.3e} {:>12.3e} {:>14.6e} {:>9.4} {:>8}",
+            e.solver, status, e.iterations, e.wall_ms, e.residual, e.constraint_violation, e.objective, e.omega, e.rejected
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn lists_of_solvers_keep_their_parameters() {
+        let list = super::split("pgs:omega=1,lambda=0.9,pgj,pssor:omega=1.2");
+        assert_eq!(list, ["pgs:omega=1,lambda=0.9", "pgj", "pssor:omega=1.2"]);
+    }
+}

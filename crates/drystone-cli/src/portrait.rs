@@ -1,0 +1,93 @@
+//! `drystone picture`, and the `--picture` of other commands.
+
+use std::path::{Path, PathBuf};
+
+use drystone::World;
+use drystone_record::picture::{View, render};
+use drystone_record::portrait::{Colouring, Portrait, portrait};
+use drystone_scene::Scene;
+use drystone_solve::solver::BadSpec;
+
+use crate::failure::Failure;
+use crate::simulation::{Prepared, Simulation};
+
+/// How pictures look.
+#[derive(clap::Args, Clone)]
+pub struct Look {
+    /// View: iso, front, side or top.
+    #[arg(long, value_name = "NAME", default_value = "iso")]
+    camera: String,
+    /// What colour means: speed, kind or force.
+    #[arg(long, value_name = "speed|kind|force", default_value = "speed")]
+    colour: String,
+    /// Pixels, width x height.
+    #[arg(long, value_name = "WxH", default_value = "1280x800")]
+    size: String,
+}
+
+/// A checked look.
+pub struct Drawing {
+    view: View,
+    colouring: Colouring,
+    width: usize,
+    height: usize,
+}
+
+impl Look {
+    pub fn check(&self) -> Result<Drawing, Failure> {
+        let view = self.camera.parse::<View>().map_err(|e| Failure::input(format!("--camera: {e}")))?;
+        let colouring = Colouring::from_name(&self.colour)
+            .ok_or_else(|| Failure::input(BadSpec::unknown("colour", &self.colour, Colouring::NAMES)))?;
+        let size = || {
+            let (w, h) = self.size.split_once('x')?;
+            let (w, h): (usize, usize) = (w.parse().ok()?, h.parse().ok()?);
+            ((16..=16384).contains(&w) && (16..=16384).contains(&h)).then_some((w, h))
+        };
+        let (width, height) = size()
+            .ok_or_else(|| Failure::input(format!("--size must be WxH with 16 to 16384 pixels each, got {}", self.size)))?;
+        Ok(Drawing { view, colouring, width, height })
+    }
+}
+
+impl Drawing {
+    pub fn draw(&self, world: &World, scene: &Scene, to: &Path) -> Result<(), Failure> {
+        let title = format!("{}  t = {:.2} s", scene.name, world.state().time);
+        let picture = portrait(
+            world,
+            &Portrait {
+                view: self.view,
+                colouring: self.colouring,
+                width: self.width,
+                height: self.height,
+                title: Some(title),
+                glass: &scene.glass,
+            },
+        );
+        if let Some(folder) = to.parent().filter(|f| !f.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
+        }
+        render(&picture).write_png(to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))
+    }
+}
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    simulation: Simulation,
+    /// Simulate to this time first, s.
+    #[arg(long, value_name = "S", default_value_t = 0.0)]
+    at_time: f64,
+    /// The picture.
+    #[arg(long, value_name = "FILE.png")]
+    to: PathBuf,
+    #[command(flatten)]
+    look: Look,
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    let drawing = args.look.check()?;
+    let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
+    crate::state::advance(&mut world, args.at_time)?;
+    drawing.draw(&world, &scene, &args.to)?;
+    Ok(0)
+}

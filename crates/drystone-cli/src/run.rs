@@ -1,0 +1,226 @@
+//! `drystone run`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use drystone_record::report::{Identity, Recorder, Report, write_text};
+use drystone_record::series::{ForceSeries, Kind};
+use drystone_record::snapshot::Snapshots;
+use drystone_record::usage;
+
+use crate::failure::Failure;
+use crate::portrait::Look;
+use crate::progress::Progress;
+use crate::simulation::{Prepared, Simulation};
+
+/// Exit status after Ctrl-C, as shells expect it.
+const INTERRUPTED: i32 = 130;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    simulation: Simulation,
+    /// How long to simulate, s [default: the scene's own].
+    #[arg(long, value_name = "S", conflicts_with = "steps")]
+    time: Option<f64>,
+    /// How many steps to do, instead of --time.
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Write positions and velocities at the scene's snapshot times.
+    #[arg(long, value_name = "FILE.json")]
+    snapshots: Option<PathBuf>,
+    /// Write a recording (not available yet).
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Write the report; - is standard output.
+    #[arg(long, value_name = "FILE.json")]
+    report: Option<PathBuf>,
+    /// Draw the last state.
+    #[arg(long, value_name = "FILE.png")]
+    picture: Option<PathBuf>,
+    /// Write the contact force on every body over time.
+    #[arg(long, value_name = "FILE.csv")]
+    body_forces: Option<PathBuf>,
+    /// Write the force between every pair of bodies in contact over time.
+    #[arg(long, value_name = "FILE.csv")]
+    pair_forces: Option<PathBuf>,
+    /// Write forces every N steps.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    forces_every: u64,
+    /// Write every N-th problem to a folder (not available yet).
+    #[arg(long, value_name = "EVERY:FOLDER")]
+    dump_problems: Option<String>,
+    /// No progress bar and no summary.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+/// What a run leaves beside the report.
+struct Outputs {
+    snapshots: Option<Snapshots>,
+    series: Vec<ForceSeries>,
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    for (option, given) in [("--record", args.record.is_some()), ("--dump-problems", args.dump_problems.is_some())] {
+        if given {
+            return Err(Failure::input(format!("{option}: not available yet")));
+        }
+    }
+    let view = args.look.check()?;
+    let Prepared { mut scene, mut world, threads } = args.simulation.prepare()?;
+    let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
+    let mut out = open_outputs(&args, scene.snaps.clone())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Failure::run)?;
+
+    let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
+    let mut recorder = Recorder::new(identity);
+    let mut progress = Progress::new(steps, args.quiet);
+    let mut failed: Option<String> = None;
+    for _ in 0..steps {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
+        let report = match world.step() {
+            Ok(report) => report,
+            Err(e) => {
+                failed = Some(e.to_string());
+                break;
+            }
+        };
+        scene.probe.observe(&world);
+        if let Some(s) = &mut out.snapshots {
+            s.observe(&world);
+        }
+        for s in &mut out.series {
+            s.observe(&world).map_err(|e| Failure::run(format!("writing forces: {e}")))?;
+        }
+        progress.step(&report);
+        recorder.step(&world, &report, wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
+    }
+    progress.finish();
+
+    let interrupted = failed.is_none() && world.state().step < steps;
+    let status = match (&failed, interrupted) {
+        (Some(_), _) => "failed",
+        (None, true) => "interrupted",
+        (None, false) => "ok",
+    };
+    let results = if failed.is_none() { scene.probe.results(&world) } else { Default::default() };
+    let report = recorder.report(&mut world, status, failed.clone(), results);
+    for s in &mut out.series {
+        s.flush().map_err(|e| Failure::run(format!("writing forces: {e}")))?;
+    }
+    if let (Some(path), Some(s)) = (&args.snapshots, &mut out.snapshots) {
+        let text = s.json(&world, &scene.name, &world.settings().solver, threads, recorder.laps(), status != "ok");
+        write(path, &text.map_err(Failure::run)?)?;
+    }
+    if let Some(path) = &args.report {
+        write(path, &report.json())?;
+    }
+    if let Some(path) = &args.picture
+        && failed.is_none()
+    {
+        view.draw(&world, &scene, path)?;
+    }
+    let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
+    if !args.quiet && !to_pipe {
+        print!("{}", summary(&report));
+    }
+    match failed {
+        Some(reason) => Err(Failure::run(reason)),
+        None => Ok(if interrupted { INTERRUPTED } else { 0 }),
+    }
+}
+
+fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
+    if let Some(n) = args.steps {
+        return Ok(n);
+    }
+    let time = args.time.unwrap_or(duration);
+    if !(time.is_finite() && time >= 0.0) {
+        return Err(Failure::input(format!("--time must be finite and not negative, got {time}")));
+    }
+    Ok((time / h).round() as u64)
+}
+
+fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
+    let mut series = Vec::new();
+    for (path, kind) in [(&args.body_forces, Kind::Bodies), (&args.pair_forces, Kind::Pairs)] {
+        if let Some(path) = path {
+            let file = ForceSeries::create(path, kind, args.forces_every);
+            series.push(file.map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);
+        }
+    }
+    Ok(Outputs { snapshots: args.snapshots.is_some().then(|| Snapshots::new(snaps)), series })
+}
+
+/// Writes a text; a path that cannot be written is bad input.
+pub fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
+    write_text(path, text).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+}
+
+/// A screenful for people; the report has it all.
+fn summary(r: &Report) -> String {
+    let ms = &r.ms_per_step;
+    let mut text = format!(
+        "{} {}: {} bodies, {} steps of {} s ({} s)\n",
+        r.scene, r.status, r.bodies, r.steps, r.step_s, trim(r.time_s)
+    );
+    text += &format!(
+        "  contacts      {} at the end, {} of them touching, {:.0} on average\n",
+        r.contacts.last, r.contacts.touching_last, r.contacts.mean
+    );
+    text += &format!(
+        "  solver        {}: {:.1} {}s a step, {} of {} steps within {:e} m/s\n",
+        r.solver.parameters,
+        r.solver.iterations_mean,
+        r.solver.unit,
+        r.solver.converged_steps,
+        r.steps,
+        r.solver.tolerance
+    );
+    let last = r.certificate.residual_last.unwrap_or(0.0);
+    text += &format!(
+        "  residual      {:.2e} m/s at the end, {:.2e} on average, {:.2e} at worst\n",
+        last, r.certificate.residual_mean, r.certificate.residual_max
+    );
+    text += &format!(
+        "  overlap       {:.3e} m at the end, {:.3e} at worst\n",
+        r.penetration_m.last_max, r.penetration_m.max
+    );
+    text += &format!(
+        "  time          {:.3} ms a step (solve {:.3}, correct {:.3}, collision {:.3}), {:.1} s in all, {} threads\n",
+        ms.total,
+        ms.solve,
+        ms.correct,
+        ms.broadphase + ms.narrowphase,
+        r.wall_s,
+        r.threads
+    );
+    for (key, value) in &r.scene_results {
+        if !value.is_array() && !value.is_object() {
+            text += &format!("  {key:<13} {value}\n");
+        }
+    }
+    for w in r.warnings.iter().take(3) {
+        text += &format!("  warning       step {}: {}\n", w.step, w.text);
+    }
+    let more = r.warnings.len().saturating_sub(3) as u64 + r.warnings_left_out;
+    if more > 0 {
+        text += &format!("  and {more} more warnings\n");
+    }
+    text + &format!("  state hash    {}\n", r.state_hash)
+}
+
+fn trim(x: f64) -> String {
+    let text = format!("{x:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}

@@ -1,0 +1,190 @@
+//! The options that all commands which simulate share, and the world made from them.
+
+use std::time::Duration;
+
+use clap::Args;
+use drystone::collide::broadphase;
+use drystone::{Settings, Stabilisation, World};
+use drystone_scene::Scene;
+use drystone_solve::solver::{BadSpec, Spec};
+
+use crate::failure::Failure;
+
+/// What to simulate and how.
+#[derive(Args, Clone)]
+pub struct Simulation {
+    /// A gallery name (see `drystone scenes`), a scene file (.toml, .json) or a flat state (.json, .json.gz).
+    pub scene: String,
+    /// Override a scene parameter; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Step h, s [default: the scene's own].
+    #[arg(long, value_name = "H")]
+    pub step: Option<f64>,
+    /// Time integrator: euler, the half-implicit scheme of the papers.
+    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "euler")]
+    pub integrator: String,
+    /// Contact model: ccp, the convex relaxation (Coulomb's law exact but for a lift of mu h |v_t|).
+    #[arg(long, value_name = "ccp|coulomb", default_value = "ccp")]
+    pub model: String,
+    /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`).
+    #[arg(long, value_name = "NAME[:k=v,...]")]
+    pub solver: Option<String>,
+    /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
+    #[arg(long, value_name = "M_PER_S")]
+    pub tolerance: Option<f64>,
+    /// Cap on iterations of the velocity problem; 0 leaves everything to the position problem.
+    #[arg(long, value_name = "N")]
+    pub iterations: Option<usize>,
+    /// Cap on the time of one velocity problem, ms. (Results then depend on the machine's speed.)
+    #[arg(long, value_name = "MS")]
+    pub budget_ms: Option<f64>,
+    /// Cap on iterations of one position problem.
+    #[arg(long, value_name = "N")]
+    pub position_iterations: Option<usize>,
+    /// What happens to overlaps: none, scaled:K=0.2, clamped:A=0.1, post:tolerance=1e-5,reach=0.1,rounds=3.
+    #[arg(long, value_name = "NAME[:k=v,...]")]
+    pub stabilisation: Option<String>,
+    /// Broad phase: sap, grid or brute [default: chosen by the sizes].
+    #[arg(long, value_name = "NAME")]
+    pub broadphase: Option<String>,
+    /// Distance at which contacts exist before touching, m [default: |g| h^2]; grows with approach speed.
+    #[arg(long, value_name = "M")]
+    pub envelope: Option<f64>,
+    /// Threads [default: one per core]; any number gives bitwise the same result.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Where to compute.
+    #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
+    pub backend: String,
+    /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded speed.
+    #[arg(long)]
+    pub allow_overlap: bool,
+    /// Put resting bodies to sleep (not available yet).
+    #[arg(long)]
+    pub sleep: bool,
+}
+
+/// A scene, its world at time zero, and the pool size.
+pub struct Prepared {
+    pub scene: Scene,
+    pub world: World,
+    pub threads: usize,
+}
+
+/// Makes the thread pool; returns its size.
+pub fn pool(threads: Option<usize>) -> Result<usize, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = threads.unwrap_or(cores);
+    if threads == 0 || threads > 4096 {
+        return Err(Failure::input(format!("--threads must be between 1 and 4096, got {threads}")));
+    }
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::run)?;
+    Ok(threads)
+}
+
+/// Splits `KEY=VALUE` texts.
+pub fn pairs(set: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    set.iter()
+        .map(|text| {
+            let (k, v) = text
+                .split_once('=')
+                .ok_or_else(|| Failure::input(format!("--set {text}: expected KEY=VALUE")))?;
+            Ok((k.trim().to_string(), v.trim().to_string()))
+        })
+        .collect()
+}
+
+impl Simulation {
+    /// Loads the scene, applies the options, builds the world, and refuses deep overlaps.
+    pub fn prepare(&self) -> Result<Prepared, Failure> {
+        self.refuse_what_is_missing()?;
+        let threads = pool(self.threads)?;
+        let scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
+        let settings = self.settings(scene.settings.clone())?;
+        let mut world = scene.world(settings)?;
+        self.check_overlaps(&mut world)?;
+        Ok(Prepared { scene, world, threads })
+    }
+
+    fn refuse_what_is_missing(&self) -> Result<(), Failure> {
+        let one_of = |what: &str, given: &str, known: &[&str], later: &[&str]| {
+            let spec = Spec::parse(given).map_err(|e| Failure::input(format!("--{what}: {e}")))?;
+            if later.contains(&spec.name.as_str()) {
+                let text = format!("--{what} {}: not available yet (valid: {})", spec.name, known.join(", "));
+                return Err(Failure::input(text));
+            }
+            if !known.contains(&spec.name.as_str()) {
+                return Err(Failure::input(BadSpec::unknown(what, &spec.name, known)));
+            }
+            spec.check(&[]).map_err(Failure::input)
+        };
+        one_of("integrator", &self.integrator, &["euler"], &["moreau"])?;
+        one_of("model", &self.model, &["ccp"], &["coulomb"])?;
+        one_of("backend", &self.backend, &["cpu"], &["cuda"])?;
+        if self.sleep {
+            return Err(Failure::input("--sleep: not available yet; nothing ever sleeps"));
+        }
+        Ok(())
+    }
+
+    fn settings(&self, mut s: Settings) -> Result<Settings, Failure> {
+        if let Some(h) = self.step {
+            if !(h.is_finite() && h > 0.0) {
+                return Err(Failure::input(format!("--step must be positive and finite, got {h}")));
+            }
+            s.h = h;
+        }
+        if let Some(solver) = &self.solver {
+            s.solver.clone_from(solver);
+        }
+        if let Some(tolerance) = self.tolerance {
+            if !(tolerance.is_finite() && tolerance >= 0.0) {
+                return Err(Failure::input(format!("--tolerance must be finite and not negative, got {tolerance}")));
+            }
+            s.tolerance = tolerance;
+        }
+        if let Some(n) = self.iterations {
+            s.iterations = n;
+        }
+        if let Some(n) = self.position_iterations {
+            s.position_iterations = n;
+        }
+        if let Some(ms) = self.budget_ms {
+            if !(ms.is_finite() && ms >= 0.0) {
+                return Err(Failure::input(format!("--budget-ms must be finite and not negative, got {ms}")));
+            }
+            s.budget = Some(Duration::from_secs_f64(1e-3 * ms));
+        }
+        if let Some(text) = &self.stabilisation {
+            s.stabilisation = Stabilisation::parse(text).map_err(|e| Failure::input(format!("--stabilisation: {e}")))?;
+        }
+        if let Some(name) = &self.broadphase {
+            let kind = broadphase::Kind::from_name(name)
+                .ok_or_else(|| BadSpec::unknown("broadphase", name, &broadphase::Kind::NAMES));
+            s.broadphase = Some(kind.map_err(Failure::input)?);
+        }
+        if self.envelope.is_some() {
+            s.envelope = self.envelope;
+        }
+        s.check().map_err(Failure::input)?;
+        Ok(s)
+    }
+
+    fn check_overlaps(&self, world: &mut World) -> Result<(), Failure> {
+        if self.allow_overlap {
+            return Ok(());
+        }
+        let deep = world.deep_overlaps(0.5);
+        let Some((a, b, depth)) = deep.iter().max_by(|x, y| x.2.total_cmp(&y.2)) else { return Ok(()) };
+        let model = world.model();
+        Err(Failure::input(format!(
+            "{} and {} overlap by {depth:.4} m at the start, more than half a radius ({} such pair{}); \
+             --allow-overlap starts anyway and separates them with bounded speed",
+            model.describe(a.slot),
+            model.describe(b.slot),
+            deep.len(),
+            if deep.len() == 1 { "" } else { "s" },
+        )))
+    }
+}

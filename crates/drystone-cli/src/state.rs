@@ -1,0 +1,44 @@
+//! `drystone state`.
+
+use std::path::PathBuf;
+
+use drystone::World;
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::simulation::{Prepared, Simulation};
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    simulation: Simulation,
+    /// Simulate to this time first, s.
+    #[arg(long, value_name = "S", default_value_t = 0.0)]
+    at_time: f64,
+    /// The flat state; .json or .json.gz.
+    #[arg(long, value_name = "FILE.json")]
+    to: PathBuf,
+}
+
+/// Steps the world to a time, with a progress bar.
+pub fn advance(world: &mut World, time: f64) -> Result<(), Failure> {
+    if !(time.is_finite() && time >= 0.0) {
+        return Err(Failure::input(format!("--at-time must be finite and not negative, got {time}")));
+    }
+    let steps = (time / world.settings().h).round() as u64;
+    let mut progress = Progress::new(steps, false);
+    for _ in 0..steps {
+        let report = world.step().map_err(Failure::run)?;
+        progress.step(&report);
+    }
+    progress.finish();
+    Ok(())
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
+    advance(&mut world, args.at_time)?;
+    let flat = drystone_scene::flat::of_world(&world, &scene.name, scene.duration, &scene.snaps)?;
+    flat.write(&args.to)?;
+    Ok(0)
+}

@@ -1,0 +1,488 @@
+//! The report of a run: one JSON object, the same names for every scene and solver.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::path::Path;
+
+use drystone::{Stage, StepReport, World};
+use drystone_solve::Status;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::usage;
+
+/// How many of the last steps the `last100` figures cover.
+const LAST: usize = 100;
+/// Warnings kept in full; the rest are counted.
+const WARNINGS: usize = 100;
+
+/// Something a reader of the report should know.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Warning {
+    /// Step number.
+    pub step: u64,
+    /// One word.
+    pub kind: &'static str,
+    /// Body slots.
+    pub bodies: Vec<u32>,
+    /// In words.
+    pub text: String,
+}
+
+/// Who ran what.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Scene name.
+    pub scene: String,
+    /// Seed of the world's generator.
+    pub seed: u64,
+    /// Threads in the pool.
+    pub threads: usize,
+}
+
+/// Milliseconds per step.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Milliseconds {
+    /// Everything, hooks and recording included.
+    pub total: f64,
+    /// Which shapes are near.
+    pub broadphase: f64,
+    /// Where they touch.
+    pub narrowphase: f64,
+    /// Building the problem, forces included.
+    pub assemble: f64,
+    /// The velocity problem.
+    pub solve: f64,
+    /// The position problem.
+    pub correct: f64,
+    /// Moving the bodies.
+    pub integrate: f64,
+    /// The judge.
+    pub certificate: f64,
+    /// Snapshots, series, progress.
+    pub record: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Lap {
+    total: f64,
+    cpu: f64,
+    spans: [f64; 7],
+}
+
+/// Collects step reports and makes the report.
+pub struct Recorder {
+    identity: Identity,
+    started: std::time::Instant,
+    cpu_started: f64,
+    all: Lap,
+    last: VecDeque<Lap>,
+    contacts_sum: f64,
+    contacts_max: usize,
+    iterations_sum: f64,
+    iterations_max: usize,
+    contact_iterations: f64,
+    statuses: BTreeMap<String, u64>,
+    rounds_sum: f64,
+    residual_max: f64,
+    residual_sum: f64,
+    penetration_max: f64,
+    penetration_sum: f64,
+    latest: Option<StepReport>,
+    steps: u64,
+    warnings: Vec<Warning>,
+    warnings_left_out: u64,
+}
+
+impl Recorder {
+    /// Starts the clocks.
+    pub fn new(identity: Identity) -> Self {
+        let none = Lap { total: 0.0, cpu: 0.0, spans: [0.0; 7] };
+        Self {
+            identity,
+            started: std::time::Instant::now(),
+            cpu_started: usage::cpu_seconds(),
+            all: none,
+            last: VecDeque::with_capacity(LAST),
+            contacts_sum: 0.0,
+            contacts_max: 0,
+            iterations_sum: 0.0,
+            iterations_max: 0,
+            contact_iterations: 0.0,
+            statuses: BTreeMap::new(),
+            rounds_sum: 0.0,
+            residual_max: 0.0,
+            residual_sum: 0.0,
+            penetration_max: 0.0,
+            penetration_sum: 0.0,
+            latest: None,
+            steps: 0,
+            warnings: Vec::new(),
+            warnings_left_out: 0,
+        }
+    }
+
+    /// Takes one step's report, with the wall and CPU seconds the step took altogether.
+    pub fn step(&mut self, world: &World, r: &StepReport, wall: f64, cpu: f64) {
+        let lap = Lap { total: wall, cpu, spans: r.spans.map(|s| s.as_secs_f64()) };
+        self.all.total += lap.total;
+        self.all.cpu += lap.cpu;
+        for k in 0..lap.spans.len() {
+            self.all.spans[k] += lap.spans[k];
+        }
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(lap);
+        self.steps += 1;
+        self.contacts_sum += r.contacts as f64;
+        self.contacts_max = self.contacts_max.max(r.contacts);
+        self.iterations_sum += r.iterations as f64;
+        self.iterations_max = self.iterations_max.max(r.iterations);
+        self.contact_iterations += r.contacts as f64 * r.iterations as f64;
+        self.rounds_sum += r.position_rounds as f64;
+        *self.statuses.entry(status_name(r.status)).or_default() += 1;
+        self.residual_max = self.residual_max.max(r.certificate.residual_max);
+        self.residual_sum += r.certificate.residual_max;
+        self.penetration_max = self.penetration_max.max(r.penetration_max);
+        self.penetration_sum += r.penetration_mean;
+        if matches!(r.status, Status::Wedged | Status::Diverged) {
+            self.warn(wedged(world, r));
+        }
+        self.latest = Some(r.clone());
+    }
+
+    /// Adds a warning.
+    pub fn warn(&mut self, warning: Warning) {
+        if self.warnings.len() < WARNINGS {
+            self.warnings.push(warning);
+        } else {
+            self.warnings_left_out += 1;
+        }
+    }
+
+    /// The last step's report.
+    pub fn latest(&self) -> Option<&StepReport> {
+        self.latest.as_ref()
+    }
+
+    /// Median and least wall time, and mean CPU time, of the last steps, ms; and the means of all steps.
+    pub fn laps(&self) -> Laps {
+        let mut wall: Vec<f64> = self.last.iter().map(|l| 1e3 * l.total).collect();
+        wall.sort_by(f64::total_cmp);
+        let n = self.last.len().max(1) as f64;
+        let all = self.steps.max(1) as f64;
+        Laps {
+            mean: wall.iter().sum::<f64>() / n,
+            median: wall.get(wall.len() / 2).copied().unwrap_or(0.0),
+            least: wall.first().copied().unwrap_or(0.0),
+            mean_all: 1e3 * self.all.total / all,
+            cpu: 1e3 * self.last.iter().map(|l| l.cpu).sum::<f64>() / n,
+            cpu_all: 1e3 * self.all.cpu / all,
+        }
+    }
+
+    /// The report. `status` is "ok", "failed" or "interrupted"; `reason` says why if not ok.
+    pub fn report(
+        &self,
+        world: &mut World,
+        status: &'static str,
+        reason: Option<String>,
+        scene_results: BTreeMap<String, Value>,
+    ) -> Report {
+        let steps = self.steps.max(1) as f64;
+        let penetration = world.penetration();
+        let energy = world.energy();
+        let (max_speed, mean_speed) = world.speeds();
+        let dynamic = world.model().dynamic().count();
+        let last = self.latest.as_ref();
+        let certificate = last.map(|r| &r.certificate);
+        let settings = world.settings().clone();
+        let name = settings.solver.split(':').next().unwrap_or_default().to_string();
+        let info = drystone_solve::solver::REGISTRY.iter().find(|i| i.name == name);
+        let bytes = world.contact_bytes() as f64;
+        Report {
+            status,
+            reason,
+            scene: self.identity.scene.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            backend: "cpu",
+            threads: self.identity.threads,
+            seed: self.identity.seed,
+            sleep: false,
+            model: "ccp",
+            integrator: "euler",
+            stabilisation: settings.stabilisation.text(),
+            broadphase: world.broadphase().map(|k| k.name()),
+            envelope_m: settings.envelope_m(),
+            bodies: dynamic,
+            steps: self.steps,
+            time_s: world.state().time,
+            step_s: settings.h,
+            wall_s: self.started.elapsed().as_secs_f64(),
+            cpu_s: usage::cpu_seconds() - self.cpu_started,
+            contacts: Contacts {
+                mean: self.contacts_sum / steps,
+                max: self.contacts_max,
+                last: last.map_or(0, |r| r.contacts),
+                touching_last: penetration.touching,
+                bytes_per_contact: (!world.contacts().is_empty()).then(|| bytes / world.contacts().len() as f64),
+            },
+            bilaterals: 0,
+            solver: SolverUse {
+                name,
+                parameters: settings.solver.clone(),
+                unit: info.map_or("sweep", |i| i.unit),
+                iterations_mean: self.iterations_sum / steps,
+                iterations_max: self.iterations_max,
+                iterations_cap: settings.iterations,
+                tolerance: settings.tolerance,
+                converged_steps: self.statuses.get("converged").copied().unwrap_or(0),
+                statuses: self.statuses.clone(),
+                position_problems_mean: self.rounds_sum / steps,
+                ns_per_contact_iteration: (self.contact_iterations > 0.0)
+                    .then(|| 1e9 * self.all.spans[Stage::Solve as usize] / self.contact_iterations),
+            },
+            ms_per_step: milliseconds(&self.all, self.steps),
+            ms_per_step_last100: milliseconds(&self.sum_of_last(), self.last.len() as u64),
+            cpu_ms_per_step_last100: self.laps().cpu,
+            certificate: Certified {
+                residual_max: self.residual_max,
+                residual_mean: self.residual_sum / steps,
+                residual_last: certificate.map(|c| c.residual_max),
+                residual_rms_last: certificate.map(|c| c.residual_rms),
+                constraint_violation_last: certificate.map(|c| c.constraint_violation),
+                cone_violation_last: certificate.map(|c| c.cone_violation),
+                duality_gap_last: certificate.and_then(|c| c.duality_gap),
+                velocity_error_bound_last: certificate
+                    .and_then(|c| c.velocity_error_bound(world.total_mass())),
+            },
+            penetration_m: PenetrationUse {
+                max: self.penetration_max.max(penetration.max),
+                mean: self.penetration_sum / steps,
+                last_max: penetration.max,
+                last_mean: penetration.mean,
+            },
+            joint_error: JointError { position_m: 0.0, velocity_m_s: 0.0 },
+            energy_j: EnergyUse {
+                kinetic_last: energy.kinetic,
+                potential_last: energy.potential,
+                kinetic_per_body_last: energy.kinetic / dynamic.max(1) as f64,
+            },
+            speed_m_s: Speed { max_last: max_speed, mean_last: mean_speed },
+            state_hash: format!("{:016x}", world.state().hash()),
+            peak_rss_mib: usage::peak_rss_mib(),
+            warnings: self.warnings.clone(),
+            warnings_left_out: self.warnings_left_out,
+            scene_results,
+        }
+    }
+
+    fn sum_of_last(&self) -> Lap {
+        let mut sum = Lap { total: 0.0, cpu: 0.0, spans: [0.0; 7] };
+        for l in &self.last {
+            sum.total += l.total;
+            sum.cpu += l.cpu;
+            for k in 0..7 {
+                sum.spans[k] += l.spans[k];
+            }
+        }
+        sum
+    }
+}
+
+/// See [`Recorder::laps`].
+#[derive(Clone, Copy, Debug)]
+pub struct Laps {
+    /// Mean wall ms of the last steps.
+    pub mean: f64,
+    /// Their median.
+    pub median: f64,
+    /// Their least.
+    pub least: f64,
+    /// Mean wall ms of all steps.
+    pub mean_all: f64,
+    /// Mean CPU ms of the last steps.
+    pub cpu: f64,
+    /// Mean CPU ms of all steps.
+    pub cpu_all: f64,
+}
+
+fn status_name(status: Status) -> String {
+    serde_json::to_value(status).ok().and_then(|v| v.as_str().map(str::to_string)).unwrap_or_default()
+}
+
+fn wedged(world: &World, r: &StepReport) -> Warning {
+    let (_, order) = world.problem();
+    let worst = r.certificate.worst_block.and_then(|b| order.get(b)).map(|&i| &world.contacts()[i as usize]);
+    let bodies = worst.map_or(Vec::new(), |c| c.bodies.to_vec());
+    let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
+    let (kind, what) = match r.status {
+        Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
+        _ => ("wedged", "the multipliers grow without the residual falling: contacts contradict each other"),
+    };
+    let text = format!(
+        "{what}; worst between {}, residual {:.3e} m/s after {} iterations",
+        names.join(" and "),
+        r.certificate.residual_max,
+        r.iterations
+    );
+    Warning { step: r.step, kind, bodies, text }
+}
+
+fn milliseconds(lap: &Lap, steps: u64) -> Milliseconds {
+    let scale = 1e3 / steps.max(1) as f64;
+    let of = |stage: Stage| scale * lap.spans[stage as usize];
+    Milliseconds {
+        total: scale * lap.total,
+        broadphase: of(Stage::Broadphase),
+        narrowphase: of(Stage::Narrowphase),
+        assemble: of(Stage::Assemble),
+        solve: of(Stage::Solve),
+        correct: of(Stage::Correct),
+        integrate: of(Stage::Integrate),
+        certificate: of(Stage::Certificate),
+        record: scale * (lap.total - lap.spans.iter().sum::<f64>()).max(0.0),
+    }
+}
+
+/// The report.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Report {
+    pub status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    pub scene: String,
+    pub version: &'static str,
+    pub backend: &'static str,
+    pub threads: usize,
+    pub seed: u64,
+    pub sleep: bool,
+    pub model: &'static str,
+    pub integrator: &'static str,
+    pub stabilisation: String,
+    pub broadphase: Option<&'static str>,
+    pub envelope_m: f64,
+    pub bodies: usize,
+    pub steps: u64,
+    pub time_s: f64,
+    pub step_s: f64,
+    pub wall_s: f64,
+    pub cpu_s: f64,
+    pub contacts: Contacts,
+    pub bilaterals: usize,
+    pub solver: SolverUse,
+    pub ms_per_step: Milliseconds,
+    pub ms_per_step_last100: Milliseconds,
+    pub cpu_ms_per_step_last100: f64,
+    pub certificate: Certified,
+    pub penetration_m: PenetrationUse,
+    pub joint_error: JointError,
+    pub energy_j: EnergyUse,
+    pub speed_m_s: Speed,
+    pub state_hash: String,
+    pub peak_rss_mib: f64,
+    pub warnings: Vec<Warning>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub warnings_left_out: u64,
+    pub scene_results: BTreeMap<String, Value>,
+}
+
+fn is_zero(x: &u64) -> bool {
+    *x == 0
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Contacts {
+    pub mean: f64,
+    pub max: usize,
+    pub last: usize,
+    pub touching_last: usize,
+    pub bytes_per_contact: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct SolverUse {
+    pub name: String,
+    pub parameters: String,
+    pub unit: &'static str,
+    pub iterations_mean: f64,
+    pub iterations_max: usize,
+    pub iterations_cap: usize,
+    pub tolerance: f64,
+    pub converged_steps: u64,
+    pub statuses: BTreeMap<String, u64>,
+    pub position_problems_mean: f64,
+    pub ns_per_contact_iteration: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Certified {
+    pub residual_max: f64,
+    pub residual_mean: f64,
+    pub residual_last: Option<f64>,
+    pub residual_rms_last: Option<f64>,
+    pub constraint_violation_last: Option<f64>,
+    pub cone_violation_last: Option<f64>,
+    pub duality_gap_last: Option<f64>,
+    pub velocity_error_bound_last: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct PenetrationUse {
+    pub max: f64,
+    pub mean: f64,
+    pub last_max: f64,
+    pub last_mean: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct JointError {
+    pub position_m: f64,
+    pub velocity_m_s: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct EnergyUse {
+    pub kinetic_last: f64,
+    pub potential_last: f64,
+    pub kinetic_per_body_last: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Speed {
+    pub max_last: f64,
+    pub mean_last: f64,
+}
+
+impl Report {
+    /// As JSON, indented.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|e| format!("{{\"status\": \"failed\", \"reason\": \"{e}\"}}"))
+    }
+}
+
+/// Writes a text to a file through a temporary name, so that a reader never sees half of it; `-` is standard output.
+pub fn write_text(to: &Path, text: &str) -> std::io::Result<()> {
+    if to.as_os_str() == "-" {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        return out.write_all(b"\n");
+    }
+    if let Some(folder) = to.parent().filter(|f| !f.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut name = to.file_name().unwrap_or_default().to_os_string();
+    name.push(".tmp");
+    let temporary = to.with_file_name(name);
+    std::fs::write(&temporary, text)?;
+    std::fs::rename(&temporary, to)
+}

@@ -1,0 +1,87 @@
+//! Contact forces over time, as CSV: one row per body, or per pair of bodies, and step.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use drystone::World;
+use glam::DVec3;
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A body and the sum of its contact forces.
+    Bodies,
+    /// Two bodies and the force between them.
+    Pairs,
+}
+
+/// A CSV file that grows by one group of rows per recorded step.
+pub struct ForceSeries {
+    out: BufWriter<File>,
+    kind: Kind,
+    every: u64,
+}
+
+impl ForceSeries {
+    /// Creates the file and writes its header.
+    pub fn create(path: &Path, kind: Kind, every: u64) -> std::io::Result<Self> {
+        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut out = BufWriter::new(File::create(path)?);
+        match kind {
+            Kind::Bodies => writeln!(out, "step,time_s,body,fx_n,fy_n,fz_n")?,
+            Kind::Pairs => {
+                writeln!(out, "step,time_s,body_a,body_b,contacts,normal_n,tangential_n,fx_n,fy_n,fz_n,least_gap_m")?
+            }
+        }
+        Ok(Self { out, kind, every: every.max(1) })
+    }
+
+    /// Writes the rows of the step just done, if it is due.
+    pub fn observe(&mut self, world: &World) -> std::io::Result<()> {
+        let s = world.state();
+        if !s.step.is_multiple_of(self.every) {
+            return Ok(());
+        }
+        match self.kind {
+            Kind::Bodies => {
+                let forces = world.contact_forces();
+                for i in world.model().slots() {
+                    let f = forces[i];
+                    writeln!(self.out, "{},{},{i},{},{},{}", s.step, s.time, f.x, f.y, f.z)?;
+                }
+            }
+            Kind::Pairs => {
+                let h = world.settings().h;
+                let mut at = 0;
+                let contacts = world.contacts();
+                while at < contacts.len() {
+                    let bodies = contacts[at].bodies;
+                    let n = contacts[at..].iter().take_while(|c| c.bodies == bodies).count();
+                    let group = &contacts[at..at + n];
+                    at += n;
+                    let force: DVec3 = group.iter().map(|c| c.impulse).sum::<DVec3>() / h;
+                    let normal: f64 = group.iter().map(|c| c.normal_impulse()).sum::<f64>() / h;
+                    let tangential =
+                        group.iter().map(|c| c.tangential_impulse()).sum::<DVec3>().length() / h;
+                    let gap = group.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min);
+                    let [a, b] = bodies;
+                    let [x, y, z] = force.to_array();
+                    writeln!(
+                        self.out,
+                        "{},{},{a},{b},{n},{normal},{tangential},{x},{y},{z},{gap}",
+                        s.step, s.time
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Pushes everything to the file.
+    pub fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}

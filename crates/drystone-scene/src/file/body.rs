@@ -1,0 +1,192 @@
+//! One `[[body]]` of a scene file.
+
+use drystone::{BodyDef, Collider, MassProperties, Motion, Pose, Shape};
+use glam::{DQuat, DVec3};
+
+use super::mass;
+use super::settings::{not_negative, positive};
+use crate::text::{At, Fault, Value};
+
+const FIELDS: &[&str] = &[
+    "name",
+    "motion",
+    "shape",
+    "mu",
+    "mass",
+    "density",
+    "inertia",
+    "centre",
+    "position",
+    "rotation",
+    "velocity",
+    "angular_velocity",
+    "group",
+    "glass",
+    "count",
+    "spacing",
+];
+
+/// More copies of one body than this are taken for a slip.
+const MOST_COPIES: i64 = 10_000_000;
+
+pub(super) struct Read {
+    pub def: BodyDef,
+    pub glass: bool,
+}
+
+/// Reads a body and its copies.
+pub(super) fn read(at: &At, into: &mut Vec<Read>) -> Result<(), Fault> {
+    at.only(FIELDS)?;
+    let motions = [("dynamic", Motion::Dynamic), ("kinematic", Motion::Kinematic), ("static", Motion::Static)];
+    let motion = at.get("motion").map_or(Ok(Motion::Dynamic), |m| m.choice(&motions))?;
+    let mu = at.get("mu").map_or(Ok(0.0), |m| not_negative(&m, ""))?;
+    let colliders = shapes(at, mu, motion)?;
+    let mass = if motion == Motion::Dynamic {
+        mass::read(at, &colliders)?
+    } else {
+        for field in ["mass", "density", "inertia", "centre"] {
+            if let Some(given) = at.get(field) {
+                return Err(given.fault("only a dynamic body has mass"));
+            }
+        }
+        MassProperties::principal(1.0, DVec3::ONE)
+    };
+    let mut def = BodyDef::bare(mass);
+    def.motion = motion;
+    def.colliders = colliders;
+    def.name = at.get("name").map(|n| n.text()).transpose()?.map(Into::into);
+    let vector = |key: &str| at.get(key).map_or(Ok(DVec3::ZERO), |v| v.vector());
+    def.position = vector("position")?;
+    def.rotation = at.get("rotation").map_or(Ok(DQuat::IDENTITY), |r| rotation(&r))?;
+    def.velocity = vector("velocity")?;
+    def.angular_velocity = vector("angular_velocity")?;
+    for field in ["velocity", "angular_velocity"] {
+        if let (Motion::Static, Some(given)) = (motion, at.get(field)) {
+            return Err(given.fault("a static body does not move; motion = \"kinematic\" does"));
+        }
+    }
+    def.group = at.get("group").map_or(Ok(0), |g| g.whole(0, u32::MAX as i64))? as u32;
+    let glass = at.get("glass").map_or(Ok(false), |g| g.boolean())?;
+    // Whatever the engine would refuse, it says here, where the place is known.
+    def.check().map_err(|e| at.fault(e))?;
+    copies(at, def, glass, into)
+}
+
+/// `count` and `spacing`: a lattice of copies, the given position being the first.
+fn copies(at: &At, def: BodyDef, glass: bool, into: &mut Vec<Read>) -> Result<(), Fault> {
+    let Some(count) = at.get("count") else {
+        if let Some(spacing) = at.get("spacing") {
+            return Err(spacing.fault("needs 'count' beside it"));
+        }
+        into.push(Read { def, glass });
+        return Ok(());
+    };
+    let n: Vec<i64> = count.items()?.map(|i| i.whole(1, MOST_COPIES)).collect::<Result<_, _>>()?;
+    let &[nx, ny, nz] = n.as_slice() else {
+        return Err(count.fault(format!("must have 3 numbers, got {}", n.len())));
+    };
+    if nx.saturating_mul(ny).saturating_mul(nz) > MOST_COPIES {
+        return Err(count.fault(format!("makes more than {MOST_COPIES} bodies")));
+    }
+    let spacing = at.need("spacing")?.vector()?;
+    for iz in 0..nz {
+        for iy in 0..ny {
+            for ix in 0..nx {
+                let mut copy = def.clone();
+                copy.position += spacing * DVec3::new(ix as f64, iy as f64, iz as f64);
+                copy.name = def.name.as_ref().map(|n| format!("{n}[{ix},{iy},{iz}]"));
+                into.push(Read { def: copy, glass });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `[w, x, y, z]`, or `{ axis, angle_deg }`.
+fn rotation(at: &At) -> Result<DQuat, Fault> {
+    if let Value::Table(_) = at.node.value {
+        at.only(&["axis", "angle_deg"])?;
+        let axis_at = at.need("axis")?;
+        let axis = axis_at.vector()?.try_normalize();
+        let axis = axis.ok_or_else(|| axis_at.fault("a zero vector is no direction"))?;
+        return Ok(DQuat::from_axis_angle(axis, at.need("angle_deg")?.number()?.to_radians()));
+    }
+    let [w, x, y, z] = at.numbers()?;
+    let q = DQuat::from_xyzw(x, y, z, w);
+    let length = q.length();
+    if length == 0.0 {
+        return Err(at.fault("a zero quaternion is no orientation; [1, 0, 0, 0] is not turned"));
+    }
+    if (length - 1.0).abs() > 1e-3 {
+        return Err(at.fault(format!("must be a unit quaternion [w, x, y, z], its length is {length}")));
+    }
+    Ok(q.normalize())
+}
+
+/// One shape as a table, or several as an array of tables.
+fn shapes(at: &At, mu: f64, motion: Motion) -> Result<Vec<Collider>, Fault> {
+    let Some(given) = at.get("shape") else { return Ok(Vec::new()) };
+    let one = |s: &At| {
+        let collider = shape(s, mu)?;
+        if motion == Motion::Dynamic && collider.shape == Shape::HalfSpace {
+            return Err(s.fault("a plane cannot be dynamic; motion = \"static\" can have one"));
+        }
+        Ok(collider)
+    };
+    match given.node.value {
+        Value::Array(_) => given.items()?.map(|s| one(&s)).collect(),
+        _ => Ok(vec![one(&given)?]),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Sphere,
+    Box,
+    Capsule,
+    Plane,
+    Unsupported(&'static str),
+}
+
+fn shape(at: &At, mu: f64) -> Result<Collider, Fault> {
+    let kinds = [
+        ("sphere", Kind::Sphere),
+        ("box", Kind::Box),
+        ("capsule", Kind::Capsule),
+        ("plane", Kind::Plane),
+        ("cylinder", Kind::Unsupported("cylinders are not supported yet")),
+        ("convex", Kind::Unsupported("convex hulls are not supported yet")),
+    ];
+    let kind_at = at.need("type")?;
+    let kind = kind_at.choice(&kinds)?;
+    let own: &[&str] = match kind {
+        Kind::Sphere => &["r"],
+        Kind::Box => &["half"],
+        Kind::Capsule => &["r", "half_length"],
+        Kind::Plane => &[],
+        Kind::Unsupported(text) => return Err(kind_at.fault(text)),
+    };
+    let known: Vec<&str> = ["type", "position", "rotation", "mu"].iter().chain(own).copied().collect();
+    at.only(&known)?;
+    let radius = || at.need("r").and_then(|r| positive(&r, "m"));
+    let shape = match kind {
+        Kind::Sphere => Shape::Sphere { radius: radius()? },
+        Kind::Box => {
+            let half = at.need("half")?;
+            for (i, extent) in half.items()?.enumerate() {
+                if i < 3 {
+                    positive(&extent, "m")?;
+                }
+            }
+            Shape::Box { half: half.vector()? }
+        }
+        Kind::Capsule => {
+            Shape::Capsule { radius: radius()?, half_length: not_negative(&at.need("half_length")?, "m")? }
+        }
+        _ => Shape::HalfSpace,
+    };
+    let position = at.get("position").map_or(Ok(DVec3::ZERO), |v| v.vector())?;
+    let turn = at.get("rotation").map_or(Ok(DQuat::IDENTITY), |r| rotation(&r))?;
+    let mu = at.get("mu").map_or(Ok(mu), |m| not_negative(&m, ""))?;
+    Ok(Collider { shape, local: Pose::new(position, turn), mu })
+}

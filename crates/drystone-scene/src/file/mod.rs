@@ -1,0 +1,110 @@
+//! Scene files: TOML or JSON with the same fields, described in `docs/scene-files.md`. Either a gallery scene with
+//! other parameters, or settings and bodies of its own.
+
+mod body;
+mod mass;
+mod settings;
+
+use drystone::Motion;
+
+use crate::probe::Support;
+use crate::text::{At, Fault, Node, Source, Value};
+use crate::{Overrides, Scene, SceneError, gallery};
+
+/// The fields at the top.
+pub(crate) const FIELDS: &[&str] = &["name", "title", "citation", "scene", "parameters", "settings", "body"];
+
+/// Makes the scene of a file, with `--set` overrides.
+pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<Scene, SceneError> {
+    let at = At::root(root);
+    let place = |fault: Fault| source.error(fault);
+    at.only(FIELDS).map_err(place)?;
+    let mut scene = match at.get("scene") {
+        Some(name) => from_gallery(source, &at, &name, set)?,
+        None => own(&at).map_err(place)?,
+    };
+    if let Some(name) = at.get("name") {
+        scene.name = name.text().map_err(place)?.into();
+    } else if scene.name.is_empty() {
+        let stem = source.file.as_deref().and_then(|f| f.file_stem());
+        scene.name = stem.map_or("scene".into(), |s| s.to_string_lossy().into_owned());
+    }
+    if let Some(title) = at.get("title") {
+        scene.title = title.text().map_err(place)?.into();
+    }
+    if let Some(citation) = at.get("citation") {
+        scene.citation = Some(citation.text().map_err(place)?.into());
+    }
+    if let Some(table) = at.get("settings") {
+        settings::apply(&table, &mut scene).map_err(place)?;
+    }
+    Ok(scene)
+}
+
+/// `scene = "packing"`: parameters come from the file, and from `--set` over them.
+fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<Scene, SceneError> {
+    let place = |fault: Fault| source.error(fault);
+    if let Some(body) = at.get("body") {
+        return Err(place(body.fault("a scene of the gallery brings its own bodies: leave out 'scene' or 'body'")));
+    }
+    let wanted = name.text().map_err(place)?;
+    let entry = gallery::find(wanted).map_err(|e| place(name.fault(e.message)))?;
+    let mut given: Overrides = Vec::new();
+    if let Some(table) = at.get("parameters") {
+        let names: Vec<&str> = entry.params.iter().map(|p| p.name).collect();
+        table.only(&names).map_err(place)?;
+        if let Value::Table(entries) = &table.node.value {
+            for e in entries {
+                let text = match &e.node.value {
+                    Value::Number(x) => x.to_string(),
+                    Value::Text(t) => t.to_string(),
+                    Value::Bool(b) => b.to_string(),
+                    _ => {
+                        let what = table.get(&e.key).map(|v| v.fault("must be a number or a string"));
+                        return Err(place(what.unwrap_or_else(|| table.fault("must be a table of numbers"))));
+                    }
+                };
+                given.push((e.key.to_string(), text));
+            }
+        }
+    }
+    given.extend(set.iter().cloned());
+    entry.scene(&given).map_err(|mut e| match &e.field {
+        Some(field) if !set.iter().any(|(key, _)| key == field) => {
+            e.field = Some(format!("parameters.{field}"));
+            source.locate(name_root(at), e)
+        }
+        _ => e,
+    })
+}
+
+fn name_root<'a, 't>(at: &At<'a, 't>) -> &'a Node<'t> {
+    at.node
+}
+
+/// A file with bodies of its own.
+fn own(at: &At) -> Result<Scene, Fault> {
+    if let Some(p) = at.get("parameters") {
+        return Err(p.fault("parameters belong to a scene of the gallery: name it with scene = \"...\""));
+    }
+    let mut bodies = Vec::new();
+    for table in at.need("body")?.items()? {
+        body::read(&table, &mut bodies)?;
+    }
+    // The order of the file is kept among those that move and among those that do not.
+    bodies.sort_by_key(|b| b.def.motion == Motion::Static);
+    let any_static = bodies.iter().any(|b| b.def.motion != Motion::Dynamic);
+    settings::require_duration(at)?;
+    Ok(Scene {
+        name: String::new(),
+        title: format!("{} bodies from a scene file", bodies.len()),
+        citation: None,
+        settings: Default::default(),
+        duration: 0.0,
+        seed: 1,
+        snaps: Vec::new(),
+        glass: (0..bodies.len()).filter(|&i| bodies[i].glass).collect(),
+        bodies: bodies.into_iter().map(|b| b.def).collect(),
+        probe: Box::new(Support { on: any_static }),
+    })
+}

@@ -1,0 +1,100 @@
+//! The `[settings]` of a scene file.
+
+use std::time::Duration;
+
+use drystone::Stabilisation;
+use drystone::collide::broadphase;
+use drystone_solve::solver::{self, nearest};
+
+use crate::Scene;
+use crate::text::{At, Fault};
+
+const FIELDS: &[&str] = &[
+    "h",
+    "T",
+    "gravity",
+    "solver",
+    "tolerance",
+    "iterations",
+    "budget_ms",
+    "stabilisation",
+    "position_iterations",
+    "envelope",
+    "broadphase",
+    "warm_start",
+    "seed",
+    "snaps",
+];
+
+/// Whole numbers up to here survive a double.
+const LARGEST_WHOLE: i64 = 1 << 53;
+
+/// A scene of its own must say how long it runs.
+pub(super) fn require_duration(root: &At) -> Result<(), Fault> {
+    root.need("settings")?.need("T").map(|_| ())
+}
+
+pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
+    at.only(FIELDS)?;
+    let s = &mut scene.settings;
+    if let Some(h) = at.get("h") {
+        s.h = positive(&h, "s")?;
+    }
+    if let Some(t) = at.get("T") {
+        scene.duration = positive(&t, "s")?;
+    }
+    if let Some(g) = at.get("gravity") {
+        s.gravity = g.vector()?;
+    }
+    if let Some(name) = at.get("solver") {
+        let text = name.text()?;
+        solver::make(text).map_err(|e| name.fault(e.0))?;
+        s.solver = text.into();
+    }
+    if let Some(x) = at.get("tolerance") {
+        s.tolerance = not_negative(&x, "m/s")?;
+    }
+    if let Some(n) = at.get("iterations") {
+        s.iterations = n.whole(0, LARGEST_WHOLE)? as usize;
+    }
+    if let Some(ms) = at.get("budget_ms") {
+        s.budget = Some(Duration::from_secs_f64(positive(&ms, "ms")?.min(1e12) * 1e-3));
+    }
+    if let Some(name) = at.get("stabilisation") {
+        s.stabilisation = Stabilisation::parse(name.text()?).map_err(|e| name.fault(e.0))?;
+    }
+    if let Some(n) = at.get("position_iterations") {
+        s.position_iterations = n.whole(0, LARGEST_WHOLE)? as usize;
+    }
+    if let Some(x) = at.get("envelope") {
+        s.envelope = Some(not_negative(&x, "m")?);
+    }
+    if let Some(name) = at.get("broadphase") {
+        let (text, valid) = (name.text()?, broadphase::Kind::NAMES);
+        let hint = || nearest(text, &valid).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+        s.broadphase = Some(broadphase::Kind::from_name(text).ok_or_else(|| {
+            name.fault(format!("unknown broad phase '{text}'{} (valid: {})", hint(), valid.join(", ")))
+        })?);
+    }
+    if let Some(b) = at.get("warm_start") {
+        s.warm_start = b.boolean()?;
+    }
+    if let Some(n) = at.get("seed") {
+        scene.seed = n.whole(0, LARGEST_WHOLE)? as u64;
+    }
+    if let Some(times) = at.get("snaps") {
+        scene.snaps = times.items()?.map(|t| not_negative(&t, "s")).collect::<Result<_, _>>()?;
+    }
+    Ok(())
+}
+
+pub(super) fn positive(at: &At, unit: &str) -> Result<f64, Fault> {
+    let x = at.number()?;
+    if x > 0.0 { Ok(x) } else { Err(at.fault(format!("must be above 0 {unit}, got {x}"))) }
+}
+
+pub(super) fn not_negative(at: &At, unit: &str) -> Result<f64, Fault> {
+    let x = at.number()?;
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    if x >= 0.0 { Ok(x) } else { Err(at.fault(format!("must not be below 0{unit}, got {x}"))) }
+}

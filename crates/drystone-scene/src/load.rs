@@ -1,0 +1,102 @@
+//! From a name or a path to a scene.
+
+use std::path::Path;
+
+use drystone_solve::solver::nearest;
+
+use crate::flat::FlatState;
+use crate::text::{Format, Node, Source, Value};
+use crate::{Scene, SceneError, file, flat, gallery};
+
+/// What `--set` can change in any file.
+const FILE_KEYS: &[&str] = &["h", "T", "mu", "seed"];
+
+/// Makes a scene of a gallery name, a scene file (`.toml`, `.json`) or a flat state (`.json`, `.json.gz`).
+///
+/// `set` overrides parameters of a gallery scene, and `h`, `T` (s), `mu` and `seed` of a file; the last of several with
+/// one key counts.
+pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
+    if gallery::ENTRIES.iter().any(|e| e.name == what) {
+        return gallery::find(what)?.scene(set);
+    }
+    let is_file = [".toml", ".json", ".json.gz"].iter().any(|end| what.ends_with(end));
+    if !is_file && !Path::new(what).exists() {
+        return Err(gallery::find(what).err().map_or_else(|| SceneError::new("no such scene"), |e| {
+            SceneError::new(format!("{}; a file must end in .toml, .json or .json.gz", e.message))
+        }));
+    }
+    let source = Source::open(Path::new(what))?;
+    let root = source.parse()?;
+    let set = set.to_vec();
+    if is_flat(&source, &root) {
+        let mut scene = FlatState::scene_of(&source, &root)?;
+        override_file(&mut scene, &set)?;
+        return Ok(scene);
+    }
+    let mut scene = file::scene_of(&source, &root, &set)?;
+    if root.get("scene").is_some() {
+        // The gallery has read them already; the file's own settings must not win over the command line.
+        let step = set.iter().filter(|(key, _)| key == "h" || key == "T").cloned().collect::<Vec<_>>();
+        override_file(&mut scene, &step)?;
+    } else {
+        override_file(&mut scene, &set)?;
+    }
+    Ok(scene)
+}
+
+/// Reads a file as [`load`] would, builds its world, and says in one line what it holds.
+pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
+    let path = path.as_ref();
+    let source = Source::open(path)?;
+    let kind = if is_flat(&source, &source.parse()?) { "flat state" } else { "scene file" };
+    let scene = load(&path.to_string_lossy(), &[])?;
+    let world = scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+    let moving = world.model().dynamic().count();
+    Ok(format!(
+        "{}: {kind} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
+        path.display(),
+        scene.name,
+        scene.bodies.len() - moving,
+        scene.settings.h,
+        scene.duration
+    ))
+}
+
+/// Both kinds of JSON file may be called `.json`: the keys at the top tell, and a draw is a flat state.
+fn is_flat(source: &Source, root: &Node) -> bool {
+    let Value::Table(entries) = &root.value else { return true };
+    let score = |fields: &[&str]| entries.iter().filter(|e| fields.contains(&e.key.as_ref())).count();
+    source.format == Format::Json && score(flat::FIELDS) >= score(file::FIELDS)
+}
+
+fn override_file(scene: &mut Scene, set: &[(String, String)]) -> Result<(), SceneError> {
+    for (key, text) in set {
+        let refuse = |message: String| SceneError { field: Some(key.clone()), ..SceneError::new(message) };
+        let number = |least: f64, above: bool, unit: &str| {
+            let x = text.parse::<f64>().ok().filter(|x| x.is_finite() && if above { *x > least } else { *x >= least });
+            let sign = if above { "above" } else { "from" };
+            x.ok_or_else(|| refuse(format!("must be a number {sign} {least}{unit}, got '{text}'")))
+        };
+        match key.as_str() {
+            "h" => scene.settings.h = number(0.0, true, " s")?,
+            "T" => scene.duration = number(0.0, true, " s")?,
+            "mu" => {
+                let mu = number(0.0, false, "")?;
+                scene.bodies.iter_mut().flat_map(|b| &mut b.colliders).for_each(|c| c.mu = mu);
+            }
+            "seed" => {
+                scene.seed = text
+                    .parse()
+                    .map_err(|_| refuse(format!("must be a whole number from 0 to {}, got '{text}'", u64::MAX)))?;
+            }
+            other => {
+                let hint = nearest(other, FILE_KEYS).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+                return Err(SceneError::new(format!(
+                    "a file has no parameter '{other}'{hint} (valid: {})",
+                    FILE_KEYS.join(", ")
+                )));
+            }
+        }
+    }
+    Ok(())
+}
