@@ -36,8 +36,8 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     let mut scene = file::scene_of(&source, &root, &set)?;
     if root.get("scene").is_some() {
         // The gallery has read them already; the file's own settings must not win over the command line.
-        let step = set.iter().filter(|(key, _)| key == "h" || key == "T").cloned().collect::<Vec<_>>();
-        override_file(&mut scene, &step)?;
+        let again: Vec<_> = set.into_iter().filter(|(key, _)| ["h", "T", "seed"].contains(&key.as_str())).collect();
+        override_file(&mut scene, &again)?;
     } else {
         override_file(&mut scene, &set)?;
     }

@@ -1,6 +1,6 @@
 //! Rigid bodies, hard contacts and dry friction: the engine.
 //!
-//! A [`World`] holds bodies and steps them with the half-implicit scheme of [TasoraAnitescu2011]: every step finds the
+//! A [`World`] holds bodies and steps them with the half-implicit scheme of \[TasoraAnitescu2011\]: every step finds the
 //! contacts, builds one cone complementarity problem, solves it to the accuracy asked for, moves the bodies, removes
 //! overlaps, and has the result judged. The step is one page: `step.rs`. Symbols and units are in `NOTATION.md`.
 

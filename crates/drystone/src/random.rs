@@ -1,9 +1,9 @@
 //! A small deterministic random generator for scenes, tests and randomised methods.
 //!
-//! xoshiro256++ [BlackmanVigna2021, §5.4], its 256 bits of state filled from a 64-bit seed by SplitMix64
-//! [SteeleLeaFlood2014, fig. 16], as its authors advise. Directions and rotations are drawn by rejection
-//! [Marsaglia1972], which needs only the four operations and the square root: every platform that follows IEEE 754
-//! draws the same scene to the last bit, which sines and cosines would not promise.
+//! [BlackmanVigna2021, xoshiro256++], its 256 bits of state filled from a 64-bit seed by SplitMix64
+//! [SteeleLeaFlood2014, splitmix64], as its authors advise. Directions and rotations are drawn by rejection
+//! [Marsaglia1972, pp. 645–646], which needs only the four operations and the square root: every platform that follows
+//! IEEE 754 draws the same scene to the last bit, which sines and cosines would not promise.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl Random {
     }
 
     /// Uniform on the sphere of radius 1: ξ = (2 a √(1−s), 2 b √(1−s), 1−2s) with (a, b) uniform in the unit disc
-    /// and s = a² + b² [Marsaglia1972].
+    /// and s = a² + b² [Marsaglia1972, pp. 645–646].
     pub fn unit_vector(&mut self) -> DVec3 {
         let (a, b, s) = self.in_disc();
         let across = 2.0 * (1.0 - s).sqrt();
@@ -73,7 +73,7 @@ impl Random {
     }
 
     /// A rotation uniform over all rotations: a unit quaternion uniform on the sphere in four dimensions,
-    /// (a₁, b₁, a₂ √((1−s₁)/s₂), b₂ √((1−s₁)/s₂)) [Marsaglia1972].
+    /// (a₁, b₁, a₂ √((1−s₁)/s₂), b₂ √((1−s₁)/s₂)) [Marsaglia1972, pp. 645–646].
     pub fn rotation(&mut self) -> DQuat {
         let (x, y, first) = self.in_disc();
         let (z, w, second) = self.in_disc();
@@ -95,7 +95,7 @@ impl Random {
     }
 }
 
-/// One step of SplitMix64 [SteeleLeaFlood2014, fig. 16].
+/// One step of SplitMix64 [SteeleLeaFlood2014, splitmix64].
 fn split_mix(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *counter;

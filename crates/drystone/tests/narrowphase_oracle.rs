@@ -123,7 +123,7 @@ fn gaps_near_touching_are_the_distance() {
         let p = least_gap(&m);
         // Boxes: patches are right to a part in a thousand at a distance, faces preferred by a little in overlap.
         let slack = match (&a, &b) {
-            (Shape::Box { .. }, Shape::Box { .. }) if d > 0.0 => 1e-3 * d + 1e-12,
+            (Shape::Box { .. }, Shape::Box { .. }) if d > 0.0 => 1e-3 * d + 1e-11,
             (Shape::Box { .. }, Shape::Box { .. }) => 0.05 * d.abs() + 2e-4,
             _ => 1e-11,
         };

@@ -72,14 +72,10 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
     entry.scene(&given).map_err(|mut e| match &e.field {
         Some(field) if !set.iter().any(|(key, _)| key == field) => {
             e.field = Some(format!("parameters.{field}"));
-            source.locate(name_root(at), e)
+            source.locate(at.node, e)
         }
         _ => e,
     })
-}
-
-fn name_root<'a, 't>(at: &At<'a, 't>) -> &'a Node<'t> {
-    at.node
 }
 
 /// A file with bodies of its own.

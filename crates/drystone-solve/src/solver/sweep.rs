@@ -1,9 +1,9 @@
 //! Passes over a matrix-free problem: the hot loop of the engine.
 //!
-//! Contact points of one colour share no moving body, so eight of them are updated at once, one per lane of plain
-//! `[f64; 8]` loops that the compiler turns into vector instructions. The same source is compiled for AVX-512, AVX2 and
-//! the baseline and chosen at run time; no fused multiply-adds, so all give the same bits. Long colours are cut into
-//! chunks of fixed size that threads may share; the chunks' sums are added in their order.
+//! Contact points of one colour share no moving body, so eight of them (four, one) are updated at once, one per lane
+//! of an AVX-512 (AVX2, scalar) register: one source over [`vector::Vector`], chosen at run time, the same bits from
+//! all. Long colours are cut into chunks of fixed size that threads may share; the chunks' sums are added in their
+//! order.
 //!
 //! Per point, with world vectors [TasoraAnitescu2011, Algorithm 2 (23)-(26)]:
 //!
@@ -21,6 +21,7 @@ use crate::problem::{Bodies, General, Points, Problem, WORLD};
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
 mod kernel;
+mod vector;
 
 use kernel::{PointsView, Row};
 
@@ -38,6 +39,7 @@ pub(super) struct BodySweeper {
     pub step: Vec<f64>,
     weight: Vec<f64>,
     lambda: f64,
+    balls: bool,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -75,6 +77,7 @@ impl BodySweeper {
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
             write: self.rows.as_mut_ptr(),
             jacobi: pass == Pass::Jacobi,
+            balls: self.balls,
         };
         let mut stats = PassStats::default();
         let spans = &points.spans;
@@ -201,7 +204,8 @@ impl Sweeper for BodySweeper {
             }
         }
         self.rows.clear();
-        self.rows.extend(p.v_free.iter().zip(&p.inv_mass).map(|(v, m)| Row::new(v, *m)));
+        self.rows.extend((0..p.bodies()).map(|i| Row::new(&p.v_free[i], p.inv_mass[i], &p.inv_inertia[i])));
+        self.balls = p.inv_inertia.iter().all(kernel::is_ball);
         for i in 0..n {
             let [gx, gy, gz] = &self.gamma;
             let impulse = [gx[i], gy[i], gz[i]];

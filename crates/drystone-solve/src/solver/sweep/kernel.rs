@@ -1,20 +1,26 @@
-//! The lanes.
-
-use std::ops::{Add, Div, Mul, Sub};
+//! The update of a few contact points at once, and the choice of how many.
 
 use crate::colour::Span;
 use crate::problem::{Points, WORLD};
 
 use super::super::fixed_point::PassStats;
+use super::vector::Vector;
 
-/// A body's velocity as the sweep sees it, one cache line: v, 1/m, ω, and padding.
+/// A body's velocity as the sweep sees it, one cache line: v, 1/m, ω, and 1/I where the inertia is the same about every
+/// axis (else 0).
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(in super::super) struct Row([f64; 8]);
+pub(in super::super) struct Row(pub(super) [f64; 8]);
+
+/// Whether the inertia is a multiple of the identity.
+pub(super) fn is_ball(i: &[f64; 6]) -> bool {
+    i[0] == i[1] && i[1] == i[2] && i[3] == 0.0 && i[4] == 0.0 && i[5] == 0.0
+}
 
 impl Row {
-    pub fn new(v: &[f64; 6], inv_mass: f64) -> Self {
-        Self([v[0], v[1], v[2], inv_mass, v[3], v[4], v[5], 0.0])
+    pub fn new(v: &[f64; 6], inv_mass: f64, inertia: &[f64; 6]) -> Self {
+        let ball = if is_ball(inertia) { inertia[0] } else { 0.0 };
+        Self([v[0], v[1], v[2], inv_mass, v[3], v[4], v[5], ball])
     }
 
     pub fn parts(&self) -> ([f64; 3], [f64; 3]) {
@@ -65,267 +71,204 @@ pub(super) struct PointsView<'a> {
     pub read: *const Row,
     pub write: *mut Row,
     pub jacobi: bool,
+    /// Every body's inertia is the same about every axis: the rows hold all there is to know.
+    pub balls: bool,
 }
 
 // SAFETY: threads write only rows and multipliers of points in their own chunk of one colour.
 unsafe impl Sync for PointsView<'_> {}
 
-#[derive(Clone, Copy)]
-struct Lanes<const L: usize>([f64; L]);
-
-macro_rules! op {
-    ($trait:ident, $f:ident, $o:tt) => {
-        impl<const L: usize> $trait for Lanes<L> {
-            type Output = Self;
-            #[inline(always)]
-            fn $f(self, other: Self) -> Self {
-                let mut out = self;
-                for k in 0..L {
-                    out.0[k] = self.0[k] $o other.0[k];
-                }
-                out
-            }
-        }
-    };
-}
-op!(Add, add, +);
-op!(Sub, sub, -);
-op!(Mul, mul, *);
-op!(Div, div, /);
-
-impl<const L: usize> Lanes<L> {
-    #[inline(always)]
-    fn splat(x: f64) -> Self {
-        Self([x; L])
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        let mut out = self;
-        for k in 0..L {
-            out.0[k] = self.0[k].sqrt();
-        }
-        out
-    }
-    /// `yes` where `self <= other`, else `no`, lane by lane.
-    #[inline(always)]
-    fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
-        let mut out = no;
-        for k in 0..L {
-            out.0[k] = if self.0[k] <= other.0[k] { yes.0[k] } else { no.0[k] };
-        }
-        out
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f64, i: usize) -> Self {
-        let mut out = [0.0; L];
-        for (k, x) in out.iter_mut().enumerate() {
-            *x = unsafe { *from.add(i + k) };
-        }
-        Self(out)
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f64, i: usize) {
-        for k in 0..L {
-            unsafe { *to.add(i + k) = self.0[k] };
-        }
-    }
-}
-
-type Three<const L: usize> = [Lanes<L>; 3];
+type Three<V> = [V; 3];
 
 #[inline(always)]
-unsafe fn load3<const L: usize>(field: &[Vec<f64>; 3], i: usize) -> Three<L> {
-    unsafe { [Lanes::load(field[0].as_ptr(), i), Lanes::load(field[1].as_ptr(), i), Lanes::load(field[2].as_ptr(), i)] }
+unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
+    unsafe { [V::load(field[0].as_ptr().add(i)), V::load(field[1].as_ptr().add(i)), V::load(field[2].as_ptr().add(i))] }
 }
 
 #[inline(always)]
-fn dot<const L: usize>(a: Three<L>, b: Three<L>) -> Lanes<L> {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+unsafe fn dot<V: Vector>(a: Three<V>, b: Three<V>) -> V {
+    unsafe { a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2])) }
 }
 
 #[inline(always)]
-fn cross<const L: usize>(a: Three<L>, b: Three<L>) -> Three<L> {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-#[inline(always)]
-fn plus<const L: usize>(a: Three<L>, b: Three<L>) -> Three<L> {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-#[inline(always)]
-fn minus<const L: usize>(a: Three<L>, b: Three<L>) -> Three<L> {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-#[inline(always)]
-fn times<const L: usize>(s: Lanes<L>, a: Three<L>) -> Three<L> {
-    [s * a[0], s * a[1], s * a[2]]
-}
-
-/// The rows of `L` bodies, turned so that each component is one lane vector: v, 1/m, ω.
-#[inline(always)]
-unsafe fn gather<const L: usize>(rows: *const Row, ids: *const u32) -> [Lanes<L>; 7] {
-    let mut out = [[0.0; L]; 7];
-    for k in 0..L {
-        let row = unsafe { &(*rows.add(*ids.add(k) as usize)).0 };
-        for c in 0..7 {
-            out[c][k] = row[c];
-        }
-    }
-    out.map(Lanes)
-}
-
-#[inline(always)]
-unsafe fn gather_inertia<const L: usize>(inertia: *const [f64; 6], ids: *const u32) -> [Lanes<L>; 6] {
-    let mut out = [[0.0; L]; 6];
-    for k in 0..L {
-        let m = unsafe { &*inertia.add(*ids.add(k) as usize) };
-        for c in 0..6 {
-            out[c][k] = m[c];
-        }
-    }
-    out.map(Lanes)
-}
-
-/// Writes new velocities, or adds to what is there.
-#[inline(always)]
-unsafe fn scatter<const L: usize>(rows: *mut Row, ids: *const u32, v: Three<L>, w: Three<L>) {
-    for k in 0..L {
-        let row = unsafe { &mut (*rows.add(*ids.add(k) as usize)).0 };
-        for c in 0..3 {
-            row[c] = v[c].0[k];
-            row[4 + c] = w[c].0[k];
-        }
+unsafe fn cross<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+    unsafe {
+        [
+            a[1].mul(b[2]).sub(a[2].mul(b[1])),
+            a[2].mul(b[0]).sub(a[0].mul(b[2])),
+            a[0].mul(b[1]).sub(a[1].mul(b[0])),
+        ]
     }
 }
 
 #[inline(always)]
-fn turn<const L: usize>(m: [Lanes<L>; 6], x: Three<L>) -> Three<L> {
-    [
-        m[0] * x[0] + m[3] * x[1] + m[4] * x[2],
-        m[3] * x[0] + m[1] * x[1] + m[5] * x[2],
-        m[4] * x[0] + m[5] * x[1] + m[2] * x[2],
-    ]
+unsafe fn plus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].add(b[0]), a[1].add(b[1]), a[2].add(b[2])] }
 }
+
+#[inline(always)]
+unsafe fn minus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])] }
+}
+
+#[inline(always)]
+unsafe fn times<V: Vector>(s: V, a: Three<V>) -> Three<V> {
+    unsafe { [s.mul(a[0]), s.mul(a[1]), s.mul(a[2])] }
+}
+
+/// I⁻¹ torque for the bodies `ids`.
+#[inline(always)]
+unsafe fn spin<V: Vector, const BALLS: bool>(view: &PointsView, ids: *const u32, ball: V, x: Three<V>) -> Three<V> {
+    unsafe {
+        if BALLS {
+            return times(ball, x);
+        }
+        let m = |c: usize| V::gather_inertia(view.inertia.as_ptr(), ids, c);
+        let (xx, yy, zz, xy, xz, yz) = (m(0), m(1), m(2), m(3), m(4), m(5));
+        [
+            xx.mul(x[0]).add(xy.mul(x[1])).add(xz.mul(x[2])),
+            xy.mul(x[0]).add(yy.mul(x[1])).add(yz.mul(x[2])),
+            xz.mul(x[0]).add(yz.mul(x[1])).add(zz.mul(x[2])),
+        ]
+    }
+}
+
+/// What a chunk has seen: max (|Δγ| / (λωη))², Σ |Δγ|², Σ |Δγ|² / (λωη).
+type Seen = [f64; 3];
 
 /// Updates points `i .. i + L`, all of one colour and all with (TWO) or without a second body.
 #[inline(always)]
-unsafe fn group<const L: usize, const TWO: bool, const JACOBI: bool>(
+unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const BALLS: bool>(
     view: &PointsView,
     i: usize,
-    acc: &mut [Lanes<L>; 3],
+    acc: &mut [V; 3],
 ) {
     let p = view.points;
     unsafe {
         let (ids_a, ids_b) = (p.a.as_ptr().add(i), p.b.as_ptr().add(i));
-        let n: Three<L> = load3(&p.normal, i);
-        let arm_a: Three<L> = load3(&p.arm_a, i);
-        let a = gather::<L>(view.read, ids_a);
+        let n: Three<V> = load3(&p.normal, i);
+        let arm_a: Three<V> = load3(&p.arm_a, i);
+        let a = V::gather(view.read, ids_a);
         let mut u = plus(plus(load3(&p.bias, i), [a[0], a[1], a[2]]), cross([a[4], a[5], a[6]], arm_a));
         let (mut b, mut arm_b) = (a, arm_a);
         if TWO {
             arm_b = load3(&p.arm_b, i);
-            b = gather::<L>(view.read, ids_b);
+            b = V::gather(view.read, ids_b);
             u = minus(minus(u, [b[0], b[1], b[2]]), cross([b[4], b[5], b[6]], arm_b));
         }
-        let old: Three<L> =
-            [Lanes::load(view.gamma[0], i), Lanes::load(view.gamma[1], i), Lanes::load(view.gamma[2], i)];
+        let old = [
+            V::load(view.gamma[0].add(i)),
+            V::load(view.gamma[1].add(i)),
+            V::load(view.gamma[2].add(i)),
+        ];
         if !p.compliance[0].is_empty() {
-            let (cn, ct) =
-                (Lanes::<L>::load(p.compliance[0].as_ptr(), i), Lanes::<L>::load(p.compliance[1].as_ptr(), i));
-            let gn = dot(old, n);
-            u = plus(u, plus(times(ct, old), times((cn - ct) * gn, n)));
+            let (cn, ct) = (V::load(p.compliance[0].as_ptr().add(i)), V::load(p.compliance[1].as_ptr().add(i)));
+            let along = cn.sub(ct).mul(dot(old, n));
+            u = plus(u, plus(times(ct, old), times(along, n)));
         }
-        // Projection on the friction cone, world vector, see cone::friction.
-        let d = minus(old, times(Lanes::load(view.step.as_ptr(), i), u));
-        let mu = Lanes::<L>::load(p.mu.as_ptr(), i);
+        // Projection on the friction cone, as a world vector; see cone::friction.
+        let d = minus(old, times(V::load(view.step.as_ptr().add(i)), u));
+        let mu = V::load(p.mu.as_ptr().add(i));
         let dn = dot(d, n);
         let dt = minus(d, times(dn, n));
         let r = dot(dt, dt).sqrt();
-        let (zero, one) = (Lanes::<L>::splat(0.0), Lanes::<L>::splat(1.0));
-        let slide_n = (dn + mu * r) / (one + mu * mu);
-        let slide_t = mu * slide_n / r.select_le(zero, one, r);
-        let polar = |other: Lanes<L>| (mu * r).select_le(zero - dn, zero, other);
-        let pn = polar(r.select_le(mu * dn, dn, slide_n));
-        let pt = polar(r.select_le(mu * dn, one, slide_t));
-        let lambda = Lanes::<L>::splat(view.lambda);
-        let rest = one - lambda;
+        let (zero, one) = (V::splat(0.0), V::splat(1.0));
+        let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
+        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+        let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
+        let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
+        let lambda = V::splat(view.lambda);
         let projected = plus(times(pn, n), times(pt, dt));
-        let new = plus(times(lambda, projected), times(rest, old));
+        let new = plus(times(lambda, projected), times(one.sub(lambda), old));
         for (k, g) in view.gamma.iter().enumerate() {
-            new[k].store(*g, i);
+            new[k].store(g.add(i));
         }
         let delta = minus(new, old);
         let sq = dot(delta, delta);
-        let weight = Lanes::<L>::load(view.weight.as_ptr(), i);
-        let measure = sq * weight * weight;
+        let weight = V::load(view.weight.as_ptr().add(i));
+        let measure = sq.mul(weight).mul(weight);
         acc[0] = measure.select_le(acc[0], acc[0], measure);
-        acc[1] = acc[1] + sq;
-        acc[2] = acc[2] + sq * weight;
+        acc[1] = acc[1].add(sq);
+        acc[2] = acc[2].add(sq.mul(weight));
 
-        let ia = gather_inertia::<L>(view.inertia.as_ptr(), ids_a);
-        let to = if JACOBI { gather::<L>(view.write, ids_a) } else { a };
+        let to = if JACOBI { V::gather(view.write, ids_a) } else { a };
         let v = plus([to[0], to[1], to[2]], times(to[3], delta));
-        let w = plus([to[4], to[5], to[6]], turn(ia, cross(arm_a, delta)));
-        scatter(view.write, ids_a, v, w);
+        let w = plus([to[4], to[5], to[6]], spin::<V, BALLS>(view, ids_a, a[7], cross(arm_a, delta)));
+        V::scatter([v[0], v[1], v[2], to[3], w[0], w[1], w[2], to[7]], view.write, ids_a);
         if TWO {
-            let ib = gather_inertia::<L>(view.inertia.as_ptr(), ids_b);
-            let to = if JACOBI { gather::<L>(view.write, ids_b) } else { b };
+            let to = if JACOBI { V::gather(view.write, ids_b) } else { b };
             let v = minus([to[0], to[1], to[2]], times(to[3], delta));
-            let w = minus([to[4], to[5], to[6]], turn(ib, cross(arm_b, delta)));
-            scatter(view.write, ids_b, v, w);
+            let w = minus([to[4], to[5], to[6]], spin::<V, BALLS>(view, ids_b, b[7], cross(arm_b, delta)));
+            V::scatter([v[0], v[1], v[2], to[3], w[0], w[1], w[2], to[7]], view.write, ids_b);
         }
     }
 }
 
-/// Points `start..two_end` with two bodies and `two_end..end` with one, eight at a time and the rest one by one.
+/// Points `start..two_end` with two bodies and `two_end..end` with one, `L` at a time and the rest one by one.
 #[inline(always)]
-unsafe fn run<const JACOBI: bool>(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
-    const L: usize = 8;
-    let mut wide = [Lanes::<L>::splat(0.0); 3];
-    let mut single = [Lanes::<1>::splat(0.0); 3];
+unsafe fn run<V: Vector, const JACOBI: bool, const BALLS: bool>(
+    view: &PointsView,
+    start: u32,
+    two_end: u32,
+    end: u32,
+) -> PassStats {
     let (mut i, two_end, end) = (start as usize, two_end as usize, end as usize);
     unsafe {
-        while i + L <= two_end {
-            group::<L, true, JACOBI>(view, i, &mut wide);
-            i += L;
+        let mut wide = [V::splat(0.0); 3];
+        let mut single = [0.0; 3];
+        while i + V::L <= two_end {
+            group::<V, true, JACOBI, BALLS>(view, i, &mut wide);
+            i += V::L;
         }
         while i < two_end {
-            group::<1, true, JACOBI>(view, i, &mut single);
+            group::<f64, true, JACOBI, BALLS>(view, i, &mut single);
             i += 1;
         }
-        while i + L <= end {
-            group::<L, false, JACOBI>(view, i, &mut wide);
-            i += L;
+        while i + V::L <= end {
+            group::<V, false, JACOBI, BALLS>(view, i, &mut wide);
+            i += V::L;
         }
         while i < end {
-            group::<1, false, JACOBI>(view, i, &mut single);
+            group::<f64, false, JACOBI, BALLS>(view, i, &mut single);
             i += 1;
         }
+        let mut lanes = [[0.0; 8]; 3];
+        for k in 0..3 {
+            wide[k].store(lanes[k].as_mut_ptr());
+        }
+        let sum = |k: usize| lanes[k].iter().sum::<f64>() + single[k];
+        // Not f64::max, which would hide a NaN.
+        let most = lanes[0].iter().fold(single[0], |m, x| if *x <= m { m } else { *x });
+        stats([most, sum(1), sum(2)])
     }
-    let sum = |k: usize| wide[k].0.iter().sum::<f64>() + single[k].0[0];
-    let most = wide[0].0.iter().fold(single[0].0[0], |m, x| m.max(*x));
-    PassStats { residual: most.sqrt(), delta_sq: sum(1), weighted: sum(2), curvature: 0.0 }
+}
+
+fn stats(seen: Seen) -> PassStats {
+    PassStats { residual: seen[0].sqrt(), delta_sq: seen[1], weighted: seen[2], curvature: 0.0 }
 }
 
 #[inline(always)]
-unsafe fn either(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
+unsafe fn either<V: Vector>(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
     unsafe {
-        if view.jacobi { run::<true>(view, start, two_end, end) } else { run::<false>(view, start, two_end, end) }
+        match (view.jacobi, view.balls) {
+            (false, true) => run::<V, false, true>(view, start, two_end, end),
+            (false, false) => run::<V, false, false>(view, start, two_end, end),
+            (true, _) => run::<V, true, false>(view, start, two_end, end),
+        }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw")]
+#[target_feature(enable = "avx512f")]
 unsafe fn avx512(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
-    unsafe { either(view, start, two_end, end) }
+    unsafe { either::<std::arch::x86_64::__m512d>(view, start, two_end, end) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn avx2(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
-    unsafe { either(view, start, two_end, end) }
+    unsafe { either::<std::arch::x86_64::__m256d>(view, start, two_end, end) }
 }
 
 /// A chunk of one colour, on the widest vectors this machine has.
@@ -335,40 +278,31 @@ unsafe fn avx2(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassSta
 pub(super) unsafe fn dispatch(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
     #[cfg(target_arch = "x86_64")]
     unsafe {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512bw")
-        {
+        if is_x86_feature_detected!("avx512f") {
             return avx512(view, start, two_end, end);
         }
         if is_x86_feature_detected!("avx2") {
             return avx2(view, start, two_end, end);
         }
     }
-    unsafe { either(view, start, two_end, end) }
+    unsafe { either::<f64>(view, start, two_end, end) }
 }
 
 /// Points that may share bodies: one after the other.
 pub(super) fn serial(view: &PointsView, span: Span, backward: bool) -> PassStats {
-    let mut stats = PassStats::default();
-    let mut acc = [Lanes::<1>::splat(0.0); 3];
-    let n = span.end - span.start;
-    for k in 0..n {
+    let mut acc = [0.0f64; 3];
+    for k in 0..span.end - span.start {
         let i = if backward { span.end - 1 - k } else { span.start + k } as usize;
         let two = view.points.b[i] != WORLD;
         // SAFETY: one point at a time on one thread; indices were checked with the problem.
         unsafe {
             match (two, view.jacobi) {
-                (true, true) => group::<1, true, true>(view, i, &mut acc),
-                (true, false) => group::<1, true, false>(view, i, &mut acc),
-                (false, true) => group::<1, false, true>(view, i, &mut acc),
-                (false, false) => group::<1, false, false>(view, i, &mut acc),
+                (true, true) => group::<f64, true, true, false>(view, i, &mut acc),
+                (true, false) => group::<f64, true, false, false>(view, i, &mut acc),
+                (false, true) => group::<f64, false, true, false>(view, i, &mut acc),
+                (false, false) => group::<f64, false, false, false>(view, i, &mut acc),
             }
         }
     }
-    stats.residual = acc[0].0[0].sqrt();
-    stats.delta_sq = acc[1].0[0];
-    stats.weighted = acc[2].0[0];
-    stats
+    stats(acc)
 }

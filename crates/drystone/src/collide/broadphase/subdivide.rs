@@ -40,8 +40,9 @@ impl Subdivision {
         pairs.sort_unstable();
     }
 
-    /// Finds the pairs among `sets[start..]` whose corner is not below `low`, the smallest corner of the part at work. That
-    /// it is below the largest needs no check: no box of the set begins above it. Leaves `sets` as it was, but for the order from `start`.
+    /// Finds the pairs among `sets[start..]` whose corner is not below `low`, the smallest corner of the part at work.
+    /// That it is below the largest needs no check: no box of the set begins above it. Leaves `sets` as it was, but for
+    /// the order from `start`.
     fn divide(&mut self, boxes: &Boxes, start: usize, low: DVec3, pairs: &mut Vec<(u32, u32)>) {
         let end = self.sets.len();
         // Walls of many fixed pieces need no division: none of their pairs is asked for.

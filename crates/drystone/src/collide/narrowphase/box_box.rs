@@ -122,14 +122,21 @@ fn separate(a: &Cuboid, b: &Cuboid, reach: f64) -> Option<Axes> {
                 continue;
             }
             let length = squared.sqrt();
-            let separation = scaled / length;
+            let mut separation = scaled / length;
             if separation > best {
+                let s = sign(place) / length;
+                let normal = a.axes[i2] * (r[i1][j] * s) - a.axes[i1] * (r[i2][j] * s);
+                if squared < 1e-6 {
+                    // The direction across nearly parallel edges is mostly rounding; what it separates is still certain.
+                    separation = normal.dot(b_to_a) - a.radius(normal) - b.radius(normal);
+                    if separation <= best {
+                        continue;
+                    }
+                }
                 if separation > reach {
                     return None;
                 }
                 best = separation;
-                let s = sign(place) / length;
-                let normal = a.axes[i2] * (r[i1][j] * s) - a.axes[i1] * (r[i2][j] * s);
                 axes.edges = Some(Edges { separation, axis_a: i, axis_b: j, normal });
             }
         }

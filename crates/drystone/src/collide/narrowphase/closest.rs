@@ -26,11 +26,11 @@ pub(super) fn segment_segment(p: DVec3, u: DVec3, q: DVec3, v: DVec3) -> (f64, f
         let s = (uv * vr - ur * vv) / determinant;
         let t = (uu * vr - uv * ur) / determinant;
         if s.abs() <= 1.0 && t.abs() <= 1.0 {
+            // Nearly parallel, both are uncertain along the segments: the foot of one on the other removes most of it.
+            let t = best_t(s);
             if determinant > 1e-8 * uu * vv {
                 return (s, t);
             }
-            // Badly conditioned: a candidate like the others.
-            let t = best_t(s);
             let d = squared(s, t);
             if d < least {
                 (best, least) = ((s, t), d);

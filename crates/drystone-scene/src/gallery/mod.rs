@@ -1,0 +1,106 @@
+//! The gallery: named scenes with parameters, each with something to measure.
+
+mod arrange;
+mod bulk;
+mod incline;
+mod packing;
+mod params;
+mod pyramid;
+mod shaker;
+mod slide;
+mod stack;
+mod track;
+
+use drystone::{BodyDef, Settings, Shape};
+use drystone_solve::solver::nearest;
+use glam::DVec3;
+use serde::Serialize;
+
+use crate::{Probe, Scene, SceneError};
+
+pub use params::{ParamInfo, Params};
+
+/// A scene of the gallery.
+#[derive(Serialize)]
+pub struct Entry {
+    /// What to call it by.
+    pub name: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// Key in REFERENCES.bib and place.
+    pub citation: &'static str,
+    /// What can be set.
+    pub params: &'static [ParamInfo],
+    #[serde(skip)]
+    build: fn(&Params) -> Result<Made, SceneError>,
+}
+
+/// All of them.
+pub const ENTRIES: &[Entry] =
+    &[packing::ENTRY, shaker::ENTRY, stack::ENTRY, pyramid::ENTRY, incline::ENTRY, slide::ENTRY];
+
+/// What a scene of the gallery decides by itself; the rest is the same for all.
+struct Made {
+    settings: Settings,
+    seed: u64,
+    bodies: Vec<BodyDef>,
+    glass: Vec<usize>,
+    probe: Box<dyn Probe>,
+}
+
+/// The entry of that name; the error says which there are.
+pub fn find(name: &str) -> Result<&'static Entry, SceneError> {
+    ENTRIES.iter().find(|e| e.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
+        let hint = nearest(name, &names).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+        SceneError::new(format!("there is no scene '{name}'{hint} (gallery: {})", names.join(", ")))
+    })
+}
+
+impl Entry {
+    /// The scene with some parameters set, the last of several with one name counting.
+    pub fn scene(&self, set: &[(String, String)]) -> Result<Scene, SceneError> {
+        let params = Params::new(self.name, self.params, set)?;
+        let made = (self.build)(&params)?;
+        Ok(Scene {
+            name: self.name.into(),
+            title: self.title.into(),
+            citation: Some(self.citation.into()),
+            settings: Settings { h: params.positive("h", 10.0)?, ..made.settings },
+            duration: params.positive("T", 1e6)?,
+            seed: made.seed,
+            snaps: Vec::new(),
+            bodies: made.bodies,
+            glass: made.glass,
+            probe: made.probe,
+        })
+    }
+}
+
+/// Four walls without a lid around |x| <= half.x, |y| <= half.y, from z = 0 up to `height`: -x, +x, -y, +y.
+fn walls(half_x: f64, half_y: f64, height: f64, thickness: f64, mu: f64) -> Vec<BodyDef> {
+    let t = 0.5 * thickness;
+    let wall = |name: &str, half: DVec3, at: DVec3| {
+        BodyDef::fixed(Shape::Box { half }).at(at).friction(mu).named(name)
+    };
+    let (up, along_x) = (0.5 * height, DVec3::new(half_x + t, 0.0, 0.5 * height));
+    let along_y = DVec3::new(0.0, half_y + t, up);
+    let (side, front) = (DVec3::new(t, half_y + thickness, up), DVec3::new(half_x, t, up));
+    let mirror = |v: DVec3| DVec3::new(-v.x, -v.y, v.z);
+    vec![
+        wall("wall -x", side, mirror(along_x)),
+        wall("wall +x", side, along_x),
+        wall("wall -y", front, mirror(along_y)),
+        wall("wall +y", front, along_y),
+    ]
+}
+
+/// A floor at z = 0 without end.
+fn ground(mu: f64) -> BodyDef {
+    BodyDef::fixed(Shape::HalfSpace).friction(mu).named("floor")
+}
+
+/// For scenes of a body or two that are held against closed forms: solve far below what is being measured.
+fn exact() -> Settings {
+    Settings { tolerance: 1e-10, iterations: 5000, ..Settings::default() }
+}

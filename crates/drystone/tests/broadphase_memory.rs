@@ -1,0 +1,65 @@
+//! Once it has seen a scene, a broad phase takes no more memory for scenes like it.
+//!
+//! Alone in its own program: the allocator that counts is the whole program's.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use drystone::collide::Aabb;
+use drystone::collide::broadphase::{Kind, make};
+use drystone::random::Random;
+use glam::DVec3;
+
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: everything is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        TAKEN.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`, and `pointer` came from `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[test]
+fn no_allocation_once_the_buffers_are_there() {
+    let mut random = Random::new(1);
+    // Few enough for one thread: handing work to others may allocate, which is not the broad phase's doing.
+    let grains = 1500;
+    let mut boxes: Vec<Aabb> = (0..grains)
+        .map(|_| Aabb::around(random.in_box(DVec3::ZERO, DVec3::splat(11.0)), DVec3::splat(0.5)))
+        .collect();
+    boxes.push(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::new(f64::INFINITY, f64::INFINITY, 0.5) });
+    let mut movable = vec![true; grains];
+    movable.push(false);
+    let mut moved = boxes.clone();
+    for bounds in &mut moved[..grains] {
+        let shift = 0.01 * random.unit_vector();
+        *bounds = Aabb { min: bounds.min + shift, max: bounds.max + shift };
+    }
+    for kind in [Kind::Brute, Kind::Sap, Kind::Grid] {
+        let mut phase = make(kind);
+        let mut pairs = Vec::new();
+        let mut there_and_back = || {
+            phase.pairs(&boxes, &movable, &mut pairs);
+            phase.pairs(&moved, &movable, &mut pairs);
+        };
+        let fresh = TAKEN.load(Ordering::Relaxed);
+        (0..3).for_each(|_| there_and_back());
+        let warm = TAKEN.load(Ordering::Relaxed);
+        (0..10).for_each(|_| there_and_back());
+        assert_eq!(TAKEN.load(Ordering::Relaxed) - warm, 0, "{}", kind.name());
+        assert!(warm > fresh, "the allocator counts");
+        assert!(pairs.len() > grains);
+    }
+}

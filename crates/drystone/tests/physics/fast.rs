@@ -1,0 +1,147 @@
+//! Fast bodies do not pass through thin ones: contacts are looked for as far ahead as the approach speed reaches.
+
+use drystone::{BodyDef, BodyId, Settings, Shape, World};
+use glam::{DQuat, DVec3};
+
+use crate::common::{add, world};
+
+/// Half the thickness of the plate: 1 cm in all.
+const THIN: f64 = 0.005;
+const PLATE: DVec3 = DVec3::new(5.0, 5.0, THIN);
+const SPEED: f64 = 100.0;
+
+#[derive(Clone, Copy, Debug)]
+enum Plate {
+    Static,
+    Floating,
+}
+
+/// At h = 10 ms a body at 100 m/s covers a metre a step, a hundred times the plate.
+fn shot(plate: Plate, body: BodyDef) -> (World, BodyId, BodyId) {
+    let mut w = world(Settings { gravity: DVec3::ZERO, iterations: 1000, ..Settings::default() });
+    let shape = Shape::Box { half: PLATE };
+    let plate = match plate {
+        Plate::Static => BodyDef::fixed(shape),
+        Plate::Floating => BodyDef::dynamic(shape, 10.0),
+    };
+    let plate = add(&mut w, plate.friction(0.3));
+    let body = add(&mut w, body.friction(0.3));
+    (w, plate, body)
+}
+
+/// Lowest height of the body's centre over the plate's midplane, and deepest overlap, over 15 steps.
+fn lowest(w: &mut World, plate: BodyId, body: BodyId) -> (f64, f64) {
+    let (mut least, mut overlap) = (f64::INFINITY, 0.0f64);
+    for _ in 0..15 {
+        w.step().unwrap();
+        let from = w.position(body).unwrap() - w.position(plate).unwrap();
+        let local = w.rotation(plate).unwrap().conjugate() * from;
+        if local.x.abs() < PLATE.x && local.y.abs() < PLATE.y {
+            least = least.min(local.z);
+            overlap = overlap.max(-w.distance(plate, body).unwrap());
+        }
+    }
+    (least, overlap)
+}
+
+fn assert_stops(what: &str, plate: Plate, def: BodyDef) -> (f64, f64) {
+    let (mut w, p, b) = shot(plate, def);
+    let (least, overlap) = lowest(&mut w, p, b);
+    assert!(least > 0.0, "{what} against a {plate:?} plate passed: its centre came to {least}");
+    (least, overlap)
+}
+
+fn direction(from_normal_degrees: f64) -> DVec3 {
+    DQuat::from_rotation_y(from_normal_degrees.to_radians()) * DVec3::NEG_Z
+}
+
+#[test]
+fn fast_ball_never_passes_a_thin_plate() {
+    let (mut shots, mut deepest) = (0, [0.0f64; 2]);
+    for radius in [0.005, 0.02, 0.1] {
+        for degrees in [0.0, 20.0, 45.0, 70.0, 85.0] {
+            for offset in 0..10 {
+                // Starts at every tenth of the way of one step, so that it meets the plate anywhere in a step.
+                let way = 0.6 + 0.1 * offset as f64;
+                let v = SPEED * direction(degrees);
+                let start = DVec3::Z * (THIN + radius) - 0.01 * v * way + DVec3::new(0.13, -0.2, 0.0);
+                for (k, plate) in [Plate::Static, Plate::Floating].into_iter().enumerate() {
+                    let ball = BodyDef::dynamic(Shape::Sphere { radius }, 1.0).at(start).moving(v, DVec3::ZERO);
+                    let what = format!("ball r {radius}, {degrees}°, offset {offset}");
+                    let (_, overlap) = assert_stops(&what, plate, ball);
+                    deepest[k] = deepest[k].max(overlap / radius);
+                    shots += 1;
+                }
+            }
+        }
+    }
+    println!("{shots} shots; deepest overlap over the radius: static {:.1e}, floating {:.1e}", deepest[0], deepest[1]);
+    assert!(deepest[0] < 1e-3, "static plate: overlap {} of the radius", deepest[0]);
+}
+
+#[test]
+fn fast_ball_never_passes_the_rim_of_a_plate() {
+    // Aimed at the rim from outside: the plane between the two keeps it on its side.
+    for k in 0..20 {
+        let x = 4.9 + 0.01 * k as f64;
+        let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.02 }, 1.0);
+        let ball = ball.at(DVec3::new(x, 0.0, 0.83)).moving(DVec3::new(-5.0, 0.0, -SPEED), DVec3::ZERO);
+        assert_stops(&format!("ball at x = {x}"), Plate::Static, ball);
+    }
+}
+
+#[test]
+fn two_fast_balls_never_pass_each_other() {
+    for k in 0..20 {
+        let mut w = world(Settings { gravity: DVec3::ZERO, ..Settings::default() });
+        let (x, off) = (0.55 + 0.05 * k as f64, 0.001 * k as f64);
+        let ball = |s: f64| BodyDef::dynamic(Shape::Sphere { radius: 0.02 }, 1.0).moving(DVec3::X * SPEED * s, DVec3::ZERO);
+        let a = add(&mut w, ball(1.0).at(DVec3::new(-x, 0.0, 0.0)));
+        let b = add(&mut w, ball(-1.0).at(DVec3::new(x, off, 0.0)));
+        for _ in 0..10 {
+            w.step().unwrap();
+            let apart = w.position(b).unwrap().x - w.position(a).unwrap().x;
+            assert!(apart > 0.0, "shot {k}: passed, {apart}");
+        }
+    }
+}
+
+#[test]
+fn fast_box_and_capsule_flat_on_never_pass_a_thin_plate() {
+    let half = DVec3::new(0.1, 0.15, 0.05);
+    for offset in 0..10 {
+        for plate in [Plate::Static, Plate::Floating] {
+            let z = 0.65 + 0.1 * offset as f64;
+            let v = DVec3::NEG_Z * SPEED;
+            let cuboid = BodyDef::dynamic(Shape::Box { half }, 1.0).at(DVec3::Z * z).moving(v, DVec3::ZERO);
+            assert_stops(&format!("box at {z}"), plate, cuboid);
+            let capsule = Shape::Capsule { radius: 0.04, half_length: 0.1 };
+            for turn in [DQuat::IDENTITY, DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2)] {
+                let capsule = BodyDef::dynamic(capsule.clone(), 1.0).at(DVec3::Z * z).turned(turn);
+                assert_stops(&format!("capsule at {z}, {turn}"), plate, capsule.moving(v, DVec3::ZERO));
+            }
+        }
+    }
+}
+
+#[test]
+fn fast_box_and_capsule_in_any_pose_never_pass_a_thin_plate() {
+    let mut random = drystone::random::Random::new(7);
+    let mut passed = [0; 2];
+    for _ in 0..100 {
+        let turn = random.rotation();
+        let z = random.range(0.4, 1.6);
+        for (k, shape) in [
+            Shape::Box { half: DVec3::new(0.1, 0.15, 0.05) },
+            Shape::Capsule { radius: 0.04, half_length: 0.1 },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let body = BodyDef::dynamic(shape, 1.0).at(DVec3::Z * z).turned(turn);
+            let (mut w, p, b) = shot(Plate::Static, body.moving(DVec3::NEG_Z * SPEED, DVec3::ZERO));
+            passed[k] += (lowest(&mut w, p, b).0 <= 0.0) as usize;
+        }
+    }
+    assert_eq!(passed, [0, 0], "boxes and capsules that passed, of 100 each");
+}

@@ -1,0 +1,122 @@
+//! What becomes of an overlap, for each stabilisation: velocity after one step, position after some.
+
+use drystone::{BodyDef, BodyId, Settings, Shape, Stabilisation, World};
+use glam::DVec3;
+
+use crate::common::{add, world};
+
+const H: f64 = 0.01;
+const RADIUS: f64 = 0.5;
+
+fn weightless(stabilisation: &str) -> World {
+    let stabilisation = Stabilisation::parse(stabilisation).unwrap();
+    world(Settings { h: H, gravity: DVec3::ZERO, tolerance: 1e-12, stabilisation, ..Settings::default() })
+}
+
+/// A ball that is `depth` inside a floor.
+fn sunk(stabilisation: &str, depth: f64) -> (World, BodyId) {
+    let mut w = weightless(stabilisation);
+    add(&mut w, BodyDef::fixed(Shape::HalfSpace));
+    let ball = BodyDef::dynamic(Shape::Sphere { radius: RADIUS }, 2.0).at(DVec3::Z * (RADIUS - depth));
+    let ball = add(&mut w, ball);
+    (w, ball)
+}
+
+/// Normal velocity after the step, and height gained.
+fn one_step(w: &mut World, ball: BodyId) -> (f64, f64) {
+    let z = w.position(ball).unwrap().z;
+    w.step().unwrap();
+    (w.velocity(ball).unwrap().z, w.position(ball).unwrap().z - z)
+}
+
+fn near(x: f64, y: f64) -> bool {
+    (x - y).abs() < 1e-9
+}
+
+#[test]
+fn none_leaves_an_overlap_alone() {
+    let (mut w, ball) = sunk("none", 0.02);
+    for _ in 0..10 {
+        assert_eq!(one_step(&mut w, ball), (0.0, 0.0));
+    }
+}
+
+#[test]
+fn scaled_removes_its_share() {
+    let (mut w, ball) = sunk("scaled:K=0.25", 0.02);
+    let (v, gain) = one_step(&mut w, ball);
+    assert!(near(v, 0.25 * 0.02 / H) && near(gain, 0.25 * 0.02), "v {v}, gain {gain}");
+}
+
+#[test]
+fn clamped_removes_an_overlap_no_faster_than_told() {
+    let (mut w, ball) = sunk("clamped:A=0.1", 0.02);
+    let (v, gain) = one_step(&mut w, ball);
+    assert!(near(v, 0.1) && near(gain, 0.1 * H), "v {v}, gain {gain}");
+    let (mut w, ball) = sunk("clamped:A=0.1", 0.0004);
+    let (v, gain) = one_step(&mut w, ball);
+    assert!(near(v, 0.04) && near(gain, 0.0004), "a small overlap at once: v {v}, gain {gain}");
+}
+
+#[test]
+fn post_removes_an_overlap_without_speed() {
+    let (mut w, ball) = sunk("post", 0.02);
+    let (v, gain) = one_step(&mut w, ball);
+    // The default reach is a tenth of the radius a step, in three rounds: 0.02 needs two of them.
+    assert_eq!(v, 0.0);
+    assert!((gain - 0.02).abs() <= 1e-5 * RADIUS, "gain {gain}");
+}
+
+#[test]
+fn post_goes_no_further_than_its_reach() {
+    let (mut w, ball) = sunk("post:reach=0.03,rounds=3,tolerance=1e-5", 0.1);
+    for step in 1..=6 {
+        let (v, gain) = one_step(&mut w, ball);
+        assert_eq!(v, 0.0);
+        assert!(near(gain, 0.03 * RADIUS), "step {step}: gain {gain}, reach {}", 0.03 * RADIUS);
+    }
+    assert!(near(w.penetration().max, 0.1 - 6.0 * 0.03 * RADIUS), "{:?}", w.penetration());
+}
+
+#[test]
+fn post_shares_an_overlap_by_mass() {
+    let mut w = weightless("post");
+    let ball = |m: f64, x: f64| BodyDef::dynamic(Shape::Sphere { radius: RADIUS }, m).at(DVec3::X * x);
+    let light = add(&mut w, ball(1.0, 0.0));
+    let heavy = add(&mut w, ball(3.0, 0.98));
+    w.step().unwrap();
+    let (a, b) = (w.position(light).unwrap().x, w.position(heavy).unwrap().x - 0.98);
+    assert!((a + 0.015).abs() < 1e-5 && (b - 0.005).abs() < 1e-5, "light moved by {a}, heavy by {b}");
+    assert_eq!(w.speeds().0, 0.0);
+}
+
+#[test]
+fn gaps_close_in_every_variant_without_overshoot() {
+    for s in ["none", "scaled:K=0.2", "clamped:A=0.1", "post"] {
+        let (mut w, ball) = sunk(s, -0.013);
+        w.set_velocity(ball, DVec3::NEG_Z * 2.0, DVec3::ZERO).unwrap();
+        let (v, gain) = one_step(&mut w, ball);
+        assert!(near(v, -1.3) && near(gain, -0.013), "{s}: v {v}, gain {gain}");
+        let (v, gain) = one_step(&mut w, ball);
+        assert!(near(v, 0.0) && near(gain, 0.0), "{s}: v {v}, gain {gain}");
+    }
+}
+
+/// Without velocity iterations the position problem alone keeps bodies apart [TasoraAnitescu2011, §5.2].
+#[test]
+fn position_based_limit_keeps_bodies_apart() {
+    let mut w = world(Settings { h: H, iterations: 0, gravity: DVec3::ZERO, ..Settings::default() });
+    add(&mut w, BodyDef::fixed(Shape::HalfSpace).friction(0.3));
+    for k in 0..4 {
+        let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).friction(0.3);
+        let ball = ball.at(DVec3::new(0.01 * k as f64, 0.0, 0.09 + 0.19 * k as f64));
+        add(&mut w, ball.moving(DVec3::NEG_Z * 0.2, DVec3::ZERO));
+    }
+    for _ in 0..100 {
+        let report = w.step().unwrap();
+        assert_eq!(report.iterations, 0);
+    }
+    let deepest = w.penetration().max;
+    println!("position-based limit: four balls pressed down for 1 s overlap by {:.1e} of the radius", deepest / 0.1);
+    assert!(deepest < 0.01 * 0.1, "overlap {deepest}");
+}
