@@ -9,6 +9,7 @@ mod progress;
 mod run;
 mod simulation;
 mod state;
+mod study;
 
 use clap::{Parser, Subcommand};
 
@@ -36,6 +37,8 @@ enum Command {
     Check(catalogue::CheckArgs),
     /// Solve one step of a scene with several solvers, judged by one certificate.
     Compare(compare::Args),
+    /// Run a scene once for every value of an option and compare one number of the reports.
+    Study(Box<study::Args>),
     /// Measure fixed scenes: milliseconds by stage, nanoseconds per contact and iteration, memory.
     Bench(bench::Args),
     /// Simulate to a time and write the flat state that any engine can start from.
@@ -57,6 +60,7 @@ fn main() {
         Command::Solvers(args) => catalogue::solvers(args),
         Command::Check(args) => catalogue::check(args),
         Command::Compare(args) => compare::main(args),
+        Command::Study(args) => study::main(*args),
         Command::Bench(args) => bench::main(args),
         Command::State(args) => state::main(args),
         Command::Picture(args) => portrait::main(args),

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
 
 /// Exit status after Ctrl-C, as shells expect it.
-const INTERRUPTED: i32 = 130;
+pub const INTERRUPTED: i32 = 130;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -2,7 +2,7 @@
 
 use drystone::{Motion, Shape, World};
 
-use crate::picture::{Item, Legend, Picture, Rgb, Solid, View, category};
+use crate::picture::{Camera, Item, Legend, Picture, Rgb, Solid, View, bounds, category};
 
 /// What colour means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,16 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
         let opacity = if how.glass.contains(&body) { 0.12 } else { 1.0 };
         items.push(Item::new(solid, pose.position, colour).rotated(pose.rotation).with_opacity(opacity));
     }
+    // A lone body on a plane would fill the picture: give it room to show where it stands.
+    let room = (items.iter().filter(|i| !matches!(i.solid, Solid::Ground)).count() == 1)
+        .then(|| bounds(&items))
+        .flatten();
     let mut picture = Picture::of(items, how.view, how.width, how.height);
+    if let Some((low, high)) = room {
+        let margin = 1.5 * (high - low).max_element();
+        let aspect = how.width as f64 / how.height as f64;
+        picture.camera = Camera::fit(low - margin, high + margin, how.view, aspect);
+    }
     picture.legend = legend;
     picture.title.clone_from(&how.title);
     picture

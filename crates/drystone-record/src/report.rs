@@ -254,6 +254,7 @@ impl Recorder {
                 constraint_violation_last: certificate.map(|c| c.constraint_violation),
                 cone_violation_last: certificate.map(|c| c.cone_violation),
                 duality_gap_last: certificate.and_then(|c| c.duality_gap),
+                least_feasible_speed_last: certificate.and_then(|c| c.least_feasible_speed(world.total_mass())),
                 velocity_error_bound_last: certificate
                     .and_then(|c| c.velocity_error_bound(world.total_mass())),
             },
@@ -430,6 +431,7 @@ pub struct Certified {
     pub cone_violation_last: Option<f64>,
     pub duality_gap_last: Option<f64>,
     pub velocity_error_bound_last: Option<f64>,
+    pub least_feasible_speed_last: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -21,9 +21,10 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     }
     let is_file = [".toml", ".json", ".json.gz"].iter().any(|end| what.ends_with(end));
     if !is_file && !Path::new(what).exists() {
-        return Err(gallery::find(what).err().map_or_else(|| SceneError::new("no such scene"), |e| {
-            SceneError::new(format!("{}; a file must end in .toml, .json or .json.gz", e.message))
-        }));
+        return Err(gallery::find(what).err().map_or_else(
+            || SceneError::new("no such scene"),
+            |e| SceneError::new(format!("{}; a file must end in .toml, .json or .json.gz", e.message)),
+        ));
     }
     let source = Source::open(Path::new(what))?;
     let root = source.parse()?;
@@ -36,7 +37,8 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     let mut scene = file::scene_of(&source, &root, &set)?;
     if root.get("scene").is_some() {
         // The gallery has read them already; the file's own settings must not win over the command line.
-        let again: Vec<_> = set.into_iter().filter(|(key, _)| ["h", "T", "seed"].contains(&key.as_str())).collect();
+        let again: Vec<_> =
+            set.into_iter().filter(|(key, _)| ["h", "T", "seed"].contains(&key.as_str())).collect();
         override_file(&mut scene, &again)?;
     } else {
         override_file(&mut scene, &set)?;
@@ -50,7 +52,8 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     let source = Source::open(path)?;
     let kind = if is_flat(&source, &source.parse()?) { "flat state" } else { "scene file" };
     let scene = load(&path.to_string_lossy(), &[])?;
-    let world = scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+    let world =
+        scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
     let moving = world.model().dynamic().count();
     Ok(format!(
         "{}: {kind} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
@@ -73,7 +76,10 @@ fn override_file(scene: &mut Scene, set: &[(String, String)]) -> Result<(), Scen
     for (key, text) in set {
         let refuse = |message: String| SceneError { field: Some(key.clone()), ..SceneError::new(message) };
         let number = |least: f64, above: bool, unit: &str| {
-            let x = text.parse::<f64>().ok().filter(|x| x.is_finite() && if above { *x > least } else { *x >= least });
+            let x = text
+                .parse::<f64>()
+                .ok()
+                .filter(|x| x.is_finite() && if above { *x > least } else { *x >= least });
             let sign = if above { "above" } else { "from" };
             x.ok_or_else(|| refuse(format!("must be a number {sign} {least}{unit}, got '{text}'")))
         };
@@ -85,12 +91,13 @@ fn override_file(scene: &mut Scene, set: &[(String, String)]) -> Result<(), Scen
                 scene.bodies.iter_mut().flat_map(|b| &mut b.colliders).for_each(|c| c.mu = mu);
             }
             "seed" => {
-                scene.seed = text
-                    .parse()
-                    .map_err(|_| refuse(format!("must be a whole number from 0 to {}, got '{text}'", u64::MAX)))?;
+                scene.seed = text.parse().map_err(|_| {
+                    refuse(format!("must be a whole number from 0 to {}, got '{text}'", u64::MAX))
+                })?;
             }
             other => {
-                let hint = nearest(other, FILE_KEYS).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+                let hint =
+                    nearest(other, FILE_KEYS).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
                 return Err(SceneError::new(format!(
                     "a file has no parameter '{other}'{hint} (valid: {})",
                     FILE_KEYS.join(", ")

@@ -15,6 +15,16 @@
 //! where h_i(u) = sup over γ in K_i of -⟨u, γ⟩ - ½ ⟨γ, C_i γ⟩: zero or infinite for a rigid cone, finite for every
 //! bounded or compliant set. Where it is finite F(v) + f(γ) ≥ 0 is the duality gap, and since F is strongly convex,
 //! ½ |v - v*|²_M ≤ gap: a bound on the velocity error.
+//!
+//! Growing multipliers prove a problem infeasible: if some v satisfies all (rigid) constraints, Dᵀv + b ∈ K*, then for
+//! every γ in K
+//!
+//! ```text
+//!     0 ≤ ⟨γ, Dᵀv + b⟩ ≤ |Dγ|_{M⁻¹} |v|_M + bᵀγ,     so     |v|_M ≥ -bᵀγ / √(γᵀNγ)
+//! ```
+//!
+//! a lower bound on the speed that any solution must have. In a wedged problem γ runs off along a ray with Dγ → 0 and
+//! bᵀγ < 0, and the bound grows beyond anything that could be meant.
 
 use serde::Serialize;
 
@@ -42,6 +52,9 @@ pub struct Certificate {
     pub primal_objective: Option<f64>,
     /// F(v) + f(γ), J, where defined: γ admissible and F finite.
     pub duality_gap: Option<f64>,
+    /// Any v that satisfies the constraints has at least this |v|_M = √(Σ vᵀMv), √J; None where C or an explicit matrix
+    /// leave no such bound.
+    pub least_feasible_norm: Option<f64>,
     /// |γ|, N s.
     pub multipliers: f64,
     /// v = 0 satisfies every constraint: the problem cannot be infeasible.
@@ -49,6 +62,12 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// Any velocity that satisfies the constraints has at least this mass-weighted rms, m/s: absurd values mean that the
+    /// constraints contradict each other.
+    pub fn least_feasible_speed(&self, total_mass: f64) -> Option<f64> {
+        (total_mass > 0.0).then_some(self.least_feasible_norm? / total_mass.sqrt())
+    }
+
     /// A guaranteed bound on the mass-weighted rms of v - v*, sqrt(Σ m |Δv|² / Σ m), m/s: where the gap is defined.
     pub fn velocity_error_bound(&self, total_mass: f64) -> Option<f64> {
         let gap = self.duality_gap?;
@@ -79,6 +98,7 @@ impl Judge {
         let (mut squares, mut twice_dual, mut multipliers) = (0.0, 0.0, 0.0);
         // Σ ½ γᵀ N γ, the kinetic part of F, and Σ h_i; None once some h_i is infinite or unknown.
         let (mut twice_kinetic, mut penalties) = (0.0, Some(0.0));
+        let mut bias_work = Some(0.0);
         for i in 0..problem.blocks() {
             let rows = problem.block(i);
             let (mut u, mut r) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
@@ -116,12 +136,23 @@ impl Judge {
                 (work + support_of_minus(set, u)).abs()
             };
             let n = g.len();
+            let mut b = [0.0; MAX_ROWS];
+            let rigid_cone = set.is_cone() && compliance == [0.0; MAX_ROWS];
+            bias_work = bias_work
+                .filter(|_| rigid_cone && problem.block_bias(i, &mut b))
+                .map(|sum| sum + (0..n).map(|k| b[k] * g[k]).sum::<f64>());
             penalties = penalties.and_then(|sum| Some(sum + penalty(set, &rigid[..n], &compliance[..n])?));
         }
         let n = problem.blocks().max(1) as f64;
         c.residual_rms = (squares / n).sqrt();
         c.dual_objective = 0.5 * twice_dual;
         c.multipliers = multipliers.sqrt();
+        c.least_feasible_norm = bias_work.map(|work: f64| match work < 0.0 {
+            // Dγ = 0 exactly: no velocity at all will do. The largest number, because reports know no infinity.
+            true if twice_kinetic <= 0.0 => f64::MAX,
+            true => -work / twice_kinetic.sqrt(),
+            false => 0.0,
+        });
         c.primal_objective = penalties.map(|h| 0.5 * twice_kinetic + h);
         if c.cone_violation <= 1e-12 * c.multipliers.max(f64::MIN_POSITIVE) {
             c.duality_gap = c.primal_objective.map(|f| f + c.dual_objective);

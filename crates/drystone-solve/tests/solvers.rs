@@ -252,11 +252,18 @@ fn wedged_problems_are_recognised_and_sound_ones_are_not() {
         let stop = Stop { tolerance: 1e-6, iterations: 5000, ..Stop::default() };
         let s = make(info.name).unwrap().solve(&Problem::Bodies(wedged()), None, &stop).unwrap();
         assert_eq!(s.status, Status::Wedged, "{}", info.name);
+        // The multipliers prove it: a velocity that met both walls would have to be faster than any sane one.
+        let needed = certificate(&Problem::Bodies(wedged()), &s.gamma).least_feasible_speed(1.0).unwrap();
+        assert!(needed > 20.0, "{}: {needed}", info.name);
         // A tall chain that needs thousands of sweeps is slow, not wedged, even with a bias that rest does not meet.
         let mut p = heap(300, 17, false);
         p.points.bias[2].iter_mut().for_each(|b| *b -= 0.05);
-        let s = make(info.name).unwrap().solve(&Problem::Bodies(p), None, &stop).unwrap();
+        let mass: f64 = p.inv_mass.iter().map(|m| 1.0 / m).sum();
+        let sound = Problem::Bodies(p);
+        let s = make(info.name).unwrap().solve(&sound, None, &stop).unwrap();
         assert_ne!(s.status, Status::Wedged, "{}", info.name);
+        let needed = certificate(&sound, &s.gamma).least_feasible_speed(mass).unwrap();
+        assert!(needed < 1.0, "{}: {needed}", info.name);
     }
 }
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! the same cone problem with μ = 0, v_free = 0 and the gap as bias, so the same solvers solve it. It is repeated with
-//! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made.
+//! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made. (Except in
+//! the position-based limit, where the velocity problem gets no iterations: see `step.rs`.)
 
 use drystone_solve::solver::{Solver, Stop};
 use glam::DVec3;
@@ -41,6 +42,8 @@ pub struct Corrector {
     contacts: Vec<Contact>,
     rest: Vec<[f64; 6]>,
     moved: Vec<[f64; 6]>,
+    /// How far the last run moved and turned each body, m and rad, world axes.
+    pub total: Vec<[f64; 6]>,
 }
 
 impl Corrector {
@@ -55,6 +58,8 @@ impl Corrector {
     ) -> Result<usize, StepError> {
         self.rest.clear();
         self.rest.resize(model.bodies.len(), [0.0; 6]);
+        self.total.clear();
+        self.total.resize(model.bodies.len(), [0.0; 6]);
         let size = |c: &Contact| model.pair_size(c.key.colliders[0], c.key.colliders[1]);
         let mut last = f64::INFINITY;
         for round in 0..how.rounds {
@@ -81,6 +86,9 @@ impl Corrector {
             self.assembler.bodies().velocities(&solution.gamma, &mut self.moved);
             for i in model.dynamic() {
                 let d = &self.moved[i];
+                for k in 0..6 {
+                    self.total[i][k] += d[k];
+                }
                 state.position[i] += DVec3::new(d[0], d[1], d[2]);
                 let turn = state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]);
                 if turn != DVec3::ZERO {

@@ -140,6 +140,9 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         let World { corrector, model, state, detector, position_solver, saved, .. } = w;
         let done = corrector.run(model, state, detector, position_solver.as_mut(), how);
         position_rounds = done.inspect_err(|_| saved.restore(state))?;
+        if w.settings.iterations == 0 {
+            take_velocities_from_positions(w);
+        }
     }
     clock.stage(Stage::Correct);
 
@@ -207,6 +210,17 @@ fn integrate(w: &mut World) {
         if s.omega[i] != DVec3::ZERO {
             s.rotation[i] = rotate(s.rotation[i], s.omega[i], h);
         }
+    }
+}
+
+/// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities
+/// follow from where the corrections put the bodies.
+fn take_velocities_from_positions(w: &mut World) {
+    let h = w.settings.h;
+    for i in w.model.dynamic() {
+        let d = &w.corrector.total[i];
+        w.state.velocity[i] += DVec3::new(d[0], d[1], d[2]) / h;
+        w.state.omega[i] += w.state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]) / h;
     }
 }
 

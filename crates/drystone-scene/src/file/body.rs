@@ -37,7 +37,8 @@ pub(super) struct Read {
 /// Reads a body and its copies.
 pub(super) fn read(at: &At, into: &mut Vec<Read>) -> Result<(), Fault> {
     at.only(FIELDS)?;
-    let motions = [("dynamic", Motion::Dynamic), ("kinematic", Motion::Kinematic), ("static", Motion::Static)];
+    let motions =
+        [("dynamic", Motion::Dynamic), ("kinematic", Motion::Kinematic), ("static", Motion::Static)];
     let motion = at.get("motion").map_or(Ok(Motion::Dynamic), |m| m.choice(&motions))?;
     let mu = at.get("mu").map_or(Ok(0.0), |m| not_negative(&m, ""))?;
     let colliders = shapes(at, mu, motion)?;

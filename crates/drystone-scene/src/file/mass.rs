@@ -24,13 +24,17 @@ pub(super) fn read(at: &At, colliders: &[Collider]) -> Result<MassProperties, Fa
             let centre = centre.map_or(Ok(DVec3::ZERO), |c| c.vector())?;
             MassProperties { mass, centre, inertia: tensor(&inertia)? }
         }
-        (None, Some(centre)) => return Err(centre.fault("needs 'inertia' beside it: it is about that centre")),
+        (None, Some(centre)) => {
+            return Err(centre.fault("needs 'inertia' beside it: it is about that centre"));
+        }
         (None, None) if colliders.is_empty() => {
             return Err(at.fault("a body without shape needs 'inertia' (kg m²)"));
         }
         (None, None) => of_shapes(colliders, mass, volume),
     };
-    given.check().map_err(|e| at.get("inertia").map_or_else(|| at.fault(e.clone()), |i| i.fault(e.clone())))?;
+    given
+        .check()
+        .map_err(|e| at.get("inertia").map_or_else(|| at.fault(e.clone()), |i| i.fault(e.clone())))?;
     Ok(given)
 }
 

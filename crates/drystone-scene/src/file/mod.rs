@@ -45,7 +45,9 @@ pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<
 fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<Scene, SceneError> {
     let place = |fault: Fault| source.error(fault);
     if let Some(body) = at.get("body") {
-        return Err(place(body.fault("a scene of the gallery brings its own bodies: leave out 'scene' or 'body'")));
+        return Err(place(
+            body.fault("a scene of the gallery brings its own bodies: leave out 'scene' or 'body'"),
+        ));
     }
     let wanted = name.text().map_err(place)?;
     let entry = gallery::find(wanted).map_err(|e| place(name.fault(e.message)))?;

@@ -34,7 +34,10 @@ fn unit(field: &str, quat: &[f64; 4]) -> Result<(), SceneError> {
         return refuse(field.into(), "a zero quaternion is no orientation; [1, 0, 0, 0] is not turned");
     }
     if (length - 1.0).abs() > UNIT {
-        return refuse(field.into(), format!("must be a unit quaternion [w, x, y, z], its length is {length}"));
+        return refuse(
+            field.into(),
+            format!("must be a unit quaternion [w, x, y, z], its length is {length}"),
+        );
     }
     Ok(())
 }
@@ -94,7 +97,10 @@ impl FlatStatic {
             unit(&format!("{field}.quat"), quat)?;
             // Turning about z leaves the half-space as it is; anything else would tilt it.
             if self.shape == StaticShape::Plane && quat[1..3] != [0.0, 0.0] {
-                return refuse(format!("{field}.quat"), "a plane is the half-space z <= pos.z and cannot be tilted");
+                return refuse(
+                    format!("{field}.quat"),
+                    "a plane is the half-space z <= pos.z and cannot be tilted",
+                );
             }
         }
         match (&self.half, self.shape) {
@@ -142,7 +148,8 @@ impl FlatBody {
         for (i, x) in self.inertia.iter().enumerate() {
             let others = self.inertia[(i + 1) % 3] + self.inertia[(i + 2) % 3];
             if *x > others * (1.0 + 1e-9) {
-                let text = format!("breaks the triangle inequality: {x} exceeds {others}, the sum of the other two");
+                let text =
+                    format!("breaks the triangle inequality: {x} exceeds {others}, the sum of the other two");
                 return refuse(format!("I[{i}]"), text);
             }
         }
@@ -170,7 +177,10 @@ impl FlatBody {
         ] {
             match (wanted.contains(&field), given) {
                 (true, false) => {
-                    return refuse(String::new(), format!("the field '{field}' is missing: a {name} needs it"));
+                    return refuse(
+                        String::new(),
+                        format!("the field '{field}' is missing: a {name} needs it"),
+                    );
                 }
                 (false, true) => return refuse(field.into(), format!("a {name} has no '{field}'")),
                 _ => {}

@@ -228,7 +228,8 @@ impl FlatState {
         let name = path.to_string_lossy();
         if name.ends_with(".gz") {
             let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-            bytes = packer.write_all(&bytes).and_then(|()| packer.finish()).map_err(|e| refuse(e.to_string()))?;
+            bytes =
+                packer.write_all(&bytes).and_then(|()| packer.finish()).map_err(|e| refuse(e.to_string()))?;
         } else if !name.ends_with(".json") {
             return Err(refuse("the name of a flat state must end in .json or .json.gz".into()));
         }

@@ -1,6 +1,8 @@
 //! From the tree of values to a [`FlatState`]: every field by name and type, none unknown, none missing.
 
-use super::{BodyShape, Drive, DriveMode, FlatBody, FlatJoint, FlatState, FlatStatic, JointKind, StaticShape};
+use super::{
+    BodyShape, Drive, DriveMode, FlatBody, FlatJoint, FlatState, FlatStatic, JointKind, StaticShape,
+};
 use crate::text::{At, Fault, Value};
 
 pub(crate) const FIELDS: &[&str] = &[
@@ -105,7 +107,9 @@ fn joint(at: &At) -> Result<FlatJoint, Fault> {
 fn drive(at: &At) -> Result<Drive, Fault> {
     at.only(&["mode", "target", "kp", "kd", "fmax"])?;
     Ok(Drive {
-        mode: at.need("mode")?.choice(&[("velocity", DriveMode::Velocity), ("position", DriveMode::Position)])?,
+        mode: at
+            .need("mode")?
+            .choice(&[("velocity", DriveMode::Velocity), ("position", DriveMode::Position)])?,
         target: at.need("target")?.number()?,
         kp: at.need("kp")?.number()?,
         kd: at.need("kd")?.number()?,

@@ -22,10 +22,16 @@ impl FlatState {
     pub fn scene(&self) -> Result<Scene, SceneError> {
         self.check()?;
         if self.restitution != 0.0 {
-            return refuse("restitution", format!("restitution is not supported yet: only 0, got {}", self.restitution));
+            return refuse(
+                "restitution",
+                format!("restitution is not supported yet: only 0, got {}", self.restitution),
+            );
         }
         if !self.joints.is_empty() {
-            return refuse("joints", format!("joints are not supported yet: only [], got {}", self.joints.len()));
+            return refuse(
+                "joints",
+                format!("joints are not supported yet: only [], got {}", self.joints.len()),
+            );
         }
         let mut bodies = Vec::with_capacity(self.bodies.len() + self.statics.len());
         for (i, body) in self.bodies.iter().enumerate() {
@@ -64,7 +70,9 @@ impl FlatBody {
         let shape = match (self.shape, self.r, self.half, self.half_length) {
             (BodyShape::Sphere, Some(radius), ..) => Some(Shape::Sphere { radius }),
             (BodyShape::Box, _, Some(half), _) => Some(Shape::Box { half: DVec3::from_array(half) }),
-            (BodyShape::Capsule, Some(radius), _, Some(half_length)) => Some(Shape::Capsule { radius, half_length }),
+            (BodyShape::Capsule, Some(radius), _, Some(half_length)) => {
+                Some(Shape::Capsule { radius, half_length })
+            }
             (BodyShape::Cylinder, ..) => return refuse("shape", "cylinders are not supported yet"),
             (BodyShape::Convex, ..) => return refuse("shape", "convex hulls are not supported yet"),
             _ => None,
@@ -92,6 +100,9 @@ impl FlatStatic {
 }
 
 /// Writes a world down as it is now; refuses, naming the body, what the format cannot express.
+///
+/// Read back, everything has the same bits, except that the angular velocity of a turned body (kept in body axes,
+/// written in world axes) and a quaternion (normalised when a body is added) may differ by rounding.
 pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Result<FlatState, SceneError> {
     let (model, state, settings) = (world.model(), world.state(), world.settings());
     let mut colliders: Vec<Vec<usize>> = vec![Vec::new(); model.bodies.len()];
@@ -149,7 +160,8 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
                 half_length,
                 points: None,
                 m: body.mass.mass,
-                inertia: principal(&body.mass.inertia).ok_or_else(|| cannot("its inertia is not principal"))?,
+                inertia: principal(&body.mass.inertia)
+                    .ok_or_else(|| cannot("its inertia is not principal"))?,
                 pos: state.position[i].to_array(),
                 quat: [q.w, q.x, q.y, q.z],
                 vel: state.velocity[i].to_array(),
@@ -158,7 +170,9 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
             });
             continue;
         }
-        if body.motion == Motion::Kinematic && (state.velocity[i], state.omega[i]) != (DVec3::ZERO, DVec3::ZERO) {
+        if body.motion == Motion::Kinematic
+            && (state.velocity[i], state.omega[i]) != (DVec3::ZERO, DVec3::ZERO)
+        {
             return Err(cannot("it is kinematic and moves"));
         }
         if body.group != 0 {

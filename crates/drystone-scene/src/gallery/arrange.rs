@@ -62,7 +62,10 @@ impl Pile {
         let least = grains.iter().map(|g| g.shape.inner_radius()).fold(f64::INFINITY, f64::min);
         let reach: Vec<DVec3> = grains.iter().map(|g| g.shape.aabb(&g.pose).max - g.pose.position).collect();
         if reach.iter().any(|r| (2.0 * *r).cmpgt(size).any()) {
-            return Err(format!("a body is larger than the {:.3} x {:.3} x {:.3} m it is to lie in", size.x, size.y, size.z));
+            return Err(format!(
+                "a body is larger than the {:.3} x {:.3} x {:.3} m it is to lie in",
+                size.x, size.y, size.z
+            ));
         }
         Ok(Self {
             floor: -half,
@@ -88,7 +91,7 @@ impl Pile {
     /// Until no pair overlaps.
     fn push_apart(&mut self, grains: &mut [Grain]) -> Result<(), String> {
         let mut moved = f64::INFINITY;
-        for sweep in 0..MOST_SWEEPS {
+        for _ in 0..MOST_SWEEPS {
             // Pairs stay complete until two bodies have come nearer by the margin together.
             if moved > 0.5 * (self.margin - self.clearance) {
                 self.collect(grains);
@@ -104,14 +107,14 @@ impl Pile {
                     continue;
                 }
                 worst = worst.max(lacking);
-                let arms = [(i, near.normal), (j, -near.normal)].map(|(k, n)| Arm::new(&grains[k], near.point, n));
+                let arms =
+                    [(i, near.normal), (j, -near.normal)].map(|(k, n)| Arm::new(&grains[k], near.point, n));
                 let push = lacking / (arms[0].give + arms[1].give);
                 for (k, arm) in [i, j].into_iter().zip(arms) {
                     step = step.max(self.shift(k, &mut grains[k], &arm, push));
                 }
             }
             self.pairs = pairs;
-            if sweep % 100 < 2 { eprintln!("{sweep} worst {worst} step {step} pairs {}", self.pairs.len()); }
             // A body may take several steps in one sweep; a pair a handful.
             moved += 8.0 * step;
             if worst < 0.9 * self.clearance && self.least_gap(grains) > 0.0 {
@@ -127,7 +130,8 @@ impl Pile {
         let turn = push * arm.turn;
         if turn != DVec3::ZERO {
             let half = 0.5 * turn;
-            grain.pose.rotation = (DQuat::from_xyzw(half.x, half.y, half.z, 1.0) * grain.pose.rotation).normalize();
+            grain.pose.rotation =
+                (DQuat::from_xyzw(half.x, half.y, half.z, 1.0) * grain.pose.rotation).normalize();
             self.reach[k] = grain.shape.aabb(&grain.pose).max - before;
         }
         let wanted = before + push * arm.normal;
@@ -138,7 +142,8 @@ impl Pile {
 
     fn least_gap(&mut self, grains: &[Grain]) -> f64 {
         self.collect(grains);
-        let gaps = self.pairs.iter().filter_map(|&(i, j)| near(&grains[i as usize], &grains[j as usize], 0.0));
+        let gaps =
+            self.pairs.iter().filter_map(|&(i, j)| near(&grains[i as usize], &grains[j as usize], 0.0));
         gaps.map(|near| near.gap).fold(f64::INFINITY, f64::min)
     }
 
@@ -198,7 +203,11 @@ fn near(a: &Grain, b: &Grain, within: f64) -> Option<Near> {
     let apart = d.length();
     if let (Shape::Sphere { radius: ra }, Shape::Sphere { radius: rb }) = (&a.shape, &b.shape) {
         let gap = apart - ra - rb;
-        return (gap < within).then(|| Near { gap, point: b.pose.position, normal: d.normalize_or(DVec3::Z) });
+        return (gap < within).then(|| Near {
+            gap,
+            point: b.pose.position,
+            normal: d.normalize_or(DVec3::Z),
+        });
     }
     if apart > a.shape.bounding_radius() + b.shape.bounding_radius() + within {
         return None;

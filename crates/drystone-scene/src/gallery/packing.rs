@@ -23,7 +23,12 @@ pub(super) const ENTRY: Entry = Entry {
 const PARAMS: &[ParamInfo] = &[
     param("n", "220", "", "bodies"),
     param("fraction", "0.4", "", "solid fraction of the column at the start"),
-    param("height", "", "m", "height of the column at the start; the section follows from it (20 m x 20 m if not set)"),
+    param(
+        "height",
+        "",
+        "m",
+        "height of the column at the start; the section follows from it (20 m x 20 m if not set, or a cube if that is smaller)",
+    ),
     param("shape", "sphere", "", "sphere, box, capsule, or mixed; all of one volume and mass"),
     param("mu", "0.4", "", "coefficient of friction"),
     param("seed", "1", "", "of the positions"),
@@ -50,14 +55,22 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let fraction = p.number("fraction", 1e-3, 0.55)?;
     let mu = p.number("mu", 0.0, 10.0)?;
     let seed = p.whole("seed", 0, u64::MAX)?;
-    let kinds = [("sphere", Kind::Sphere), ("box", Kind::Box), ("capsule", Kind::Capsule), ("mixed", Kind::Mixed)];
+    let kinds =
+        [("sphere", Kind::Sphere), ("box", Kind::Box), ("capsule", Kind::Capsule), ("mixed", Kind::Mixed)];
     let kind = p.choice("shape", &kinds)?;
 
     let volume = 4.0 / 3.0 * PI * RADIUS.powi(3);
     let column = n as f64 * volume / fraction;
-    let (section, height) = match p.positive_if_set("height", 1e6)? {
-        Some(height) => ((column / height).sqrt(), height),
-        None => (SECTION, column / (SECTION * SECTION)),
+    let (section, height) = match p.is_set("height") {
+        true => {
+            let height = p.positive("height", 1e6)?;
+            ((column / height).sqrt(), height)
+        }
+        // Fewer bodies than the paper's get a narrower box: a column is at least as high as it is wide.
+        false => {
+            let section = column.cbrt().min(SECTION);
+            (section, column / (section * section))
+        }
     };
     let shapes = (0..n).map(|i| shape(kind, i)).collect();
     let size = DVec3::new(section, section, height);
@@ -112,7 +125,10 @@ impl Packing {
         heights.sort_by(f64::total_cmp);
         let surface = heights.get(heights.len() * 9 / 10).copied().unwrap_or(0.0);
         let side = 0.5 * self.section - (2.0 * RADIUS).min(0.25 * self.section);
-        bulk::Region { lo: DVec3::new(-side, -side, 2.0 * RADIUS), hi: DVec3::new(side, side, surface - RADIUS) }
+        bulk::Region {
+            lo: DVec3::new(-side, -side, 2.0 * RADIUS),
+            hi: DVec3::new(side, side, surface - RADIUS),
+        }
     }
 }
 

@@ -47,7 +47,8 @@ impl Params {
                 Some(value) => value.1 = text.trim().to_string(),
                 None => {
                     let names: Vec<&str> = infos.iter().map(|info| info.name).collect();
-                    let hint = nearest(key, &names).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+                    let hint =
+                        nearest(key, &names).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
                     return Err(SceneError::new(format!(
                         "the scene '{scene}' has no parameter '{key}'{hint} (valid: {})",
                         names.join(", ")
@@ -80,9 +81,9 @@ impl Params {
         self.numeric(name, &format!("above 0, at most {most}"), |x| x > 0.0 && x <= most)
     }
 
-    /// Like [`Params::positive`], or nothing if it is not set.
-    pub fn positive_if_set(&self, name: &str, most: f64) -> Result<Option<f64>, SceneError> {
-        if self.value(name).1.is_empty() { Ok(None) } else { self.positive(name, most).map(Some) }
+    /// Whether there is a value at all: not where the default is to follow from other parameters.
+    pub fn is_set(&self, name: &str) -> bool {
+        !self.value(name).1.is_empty()
     }
 
     fn numeric(&self, name: &str, range: &str, good: impl Fn(f64) -> bool) -> Result<f64, SceneError> {
@@ -96,9 +97,13 @@ impl Params {
     pub fn whole(&self, name: &str, least: u64, most: u64) -> Result<u64, SceneError> {
         let (_, text) = self.value(name);
         // 1e5 is how people write a hundred thousand.
-        let float = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && (0.0..9e15).contains(x)).map(|x| x as u64);
+        let float = || {
+            text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && (0.0..9e15).contains(x)).map(|x| x as u64)
+        };
         let n = text.parse::<u64>().ok().or_else(float).filter(|n| (least..=most).contains(n));
-        n.ok_or_else(|| self.refuse(name, format!("must be a whole number from {least} to {most}, got '{text}'")))
+        n.ok_or_else(|| {
+            self.refuse(name, format!("must be a whole number from {least} to {most}, got '{text}'"))
+        })
     }
 
     /// One of several words.

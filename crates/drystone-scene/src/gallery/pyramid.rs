@@ -39,7 +39,8 @@ enum Base {
 fn build(p: &Params) -> Result<Made, SceneError> {
     let layers = p.whole("layers", 1, 200)? as usize;
     let mu = p.number("mu", 0.0, 10.0)?;
-    let base = p.choice("base", &[("line", Base::Line), ("triangle", Base::Triangle), ("square", Base::Square)])?;
+    let base =
+        p.choice("base", &[("line", Base::Line), ("triangle", Base::Triangle), ("square", Base::Square)])?;
     let start = places(base, layers);
     let ball = |x: &DVec3| BodyDef::dynamic(Shape::Sphere { radius: RADIUS }, MASS).at(*x).friction(mu);
     let mut bodies: Vec<BodyDef> = start.iter().map(ball).collect();
@@ -77,7 +78,9 @@ fn places(base: Base, layers: usize) -> Vec<DVec3> {
                 for j in 0..edge {
                     // Row j has one ball less; its centre of gravity, and so the pyramid's axis, is at a third.
                     let y = row * (j as f64 - (edge - 1) as f64 / 3.0);
-                    all.extend((0..edge - j).map(|i| DVec3::new(d * (i as f64 - 0.5 * (edge - j - 1) as f64), y, z)));
+                    all.extend(
+                        (0..edge - j).map(|i| DVec3::new(d * (i as f64 - 0.5 * (edge - j - 1) as f64), y, z)),
+                    );
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! The shaker [TasoraAnitescu2008, §3.2]: small spheres fall into a box and flow out of a lateral opening.
 //!
 //! The paper gives no sizes. Here the box is a cube that the settled spheres would just fill, so that everything scales
-//! with the cube root of their number.
+//! with the cube root of their number. It stands on a plinth, so that what has flowed out does not dam the opening,
+//! which is half as wide as the box.
 
 use std::f64::consts::PI;
 
@@ -28,7 +29,12 @@ const PARAMS: &[ParamInfo] = &[
     param("r", "0.05", "m", "radius"),
     param("density", "2500", "kg/m³", "of the spheres"),
     param("mu", "0.3", "", "coefficient of friction"),
-    param("opening", "0.25", "", "height of the opening over the width of the box; it is half as wide as the box"),
+    param(
+        "opening",
+        "",
+        "",
+        "height of the opening over the width of the box; if not set a quarter, but 6 diameters at least",
+    ),
     param("seed", "1", "", "of the positions"),
     param("h", "0.005", "s", "step"),
     param("T", "3", "s", "duration"),
@@ -40,43 +46,49 @@ const POURED: f64 = 0.6;
 /// keep SPACING - 2 JITTER > 1 diameters along one axis at least.
 const SPACING: f64 = 1.12;
 const JITTER: f64 = 0.055;
+/// Height of the plinth over the width of the box.
+const PLINTH: f64 = 0.3;
 
 fn build(p: &Params) -> Result<Made, SceneError> {
     let n = p.whole("n", 8, 10_000_000)? as usize;
     let r = p.positive("r", 1e3)?;
     let density = p.positive("density", 1e5)?;
     let mu = p.number("mu", 0.0, 10.0)?;
-    let opening = p.number("opening", 0.0, 1.0)?;
     let seed = p.whole("seed", 0, u64::MAX)?;
 
     let volume = 4.0 / 3.0 * PI * r.powi(3);
     let width = (n as f64 * volume / POURED).cbrt().max(4.0 * r);
-    let (mut bodies, top) = column(n, r, width, seed);
-    for body in &mut bodies {
-        *body = std::mem::replace(body, BodyDef::fixed(Shape::HalfSpace)).friction(mu);
-        body.mass = drystone::MassProperties::of_shape(&Shape::Sphere { radius: r }, density * volume);
-    }
+    // Openings of fewer diameters are blocked by arches.
+    let opening = match p.is_set("opening") {
+        true => p.number("opening", 0.0, 1.0)?,
+        false => (12.0 * r / width).clamp(0.25, 1.0),
+    };
+    let ball = BodyDef::dynamic(Shape::Sphere { radius: r }, density * volume).friction(mu);
+    let (mut bodies, top) = column(n, ball, r, width, seed);
     let thickness = 0.1 * width;
     let (half, high) = (0.5 * width, top.max(width) + 2.0 * r);
     let mut around = walls(half, half, high, thickness, mu);
     let right = around.remove(1);
-    let first_wall = n + 1;
-    bodies.push(ground(mu));
     bodies.append(&mut around);
     bodies.extend(wall_with_opening(right, 0.25 * width, opening * width));
-    let last_wall = bodies.len();
+    let lift = PLINTH * width;
+    bodies.iter_mut().for_each(|b| b.position.z += lift);
+    let glass = (n..bodies.len()).collect();
+    let plinth = Shape::Box { half: DVec3::new(half + thickness, half + thickness, 0.5 * lift) };
+    bodies.push(BodyDef::fixed(plinth).at(DVec3::Z * (0.5 * lift)).friction(mu).named("plinth"));
+    bodies.push(ground(mu));
     bodies.extend(tray(width, half + thickness, mu));
     Ok(Made {
         settings: Settings { iterations: 120, ..Settings::default() },
         seed,
         bodies,
-        glass: (first_wall..last_wall).collect(),
+        glass,
         probe: Box::new(Shaker { n, r, outside: half + thickness, deepest: 0.0 }),
     })
 }
 
 /// Spheres on a jittered lattice over the floor of the box, and how high they reach.
-fn column(n: usize, r: f64, width: f64, seed: u64) -> (Vec<BodyDef>, f64) {
+fn column(n: usize, ball: BodyDef, r: f64, width: f64, seed: u64) -> (Vec<BodyDef>, f64) {
     let (spacing, jitter) = (2.0 * r * SPACING, 2.0 * r * JITTER);
     let across = ((width / spacing).floor() as usize).max(1);
     let cell = width / across as f64;
@@ -89,7 +101,7 @@ fn column(n: usize, r: f64, width: f64, seed: u64) -> (Vec<BodyDef>, f64) {
             (iz as f64 + 0.5) * spacing,
         );
         let shift = random.in_box(DVec3::splat(-jitter), DVec3::splat(jitter));
-        BodyDef::dynamic(Shape::Sphere { radius: r }, 1.0).at(site + shift)
+        ball.clone().at(site + shift)
     };
     let bodies = (0..n).map(place).collect();
     (bodies, n.div_ceil(across * across) as f64 * spacing)
@@ -119,7 +131,9 @@ fn wall_with_opening(wall: BodyDef, half: f64, height: f64) -> Vec<BodyDef> {
 fn tray(width: f64, from: f64, mu: f64) -> Vec<BodyDef> {
     let t = 0.05 * width;
     let (length, high) = (2.0 * width, 0.15 * width);
-    let rim = |name: &str, at: DVec3, half: DVec3| BodyDef::fixed(Shape::Box { half }).at(at).friction(mu).named(name);
+    let rim = |name: &str, at: DVec3, half: DVec3| {
+        BodyDef::fixed(Shape::Box { half }).at(at).friction(mu).named(name)
+    };
     let side = DVec3::new(0.5 * length, t, high);
     vec![
         rim("rim -y", DVec3::new(from + 0.5 * length, -width - t, high), side),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::params::{ParamInfo, Params, param};
 use super::track::Track;
-use super::{Entry, Made, exact, ground, incline};
+use super::{Entry, Made, exact, ground, hold_contact, incline};
 use crate::probe::{Results, number, support};
 use crate::{Probe, SceneError};
 
@@ -34,7 +34,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let v0 = p.positive("v0", 1e4)?;
     let mu = p.number("mu", 0.0, 10.0)?;
     let ball = p.choice("shape", &[("box", false), ("sphere", true)])?;
-    let settings = exact();
+    let mut settings = exact();
+    hold_contact(&mut settings, mu, p.positive("h", 10.0)?, v0);
     let (shape, height) = incline::body(ball);
     let start = DVec3::Z * height;
     let g = settings.gravity.length();
@@ -93,7 +94,9 @@ impl Probe for Slide {
         let (speed, distance) = self.closed_form(world.state().time);
         results.insert("expected_speed_m_s".into(), number(speed));
         results.insert("expected_distance_m".into(), number(distance));
-        if self.ball {
+        if !self.ball {
+            self.track.report_acceleration(if speed > 0.0 { -self.mu * self.g } else { 0.0 }, &mut results);
+        } else {
             let expected = 2.0 * self.v0 / (7.0 * self.mu * self.g);
             results.insert("rolling_from_s".into(), self.rolling_from.map_or(json!(null), number));
             results.insert("expected_rolling_from_s".into(), number(expected));

@@ -37,7 +37,9 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let shape = if shape { ball } else { Shape::Box { half: DVec3::splat(0.5) } };
     let span = ratio.ln().abs() * (n - 1) as f64;
     if span > LARGEST_RATIO.ln() {
-        let text = format!("must keep the heaviest body below {LARGEST_RATIO:e} times the lightest, got {ratio} for {n} bodies");
+        let text = format!(
+            "must keep the heaviest body below {LARGEST_RATIO:e} times the lightest, got {ratio} for {n} bodies"
+        );
         return Err(p.refuse("ratio", text));
     }
     let mut mass = 1.0;
@@ -53,7 +55,11 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         seed: 1,
         bodies,
         glass: Vec::new(),
-        probe: Box::new(Stack { top: n - 1, height: n as f64 - 0.5, places: Places::new(start, vec![1.0; n]) }),
+        probe: Box::new(Stack {
+            top: n - 1,
+            height: n as f64 - 0.5,
+            places: Places::new(start, vec![1.0; n]),
+        }),
     })
 }
 

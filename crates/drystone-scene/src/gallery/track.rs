@@ -43,7 +43,7 @@ impl Track {
     }
 
     /// Mean over the second half of the run, m/s²: the first steps only bring the body to its hovering height.
-    pub fn acceleration(&self) -> Option<f64> {
+    fn acceleration(&self) -> Option<f64> {
         let (t0, v0) = *self.history.get(self.history.len() / 2)?;
         let (t1, v1) = *self.history.last()?;
         (t1 > t0).then(|| (v1 - v0) / (t1 - t0))
@@ -58,10 +58,16 @@ impl Track {
             _ => f64::NAN,
         };
         results.insert("hover_gap_m".into(), number(gap));
-        results.insert("relaxed_hover_gap_m".into(), number(mu * world.settings().h * self.slip(world).abs()));
+        results
+            .insert("relaxed_hover_gap_m".into(), number(mu * world.settings().h * self.slip(world).abs()));
         results.insert("distance_m".into(), number(self.distance(world)));
         results.insert("speed_m_s".into(), number(self.speed(world)));
+    }
+
+    /// For bodies whose acceleration is one number.
+    pub fn report_acceleration(&self, expected: f64, results: &mut Results) {
         let acceleration = self.acceleration().unwrap_or(f64::NAN);
         results.insert("acceleration_m_s2".into(), number(acceleration));
+        results.insert("expected_acceleration_m_s2".into(), number(expected));
     }
 }

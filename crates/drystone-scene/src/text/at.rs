@@ -55,7 +55,8 @@ impl<'a, 't> At<'a, 't> {
     pub fn only(&self, valid: &[&str]) -> Result<(), Fault> {
         for entry in self.entries()? {
             if !valid.contains(&entry.key.as_ref()) {
-                let hint = nearest(&entry.key, valid).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+                let hint =
+                    nearest(&entry.key, valid).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
                 let message = format!("unknown field '{}'{hint} (known: {})", entry.key, valid.join(", "));
                 return Err(Fault { offset: Some(entry.offset), field: self.field(), message });
             }
@@ -78,10 +79,11 @@ impl<'a, 't> At<'a, 't> {
     /// The items of an array.
     pub fn items<'b>(&'b self) -> Result<impl ExactSizeIterator<Item = At<'b, 't>> + 'b, Fault> {
         match &self.node.value {
-            Value::Array(items) => Ok(items
-                .iter()
-                .enumerate()
-                .map(|(i, node)| At { node, parent: Some(self), step: Step::Index(i) })),
+            Value::Array(items) => Ok(items.iter().enumerate().map(|(i, node)| At {
+                node,
+                parent: Some(self),
+                step: Step::Index(i),
+            })),
             _ => Err(self.wrong("an array")),
         }
     }

@@ -274,6 +274,21 @@ impl Bodies {
         }
     }
 
+    pub(super) fn block_bias(&self, block: usize, b: &mut [f64; MAX_ROWS]) {
+        match block.checked_sub(self.points.len()) {
+            None => {
+                let world = self.points.world_bias(block);
+                for (k, axis) in self.points.frame(block).into_iter().enumerate() {
+                    b[k] = dot(axis, world);
+                }
+            }
+            Some(i) => {
+                let rows = self.general.first_row[i] as usize..self.general.first_row[i + 1] as usize;
+                b[..rows.len()].copy_from_slice(&self.general.bias[rows]);
+            }
+        }
+    }
+
     pub(super) fn block_velocity(&self, i: usize, v: &[[f64; 6]], gamma: &[f64], u: &mut [f64; MAX_ROWS]) {
         self.block_relative(i, v, u);
         if self.is_compliant() {

@@ -109,6 +109,17 @@ impl Problem {
         }
     }
 
+    /// b of block `i`: the part of r that is not the bodies' own motion. False for an explicit matrix, which cannot tell.
+    pub fn block_bias(&self, i: usize, b: &mut [f64; MAX_ROWS]) -> bool {
+        match self {
+            Problem::Bodies(p) => {
+                p.block_bias(i, b);
+                true
+            }
+            Problem::Explicit(_) => false,
+        }
+    }
+
     /// u = N γ + r + C γ.
     pub fn apply(&self, gamma: &[f64], u: &mut Vec<f64>) {
         let mut v = Vec::new();

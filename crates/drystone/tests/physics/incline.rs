@@ -71,14 +71,19 @@ fn tilted(width: f64, height: f64, mu: f64, angle: f64) -> Fate {
 /// Slides at tan a = μ or topples at tan a = b/t, whichever comes first; both thresholds to 1e-3 in tan a.
 #[test]
 fn tilted_block_slides_or_topples_whichever_comes_first() {
-    for (width, height, mu) in [(0.4, 1.0, 0.3), (0.4, 1.0, 0.6), (1.0, 1.0, 0.5), (0.5, 1.5, 0.9), (0.3, 0.5, 0.55)] {
+    for (width, height, mu) in
+        [(0.4, 1.0, 0.3), (0.4, 1.0, 0.6), (1.0, 1.0, 0.5), (0.5, 1.5, 0.9), (0.3, 0.5, 0.55)]
+    {
         let (first, fate) =
             if mu < width / height { (mu, Fate::Slides) } else { (width / height, Fate::Topples) };
         let found = threshold(0.5 * first, 1.1 * first, 5e-4, |tan: f64| {
             tilted(width, height, mu, tan.atan()) != Fate::Stands
         });
         println!("block {width} x {height}, mu {mu}: {fate:?} at tan a = {found:.5}, exact {first:.5}");
-        assert!((found - first).abs() <= 1e-3, "{width} x {height}, mu {mu}: moves at tan a = {found}, exact {first}");
+        assert!(
+            (found - first).abs() <= 1e-3,
+            "{width} x {height}, mu {mu}: moves at tan a = {found}, exact {first}"
+        );
         let just_above = tilted(width, height, mu, (1.005 * first).atan());
         assert_eq!(just_above, fate, "{width} x {height}, mu {mu}, just above tan a = {first}");
     }

@@ -69,7 +69,12 @@ fn take_off_does_not_change_the_final_rolling() {
         highest = highest.max(w.position(ball).unwrap().z - RADIUS);
     }
     let v = w.velocity(ball).unwrap();
-    println!("take-off: highest hop {:.2} mm, final speed {:.6}, 5/7 v0 = {:.6}", 1e3 * highest, v.x, 5.0 / 7.0 * v0);
+    println!(
+        "take-off: highest hop {:.2} mm, final speed {:.6}, 5/7 v0 = {:.6}",
+        1e3 * highest,
+        v.x,
+        5.0 / 7.0 * v0
+    );
     assert!(highest > 1e-3, "no hop: {highest}");
     assert!((v.x / v0 * 7.0 / 5.0 - 1.0).abs() < 0.01, "final speed {v}");
     assert!(slip(&w, ball).abs() < 1e-8 && v.z.abs() < 1e-8, "slip {}, {v}", slip(&w, ball));

@@ -40,7 +40,10 @@ fn squeezed_ball_rests_where_overlaps_are_kept_apart_from_velocities() {
             let (mut w, ball) = squeezed(stabilisation, mu);
             let (report, fastest) = settle(&mut w, ball);
             let moved = (w.position(ball).unwrap() - DVec3::Z * 0.5).length();
-            println!("{stabilisation}, mu {mu}: {:?}, fastest {fastest:.1e} m/s, moved {moved:.1e} m", report.status);
+            println!(
+                "{stabilisation}, mu {mu}: {:?}, fastest {fastest:.1e} m/s, moved {moved:.1e} m",
+                report.status
+            );
             assert_eq!(report.status, Status::Converged, "{stabilisation}");
             assert!(fastest < 1e-3, "{stabilisation}, mu {mu}: {fastest} m/s");
             assert!(moved < 0.011, "{stabilisation}, mu {mu}: moved by {moved}");
@@ -58,7 +61,10 @@ fn squeezed_ball_is_reported_where_overlaps_enter_the_velocities() {
             let (report, fastest) = settle(&mut w, ball);
             println!(
                 "{stabilisation}, mu {mu}: {:?} after {} iterations, residual {:.2e}, |gamma| {:.1e}, fastest {fastest:.1e} m/s",
-                report.status, report.iterations, report.certificate.residual_max, report.certificate.multipliers
+                report.status,
+                report.iterations,
+                report.certificate.residual_max,
+                report.certificate.multipliers
             );
             assert_ne!(report.status, Status::Converged, "{stabilisation}");
             assert!(report.certificate.residual_max > 1e-3, "{stabilisation}: {:?}", report.certificate);

@@ -1,0 +1,14 @@
+//! What the command does, seen from outside: the built program, its exit status, what it prints and what it writes.
+
+mod bodies;
+mod catalogue;
+mod determinism;
+mod ending;
+mod files;
+mod outputs;
+mod refusals;
+mod report;
+mod scratch;
+mod squeeze;
+mod states;
+mod tables;
