@@ -8,7 +8,7 @@ use drystone_solve::solver::BadSpec;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::run::write;
+use crate::run::{say, write};
 use crate::simulation::pool;
 
 /// A fixed measurement.
@@ -119,7 +119,8 @@ struct Row {
 pub fn main(args: Args) -> Result<i32, Failure> {
     if args.list {
         for b in BENCHES {
-            println!("{:<14} {}{}", b.name, b.title, if b.only_by_name { " (only when named)" } else { "" });
+            let note = if b.only_by_name { " (only when named)" } else { "" };
+            say(&format!("{:<14} {}{note}\n", b.name, b.title))?;
         }
         return Ok(0);
     }
@@ -131,26 +132,39 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let threads = pool(args.threads)?;
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
     if !to_pipe {
-        println!(
-            "{:<13} {:>7} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}",
-            "bench", "bodies", "contacts", "ms/step", "broad", "narrow", "solve", "correct", "ns/c/it", "B/c", "peak MiB"
-        );
+        say(&format!(
+            "{:<13} {:>7} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
+            "bench",
+            "bodies",
+            "contacts",
+            "ms/step",
+            "broad",
+            "narrow",
+            "solve",
+            "correct",
+            "ns/c/it",
+            "B/c",
+            "peak MiB"
+        ))?;
     }
     let mut rows = Vec::new();
     for bench in BENCHES {
-        let wanted =
-            if args.names.is_empty() { !bench.only_by_name } else { args.names.iter().any(|n| n == bench.name) };
+        let wanted = if args.names.is_empty() {
+            !bench.only_by_name
+        } else {
+            args.names.iter().any(|n| n == bench.name)
+        };
         if !wanted {
             continue;
         }
         let row = measure(bench, &args.solver, threads)?;
         if !to_pipe {
-            print(&row);
+            say(&line(&row))?;
         }
         rows.push(row);
     }
     if let Some(path) = &args.report {
-        write(path, &serde_json::to_string_pretty(&rows).map_err(Failure::run)?)?;
+        write(path, &(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
     }
     Ok(0)
 }
@@ -205,10 +219,10 @@ fn median(x: &mut [f64]) -> f64 {
     x.get(x.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn print(r: &Row) {
+fn line(r: &Row) -> String {
     let stage = |s: Stage| r.ms_stage.get(s.name()).copied().unwrap_or(f64::NAN);
-    println!(
-        "{:<13} {:>7} {:>9} {:>10.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>7.1} {:>7.0} {:>9.1}",
+    format!(
+        "{:<13} {:>7} {:>9} {:>10.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>7.1} {:>7.0} {:>9.1}\n",
         r.name,
         r.bodies,
         r.contacts,
@@ -220,5 +234,5 @@ fn print(r: &Row) {
         r.ns_per_contact_iteration,
         r.bytes_per_contact,
         r.peak_rss_mib
-    );
+    )
 }

@@ -6,6 +6,7 @@ use drystone_scene::gallery;
 use drystone_solve::solver::REGISTRY;
 
 use crate::failure::Failure;
+use crate::run::say;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -21,7 +22,7 @@ pub struct CheckArgs {
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<i32, Failure> {
-    println!("{}", serde_json::to_string_pretty(value).map_err(Failure::run)?);
+    say(&(serde_json::to_string_pretty(value).map_err(Failure::run)? + "\n"))?;
     Ok(0)
 }
 
@@ -29,14 +30,20 @@ pub fn scenes(args: Args) -> Result<i32, Failure> {
     if args.json {
         return json(&gallery::ENTRIES);
     }
+    let mut text = String::new();
     for e in gallery::ENTRIES {
-        println!("{}\n    {}", e.name, e.title);
+        text += &format!("{}\n    {}\n", e.name, e.title);
         for p in e.params {
             let unit = if p.unit.is_empty() { String::new() } else { format!(" {}", p.unit) };
-            println!("    {:<14} {} [default: {}{unit}]", p.name, p.help, p.default);
+            let default = match p.default {
+                "" => String::new(),
+                value => format!(" [default: {value}{unit}]"),
+            };
+            text += &format!("    {:<14} {}{default}\n", p.name, p.help);
         }
-        println!("    from: {}\n", e.citation);
+        text += &format!("    from: {}\n\n", e.citation);
     }
+    say(&text)?;
     Ok(0)
 }
 
@@ -44,19 +51,21 @@ pub fn solvers(args: Args) -> Result<i32, Failure> {
     if args.json {
         return json(&REGISTRY);
     }
+    let mut text = String::new();
     for s in REGISTRY {
-        println!("{}\n    {}", s.name, s.title);
-        println!("    when: {}", s.use_when);
-        println!("    models: {}; one iteration is one {}", s.models.join(", "), s.unit);
+        text += &format!("{}\n    {}\n", s.name, s.title);
+        text += &format!("    when: {}\n", s.use_when);
+        text += &format!("    models: {}; one iteration is one {}\n", s.models.join(", "), s.unit);
         for p in s.params {
-            println!("    {:<14} {} [default: {}]", p.name, p.help, p.default);
+            text += &format!("    {:<14} {} [default: {}]\n", p.name, p.help, p.default);
         }
-        println!("    from: {}\n", s.citation);
+        text += &format!("    from: {}\n\n", s.citation);
     }
+    say(&text)?;
     Ok(0)
 }
 
 pub fn check(args: CheckArgs) -> Result<i32, Failure> {
-    println!("{}", drystone_scene::check(&args.file)?);
+    say(&(drystone_scene::check(&args.file)? + "\n"))?;
     Ok(0)
 }

@@ -9,7 +9,7 @@ use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::run::write;
+use crate::run::{say, write};
 use crate::simulation::{Prepared, Simulation};
 
 #[derive(clap::Args)]
@@ -117,6 +117,12 @@ fn split(list: &str) -> Vec<String> {
 pub fn main(args: Args) -> Result<i32, Failure> {
     let quantity = Quantity::parse(&args.quantity)?;
     let specs = split(&args.solvers);
+    if specs.is_empty() {
+        return Err(Failure::input("--solvers names no solver"));
+    }
+    if args.at_time.is_some_and(|t| !(t.is_finite() && t >= 0.0)) {
+        return Err(Failure::input("--at-time must be finite and not negative"));
+    }
     for spec in &specs {
         solver::make(spec).map_err(Failure::input)?;
     }
@@ -129,15 +135,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let (problem, _) = world.problem();
     let contacts = world.contacts().len();
     if contacts == 0 {
-        return Err(Failure::input(format!("{} has no contacts at {time} s: nothing to compare", scene.name)));
+        return Err(Failure::input(format!(
+            "{} has no contacts at {time} s: nothing to compare",
+            scene.name
+        )));
     }
 
-    let stop = Stop {
-        tolerance: 0.0,
-        iterations: args.sweeps.unwrap_or(200),
-        budget: None,
-        history: false,
-    };
+    let stop = Stop { tolerance: 0.0, iterations: args.sweeps.unwrap_or(200), budget: None, history: false };
     let guess = args.warm.then(|| world.warm_start_guess());
     let mut entries = Vec::new();
     for spec in &specs {
@@ -145,8 +149,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         let begun = Instant::now();
         let solution = s.solve(problem, guess.as_deref(), &stop).map_err(Failure::run)?;
         let wall_ms = 1e3 * begun.elapsed().as_secs_f64();
-        let with_history =
-            s.solve(problem, guess.as_deref(), &Stop { history: true, ..stop.clone() }).map_err(Failure::run)?;
+        let with_history = s
+            .solve(problem, guess.as_deref(), &Stop { history: true, ..stop.clone() })
+            .map_err(Failure::run)?;
         let c = certificate(problem, &solution.gamma);
         entries.push(Entry {
             solver: spec.clone(),
@@ -178,10 +183,10 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         write(path, &chart(&comparison, quantity).to_svg())?;
     }
     if let Some(path) = &args.report {
-        write(path, &serde_json::to_string_pretty(&comparison).map_err(Failure::run)?)?;
+        write(path, &(serde_json::to_string_pretty(&comparison).map_err(Failure::run)? + "\n"))?;
     }
     if args.report.as_ref().is_none_or(|p| p.as_os_str() != "-") {
-        print(&comparison);
+        say(&table(&comparison))?;
     }
     Ok(0)
 }
@@ -204,9 +209,9 @@ fn chart(c: &Comparison, quantity: Quantity) -> Chart {
     chart
 }
 
-fn print(c: &Comparison) {
-    println!(
-        "{} at {:.3} s: {} bodies, {} contacts, {} rows, {} start",
+fn table(c: &Comparison) -> String {
+    let mut text = format!(
+        "{} at {:.3} s: {} bodies, {} contacts, {} rows, {} start\n",
         c.scene,
         c.time_s,
         c.bodies,
@@ -215,18 +220,27 @@ fn print(c: &Comparison) {
         if c.warm { "warm" } else { "cold" }
     );
     let width = c.entries.iter().map(|e| e.solver.len()).max().unwrap_or(6).max(6);
-    println!(
-        "{:<width$} {:>10} {:>10} {:>9} {:>12} {:>12} {:>14} {:>9} {:>8}",
+    text += &format!(
+        "{:<width$} {:>10} {:>10} {:>9} {:>12} {:>12} {:>14} {:>9} {:>8}\n",
         "solver", "status", "iterations", "ms", "residual", "violation", "objective", "omega", "rejected"
     );
     for e in &c.entries {
         let status = serde_json::to_value(e.status).ok();
         let status = status.as_ref().and_then(|s| s.as_str()).unwrap_or("");
-        println!(
-            "{:<width$} {:>10} {:>10} {:>9.2} {:>12.3e} {:>12.3e} {:>14.6e} {:>9.4} {:>8}",
-            e.solver, status, e.iterations, e.wall_ms, e.residual, e.constraint_violation, e.objective, e.omega, e.rejected
+        text += &format!(
+            "{:<width$} {:>10} {:>10} {:>9.2} {:>12.3e} {:>12.3e} {:>14.6e} {:>9.4} {:>8}\n",
+            e.solver,
+            status,
+            e.iterations,
+            e.wall_ms,
+            e.residual,
+            e.constraint_violation,
+            e.objective,
+            e.omega,
+            e.rejected
         );
     }
+    text
 }
 
 #[cfg(test)]

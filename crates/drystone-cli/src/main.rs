@@ -28,6 +28,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Simulate a scene and report.
+    #[command(allow_negative_numbers = true)]
     Run(run::Args),
     /// List the gallery: names, parameters with defaults and units, papers.
     Scenes(catalogue::Args),
@@ -36,14 +37,18 @@ enum Command {
     /// Validate a scene file or flat state; exit 0, or 2 with file, line, column and field.
     Check(catalogue::CheckArgs),
     /// Solve one step of a scene with several solvers, judged by one certificate.
+    #[command(allow_negative_numbers = true)]
     Compare(compare::Args),
     /// Run a scene once for every value of an option and compare one number of the reports.
     Study(Box<study::Args>),
     /// Measure fixed scenes: milliseconds by stage, nanoseconds per contact and iteration, memory.
+    #[command(allow_negative_numbers = true)]
     Bench(bench::Args),
     /// Simulate to a time and write the flat state that any engine can start from.
+    #[command(allow_negative_numbers = true)]
     State(state::Args),
     /// Draw a scene or state as a PNG, without GPU or display.
+    #[command(allow_negative_numbers = true)]
     Picture(portrait::Args),
 }
 

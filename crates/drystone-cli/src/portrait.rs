@@ -35,7 +35,10 @@ pub struct Drawing {
 
 impl Look {
     pub fn check(&self) -> Result<Drawing, Failure> {
-        let view = self.camera.parse::<View>().map_err(|e| Failure::input(format!("--camera: {e}")))?;
+        let view = self.camera.parse::<View>().map_err(|_| {
+            let names: Vec<&str> = View::ALL.iter().map(|v| v.name()).collect();
+            Failure::input(BadSpec::unknown("camera", &self.camera, &names))
+        })?;
         let colouring = Colouring::from_name(&self.colour)
             .ok_or_else(|| Failure::input(BadSpec::unknown("colour", &self.colour, Colouring::NAMES)))?;
         let size = || {
@@ -43,8 +46,9 @@ impl Look {
             let (w, h): (usize, usize) = (w.parse().ok()?, h.parse().ok()?);
             ((16..=16384).contains(&w) && (16..=16384).contains(&h)).then_some((w, h))
         };
-        let (width, height) = size()
-            .ok_or_else(|| Failure::input(format!("--size must be WxH with 16 to 16384 pixels each, got {}", self.size)))?;
+        let (width, height) = size().ok_or_else(|| {
+            Failure::input(format!("--size must be WxH with 16 to 16384 pixels each, got {}", self.size))
+        })?;
         Ok(Drawing { view, colouring, width, height })
     }
 }
@@ -63,9 +67,8 @@ impl Drawing {
                 glass: &scene.glass,
             },
         );
-        if let Some(folder) = to.parent().filter(|f| !f.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
-        }
+        drystone_record::file::make_folder(to)
+            .map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
         render(&picture).write_png(to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use drystone_record::report::{Identity, Recorder, Report, write_text};
+use drystone_record::file;
+use drystone_record::report::{Identity, Recorder, Report};
 use drystone_record::series::{ForceSeries, Kind};
 use drystone_record::snapshot::Snapshots;
 use drystone_record::usage;
@@ -47,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE.csv")]
     pair_forces: Option<PathBuf>,
     /// Write forces every N steps.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     forces_every: u64,
     /// Write every N-th problem to a folder (not available yet).
     #[arg(long, value_name = "EVERY:FOLDER")]
@@ -66,7 +67,9 @@ struct Outputs {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    for (option, given) in [("--record", args.record.is_some()), ("--dump-problems", args.dump_problems.is_some())] {
+    for (option, given) in
+        [("--record", args.record.is_some()), ("--dump-problems", args.dump_problems.is_some())]
+    {
         if given {
             return Err(Failure::input(format!("{option}: not available yet")));
         }
@@ -83,6 +86,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let mut recorder = Recorder::new(identity);
     let mut progress = Progress::new(steps, args.quiet);
     let mut failed: Option<String> = None;
+    if let Some(s) = &mut out.snapshots {
+        s.observe(&world);
+    }
     for _ in 0..steps {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -99,11 +105,16 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         if let Some(s) = &mut out.snapshots {
             s.observe(&world);
         }
-        for s in &mut out.series {
-            s.observe(&world).map_err(|e| Failure::run(format!("writing forces: {e}")))?;
-        }
+        let written = out.series.iter_mut().try_for_each(|s| s.observe(&world));
         progress.step(&report);
         recorder.step(&world, &report, wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
+        if let Err(e) = written {
+            failed = Some(format!("step {}: writing forces: {e}", report.step));
+            break;
+        }
+    }
+    if let Err(e) = out.series.iter_mut().try_for_each(|s| s.flush()) {
+        failed.get_or_insert_with(|| format!("writing forces: {e}"));
     }
     progress.finish();
 
@@ -115,15 +126,14 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     };
     let results = if failed.is_none() { scene.probe.results(&world) } else { Default::default() };
     let report = recorder.report(&mut world, status, failed.clone(), results);
-    for s in &mut out.series {
-        s.flush().map_err(|e| Failure::run(format!("writing forces: {e}")))?;
+    // The report first: nothing that fails after it can lose it.
+    if let Some(path) = &args.report {
+        write(path, &(report.json() + "\n"))?;
     }
     if let (Some(path), Some(s)) = (&args.snapshots, &mut out.snapshots) {
-        let text = s.json(&world, &scene.name, &world.settings().solver, threads, recorder.laps(), status != "ok");
+        let text =
+            s.json(&world, &scene.name, &world.settings().solver, threads, recorder.laps(), status != "ok");
         write(path, &text.map_err(Failure::run)?)?;
-    }
-    if let Some(path) = &args.report {
-        write(path, &report.json())?;
     }
     if let Some(path) = &args.picture
         && failed.is_none()
@@ -132,7 +142,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
     if !args.quiet && !to_pipe {
-        print!("{}", summary(&report));
+        say(&summary(&report))?;
     }
     match failed {
         Some(reason) => Err(Failure::run(reason)),
@@ -152,6 +162,9 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
 }
 
 fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
+    for path in [&args.report, &args.snapshots, &args.picture].into_iter().flatten() {
+        file::check_writable(path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
+    }
     let mut series = Vec::new();
     for (path, kind) in [(&args.body_forces, Kind::Bodies), (&args.pair_forces, Kind::Pairs)] {
         if let Some(path) = path {
@@ -164,7 +177,13 @@ fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
 
 /// Writes a text; a path that cannot be written is bad input.
 pub fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
-    write_text(path, text).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+    file::write(path, text.as_bytes()).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+}
+
+/// Writes to standard output; a full disk is an error, not a panic.
+pub fn say(text: &str) -> Result<(), Failure> {
+    file::write(std::path::Path::new("-"), text.as_bytes())
+        .map_err(|e| Failure::run(format!("standard output: {e}")))
 }
 
 /// A screenful for people; the report has it all.
@@ -172,7 +191,12 @@ fn summary(r: &Report) -> String {
     let ms = &r.ms_per_step;
     let mut text = format!(
         "{} {}: {} bodies, {} steps of {} s ({} s)\n",
-        r.scene, r.status, r.bodies, r.steps, r.step_s, trim(r.time_s)
+        r.scene,
+        r.status,
+        r.bodies,
+        r.steps,
+        r.step_s,
+        trim(r.time_s)
     );
     text += &format!(
         "  contacts      {} at the end, {} of them touching, {:.0} on average\n",

@@ -76,8 +76,8 @@ pub struct Prepared {
 pub fn pool(threads: Option<usize>) -> Result<usize, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = threads.unwrap_or(cores);
-    if threads == 0 || threads > 4096 {
-        return Err(Failure::input(format!("--threads must be between 1 and 4096, got {threads}")));
+    if threads == 0 || threads > 512 {
+        return Err(Failure::input(format!("--threads must be between 1 and 512, got {threads}")));
     }
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::run)?;
     Ok(threads)
@@ -115,7 +115,12 @@ impl Simulation {
                 return Err(Failure::input(text));
             }
             if !known.contains(&spec.name.as_str()) {
-                return Err(Failure::input(BadSpec::unknown(what, &spec.name, known)));
+                let all: Vec<&str> = known.iter().chain(later).copied().collect();
+                let mut text = BadSpec::unknown(what, &spec.name, &all).0;
+                if !later.is_empty() {
+                    text += &format!("; not available yet: {}", later.join(", "));
+                }
+                return Err(Failure::input(text));
             }
             spec.check(&[]).map_err(Failure::input)
         };
@@ -140,7 +145,9 @@ impl Simulation {
         }
         if let Some(tolerance) = self.tolerance {
             if !(tolerance.is_finite() && tolerance >= 0.0) {
-                return Err(Failure::input(format!("--tolerance must be finite and not negative, got {tolerance}")));
+                return Err(Failure::input(format!(
+                    "--tolerance must be finite and not negative, got {tolerance}"
+                )));
             }
             s.tolerance = tolerance;
         }
@@ -154,10 +161,12 @@ impl Simulation {
             if !(ms.is_finite() && ms >= 0.0) {
                 return Err(Failure::input(format!("--budget-ms must be finite and not negative, got {ms}")));
             }
-            s.budget = Some(Duration::from_secs_f64(1e-3 * ms));
+            // More than a day is as good as no cap, and a Duration has an end.
+            s.budget = Some(Duration::from_secs_f64(1e-3 * ms.min(1e8)));
         }
         if let Some(text) = &self.stabilisation {
-            s.stabilisation = Stabilisation::parse(text).map_err(|e| Failure::input(format!("--stabilisation: {e}")))?;
+            s.stabilisation =
+                Stabilisation::parse(text).map_err(|e| Failure::input(format!("--stabilisation: {e}")))?;
         }
         if let Some(name) = &self.broadphase {
             let kind = broadphase::Kind::from_name(name)

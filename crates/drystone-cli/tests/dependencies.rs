@@ -8,7 +8,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("drystone-solve", &[]),
     ("drystone", &["drystone-solve"]),
     ("drystone-record", &["drystone", "drystone-solve"]),
-    ("drystone-scene", &["drystone", "drystone-solve"]),
+    ("drystone-scene", &["drystone", "drystone-solve", "drystone-record"]),
     ("drystone-cli", &["drystone", "drystone-solve", "drystone-record", "drystone-scene"]),
 ];
 

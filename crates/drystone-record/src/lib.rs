@@ -1,5 +1,6 @@
 //! What a run leaves behind: reports, snapshots, force series, pictures and plots.
 
+pub mod file;
 pub mod picture;
 pub mod plot;
 pub mod portrait;

@@ -1,8 +1,6 @@
 //! The report of a run: one JSON object, the same names for every scene and solver.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
-use std::path::Path;
 
 use drystone::{Stage, StepReport, World};
 use drystone_solve::Status;
@@ -226,7 +224,8 @@ impl Recorder {
                 max: self.contacts_max,
                 last: last.map_or(0, |r| r.contacts),
                 touching_last: penetration.touching,
-                bytes_per_contact: (!world.contacts().is_empty()).then(|| bytes / world.contacts().len() as f64),
+                bytes_per_contact: (!world.contacts().is_empty())
+                    .then(|| bytes / world.contacts().len() as f64),
             },
             bilaterals: 0,
             solver: SolverUse {
@@ -254,7 +253,8 @@ impl Recorder {
                 constraint_violation_last: certificate.map(|c| c.constraint_violation),
                 cone_violation_last: certificate.map(|c| c.cone_violation),
                 duality_gap_last: certificate.and_then(|c| c.duality_gap),
-                least_feasible_speed_last: certificate.and_then(|c| c.least_feasible_speed(world.total_mass())),
+                least_feasible_speed_last: certificate
+                    .and_then(|c| c.least_feasible_speed(world.total_mass())),
                 velocity_error_bound_last: certificate
                     .and_then(|c| c.velocity_error_bound(world.total_mass())),
             },
@@ -468,23 +468,7 @@ pub struct Speed {
 impl Report {
     /// As JSON, indented.
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_else(|e| format!("{{\"status\": \"failed\", \"reason\": \"{e}\"}}"))
+        serde_json::to_string_pretty(self)
+            .unwrap_or_else(|e| format!("{{\"status\": \"failed\", \"reason\": \"{e}\"}}"))
     }
-}
-
-/// Writes a text to a file through a temporary name, so that a reader never sees half of it; `-` is standard output.
-pub fn write_text(to: &Path, text: &str) -> std::io::Result<()> {
-    if to.as_os_str() == "-" {
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        return out.write_all(b"\n");
-    }
-    if let Some(folder) = to.parent().filter(|f| !f.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut name = to.file_name().unwrap_or_default().to_os_string();
-    name.push(".tmp");
-    let temporary = to.with_file_name(name);
-    std::fs::write(&temporary, text)?;
-    std::fs::rename(&temporary, to)
 }

@@ -26,15 +26,14 @@ pub struct ForceSeries {
 impl ForceSeries {
     /// Creates the file and writes its header.
     pub fn create(path: &Path, kind: Kind, every: u64) -> std::io::Result<Self> {
-        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)?;
-        }
+        crate::file::make_folder(path)?;
         let mut out = BufWriter::new(File::create(path)?);
         match kind {
             Kind::Bodies => writeln!(out, "step,time_s,body,fx_n,fy_n,fz_n")?,
-            Kind::Pairs => {
-                writeln!(out, "step,time_s,body_a,body_b,contacts,normal_n,tangential_n,fx_n,fy_n,fz_n,least_gap_m")?
-            }
+            Kind::Pairs => writeln!(
+                out,
+                "step,time_s,body_a,body_b,contacts,normal_n,tangential_n,fx_n,fy_n,fz_n,least_gap_m"
+            )?,
         }
         Ok(Self { out, kind, every: every.max(1) })
     }
@@ -64,8 +63,7 @@ impl ForceSeries {
                     at += n;
                     let force: DVec3 = group.iter().map(|c| c.impulse).sum::<DVec3>() / h;
                     let normal: f64 = group.iter().map(|c| c.normal_impulse()).sum::<f64>() / h;
-                    let tangential =
-                        group.iter().map(|c| c.tangential_impulse()).sum::<DVec3>().length() / h;
+                    let tangential = group.iter().map(|c| c.tangential_impulse()).sum::<DVec3>().length() / h;
                     let gap = group.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min);
                     let [a, b] = bodies;
                     let [x, y, z] = force.to_array();

@@ -130,11 +130,8 @@ impl Judge {
                 twice_kinetic += g[k] * (rigid[k] - r[k]);
                 multipliers += g[k] * g[k];
             }
-            c.complementarity += if set.is_cone() {
-                work.abs()
-            } else {
-                (work + support_of_minus(set, u)).abs()
-            };
+            c.complementarity +=
+                if set.is_cone() { work.abs() } else { (work + support_of_minus(set, u)).abs() };
             let n = g.len();
             let mut b = [0.0; MAX_ROWS];
             let rigid_cone = set.is_cone() && compliance == [0.0; MAX_ROWS];

@@ -150,6 +150,8 @@ mod tests {
     fn verify_sees_a_shared_body() {
         let span = Span { start: 0, two_end: 2, end: 2, serial: false };
         assert!(verify(3, &[0, 1], &[1, 2], &[span]).unwrap_err().contains("twice"));
-        assert!(verify(2, &[0, 1], &[1, 7], &[Span { serial: true, ..span }]).unwrap_err().contains("body 7"));
+        assert!(
+            verify(2, &[0, 1], &[1, 7], &[Span { serial: true, ..span }]).unwrap_err().contains("body 7")
+        );
     }
 }

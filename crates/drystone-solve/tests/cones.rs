@@ -134,7 +134,9 @@ fn paper_values() {
 
 #[test]
 fn frictionless_cone_is_the_normal_half_line() {
-    for (x, want) in [([2.0, 3.0, -1.0], [2.0, 0.0, 0.0]), ([-2.0, 3.0, -1.0], [0.0; 3]), ([0.0; 3], [0.0; 3])] {
+    for (x, want) in
+        [([2.0, 3.0, -1.0], [2.0, 0.0, 0.0]), ([-2.0, 3.0, -1.0], [0.0; 3]), ([0.0; 3], [0.0; 3])]
+    {
         let mut p = x;
         Set::Friction3 { mu: 0.0 }.project(&mut p);
         assert_eq!(p.map(|x| x + 0.0), want);

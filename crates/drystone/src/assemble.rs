@@ -72,7 +72,8 @@ impl Assembler {
         v_free: &Velocities,
         row: impl Fn(&Contact) -> Row,
     ) {
-        let second = |c: &Contact| if model.bodies[c.bodies[1] as usize].inv_mass > 0.0 { c.bodies[1] } else { WORLD };
+        let second =
+            |c: &Contact| if model.bodies[c.bodies[1] as usize].inv_mass > 0.0 { c.bodies[1] } else { WORLD };
         let pairs = contacts.iter().map(|c| (c.bodies[0], second(c)));
         self.colouring.run(model.bodies.len(), pairs);
         std::mem::swap(&mut self.order, &mut self.colouring.order);
@@ -83,14 +84,17 @@ impl Assembler {
         p.inv_mass.clear();
         p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
         p.inv_inertia.clear();
-        p.inv_inertia.extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
+        p.inv_inertia
+            .extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
         p.v_free.clear();
         p.v_free.extend_from_slice(v_free);
         p.points.clear();
         for &i in &order {
             let c = &contacts[i as usize];
             let b = second(c);
-            let arm = |body: u32| c.point - state.position[body as usize];
+            // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
+            let on = [c.point + 0.5 * c.gap * c.normal, c.point - 0.5 * c.gap * c.normal];
+            let arm = |side: usize| on[side] - state.position[c.bodies[side] as usize];
             let Row { bias, mu } = row(c);
             let mut bias = bias * c.normal;
             let mut arm_b = DVec3::ZERO;
@@ -98,19 +102,12 @@ impl Assembler {
                 let v = &v_free[c.bodies[1] as usize];
                 if v != &[0.0; 6] {
                     let turn = DVec3::new(v[3], v[4], v[5]);
-                    bias -= DVec3::new(v[0], v[1], v[2]) + turn.cross(arm(c.bodies[1]));
+                    bias -= DVec3::new(v[0], v[1], v[2]) + turn.cross(arm(1));
                 }
             } else {
-                arm_b = arm(b);
+                arm_b = arm(1);
             }
-            p.points.push(
-                (c.bodies[0], b),
-                c.normal.into(),
-                arm(c.bodies[0]).into(),
-                arm_b.into(),
-                bias.into(),
-                mu,
-            );
+            p.points.push((c.bodies[0], b), c.normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
         }
         self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
         self.order = order;
@@ -124,7 +121,9 @@ impl Assembler {
         for (k, &i) in self.order.iter().enumerate() {
             let impulse = contacts[i as usize].impulse.to_array();
             self.guess.extend(
-                p.points.frame(k).map(|axis| axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2]),
+                p.points
+                    .frame(k)
+                    .map(|axis| axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2]),
             );
         }
     }

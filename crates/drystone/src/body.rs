@@ -226,9 +226,11 @@ impl BodyDef {
 
     /// Says what is wrong with the definition, naming the field.
     pub fn check(&self) -> Result<(), String> {
-        for (field, v) in
-            [("position", self.position), ("velocity", self.velocity), ("angular_velocity", self.angular_velocity)]
-        {
+        for (field, v) in [
+            ("position", self.position),
+            ("velocity", self.velocity),
+            ("angular_velocity", self.angular_velocity),
+        ] {
             if !v.is_finite() {
                 return Err(format!("{field} must be finite, got {v}"));
             }

@@ -9,6 +9,7 @@
 //! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made. (Except in
 //! the position-based limit, where the velocity problem gets no iterations: see `step.rs`.)
 
+use drystone_solve::Malformed;
 use drystone_solve::solver::{Solver, Stop};
 use glam::DVec3;
 
@@ -18,7 +19,6 @@ use crate::contact::Contact;
 use crate::model::Model;
 use crate::motion::rotate;
 use crate::state::State;
-use crate::step::StepError;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl Corrector {
         detector: &mut Detector,
         solver: &mut dyn Solver,
         how: Correction,
-    ) -> Result<usize, StepError> {
+    ) -> Result<usize, Malformed> {
         self.rest.clear();
         self.rest.resize(model.bodies.len(), [0.0; 6]);
         self.total.clear();
@@ -65,14 +65,15 @@ impl Corrector {
         for round in 0..how.rounds {
             detector.find_contacts(model, state, &self.rest, 0.0, how.envelope, &mut self.contacts);
             let worst = self.contacts.iter().map(|c| -c.gap / size(c)).fold(0.0, f64::max);
-            // Done, or stuck: another round would do no better than the last.
-            if worst <= how.tolerance || worst > 0.9 * last {
+            // Done, or stuck: the last round did not do a tenth of what it was asked to.
+            let share = how.reach / how.rounds as f64;
+            if worst <= how.tolerance || last - worst < 0.1 * last.min(share) {
                 return Ok(round);
             }
             last = worst;
             let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
             self.assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
-                bias: c.gap.max(-how.reach * size(c) / how.rounds as f64),
+                bias: c.gap.max(-share * size(c)),
                 mu: 0.0,
             });
             let stop = Stop {
@@ -80,9 +81,7 @@ impl Corrector {
                 iterations: how.iterations,
                 ..Stop::default()
             };
-            let solution = solver.solve(&self.assembler.problem, None, &stop).map_err(|e| {
-                StepError::NonFinite { step: state.step, text: format!("in the position problem: {e}") }
-            })?;
+            let solution = solver.solve(&self.assembler.problem, None, &stop)?;
             self.assembler.bodies().velocities(&solution.gamma, &mut self.moved);
             for i in model.dynamic() {
                 let d = &self.moved[i];

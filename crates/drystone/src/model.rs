@@ -1,7 +1,7 @@
 //! The bodies and shapes of a world, without their motion: flat arrays over slots. A removed body leaves its slot to the
 //! next one added; a generation number keeps old ids from meaning the newcomer.
 
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::body::{BodyDef, MassProperties, Motion};
@@ -68,6 +68,11 @@ pub struct Model {
     free_colliders: Vec<u32>,
 }
 
+/// Normalised, unless it is a unit quaternion already up to rounding: a saved state then comes back bit for bit.
+fn unit(q: DQuat) -> DQuat {
+    if (q.length_squared() - 1.0).abs() <= 4.0 * f64::EPSILON { q } else { q.normalize() }
+}
+
 impl Model {
     /// Adds a checked body to the model and its motion to the state.
     pub(crate) fn add(&mut self, state: &mut State, def: BodyDef) -> BodyId {
@@ -90,14 +95,14 @@ impl Model {
         } else {
             self.bodies[slot as usize] = body;
         }
-        let rotation = def.rotation.normalize();
+        let rotation = unit(def.rotation);
         let position = def.position + rotation * centre;
         let still = def.motion == Motion::Static;
         let (velocity, turn) =
             if still { (DVec3::ZERO, DVec3::ZERO) } else { (def.velocity, def.angular_velocity) };
         state.place(slot as usize, position, rotation, velocity, rotation.conjugate() * turn);
         for c in def.colliders {
-            let local = Pose::new(c.local.position - centre, c.local.rotation.normalize());
+            let local = Pose::new(c.local.position - centre, unit(c.local.rotation));
             let radius = local.position.length() + c.shape.bounding_radius();
             let entry = ColliderSlot { body: slot, shape: c.shape, local, mu: c.mu, radius };
             match self.free_colliders.pop() {

@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn gyroscopic_keeps_energy_and_momentum() {
-        let i = DMat3::from_cols(DVec3::new(2.0, 0.1, 0.0), DVec3::new(0.1, 1.0, 0.2), DVec3::new(0.0, 0.2, 2.5));
+        let i =
+            DMat3::from_cols(DVec3::new(2.0, 0.1, 0.0), DVec3::new(0.1, 1.0, 0.2), DVec3::new(0.0, 0.2, 2.5));
         let mut w = DVec3::new(0.1, 5.0, 0.2);
         let (e, l) = (w.dot(i * w), (i * w).length());
         let start = w;

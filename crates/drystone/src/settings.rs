@@ -73,7 +73,14 @@ impl Stabilisation {
                 Ok(Stabilisation::Post {
                     tolerance: spec.positive("tolerance", 1e-5, 1.0)?,
                     reach: spec.positive("reach", 0.1, 1.0)?,
-                    rounds: spec.positive("rounds", 3.0, 1000.0)? as usize,
+                    rounds: match spec.positive("rounds", 3.0, 1000.0)? {
+                        n if n.fract() == 0.0 => n as usize,
+                        n => {
+                            return Err(BadSpec(format!(
+                                "parameter 'rounds' of 'post' must be whole, got {n}"
+                            )));
+                        }
+                    },
                 })
             }
             other => Err(BadSpec::unknown("stabilisation", other, Self::NAMES)),
@@ -125,7 +132,7 @@ pub struct Settings {
     /// Cap on iterations of one position problem.
     pub position_iterations: usize,
     /// Distance at which contacts exist before touching, at rest, m. None: |g| h², what a body falls in one step.
-    /// It grows with the approach speed.
+    /// It grows by what a pair can approach in a step, and by mu h times its sliding speed.
     pub envelope: Option<f64>,
     /// A broad phase by name; None lets the sizes decide.
     pub broadphase: Option<broadphase::Kind>,

@@ -85,7 +85,11 @@ impl Shape {
     /// Says what is wrong with the dimensions, if anything.
     pub fn check(&self) -> Result<(), String> {
         let positive = |name: &str, x: f64| {
-            if x.is_finite() && x > 0.0 { Ok(()) } else { Err(format!("{name} must be positive and finite, got {x}")) }
+            if x.is_finite() && x > 0.0 {
+                Ok(())
+            } else {
+                Err(format!("{name} must be positive and finite, got {x}"))
+            }
         };
         match self {
             Shape::Sphere { radius } => positive("radius", *radius),
@@ -113,7 +117,9 @@ impl Shape {
             Shape::Sphere { radius } => 4.0 / 3.0 * PI * radius.powi(3),
             Shape::HalfSpace => f64::INFINITY,
             Shape::Box { half } => 8.0 * half.x * half.y * half.z,
-            Shape::Capsule { radius, half_length } => PI * radius * radius * (2.0 * half_length + 4.0 / 3.0 * radius),
+            Shape::Capsule { radius, half_length } => {
+                PI * radius * radius * (2.0 * half_length + 4.0 / 3.0 * radius)
+            }
         }
     }
 

@@ -48,7 +48,8 @@ impl Stage {
 
     /// As reports spell it.
     pub fn name(self) -> &'static str {
-        ["broadphase", "narrowphase", "assemble", "solve", "integrate", "correct", "certificate"][self as usize]
+        ["broadphase", "narrowphase", "assemble", "solve", "integrate", "correct", "certificate"]
+            [self as usize]
     }
 }
 
@@ -88,6 +89,16 @@ pub enum StepError {
         /// Body, contact, quantity.
         text: String,
     },
+    /// The solver's multipliers left the range of finite numbers.
+    #[error("step {step}: the solver diverged after {iterations} iterations, worst at {text}")]
+    Diverged {
+        /// Step number.
+        step: u64,
+        /// Iterations done.
+        iterations: usize,
+        /// The contact with the largest residual.
+        text: String,
+    },
 }
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
@@ -121,12 +132,14 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         history: false,
     };
     let guess = w.settings.warm_start.then_some(w.assembler.guess.as_slice());
-    let solution = w
-        .solver
-        .solve(&w.assembler.problem, guess, &stop)
-        .map_err(|e| bad_contact(w, number, &e))?;
+    let solution =
+        w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
     clock.stage(Stage::Solve);
 
+    if solution.status == Status::Diverged {
+        let text = worst_contact(w, &solution.gamma);
+        return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
+    }
     w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
@@ -136,17 +149,21 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     let mut position_rounds = 0;
     if let Stabilisation::Post { tolerance, reach, rounds } = stabilisation {
-        let how = Correction { tolerance, reach, rounds, iterations: w.settings.position_iterations, envelope };
+        let how =
+            Correction { tolerance, reach, rounds, iterations: w.settings.position_iterations, envelope };
         let World { corrector, model, state, detector, position_solver, saved, .. } = w;
         let done = corrector.run(model, state, detector, position_solver.as_mut(), how);
-        position_rounds = done.inspect_err(|_| saved.restore(state))?;
+        position_rounds =
+            done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
             take_velocities_from_positions(w);
         }
     }
+    check_positions(w, number)?;
     clock.stage(Stage::Correct);
 
     let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
     clock.stage(Stage::Certificate);
 
     w.state.multipliers.clear();
@@ -159,7 +176,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         touching: overlap.touching,
         penetration_max: overlap.max,
         penetration_mean: overlap.mean,
-        status: solution.status,
+        status,
         iterations: solution.iterations,
         position_rounds,
         certificate,
@@ -183,7 +200,10 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
         }
         let turn = s.rotation[i] * omega;
         if !(v.is_finite() && turn.is_finite() && s.position[i].is_finite()) {
-            let text = format!("{} has a position, velocity or force that is not finite", w.model.describe(i as u32));
+            let text = format!(
+                "{} has a position, velocity or force that is not finite",
+                w.model.describe(i as u32)
+            );
             return Err(StepError::NonFinite { step: s.step + 1, text });
         }
         w.v_free.push([v.x, v.y, v.z, turn.x, turn.y, turn.z]);
@@ -199,7 +219,11 @@ fn integrate(w: &mut World) {
             continue;
         }
         let s = &mut w.state;
+        let mut turn = DVec3::ZERO;
         if body.motion == Motion::Dynamic {
+            // Half of what the gyroscopic term alone did to ω: the rotation is advanced with the mean of start and end
+            // as far as free motion goes (second order), and with the end as far as the constraints go (eq. 3).
+            turn = 0.5 * (gyroscopic(&body.mass.inertia, s.omega[i], h) - s.omega[i]);
             let v = &w.velocity[i];
             s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
             s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
@@ -207,10 +231,43 @@ fn integrate(w: &mut World) {
             s.torque[i] = DVec3::ZERO;
         }
         s.position[i] += h * s.velocity[i];
-        if s.omega[i] != DVec3::ZERO {
-            s.rotation[i] = rotate(s.rotation[i], s.omega[i], h);
+        if s.omega[i] != DVec3::ZERO || turn != DVec3::ZERO {
+            s.rotation[i] = rotate(s.rotation[i], s.omega[i] - turn, h);
         }
     }
+}
+
+/// Multipliers that grow from step to step, warm start after warm start, as told by the speed that any solution would
+/// need: an order of magnitude more than the contacts ask for.
+fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
+    let h = w.settings.h;
+    let asked = w.contacts.iter().map(|c| -w.settings.stabilisation.bias(c.gap, h)).fold(0.0, f64::max);
+    status == Status::Iterations
+        && asked > 0.0
+        && certificate.least_feasible_speed(w.total_mass()).is_some_and(|needed| needed > 10.0 * asked)
+}
+
+/// The contact with the largest residual, in words.
+fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
+    let block = w.judge.judge(&w.assembler.problem, gamma).worst_block;
+    match block.and_then(|b| w.assembler.order.get(b)).map(|&i| &w.contacts[i as usize]) {
+        Some(c) => {
+            format!("the contact of {} with {}", w.model.describe(c.bodies[0]), w.model.describe(c.bodies[1]))
+        }
+        None => "no contact".into(),
+    }
+}
+
+/// Undoes the step if a body has left the range of numbers.
+fn check_positions(w: &mut World, step: u64) -> Result<(), StepError> {
+    let s = &w.state;
+    let Some(i) = (0..s.position.len()).find(|&i| !(s.position[i].is_finite() && s.rotation[i].is_finite()))
+    else {
+        return Ok(());
+    };
+    w.saved.restore(&mut w.state);
+    let text = format!("the new position of {} is not finite", w.model.describe(i as u32));
+    Err(StepError::NonFinite { step, text })
 }
 
 /// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities

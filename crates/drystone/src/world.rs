@@ -134,7 +134,10 @@ impl World {
     /// Goes back (or on) to a saved state of these same bodies.
     pub fn restore(&mut self, state: State) -> Result<(), WorldError> {
         if state.position.len() != self.model.bodies.len() {
-            return Err(WorldError::StateSize { state: state.position.len(), world: self.model.bodies.len() });
+            return Err(WorldError::StateSize {
+                state: state.position.len(),
+                world: self.model.bodies.len(),
+            });
         }
         self.state = state;
         Ok(())
@@ -149,8 +152,9 @@ impl World {
     /// Removes a body, before or between steps.
     pub fn remove_body(&mut self, id: BodyId) -> Result<(), WorldError> {
         self.slot(id)?;
-        let mine: Vec<u32> =
-            (0..self.model.colliders.len() as u32).filter(|&k| self.model.colliders[k as usize].body == id.slot).collect();
+        let mine: Vec<u32> = (0..self.model.colliders.len() as u32)
+            .filter(|&k| self.model.colliders[k as usize].body == id.slot)
+            .collect();
         let gone = |colliders: [u32; 2]| colliders.iter().any(|k| mine.contains(k));
         self.state.multipliers.retain(|m| !gone(m.key.colliders));
         self.contacts.retain(|c| !c.bodies.contains(&id.slot));
@@ -213,6 +217,12 @@ impl World {
         Ok(())
     }
 
+    /// Forgets all forces and torques applied since the last step.
+    pub fn clear_forces(&mut self) {
+        self.state.force.fill(DVec3::ZERO);
+        self.state.torque.fill(DVec3::ZERO);
+    }
+
     /// The contacts of the last step, with their impulses.
     pub fn contacts(&self) -> &[Contact] {
         &self.contacts
@@ -255,7 +265,8 @@ impl World {
         }
     }
 
-    /// One step. After an error the state is the one before the step.
+    /// One step. After an error the state is the one before the step, applied forces included: [`World::clear_forces`]
+    /// forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         call(self, |w| &mut w.before);
         let report = step::step(self)?;
@@ -319,9 +330,10 @@ impl World {
         let mut manifold = narrowphase::Manifold::default();
         for &(i, j) in &self.detector.pairs {
             let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
-            let (Some(pi), Some(pj)) =
-                (self.model.collider_pose(&self.state, i as usize), self.model.collider_pose(&self.state, j as usize))
-            else {
+            let (Some(pi), Some(pj)) = (
+                self.model.collider_pose(&self.state, i as usize),
+                self.model.collider_pose(&self.state, j as usize),
+            ) else {
                 continue;
             };
             narrowphase::contacts(&ci.shape, &pi, &cj.shape, &pj, 0.0, &mut manifold);

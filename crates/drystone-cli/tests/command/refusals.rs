@@ -28,7 +28,10 @@ fn unknown_names_get_the_nearest_and_the_list() {
             ("run packing --set shape=boxx", &["shape", "'boxx'", "did you mean 'box'", "capsule"]),
             ("run packing --solver pgss", &["'pgss'", "did you mean 'pgs'", "pgj", "pssor"]),
             ("run packing --solver pgs:omga=1", &["'omga'", "did you mean 'omega'", "lambda"]),
-            ("run packing --stabilisation pots", &["'pots'", "did you mean 'post'", "none", "scaled", "clamped"]),
+            (
+                "run packing --stabilisation pots",
+                &["'pots'", "did you mean 'post'", "none", "scaled", "clamped"],
+            ),
             ("run packing --stabilisation post:reech=1", &["'reech'", "did you mean 'reach'", "rounds"]),
             ("run packing --broadphase saap", &["'saap'", "did you mean 'sap'", "grid", "brute"]),
             ("run packing --integrator eular", &["'eular'", "did you mean 'euler'"]),
@@ -38,16 +41,25 @@ fn unknown_names_get_the_nearest_and_the_list() {
             ("run packing --colour sped", &["'sped'", "did you mean 'speed'", "kind", "force"]),
             ("run packing --camera frnt", &["'frnt'", "iso", "front", "side", "top"]),
             ("picture packing --to p.png --camera frnt", &["'frnt'", "iso", "front", "side", "top"]),
-            ("picture packing --to p.png --colour sped", &["'sped'", "did you mean 'speed'", "kind", "force"]),
-            ("compare packing --quantity residul", &["'residul'", "did you mean 'residual'", "violation", "delta"]),
+            (
+                "picture packing --to p.png --colour sped",
+                &["'sped'", "did you mean 'speed'", "kind", "force"],
+            ),
+            (
+                "compare packing --quantity residul",
+                &["'residul'", "did you mean 'residual'", "violation", "delta"],
+            ),
             ("compare packing --solvers pgs,pgg", &["'pgg'", "did you mean 'pg", "pssor"]),
             ("bench packin", &["'packin'", "did you mean 'packing'", "spheres-1e3"]),
             ("bench packing --solver pgss", &["'pgss'", "did you mean 'pgs'"]),
-            ("study packing --vary stepp=0.01,0.02 --measure penetration_m.max", &["'stepp'", "did you mean 'step'"]),
+            (
+                "study packing --vary stepp=0.01,0.02 --measure penetration_m.max",
+                &["'stepp'", "did you mean 'step'"],
+            ),
             ("study packing --vary step=0.01,0.02 --measure penetration_m.mex", &["mex", "max"]),
             ("run packing --treads 2", &["--treads", "--threads"]),
             ("scenes --jsn", &["--jsn", "--json"]),
-            ("rnu packing", &["rnu", "run"]),
+            ("solver --json", &["solver", "solvers"]),
         ],
     );
 }
@@ -186,4 +198,21 @@ fn words_that_no_script_would_send() {
     holds(&say(&["run", "packing", "--set", "="]), &["shape"]);
     holds(&say(&["run", "packing", "--report", ""]), &["--report"]);
     holds(&say(&["run", "."]), &[".toml", ".json"]);
+}
+
+#[test]
+fn what_still_passes_or_panics() {
+    all_refused(
+        "refusals-defects",
+        &[
+            ("run packing --budget-ms 1e300 --steps 1 --quiet", &["--budget-ms"]),
+            ("run packing --stabilisation post:rounds=0.5 --steps 1 --quiet", &["rounds", "whole"]),
+            ("run packing --forces-every 0 --steps 1 --quiet", &["--forces-every"]),
+            ("run packing --camera frnt --steps 1 --quiet", &["did you mean 'front'"]),
+            ("run packing --model coulom --steps 1 --quiet", &["coulomb"]),
+            ("run packing --step -0.01 --steps 1 --quiet", &["--step", "positive"]),
+            ("compare packing --at-time nan --sweeps 1 --report -", &["--at-time", "finite"]),
+            ("compare packing --at-time 0.1 --sweeps 1 --report - --solvers ,", &["--solvers"]),
+        ],
+    );
 }

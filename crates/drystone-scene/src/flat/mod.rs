@@ -233,9 +233,6 @@ impl FlatState {
         } else if !name.ends_with(".json") {
             return Err(refuse("the name of a flat state must end in .json or .json.gz".into()));
         }
-        let part = path.with_extension("part");
-        std::fs::write(&part, bytes)
-            .and_then(|()| std::fs::rename(&part, path))
-            .map_err(|e| refuse(format!("cannot be written: {e}")))
+        drystone_record::file::write(path, &bytes).map_err(|e| refuse(format!("cannot be written: {e}")))
     }
 }

@@ -37,7 +37,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let mut settings = exact();
     hold_contact(&mut settings, mu, p.positive("h", 10.0)?, v0);
     let (shape, height) = incline::body(ball);
-    let start = DVec3::Z * height;
+    // Set down where the relaxed model lets it slide: from the floor itself it would take off.
+    let start = DVec3::Z * (height + mu * p.positive("h", 10.0)? * v0);
     let g = settings.gravity.length();
     let body = BodyDef::dynamic(shape, 1.0).at(start).moving(DVec3::X * v0, DVec3::ZERO).friction(mu);
     Ok(Made {

@@ -137,7 +137,11 @@ impl Set {
     /// Says what is wrong with the parameters, if anything.
     pub fn check(&self) -> Result<(), String> {
         let coefficient = |name: &str, x: f64| {
-            if x.is_finite() && x >= 0.0 { Ok(()) } else { Err(format!("{name} must be finite and not negative, got {x}")) }
+            if x.is_finite() && x >= 0.0 {
+                Ok(())
+            } else {
+                Err(format!("{name} must be finite and not negative, got {x}"))
+            }
         };
         match *self {
             Set::Free | Set::NonNegative => Ok(()),

@@ -369,8 +369,9 @@ impl Bodies {
                     if body == WORLD {
                         continue;
                     }
-                    let three =
-                        |j: usize, k: usize| -> [f64; 3] { std::array::from_fn(|x| b.jacobian[j][part + k + x]) };
+                    let three = |j: usize, k: usize| -> [f64; 3] {
+                        std::array::from_fn(|x| b.jacobian[j][part + k + x])
+                    };
                     let k = body as usize;
                     g[r][c] += self.inv_mass[k] * dot(three(jr, 0), three(jc, 0))
                         + dot(three(jr, 3), symmetric(&self.inv_inertia[k], three(jc, 3)));
@@ -407,7 +408,11 @@ impl Bodies {
     pub(super) fn check(&self) -> Result<(), String> {
         let n = self.bodies();
         if self.inv_inertia.len() != n || self.v_free.len() != n {
-            return Err(format!("{n} bodies, {} inertias, {} velocities", self.inv_inertia.len(), self.v_free.len()));
+            return Err(format!(
+                "{n} bodies, {} inertias, {} velocities",
+                self.inv_inertia.len(),
+                self.v_free.len()
+            ));
         }
         for i in 0..n {
             let numbers = self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);

@@ -99,7 +99,10 @@ impl Explicit {
             return Err(format!("W has an entry in column {c}, but there are {n}"));
         }
         let rows: usize = self.sets.iter().map(|s| s.rows()).sum();
-        if rows != n || self.first_row.len() != self.sets.len() + 1 || self.first_row.last() != Some(&(n as u32)) {
+        if rows != n
+            || self.first_row.len() != self.sets.len() + 1
+            || self.first_row.last() != Some(&(n as u32))
+        {
             return Err(format!("the sets have {rows} rows, q has {n} entries"));
         }
         if !self.compliance.is_empty() && self.compliance.len() != n {

@@ -14,8 +14,8 @@
 mod bodies;
 mod explicit;
 
-pub(crate) use bodies::{cross, symmetric};
 pub use bodies::{Bodies, General, Points, WORLD, basis};
+pub(crate) use bodies::{cross, symmetric};
 pub use explicit::{Csr, Explicit};
 
 use std::ops::Range;

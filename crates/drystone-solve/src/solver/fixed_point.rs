@@ -79,8 +79,11 @@ enum Eta {
 
 pub(super) const OMEGA: Param = Param { name: "omega", default: "1", help: "relaxation factor, above 0" };
 pub(super) const LAMBDA: Param = Param { name: "lambda", default: "1", help: "smoothing factor, in (0, 1]" };
-pub(super) const ETA: Param =
-    Param { name: "eta", default: "trace", help: "step per block: trace (eq. 48), uniform, or a number in kg" };
+pub(super) const ETA: Param = Param {
+    name: "eta",
+    default: "trace",
+    help: "step per block: trace (eq. 48), uniform, or a number in kg",
+};
 pub(super) const SAFEGUARD: Param =
     Param { name: "safeguard", default: "on", help: "on: halve omega where assumption A3 fails; off: never" };
 
@@ -136,7 +139,8 @@ impl FixedPoint {
             let [g, bound] = problem.block_diagonal(i);
             let eta = if g > 0.0 { uniform.unwrap_or(1.0 / g) } else { 0.0 };
             let mut omega = self.omega;
-            while self.safeguard && self.scheme != Scheme::Jacobi && self.lambda * omega * eta * bound >= 2.0 {
+            while self.safeguard && self.scheme != Scheme::Jacobi && self.lambda * omega * eta * bound >= 2.0
+            {
                 omega *= 0.5;
             }
             least = least.min(omega);
@@ -149,7 +153,12 @@ impl FixedPoint {
         self.bodies.bytes() + self.explicit.bytes()
     }
 
-    pub fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed> {
+    pub fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
         problem.check()?;
         if let Some(g) = guess
             && (g.len() != problem.rows() || g.iter().any(|x| !x.is_finite()))
@@ -177,9 +186,9 @@ impl FixedPoint {
         sweeper.start(problem, guess, step);
         let mut growth = Growth::default();
         let may_wedge = !problem.rest_is_feasible();
-        // The true residual costs about two sweeps: after a look that was not good enough, look again only once
-        // the sweeps' own measure has fallen by as much as was still missing.
-        let mut look_below = stop.tolerance;
+        // The true residual costs about two sweeps: after a look that was not good enough, look again once the sweeps'
+        // own measure has fallen by as much as was still missing, or after a quarter more sweeps.
+        let (mut look_below, mut look_at) = (stop.tolerance, 0);
         let mut finite: Vec<f64> = Vec::new();
         for k in 1..=stop.iterations {
             let pass = match self.scheme {
@@ -209,7 +218,8 @@ impl FixedPoint {
                     objective: c.dual_objective,
                 });
             }
-            if stats.residual <= look_below && stop.tolerance > 0.0 {
+            let due = stats.residual <= look_below || (stats.residual <= stop.tolerance && k >= look_at);
+            if stop.tolerance > 0.0 && (due || k == stop.iterations) {
                 sweeper.gamma(problem, &mut solution.gamma);
                 let residual = self.judge.judge(problem, &solution.gamma).residual_max;
                 if residual <= stop.tolerance {
@@ -217,6 +227,7 @@ impl FixedPoint {
                     break;
                 }
                 look_below = (stats.residual * stop.tolerance / residual).min(0.9 * stats.residual);
+                look_at = k + k / 4 + 8;
             }
             if may_wedge && Growth::due(k) {
                 sweeper.gamma(problem, &mut finite);

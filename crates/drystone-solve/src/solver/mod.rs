@@ -94,7 +94,8 @@ pub trait Solver: Send {
     fn bytes(&self) -> usize;
 
     /// Solves `problem` from `guess` (zero multipliers if none).
-    fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed>;
+    fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop)
+    -> Result<Solution, Malformed>;
 }
 
 /// A registry entry: what a solver is, for people and for `drystone solvers`.

@@ -14,7 +14,11 @@ pub(super) static INFO: Info = Info {
     unit: "sweep",
     citation: "TasoraAnitescu2011, Algorithm 1",
     params: &[
-        Param { name: "omega", default: "0.2", help: "relaxation factor, above 0; halved when assumption A3 fails" },
+        Param {
+            name: "omega",
+            default: "0.2",
+            help: "relaxation factor, above 0; halved when assumption A3 fails",
+        },
         LAMBDA,
         ETA,
         SAFEGUARD,
@@ -33,7 +37,12 @@ impl Solver for Pgj {
     fn bytes(&self) -> usize {
         self.0.bytes()
     }
-    fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed> {
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
         self.0.solve(problem, guess, stop)
     }
 }

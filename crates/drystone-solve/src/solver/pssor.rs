@@ -28,7 +28,12 @@ impl Solver for Pssor {
     fn bytes(&self) -> usize {
         self.0.bytes()
     }
-    fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Result<Solution, Malformed> {
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
         self.0.solve(problem, guess, stop)
     }
 }

@@ -41,7 +41,7 @@ pub fn nearest<'a>(given: &str, valid: &[&'a str]) -> Option<&'a str> {
     valid
         .iter()
         .map(|v| (strsim::damerau_levenshtein(given, v), *v))
-        .filter(|(d, v)| *d <= 1 + v.len() / 3)
+        .filter(|(d, v)| *d <= 1 + v.len() / 3 && *d < v.len().max(given.chars().count()))
         .min()
         .map(|(_, v)| v)
 }

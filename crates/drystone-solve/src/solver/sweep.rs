@@ -23,7 +23,7 @@ use super::fixed_point::{Pass, PassStats, Sweeper};
 mod kernel;
 mod vector;
 
-use kernel::{PointsView, Row};
+use kernel::{PointsView, Row, Spheres};
 
 /// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
 const CHUNK: u32 = 512;
@@ -39,7 +39,8 @@ pub(super) struct BodySweeper {
     pub step: Vec<f64>,
     weight: Vec<f64>,
     lambda: f64,
-    balls: bool,
+    spheres: Spheres,
+    all_spheres: bool,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -56,7 +57,7 @@ impl BodySweeper {
 
     /// Buffers over blocks; the bodies' rows are not counted.
     pub fn bytes(&self) -> usize {
-        let vectors = self.gamma.iter().chain(&self.gamma_before).chain([
+        let vectors = self.gamma.iter().chain(&self.gamma_before).chain(&self.spheres.numbers).chain([
             &self.general,
             &self.general_before,
             &self.step,
@@ -77,7 +78,7 @@ impl BodySweeper {
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
             write: self.rows.as_mut_ptr(),
             jacobi: pass == Pass::Jacobi,
-            balls: self.balls,
+            spheres: self.all_spheres.then_some(&self.spheres),
         };
         let mut stats = PassStats::default();
         let spans = &points.spans;
@@ -205,7 +206,7 @@ impl Sweeper for BodySweeper {
         }
         self.rows.clear();
         self.rows.extend((0..p.bodies()).map(|i| Row::new(&p.v_free[i], p.inv_mass[i], &p.inv_inertia[i])));
-        self.balls = p.inv_inertia.iter().all(kernel::is_ball);
+        self.all_spheres = self.spheres.fill(p);
         for i in 0..n {
             let [gx, gy, gz] = &self.gamma;
             let impulse = [gx[i], gy[i], gz[i]];

@@ -1,16 +1,19 @@
 //! From positions to contacts: bounds, broad phase, narrow phase, in the order of stable keys.
 //!
-//! A contact exists before the bodies touch, when its gap is within the envelope: a fixed distance plus what the two
-//! can approach in one step. So a fast body meets its target's surface inside the step instead of passing through.
+//! A contact exists before the bodies touch, when its gap is within the envelope: a fixed distance, plus what the two
+//! can approach in one step, plus μ h |u_T|. With the second part a fast body meets its target's surface inside the step
+//! instead of passing through. The third is the gap at which the relaxed model lets a sliding body hover
+//! [TasoraAnitescu2011, eq. 43]: without it the contact would be lost there, and the body would hop. It is never more
+//! than the smaller body's inner radius, so that a body which flies past does not feel what it passes.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::Aabb;
 use super::broadphase::{self, BroadPhase};
 use super::narrowphase::{self, ContactPoint, Manifold};
-use super::Aabb;
 use crate::contact::{Contact, ContactKey};
-use crate::model::Model;
+use crate::model::{ColliderSlot, Model};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -55,6 +58,7 @@ impl Detector {
     pub fn find_pairs(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
         self.boxes.clear();
         self.movable.clear();
+        let mu = model.colliders.iter().map(|c| c.mu).fold(0.0, f64::max);
         for (k, c) in model.colliders.iter().enumerate() {
             let still = model.collider_aabb(state, k);
             let Some((v, inv_mass)) =
@@ -65,9 +69,11 @@ impl Detector {
                 continue;
             };
             let way = h * DVec3::new(v[0], v[1], v[2]);
-            let spin = if c.radius.is_finite() { h * DVec3::new(v[3], v[4], v[5]).length() * c.radius } else { 0.0 };
+            let spin =
+                if c.radius.is_finite() { h * DVec3::new(v[3], v[4], v[5]).length() * c.radius } else { 0.0 };
+            let hover = mu * (way.length() + spin);
             let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
-            self.boxes.push(swept.grown(0.5 * envelope + spin));
+            self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
             self.movable.push(inv_mass > 0.0);
         }
         let (boxes, movable) = (&self.boxes, &self.movable);
@@ -135,23 +141,26 @@ impl Look<'_> {
         let flip = self.model.bodies[ci.body as usize].inv_mass == 0.0;
         if let (Shape::Sphere { radius: ra }, Shape::Sphere { radius: rb }) = (&ci.shape, &cj.shape) {
             let (pa, pb) = (self.poses[i as usize].position, self.poses[j as usize].position);
-            // Cheap refusal before the square root: out of reach even head-on.
-            let way = self.h * (self.linear(ci.body) - self.linear(cj.body));
-            let reach = ra + rb + self.envelope;
             let apart = pa - pb;
-            if apart.length_squared() > reach * reach && !swept_spheres_meet(apart, way, reach) {
-                return;
+            let touch = ra + rb + self.envelope;
+            if apart.length_squared() > touch * touch {
+                // Two balls that would merely fly past each other make no contact, but sliding ones may hover.
+                let way = self.h * (self.linear(ci.body) - self.linear(cj.body));
+                let hover =
+                    self.model.pair_mu(i, j) * (way.length() + self.h * (self.spin(ci) + self.spin(cj)));
+                let hover = hover.min(self.model.pair_size(i, j));
+                let reach = touch + hover;
+                if apart.length_squared() > reach * reach && !swept_spheres_meet(apart, way, reach) {
+                    return;
+                }
             }
             let point = narrowphase::sphere_sphere(pa, *ra, pb, *rb);
-            self.push(i, j, flip, &point, true, out);
+            self.push(i, j, flip, &point, out);
             return;
         }
-        let spin = |c: &crate::model::ColliderSlot| {
-            if c.radius.is_finite() { self.angular(c.body).length() * c.radius } else { 0.0 }
-        };
-        let speed = (self.linear(ci.body) - self.linear(cj.body)).length() + spin(ci) + spin(cj);
+        let speed = (self.linear(ci.body) - self.linear(cj.body)).length() + self.spin(ci) + self.spin(cj);
         let mut manifold = Manifold::default();
-        let reach = self.envelope + self.h * speed;
+        let reach = self.envelope + self.h * speed * (1.0 + self.model.pair_mu(i, j));
         narrowphase::contacts(
             &ci.shape,
             &self.poses[i as usize],
@@ -166,11 +175,16 @@ impl Look<'_> {
         order.iter_mut().enumerate().for_each(|(k, o)| *o = k);
         order.sort_unstable_by_key(|&k| found[k].feature);
         for &k in order.iter() {
-            self.push(i, j, flip, &found[k], false, out);
+            self.push(i, j, flip, &found[k], out);
         }
     }
 
-    fn push(&self, i: u32, j: u32, flip: bool, p: &ContactPoint, sure: bool, out: &mut Vec<Contact>) {
+    /// Speed of the surface by rotation alone, at most, m/s.
+    fn spin(&self, c: &ColliderSlot) -> f64 {
+        if c.radius.is_finite() { self.angular(c.body).length() * c.radius } else { 0.0 }
+    }
+
+    fn push(&self, i: u32, j: u32, flip: bool, p: &ContactPoint, out: &mut Vec<Contact>) {
         let (mut a, mut b) = (self.model.colliders[i as usize].body, self.model.colliders[j as usize].body);
         let mut normal = p.normal;
         if flip {
@@ -178,12 +192,17 @@ impl Look<'_> {
             normal = -normal;
         }
         let point = 0.5 * (p.on_a + p.on_b);
-        if !sure && p.gap > self.envelope {
-            let at = |body: u32| {
-                self.linear(body) + self.angular(body).cross(point - self.state.position[body as usize])
+        let mu = self.model.pair_mu(i, j);
+        if p.gap > self.envelope {
+            let at = |body: u32, surface: DVec3| {
+                self.linear(body) + self.angular(body).cross(surface - self.state.position[body as usize])
             };
-            let approach = -(at(a) - at(b)).dot(normal);
-            if p.gap > self.envelope + self.h * approach.max(0.0) {
+            let half = 0.5 * p.gap * normal;
+            let u = at(a, point + half) - at(b, point - half);
+            let along = u.dot(normal);
+            let slip = (u - along * normal).length();
+            let hover = (self.h * mu * slip).min(self.model.pair_size(i, j));
+            if p.gap > self.envelope + self.h * (-along).max(0.0) + hover {
                 return;
             }
         }
@@ -193,13 +212,13 @@ impl Look<'_> {
             point,
             normal,
             gap: p.gap,
-            mu: self.model.pair_mu(i, j),
+            mu,
             impulse: DVec3::ZERO,
         });
     }
 }
 
-/// Whether |apart + s way| ≤ reach for some s in [0, 1]: two balls that merely fly past each other make no contact.
+/// Whether |apart + s way| ≤ reach for some s in [0, 1].
 fn swept_spheres_meet(apart: DVec3, way: DVec3, reach: f64) -> bool {
     let toward = -apart.dot(way);
     let length = way.length_squared();

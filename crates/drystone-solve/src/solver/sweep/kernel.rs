@@ -1,7 +1,7 @@
 //! The update of a few contact points at once, and the choice of how many.
 
 use crate::colour::Span;
-use crate::problem::{Points, WORLD};
+use crate::problem::{Bodies, Points, WORLD};
 
 use super::super::fixed_point::PassStats;
 use super::vector::Vector;
@@ -13,7 +13,7 @@ use super::vector::Vector;
 pub(in super::super) struct Row(pub(super) [f64; 8]);
 
 /// Whether the inertia is a multiple of the identity.
-pub(super) fn is_ball(i: &[f64; 6]) -> bool {
+fn is_ball(i: &[f64; 6]) -> bool {
     i[0] == i[1] && i[1] == i[2] && i[3] == 0.0 && i[4] == 0.0 && i[5] == 0.0
 }
 
@@ -71,8 +71,50 @@ pub(super) struct PointsView<'a> {
     pub read: *const Row,
     pub write: *mut Row,
     pub jacobi: bool,
-    /// Every body's inertia is the same about every axis: the rows hold all there is to know.
-    pub balls: bool,
+    /// Where all contacts are those of spheres: arms and bias as three numbers.
+    pub spheres: Option<&'a Spheres>,
+}
+
+/// The compact form of contacts between spheres (or of a sphere with a wall): both arms and the bias lie along the
+/// normal, and the inertia is the same about every axis, so that
+///
+/// ```text
+///     u = v_A - v_B - (r_A ω_A + r_B ω_B) × n + b n
+/// ```
+#[derive(Debug, Default)]
+pub(super) struct Spheres {
+    /// r_A = -arm_A·n, r_B = arm_B·n, m; b = bias·n, m/s.
+    pub numbers: [Vec<f64>; 3],
+}
+
+impl Spheres {
+    /// Fills in the numbers; false if some contact or body is not of this kind.
+    pub fn fill(&mut self, p: &Bodies) -> bool {
+        self.numbers.iter_mut().for_each(Vec::clear);
+        if !p.inv_inertia.iter().all(is_ball) {
+            return false;
+        }
+        let points = &p.points;
+        for i in 0..points.len() {
+            let at = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+            let n = at(&points.normal);
+            let along = |x: [f64; 3]| {
+                let s = x[0] * n[0] + x[1] * n[1] + x[2] * n[2];
+                let off = (0..3).map(|k| (x[k] - s * n[k]).abs()).fold(0.0, f64::max);
+                // Rounding of positions leaves a few ulps of the coordinates, which may be larger than the arm.
+                (off <= 1e-11 * s.abs()).then_some(s)
+            };
+            let (Some(a), Some(b), Some(c)) =
+                (along(at(&points.arm_a)), along(at(&points.arm_b)), along(at(&points.bias)))
+            else {
+                return false;
+            };
+            for (field, x) in self.numbers.iter_mut().zip([-a, b, c]) {
+                field.push(x);
+            }
+        }
+        true
+    }
 }
 
 // SAFETY: threads write only rows and multipliers of points in their own chunk of one colour.
@@ -82,7 +124,13 @@ type Three<V> = [V; 3];
 
 #[inline(always)]
 unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
-    unsafe { [V::load(field[0].as_ptr().add(i)), V::load(field[1].as_ptr().add(i)), V::load(field[2].as_ptr().add(i))] }
+    unsafe {
+        [
+            V::load(field[0].as_ptr().add(i)),
+            V::load(field[1].as_ptr().add(i)),
+            V::load(field[2].as_ptr().add(i)),
+        ]
+    }
 }
 
 #[inline(always)]
@@ -118,11 +166,8 @@ unsafe fn times<V: Vector>(s: V, a: Three<V>) -> Three<V> {
 
 /// I⁻¹ torque for the bodies `ids`.
 #[inline(always)]
-unsafe fn spin<V: Vector, const BALLS: bool>(view: &PointsView, ids: *const u32, ball: V, x: Three<V>) -> Three<V> {
+unsafe fn turn<V: Vector>(view: &PointsView, ids: *const u32, x: Three<V>) -> Three<V> {
     unsafe {
-        if BALLS {
-            return times(ball, x);
-        }
         let m = |c: usize| V::gather_inertia(view.inertia.as_ptr(), ids, c);
         let (xx, yy, zz, xy, xz, yz) = (m(0), m(1), m(2), m(3), m(4), m(5));
         [
@@ -138,7 +183,7 @@ type Seen = [f64; 3];
 
 /// Updates points `i .. i + L`, all of one colour and all with (TWO) or without a second body.
 #[inline(always)]
-unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const BALLS: bool>(
+unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: bool>(
     view: &PointsView,
     i: usize,
     acc: &mut [V; 3],
@@ -147,22 +192,37 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const BALLS: boo
     unsafe {
         let (ids_a, ids_b) = (p.a.as_ptr().add(i), p.b.as_ptr().add(i));
         let n: Three<V> = load3(&p.normal, i);
-        let arm_a: Three<V> = load3(&p.arm_a, i);
         let a = V::gather(view.read, ids_a);
-        let mut u = plus(plus(load3(&p.bias, i), [a[0], a[1], a[2]]), cross([a[4], a[5], a[6]], arm_a));
-        let (mut b, mut arm_b) = (a, arm_a);
-        if TWO {
-            arm_b = load3(&p.arm_b, i);
-            b = V::gather(view.read, ids_b);
-            u = minus(minus(u, [b[0], b[1], b[2]]), cross([b[4], b[5], b[6]], arm_b));
+        let b = if TWO { V::gather(view.read, ids_b) } else { a };
+        let (va, wa) = ([a[0], a[1], a[2]], [a[4], a[5], a[6]]);
+        let (vb, wb) = ([b[0], b[1], b[2]], [b[4], b[5], b[6]]);
+        // Arms: as vectors, or as radii along the normal.
+        let (mut arm_a, mut arm_b, mut ra, mut rb) = (n, n, n[0], n[0]);
+        let mut u;
+        if SPHERES && let Some(s) = view.spheres {
+            ra = V::load(s.numbers[0].as_ptr().add(i));
+            let bias = times(V::load(s.numbers[2].as_ptr().add(i)), n);
+            let mut w = times(ra, wa);
+            u = plus(va, bias);
+            if TWO {
+                rb = V::load(s.numbers[1].as_ptr().add(i));
+                w = plus(w, times(rb, wb));
+                u = minus(u, vb);
+            }
+            u = minus(u, cross(w, n));
+        } else {
+            arm_a = load3(&p.arm_a, i);
+            u = plus(plus(load3(&p.bias, i), va), cross(wa, arm_a));
+            if TWO {
+                arm_b = load3(&p.arm_b, i);
+                u = minus(minus(u, vb), cross(wb, arm_b));
+            }
         }
-        let old = [
-            V::load(view.gamma[0].add(i)),
-            V::load(view.gamma[1].add(i)),
-            V::load(view.gamma[2].add(i)),
-        ];
+        let old =
+            [V::load(view.gamma[0].add(i)), V::load(view.gamma[1].add(i)), V::load(view.gamma[2].add(i))];
         if !p.compliance[0].is_empty() {
-            let (cn, ct) = (V::load(p.compliance[0].as_ptr().add(i)), V::load(p.compliance[1].as_ptr().add(i)));
+            let (cn, ct) =
+                (V::load(p.compliance[0].as_ptr().add(i)), V::load(p.compliance[1].as_ptr().add(i)));
             let along = cn.sub(ct).mul(dot(old, n));
             u = plus(u, plus(times(ct, old), times(along, n)));
         }
@@ -192,14 +252,25 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const BALLS: boo
         acc[1] = acc[1].add(sq);
         acc[2] = acc[2].add(sq.mul(weight));
 
+        let twist = if SPHERES { cross(n, delta) } else { delta };
         let to = if JACOBI { V::gather(view.write, ids_a) } else { a };
         let v = plus([to[0], to[1], to[2]], times(to[3], delta));
-        let w = plus([to[4], to[5], to[6]], spin::<V, BALLS>(view, ids_a, a[7], cross(arm_a, delta)));
+        let w = [to[4], to[5], to[6]];
+        let w = if SPHERES {
+            minus(w, times(to[7].mul(ra), twist))
+        } else {
+            plus(w, turn(view, ids_a, cross(arm_a, delta)))
+        };
         V::scatter([v[0], v[1], v[2], to[3], w[0], w[1], w[2], to[7]], view.write, ids_a);
         if TWO {
             let to = if JACOBI { V::gather(view.write, ids_b) } else { b };
             let v = minus([to[0], to[1], to[2]], times(to[3], delta));
-            let w = minus([to[4], to[5], to[6]], spin::<V, BALLS>(view, ids_b, b[7], cross(arm_b, delta)));
+            let w = [to[4], to[5], to[6]];
+            let w = if SPHERES {
+                minus(w, times(to[7].mul(rb), twist))
+            } else {
+                minus(w, turn(view, ids_b, cross(arm_b, delta)))
+            };
             V::scatter([v[0], v[1], v[2], to[3], w[0], w[1], w[2], to[7]], view.write, ids_b);
         }
     }
@@ -207,7 +278,7 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const BALLS: boo
 
 /// Points `start..two_end` with two bodies and `two_end..end` with one, `L` at a time and the rest one by one.
 #[inline(always)]
-unsafe fn run<V: Vector, const JACOBI: bool, const BALLS: bool>(
+unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool>(
     view: &PointsView,
     start: u32,
     two_end: u32,
@@ -218,19 +289,19 @@ unsafe fn run<V: Vector, const JACOBI: bool, const BALLS: bool>(
         let mut wide = [V::splat(0.0); 3];
         let mut single = [0.0; 3];
         while i + V::L <= two_end {
-            group::<V, true, JACOBI, BALLS>(view, i, &mut wide);
+            group::<V, true, JACOBI, SPHERES>(view, i, &mut wide);
             i += V::L;
         }
         while i < two_end {
-            group::<f64, true, JACOBI, BALLS>(view, i, &mut single);
+            group::<f64, true, JACOBI, SPHERES>(view, i, &mut single);
             i += 1;
         }
         while i + V::L <= end {
-            group::<V, false, JACOBI, BALLS>(view, i, &mut wide);
+            group::<V, false, JACOBI, SPHERES>(view, i, &mut wide);
             i += V::L;
         }
         while i < end {
-            group::<f64, false, JACOBI, BALLS>(view, i, &mut single);
+            group::<f64, false, JACOBI, SPHERES>(view, i, &mut single);
             i += 1;
         }
         let mut lanes = [[0.0; 8]; 3];
@@ -251,7 +322,7 @@ fn stats(seen: Seen) -> PassStats {
 #[inline(always)]
 unsafe fn either<V: Vector>(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
     unsafe {
-        match (view.jacobi, view.balls) {
+        match (view.jacobi, view.spheres.is_some()) {
             (false, true) => run::<V, false, true>(view, start, two_end, end),
             (false, false) => run::<V, false, false>(view, start, two_end, end),
             (true, _) => run::<V, true, false>(view, start, two_end, end),

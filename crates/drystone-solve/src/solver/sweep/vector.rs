@@ -132,8 +132,12 @@ mod x86 {
                 let row = |k: usize| (*rows.add(*ids.add(k) as usize)).0.as_ptr();
                 let (a, b, c, d) = (row(0), row(1), row(2), row(3));
                 let low = transpose4(Self::load(a), Self::load(b), Self::load(c), Self::load(d));
-                let high =
-                    transpose4(Self::load(a.add(4)), Self::load(b.add(4)), Self::load(c.add(4)), Self::load(d.add(4)));
+                let high = transpose4(
+                    Self::load(a.add(4)),
+                    Self::load(b.add(4)),
+                    Self::load(c.add(4)),
+                    Self::load(d.add(4)),
+                );
                 [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! One point between the closest points of the cores; where the core lies along the other core, a face or an edge, two
 //! points at the ends of the common stretch instead, and the closest point as a third if it is nearer than both.
-//! Features: 0 and 1 are the two ends of the stretch, 2 the closest point.
+//! Features: 0 and 1 are the two ends of the stretch, 2 the closest point, 3 and 4 the ends of a capsule that lies along
+//! nothing.
 
 use glam::DVec3;
 
@@ -99,6 +100,15 @@ pub(super) fn capsule_box(capsule: &Core, cuboid: &Cuboid, reach: f64, out: &mut
     let ends =
         along.filter(|(from, to)| from < to).map(|(from, to)| [view.outside(from, 0), view.outside(to, 1)]);
     push_stretch(ends, view.outside(t, 2), capsule.radius, reach, out);
+    if ends.is_none() {
+        // Each end is a ball of its own: a tilted capsule that comes fast must not swing one through the box while the
+        // other stops.
+        for (end, feature) in [(-1.0, 3), (1.0, 4)] {
+            if (end - t).abs() > 1e-9 && view.beyond(end).1 > 1e-12 * size {
+                out.push_within(reach, view.outside(end, feature));
+            }
+        }
+    }
 }
 
 /// The capsule as the box sees it.

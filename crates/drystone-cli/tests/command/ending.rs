@@ -1,0 +1,191 @@
+//! Runs that do not end as planned: numbers that leave their range, Ctrl-C, overlaps at the start.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::bodies::{ball, floor, length, snapshot, state};
+use crate::scratch::{Scratch, holds, number, outcome};
+
+/// A ball so fast that its position leaves the range of numbers in the 18th step of one second.
+fn runaway() -> Value {
+    let mut s = state(vec![ball([0.0, 0.0, 0.0])], vec![]);
+    s["bodies"][0]["vel"] = json!([1e307, 0, 0]);
+    s["h"] = 1.0.into();
+    s["T"] = 40.0.into();
+    s["snaps"] = json!([3, 10, 40]);
+    s
+}
+
+#[test]
+fn a_failed_run_says_why_and_keeps_what_it_has() {
+    let scratch = Scratch::new("ending-failed");
+    scratch.write("runaway.json", runaway().to_string());
+    let line = "run runaway.json --report r.json --snapshots s.json --body-forces b.csv";
+    let o = scratch.run(line);
+    assert_eq!(o.code, 1, "{}", o.err);
+    holds(&o.err, &["body 0", "not finite"]);
+    assert!(!o.err.contains("panicked"));
+    let r = scratch.json("r.json");
+    assert_eq!(r["status"], "failed");
+    let steps = r["steps"].as_u64().unwrap();
+    assert!((10..40).contains(&steps));
+    holds(r["reason"].as_str().unwrap(), &[&format!("step {}", steps + 1), "body 0", "not finite"]);
+    assert!((number(&r, "time_s") - steps as f64).abs() < 1e-9);
+    let s = scratch.json("s.json");
+    assert_eq!((&s["cut"], s["steps"].as_u64()), (&Value::Bool(true), Some(steps)));
+    let times: Vec<f64> = s["snaps"].as_array().unwrap().iter().map(|x| x[0].as_f64().unwrap()).collect();
+    assert_eq!(times, [3.0, 10.0, steps as f64], "the wished ones, and the last");
+    assert!((snapshot(&s, 1)[0][0] / 1e308 - 1.0).abs() < 1e-9);
+    let rows = scratch.read("b.csv");
+    assert_eq!(rows.lines().count() as u64, 1 + steps);
+    // With the report on standard output it is still pure JSON, and the reason is on standard error.
+    let o = scratch.run("run runaway.json --report -");
+    let piped: Value = serde_json::from_str(&o.out).unwrap();
+    assert_eq!((o.code, &piped["status"], o.err.is_empty()), (1, &"failed".into(), false));
+}
+
+#[test]
+fn the_last_state_of_a_failed_run_is_finite() {
+    let scratch = Scratch::new("ending-finite");
+    scratch.write("runaway.json", runaway().to_string());
+    assert_eq!(scratch.run("run runaway.json --quiet --report r.json --snapshots s.json").code, 1);
+    assert_eq!(scratch.json("r.json")["steps"], 17);
+    assert_eq!(snapshot(&scratch.json("s.json"), 2).len(), 1);
+}
+
+#[test]
+fn steps_too_long_for_numbers_fail_and_do_not_panic() {
+    let scratch = Scratch::new("ending-numbers");
+    for line in [
+        "packing --set n=60 --step 1e150 --steps 3",
+        "packing --set n=60 --step 1e300 --steps 3",
+        "packing --set n=60 --solver pgj:omega=1e300,safeguard=off --steps 60",
+        "packing --set n=60 --solver pgj:eta=1e300 --steps 60",
+    ] {
+        let o = scratch.run(&format!("run {line} --quiet --report r.json"));
+        assert_eq!(o.code, 1, "{line}: {}", o.err);
+        holds(&o.err, &["step", "not finite"]);
+        assert_eq!(scratch.json("r.json")["status"], "failed", "{line}");
+    }
+}
+
+#[test]
+fn a_run_that_diverged_is_not_ok() {
+    let scratch = Scratch::new("ending-diverged");
+    let mut s = state(vec![ball([0.0, 0.0, 0.5])], vec![floor()]);
+    s["bodies"][0]["vel"] = json!([1e308, 0, 0]);
+    scratch.write("s.json", s.to_string());
+    let o = scratch.run("run s.json --quiet --report r.json");
+    assert_eq!((o.code, &scratch.json("r.json")["status"]), (1, &"failed".into()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_still_leaves_a_report() {
+    let scratch = Scratch::new("ending-full");
+    // No file may grow beyond a few KiB: enough for the report, not for the forces.
+    let program = env!("CARGO_BIN_EXE_drystone");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 16; exec {program} run packing --set n=60 --steps 200 --quiet --body-forces b.csv --report r.json"
+    );
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script]).current_dir(scratch.at("."));
+    let o = outcome(command);
+    assert_eq!(o.code, 1, "{}", o.err);
+    holds(&o.err, &["forces"]);
+    assert_eq!(scratch.json("r.json")["status"], "failed");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_run_with_its_report() {
+    let scratch = Scratch::new("ending-interrupt");
+    let line = "run packing --set n=60 --time 100000 --report r.json --snapshots s.json --body-forces b.csv";
+    let mut command = scratch.command(line);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Rows in the file mean that steps are being done, and that the handler is in place.
+    let begun = Instant::now();
+    while std::fs::metadata(scratch.at("b.csv")).map_or(0, |m| m.len()) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no step in 30 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let interrupted = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if interrupted.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+            panic!("still running 20 s after the interrupt");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let o = child.wait_with_output().unwrap();
+    let err = String::from_utf8(o.stderr).unwrap();
+    assert_eq!(o.status.code(), Some(130), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
+    let r = scratch.json("r.json");
+    assert_eq!(r["status"], "interrupted");
+    let steps = r["steps"].as_u64().unwrap();
+    assert!(steps > 0);
+    let s = scratch.json("s.json");
+    assert_eq!((&s["cut"], s["steps"].as_u64()), (&Value::Bool(true), Some(steps)));
+    let rows = scratch.read("b.csv");
+    assert!(rows.ends_with('\n') && rows.lines().count() as u64 == 1 + steps * 65, "every step has its rows");
+}
+
+#[test]
+fn deep_overlaps_are_refused_and_shallow_ones_are_not() {
+    let scratch = Scratch::new("ending-overlap");
+    // Overlap of 0.4 m: more than half of the radius 0.5 m. A third one touches nobody.
+    let deep =
+        state(vec![ball([9.0, 0.0, 0.5]), ball([0.0, 0.0, 0.5]), ball([0.6, 0.0, 0.5])], vec![floor()]);
+    scratch.write("deep.json", deep.to_string());
+    for command in ["run", "state --to s.json", "picture --to p.png --size 32x32", "compare"] {
+        let said = scratch.bad(&format!("{command} deep.json"));
+        holds(&said, &["body 1", "body 2", "0.4", "--allow-overlap"]);
+    }
+    let shallow = state(vec![ball([0.0, 0.0, 0.5]), ball([0.8, 0.0, 0.5])], vec![floor()]);
+    scratch.write("shallow.json", shallow.to_string());
+    assert_eq!(scratch.report("shallow.json --steps 2")["status"], "ok");
+    let mut sunk = state(vec![ball([0.0, 0.0, 0.1])], vec![floor()]);
+    scratch.write("sunk.json", sunk.to_string());
+    holds(&scratch.bad("run sunk.json"), &["body 0", "0.4", "--allow-overlap"]);
+    // Members of one group do not collide, so they may overlap.
+    sunk = state(vec![ball([0.0, 0.0, 5.0]), ball([0.0, 0.0, 5.0])], vec![]);
+    sunk["bodies"][0]["group"] = 3.into();
+    sunk["bodies"][1]["group"] = 3.into();
+    scratch.write("group.json", sunk.to_string());
+    assert_eq!(scratch.report("group.json --steps 2")["status"], "ok");
+}
+
+#[test]
+fn allowed_overlaps_are_separated_with_bounded_speed() {
+    let scratch = Scratch::new("ending-allowed");
+    for (name, second) in [("deep", [0.1, 0.0, 5.0]), ("concentric", [0.0, 0.0, 5.0])] {
+        let mut s = state(vec![ball([0.0, 0.0, 5.0]), ball(second)], vec![]);
+        s["gravity"] = json!([0, 0, 0]);
+        s["T"] = 2.0.into();
+        s["snaps"] = (1..=200).map(|k| 0.01 * k as f64).collect::<Vec<f64>>().into();
+        scratch.write("s.json", s.to_string());
+        scratch.bad("run s.json");
+        let r = scratch.report("s.json --allow-overlap --snapshots snaps.json");
+        assert!(number(&r, "speed_m_s.max_last") < 0.1, "{name}: separating left a speed behind");
+        assert!(number(&r, "penetration_m.last_max") < 1e-3, "{name}: still overlapping");
+        let file = scratch.json("snaps.json");
+        let mut before = vec![[0.0, 0.0, 5.0], second];
+        for k in 0..200 {
+            let rows = snapshot(&file, k);
+            for (row, old) in rows.iter().zip(&before) {
+                // The correction of a step reaches a tenth of the radius: 0.05 m in 0.01 s.
+                let moved = length(&[row[0] - old[0], row[1] - old[1], row[2] - old[2]]);
+                assert!(moved < 0.06, "{name}: a body jumps {moved} m in step {}", k + 1);
+                assert!(length(&row[7..10]) < 1.0, "{name}: thrown at {} m/s", length(&row[7..10]));
+            }
+            before = rows.iter().map(|r| [r[0], r[1], r[2]]).collect();
+        }
+        let apart = length(&[0, 1, 2].map(|i| before[0][i] - before[1][i]));
+        assert!((0.999..1.1).contains(&apart), "{name}: {apart} m apart in the end");
+    }
+}

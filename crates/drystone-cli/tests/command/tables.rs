@@ -1,0 +1,129 @@
+//! `compare`, `bench` and `study`: several runs side by side.
+
+use serde_json::Value;
+
+use crate::bodies::{ball, floor, state};
+use crate::scratch::{Scratch, holds, number};
+
+#[test]
+fn compare_judges_every_solver_alike() {
+    let scratch = Scratch::new("tables-compare");
+    let line = "compare packing --set n=80 --at-time 0.8";
+    let text =
+        scratch.good(&format!("{line} --sweeps 60 --solvers pgs:omega=0.9,lambda=0.9,pgj,pssor --report -"));
+    let c: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&c["scene"], &c["bodies"]), (&"packing".into(), &80.into()));
+    assert!((number(&c, "time_s") - 0.8).abs() < 1e-9);
+    assert_eq!(number(&c, "rows"), 3.0 * number(&c, "contacts"));
+    let entries = c["entries"].as_array().unwrap();
+    let names: Vec<&str> = entries.iter().map(|e| e["solver"].as_str().unwrap()).collect();
+    assert_eq!(names, ["pgs:omega=0.9,lambda=0.9", "pgj", "pssor"]);
+    for e in entries {
+        assert_eq!(
+            (number(e, "iterations"), e["history"].as_array().unwrap().len()),
+            (60.0, 60),
+            "{}",
+            e["solver"]
+        );
+        for key in ["wall_ms", "residual", "constraint_violation", "cone_violation", "objective", "omega"] {
+            assert!(number(e, key).is_finite(), "{}: {key}", e["solver"]);
+        }
+        let last = &e["history"][59];
+        assert!(
+            (number(last, "residual") - number(e, "residual")).abs() <= 1e-9 + 1e-6 * number(e, "residual")
+        );
+        for key in ["constraint_violation", "delta_gamma", "objective"] {
+            assert!(last[key].is_number(), "{key}");
+        }
+        assert!(
+            number(e, "residual") < 0.5 * number(&e["history"][0], "residual"),
+            "{} solves nothing",
+            e["solver"]
+        );
+    }
+}
+
+#[test]
+fn compare_draws_every_quantity() {
+    let scratch = Scratch::new("tables-plot");
+    let line = "compare packing --set n=80 --at-time 0.5 --sweeps 20 --solvers pgs,pgj";
+    let mut drawn = Vec::new();
+    for quantity in ["residual", "violation", "delta", "objective"] {
+        let table = scratch.good(&format!("{line} --quantity {quantity} --plot folder/p.svg"));
+        holds(&table, &["pgs", "pgj", "residual", "80 bodies"]);
+        let svg = scratch.read("folder/p.svg");
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        holds(&svg, &["pgs", "pgj", "iterations", "packing"]);
+        assert!(svg.matches("<path").count() + svg.matches("<polyline").count() >= 2, "two curves");
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        assert!(!drawn.contains(&svg), "{quantity} looks like another");
+        drawn.push(svg);
+    }
+    // In free fall there is nothing to solve.
+    scratch.write("falling.json", state(vec![ball([0.0, 0.0, 100.0])], vec![floor()]).to_string());
+    holds(&scratch.bad("compare falling.json"), &["no contacts"]);
+}
+
+#[test]
+fn a_warm_start_is_ahead_of_a_cold_one() {
+    let scratch = Scratch::new("tables-warm");
+    let first = |warm: &str| {
+        let line =
+            format!("compare packing --set n=80 --at-time 5 --sweeps 3 --solvers pgs --report - {warm}");
+        let c: Value = serde_json::from_str(&scratch.good(&line)).unwrap();
+        number(&c["entries"][0]["history"][0], "residual")
+    };
+    assert!(first("--warm") < 0.1 * first(""), "at rest the last step's forces are nearly the next one's");
+}
+
+#[test]
+fn a_bench_measures_and_reports() {
+    let scratch = Scratch::new("tables-bench");
+    let rows: Value = serde_json::from_str(&scratch.good("bench packing --threads 1 --report -")).unwrap();
+    let [row] = rows.as_array().unwrap().as_slice() else { panic!("one bench was asked for: {rows}") };
+    assert_eq!((&row["name"], &row["bodies"], &row["threads"]), (&"packing".into(), &220.into(), &1.into()));
+    for key in [
+        "ms_total",
+        "ns_per_contact_iteration",
+        "bytes_per_contact",
+        "peak_rss_mib",
+        "contacts",
+        "cpu_ms_mean",
+    ] {
+        assert!(number(row, key) > 0.0, "{key}");
+    }
+    let stages = row["ms_stage"].as_object().unwrap();
+    for stage in ["broadphase", "narrowphase", "assemble", "solve", "integrate", "correct", "certificate"] {
+        assert!(stages[stage].as_f64().is_some_and(|ms| ms >= 0.0), "{stage}");
+    }
+    let names: Vec<String> = scratch
+        .good("bench --list")
+        .lines()
+        .map(|l| l.split_whitespace().next().unwrap().to_string())
+        .collect();
+    assert!(names.len() >= 3 && names.contains(&"packing".to_string()), "{names:?}");
+}
+
+#[test]
+fn a_study_is_the_runs_it_is_made_of() {
+    let scratch = Scratch::new("tables-study");
+    let line = "study packing --set n=60 --steps 20 --vary step=0.005,0.01 --for iterations=5,50 \
+                --measure penetration_m.max --plot p.svg --report s.json --quiet";
+    assert_eq!(scratch.good(line), "");
+    let s = scratch.json("s.json");
+    assert_eq!((&s["measure"], &s["interrupted"]), (&"penetration_m.max".into(), &Value::Bool(false)));
+    let curves = s["curves"].as_array().unwrap();
+    assert_eq!(curves.len(), 2);
+    for (curve, iterations) in curves.iter().zip([5, 50]) {
+        let runs = curve["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 2);
+        for (run, step) in runs.iter().zip(["0.005", "0.01"]) {
+            let alone = scratch
+                .report(&format!("packing --set n=60 --steps 20 --step {step} --iterations {iterations}"));
+            assert_eq!((&run["status"], &run["x"]), (&"ok".into(), &step.into()));
+            assert_eq!(number(run, "value"), number(&alone, "penetration_m.max"));
+            assert_eq!(run["report"]["state_hash"], alone["state_hash"]);
+        }
+    }
+    holds(&scratch.read("p.svg"), &["<svg", "</svg>", "step"]);
+}
