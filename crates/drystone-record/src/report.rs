@@ -212,7 +212,7 @@ impl Recorder {
             integrator: "euler",
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),
-            envelope_m: settings.envelope_m(),
+            envelope_m: world.envelope(),
             bodies: dynamic,
             steps: self.steps,
             time_s: world.state().time,

@@ -90,7 +90,9 @@ pub enum StepError {
         text: String,
     },
     /// The solver's multipliers left the range of finite numbers.
-    #[error("step {step}: the solver diverged after {iterations} iterations, worst at {text}")]
+    #[error(
+        "step {step}: the solver diverged: multipliers not finite after {iterations} iterations, worst at {text}"
+    )]
     Diverged {
         /// Step number.
         step: u64,
@@ -104,7 +106,7 @@ pub enum StepError {
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let (h, number) = (w.settings.h, w.state.step + 1);
-    let envelope = w.settings.envelope_m();
+    let envelope = w.envelope();
     let mut clock = Clock::start();
 
     free_velocities(w)?; // v + h M⁻¹ f

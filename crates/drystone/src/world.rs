@@ -10,7 +10,7 @@ use crate::collide::query::{self, RayHit};
 use crate::collide::{Detector, narrowphase};
 use crate::contact::Contact;
 use crate::correct::Corrector;
-use crate::model::{BodyId, Model};
+use crate::model::{BodyId, ColliderSlot, Model};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -124,6 +124,19 @@ impl World {
     /// The bodies and shapes.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// The distance at which contacts exist before touching, at rest, m: see [`Settings::envelope`].
+    pub fn envelope(&self) -> f64 {
+        let s = &self.settings;
+        s.envelope.unwrap_or_else(|| {
+            let moves =
+                |c: &&ColliderSlot| self.model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
+            let inner = self.model.colliders.iter().filter(moves).map(|c| c.shape.inner_radius());
+            let smallest = inner.fold(f64::INFINITY, f64::min);
+            let share = if smallest.is_finite() { 0.002 * smallest } else { 0.0 };
+            s.gravity.length() * s.h * s.h + share
+        })
     }
 
     /// The complete state: with the model and the settings it decides all that follows.

@@ -201,7 +201,7 @@ fn words_that_no_script_would_send() {
 }
 
 #[test]
-fn what_still_passes_or_panics() {
+fn values_out_of_range_are_refused() {
     all_refused(
         "refusals-defects",
         &[

@@ -143,7 +143,8 @@ impl Item {
     /// Whether the item can be drawn: finite place, unit rotation, sound dimensions.
     pub fn is_drawable(&self) -> bool {
         // The ray caster's boxes are in single precision: what lies beyond it cannot be drawn.
-        self.position.abs().max_element() < 1e30
+        self.position.is_finite()
+            && self.position.abs().max_element() < 1e30
             && self.rotation.is_finite()
             && (self.rotation.length() - 1.0).abs() < 1e-3
             && self.opacity.is_finite()

@@ -102,7 +102,7 @@ pub(super) fn capsule_box(capsule: &Core, cuboid: &Cuboid, reach: f64, out: &mut
     push_stretch(ends, view.outside(t, 2), capsule.radius, reach, out);
     if ends.is_none() {
         // Each end is a ball of its own: a tilted capsule that comes fast must not swing one through the box while the
-        // other stops.
+        // other stops. The point on the farther one may look into the capsule.
         for (end, feature) in [(-1.0, 3), (1.0, 4)] {
             if (end - t).abs() > 1e-9 && view.beyond(end).1 > 1e-12 * size {
                 out.push_within(reach, view.outside(end, feature));
