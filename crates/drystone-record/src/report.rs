@@ -65,6 +65,7 @@ pub struct Milliseconds {
 struct Lap {
     total: f64,
     cpu: f64,
+    support: f64,
     spans: [f64; 7],
 }
 
@@ -95,7 +96,7 @@ pub struct Recorder {
 impl Recorder {
     /// Starts the clocks.
     pub fn new(identity: Identity) -> Self {
-        let none = Lap { total: 0.0, cpu: 0.0, spans: [0.0; 7] };
+        let none = Lap { total: 0.0, cpu: 0.0, support: 0.0, spans: [0.0; 7] };
         Self {
             identity,
             started: std::time::Instant::now(),
@@ -122,7 +123,8 @@ impl Recorder {
 
     /// Takes one step's report, with the wall and CPU seconds the step took altogether.
     pub fn step(&mut self, world: &World, r: &StepReport, wall: f64, cpu: f64) {
-        let lap = Lap { total: wall, cpu, spans: r.spans.map(|s| s.as_secs_f64()) };
+        let support = world.support_over_weight().unwrap_or(f64::NAN);
+        let lap = Lap { total: wall, cpu, support, spans: r.spans.map(|s| s.as_secs_f64()) };
         self.all.total += lap.total;
         self.all.cpu += lap.cpu;
         for k in 0..lap.spans.len() {
@@ -265,6 +267,11 @@ impl Recorder {
                 last_mean: penetration.mean,
             },
             joint_error: JointError { position_m: 0.0, velocity_m_s: 0.0 },
+            support_over_weight: Support {
+                last: world.support_over_weight(),
+                mean_last100: Some(self.last.iter().map(|l| l.support).sum::<f64>() / self.last.len() as f64)
+                    .filter(|x| x.is_finite()),
+            },
             energy_j: EnergyUse {
                 kinetic_last: energy.kinetic,
                 potential_last: energy.potential,
@@ -280,7 +287,7 @@ impl Recorder {
     }
 
     fn sum_of_last(&self) -> Lap {
-        let mut sum = Lap { total: 0.0, cpu: 0.0, spans: [0.0; 7] };
+        let mut sum = Lap { total: 0.0, cpu: 0.0, support: 0.0, spans: [0.0; 7] };
         for l in &self.last {
             sum.total += l.total;
             sum.cpu += l.cpu;
@@ -380,6 +387,8 @@ pub struct Report {
     pub certificate: Certified,
     pub penetration_m: PenetrationUse,
     pub joint_error: JointError,
+    /// Force of bodies that are not dynamic on those that are, against gravity, over their weight: 1 at rest.
+    pub support_over_weight: Support,
     pub energy_j: EnergyUse,
     pub speed_m_s: Speed,
     pub state_hash: String,
@@ -456,6 +465,13 @@ pub struct EnergyUse {
     pub kinetic_last: f64,
     pub potential_last: f64,
     pub kinetic_per_body_last: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Support {
+    pub last: Option<f64>,
+    pub mean_last100: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]

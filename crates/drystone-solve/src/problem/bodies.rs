@@ -89,7 +89,7 @@ pub struct Bodies {
     pub general: General,
 }
 
-/// Two unit vectors that complete `n` to a right-handed frame, without branches [Duff2017].
+/// Two unit vectors that complete `n` to a right-handed frame, without branches \[Duff2017\].
 #[inline]
 pub fn basis(n: [f64; 3]) -> [[f64; 3]; 2] {
     let sign = 1f64.copysign(n[2]);
