@@ -115,8 +115,7 @@ impl Simulation {
                 return Err(Failure::input(text));
             }
             if !known.contains(&spec.name.as_str()) {
-                let all: Vec<&str> = known.iter().chain(later).copied().collect();
-                let mut text = BadSpec::unknown(what, &spec.name, &all).0;
+                let mut text = BadSpec::unknown(what, &spec.name, known).0;
                 if !later.is_empty() {
                     text += &format!("; not available yet: {}", later.join(", "));
                 }

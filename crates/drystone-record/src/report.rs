@@ -228,6 +228,8 @@ impl Recorder {
                 touching_last: penetration.touching,
                 bytes_per_contact: (!world.contacts().is_empty())
                     .then(|| bytes / world.contacts().len() as f64),
+                position_bytes_per_contact: (!world.contacts().is_empty())
+                    .then(|| world.position_bytes() as f64 / world.contacts().len() as f64),
             },
             bilaterals: 0,
             solver: SolverUse {
@@ -237,6 +239,8 @@ impl Recorder {
                 iterations_mean: self.iterations_sum / steps,
                 iterations_max: self.iterations_max,
                 iterations_cap: settings.iterations,
+                omega_last: last.map(|r| r.omega),
+                rejected_last: last.map_or(0, |r| r.rejected),
                 tolerance: settings.tolerance,
                 converged_steps: self.statuses.get("converged").copied().unwrap_or(0),
                 statuses: self.statuses.clone(),
@@ -327,7 +331,7 @@ fn wedged(world: &World, r: &StepReport) -> Warning {
     let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
     let (kind, what) = match r.status {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
-        _ => ("wedged", "the multipliers grow without the residual falling: contacts contradict each other"),
+        _ => ("wedged", "the multipliers grow without bound: contacts contradict each other"),
     };
     let text = format!(
         "{what}; worst between {}, residual {:.3e} m/s after {} iterations",
@@ -410,7 +414,10 @@ pub struct Contacts {
     pub max: usize,
     pub last: usize,
     pub touching_last: usize,
+    /// Detection, velocity problem, solver and warm start.
     pub bytes_per_contact: Option<f64>,
+    /// The position problem's own copy, over the contacts of the velocity problem.
+    pub position_bytes_per_contact: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -422,6 +429,9 @@ pub struct SolverUse {
     pub iterations_mean: f64,
     pub iterations_max: usize,
     pub iterations_cap: usize,
+    /// Relaxation factor in force in the last step, after any halving by the safeguard.
+    pub omega_last: Option<f64>,
+    pub rejected_last: usize,
     pub tolerance: f64,
     pub converged_steps: u64,
     pub statuses: BTreeMap<String, u64>,

@@ -86,6 +86,9 @@ pub fn verify(bodies: usize, a: &[u32], b: &[u32], spans: &[Span]) -> Result<(),
         let mark = k as u32 + 1;
         for i in s.start..s.end {
             let (a, b) = (a[i as usize], b[i as usize]);
+            if a == WORLD {
+                return Err(format!("block {i} has no first body"));
+            }
             if (b == WORLD) != (i >= s.two_end) {
                 return Err(format!("block {i} is on the wrong side of its colour's one-body part"));
             }

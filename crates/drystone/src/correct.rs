@@ -10,7 +10,7 @@
 //! the position-based limit, where the velocity problem gets no iterations: see `step.rs`.)
 
 use drystone_solve::Malformed;
-use drystone_solve::solver::{Solver, Stop};
+use drystone_solve::solver::{Solver, Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::{Assembler, Row};
@@ -47,6 +47,11 @@ pub struct Corrector {
 }
 
 impl Corrector {
+    /// Memory over contacts, bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.contacts.as_slice()) + self.assembler.bytes()
+    }
+
     /// Corrects the positions in `state`; returns the number of position problems solved.
     pub fn run(
         &mut self,
@@ -82,6 +87,11 @@ impl Corrector {
                 ..Stop::default()
             };
             let solution = solver.solve(&self.assembler.problem, None, &stop)?;
+            if solution.status == Status::Diverged {
+                return Err(Malformed(
+                    "the position problem diverged: its corrections are not finite".into(),
+                ));
+            }
             self.assembler.bodies().velocities(&solution.gamma, &mut self.moved);
             for i in model.dynamic() {
                 let d = &self.moved[i];

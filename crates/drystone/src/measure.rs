@@ -65,7 +65,12 @@ impl World {
         p
     }
 
-    /// Memory that the last step's contacts take in all its stages (detection, problem, solver, warm start), bytes.
+    /// Memory that the position problem takes beside [`World::contact_bytes`], bytes: its contacts, problem and solver.
+    pub fn position_bytes(&self) -> usize {
+        self.corrector.bytes() + self.position_solver.bytes()
+    }
+
+    /// Memory that the last step's contacts take (detection, velocity problem, solver, warm start), bytes.
     pub fn contact_bytes(&self) -> usize {
         size_of_val(self.contacts.as_slice())
             + size_of_val(self.state.multipliers.as_slice())

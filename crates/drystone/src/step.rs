@@ -70,6 +70,10 @@ pub struct StepReport {
     pub status: Status,
     /// Iterations of the velocity problem.
     pub iterations: usize,
+    /// Smallest relaxation factor in force at the end (the safeguard may have halved it).
+    pub omega: f64,
+    /// Iterations that the safeguard rejected.
+    pub rejected: usize,
     /// Position problems solved.
     pub position_rounds: usize,
     /// The judge's word on the velocity problem.
@@ -133,7 +137,9 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         budget: w.settings.budget,
         history: false,
     };
-    let guess = w.settings.warm_start.then_some(w.assembler.guess.as_slice());
+    // Without iterations a guess would be the solution.
+    let warm = w.settings.warm_start && w.settings.iterations > 0;
+    let guess = warm.then_some(w.assembler.guess.as_slice());
     let solution =
         w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
     clock.stage(Stage::Solve);
@@ -180,6 +186,8 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         penetration_mean: overlap.mean,
         status,
         iterations: solution.iterations,
+        omega: solution.omega,
+        rejected: solution.rejected,
         position_rounds,
         certificate,
         spans: clock.spans,
@@ -240,13 +248,16 @@ fn integrate(w: &mut World) {
 }
 
 /// Multipliers that grow from step to step, warm start after warm start, as told by the speed that any solution would
-/// need: an order of magnitude more than the contacts ask for.
+/// need. In a free column of n bodies the last has to move at n times the speed that each contact asks for: twice as much
+/// as that means that the contacts contradict each other.
 fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
     let h = w.settings.h;
     let asked = w.contacts.iter().map(|c| -w.settings.stabilisation.bias(c.gap, h)).fold(0.0, f64::max);
     status == Status::Iterations
         && asked > 0.0
-        && certificate.least_feasible_speed(w.total_mass()).is_some_and(|needed| needed > 10.0 * asked)
+        && certificate
+            .least_feasible_speed(w.total_mass())
+            .is_some_and(|needed| needed > 2.0 * asked * w.model.dynamic().count() as f64)
 }
 
 /// The contact with the largest residual, in words.
@@ -290,7 +301,7 @@ fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError {
     };
     let text = match w.contacts.iter().find(|c| !finite(c)) {
         Some(c) => format!(
-            "the contact of {} with {} (gap {}, mu {}) is not finite",
+            "the contact of {} with {} (gap {}, mu {}) has a number that is not finite or negative friction",
             w.model.describe(c.bodies[0]),
             w.model.describe(c.bodies[1]),
             c.gap,
@@ -301,7 +312,7 @@ fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError {
     StepError::NonFinite { step, text }
 }
 
-/// The first body whose new velocity is not finite, with the contact that pushed it hardest.
+/// The first body whose new velocity is not finite, with a contact of its.
 fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
     let Some(i) = w.velocity.iter().position(|v| v.iter().any(|x| !x.is_finite())) else { return Ok(()) };
     let touching = w.contacts.iter().find(|c| c.bodies.contains(&(i as u32)));

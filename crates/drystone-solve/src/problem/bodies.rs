@@ -419,15 +419,22 @@ impl Bodies {
             if numbers.into_iter().any(|x| !x.is_finite()) {
                 return Err(format!("body {i} has a mass, inertia or velocity that is not finite"));
             }
+            if self.inv_mass[i] < 0.0 {
+                return Err(format!("body {i} has a negative mass"));
+            }
         }
         let p = &self.points;
         let all = [&p.normal, &p.arm_a, &p.arm_b, &p.bias];
         if p.b.len() != p.len()
             || p.mu.len() != p.len()
             || all.iter().any(|f| f.iter().any(|x| x.len() != p.len()))
-            || p.compliance.iter().any(|c| !c.is_empty() && c.len() != p.len())
+            || (p.compliance.iter().any(|c| !c.is_empty()) && p.compliance.iter().any(|c| c.len() != p.len()))
         {
             return Err("the arrays of the contact points differ in length".into());
+        }
+        let mut soft = p.compliance.iter().flatten().chain(&self.general.compliance);
+        if soft.any(|c| !(c.is_finite() && *c >= 0.0)) {
+            return Err("a compliance is negative or not finite".into());
         }
         for i in 0..p.len() {
             if all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite())) {

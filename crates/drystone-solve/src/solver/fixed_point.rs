@@ -244,6 +244,15 @@ impl FixedPoint {
         }
         solution.omega = omega;
         sweeper.gamma(problem, &mut solution.gamma);
+        // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
+        // what ends above that, and above the guess, is worse than doing nothing.
+        if !self.safeguard && solution.status != Status::Converged {
+            let reached = self.judge.judge(problem, &solution.gamma).dual_objective;
+            let start = guess.map_or(0.0, |g| self.judge.judge(problem, g).dual_objective.max(0.0));
+            if reached > start + 1e-9 * start.abs() + f64::MIN_POSITIVE {
+                solution.status = Status::Diverged;
+            }
+        }
         if solution.gamma.iter().any(|x| !x.is_finite()) {
             solution.status = Status::Diverged;
             solution.gamma = if finite.iter().all(|x| x.is_finite()) && finite.len() == problem.rows() {

@@ -2,7 +2,8 @@
 //!
 //! Every method is forced inline into a function compiled for the instructions it uses, as the sweep's `dispatch` does;
 //! calling one on a machine without them is undefined. Each lane does exactly what scalar code would do, without fused
-//! multiply-adds, so all widths give the same bits.
+//! multiply-adds, so all widths give the same multipliers and velocities, bit for bit. (Sums over lanes, which only
+//! histories and the Jacobi safeguard see, may round differently.)
 
 use super::kernel::Row;
 
