@@ -16,7 +16,7 @@ use glam::DVec3;
 use crate::assemble::{Assembler, Row};
 use crate::collide::Detector;
 use crate::contact::Contact;
-use crate::model::Model;
+use crate::model::{ColliderSlot, Model};
 use crate::motion::rotate;
 use crate::state::State;
 
@@ -31,7 +31,7 @@ pub struct Correction {
     pub rounds: usize,
     /// Sweeps in each.
     pub iterations: usize,
-    /// Contacts up to this gap take part, so that a correction does not push a body into its neighbour, m.
+    /// Contacts up to this gap take part, at least, m.
     pub envelope: f64,
 }
 
@@ -47,6 +47,18 @@ pub struct Corrector {
 }
 
 impl Corrector {
+    /// The furthest that any point of a body would move, m. A correction is cut so that this is at most half of the
+    /// distance up to which contacts were looked for: then no pair without a contact can come to overlap.
+    fn longest_way(&self, model: &Model) -> f64 {
+        let way = |c: &ColliderSlot| match self.moved.get(c.body as usize) {
+            Some(d) if c.radius.is_finite() => {
+                DVec3::new(d[0], d[1], d[2]).length() + c.radius * DVec3::new(d[3], d[4], d[5]).length()
+            }
+            _ => 0.0,
+        };
+        model.colliders.iter().map(way).fold(f64::MIN_POSITIVE, f64::max)
+    }
+
     /// Memory over contacts, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.contacts.as_slice()) + self.assembler.bytes()
@@ -67,8 +79,9 @@ impl Corrector {
         self.total.resize(model.bodies.len(), [0.0; 6]);
         let size = |c: &Contact| model.pair_size(c.key.colliders[0], c.key.colliders[1]);
         let mut last = f64::INFINITY;
+        let mut reach = how.envelope;
         for round in 0..how.rounds {
-            detector.find_contacts(model, state, &self.rest, 0.0, how.envelope, &mut self.contacts);
+            detector.find_contacts(model, state, &self.rest, 0.0, reach, &mut self.contacts);
             let worst = self.contacts.iter().map(|c| -c.gap / size(c)).fold(0.0, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let share = how.reach / how.rounds as f64;
@@ -76,6 +89,14 @@ impl Corrector {
                 return Ok(round);
             }
             last = worst;
+            // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
+            // may take a body, so that it is not pushed into a neighbour that has no contact yet.
+            let deepest = self.contacts.iter().map(|c| (-c.gap).min(share * size(c))).fold(0.0, f64::max);
+            if 4.0 * deepest > reach {
+                reach = 4.0 * deepest;
+                detector.find_pairs(model, state, &self.rest, 0.0, reach);
+                detector.find_contacts(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+            }
             let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
             self.assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
                 bias: c.gap.max(-share * size(c)),
@@ -93,8 +114,9 @@ impl Corrector {
                 ));
             }
             self.assembler.bodies().velocities(&solution.gamma, &mut self.moved);
+            let scale = (0.5 * reach / self.longest_way(model)).min(1.0);
             for i in model.dynamic() {
-                let d = &self.moved[i];
+                let d = self.moved[i].map(|x| scale * x);
                 for k in 0..6 {
                     self.total[i][k] += d[k];
                 }

@@ -4,5 +4,6 @@ mod far_contact;
 mod fly_past;
 mod free_body;
 mod hover;
+mod pushed_into_neighbour;
 mod status;
 mod tilted_capsule;
