@@ -23,7 +23,7 @@ use crate::problem::{Malformed, Problem};
 use super::growth::Growth;
 use super::sweep::BodySweeper;
 use super::sweep_explicit::ExplicitSweeper;
-use super::{BadSpec, Param, Record, Solution, Spec, Status, Stop};
+use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop};
 
 /// Which K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,7 @@ pub(super) const SAFEGUARD: Param =
 
 /// The solver behind all three names.
 pub(super) struct FixedPoint {
+    info: &'static Info,
     scheme: Scheme,
     omega: f64,
     lambda: f64,
@@ -100,7 +101,7 @@ pub(super) struct FixedPoint {
 }
 
 impl FixedPoint {
-    pub fn new(scheme: Scheme, spec: &Spec, omega: f64) -> Result<Self, BadSpec> {
+    pub fn new(info: &'static Info, scheme: Scheme, spec: &Spec, omega: f64) -> Result<Self, BadSpec> {
         let eta = match spec.text("eta") {
             None | Some("trace") => Eta::Trace,
             Some("uniform") => Eta::Uniform(None),
@@ -112,6 +113,7 @@ impl FixedPoint {
             Some(other) => return Err(BadSpec::unknown("safeguard", other, &["on", "off"])),
         };
         Ok(Self {
+            info,
             scheme,
             omega: spec.positive("omega", omega, f64::INFINITY)?,
             lambda: spec.positive("lambda", 1.0, 1.0)?,
@@ -148,12 +150,18 @@ impl FixedPoint {
         }
         least
     }
+}
 
-    pub fn bytes(&self) -> usize {
+impl Solver for FixedPoint {
+    fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    fn bytes(&self) -> usize {
         self.bodies.bytes() + self.explicit.bytes()
     }
 
-    pub fn solve(
+    fn solve(
         &mut self,
         problem: &Problem,
         guess: Option<&[f64]>,

@@ -2,9 +2,7 @@
 //! the iteration is parallel as it stands, but it needs a small ω (the paper: 0.2).
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, SAFEGUARD, Scheme};
-use super::{BadSpec, Info, Malformed, Param, Problem, Solution, Solver, Spec, Stop};
-
-struct Pgj(FixedPoint);
+use super::{BadSpec, Info, Param, Solver, Spec};
 
 pub(super) static INFO: Info = Info {
     name: "pgj",
@@ -27,22 +25,5 @@ pub(super) static INFO: Info = Info {
 };
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
-    Ok(Box::new(Pgj(FixedPoint::new(Scheme::Jacobi, spec, 0.2)?)))
-}
-
-impl Solver for Pgj {
-    fn info(&self) -> &'static Info {
-        &INFO
-    }
-    fn bytes(&self) -> usize {
-        self.0.bytes()
-    }
-    fn solve(
-        &mut self,
-        problem: &Problem,
-        guess: Option<&[f64]>,
-        stop: &Stop,
-    ) -> Result<Solution, Malformed> {
-        self.0.solve(problem, guess, stop)
-    }
+    Ok(Box::new(FixedPoint::new(&INFO, Scheme::Jacobi, spec, 0.2)?))
 }

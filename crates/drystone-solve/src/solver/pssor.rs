@@ -2,9 +2,7 @@
 //! [TasoraAnitescu2008]. Every sweep, forward or backward, counts as one iteration.
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, SAFEGUARD, Scheme};
-use super::{BadSpec, Info, Malformed, Problem, Solution, Solver, Spec, Stop};
-
-struct Pssor(FixedPoint);
+use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {
     name: "pssor",
@@ -18,22 +16,5 @@ pub(super) static INFO: Info = Info {
 };
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
-    Ok(Box::new(Pssor(FixedPoint::new(Scheme::Symmetric, spec, 1.0)?)))
-}
-
-impl Solver for Pssor {
-    fn info(&self) -> &'static Info {
-        &INFO
-    }
-    fn bytes(&self) -> usize {
-        self.0.bytes()
-    }
-    fn solve(
-        &mut self,
-        problem: &Problem,
-        guess: Option<&[f64]>,
-        stop: &Stop,
-    ) -> Result<Solution, Malformed> {
-        self.0.solve(problem, guess, stop)
-    }
+    Ok(Box::new(FixedPoint::new(&INFO, Scheme::Symmetric, spec, 1.0)?))
 }
