@@ -93,9 +93,9 @@ pub enum StepError {
         /// Body, contact, quantity.
         text: String,
     },
-    /// The solver's multipliers left the range of finite numbers.
+    /// The solver's multipliers ran away.
     #[error(
-        "step {step}: the solver diverged: multipliers not finite after {iterations} iterations, worst at {text}"
+        "step {step}: the solver diverged: multipliers not finite, or worse than none, after {iterations} iterations, worst at {text}"
     )]
     Diverged {
         /// Step number.
