@@ -104,9 +104,3 @@ fn ground(mu: f64) -> BodyDef {
 fn exact() -> Settings {
     Settings { tolerance: 1e-10, iterations: 5000, ..Settings::default() }
 }
-
-/// Under the relaxed model a body that slides at `speed` hovers at μ h `speed`; contacts must exist up to there, or it
-/// would lose its contact, fall, and hop along instead.
-fn hold_contact(settings: &mut Settings, mu: f64, h: f64, speed: f64) {
-    settings.envelope = Some(2.0 * mu * h * speed + settings.gravity.length() * h * h);
-}

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::params::{ParamInfo, Params, param};
 use super::track::Track;
-use super::{Entry, Made, exact, ground, hold_contact, incline};
+use super::{Entry, Made, exact, ground, incline};
 use crate::probe::{Results, number, support};
 use crate::{Probe, SceneError};
 
@@ -34,8 +34,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let v0 = p.positive("v0", 1e4)?;
     let mu = p.number("mu", 0.0, 10.0)?;
     let ball = p.choice("shape", &[("box", false), ("sphere", true)])?;
-    let mut settings = exact();
-    hold_contact(&mut settings, mu, p.positive("h", 10.0)?, v0);
+    let settings = exact();
     let (shape, height) = incline::body(ball);
     // Set down where the relaxed model lets it slide: from the floor itself it would take off.
     let start = DVec3::Z * (height + mu * p.positive("h", 10.0)? * v0);
