@@ -78,6 +78,8 @@ pub struct StepReport {
     pub position_rounds: usize,
     /// The judge's word on the velocity problem.
     pub certificate: Certificate,
+    /// The contact with the largest residual: its place in [`World::contacts`].
+    pub worst_contact: Option<usize>,
     /// Wall time by stage, in the order of [`Stage::ALL`].
     pub spans: [Duration; 7],
 }
@@ -129,6 +131,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         mu: c.mu,
     });
     w.assembler.warm_start(&w.contacts);
+    w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
     let stop = Stop {
@@ -151,16 +154,27 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
+    let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
+    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.order.get(b)).map(|&i| i as usize);
+    clock.stage(Stage::Certificate);
+
     w.saved.save(&w.state);
     integrate(w); // q ← Λ(q, v, h)
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    if let Stabilisation::Post { tolerance, reach, rounds } = stabilisation {
-        let how =
-            Correction { tolerance, reach, rounds, iterations: w.settings.position_iterations, envelope };
-        let World { corrector, model, state, detector, position_solver, saved, .. } = w;
-        let done = corrector.run(model, state, detector, position_solver.as_mut(), how);
+    if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation {
+        let how = Correction {
+            tolerance,
+            accept,
+            reach,
+            rounds,
+            iterations: w.settings.position_iterations,
+            envelope,
+        };
+        let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
+        let done = corrector.run(model, state, detector, assembler, solver.as_mut(), how);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -169,10 +183,6 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     }
     check_positions(w, number)?;
     clock.stage(Stage::Correct);
-
-    let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
-    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
-    clock.stage(Stage::Certificate);
 
     w.state.multipliers.clear();
     w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
@@ -190,6 +200,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         rejected: solution.rejected,
         position_rounds,
         certificate,
+        worst_contact,
         spans: clock.spans,
     })
 }

@@ -1,5 +1,6 @@
 //! A world: bodies, their motion, and how to step them.
 
+use drystone_solve::Problem;
 use drystone_solve::certificate::Judge;
 use drystone_solve::solver::{self, Solver};
 use glam::{DQuat, DVec3};
@@ -39,6 +40,7 @@ pub enum WorldError {
 }
 
 type StepHook = Box<dyn FnMut(&mut World) + Send>;
+type ProblemHook = Box<dyn FnMut(&Problem, &[f64]) + Send>;
 type ContactHook = Box<dyn FnMut(&Model, &State, &mut Vec<Contact>) + Send>;
 
 /// Bodies, contacts and time.
@@ -66,13 +68,13 @@ pub struct World {
     pub(crate) contacts: Vec<Contact>,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
-    pub(crate) position_solver: Box<dyn Solver>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     pub(crate) v_free: Vec<[f64; 6]>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
     contact_hook: Option<ContactHook>,
+    problem_hook: Option<ProblemHook>,
     before: Vec<StepHook>,
     after: Vec<StepHook>,
 }
@@ -85,7 +87,7 @@ impl World {
 
     /// An empty world whose random generator starts from `seed`.
     pub fn with_seed(settings: Settings, seed: u64) -> Result<Self, WorldError> {
-        let (solver, position_solver) = solvers(&settings)?;
+        let solver = make_solver(&settings)?;
         Ok(Self {
             detector: Detector::new(settings.broadphase),
             settings,
@@ -94,13 +96,13 @@ impl World {
             contacts: Vec::new(),
             assembler: Assembler::default(),
             solver,
-            position_solver,
             corrector: Corrector::default(),
             judge: Judge::default(),
             v_free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
             contact_hook: None,
+            problem_hook: None,
             before: Vec::new(),
             after: Vec::new(),
         })
@@ -113,7 +115,7 @@ impl World {
 
     /// Changes how it steps, from the next step on.
     pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
-        (self.solver, self.position_solver) = solvers(&settings)?;
+        self.solver = make_solver(&settings)?;
         if settings.broadphase != self.settings.broadphase {
             self.detector = Detector::new(settings.broadphase);
         }
@@ -241,16 +243,6 @@ impl World {
         &self.contacts
     }
 
-    /// The last step's problem and the contact number of each of its blocks.
-    pub fn problem(&self) -> (&drystone_solve::Problem, &[u32]) {
-        (&self.assembler.problem, &self.assembler.order)
-    }
-
-    /// The guess that warm-started the last step's problem, in its rows.
-    pub fn warm_start_guess(&self) -> Vec<f64> {
-        self.assembler.guess.clone()
-    }
-
     /// The broad phase in use, once it is chosen.
     pub fn broadphase(&self) -> Option<crate::collide::broadphase::Kind> {
         self.detector.kind()
@@ -259,6 +251,18 @@ impl World {
     /// Calls `hook` in every step after the contacts are found: it may read them, change their friction or remove them.
     pub fn on_contacts(&mut self, hook: impl FnMut(&Model, &State, &mut Vec<Contact>) + Send + 'static) {
         self.contact_hook = Some(Box::new(hook));
+    }
+
+    /// Calls `hook` in every step with the velocity problem and the guess that warm-starts it (in its rows), before it is
+    /// solved: to keep problems, or to try other solvers on them. The last hook set is the one called.
+    pub fn on_problem(&mut self, hook: impl FnMut(&Problem, &[f64]) + Send + 'static) {
+        self.problem_hook = Some(Box::new(hook));
+    }
+
+    pub(crate) fn call_problem_hook(&mut self) {
+        if let Some(hook) = &mut self.problem_hook {
+            hook(&self.assembler.problem, &self.assembler.guess);
+        }
     }
 
     /// Calls `hook` before every step.
@@ -361,10 +365,9 @@ impl World {
     }
 }
 
-fn solvers(settings: &Settings) -> Result<(Box<dyn Solver>, Box<dyn Solver>), WorldError> {
+fn make_solver(settings: &Settings) -> Result<Box<dyn Solver>, WorldError> {
     settings.check().map_err(WorldError::Settings)?;
-    let make = || solver::make(&settings.solver).map_err(|e| WorldError::Settings(e.0));
-    Ok((make()?, make()?))
+    solver::make(&settings.solver).map_err(|e| WorldError::Settings(e.0))
 }
 
 /// Runs hooks with the world in hand: they are taken out meanwhile, and hooks they add go behind them.

@@ -333,11 +333,36 @@ impl Bodies {
         }
     }
 
+    /// The diagonal block of a contact between bodies with the same inertia about every axis, where no products of
+    /// inertia need to be worked out: Σ (1/m + (|r|² 1 - r rᵀ)/I), whose largest eigenvalue is at most Σ (1/m + |r|²/I).
+    fn ball_diagonal(&self, i: usize) -> Option<[f64; 2]> {
+        let p = &self.points;
+        let (mut mean, mut bound, mut normal) = (0.0, 0.0, 0.0);
+        let mut side = |body: u32, arm: [f64; 3]| {
+            let [xx, yy, zz, xy, xz, yz] = self.inv_inertia[body as usize];
+            let m = self.inv_mass[body as usize];
+            let square = dot(arm, arm);
+            let along = dot(arm, at(&p.normal, i));
+            mean += m + 2.0 / 3.0 * xx * square;
+            bound += m + xx * square;
+            normal += m + xx * (square - along * along).max(0.0);
+            xx == yy && yy == zz && xy == 0.0 && xz == 0.0 && yz == 0.0
+        };
+        let balls = side(p.a[i], at(&p.arm_a, i)) && (p.b[i] == WORLD || side(p.b[i], at(&p.arm_b, i)));
+        if !balls || !p.compliance[0].is_empty() {
+            return None;
+        }
+        Some(if p.mu[i] == 0.0 { [normal; 2] } else { [mean, bound] })
+    }
+
     pub(super) fn block_diagonal(&self, block: usize) -> [f64; 2] {
         let mut g = [[0.0; 5]; 5];
         let p = &self.points;
         let Some(i) = block.checked_sub(p.len()) else {
             let i = block;
+            if let Some(g) = self.ball_diagonal(i) {
+                return g;
+            }
             let axes = p.frame(i);
             let mut side = |body: u32, arm: [f64; 3]| {
                 let (m, inertia) = (self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
