@@ -149,6 +149,10 @@ impl Recorder {
         if matches!(r.status, Status::Wedged | Status::Diverged) {
             self.warn(wedged(world, r));
         }
+        for id in &r.left {
+            let text = format!("{} left the bounds", world.model().describe(id.slot));
+            self.warn(Warning { step: r.step, kind: "left", bodies: vec![id.slot], text });
+        }
         self.latest = Some(r.clone());
     }
 

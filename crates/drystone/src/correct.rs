@@ -125,7 +125,12 @@ impl Corrector {
                     self.total[i][k] += d[k];
                 }
                 state.position[i] += DVec3::new(d[0], d[1], d[2]);
-                let turn = state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]);
+                let mut turn = DVec3::new(d[3], d[4], d[5]);
+                if let Some(plane) = &model.bodies[i].planar {
+                    state.position[i] = plane.nearest(state.position[i]);
+                    turn = plane.about(turn);
+                }
+                let turn = state.rotation[i].conjugate() * turn;
                 if turn != DVec3::ZERO {
                     state.rotation[i] = rotate(state.rotation[i], turn, 1.0);
                 }

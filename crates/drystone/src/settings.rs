@@ -6,6 +6,7 @@ use drystone_solve::solver::{BadSpec, Param, Spec};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::collide::broadphase;
 
 /// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters the
@@ -149,6 +150,9 @@ pub struct Settings {
     pub broadphase: Option<broadphase::Kind>,
     /// Start from the last step's multipliers.
     pub warm_start: bool,
+    /// Where bodies are meant to stay; None: anywhere.
+    #[serde(default)]
+    pub bounds: Option<Bounds>,
 }
 
 impl Default for Settings {
@@ -165,6 +169,7 @@ impl Default for Settings {
             envelope: None,
             broadphase: None,
             warm_start: true,
+            bounds: None,
         }
     }
 }
@@ -185,6 +190,9 @@ impl Settings {
             && !(e.is_finite() && e >= 0.0)
         {
             return Err(format!("envelope must be finite and not negative, got {e}"));
+        }
+        if let Some(b) = &self.bounds {
+            b.check()?;
         }
         Ok(())
     }

@@ -9,8 +9,10 @@ use glam::DVec3;
 
 use crate::assemble::Row;
 use crate::body::Motion;
+use crate::bounds::Leaving;
 use crate::contact::{Contact, Remembered, remember};
 use crate::correct::Correction;
+use crate::model::BodyId;
 use crate::motion::{gyroscopic, rotate};
 use crate::settings::Stabilisation;
 use crate::world::World;
@@ -80,6 +82,8 @@ pub struct StepReport {
     pub certificate: Certificate,
     /// The contact with the largest residual: its place in [`World::contacts`].
     pub worst_contact: Option<usize>,
+    /// Dynamic bodies whose centres left the bounds in this step.
+    pub left: Vec<BodyId>,
     /// Wall time by stage, in the order of [`Stage::ALL`].
     pub spans: [Duration; 7],
 }
@@ -105,6 +109,14 @@ pub enum StepError {
         /// Iterations done.
         iterations: usize,
         /// The contact with the largest residual.
+        text: String,
+    },
+    /// A body left a world whose bounds say that this is an error.
+    #[error("step {step}: {text} left the bounds")]
+    Left {
+        /// Step number.
+        step: u64,
+        /// The body and where it is.
         text: String,
     },
 }
@@ -182,6 +194,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         }
     }
     check_positions(w, number)?;
+    let left = check_bounds(w, number)?;
     clock.stage(Stage::Correct);
 
     w.state.multipliers.clear();
@@ -201,6 +214,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         position_rounds,
         certificate,
         worst_contact,
+        left,
         spans: clock.spans,
     })
 }
@@ -216,6 +230,10 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
             v += h * (g + body.inv_mass * s.force[i]);
             omega = gyroscopic(&body.mass.inertia, omega, h);
             omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * s.torque[i]));
+            if let Some(plane) = &body.planar {
+                v = plane.within(v);
+                omega = s.rotation[i].conjugate() * plane.about(s.rotation[i] * omega);
+            }
         } else if !body.alive {
             (v, omega) = (DVec3::ZERO, DVec3::ZERO);
         }
@@ -251,7 +269,16 @@ fn integrate(w: &mut World) {
             s.force[i] = DVec3::ZERO;
             s.torque[i] = DVec3::ZERO;
         }
+        if let Some(plane) = &body.planar {
+            // The solver holds the lock to its tolerance; here it is exact.
+            s.velocity[i] = plane.within(s.velocity[i]);
+            s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
+            turn = DVec3::ZERO;
+        }
         s.position[i] += h * s.velocity[i];
+        if let Some(plane) = &body.planar {
+            s.position[i] = plane.nearest(s.position[i]);
+        }
         if s.omega[i] != DVec3::ZERO || turn != DVec3::ZERO {
             s.rotation[i] = rotate(s.rotation[i], s.omega[i] - turn, h);
         }
@@ -292,6 +319,20 @@ fn check_positions(w: &mut World, step: u64) -> Result<(), StepError> {
     w.saved.restore(&mut w.state);
     let text = format!("the new position of {} is not finite", w.model.describe(i as u32));
     Err(StepError::NonFinite { step, text })
+}
+
+/// The bodies that were inside the bounds before the step and are not any more; or an error, and the step undone.
+fn check_bounds(w: &mut World, step: u64) -> Result<Vec<BodyId>, StepError> {
+    let Some(bounds) = w.settings.bounds else { return Ok(Vec::new()) };
+    let gone = |i: &usize| !bounds.contain(w.state.position[*i]) && bounds.contain(w.saved.position(*i));
+    let left: Vec<BodyId> = w.model.dynamic().filter(gone).filter_map(|i| w.model.id(i as u32)).collect();
+    if let (Leaving::Stop, Some(first)) = (bounds.leaving, left.first()) {
+        let at = w.state.position[first.slot as usize];
+        let text = format!("{} at {at}", w.model.describe(first.slot));
+        w.saved.restore(&mut w.state);
+        return Err(StepError::Left { step, text });
+    }
+    Ok(left)
 }
 
 /// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities

@@ -7,10 +7,12 @@ use glam::{DQuat, DVec3};
 
 use crate::assemble::Assembler;
 use crate::body::{BodyDef, Motion};
+use crate::bounds::Leaving;
 use crate::collide::query::{self, RayHit};
 use crate::collide::{Detector, narrowphase};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::material::Materials;
 use crate::model::{BodyId, ColliderSlot, Model};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
@@ -161,7 +163,31 @@ impl World {
     /// Adds a body, before or between steps.
     pub fn add_body(&mut self, def: BodyDef) -> Result<BodyId, WorldError> {
         def.check().map_err(WorldError::Body)?;
+        for (k, c) in def.colliders.iter().enumerate() {
+            if let Some(id) = c.material
+                && id.0 as usize >= self.model.materials.names().len()
+            {
+                return Err(WorldError::Body(format!("collider {k}: there is no material number {}", id.0)));
+            }
+        }
         Ok(self.model.add(&mut self.state, def))
+    }
+
+    /// Materials: names, pairs, and the rule for pairs that the table does not have.
+    pub fn materials(&self) -> &Materials {
+        &self.model.materials
+    }
+
+    /// Materials, to add some or to change pairs.
+    pub fn materials_mut(&mut self) -> &mut Materials {
+        &mut self.model.materials
+    }
+
+    /// Lets two bodies collide (as they do from the start), or keeps them from it, whatever their groups and layers say.
+    pub fn set_collides(&mut self, a: BodyId, b: BodyId, collide: bool) -> Result<(), WorldError> {
+        let (a, b) = (self.slot(a)? as u32, self.slot(b)? as u32);
+        self.model.set_collides(a, b, collide);
+        Ok(())
     }
 
     /// Removes a body, before or between steps.
@@ -204,12 +230,16 @@ impl World {
         Ok(self.state.world_omega(self.slot(id)?))
     }
 
-    /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s).
+    /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s); of a planar body, what its plane allows.
     pub fn set_velocity(&mut self, id: BodyId, velocity: DVec3, angular: DVec3) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         if !(velocity.is_finite() && angular.is_finite()) {
             return Err(WorldError::Body(format!("velocity must be finite, got {velocity} and {angular}")));
         }
+        let (velocity, angular) = match &self.model.bodies[i].planar {
+            Some(plane) => (plane.within(velocity), plane.about(angular)),
+            None => (velocity, angular),
+        };
         self.state.velocity[i] = velocity;
         self.state.omega[i] = self.state.rotation[i].conjugate() * angular;
         Ok(())
@@ -286,7 +316,13 @@ impl World {
     /// forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         call(self, |w| &mut w.before);
-        let report = step::step(self)?;
+        let mut report = step::step(self)?;
+        if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
+            for &id in &report.left {
+                let _ = self.remove_body(id); // It was there a moment ago.
+            }
+            report.worst_contact = None;
+        }
         call(self, |w| &mut w.after);
         Ok(report)
     }

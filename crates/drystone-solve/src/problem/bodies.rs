@@ -192,6 +192,42 @@ impl Points {
     }
 }
 
+impl General {
+    /// Forgets all blocks, keeps the memory.
+    pub fn clear(&mut self) {
+        self.a.clear();
+        self.b.clear();
+        self.set.clear();
+        self.first_row.clear();
+        self.jacobian.clear();
+        self.bias.clear();
+        self.compliance.clear();
+        self.spans.clear();
+    }
+
+    /// Appends a rigid block with one Jacobian row and one bias for each row of its set; the caller keeps the coloured
+    /// order.
+    pub fn push(&mut self, (a, b): (u32, u32), set: Set, jacobian: &[[f64; 12]], bias: &[f64]) {
+        if self.first_row.is_empty() {
+            self.first_row.push(0);
+        }
+        self.a.push(a);
+        self.b.push(b);
+        self.set.push(set);
+        self.jacobian.extend_from_slice(jacobian);
+        self.bias.extend_from_slice(bias);
+        self.first_row.push(self.jacobian.len() as u32);
+    }
+
+    /// Declares that no two blocks share a body, and that each joins one body to the world.
+    pub fn one_colour(&mut self) {
+        self.spans.clear();
+        if !self.a.is_empty() {
+            self.spans.push(Span { start: 0, two_end: 0, end: self.a.len() as u32, serial: false });
+        }
+    }
+}
+
 impl Bodies {
     /// Number of bodies.
     pub fn bodies(&self) -> usize {

@@ -52,8 +52,11 @@ impl Row {
         let (cxx, cyy, czz) = (yy * zz - yz * yz, xx * zz - xz * xz, xx * yy - xy * xy);
         let (cxy, cxz, cyz) = (xz * yz - xy * zz, xy * yz - xz * yy, xy * xz - xx * yz);
         let det = xx * cxx + xy * cxy + xz * cxz;
-        if det <= 0.0 {
-            return linear;
+        let trace = xx + yy + zz;
+        if det <= 1e-14 * trace * trace * trace {
+            // It turns about one axis only (or not at all): 1/I about that axis is the trace.
+            let square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
+            return if trace > 0.0 { linear + square / trace } else { linear };
         }
         let turn = crate::problem::symmetric(&[cxx, cyy, czz, cxy, cxz, cyz], w);
         linear + (w[0] * turn[0] + w[1] * turn[1] + w[2] * turn[2]) / det
