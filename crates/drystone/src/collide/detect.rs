@@ -247,7 +247,7 @@ impl Look<'_> {
             }
         }
         out.push(Contact {
-            key: ContactKey { colliders: [i, j], feature: p.feature },
+            key: ContactKey::new([i, j], [0, 0], p.feature),
             bodies: [a, b],
             point,
             normal,
