@@ -98,9 +98,8 @@ fn choose(found: &[Touch], marks: &[u32], leader: u32) -> [usize; MOST] {
     })
     .1;
     let b = flat(second);
-    let area = |a: [f64; 2], b: [f64; 2], c: [f64; 2]| {
-        (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-    };
+    let area =
+        |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
     let third = best(&|i| area(a, b, flat(i)).abs()).1;
     let c = flat(third);
     let turn = if area(a, b, c) < 0.0 { -1.0 } else { 1.0 };

@@ -18,11 +18,12 @@
 use glam::DVec3;
 
 use super::cone;
+use super::pieces::{middle, plane_contacts, roundness, segment_contacts};
 use super::reduce::reduce;
 use super::skin::Crease;
 use super::surface::Surface;
 use crate::collide::Aabb;
-use crate::collide::narrowphase::{ContactPoint, Manifold, plane_contacts, segment_contacts};
+use crate::collide::narrowphase::{ContactPoint, Manifold};
 use crate::shape::{Pose, Shape};
 
 /// Features of contacts with edges have this bit, below it two bits the edge (3: a vertex, then the corner).
@@ -45,10 +46,11 @@ pub(crate) struct Visitor<'a> {
     pub pose: Pose,
     /// What it moves during the step relative to the surface, m.
     pub way: DVec3,
-    /// Gap up to which a contact exists wherever the body goes, m.
+    /// A point p that moves with it moves by `drift + turn × p`, m.
+    pub drift: DVec3,
+    pub turn: DVec3,
+    /// Gap up to which a contact exists wherever the body goes, m. What rotation may add to the way is part of it.
     pub near: f64,
-    /// What rotation may add to the way of any point, m.
-    pub spin: f64,
     /// Its inner radius, m.
     pub size: f64,
 }
@@ -78,8 +80,8 @@ pub(crate) struct Workspace {
     pub found: Vec<Touch>,
 }
 
-/// Finds the contacts of a visitor with a surface.
-pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Workspace) {
+/// Finds the contacts of a visitor with a surface. Returns how many triangles it looked at.
+pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Workspace) -> usize {
     work.found.clear();
     work.triangles.clear();
     let still = visitor.shape.aabb(&visitor.pose);
@@ -87,12 +89,15 @@ pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Wor
         Aabb { min: still.min.min(still.min + visitor.way), max: still.max.max(still.max + visitor.way) };
     let bounds = swept.grown(visitor.near);
     surface.visit_near(&bounds, |k| work.triangles.push((surface.skin().region(k), k)));
-    if work.triangles.is_empty() {
-        return;
+    let looked = work.triangles.len();
+    if looked == 0 {
+        return 0;
     }
     work.triangles.sort_unstable();
-    let middle = visitor.pose.point(visitor.shape.middle());
-    let mut visit = Visit { surface, visitor, bounds, middle, behind: false, inside: None };
+    let middle = visitor.pose.point(middle(visitor.shape));
+    let slack = if let Shape::Sphere { .. } = visitor.shape { cone::ROUNDING } else { cone::ALONG };
+    let radius = roundness(visitor.shape);
+    let mut visit = Visit { surface, visitor, bounds, middle, radius, slack, behind: false, inside: None };
     for face in work.triangles.chunk_by(|a, b| a.0 == b.0) {
         visit.face(face, &mut work.found);
     }
@@ -106,10 +111,11 @@ pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Wor
     }
     if let Some(Some(out)) = visit.inside {
         visit.leave(out, &mut work.found);
-        return;
+        return looked;
     }
     work.found.sort_unstable_by_key(Touch::rank);
     reduce(&mut work.found, &mut work.marks, CLOSE * visitor.size);
+    looked
 }
 
 struct Visit<'a, S> {
@@ -119,6 +125,10 @@ struct Visit<'a, S> {
     bounds: Aabb,
     /// A point well inside the visitor.
     middle: DVec3,
+    /// Of the ball that the visitor is round by.
+    radius: f64,
+    /// Up to which a direction counts as within a cone.
+    slack: f64,
     /// Whether the middle lies behind some triangle nearby.
     behind: bool,
     /// Once it was asked: the triangle through which the middle leaves the solid, if it is in there.
@@ -137,12 +147,14 @@ impl<S: Surface> Visit<'_, S> {
         let (region, v) = (triangles[0].0, self.visitor);
         let (origin, normal) = (self.surface.corners(region)[0], self.surface.normal(region));
         self.behind |= (self.middle - origin).dot(normal) < 0.0;
-        let approach = -v.way.dot(normal);
         let mut manifold = Manifold::default();
-        plane_contacts(v.shape, &v.pose, origin, normal, v.near + approach.max(0.0), &mut manifold);
+        let reach = v.near + (-v.way.dot(normal)).max(0.0);
+        plane_contacts(v.shape, &v.pose, origin, normal, reach, &mut manifold);
         for p in manifold.points() {
-            let over = |at: DVec3| triangles.iter().any(|&(_, k)| self.is_over(k, at, p.gap));
-            if !(p.gap <= v.near && over(p.on_a) || self.arrives_over(triangles, p, approach)) {
+            // What is round lies over a triangle if the middle of its roundness does.
+            let (core, height) = (p.on_a + normal * self.radius, p.gap + self.radius);
+            let over = || triangles.iter().any(|&(_, k)| self.is_over(k, core, height));
+            if !(p.gap <= v.near && over() || self.arrives_over(triangles, core, p)) {
                 continue;
             }
             if (self.middle - origin).dot(normal) < 0.0 {
@@ -156,32 +168,35 @@ impl<S: Surface> Visit<'_, S> {
         }
     }
 
-    /// Whether a point of the body meets the plane of the face over one of the triangles, or comes nearest there.
-    fn arrives_over(&self, triangles: &[(u32, u32)], p: &ContactPoint, approach: f64) -> bool {
+    /// Whether a point of the body meets the plane of the face over one of the triangles, or comes nearest there. Where
+    /// the body is round, the middle of its roundness moves as the body's outline does.
+    fn arrives_over(&self, triangles: &[(u32, u32)], core: DVec3, p: &ContactPoint) -> bool {
         let v = self.visitor;
+        let moves = v.drift + v.turn.cross(core);
+        let approach = -moves.dot(p.normal);
         if p.gap <= 0.0 || approach <= 0.0 {
             return false;
         }
-        let at = p.on_a + v.way * (p.gap / approach).min(1.0);
+        let at = core + moves * (p.gap / approach).min(1.0);
         triangles.iter().any(|&(_, k)| self.is_over(k, at, 0.0))
     }
 
-    /// Whether a point lies over a triangle, or with negative `gap` in the part of the solid below it. At a convex edge
-    /// that part ends half-way between the faces. Behind a concave one a point may be below both.
-    fn is_over(&self, k: u32, p: DVec3, gap: f64) -> bool {
+    /// Whether a point lies over a triangle, or with negative `height` in the part of the solid below it. At a convex
+    /// edge that part ends half-way between the faces. Behind a concave one a point may be below both.
+    fn is_over(&self, k: u32, p: DVec3, height: f64) -> bool {
         let s = self.surface;
         let (corners, normal) = (s.corners(k), s.normal(k));
         (0..3).all(|edge| {
             let from = p - corners[edge];
             let along = corners[(edge + 1) % 3] - corners[edge];
             let least = -RIM * along.length_squared();
-            if from.dot(normal.cross(along)) >= least && (gap >= 0.0 || s.skin().crease(k, edge) != Crease::Convex)
+            if from.dot(normal.cross(along)) >= least
+                && (height >= 0.0 || s.skin().crease(k, edge) != Crease::Convex)
             {
                 return true;
             }
-            if gap >= 0.0 {
-                return self.visitor.spin > 0.0
-                    && from.dot(normal.cross(along)) >= -self.visitor.spin * along.length();
+            if height >= 0.0 {
+                return false;
             }
             let Some(next) = s.neighbour(k, edge) else { return false };
             match s.skin().crease(k, edge) {
@@ -231,9 +246,9 @@ impl<S: Surface> Visit<'_, S> {
                 None
             };
             let touch = match end {
-                Some(corner) => cone::at_vertex(self.surface, k, corner, p.normal)
+                Some(corner) => cone::at_vertex(self.surface, k, corner, p.normal, self.slack)
                     .map(|(normal, (first, corner))| named(normal, first, 3 << EDGE_SHIFT | corner as u32)),
-                None => cone::at_edge(self.surface, k, edge, p.normal).map(|normal| {
+                None => cone::at_edge(self.surface, k, edge, p.normal, self.slack).map(|normal| {
                     named(normal, k, (edge as u32) << EDGE_SHIFT | p.feature & ((1 << EDGE_SHIFT) - 1))
                 }),
             };
