@@ -90,14 +90,12 @@ pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Wor
     let bounds = swept.grown(visitor.near);
     surface.visit_near(&bounds, |k| work.triangles.push((surface.skin().region(k), k)));
     let looked = work.triangles.len();
-    if looked == 0 {
-        return 0;
-    }
     work.triangles.sort_unstable();
     let middle = visitor.pose.point(middle(visitor.shape));
     let slack = if let Shape::Sphere { .. } = visitor.shape { cone::ROUNDING } else { cone::ALONG };
     let radius = roundness(visitor.shape);
-    let mut visit = Visit { surface, visitor, bounds, middle, radius, slack, behind: false, inside: None };
+    let mut visit =
+        Visit { surface, visitor, bounds, middle, radius, slack, behind: looked == 0, inside: None };
     for face in work.triangles.chunk_by(|a, b| a.0 == b.0) {
         visit.face(face, &mut work.found);
     }
@@ -129,7 +127,7 @@ struct Visit<'a, S> {
     radius: f64,
     /// Up to which a direction counts as within a cone.
     slack: f64,
-    /// Whether the middle lies behind some triangle nearby.
+    /// Whether the middle lies behind some triangle nearby, or may do so because there is none.
     behind: bool,
     /// Once it was asked: the triangle through which the middle leaves the solid, if it is in there.
     inside: Option<Option<u32>>,
