@@ -71,6 +71,7 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
                 Solid::Capsule { radius: *radius, half_length: *half_length }
             }
             Shape::HalfSpace => Solid::Ground,
+            _ => continue,
         };
         let colour = match (&legend, moves) {
             (_, false) => STONE,
