@@ -95,7 +95,8 @@ impl Assembler {
             let b = second(c);
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let on = [c.point + 0.5 * c.gap * c.normal, c.point - 0.5 * c.gap * c.normal];
-            let arm = |side: usize| on[side] - state.position[c.bodies[side] as usize];
+            let images = model.images(c);
+            let arm = |side: usize| on[side] - (state.position[c.bodies[side] as usize] + images[side]);
             let Row { bias, mu } = row(c);
             let mut bias = bias * c.normal;
             let mut arm_b = DVec3::ZERO;

@@ -5,7 +5,9 @@ use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::body::{BodyDef, Filter, MassProperties, Motion};
-use crate::collide::Aabb;
+use crate::collide::periodic;
+use crate::collide::{Aabb, Periodic};
+use crate::contact::Contact;
 use crate::material::{MaterialId, Materials};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -100,6 +102,9 @@ pub struct Model {
     pub colliders: Vec<ColliderSlot>,
     /// Friction of pairs.
     pub materials: Materials,
+    /// Whether the world repeats: the settings' word, kept where geometry is worked out.
+    #[serde(default)]
+    pub periodic: Option<Periodic>,
     /// Pairs of body slots that do not collide, the lower first, sorted.
     pub(crate) apart: Vec<(u32, u32)>,
     free_bodies: Vec<u32>,
@@ -251,6 +256,18 @@ impl Model {
         }
         let (a, b) = (&self.bodies[a as usize], &self.bodies[b as usize]);
         (a.motion == Motion::Dynamic || b.motion == Motion::Dynamic) && (a.group == 0 || a.group != b.group)
+    }
+
+    /// Where the two bodies of a contact are taken: displacements of their centres, nonzero across the faces of a periodic
+    /// box.
+    pub(crate) fn images(&self, c: &Contact) -> [DVec3; 2] {
+        let (Some(periodic), image) = (&self.periodic, c.key.image()) else { return [DVec3::ZERO; 2] };
+        if image == 0 {
+            return [DVec3::ZERO; 2];
+        }
+        let shift = periodic.shift(periodic::image(image));
+        let second = self.colliders[c.key.colliders[1] as usize].body;
+        c.bodies.map(|b| if b == second { shift } else { DVec3::ZERO })
     }
 
     /// Friction of a pair.

@@ -7,7 +7,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::Bounds;
-use crate::collide::broadphase;
+use crate::collide::{Periodic, broadphase};
 
 /// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters the
 /// velocity problem as Φ/h: bodies may approach until they touch.
@@ -153,6 +153,9 @@ pub struct Settings {
     /// Where bodies are meant to stay; None: anywhere.
     #[serde(default)]
     pub bounds: Option<Bounds>,
+    /// Along which axes the world repeats; None: along none.
+    #[serde(default)]
+    pub periodic: Option<Periodic>,
 }
 
 impl Default for Settings {
@@ -170,6 +173,7 @@ impl Default for Settings {
             broadphase: None,
             warm_start: true,
             bounds: None,
+            periodic: None,
         }
     }
 }
@@ -193,6 +197,9 @@ impl Settings {
         }
         if let Some(b) = &self.bounds {
             b.check()?;
+        }
+        if let Some(p) = &self.periodic {
+            p.check()?;
         }
         Ok(())
     }

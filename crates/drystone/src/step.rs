@@ -194,6 +194,9 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         }
     }
     check_positions(w, number)?;
+    for i in 0..w.model.bodies.len() {
+        w.state.wrap(&w.model, i);
+    }
     let left = check_bounds(w, number)?;
     clock.stage(Stage::Correct);
 

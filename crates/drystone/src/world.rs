@@ -90,10 +90,12 @@ impl World {
     /// An empty world whose random generator starts from `seed`.
     pub fn with_seed(settings: Settings, seed: u64) -> Result<Self, WorldError> {
         let solver = make_solver(&settings)?;
+        let mut model = Model::default();
+        model.periodic = settings.periodic;
         Ok(Self {
             detector: Detector::new(settings.broadphase),
             settings,
-            model: Model::default(),
+            model,
             state: State::new(seed),
             contacts: Vec::new(),
             assembler: Assembler::default(),
@@ -117,7 +119,19 @@ impl World {
 
     /// Changes how it steps, from the next step on.
     pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
-        self.solver = make_solver(&settings)?;
+        let solver = make_solver(&settings)?;
+        if let Some(p) = &settings.periodic {
+            for c in self
+                .model
+                .colliders
+                .iter()
+                .filter(|c| self.model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0))
+            {
+                p.fits(c.radius).map_err(WorldError::Settings)?;
+            }
+        }
+        self.solver = solver;
+        self.model.periodic = settings.periodic;
         if settings.broadphase != self.settings.broadphase {
             self.detector = Detector::new(settings.broadphase);
         }
@@ -170,7 +184,15 @@ impl World {
                 return Err(WorldError::Body(format!("collider {k}: there is no material number {}", id.0)));
             }
         }
-        Ok(self.model.add(&mut self.state, def))
+        if let Some(p) = self.settings.periodic.filter(|_| def.motion == Motion::Dynamic) {
+            for (k, c) in def.colliders.iter().enumerate() {
+                let radius = (c.local.position - def.mass.centre).length() + c.shape.bounding_radius();
+                p.fits(radius).map_err(|e| WorldError::Body(format!("collider {k}: {e}")))?;
+            }
+        }
+        let id = self.model.add(&mut self.state, def);
+        self.state.wrap(&self.model, id.slot as usize);
+        Ok(id)
     }
 
     /// Materials: names, pairs, and the rule for pairs that the table does not have.

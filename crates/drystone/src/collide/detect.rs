@@ -14,6 +14,7 @@ use super::Aabb;
 use super::broadphase::{self, BroadPhase};
 use super::midphase::Workspace;
 use super::pair::{Look, Yield};
+use super::periodic::{Ghosts, WrappedPair};
 use crate::contact::Contact;
 use crate::model::Model;
 use crate::shape::Pose;
@@ -36,6 +37,9 @@ pub struct Detector {
     poses: Vec<Pose>,
     /// The last pairs of collider slots.
     pub pairs: Vec<(u32, u32)>,
+    /// The last pairs across the faces of a periodic box.
+    pub(crate) wrapped: Vec<WrappedPair>,
+    ghosts: Ghosts,
     chunks: Vec<Chunk>,
     /// Whether some shape is not one convex piece.
     parts: bool,
@@ -60,6 +64,8 @@ impl Detector {
             movable: Vec::new(),
             poses: Vec::new(),
             pairs: Vec::new(),
+            wrapped: Vec::new(),
+            ghosts: Ghosts::default(),
             chunks: Vec::new(),
             parts: false,
             tested: 0,
@@ -100,6 +106,9 @@ impl Detector {
             self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
             self.movable.push(inv_mass > 0.0);
         }
+        if let Some(periodic) = &model.periodic {
+            self.ghosts.add(periodic, &mut self.boxes, &mut self.movable);
+        }
         let (boxes, movable) = (&self.boxes, &self.movable);
         let broadphase = self.broadphase.get_or_insert_with(|| {
             let kind = broadphase::choose(boxes, movable);
@@ -107,6 +116,11 @@ impl Detector {
             broadphase::make(kind)
         });
         broadphase.pairs(boxes, movable, &mut self.pairs);
+        self.wrapped.clear();
+        if model.periodic.is_some() {
+            self.ghosts.resolve(model.colliders.len(), &mut self.pairs, &mut self.wrapped);
+            self.wrapped.retain(|p| model.may_touch(p.colliders[0], p.colliders[1]));
+        }
         self.pairs.retain(|&(i, j)| model.may_touch(i, j));
     }
 
@@ -125,7 +139,7 @@ impl Detector {
         self.poses.extend(
             (0..model.colliders.len()).map(|k| model.collider_pose(state, k).unwrap_or(Pose::IDENTITY)),
         );
-        let look = Look { model, state, v, h, envelope, poses: &self.poses };
+        let look = Look { model, state, v, h, envelope, poses: &self.poses, wrapped: None };
         let chunk = if self.parts { CHUNK_OF_PARTS } else { CHUNK };
         let n = self.pairs.len().div_ceil(chunk);
         let alone = n < 4 || rayon::current_num_threads() == 1;
@@ -145,6 +159,15 @@ impl Detector {
                 pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
             });
             self.chunks[..n].iter().for_each(|c| out.extend_from_slice(&c.found));
+        }
+        if let Some(periodic) = model.periodic.as_ref().filter(|_| !self.wrapped.is_empty()) {
+            let Chunk { work, tested, .. } = &mut self.chunks[0];
+            let mut to = Yield { out, work, tested };
+            for pair in &self.wrapped {
+                let wrapped = Some((*pair, periodic.shift(pair.image)));
+                Look { wrapped, ..look }.pair(pair.colliders[0], pair.colliders[1], &mut to);
+            }
+            out.sort_unstable_by_key(|c| c.key);
         }
         self.tested = self.chunks[..used].iter().map(|c| c.tested).sum();
     }

@@ -5,12 +5,14 @@ use glam::DVec3;
 use super::detect::Velocities;
 use super::midphase::{Side, Surface, Visitor, Workspace, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
+use super::periodic::{self, WrappedPair};
 use crate::contact::{Contact, ContactKey};
 use crate::model::{ColliderSlot, Model};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
 /// Everything that decides which contacts there are.
+#[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub model: &'a Model,
     pub state: &'a State,
@@ -19,6 +21,8 @@ pub(super) struct Look<'a> {
     pub envelope: f64,
     /// World placements by collider slot.
     pub poses: &'a [Pose],
+    /// For a pair across the faces of a periodic box: where the second collider and its body are taken.
+    pub wrapped: Option<(WrappedPair, DVec3)>,
 }
 
 /// Where contacts go, and memory to find them with.
@@ -59,7 +63,29 @@ impl Look<'_> {
 
     /// Of a point that moves with the body.
     fn velocity(&self, body: u32, point: DVec3) -> DVec3 {
-        self.linear(body) + self.angular(body).cross(point - self.state.position[body as usize])
+        self.linear(body) + self.angular(body).cross(point - self.centre(body))
+    }
+
+    /// The body's centre of mass, in the image that the pair is looked at in.
+    fn centre(&self, body: u32) -> DVec3 {
+        let x = self.state.position[body as usize];
+        match &self.wrapped {
+            Some((pair, shift)) if self.model.colliders[pair.colliders[1] as usize].body == body => {
+                x + *shift
+            }
+            _ => x,
+        }
+    }
+
+    /// The collider's placement, in the image that the pair is looked at in.
+    fn pose(&self, collider: u32) -> Pose {
+        let pose = self.poses[collider as usize];
+        match &self.wrapped {
+            Some((pair, shift)) if pair.colliders[1] == collider => {
+                Pose { position: pose.position + *shift, ..pose }
+            }
+            _ => pose,
+        }
     }
 
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
@@ -79,7 +105,7 @@ impl Look<'_> {
             collider: k,
             part: 0,
             shape: &self.model.colliders[k as usize].shape,
-            pose: self.poses[k as usize],
+            pose: self.pose(k),
         };
         let reach = self.reach(&approach);
         let start = to.out.len();
@@ -107,7 +133,7 @@ impl Look<'_> {
     fn spheres(&self, pair: [u32; 2], radii: [f64; 2], out: &mut Vec<Contact>) {
         let [i, j] = pair;
         let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
-        let (pa, pb) = (self.poses[i as usize].position, self.poses[j as usize].position);
+        let (pa, pb) = (self.pose(i).position, self.pose(j).position);
         let apart = pa - pb;
         let touch = radii[0] + radii[1] + self.envelope;
         if apart.length_squared() > touch * touch {
@@ -188,7 +214,7 @@ impl Look<'_> {
         if omega == 0.0 {
             return 0.0;
         }
-        let apart = self.state.position[c.body as usize] - self.state.position[other.body as usize];
+        let apart = self.centre(c.body) - self.centre(other.body);
         omega * c.radius.min(apart.length() + other.radius)
     }
 
@@ -244,7 +270,8 @@ impl Look<'_> {
             }
         }
         out.push(Contact {
-            key: ContactKey::new(colliders, parts, p.feature),
+            key: ContactKey::new(colliders, parts, p.feature)
+                .with_image(self.wrapped.map_or(0, |(pair, _)| periodic::code(pair.image))),
             bodies: [a, b],
             point,
             normal,
