@@ -5,6 +5,7 @@
 
 mod build;
 mod compound;
+mod equal;
 mod height_field;
 mod hull;
 mod mesh;

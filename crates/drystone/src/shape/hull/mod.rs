@@ -7,6 +7,7 @@ mod quickhull;
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 
+use super::equal::first_equal;
 use super::{Moments, Pose, moments};
 use crate::collide::Aabb;
 use merge::{Polygons, Surface};
@@ -111,7 +112,9 @@ impl Hull {
             return Err(format!("point {k} must be finite, got {}", points[k]));
         }
         // Each round drops what is no corner; the last one finds nothing to drop, so doing it again changes nothing.
-        let mut kept = points.to_vec();
+        let first = first_equal(points);
+        let mut kept: Vec<DVec3> =
+            (0..points.len()).filter(|&k| first[k] as usize == k).map(|k| points[k]).collect();
         loop {
             let tolerance = tolerance(&kept);
             let (triangles, across) = quickhull::triangulate(&kept, 4.0 * tolerance).map_err(|d| {

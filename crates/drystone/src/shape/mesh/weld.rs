@@ -1,9 +1,8 @@
 //! Making one vertex of equal ones, and refusing what is no triangle.
 
-use std::cmp::Ordering;
-
 use glam::DVec3;
 
+use crate::shape::equal::first_equal;
 use crate::shape::moments::cross_of_sides;
 
 /// A triangle whose height is below this share of its longest side has no area to speak of, nor a normal.
@@ -31,14 +30,10 @@ pub(super) fn weld(
             }
         }
     }
-    let mut order: Vec<u32> = (0..vertices.len() as u32).filter(|&v| used[v as usize]).collect();
-    order.sort_by(|&i, &j| compare(vertices[i as usize], vertices[j as usize]).then(i.cmp(&j)));
-    let mut first: Vec<u32> = (0..vertices.len() as u32).collect();
-    for pair in 1..order.len() {
-        let (before, here) = (order[pair - 1], order[pair]);
-        if vertices[before as usize] == vertices[here as usize] {
-            first[here as usize] = first[before as usize];
-        }
+    let first = first_equal(vertices);
+    // The first of equal vertices may itself be unused.
+    for v in 0..vertices.len() {
+        used[first[v] as usize] |= used[v];
     }
     let mut number = vec![u32::MAX; vertices.len()];
     let mut kept = Vec::new();
@@ -52,12 +47,6 @@ pub(super) fn weld(
         *v = number[first[*v as usize] as usize];
     }
     Ok((kept, triangles))
-}
-
-/// Lexicographic; finite numbers only, and 0 equals −0.
-fn compare(a: DVec3, b: DVec3) -> Ordering {
-    let by = |x: f64, y: f64| x.partial_cmp(&y).unwrap_or(Ordering::Equal);
-    by(a.x, b.x).then(by(a.y, b.y)).then(by(a.z, b.z))
 }
 
 /// The unit normal, or why there is none.
