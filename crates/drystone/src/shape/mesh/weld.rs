@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 
+use crate::shape::FARTHEST;
 use crate::shape::equal::first_equal;
 use crate::shape::moments::cross_of_sides;
 
@@ -15,6 +16,9 @@ pub(super) fn weld(
 ) -> Result<(Vec<DVec3>, Vec<[u32; 3]>), String> {
     if let Some(k) = vertices.iter().position(|v| !v.is_finite()) {
         return Err(format!("vertex {k} must be finite, got {}", vertices[k]));
+    }
+    if let Some(k) = vertices.iter().position(|v| v.abs().max_element() > FARTHEST) {
+        return Err(format!("vertex {k} is too far away: {}", vertices[k]));
     }
     let mut used = vec![false; vertices.len()];
     for (k, t) in triangles.iter().enumerate() {
@@ -53,7 +57,7 @@ pub(super) fn weld(
 pub(super) fn normal([a, b, c]: [DVec3; 3]) -> Result<DVec3, String> {
     let sides = [b - a, c - b, a - c];
     let longest = sides.iter().map(|s| s.abs().max_element()).fold(0.0, f64::max);
-    if longest > 0.0 && longest.is_finite() {
+    if longest > 1.0 / FARTHEST {
         // Scaled, so that the product neither over- nor underflows.
         let across = cross_of_sides(sides.map(|s| s / longest));
         if across.length() > THIN {
