@@ -37,8 +37,13 @@ pub struct Hull {
     /// Where the neighbours of each vertex begin in `neighbours`, and their end.
     neighbours_at: Vec<u32>,
     neighbours: Vec<u32>,
+    /// Where the faces around each vertex begin in `around`, and their end.
+    around_at: Vec<u32>,
+    around: Vec<u32>,
     /// Where to start walking, by cell of the cube of directions; empty for a small hull.
     starts: Vec<u32>,
+    /// The vertices four at a time, x then y then z, so that one look takes in four; empty for a large hull.
+    fours: Vec<[f64; 12]>,
     moments: Moments,
     bounding_radius: f64,
     inner_radius: f64,
@@ -162,6 +167,7 @@ impl Hull {
         }
         let edges = edges(&polygons);
         let (neighbours_at, neighbours) = neighbours(vertices.len(), &edges);
+        let (around_at, around) = around(vertices.len(), &polygons);
         let middle = vertices.iter().map(|v| *v / vertices.len() as f64).sum();
         let moments = moments::of_surface(middle, polygons.iter().flat_map(|p| fan(p)).map(|t| t.map(at)));
         let depth = |f: &Face| f.offset - f.normal.dot(moments.centroid);
@@ -174,11 +180,16 @@ impl Hull {
             edges,
             neighbours_at,
             neighbours,
+            around_at,
+            around,
             starts: Vec::new(),
+            fours: Vec::new(),
             moments,
         };
+        hull.fours = hull.vertices.chunks(4).map(four).collect();
         if hull.vertices.len() > SCAN {
             hull.starts = (0..6 * CELLS * CELLS).map(|k| hull.scan(cell_middle(k))).collect();
+            hull.fours = Vec::new();
         }
         hull
     }
@@ -216,6 +227,11 @@ impl Hull {
         &self.neighbours[self.neighbours_at[v] as usize..self.neighbours_at[v + 1] as usize]
     }
 
+    /// The faces that meet at vertex `v`, in rising order.
+    pub fn faces_around(&self, v: usize) -> &[u32] {
+        &self.around[self.around_at[v] as usize..self.around_at[v + 1] as usize]
+    }
+
     /// The vertex furthest along `direction` (not zero).
     pub fn support(&self, direction: DVec3) -> u32 {
         if self.starts.is_empty() {
@@ -225,15 +241,36 @@ impl Hull {
         }
     }
 
+    /// The vertex furthest along `direction` (not zero), from one that is furthest along a direction nearby.
+    #[inline]
+    pub(crate) fn support_from(&self, near: u32, direction: DVec3) -> u32 {
+        if self.starts.is_empty() { self.scan(direction) } else { self.climb(near, direction) }
+    }
+
+    /// The first of the furthest. Numbers of rows are kept as floats, so that all is done in the same lanes.
+    #[inline]
     fn scan(&self, direction: DVec3) -> u32 {
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (k, v) in self.vertices.iter().enumerate() {
-            let along = v.dot(direction);
-            if along > best.0 {
-                best = (along, k as u32);
+        let mut best = [f64::NEG_INFINITY; 4];
+        let mut at = [0.0; 4];
+        let mut row = 0.0;
+        for four in &self.fours {
+            for lane in 0..4 {
+                let along =
+                    four[lane] * direction.x + four[lane + 4] * direction.y + four[lane + 8] * direction.z;
+                let further = along > best[lane];
+                best[lane] = if further { along } else { best[lane] };
+                at[lane] = if further { row } else { at[lane] };
+            }
+            row += 1.0;
+        }
+        let mut found = (f64::NEG_INFINITY, 0);
+        for lane in 0..4 {
+            let index = at[lane] as u32 * 4 + lane as u32;
+            if best[lane] > found.0 || best[lane] == found.0 && index < found.1 {
+                found = (best[lane], index);
             }
         }
-        best.1
+        found.1
     }
 
     /// Along edges, as long as one leads further: on a convex polyhedron there are no other summits.
@@ -298,6 +335,11 @@ fn tolerance(points: &[DVec3]) -> f64 {
     (FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far).max(1.0 / FARTHEST)
 }
 
+/// Up to four points by coordinate. The last one is repeated where there are fewer: among equals the first is found.
+fn four(points: &[DVec3]) -> [f64; 12] {
+    std::array::from_fn(|k| points[(k % 4).min(points.len() - 1)][k / 4])
+}
+
 /// Triangles from the first corner.
 fn fan(polygon: &[u32]) -> impl Iterator<Item = [u32; 3]> + '_ {
     polygon[1..].windows(2).map(|pair| [polygon[0], pair[0], pair[1]])
@@ -320,12 +362,21 @@ fn edges(polygons: &[Vec<u32>]) -> Vec<Edge> {
 }
 
 fn neighbours(vertices: usize, edges: &[Edge]) -> (Vec<u32>, Vec<u32>) {
-    let mut pairs: Vec<[u32; 2]> = edges.iter().flat_map(|e| [e.ends, [e.ends[1], e.ends[0]]]).collect();
+    grouped(vertices, edges.iter().flat_map(|e| [e.ends, [e.ends[1], e.ends[0]]]).collect())
+}
+
+fn around(vertices: usize, polygons: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
+    let corners = |f: usize| polygons[f].iter().map(move |v| [*v, f as u32]);
+    grouped(vertices, (0..polygons.len()).flat_map(corners).collect())
+}
+
+/// The second numbers of the pairs by their first ones: where those of each begin, and all of them.
+fn grouped(count: usize, mut pairs: Vec<[u32; 2]>) -> (Vec<u32>, Vec<u32>) {
     pairs.sort_unstable();
-    let mut at = vec![0u32; vertices + 1];
+    let mut at = vec![0u32; count + 1];
     pairs.iter().for_each(|p| at[p[0] as usize + 1] += 1);
-    for v in 0..vertices {
-        at[v + 1] += at[v];
+    for k in 0..count {
+        at[k + 1] += at[k];
     }
     (at, pairs.iter().map(|p| p[1]).collect())
 }
