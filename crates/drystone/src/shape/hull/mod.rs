@@ -36,6 +36,9 @@ pub struct Hull {
     /// Where the neighbours of each vertex begin in `neighbours`, and their end.
     neighbours_at: Vec<u32>,
     neighbours: Vec<u32>,
+    /// Where the faces around each vertex begin in `around`, and their end.
+    around_at: Vec<u32>,
+    around: Vec<u32>,
     /// Where to start walking, by cell of the cube of directions; empty for a small hull.
     starts: Vec<u32>,
     moments: Moments,
@@ -158,6 +161,7 @@ impl Hull {
         }
         let edges = edges(&polygons);
         let (neighbours_at, neighbours) = neighbours(vertices.len(), &edges);
+        let (around_at, around) = around(vertices.len(), &polygons);
         let middle = vertices.iter().map(|v| *v / vertices.len() as f64).sum();
         let moments = moments::of_surface(middle, polygons.iter().flat_map(|p| fan(p)).map(|t| t.map(at)));
         let depth = |f: &Face| f.offset - f.normal.dot(moments.centroid);
@@ -170,6 +174,8 @@ impl Hull {
             edges,
             neighbours_at,
             neighbours,
+            around_at,
+            around,
             starts: Vec::new(),
             moments,
         };
@@ -210,6 +216,11 @@ impl Hull {
     /// The vertices joined to vertex `v` by an edge, in rising order.
     pub fn neighbours(&self, v: usize) -> &[u32] {
         &self.neighbours[self.neighbours_at[v] as usize..self.neighbours_at[v + 1] as usize]
+    }
+
+    /// The faces that meet at vertex `v`, in rising order.
+    pub fn faces_around(&self, v: usize) -> &[u32] {
+        &self.around[self.around_at[v] as usize..self.around_at[v + 1] as usize]
     }
 
     /// The vertex furthest along `direction` (not zero).
@@ -316,12 +327,21 @@ fn edges(polygons: &[Vec<u32>]) -> Vec<Edge> {
 }
 
 fn neighbours(vertices: usize, edges: &[Edge]) -> (Vec<u32>, Vec<u32>) {
-    let mut pairs: Vec<[u32; 2]> = edges.iter().flat_map(|e| [e.ends, [e.ends[1], e.ends[0]]]).collect();
+    grouped(vertices, edges.iter().flat_map(|e| [e.ends, [e.ends[1], e.ends[0]]]).collect())
+}
+
+fn around(vertices: usize, polygons: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
+    let corners = |f: usize| polygons[f].iter().map(move |v| [*v, f as u32]);
+    grouped(vertices, (0..polygons.len()).flat_map(corners).collect())
+}
+
+/// The second numbers of the pairs by their first ones: where those of each begin, and all of them.
+fn grouped(count: usize, mut pairs: Vec<[u32; 2]>) -> (Vec<u32>, Vec<u32>) {
     pairs.sort_unstable();
-    let mut at = vec![0u32; vertices + 1];
+    let mut at = vec![0u32; count + 1];
     pairs.iter().for_each(|p| at[p[0] as usize + 1] += 1);
-    for v in 0..vertices {
-        at[v + 1] += at[v];
+    for k in 0..count {
+        at[k + 1] += at[k];
     }
     (at, pairs.iter().map(|p| p[1]).collect())
 }
