@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::detect::Velocities;
-use super::midphase::{Side, Surface, Visitor, Workspace, part_pairs, relative, touches};
+use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
 use crate::contact::{Contact, ContactKey};
@@ -110,11 +110,7 @@ impl Look<'_> {
         let reach = self.reach(&approach);
         let start = to.out.len();
         part_pairs(side(i), side(j), reach, &mut |a, b| match (a.shape, b.shape) {
-            (
-                Shape::HalfSpace | Shape::Mesh(_) | Shape::HeightField(_),
-                Shape::Mesh(_) | Shape::HeightField(_),
-            )
-            | (Shape::Mesh(_) | Shape::HeightField(_), Shape::HalfSpace) => {}
+            _ if is_ground(a.shape) && is_ground(b.shape) => {}
             (_, Shape::Mesh(mesh)) => self.surface(&a, &b, mesh.as_ref(), false, &approach, to),
             (_, Shape::HeightField(field)) => self.surface(&a, &b, field.as_ref(), false, &approach, to),
             (Shape::Mesh(mesh), _) => self.surface(&b, &a, mesh.as_ref(), true, &approach, to),
@@ -182,6 +178,7 @@ impl Look<'_> {
         let visitor = Visitor {
             shape: part.shape,
             pose: relative(&ground.pose, &part.pose),
+            frame: ground.pose,
             way: into * way,
             drift: into * (self.h * (self.velocity(a, origin) - self.velocity(b, origin))),
             turn: into * (self.h * (self.angular(a) - self.angular(b))),
@@ -189,21 +186,12 @@ impl Look<'_> {
             size,
         };
         *to.tested += touches(surface, &visitor, to.work);
-        let turn = ground.pose.rotation;
+        let mut colliders = [part.collider, ground.collider];
+        if swapped {
+            colliders.reverse();
+        }
         for touch in &to.work.found {
-            let p = &touch.point;
-            let mut point = ContactPoint {
-                on_a: ground.pose.point(p.on_a),
-                on_b: ground.pose.point(p.on_b),
-                normal: turn * p.normal,
-                ..*p
-            };
-            let (mut colliders, mut parts) = ([part.collider, ground.collider], [part.part, touch.part]);
-            if swapped {
-                (point.on_a, point.on_b, point.normal) = (point.on_b, point.on_a, -point.normal);
-                colliders.reverse();
-                parts.reverse();
-            }
+            let (parts, point) = touch.placed(part.part, &ground.pose, swapped);
             self.push(colliders, parts, size, &point, to.out);
         }
     }

@@ -110,13 +110,11 @@ pub(crate) struct Nearest {
     pub triangle: u32,
     pub distance: f64,
     pub height: f64,
-    /// The nearest point.
-    pub foot: DVec3,
 }
 
 impl Nearest {
     pub(crate) fn new() -> Self {
-        Self { triangle: u32::MAX, distance: f64::INFINITY, height: 0.0, foot: DVec3::ZERO }
+        Self { triangle: u32::MAX, distance: f64::INFINITY, height: 0.0 }
     }
 
     pub(crate) fn offer(&mut self, surface: &impl Surface, k: u32, point: DVec3) {
@@ -129,7 +127,7 @@ impl Nearest {
             || height.abs() >= self.height.abs() * (1.0 - TIE) && k < self.triangle;
         if distance < self.distance - tie || distance <= self.distance + tie && sharper {
             let distance = distance.min(self.distance);
-            *self = Self { triangle: k, distance, height, foot };
+            *self = Self { triangle: k, distance, height };
         }
     }
 }

@@ -18,6 +18,7 @@
 use glam::DVec3;
 
 use super::cone;
+use super::expand::relative;
 use super::pieces::{middle, plane_contacts, roundness, segment_contacts};
 use super::reduce::reduce;
 use super::skin::Crease;
@@ -44,6 +45,8 @@ const RIM: f64 = 1e-9;
 pub(crate) struct Visitor<'a> {
     pub shape: &'a Shape,
     pub pose: Pose,
+    /// The frame of the surface in the world: some shapes touch a plane in points that the world's axes choose.
+    pub frame: Pose,
     /// What it moves during the step relative to the surface, m.
     pub way: DVec3,
     /// A point p that moves with it moves by `drift + turn × p`, m.
@@ -55,6 +58,39 @@ pub(crate) struct Visitor<'a> {
     pub size: f64,
 }
 
+impl<'a> Visitor<'a> {
+    /// A body at rest, that looks for contacts up to a gap of `reach`.
+    pub(crate) fn at_rest(shape: &'a Shape, pose: &Pose, frame: &Pose, reach: f64) -> Self {
+        Self {
+            shape,
+            pose: relative(frame, pose),
+            frame: *frame,
+            way: DVec3::ZERO,
+            drift: DVec3::ZERO,
+            turn: DVec3::ZERO,
+            near: reach,
+            size: shape.inner_radius(),
+        }
+    }
+
+    /// Against the half-space below a plane, all in the frame of the surface.
+    fn plane_contacts(&self, origin: DVec3, normal: DVec3, reach: f64, out: &mut Manifold) {
+        if let Shape::Sphere { .. } = self.shape {
+            plane_contacts(self.shape, &self.pose, origin, normal, reach, out);
+            return;
+        }
+        let mut found = Manifold::default();
+        let pose = self.frame.compose(&self.pose);
+        let plane = (self.frame.point(origin), self.frame.rotation * normal);
+        plane_contacts(self.shape, &pose, plane.0, plane.1, reach, &mut found);
+        out.clear();
+        for p in found.points() {
+            let back = |x: DVec3| self.frame.inverse_point(x);
+            out.push(ContactPoint { on_a: back(p.on_a), on_b: back(p.on_b), normal, ..*p });
+        }
+    }
+}
+
 /// A contact between a body (A) and a surface (B), in the frame of the surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -64,6 +100,18 @@ pub(crate) struct Touch {
 }
 
 impl Touch {
+    /// The parts and the point in the world, for the given part of the body and place of the surface; with `swapped` the
+    /// surface is A.
+    pub(crate) fn placed(&self, part: u32, frame: &Pose, swapped: bool) -> ([u32; 2], ContactPoint) {
+        let p = &self.point;
+        let (on_a, on_b, normal) = (frame.point(p.on_a), frame.point(p.on_b), frame.rotation * p.normal);
+        if swapped {
+            ([self.part, part], ContactPoint { on_a: on_b, on_b: on_a, normal: -normal, ..*p })
+        } else {
+            ([part, self.part], ContactPoint { on_a, on_b, normal, ..*p })
+        }
+    }
+
     /// Faces before edges.
     fn rank(&self) -> (bool, u32, u32) {
         (self.point.feature & EDGE != 0, self.part, self.point.feature)
@@ -147,7 +195,7 @@ impl<S: Surface> Visit<'_, S> {
         self.behind |= (self.middle - origin).dot(normal) < 0.0;
         let mut manifold = Manifold::default();
         let reach = v.near + (-v.way.dot(normal)).max(0.0);
-        plane_contacts(v.shape, &v.pose, origin, normal, reach, &mut manifold);
+        v.plane_contacts(origin, normal, reach, &mut manifold);
         for p in manifold.points() {
             // What is round lies over a triangle if the middle of its roundness does.
             let (core, height) = (p.on_a + normal * self.radius, p.gap + self.radius);
@@ -287,7 +335,7 @@ impl<S: Surface> Visit<'_, S> {
         let v = self.visitor;
         let mut manifold = Manifold::default();
         let (origin, normal) = (self.surface.corners(out)[0], self.surface.normal(out));
-        plane_contacts(v.shape, &v.pose, origin, normal, v.near, &mut manifold);
+        v.plane_contacts(origin, normal, v.near, &mut manifold);
         let part = self.surface.skin().region(out);
         found.extend(
             manifold

@@ -49,6 +49,13 @@ pub(super) struct WayOut {
     pub(super) on_b: DVec3,
 }
 
+impl WayOut {
+    fn by(optimum: &Optimum) -> Self {
+        let Optimum { normal, separation, on_a, on_b, .. } = *optimum;
+        Self { normal, depth: -separation, on_a, on_b }
+    }
+}
+
 struct Polytope {
     vertices: [Vertex; VERTICES],
     faces: [Face; FACES],
@@ -69,12 +76,12 @@ thread_local! {
     static SCRATCH: RefCell<Polytope> = const { RefCell::new(Polytope::EMPTY) };
 }
 
-/// The shortest way apart of two cores that overlap or touch, from the simplex that showed it.
+/// The shortest way apart of two cores that overlap or touch, from the simplex that showed it and an optimum known already.
 /// Nothing when A - B has no inside that could be told from rounding.
-pub(super) fn way_out(pair: &Pair, simplex: &Simplex) -> Option<WayOut> {
+pub(super) fn way_out(pair: &Pair, simplex: &Simplex, seed: Option<Optimum>) -> Option<WayOut> {
     SCRATCH.with_borrow_mut(|polytope| {
         polytope.clear();
-        if polytope.start(pair, simplex) { polytope.expand(pair) } else { None }
+        if polytope.start(pair, simplex) { polytope.expand(pair, seed) } else { None }
     })
 }
 
@@ -126,7 +133,7 @@ impl Polytope {
         while self.vertex_count < 4 {
             let mut best = (least, Vertex::NONE);
             let mut offer = |polytope: &Self, direction: DVec3| {
-                let v = pair.support(direction, [0, 0]);
+                let v = pair.support(direction, polytope.vertices[0].pieces);
                 let gain = match polytope.vertex_count {
                     1 => polytope.w(0).distance(v.w),
                     2 => polytope.distance_from_line(0, 1, v.w),
@@ -221,14 +228,15 @@ impl Polytope {
         best
     }
 
-    fn expand(&mut self, pair: &Pair) -> Option<WayOut> {
+    fn expand(&mut self, pair: &Pair, seed: Option<Optimum>) -> Option<WayOut> {
         let curved = !pair.is_polytope();
         let tolerance = if curved { CURVED } else { EXACT } * pair.scale;
-        let mut best: Option<WayOut> = None;
+        let mut best = seed.as_ref().map(WayOut::by);
         // Whether the points of the best way are where its plane of support touches.
-        let mut settled = false;
+        let mut settled = best.is_some();
         let mut optima: [Option<Optimum>; OPTIMA] = [None; OPTIMA];
-        let mut asked = 0;
+        optima[0] = seed;
+        let mut asked = usize::from(seed.is_some());
         // Every turn adds a vertex or takes a face out, so the arrays end the loop; the cap is for rounding.
         for _ in 0..4 * FACES {
             let (at, distance) = self.nearest_face();
@@ -261,12 +269,7 @@ impl Polytope {
                     optima[asked] = Some(found);
                     asked += 1;
                     if best.is_none_or(|b| -found.separation <= b.depth + tolerance) {
-                        best = Some(WayOut {
-                            normal: found.normal,
-                            depth: -found.separation,
-                            on_a: found.on_a,
-                            on_b: found.on_b,
-                        });
+                        best = Some(WayOut::by(&found));
                         settled = true;
                     }
                 }

@@ -96,8 +96,8 @@ struct View {
 /// `skew` is a direction that belongs to the world.
 pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out: &mut Manifold) {
     let n = closest.normal;
-    let hint = pair.support(n, [0, 0]).pieces;
-    let features = [pair.a.feature(-n, hint[0]), pair.b.feature(pair.into_b(n), hint[1])];
+    let [piece_a, piece_b] = closest.pieces;
+    let features = [pair.a.feature(-n, piece_a), pair.b.feature(pair.into_b(n), piece_b)];
     let gap = closest.separation - pair.radii;
     let single = |out: &mut Manifold| {
         let on_a = closest.on_a - n * pair.a.radius;

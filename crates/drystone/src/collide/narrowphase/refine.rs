@@ -55,7 +55,7 @@ pub(super) fn cap(pair: &Pair, n: DVec3, lower: f64, points: (DVec3, DVec3)) -> 
     let rounding = 1e-14 * pair.scale;
     for (axis, of_a) in [(axis_a, true), (axis_b, false)] {
         let Some(normal) = axis else { continue };
-        let vertex = pair.support(normal, [0, 0]);
+        let vertex = pair.support(normal, pair.start(normal));
         let separation = normal.dot(vertex.w);
         if separation < lower - rounding {
             continue;
