@@ -3,6 +3,8 @@
 //! A solver turns a [`Problem`] and a guess into a [`Solution`]. Not converging is a [`Status`], not an error;
 //! the only error is a malformed problem.
 
+mod apgd;
+mod first_order;
 mod fixed_point;
 mod growth;
 mod pgj;
@@ -120,7 +122,7 @@ pub struct Info {
 }
 
 /// Every solver.
-pub const REGISTRY: &[&Info] = &[&pgj::INFO, &pgs::INFO, &pssor::INFO];
+pub const REGISTRY: &[&Info] = &[&pgj::INFO, &pgs::INFO, &pssor::INFO, &apgd::INFO];
 
 /// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.
 pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {

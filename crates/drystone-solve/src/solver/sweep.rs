@@ -20,13 +20,13 @@ use crate::problem::{Bodies, General, Points, Problem, WORLD};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
-mod kernel;
-mod vector;
+pub(super) mod kernel;
+pub(super) mod vector;
 
 use kernel::{PointsView, Row, Spheres};
 
 /// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
-const CHUNK: u32 = 512;
+pub(super) const CHUNK: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
