@@ -7,7 +7,8 @@
 //!   is compared with ½ L |γ - y|². L never exceeds a bound that no eigenvalue exceeds, whatever rounding says.
 //! - A warm start: γ_0 is the guess, projected; in step (5) γ̂_0 = γ_0 + 1, which is the paper's choice for γ_0 = 0.
 //! - The metric of `first_order`: steps are t_k S g, lengths Σ |d_i|² / η_i. `scaling=none` is the paper's.
-//! - The residual of step (18) is the certificate's natural map.
+//! - The residual of step (18) is what the step itself measures (see `first_order::watch`); the certificate's natural
+//!   map decides about convergence.
 
 use std::time::Instant;
 
@@ -100,7 +101,7 @@ impl Solver for Apgd {
             space.accept(beta);
             theta = theta_next;
             // (18)-(25)
-            if watch.moved(space, trial.measure, true) {
+            if watch.moved(space, trial.measure) {
                 break;
             }
             // (30)-(31)

@@ -16,7 +16,9 @@ mod bodies;
 mod explicit;
 mod lanes;
 mod points;
+mod rows;
 mod watch;
+mod widest;
 
 pub(super) use bodies::BodySpace;
 pub(super) use explicit::ExplicitSpace;

@@ -14,6 +14,7 @@ use crate::solver::sweep::kernel::{Row, Spheres};
 
 use super::lanes::{self, SUMS, larger};
 use super::points::{self, Field, Gather, Geometry, Residual, Scatter, Step};
+use super::rows::{Masses, NOTHING, Reference, extrapolate, settle};
 use super::{Scaling, Space, Trial};
 
 /// A vector over the blocks: world vectors of the points by component, then the rows of the general blocks.
@@ -100,8 +101,6 @@ struct Iterate {
     objective: f64,
 }
 
-const NOTHING: Row = Row([0.0; 8]);
-
 /// See the module.
 #[derive(Debug, Default)]
 pub(in crate::solver) struct BodySpace {
@@ -121,53 +120,14 @@ pub(in crate::solver) struct BodySpace {
     bound: f64,
     spheres: Spheres,
     all_spheres: bool,
+    masses: Masses,
     parts: Vec<[f64; SUMS]>,
+    body_parts: Vec<[f64; 2]>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
     let Problem::Bodies(p) = problem else { unreachable!("chosen by the form of the problem") };
     p
-}
-
-/// v = v_free + M⁻¹ F, body by body.
-fn move_bodies(p: &Bodies, force: &[Row], velocity: &mut Vec<Row>, free: bool) {
-    velocity.clear();
-    velocity.extend(force.iter().enumerate().map(|(i, f)| {
-        let f = &f.0;
-        let turn = symmetric(&p.inv_inertia[i], [f[4], f[5], f[6]]);
-        let m = p.inv_mass[i];
-        let v = if free { p.v_free[i] } else { [0.0; 6] };
-        Row([
-            v[0] + m * f[0],
-            v[1] + m * f[1],
-            v[2] + m * f[2],
-            0.0,
-            v[3] + turn[0],
-            v[4] + turn[1],
-            v[5] + turn[2],
-            0.0,
-        ])
-    }));
-}
-
-/// ½ ⟨F, v + v_free⟩.
-fn kinetic(p: &Bodies, x: &Iterate) -> f64 {
-    let mut sum = 0.0;
-    for (i, (f, v)) in x.force.iter().zip(&x.velocity).enumerate() {
-        let (f, v, free) = (&f.0, &v.0, &p.v_free[i]);
-        for k in 0..3 {
-            sum += f[k] * (v[k] + free[k]) + f[4 + k] * (v[4 + k] + free[3 + k]);
-        }
-    }
-    0.5 * sum
-}
-
-/// to = x + β (x - x_before).
-fn extrapolate(x: &[Row], before: &[Row], beta: f64, to: &mut Vec<Row>) {
-    to.clear();
-    to.extend(
-        x.iter().zip(before).map(|(x, b)| Row(std::array::from_fn(|k| x.0[k] + beta * (x.0[k] - b.0[k])))),
-    );
 }
 
 impl BodySpace {
@@ -321,8 +281,10 @@ impl BodySpace {
         let now = &mut self.now;
         let spheres = (&self.spheres, self.all_spheres);
         let work = Self::scatter(p, spheres, &mut self.parts, &now.gamma, &mut now.force);
-        move_bodies(p, &now.force, &mut now.velocity, true);
-        now.objective = kinetic(p, now) + work;
+        let free = Reference { force: &now.force, velocity: &self.masses.free };
+        let parts = &mut self.body_parts;
+        let [_, kinetic] = settle(p, &self.masses, &now.force, free, &mut now.velocity, parts);
+        now.objective = kinetic + work;
     }
 
     /// y = γ.
@@ -338,6 +300,7 @@ impl Space for BodySpace {
         let p = bodies(problem);
         self.measure(p, scaling);
         self.all_spheres = self.spheres.fill(p);
+        self.masses.fill(p);
         for x in [&mut self.before.gamma, &mut self.trial.gamma, &mut self.best] {
             x.resize(p);
         }
@@ -362,7 +325,11 @@ impl Space for BodySpace {
         (0..p.points.len()).for_each(|i| trial.gamma.set_local(p, i, [1.0; 3]));
         trial.gamma.general.fill(1.0);
         Self::scatter(p, spheres, &mut self.parts, &trial.gamma, &mut trial.force);
-        move_bodies(p, &trial.force, &mut trial.velocity, false);
+        let free = Reference { force: &trial.force, velocity: &self.masses.free };
+        settle(p, &self.masses, &trial.force, free, &mut trial.velocity, &mut self.body_parts);
+        for (v, free) in trial.velocity.iter_mut().zip(&self.masses.free) {
+            (0..8).for_each(|k| v.0[k] -= free.0[k]);
+        }
         let work = Gather {
             geometry: Geometry { points: &p.points, spheres: &self.spheres },
             x: trial.gamma.field(),
@@ -410,22 +377,17 @@ impl Space for BodySpace {
         // SAFETY: the problem was checked, all vectors have an entry for every point, and trial is ours alone.
         let mut sums = unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) };
         self.step_general(p, t, &mut sums);
-        move_bodies(p, &self.trial.force, &mut self.trial.velocity, true);
-        let mut curvature = sums[points::SOFT];
-        for i in 0..p.bodies() {
-            let (f, f_y) = (&self.trial.force[i].0, &self.force[i].0);
-            let (v, v_y) = (&self.trial.velocity[i].0, &self.velocity[i].0);
-            for k in [0, 1, 2, 4, 5, 6] {
-                curvature += (f[k] - f_y[k]) * (v[k] - v_y[k]);
-            }
-        }
-        self.trial.objective = kinetic(p, &self.trial) + sums[points::WORK];
+        let y = Reference { force: &self.force, velocity: &self.velocity };
+        let trial = &mut self.trial;
+        let [change, kinetic] =
+            settle(p, &self.masses, &trial.force, y, &mut trial.velocity, &mut self.body_parts);
+        trial.objective = kinetic + sums[points::WORK];
         Trial {
             measure: if t > 0.0 { sums[points::MEASURE].sqrt() / t } else { 0.0 },
             length: sums[points::LENGTH],
             descent: sums[points::DESCENT],
-            curvature,
-            objective: self.trial.objective,
+            curvature: change + sums[points::SOFT],
+            objective: trial.objective,
         }
     }
 
@@ -433,8 +395,9 @@ impl Space for BodySpace {
         std::mem::swap(&mut self.before, &mut self.now);
         std::mem::swap(&mut self.now, &mut self.trial);
         self.beta = beta;
-        extrapolate(&self.now.force, &self.before.force, beta, &mut self.force);
-        extrapolate(&self.now.velocity, &self.before.velocity, beta, &mut self.velocity);
+        let (now, before, parts) = (&self.now, &self.before, &mut self.body_parts);
+        extrapolate(&now.force, &before.force, beta, &mut self.force, parts);
+        extrapolate(&now.velocity, &before.velocity, beta, &mut self.velocity, parts);
     }
 
     fn blend(&mut self, alpha: f64, objective: f64) {

@@ -13,6 +13,8 @@ use crate::solver::sweep::CHUNK;
 use crate::solver::sweep::kernel::{Row, Spheres, Three, cross, load3, minus, plus, times};
 use crate::solver::sweep::vector::Vector;
 
+use super::widest::{Kernel, widest};
+
 /// How many sums a pass may keep.
 pub(super) const SUMS: usize = 5;
 
@@ -88,44 +90,31 @@ unsafe fn part<V: Vector, W: Work, const TWO: bool, const SPHERES: bool>(
     }
 }
 
-#[inline(always)]
-unsafe fn run<V: Vector, W: Work>(work: &W, spheres: bool, [start, two_end, end]: [usize; 3]) -> Seen {
-    let mut seen = Seen([[0.0; 8]; SUMS]);
-    unsafe {
-        if spheres {
-            part::<V, W, true, true>(work, start, two_end, &mut seen);
-            part::<V, W, false, true>(work, two_end, end, &mut seen);
-        } else {
-            part::<V, W, true, false>(work, start, two_end, &mut seen);
-            part::<V, W, false, false>(work, two_end, end, &mut seen);
+/// A chunk: points `start..two_end` with two bodies and `two_end..end` with one.
+struct Chunk<'a, W> {
+    work: &'a W,
+    spheres: bool,
+    range: [usize; 3],
+}
+
+impl<W: Work> Kernel for Chunk<'_, W> {
+    type Out = Seen;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> Seen {
+        let mut seen = Seen([[0.0; 8]; SUMS]);
+        let [start, two_end, end] = self.range;
+        unsafe {
+            if self.spheres {
+                part::<V, W, true, true>(self.work, start, two_end, &mut seen);
+                part::<V, W, false, true>(self.work, two_end, end, &mut seen);
+            } else {
+                part::<V, W, true, false>(self.work, start, two_end, &mut seen);
+                part::<V, W, false, false>(self.work, two_end, end, &mut seen);
+            }
         }
+        seen
     }
-    seen
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn avx512<W: Work>(work: &W, spheres: bool, range: [usize; 3]) -> Seen {
-    unsafe { run::<std::arch::x86_64::__m512d, W>(work, spheres, range) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn avx2<W: Work>(work: &W, spheres: bool, range: [usize; 3]) -> Seen {
-    unsafe { run::<std::arch::x86_64::__m256d, W>(work, spheres, range) }
-}
-
-unsafe fn dispatch<W: Work>(work: &W, spheres: bool, range: [usize; 3]) -> Seen {
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        if is_x86_feature_detected!("avx512f") {
-            return avx512(work, spheres, range);
-        }
-        if is_x86_feature_detected!("avx2") {
-            return avx2(work, spheres, range);
-        }
-    }
-    unsafe { run::<f64, W>(work, spheres, range) }
 }
 
 /// Does `work` on all points; `parts` is scratch for the chunks' sums.
@@ -150,8 +139,7 @@ pub(super) unsafe fn all<W: Work>(
             let start = span.start + c * CHUNK;
             let end = (start + CHUNK).min(span.end);
             let range = [start, span.two_end.clamp(start, end), end].map(|x| x as usize);
-            // SAFETY: the caller's; chunks of a colour share no body, and a serial span stays on this thread.
-            unsafe { dispatch(work, spheres, range) }.close(W::MOST)
+            widest(Chunk { work, spheres, range }).close(W::MOST)
         };
         let chunks = (span.end - span.start).div_ceil(CHUNK);
         if chunks >= 4 && !span.serial && rayon::current_num_threads() > 1 {
