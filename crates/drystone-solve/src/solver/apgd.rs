@@ -99,9 +99,10 @@ impl Solver for Apgd {
             }
             // (17)
             space.accept(beta);
+            watch.moved();
             theta = theta_next;
             // (18)-(25)
-            if watch.moved(space, trial.measure) {
+            if watch.assess(space, trial.measure) {
                 break;
             }
             // (30)-(31)

@@ -11,6 +11,7 @@
 use crate::cone::{AdmissibleSet, MAX_ROWS, project_friction};
 use crate::problem::{Bodies, Problem, WORLD, dot, symmetric};
 use crate::solver::sweep::kernel::{Row, Spheres};
+use crate::solver::sweep::to_rows;
 
 use super::lanes::{self, SUMS, larger};
 use super::points::{self, Field, Gather, Geometry, Residual, Scatter, Step};
@@ -78,14 +79,7 @@ impl Blocks {
     }
 
     fn write_rows(&self, p: &Bodies, out: &mut Vec<f64>) {
-        out.clear();
-        for i in 0..p.points.len() {
-            let g = [self.points[0][i], self.points[1][i], self.points[2][i]];
-            let mut local = p.points.frame(i).map(|axis| dot(axis, g));
-            // The change of frame rounds: put the multipliers back inside their cone exactly.
-            project_friction(p.points.mu[i], &mut local);
-            out.extend(local);
-        }
+        to_rows(&p.points, &self.points, out);
         out.extend_from_slice(&self.general);
     }
 }

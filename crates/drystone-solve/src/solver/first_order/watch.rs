@@ -30,6 +30,8 @@ pub(in crate::solver) struct Watch<'a> {
     best_is_start: bool,
     /// Whether the certificate has had its chance with the last γ.
     looked: bool,
+    /// Whether the last γ was compared with the best.
+    offered: bool,
     looks: usize,
     /// Below this the certificate is asked: the tolerance, less what rounding has cost.
     threshold: f64,
@@ -62,6 +64,7 @@ impl<'a> Watch<'a> {
             best: residual,
             best_is_start: true,
             looked: true,
+            offered: true,
             looks: 0,
             threshold: stop.tolerance,
             growth: Growth::default(),
@@ -96,14 +99,19 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Told after γ has changed, by a step that measured `measure`. True when it is time to stop.
-    pub fn moved(&mut self, space: &mut dyn Space, measure: f64) -> bool {
-        self.offer(space, measure);
+    /// Told that γ has changed.
+    pub fn moved(&mut self) {
         self.looked = false;
+        self.offered = false;
+    }
+
+    /// Told that the residual of γ is about `measure`, or less. True when it is time to stop.
+    pub fn assess(&mut self, space: &mut dyn Space, measure: f64) -> bool {
+        self.offer(space, measure);
         // The measure overstates the residual by up to three at times: below that, look now and then.
         self.looks += 1;
-        let near = measure <= 3.0 * self.threshold && self.looks % 4 == 0;
-        if (near || measure <= self.threshold) && self.look(space) {
+        let near = measure <= 3.0 * self.threshold && self.looks.is_multiple_of(4);
+        if (near || measure <= self.threshold) && self.look(space).1 {
             return true;
         }
         if self.stop.history {
@@ -113,6 +121,7 @@ impl<'a> Watch<'a> {
     }
 
     fn offer(&mut self, space: &mut dyn Space, measure: f64) {
+        self.offered = true;
         let objective = space.objective();
         let slack = 1e-13 * (objective.abs() + self.start_objective.abs());
         let better = if objective > self.start_objective + slack {
@@ -134,10 +143,10 @@ impl<'a> Watch<'a> {
         self.status = Status::Diverged;
     }
 
-    fn look(&mut self, space: &mut dyn Space) -> bool {
+    fn look(&mut self, space: &mut dyn Space) -> (f64, bool) {
         self.looked = true;
         let residual = space.residual(self.problem);
-        self.good_enough(space, residual)
+        (residual, self.good_enough(space, residual))
     }
 
     /// Asks the certificate once the residual is small enough.
@@ -196,7 +205,10 @@ impl<'a> Watch<'a> {
     pub fn finish(mut self, space: &mut dyn Space) -> Solution {
         let undecided = matches!(self.status, Status::Iterations | Status::Budget);
         if undecided && !self.looked {
-            self.look(space);
+            let (residual, _) = self.look(space);
+            if !self.offered {
+                self.offer(space, residual);
+            }
         }
         let take_last = match self.status {
             Status::Converged => true,
