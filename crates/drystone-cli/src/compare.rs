@@ -1,7 +1,6 @@
 //! `drystone compare`: the problem of one step, solved by several solvers and judged by one certificate.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use drystone_record::plot::{Axis, Chart, Series};
@@ -132,20 +131,15 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     // The problem of the step that ends at `time`.
     let steps_before = time - world.settings().h;
     crate::state::advance(&mut world, steps_before)?;
-    let taken = Arc::new(Mutex::new(None));
-    let taker = Arc::clone(&taken);
-    world.on_problem(move |problem, guess| {
-        *taker.lock().unwrap_or_else(PoisonError::into_inner) = Some((problem.clone(), guess.to_vec()));
-    });
-    world.step().map_err(Failure::run)?;
-    let taken = taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let (_, problem, guess) = world.step_keeping_problem().map_err(Failure::run)?;
+    let problem = &problem;
     let contacts = world.contacts().len();
-    let Some((problem, guess)) = taken.as_ref().filter(|_| contacts > 0) else {
+    if contacts == 0 {
         return Err(Failure::input(format!(
             "{} has no contacts at {time} s: nothing to compare",
             scene.name
         )));
-    };
+    }
 
     let stop = Stop { tolerance: 0.0, iterations: args.sweeps.unwrap_or(200), budget: None, history: false };
     let guess = args.warm.then_some(guess.as_slice());

@@ -77,6 +77,7 @@ pub struct World {
     pub(crate) saved: crate::state::Motion,
     contact_hook: Option<ContactHook>,
     problem_hook: Option<ProblemHook>,
+    kept_problem: Option<(Problem, Vec<f64>)>,
     before: Vec<StepHook>,
     after: Vec<StepHook>,
 }
@@ -107,6 +108,7 @@ impl World {
             saved: Default::default(),
             contact_hook: None,
             problem_hook: None,
+            kept_problem: None,
             before: Vec::new(),
             after: Vec::new(),
         })
@@ -315,6 +317,18 @@ impl World {
         if let Some(hook) = &mut self.problem_hook {
             hook(&self.assembler.problem, &self.assembler.guess);
         }
+        if let Some(kept) = &mut self.kept_problem {
+            *kept = (self.assembler.problem.clone(), self.assembler.guess.clone());
+        }
+    }
+
+    /// One step, and a copy of its velocity problem with the guess that warm-started it.
+    pub fn step_keeping_problem(&mut self) -> Result<(StepReport, Problem, Vec<f64>), StepError> {
+        let empty = || (Problem::Bodies(Default::default()), Vec::new());
+        self.kept_problem = Some(empty());
+        let report = self.step();
+        let (problem, guess) = self.kept_problem.take().unwrap_or_else(empty);
+        report.map(|report| (report, problem, guess))
     }
 
     /// Calls `hook` before every step.

@@ -21,6 +21,7 @@ use crate::certificate::Judge;
 use crate::problem::{Malformed, Problem};
 
 use super::growth::Growth;
+use super::nncg::Conjugation;
 use super::sweep::BodySweeper;
 use super::sweep_explicit::ExplicitSweeper;
 use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop};
@@ -69,6 +70,14 @@ pub(super) trait Sweeper {
     fn rescale(&mut self, factor: f64);
     /// γ in the problem's rows.
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>);
+    /// Remembers γ (and its velocities) as the place from which the next pass starts, and forgets p if `restart`.
+    fn mark(&mut self, restart: bool);
+    /// With Δ = γ - the place marked: γ ← γ + β p, then p ← β p + Δ.
+    fn conjugate(&mut self, beta: f64);
+    /// Remembers γ as the best so far.
+    fn keep(&mut self);
+    /// The best so far, in the problem's rows.
+    fn kept(&self, problem: &Problem, out: &mut Vec<f64>);
 }
 
 /// Where η comes from.
@@ -97,6 +106,7 @@ pub(super) struct FixedPoint {
     lambda: f64,
     eta: Eta,
     safeguard: bool,
+    conjugation: Option<Conjugation>,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
     judge: Judge,
@@ -121,10 +131,16 @@ impl FixedPoint {
             lambda: spec.positive("lambda", 1.0, 1.0)?,
             eta,
             safeguard,
+            conjugation: None,
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
             judge: Judge::default(),
         })
+    }
+
+    /// The same with a conjugate gradient over the sweeps.
+    pub fn conjugated(self) -> Self {
+        Self { conjugation: Some(Conjugation::default()), ..self }
     }
 
     /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
@@ -194,6 +210,7 @@ impl Solver for FixedPoint {
             Problem::Explicit(_) => &mut self.explicit,
         };
         sweeper.start(problem, guess, step);
+        let mut conjugation = self.conjugation.clone();
         let mut growth = Growth::default();
         let may_wedge = !problem.rest_is_feasible();
         // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
@@ -207,8 +224,14 @@ impl Solver for FixedPoint {
                 Scheme::Symmetric if k % 2 == 0 => Pass::Backward,
                 _ => Pass::Forward,
             };
+            if let Some(c) = &mut conjugation {
+                c.before(sweeper);
+            }
             let stats = sweeper.pass(problem, pass, self.lambda);
             solution.iterations = k;
+            if let Some(c) = &mut conjugation {
+                c.after(sweeper, &stats);
+            }
             if !stats.delta_sq.is_finite() {
                 solution.status = Status::Diverged;
                 break;
@@ -258,6 +281,11 @@ impl Solver for FixedPoint {
         }
         solution.omega = omega;
         sweeper.gamma(problem, &mut solution.gamma);
+        if let Some(c) = conjugation
+            && !matches!(solution.status, Status::Converged | Status::Wedged)
+        {
+            c.choose(problem, sweeper, guess, &mut self.judge, &mut solution);
+        }
         // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
         // what ends above that, and above the guess, is worse than doing nothing.
         if !self.safeguard && solution.status != Status::Converged {

@@ -20,13 +20,13 @@ use crate::problem::{Bodies, General, Points, Problem, WORLD};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
-mod kernel;
-mod vector;
+pub(super) mod kernel;
+pub(super) mod vector;
 
 use kernel::{PointsView, Row, Spheres};
 
 /// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
-const CHUNK: u32 = 512;
+pub(super) const CHUNK: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
@@ -42,6 +42,12 @@ pub(super) struct BodySweeper {
     spheres: Spheres,
     all_spheres: bool,
     frictionless: bool,
+    /// p of the conjugate gradient, and what it does to the velocities.
+    direction: [Vec<f64>; 3],
+    direction_general: Vec<f64>,
+    direction_rows: Vec<Row>,
+    best: [Vec<f64>; 3],
+    best_general: Vec<f64>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -56,11 +62,23 @@ impl BodySweeper {
         self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
     }
 
+    /// Copies γ and velocities to the places of before.
+    fn remember(&mut self) {
+        self.rows_before.clone_from(&self.rows);
+        self.general_before.clone_from(&self.general);
+        for k in 0..3 {
+            self.gamma_before[k].clone_from(&self.gamma[k]);
+        }
+    }
+
     /// Buffers over blocks; the bodies' rows are not counted.
     pub fn bytes(&self) -> usize {
-        let vectors = self.gamma.iter().chain(&self.gamma_before).chain(&self.spheres.numbers).chain([
+        let fields = [&self.gamma, &self.gamma_before, &self.spheres.numbers, &self.direction, &self.best];
+        let vectors = fields.into_iter().flatten().chain([
             &self.general,
             &self.general_before,
+            &self.direction_general,
+            &self.best_general,
             &self.step,
             &self.weight,
         ]);
@@ -249,11 +267,7 @@ impl Sweeper for BodySweeper {
             self.weights(lambda);
         }
         if pass == Pass::Jacobi {
-            self.rows_before.clone_from(&self.rows);
-            self.general_before.clone_from(&self.general);
-            for k in 0..3 {
-                self.gamma_before[k].clone_from(&self.gamma[k]);
-            }
+            self.remember();
         }
         let blocks = p.general.a.len();
         let mut stats = PassStats::default();
@@ -292,22 +306,66 @@ impl Sweeper for BodySweeper {
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
-        let p = bodies(problem);
-        out.clear();
-        for i in 0..p.points.len() {
-            let g = [self.gamma[0][i], self.gamma[1][i], self.gamma[2][i]];
-            let frame = p.points.frame(i);
-            let mut local = frame.map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
-            // The change of frame rounds: put the multipliers back inside their cone exactly.
-            p.points.project(i, &mut local);
-            out.extend(local);
-        }
+        to_rows(&bodies(problem).points, &self.gamma, out);
         out.extend_from_slice(&self.general);
+    }
+
+    fn mark(&mut self, restart: bool) {
+        self.remember();
+        if restart {
+            for (p, g) in self.direction.iter_mut().zip(&self.gamma) {
+                p.clear();
+                p.resize(g.len(), 0.0);
+            }
+            self.direction_general.clear();
+            self.direction_general.resize(self.general.len(), 0.0);
+            self.direction_rows.clear();
+            self.direction_rows.resize(self.rows.len(), Row([0.0; 8]));
+        }
+    }
+
+    fn conjugate(&mut self, beta: f64) {
+        for k in 0..3 {
+            conjugate(&mut self.gamma[k], &self.gamma_before[k], &mut self.direction[k], beta);
+        }
+        conjugate(&mut self.general, &self.general_before, &mut self.direction_general, beta);
+        // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
+        for i in 0..self.rows.len() {
+            let (row, before) = (&mut self.rows[i].0, &self.rows_before[i].0);
+            conjugate(row, before, &mut self.direction_rows[i].0, beta);
+        }
+    }
+
+    fn keep(&mut self) {
+        for k in 0..3 {
+            self.best[k].clone_from(&self.gamma[k]);
+        }
+        self.best_general.clone_from(&self.general);
+    }
+
+    fn kept(&self, problem: &Problem, out: &mut Vec<f64>) {
+        to_rows(&bodies(problem).points, &self.best, out);
+        out.extend_from_slice(&self.best_general);
     }
 }
 
-impl Points {
-    fn project(&self, i: usize, x: &mut [f64; 3]) {
-        crate::cone::project_friction(self.mu[i], x);
+/// x ← x + β p, then p ← β p + (x - x_before) with the old x.
+pub(super) fn conjugate(x: &mut [f64], before: &[f64], p: &mut [f64], beta: f64) {
+    for ((x, before), p) in x.iter_mut().zip(before).zip(p) {
+        let (delta, along) = (*x - before, beta * *p);
+        *x += along;
+        *p = along + delta;
+    }
+}
+
+/// World vectors to (n, t₁, t₂); replaces `out`.
+pub(super) fn to_rows(points: &Points, world: &[Vec<f64>; 3], out: &mut Vec<f64>) {
+    out.clear();
+    for i in 0..points.len() {
+        let g = [world[0][i], world[1][i], world[2][i]];
+        let mut local = points.frame(i).map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
+        // The change of frame rounds: put the multipliers back inside their cone exactly.
+        crate::cone::project_friction(points.mu[i], &mut local);
+        out.extend(local);
     }
 }
