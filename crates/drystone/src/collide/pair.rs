@@ -239,12 +239,8 @@ impl Look<'_> {
         p: &ContactPoint,
         out: &mut Vec<Contact>,
     ) {
-        let [mut a, mut b] = colliders.map(|k| self.model.colliders[k as usize].body);
-        let mut normal = p.normal;
-        if self.model.bodies[a as usize].inv_mass == 0.0 {
-            (a, b) = (b, a);
-            normal = -normal;
-        }
+        let ([a, b], turned) = self.model.ordered_bodies(colliders);
+        let normal = if turned { -p.normal } else { p.normal };
         let point = 0.5 * (p.on_a + p.on_b);
         let mu = self.model.pair_mu(colliders[0], colliders[1]);
         if p.gap > self.envelope {
