@@ -16,7 +16,7 @@
 use rayon::prelude::*;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS};
-use crate::problem::{Bodies, General, Points, Problem, WORLD};
+use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
@@ -48,6 +48,7 @@ pub(super) struct BodySweeper {
     direction_rows: Vec<Row>,
     best: [Vec<f64>; 3],
     best_general: Vec<f64>,
+    best_rows: Vec<Row>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -341,11 +342,62 @@ impl Sweeper for BodySweeper {
             self.best[k].clone_from(&self.gamma[k]);
         }
         self.best_general.clone_from(&self.general);
+        self.best_rows.clone_from(&self.rows);
     }
 
-    fn kept(&self, problem: &Problem, out: &mut Vec<f64>) {
-        to_rows(&bodies(problem).points, &self.best, out);
-        out.extend_from_slice(&self.best_general);
+    fn restore(&mut self) {
+        std::mem::swap(&mut self.gamma, &mut self.best);
+        std::mem::swap(&mut self.general, &mut self.best_general);
+        std::mem::swap(&mut self.rows, &mut self.best_rows);
+    }
+
+    fn objective(&self, problem: &Problem) -> f64 {
+        let p = bodies(problem);
+        let points = &p.points;
+        // v + v_free of a body.
+        let both = |body: u32| {
+            let (v, w) = self.rows[body as usize].parts();
+            let free = &p.v_free[body as usize];
+            let sum = |x: [f64; 3], at: usize| std::array::from_fn::<f64, 3, _>(|k| x[k] + free[at + k]);
+            (sum(v, 0), sum(w, 3))
+        };
+        let mut twice = 0.0;
+        for i in 0..points.len() {
+            let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+            let (g, n) = (three(&self.gamma), three(&points.normal));
+            let mut sum = three(&points.bias).map(|b| 2.0 * b);
+            for (body, arm, sign) in
+                [(points.a[i], three(&points.arm_a), 1.0), (points.b[i], three(&points.arm_b), -1.0)]
+            {
+                if body != WORLD {
+                    let (v, w) = both(body);
+                    let turn = cross(w, arm);
+                    (0..3).for_each(|k| sum[k] += sign * (v[k] + turn[k]));
+                }
+            }
+            twice += dot(g, sum);
+            if let (Some(cn), Some(ct)) = (points.compliance[0].get(i), points.compliance[1].get(i)) {
+                let along = dot(g, n);
+                twice += ct * dot(g, g) + (cn - ct) * along * along;
+            }
+        }
+        let g = &p.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let row = &g.jacobian[j];
+                let mut sum = 2.0 * g.bias[j] + g.compliance.get(j).copied().unwrap_or(0.0) * self.general[j];
+                for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                    if body != WORLD {
+                        let (v, w) = both(body);
+                        for m in 0..3 {
+                            sum += row[part + m] * v[m] + row[part + 3 + m] * w[m];
+                        }
+                    }
+                }
+                twice += self.general[j] * sum;
+            }
+        }
+        0.5 * twice
     }
 }
 
