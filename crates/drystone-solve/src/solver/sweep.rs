@@ -37,8 +37,6 @@ pub(super) struct BodySweeper {
     general: Vec<f64>,
     general_before: Vec<f64>,
     pub step: Vec<f64>,
-    weight: Vec<f64>,
-    lambda: f64,
     spheres: Spheres,
     all_spheres: bool,
     frictionless: bool,
@@ -57,12 +55,6 @@ fn bodies(problem: &Problem) -> &Bodies {
 }
 
 impl BodySweeper {
-    fn weights(&mut self, lambda: f64) {
-        self.lambda = lambda;
-        self.weight.clear();
-        self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
-    }
-
     /// Copies γ and velocities to the places of before.
     fn remember(&mut self) {
         self.rows_before.clone_from(&self.rows);
@@ -74,14 +66,13 @@ impl BodySweeper {
 
     /// Buffers over blocks; the bodies' rows are not counted.
     pub fn bytes(&self) -> usize {
-        let fields = [&self.gamma, &self.gamma_before, &self.spheres.numbers, &self.direction, &self.best];
-        let vectors = fields.into_iter().flatten().chain([
+        let fields = [&self.gamma, &self.gamma_before, &self.direction, &self.best];
+        let vectors = fields.into_iter().flatten().chain(&self.spheres.numbers).chain([
             &self.general,
             &self.general_before,
             &self.direction_general,
             &self.best_general,
             &self.step,
-            &self.weight,
         ]);
         vectors.map(|v| size_of_val(v.as_slice())).sum()
     }
@@ -92,7 +83,6 @@ impl BodySweeper {
             points,
             inertia: &p.inv_inertia,
             step: &self.step,
-            weight: &self.weight,
             lambda,
             gamma: self.gamma.each_mut().map(|g| g.as_mut_ptr()),
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
@@ -131,10 +121,11 @@ impl BodySweeper {
     fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
         let g: &General = &p.general;
         let (first, end) = (g.first_row[i] as usize, g.first_row[i + 1] as usize);
-        let (step, weight) = (self.step[p.points.len() + i], self.weight[p.points.len() + i]);
+        let step = self.step[p.points.len() + i];
         if step == 0.0 {
             return PassStats::default();
         }
+        let weight = 1.0 / (lambda * step);
         let jacobi = pass == Pass::Jacobi;
         let rows = if jacobi { &self.rows_before } else { &self.rows };
         let seen = if jacobi { &self.general_before } else { &self.general };
@@ -209,7 +200,6 @@ impl Sweeper for BodySweeper {
     fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: Vec<f64>) {
         let p = bodies(problem);
         self.step = step;
-        self.weights(1.0);
         let n = p.points.len();
         self.gamma.iter_mut().for_each(|g| g.clear());
         self.general.clear();
@@ -264,9 +254,6 @@ impl Sweeper for BodySweeper {
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
         let p = bodies(problem);
-        if lambda != self.lambda {
-            self.weights(lambda);
-        }
         if pass == Pass::Jacobi {
             self.remember();
         }
@@ -302,8 +289,6 @@ impl Sweeper for BodySweeper {
 
     fn rescale(&mut self, factor: f64) {
         self.step.iter_mut().for_each(|s| *s *= factor);
-        let lambda = self.lambda;
-        self.weights(lambda);
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
@@ -365,7 +350,7 @@ impl Sweeper for BodySweeper {
         for i in 0..points.len() {
             let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
             let (g, n) = (three(&self.gamma), three(&points.normal));
-            let mut sum = three(&points.bias).map(|b| 2.0 * b);
+            let mut sum = points.world_bias(i).map(|b| 2.0 * b);
             for (body, arm, sign) in
                 [(points.a[i], three(&points.arm_a), 1.0), (points.b[i], three(&points.arm_b), -1.0)]
             {
