@@ -71,3 +71,18 @@ pub(super) fn roundness(shape: &Shape) -> f64 {
         _ => 0.0,
     }
 }
+
+/// How far a convex shape reaches from its origin along the unit vector `d` in its frame, m.
+pub(super) fn reach_along(shape: &Shape, d: DVec3) -> f64 {
+    match shape {
+        Shape::Sphere { radius } => *radius,
+        Shape::Box { half } => half.dot(d.abs()),
+        Shape::Capsule { radius, half_length } => radius + half_length * d.z.abs(),
+        Shape::Cylinder { radius, half_length } => {
+            radius * (d.x * d.x + d.y * d.y).sqrt() + half_length * d.z.abs()
+        }
+        Shape::Ellipsoid { half } => (*half * d).length(),
+        Shape::Rounded { core, radius } => reach_along(core, d) + radius,
+        _ => shape.support(d).dot(d),
+    }
+}
