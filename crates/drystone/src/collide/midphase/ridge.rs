@@ -8,9 +8,13 @@ use super::skin::Crease;
 use super::surface::Surface;
 use super::touch::{EDGE, Touch, Visit};
 use crate::collide::narrowphase::{ContactPoint, Manifold};
+use crate::collide::query;
 
 /// Names of contacts with edges: two bits the edge (3: a vertex, then the corner), below them the narrow phase's name.
 const EDGE_SHIFT: u32 = 16;
+
+/// An edge is deep in a body from this part of the body's size on.
+const SUNK: f64 = 0.01;
 
 /// The name of a point on an edge, with the narrow phase's name for it.
 pub(super) fn edge_name(edge: usize, point: u32) -> u32 {
@@ -69,9 +73,6 @@ impl<S: Surface> Visit<'_, S> {
         for p in manifold.points() {
             // Back to where the body is now.
             let p = ContactPoint { on_a: p.on_a - shift, gap: p.gap - shift.dot(p.normal), ..*p };
-            if (self.outline.middle - p.on_b).dot(p.normal) < 0.0 {
-                continue;
-            }
             let along = ends[1] - ends[0];
             let place = (p.on_b - ends[0]).dot(along) / along.length_squared();
             let named = |normal: DVec3, part: u32, feature: u32| {
@@ -86,15 +87,34 @@ impl<S: Surface> Visit<'_, S> {
                 None
             };
             let touch = match end {
+                _ if (self.outline.middle - p.on_b).dot(p.normal) < 0.0 => None,
                 Some(corner) => cone::at_vertex(self.surface, k, corner, p.normal, self.slack)
                     .map(|(normal, (first, corner))| named(normal, first, vertex_name(corner))),
                 None => cone::at_edge(self.surface, k, edge, p.normal, self.slack)
                     .map(|normal| named(normal, k, edge_name(edge, p.feature))),
             };
-            if let Some(touch) = touch.filter(|t| t.point.gap <= v.near + v.way.length()) {
-                found.push(touch);
-            }
+            let touch = touch.filter(|t| t.point.gap <= v.near + v.way.length());
+            found.extend(touch.or_else(|| self.sunk(k, edge, &p)));
         }
+    }
+
+    /// An edge so deep in the body that the shortest way out is none in which the surface can push: out between its
+    /// faces instead.
+    fn sunk(&self, k: u32, edge: usize, p: &ContactPoint) -> Option<Touch> {
+        let v = self.visitor;
+        if p.gap >= -SUNK * v.size {
+            return None;
+        }
+        let next = self.surface.neighbour(k, edge).map_or(DVec3::ZERO, |n| self.surface.normal(n));
+        let normal = (self.surface.normal(k) + next).try_normalize()?;
+        if (self.outline.middle - p.on_b).dot(normal) < 0.0 {
+            return None;
+        }
+        let far = 2.0 * v.shape.bounding_radius() + v.pose.position.distance(p.on_b);
+        let hit = query::ray(v.shape, &v.pose, p.on_b - normal * far, normal, far)?;
+        let gap = hit.distance - far;
+        let feature = EDGE | edge_name(edge, p.feature);
+        Some(Touch { part: k, point: ContactPoint { on_a: hit.point, on_b: p.on_b, normal, gap, feature } })
     }
 
     /// The part of its way after which the body is near the segment, with the contacts there; None if it passes.
