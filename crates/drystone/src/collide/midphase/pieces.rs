@@ -56,7 +56,7 @@ pub(super) fn segment_contacts(shape: &Shape, pose: &Pose, ends: [DVec3; 2], rea
 }
 
 /// A point well inside a convex shape.
-pub(super) fn middle(shape: &Shape) -> DVec3 {
+pub(crate) fn middle(shape: &Shape) -> DVec3 {
     match shape {
         Shape::Hull(hull) => hull.moments().centroid,
         Shape::Rounded { core, .. } => middle(core),
