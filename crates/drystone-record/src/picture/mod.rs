@@ -31,7 +31,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 pub use camera::{Camera, UnknownView, View};
-pub use colour::{CATEGORIES, ColourMap, Rgb, category};
+pub use colour::{CATEGORIES, ColourMap, Rgb, category, distinct};
 pub use image::{Image, PngError};
 pub use overlay::Legend;
 pub use render::render;
