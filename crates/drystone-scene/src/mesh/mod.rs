@@ -230,7 +230,7 @@ impl Weld {
 
 /// Three numbers of a text file, or what is wrong with them.
 fn three<'a>(mut words: impl Iterator<Item = &'a str>, what: &str) -> Result<DVec3, String> {
-    let mut v = [0.0; 3];
+    let mut v = [0.0_f64; 3];
     for (k, x) in v.iter_mut().enumerate() {
         let word = words.next().ok_or_else(|| format!("{what} needs 3 numbers, got {k}"))?;
         *x = word.parse().map_err(|_| format!("'{}' is not a number", shorten(word)))?;
