@@ -27,6 +27,7 @@ pub fn ray(shape: &Shape, pose: &Pose, origin: DVec3, direction: DVec3, max_dist
         Shape::HalfSpace => half_space(o, d),
         Shape::Box { half } => cuboid(o, d, *half),
         Shape::Capsule { radius, half_length } => capsule(o, d, *radius, *half_length),
+        _ => Hit::Miss,
     };
     let (distance, normal) = match hit {
         Hit::Miss => return None,

@@ -147,10 +147,11 @@ pub fn contacts(
             }
         }
         (HalfSpace, HalfSpace) => {}
-        (HalfSpace | Box { .. }, _) | (Capsule { .. }, Sphere { .. }) => {
+        (HalfSpace | Box { .. } | Capsule { .. }, Sphere { .. } | Box { .. } | Capsule { .. }) => {
             contacts(shape_b, pose_b, shape_a, pose_a, reach, out);
             out.flip();
         }
+        _ => {}
     }
 }
 

@@ -1,0 +1,207 @@
+//! Convex hulls: combinatorics, containment and volume, over regular, degenerate and random points.
+
+use std::f64::consts::TAU;
+
+use drystone::random::Random;
+use drystone::shape::Hull;
+use glam::{DQuat, DVec3};
+
+fn extent(points: &[DVec3]) -> f64 {
+    let low = points.iter().copied().fold(DVec3::INFINITY, DVec3::min);
+    let high = points.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max);
+    (high - low).max_element()
+}
+
+/// What 10⁻¹² of the size is, plus what rounding does to coordinates far from the origin.
+fn slack(points: &[DVec3]) -> f64 {
+    let far = points.iter().fold(0.0f64, |m, p| m.max(p.abs().max_element()));
+    1e-12 * extent(points) + 64.0 * f64::EPSILON * far
+}
+
+/// Everything that must hold for any hull of any points.
+fn inspect(points: &[DVec3]) -> Hull {
+    let hull = Hull::new(points).unwrap();
+    let (size, slack) = (extent(points), slack(points));
+    let vertices = hull.vertices();
+    let (v, e, f) = (vertices.len(), hull.edges().len(), hull.faces().len());
+    assert_eq!(v + f, e + 2, "Euler: {v} vertices, {e} edges, {f} faces");
+
+    for face in hull.faces() {
+        assert!((face.normal.length() - 1.0).abs() < 1e-14);
+        for p in points {
+            let above = face.normal.dot(*p) - face.offset;
+            assert!(above <= slack, "{p} is {above} outside of {size}");
+        }
+    }
+    // Every directed side of a face once, and its reverse once.
+    let mut sides = Vec::new();
+    for k in 0..f {
+        let corners = hull.face_vertices(k);
+        assert!(corners.len() >= 3);
+        let normal = hull.faces()[k].normal;
+        for i in 0..corners.len() {
+            let [a, b, c] = [0, 1, 2].map(|j| corners[(i + j) % corners.len()]);
+            sides.push((a, b));
+            let [p, q, r] = [a, b, c].map(|v| vertices[v as usize]);
+            let level = (normal.dot(q) - hull.faces()[k].offset).abs();
+            assert!(level <= slack, "corner {q} is {level} off its face");
+            let turn = (q - p).cross(r - q).dot(normal);
+            assert!(turn > 0.0, "face {k} turns by {turn} at {q}");
+        }
+    }
+    assert_eq!(sides.len(), 2 * e);
+    sides.sort_unstable();
+    assert!(sides.windows(2).all(|w| w[0] != w[1]));
+    for edge in hull.edges() {
+        let [a, b] = edge.ends;
+        assert!(sides.binary_search(&(a, b)).is_ok() && sides.binary_search(&(b, a)).is_ok());
+        let runs = |f: u32, a: u32, b: u32| {
+            let c = hull.face_vertices(f as usize);
+            (0..c.len()).any(|i| (c[i], c[(i + 1) % c.len()]) == (a, b))
+        };
+        assert!(runs(edge.faces[0], a, b) && runs(edge.faces[1], b, a) && edge.faces[0] != edge.faces[1]);
+        assert!(hull.neighbours(a as usize).contains(&b) && hull.neighbours(b as usize).contains(&a));
+        let [m, n] = edge.faces.map(|f| hull.faces()[f as usize].normal);
+        assert!(m.dot(n) < 1.0 + 1e-14, "faces on both sides of an edge are in one plane");
+    }
+    assert_eq!((0..v).map(|k| hull.neighbours(k).len()).sum::<usize>(), 2 * e);
+
+    // The same again from its own vertices, to the last bit.
+    let again = Hull::new(vertices).unwrap();
+    assert_eq!(again.vertices(), vertices);
+    assert_eq!(again.faces(), hull.faces());
+    assert_eq!(again.edges(), hull.edges());
+
+    // Volume as the sum of pyramids from a corner, where the hull itself sums tetrahedra from its middle.
+    let from = vertices[0];
+    let mut volume = 0.0;
+    for (k, face) in hull.faces().iter().enumerate() {
+        let c: Vec<DVec3> = hull.face_vertices(k).iter().map(|v| vertices[*v as usize]).collect();
+        let area: f64 = (1..c.len() - 1).map(|i| 0.5 * (c[i] - c[0]).cross(c[i + 1] - c[0]).length()).sum();
+        volume += area * (face.offset - face.normal.dot(from)) / 3.0;
+    }
+    let own = hull.moments().volume;
+    assert!((volume - own).abs() <= 20.0 * slack * size * size, "{volume} against {own}");
+    hull
+}
+
+fn cube() -> Vec<DVec3> {
+    (0..8).map(|k| DVec3::new((k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64) - 0.5).collect()
+}
+
+fn prism(sides: usize, radius: f64, half: f64) -> Vec<DVec3> {
+    let ring = |z: f64| {
+        (0..sides).map(move |k| {
+            let (s, c) = (TAU * k as f64 / sides as f64).sin_cos();
+            DVec3::new(radius * c, radius * s, z)
+        })
+    };
+    ring(-half).chain(ring(half)).collect()
+}
+
+fn counts(hull: &Hull) -> (usize, usize, usize) {
+    (hull.vertices().len(), hull.edges().len(), hull.faces().len())
+}
+
+#[test]
+fn a_cube_has_six_faces_however_it_lies() {
+    let mut random = Random::new(1);
+    for round in 0..200 {
+        let turn = if round == 0 { DQuat::IDENTITY } else { random.rotation() };
+        let scale = 10f64.powf(random.range(-6.0, 6.0));
+        let points: Vec<DVec3> = cube().iter().map(|p| turn * (*p * scale)).collect();
+        let hull = inspect(&points);
+        assert_eq!(counts(&hull), (8, 12, 6));
+        assert!((hull.moments().volume / scale.powi(3) - 1.0).abs() < 1e-13);
+    }
+}
+
+#[test]
+fn prisms_keep_their_caps_whole() {
+    let mut random = Random::new(2);
+    for sides in [3, 5, 64, 200] {
+        for half in [1.0, 1e-3, 1e-6, 1e3] {
+            let turn = random.rotation();
+            let points: Vec<DVec3> = prism(sides, 1.0, half).iter().map(|p| turn * *p).collect();
+            let hull = inspect(&points);
+            assert_eq!(counts(&hull), (2 * sides, 3 * sides, sides + 2), "{sides} sides, half {half}");
+            let area = 0.5 * sides as f64 * (TAU / sides as f64).sin();
+            assert!((hull.moments().volume / (area * 2.0 * half) - 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+/// A cloud of some kind, chosen by the seed: the kinds that break hulls built on tolerances.
+fn cloud(random: &mut Random, kind: u64) -> Vec<DVec3> {
+    let count = 5 + (random.next_u64() % 60) as usize;
+    let many = |random: &mut Random, f: &mut dyn FnMut(&mut Random) -> DVec3| -> Vec<DVec3> {
+        (0..count).map(|_| f(random)).collect()
+    };
+    match kind {
+        0 => many(random, &mut |r| r.in_ball()),
+        1 => many(random, &mut |r| r.unit_vector()),
+        // A coarse grid: most points coplanar, collinear or equal with others.
+        2 => many(random, &mut |r| (r.in_box(DVec3::ZERO, DVec3::splat(4.0))).floor() * 0.1),
+        // A grid, shaken by rounding or by little more.
+        3..=6 => {
+            let shake = [1e-16, 1e-14, 1e-12, 1e-9][kind as usize - 3];
+            let mut points = many(random, &mut |r| r.in_box(DVec3::ZERO, DVec3::splat(3.0)).floor() * 0.3);
+            points.extend(cube());
+            points.iter().map(|p| *p + shake * random.in_ball()).collect()
+        }
+        // A few places, with many points near each.
+        7..=10 => {
+            let near = [1e-16, 1e-14, 1e-12, 1e-7][kind as usize - 7];
+            let places: Vec<DVec3> = (0..6).map(|_| random.in_ball()).collect();
+            many(random, &mut |r| places[(r.next_u64() % 6) as usize] + near * r.in_ball())
+                .into_iter()
+                .chain(places.clone())
+                .collect()
+        }
+        // Thin plates and needles.
+        11 => many(random, &mut |r| r.in_ball() * DVec3::new(1.0, 1.0, 1e-8)),
+        12 => many(random, &mut |r| r.in_ball() * DVec3::new(1.0, 1e-6, 1e-6)),
+        // A cube with points on its faces and edges.
+        13 => {
+            let mut points = many(random, &mut |r| {
+                let mut p = r.in_box(DVec3::splat(-0.5), DVec3::splat(0.5));
+                for k in 0..1 + (r.next_u64() % 2) as usize {
+                    p[k] = if r.uniform() < 0.5 { -0.5 } else { 0.5 };
+                }
+                p
+            });
+            points.extend(cube());
+            points
+        }
+        14 => prism(count, 1.0, random.range(0.01, 2.0)),
+        // A cube far away.
+        15 => cube().iter().map(|p| *p + 1e6 * DVec3::ONE).collect(),
+        // Two tiny clouds far apart.
+        _ => many(random, &mut |r| {
+            let side = if r.uniform() < 0.5 { -1.0 } else { 1.0 };
+            DVec3::X * side + 1e-5 * r.in_ball()
+        }),
+    }
+}
+
+#[test]
+fn random_clouds_of_all_kinds() {
+    for kind in 0..17 {
+        for seed in 0..150 {
+            let mut random = Random::new(1000 * kind + seed);
+            let points = cloud(&mut random, kind);
+            let turned = seed % 2 == 1;
+            let (turn, scale) = if turned {
+                (random.rotation(), 10f64.powf(random.range(-6.0, 6.0)))
+            } else {
+                (DQuat::IDENTITY, 1.0)
+            };
+            let points: Vec<DVec3> = points.iter().map(|p| turn * (*p * scale)).collect();
+            println!("kind {kind}, seed {seed}");
+            let hull = inspect(&points);
+            if kind == 13 || kind == 15 {
+                assert_eq!(counts(&hull), (8, 12, 6));
+            }
+        }
+    }
+}
