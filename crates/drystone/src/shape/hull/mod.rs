@@ -7,7 +7,8 @@ mod quickhull;
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::{Moments, Pose, moments};
+use super::equal::first_equal;
+use super::{FARTHEST, Moments, Pose, moments};
 use crate::collide::Aabb;
 use merge::{Polygons, Surface};
 use quickhull::Degenerate;
@@ -36,6 +37,9 @@ pub struct Hull {
     /// Where the neighbours of each vertex begin in `neighbours`, and their end.
     neighbours_at: Vec<u32>,
     neighbours: Vec<u32>,
+    /// Where the faces around each vertex begin in `around`, and their end.
+    around_at: Vec<u32>,
+    around: Vec<u32>,
     /// Where to start walking, by cell of the cube of directions; empty for a small hull.
     starts: Vec<u32>,
     moments: Moments,
@@ -110,8 +114,13 @@ impl Hull {
         if let Some(k) = points.iter().position(|p| !p.is_finite()) {
             return Err(format!("point {k} must be finite, got {}", points[k]));
         }
+        if let Some(k) = points.iter().position(|p| p.abs().max_element() > FARTHEST) {
+            return Err(format!("point {k} is too far away: {}", points[k]));
+        }
         // Each round drops what is no corner; the last one finds nothing to drop, so doing it again changes nothing.
-        let mut kept = points.to_vec();
+        let first = first_equal(points);
+        let mut kept: Vec<DVec3> =
+            (0..points.len()).filter(|&k| first[k] as usize == k).map(|k| points[k]).collect();
         loop {
             let tolerance = tolerance(&kept);
             let (triangles, across) = quickhull::triangulate(&kept, 4.0 * tolerance).map_err(|d| {
@@ -156,6 +165,7 @@ impl Hull {
         }
         let edges = edges(&polygons);
         let (neighbours_at, neighbours) = neighbours(vertices.len(), &edges);
+        let (around_at, around) = around(vertices.len(), &polygons);
         let middle = vertices.iter().map(|v| *v / vertices.len() as f64).sum();
         let moments = moments::of_surface(middle, polygons.iter().flat_map(|p| fan(p)).map(|t| t.map(at)));
         let depth = |f: &Face| f.offset - f.normal.dot(moments.centroid);
@@ -168,6 +178,8 @@ impl Hull {
             edges,
             neighbours_at,
             neighbours,
+            around_at,
+            around,
             starts: Vec::new(),
             moments,
         };
@@ -208,6 +220,11 @@ impl Hull {
     /// The vertices joined to vertex `v` by an edge, in rising order.
     pub fn neighbours(&self, v: usize) -> &[u32] {
         &self.neighbours[self.neighbours_at[v] as usize..self.neighbours_at[v + 1] as usize]
+    }
+
+    /// The faces that meet at vertex `v`, in rising order.
+    pub fn faces_around(&self, v: usize) -> &[u32] {
+        &self.around[self.around_at[v] as usize..self.around_at[v + 1] as usize]
     }
 
     /// The vertex furthest along `direction` (not zero).
@@ -289,7 +306,7 @@ fn tolerance(points: &[DVec3]) -> f64 {
     let low = points.iter().copied().fold(DVec3::INFINITY, DVec3::min);
     let high = points.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max);
     let far = low.abs().max(high.abs()).max_element();
-    FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far
+    (FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far).max(1.0 / FARTHEST)
 }
 
 /// Triangles from the first corner.
@@ -314,12 +331,21 @@ fn edges(polygons: &[Vec<u32>]) -> Vec<Edge> {
 }
 
 fn neighbours(vertices: usize, edges: &[Edge]) -> (Vec<u32>, Vec<u32>) {
-    let mut pairs: Vec<[u32; 2]> = edges.iter().flat_map(|e| [e.ends, [e.ends[1], e.ends[0]]]).collect();
+    grouped(vertices, edges.iter().flat_map(|e| [e.ends, [e.ends[1], e.ends[0]]]).collect())
+}
+
+fn around(vertices: usize, polygons: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
+    let corners = |f: usize| polygons[f].iter().map(move |v| [*v, f as u32]);
+    grouped(vertices, (0..polygons.len()).flat_map(corners).collect())
+}
+
+/// The second numbers of the pairs by their first ones: where those of each begin, and all of them.
+fn grouped(count: usize, mut pairs: Vec<[u32; 2]>) -> (Vec<u32>, Vec<u32>) {
     pairs.sort_unstable();
-    let mut at = vec![0u32; vertices + 1];
+    let mut at = vec![0u32; count + 1];
     pairs.iter().for_each(|p| at[p[0] as usize + 1] += 1);
-    for v in 0..vertices {
-        at[v + 1] += at[v];
+    for k in 0..count {
+        at[k + 1] += at[k];
     }
     (at, pairs.iter().map(|p| p[1]).collect())
 }
