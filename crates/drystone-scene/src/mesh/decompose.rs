@@ -110,7 +110,8 @@ pub fn decompose(surface: &Surface, target: &Target) -> Result<Decomposition, Me
     // Cutting goes further than asked for, and joining takes back what was not worth it.
     while all.len() < 2 * target.parts && total(&all) > 0.5 * target.threshold * volume {
         let open = (0..all.len()).filter(|&k| !all[k].is_final);
-        let Some(worst) = open.max_by(|&a, &b| all[a].excess.total_cmp(&all[b].excess).then(b.cmp(&a))) else {
+        let Some(worst) = open.max_by(|&a, &b| all[a].excess.total_cmp(&all[b].excess).then(b.cmp(&a)))
+        else {
             break;
         };
         if all[worst].excess <= 1e-9 * volume {
@@ -141,7 +142,7 @@ fn join(all: &mut Vec<Piece>, target: &Target, volume: f64) {
     // What joining adds to the excess; for a pair it changes only when one of the two does.
     let price = |i: usize, j: usize, alive: &[Option<Piece>]| {
         let (a, b) = (alive[i].as_ref()?, alive[j].as_ref()?);
-        let whole = hull_volume_of(&a.points_with(b))?;
+        let whole = any_hull_volume(&a.points_with(b))?;
         Some((whole - (a.volume + a.excess) - (b.volume + b.excess), i, j))
     };
     let pairs: Vec<(usize, usize)> = (0..alive.len()).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
@@ -171,6 +172,11 @@ fn join(all: &mut Vec<Piece>, target: &Target, volume: f64) {
         prices.par_extend((0..new).into_par_iter().filter_map(|k| price(k, new, &alive)));
     }
     all.extend(alive.into_iter().flatten());
+}
+
+/// By the fast way where it works.
+fn any_hull_volume(points: &[DVec3]) -> Option<f64> {
+    hull_volume_of(points).or_else(|| Some(hull_volume(&Hull::new(points).ok()?)))
 }
 
 /// m³
@@ -306,7 +312,10 @@ impl Piece {
         for &triangle in &surface.triangles {
             let on_side = |i: &&u32| sides.sign[**i as usize] * keep > 0;
             let Some(&first) = triangle.iter().find(on_side) else { continue };
-            triangle.iter().filter(|i| sides.sign[**i as usize] * keep >= 0).for_each(|&i| join.unite(first, i));
+            triangle
+                .iter()
+                .filter(|i| sides.sign[**i as usize] * keep >= 0)
+                .for_each(|&i| join.unite(first, i));
         }
         // Volume and points of every piece, by its root.
         let mut number: Vec<u32> = vec![u32::MAX; surface.vertices.len()];
@@ -349,6 +358,6 @@ impl Piece {
             })?;
             made = vec![all];
         }
-        made.into_iter().map(|(volume, points)| Some((volume, hull_volume_of(&points)?))).collect()
+        made.into_iter().map(|(volume, points)| Some((volume, any_hull_volume(&points)?))).collect()
     }
 }
