@@ -3,6 +3,7 @@
 mod arrange;
 mod bulk;
 mod incline;
+mod motion;
 mod packing;
 mod params;
 mod pyramid;
@@ -10,6 +11,7 @@ mod shaker;
 mod slide;
 mod stack;
 mod track;
+mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
 use drystone_solve::solver::nearest;
@@ -37,7 +39,7 @@ pub struct Entry {
 
 /// All of them.
 pub const ENTRIES: &[Entry] =
-    &[packing::ENTRY, shaker::ENTRY, stack::ENTRY, pyramid::ENTRY, incline::ENTRY, slide::ENTRY];
+    &[packing::ENTRY, shaker::ENTRY, stack::ENTRY, pyramid::ENTRY, wall::ENTRY, incline::ENTRY, slide::ENTRY];
 
 /// What a scene of the gallery decides by itself; the rest is the same for all.
 struct Made {

@@ -1,0 +1,5 @@
+//! The scenes of the gallery.
+
+mod classic;
+mod common;
+mod wall;
