@@ -88,6 +88,7 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
                 Solid::Capsule { radius: *radius, half_length: *half_length }
             }
             Shape::HalfSpace => Solid::Ground,
+            _ => continue,
         };
         let nothing = legend.is_some() && values.get(body).is_none_or(|x| x.is_nan());
         let colour = match (&legend, moves) {

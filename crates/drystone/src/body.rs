@@ -29,9 +29,9 @@ pub struct MassProperties {
 }
 
 impl MassProperties {
-    /// Of a homogeneous shape centred on the body's origin.
+    /// Of a homogeneous shape whose frame is the body's: the centre of mass is its centroid.
     pub fn of_shape(shape: &Shape, mass: f64) -> Self {
-        Self { mass, centre: DVec3::ZERO, inertia: shape.inertia(mass) }
+        Self { mass, centre: shape.centroid(), inertia: shape.inertia(mass) }
     }
 
     /// With principal moments along the body's axes.
@@ -172,6 +172,18 @@ impl BodyDef {
         Self::new(Motion::Dynamic, properties, vec![Collider::new(shape, 0.0)])
     }
 
+    /// A homogeneous body of one shape, its mass from the density in kg/m³.
+    ///
+    /// ```
+    /// use drystone::{BodyDef, Shape};
+    /// let drum = BodyDef::solid(Shape::cylinder(0.5, 1.0), 1000.0);
+    /// assert!((drum.mass.mass - 500.0 * std::f64::consts::PI).abs() < 1e-9);
+    /// ```
+    pub fn solid(shape: Shape, density: f64) -> Self {
+        let mass = density * shape.volume();
+        Self::dynamic(shape, mass)
+    }
+
     /// A body that never moves.
     pub fn fixed(shape: Shape) -> Self {
         Self::new(Motion::Static, MassProperties::principal(1.0, DVec3::ONE), vec![Collider::new(shape, 0.0)])
@@ -239,19 +251,34 @@ impl BodyDef {
         if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
             return Err(format!("rotation must be a unit quaternion, its length is {length}"));
         }
-        if self.motion == Motion::Dynamic {
-            self.mass.check()?;
-        }
         for (k, c) in self.colliders.iter().enumerate() {
             c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;
             if !(c.mu.is_finite() && c.mu >= 0.0) {
                 return Err(format!("collider {k}: mu must be finite and not negative, got {}", c.mu));
             }
-            if self.motion == Motion::Dynamic && c.shape == Shape::HalfSpace {
-                return Err(format!("collider {k}: a half-space cannot belong to a dynamic body"));
+            if self.motion == Motion::Dynamic
+                && let Some(why) = ground_only(&c.shape)
+            {
+                return Err(format!("collider {k}: {why}"));
             }
         }
+        // After the shapes: ground has no mass to speak of, and the shape is what to say then.
+        if self.motion == Motion::Dynamic {
+            self.mass.check()?;
+        }
         Ok(())
+    }
+}
+
+/// What to say of a shape that only static and kinematic bodies can have.
+fn ground_only(shape: &Shape) -> Option<&'static str> {
+    match shape {
+        Shape::HalfSpace => Some("a half-space cannot belong to a dynamic body"),
+        Shape::HeightField(_) => Some("a height field cannot belong to a dynamic body"),
+        Shape::Mesh(_) => {
+            Some("a mesh cannot belong to a dynamic body: decompose it into a compound of hulls")
+        }
+        _ => None,
     }
 }
 

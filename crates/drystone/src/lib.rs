@@ -24,7 +24,7 @@ pub use contact::Contact;
 pub use drystone_solve as solve;
 pub use model::{BodyId, Model};
 pub use settings::{Settings, Stabilisation};
-pub use shape::{Pose, Shape};
+pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};
 pub use state::State;
 pub use step::{Stage, StepError, StepReport};
 pub use world::{World, WorldError};

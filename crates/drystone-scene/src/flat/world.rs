@@ -148,6 +148,7 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
                             (BodyShape::Capsule, Some(radius), None, Some(half_length))
                         }
                         Shape::HalfSpace => return Err(cannot("a half-space cannot move")),
+                        _ => return Err(cannot(&format!("its shape is a {}", c.shape.name()))),
                     }
                 }
                 several => return Err(cannot(&format!("it has {} shapes, one is allowed", several.len()))),

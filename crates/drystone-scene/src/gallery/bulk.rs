@@ -66,6 +66,7 @@ fn contains(shape: &Shape, p: DVec3) -> bool {
             let z = p.z - p.z.clamp(-half_length, *half_length);
             p.with_z(z).length_squared() <= radius * radius
         }
+        _ => false,
     }
 }
 

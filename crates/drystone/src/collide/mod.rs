@@ -2,6 +2,7 @@
 
 pub mod broadphase;
 mod detect;
+pub mod midphase;
 pub mod narrowphase;
 pub mod query;
 

@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use drystone::collide::narrowphase::{ContactPoint, Manifold, contacts};
-use drystone::shape::{Pose, Shape};
-use glam::{DQuat, DVec3};
+use drystone::shape::{Hull, Pose, Shape};
+use glam::{DQuat, DVec2, DVec3};
 
 /// SplitMix64: the same numbers on every machine.
 pub struct Random(pub u64);
@@ -59,6 +59,37 @@ impl Random {
         }
     }
 
+    /// Of every bounded convex kind, by number, with sizes from 0.2 to 1.5.
+    pub fn convex(&mut self, kind: usize) -> Shape {
+        let mut size = || self.between(0.2, 1.5);
+        let (x, y, z) = (size(), size(), size());
+        match kind {
+            0 => Shape::Sphere { radius: x },
+            1 => Shape::Box { half: DVec3::new(x, y, z) },
+            2 => Shape::Capsule { radius: x, half_length: y },
+            3 => Shape::Cylinder { radius: x, half_length: y },
+            4 => Shape::Cone { radius: x, height: 2.0 * y },
+            5 => Shape::Ellipsoid { half: DVec3::new(x, y, z) },
+            6 => self.hull(DVec3::new(x, y, z)),
+            _ => {
+                let kind = [1, 3, 4, 6][(self.bits() % 4) as usize];
+                let core = std::sync::Arc::new(self.convex(kind));
+                Shape::Rounded { core, radius: self.between(0.02, 0.4) }
+            }
+        }
+    }
+
+    /// The hull of 5 to 40 points on an ellipsoid, off its centre.
+    pub fn hull(&mut self, half: DVec3) -> Shape {
+        let shift = self.vector(0.3);
+        let count = 5 + self.bits() % 36;
+        let points: Vec<DVec3> = (0..count).map(|_| self.direction() * half + shift).collect();
+        match Hull::new(&points) {
+            Ok(hull) => Shape::Hull(std::sync::Arc::new(hull)),
+            Err(_) => self.hull(half),
+        }
+    }
+
     pub fn shape(&mut self) -> Shape {
         if self.bits().is_multiple_of(5) { Shape::HalfSpace } else { self.bounded() }
     }
@@ -88,6 +119,11 @@ pub fn separation(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, n: DVec3) 
     (low - high).dot(n)
 }
 
+/// How many kinds [`Random::convex`] knows, and their names.
+pub const KINDS: usize = 8;
+pub const NAMES: [&str; KINDS] =
+    ["sphere", "box", "capsule", "cylinder", "cone", "ellipsoid", "hull", "rounded"];
+
 /// Signed distance of a point from the surface of a shape, m.
 pub fn depth_of(shape: &Shape, pose: &Pose, point: DVec3) -> f64 {
     let p = pose.inverse_point(point);
@@ -101,6 +137,31 @@ pub fn depth_of(shape: &Shape, pose: &Pose, point: DVec3) -> f64 {
         Shape::Capsule { radius, half_length } => {
             (p - DVec3::Z * p.z.clamp(-half_length, *half_length)).length() - radius
         }
+        Shape::Cylinder { radius, half_length } => {
+            let q = DVec2::new(p.truncate().length() - radius, p.z.abs() - half_length);
+            q.max(DVec2::ZERO).length() + q.max_element().min(0.0)
+        }
+        Shape::Cone { radius, height } => {
+            // Of the triangle that the cone is turned from.
+            let q = DVec2::new(p.truncate().length(), p.z);
+            let (apex, rim) = (DVec2::new(0.0, 0.75 * height), DVec2::new(*radius, -0.25 * height));
+            let to = |from: DVec2, to: DVec2| {
+                let along = to - from;
+                (q - from - along * ((q - from).dot(along) / along.length_squared()).clamp(0.0, 1.0)).length()
+            };
+            let nearest = to(apex, rim).min(to(DVec2::new(0.0, rim.y), rim));
+            let inside = q.y >= rim.y && (rim - apex).perp_dot(q - apex) <= 0.0;
+            if inside { -nearest } else { nearest }
+        }
+        Shape::Ellipsoid { half } => {
+            // Not the distance, but zero where it is, with the same slope.
+            let (f, g) = ((p / *half).length(), (p / (*half * *half)).length());
+            if g > 0.0 { f * (f - 1.0) / g } else { -half.min_element() }
+        }
+        Shape::Hull(hull) => {
+            hull.faces().iter().map(|f| f.normal.dot(p) - f.offset).fold(f64::NEG_INFINITY, f64::max)
+        }
+        _ => f64::NAN,
     }
 }
 

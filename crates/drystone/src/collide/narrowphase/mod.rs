@@ -4,7 +4,10 @@
 //! [TasoraAnitescu2011, §2.4.1], so that a positive normal multiplier pushes A along +n.
 //!
 //! One file per family of pairs: `sphere`, `half_space`, `capsule`, `box_box`; `closest` and `clip` hold the
-//! geometry they share. [`contacts`] is the dispatch table. Nothing here allocates.
+//! geometry they share. All other pairs of bounded convex shapes go through `general`: support functions of `convex`,
+//! distance by `gjk` (on a `simplex`), depth by `epa`, curved surfaces by `refine`, and points of the `patch` between two
+//! `feature`s, of which `spread` keeps four. `project` knows the nearest point of every such shape.
+//! [`contacts`] is the dispatch table. Nothing here allocates.
 //!
 //! # What the points mean
 //! A contact between round or pointed features is one point, the closest (or, in overlap, the least deep way out). Where
@@ -16,8 +19,18 @@ mod box_box;
 mod capsule;
 mod clip;
 mod closest;
+mod convex;
+mod epa;
+mod feature;
+mod general;
+mod gjk;
 mod half_space;
+mod patch;
+mod project;
+mod refine;
+mod simplex;
 mod sphere;
+mod spread;
 
 use glam::{DMat3, DVec3};
 
@@ -26,6 +39,8 @@ use crate::shape::{Pose, Shape};
 pub use sphere::sphere_sphere;
 
 pub(crate) use box_box::signed_distance as box_box_distance;
+pub(crate) use convex::Convex;
+pub(crate) use general::distance as convex_distance;
 
 /// One contact point between two shapes, in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +103,19 @@ impl Manifold {
         }
     }
 
+    fn points_mut(&mut self) -> &mut [ContactPoint] {
+        &mut self.points[..self.len as usize]
+    }
+
+    /// Makes names that are equal by chance different, the same way every time.
+    fn distinct_features(&mut self) {
+        for i in 1..self.len as usize {
+            while self.points[..i].iter().any(|p| p.feature == self.points[i].feature) {
+                self.points[i].feature = (self.points[i].feature + 1) & NAMES;
+            }
+        }
+    }
+
     /// Exchanges the roles of A and B.
     fn flip(&mut self) {
         for p in &mut self.points[..self.len as usize] {
@@ -147,10 +175,26 @@ pub fn contacts(
             }
         }
         (HalfSpace, HalfSpace) => {}
-        (HalfSpace | Box { .. }, _) | (Capsule { .. }, Sphere { .. }) => {
+        (HalfSpace, _) | (Box { .. }, Sphere { .. } | Capsule { .. }) | (Capsule { .. }, Sphere { .. }) => {
             contacts(shape_b, pose_b, shape_a, pose_a, reach, out);
             out.flip();
         }
+        (_, HalfSpace) => {
+            if let Some(core) = Convex::of(shape_a) {
+                half_space::convex(&core, pose_a, pose_b, reach, out);
+            }
+        }
+        (Sphere { radius }, _) => {
+            if let Some(core) = Convex::of(shape_b) {
+                let point = sphere::sphere_convex(pose_a.position, *radius, &core, pose_b);
+                out.push_within(reach, point);
+            }
+        }
+        (_, Sphere { .. }) => {
+            contacts(shape_b, pose_b, shape_a, pose_a, reach, out);
+            out.flip();
+        }
+        _ => general::contacts(shape_a, pose_a, shape_b, pose_b, reach, out),
     }
 }
 
@@ -158,10 +202,25 @@ pub fn contacts(
 const ALONG_SIN: f64 = 0.034_899_496_702_500_97;
 const ALONG_COS: f64 = 0.999_390_827_019_095_8;
 
+/// Contact names have 19 bits.
+const NAMES: u32 = (1 << 19) - 1;
+
+/// A direction skew to anything people build.
+const SKEW: DVec3 = DVec3::new(0.5377, 0.2113, 0.8162);
+
+/// Cosines and sines of the fixed places on the rim of a flat circular face, a third of a turn apart.
+const RIM_PLACES: [(f64, f64); 3] =
+    [(1.0, 0.0), (-0.5, 0.866_025_403_784_438_6), (-0.5, -0.866_025_403_784_438_6)];
+
+/// Two unit vectors across the unit vector `n`, the first also across `skew`; n, e1, e2 is right-handed.
+fn tangents(n: DVec3, skew: DVec3) -> (DVec3, DVec3) {
+    let e1 = n.cross(skew).try_normalize().unwrap_or_else(|| n.any_orthonormal_vector());
+    (e1, n.cross(e1))
+}
+
 /// Whether two shapes of one kind stand in canonical order, so that the result does not depend on who is called A.
-/// Sizes decide; equal sizes are ordered by place along a direction skew to anything people build.
+/// Sizes decide; equal sizes are ordered by place along the skew direction.
 fn in_order(size_a: &[f64], size_b: &[f64], b_to_a: DVec3) -> bool {
-    const SKEW: DVec3 = DVec3::new(0.5377, 0.2113, 0.8162);
     for (a, b) in size_a.iter().zip(size_b) {
         if a != b {
             return a > b;

@@ -1,8 +1,10 @@
-//! A sphere against a sphere, a capsule or a box: always exactly one point.
+//! A sphere against any bounded convex shape: always exactly one point.
 
 use glam::DVec3;
 
+use super::convex::Convex;
 use super::{ContactPoint, Core, Cuboid, sign};
+use crate::shape::Pose;
 
 /// Squared lengths below this lose digits to underflow: the direction they belong to is not trusted.
 const VANISHING: f64 = 1e-280;
@@ -74,6 +76,19 @@ pub(super) fn sphere_box(centre: DVec3, radius: f64, cuboid: &Cuboid) -> Contact
         on_b: cuboid.centre + cuboid.outward(nearest),
         normal,
         gap: distance - radius,
+        feature: 0,
+    }
+}
+
+/// A is the sphere. The contact is that of its centre with the surface of B, a radius further out.
+pub(super) fn sphere_convex(centre: DVec3, radius: f64, core: &Convex, pose: &Pose) -> ContactPoint {
+    let nearest = core.project(pose.inverse_point(centre));
+    let normal = pose.rotation * nearest.normal;
+    ContactPoint {
+        on_a: centre - normal * radius,
+        on_b: centre - normal * nearest.distance,
+        normal,
+        gap: nearest.distance - radius,
         feature: 0,
     }
 }

@@ -1,0 +1,173 @@
+//! Nanoseconds per query of the narrow phase, beside parry in the same run.
+//!
+//! `cargo bench -p drystone --bench narrowphase`. Plain loops and clocks: every row is measured in turns with the others,
+//! and the median of the turns is printed, so that a busy machine slows all alike.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use drystone::collide::narrowphase::{Manifold, contacts};
+use drystone::random::Random;
+use drystone::shape::{Hull, Pose, Shape};
+use glam::DVec3;
+use parry3d_f64::math::Pose as ParryPose;
+use parry3d_f64::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
+use parry3d_f64::shape::{ConvexPolyhedron, Cuboid, Cylinder, SharedShape};
+
+const PAIRS: usize = 256;
+const TURNS: usize = 15;
+const REACH: f64 = 0.02;
+
+/// Pairs of one kind, near touching: half of them slightly apart, half slightly in each other.
+struct Scene {
+    name: &'static str,
+    pairs: Vec<(Shape, Pose, Shape, Pose)>,
+    parry: Option<Vec<(SharedShape, ParryPose, SharedShape, ParryPose)>>,
+}
+
+fn hull(random: &mut Random, count: usize) -> Shape {
+    let points: Vec<DVec3> = (0..count).map(|_| random.unit_vector() * 0.5).collect();
+    Shape::Hull(Arc::new(Hull::new(&points).expect("points on a sphere")))
+}
+
+fn cylinder(random: &mut Random) -> Shape {
+    Shape::Cylinder { radius: random.range(0.3, 0.5), half_length: random.range(0.3, 0.5) }
+}
+
+fn block(random: &mut Random) -> Shape {
+    let mut side = || random.range(0.3, 0.5);
+    Shape::Box { half: DVec3::new(side(), side(), side()) }
+}
+
+fn ellipsoid(random: &mut Random) -> Shape {
+    let mut side = || random.range(0.3, 0.5);
+    Shape::Ellipsoid { half: DVec3::new(side(), side(), side()) }
+}
+
+/// What parry has of it; its cylinders stand along y.
+fn parry(shape: &Shape) -> Option<SharedShape> {
+    match shape {
+        Shape::Box { half } => Some(SharedShape::new(Cuboid::new(*half))),
+        Shape::Hull(hull) => {
+            ConvexPolyhedron::from_convex_hull(hull.vertices()).map(|hull| SharedShape::new(hull))
+        }
+        Shape::Cylinder { radius, half_length } => {
+            Some(SharedShape::new(Cylinder::new(*half_length, *radius)))
+        }
+        _ => None,
+    }
+}
+
+fn parry_pose(shape: &Shape, pose: &Pose) -> ParryPose {
+    let turn = match shape {
+        Shape::Cylinder { .. } => glam::DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2),
+        _ => glam::DQuat::IDENTITY,
+    };
+    ParryPose::from_parts(pose.position, pose.rotation * turn)
+}
+
+impl Scene {
+    fn new(
+        name: &'static str,
+        a: impl Fn(&mut Random) -> Shape,
+        b: impl Fn(&mut Random) -> Shape,
+        depth: impl Fn(&mut Random) -> f64,
+    ) -> Self {
+        let mut random = Random::new(7);
+        let pairs: Vec<_> = (0..PAIRS)
+            .map(|_| {
+                let (a, b) = (a(&mut random), b(&mut random));
+                let (mut pa, pb) = (
+                    Pose::new(2.0 * random.unit_vector(), random.rotation()),
+                    Pose::new(DVec3::ZERO, random.rotation()),
+                );
+                let gap = depth(&mut random);
+                let mut m = Manifold::default();
+                contacts(&a, &pa, &b, &pb, f64::INFINITY, &mut m);
+                let p = m.points().iter().min_by(|p, q| p.gap.total_cmp(&q.gap)).expect("in reach");
+                pa.position += p.normal * (gap - p.gap);
+                (a, pa, b, pb)
+            })
+            .collect();
+        let parry = pairs
+            .iter()
+            .map(|(a, pa, b, pb)| Some((parry(a)?, parry_pose(a, pa), parry(b)?, parry_pose(b, pb))))
+            .collect();
+        Self { name, pairs, parry }
+    }
+
+    fn ours(&self) -> f64 {
+        let mut manifold = Manifold::default();
+        let start = Instant::now();
+        for (a, pa, b, pb) in &self.pairs {
+            contacts(black_box(a), pa, b, pb, REACH, &mut manifold);
+            black_box(&manifold);
+        }
+        start.elapsed().as_nanos() as f64 / self.pairs.len() as f64
+    }
+
+    /// `fresh`: every query starts from nothing; otherwise from the manifold of the last turn.
+    fn theirs(&self, kept: &mut Vec<ContactManifold<(), ()>>, fresh: bool) -> Option<f64> {
+        let pairs = self.parry.as_ref()?;
+        kept.resize_with(pairs.len(), ContactManifold::new);
+        let start = Instant::now();
+        for ((a, pa, b, pb), manifold) in pairs.iter().zip(kept) {
+            if fresh {
+                *manifold = ContactManifold::new();
+            }
+            let relative = pa.inv_mul(pb);
+            let done = DefaultQueryDispatcher.contact_manifold_convex_convex(
+                black_box(&relative),
+                a.as_ref(),
+                b.as_ref(),
+                None,
+                None,
+                REACH,
+                manifold,
+            );
+            black_box(done.is_ok());
+        }
+        Some(start.elapsed().as_nanos() as f64 / pairs.len() as f64)
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn main() {
+    let touching = |random: &mut Random| random.range(-0.005, 0.01);
+    let apart = |random: &mut Random| random.range(0.05, 0.3);
+    let scenes = [
+        Scene::new("box-box", block, block, touching),
+        Scene::new("hull-hull 20", |r| hull(r, 20), |r| hull(r, 20), touching),
+        Scene::new("hull-hull 20 apart", |r| hull(r, 20), |r| hull(r, 20), apart),
+        Scene::new("hull-hull 60", |r| hull(r, 60), |r| hull(r, 60), touching),
+        Scene::new("hull-hull 60 apart", |r| hull(r, 60), |r| hull(r, 60), apart),
+        Scene::new("hull-box 20", |r| hull(r, 20), block, touching),
+        Scene::new("cylinder-box", cylinder, block, touching),
+        Scene::new("cylinder-cylinder", cylinder, cylinder, touching),
+        Scene::new("ellipsoid-ellipsoid", ellipsoid, ellipsoid, touching),
+        Scene::new("ellipsoid-hull 20", ellipsoid, |r| hull(r, 20), touching),
+    ];
+    let mut kept: Vec<_> = scenes.iter().map(|_| Vec::new()).collect();
+    let mut scratch = Vec::new();
+    let mut times = vec![[const { Vec::new() }; 3]; scenes.len()];
+    for _ in 0..TURNS {
+        for ((scene, kept), times) in scenes.iter().zip(&mut kept).zip(&mut times) {
+            times[0].push(scene.ours());
+            times[1].extend(scene.theirs(&mut scratch, true));
+            times[2].extend(scene.theirs(kept, false));
+        }
+    }
+    println!("{:22} {:>9} {:>12} {:>17}   ns per query", "", "drystone", "parry fresh", "parry persistent");
+    for (scene, times) in scenes.iter().zip(&mut times) {
+        let cell = |times: &mut [f64]| {
+            if times.is_empty() { "-".to_string() } else { format!("{:.0}", median(times)) }
+        };
+        let [ours, fresh, persistent] = times;
+        println!("{:22} {:>9} {:>12} {:>17}", scene.name, cell(ours), cell(fresh), cell(persistent));
+    }
+}

@@ -1,0 +1,362 @@
+//! A static tree of bounding boxes over the parts of one shape, in the shape's frame.
+//!
+//! Built once from the top down: the parts of a node are split where the surface area heuristic of [Wald2007], evaluated
+//! at a fixed number of planes (bins), expects the cheapest queries. The nodes lie in one array in the order of a walk
+//! that goes left first, so the left child of node k is k + 1 and only the right one is stored. The same boxes give the
+//! same tree, always; parts of equal boxes keep the order of their numbers.
+//!
+//! Queries keep their stack in an array of fixed length and take no memory. They visit parts whose own boxes pass the
+//! test, in an order that depends on the tree and the query only.
+
+use glam::{DMat3, DVec3};
+
+use crate::collide::Aabb;
+use crate::shape::Pose;
+
+/// A leaf holds up to so many parts; each keeps a box of its own beside it.
+const LEAF: usize = 4;
+/// Planes tried on each axis, plus one.
+const BINS: usize = 16;
+/// Below this depth nodes are halved by count, so that no arrangement of parts makes a deep tree.
+const BALANCED: usize = 48;
+/// More than [`BALANCED`] levels and what halving u32::MAX parts adds.
+const DEPTH: usize = 96;
+
+/// The tree. Boxes must be finite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bvh {
+    nodes: Vec<Node>,
+    /// Part numbers, leaf by leaf.
+    parts: Vec<u32>,
+    /// Boxes in the order of `parts`.
+    boxes: Vec<Aabb>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Node {
+    bounds: Aabb,
+    /// The right child, or the first entry of a leaf in `parts`.
+    next: u32,
+    /// How many parts a leaf has; 0 for an inner node.
+    count: u32,
+}
+
+impl Bvh {
+    /// The tree over parts 0, 1, ... with the given boxes.
+    pub fn new(boxes: &[Aabb]) -> Self {
+        debug_assert!(boxes.iter().all(|b| b.min.is_finite() && b.max.is_finite()));
+        let mut build = Build {
+            boxes,
+            order: (0..boxes.len() as u32).collect(),
+            right: Vec::new(),
+            nodes: Vec::with_capacity(boxes.len()),
+        };
+        if !boxes.is_empty() {
+            build.node(0, boxes.len(), 0);
+        }
+        let sorted = build.order.iter().map(|&k| boxes[k as usize]).collect();
+        Self { nodes: build.nodes, parts: build.order, boxes: sorted }
+    }
+
+    /// How many parts there are.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether there are no parts.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The box around everything; of nothing, the empty one.
+    pub fn bounds(&self) -> Aabb {
+        self.nodes.first().map_or(NOTHING, |root| root.bounds)
+    }
+
+    /// Memory, bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.nodes.as_slice())
+            + size_of_val(self.parts.as_slice())
+            + size_of_val(self.boxes.as_slice())
+    }
+
+    /// Visits the parts whose boxes share a point with `bounds`.
+    pub fn overlapping(&self, bounds: &Aabb, mut visit: impl FnMut(u32)) {
+        let mut stack = Stack::<_, DEPTH>::new();
+        stack.push_all(self.nodes.first().map(|_| 0));
+        while let Some(k) = stack.pop() {
+            let node = &self.nodes[k as usize];
+            if !node.bounds.overlaps(bounds) {
+                continue;
+            }
+            if node.count == 0 {
+                stack.push_all([node.next, k + 1]);
+            } else {
+                for at in node.range() {
+                    if self.boxes[at].overlaps(bounds) {
+                        visit(self.parts[at]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Visits pairs (part of this, part of `other`) whose boxes are within `margin` of each other along every axis of
+    /// either frame. `relative` places the other tree in this one's frame. Boxes are turned into each other's axes by
+    /// the boxes around them: some pairs are visited that a tighter test would spare, none is missed.
+    pub fn pairs(&self, other: &Bvh, relative: &Pose, margin: f64, mut visit: impl FnMut(u32, u32)) {
+        if self.is_empty() || other.is_empty() {
+            return;
+        }
+        let turn = Turn::new(relative);
+        let mut stack = Stack::<_, { 2 * DEPTH }>::new();
+        stack.push_all([(0, 0)]);
+        while let Some((i, j)) = stack.pop() {
+            let (a, b) = (&self.nodes[i as usize], &other.nodes[j as usize]);
+            if !turn.near(&a.bounds, &b.bounds, margin) {
+                continue;
+            }
+            match (a.count, b.count) {
+                (0, 0) if size(&a.bounds) < size(&b.bounds) => stack.push_all([(i, b.next), (i, j + 1)]),
+                (0, _) => stack.push_all([(a.next, j), (i + 1, j)]),
+                (_, 0) => stack.push_all([(i, b.next), (i, j + 1)]),
+                _ => {
+                    for p in a.range() {
+                        for q in b.range() {
+                            if turn.near(&self.boxes[p], &other.boxes[q], margin) {
+                                visit(self.parts[p], other.parts[q]);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Visits the parts whose boxes are met by the ray `origin + s direction`, 0 ≤ s ≤ max, nearer boxes first (as far
+    /// as the tree tells). `visit(part, max)` returns the new, never larger `max`: a hit makes it the distance of the
+    /// hit, and boxes beyond are spared. `direction` may have any length; s is counted in it.
+    pub fn ray(&self, origin: DVec3, direction: DVec3, max: f64, visit: impl FnMut(u32, f64) -> f64) {
+        let inverse = direction.recip();
+        let enters = |b: &Aabb| {
+            let (mut from, mut to) = (0.0f64, f64::INFINITY);
+            for k in 0..3 {
+                if direction[k] == 0.0 {
+                    if origin[k] < b.min[k] || origin[k] > b.max[k] {
+                        return f64::INFINITY;
+                    }
+                    continue;
+                }
+                let (s, t) = ((b.min[k] - origin[k]) * inverse[k], (b.max[k] - origin[k]) * inverse[k]);
+                // Rounding must not lose a ray that runs along a face.
+                let slack = 4.0 * f64::EPSILON;
+                from = from.max(s.min(t) * (1.0 - slack * s.min(t).signum()));
+                to = to.min(s.max(t) * (1.0 + slack * s.max(t).signum()));
+            }
+            if from <= to { from } else { f64::INFINITY }
+        };
+        self.nearest(enters, max, visit);
+    }
+
+    /// Visits parts in the order of a lower bound for what is sought (as far as the tree tells) while it is at most
+    /// `limit`: `bound` gives it for a box and may only grow as boxes shrink; infinite means never. `visit(part, limit)`
+    /// returns the new, never larger limit.
+    pub fn nearest(
+        &self,
+        bound: impl Fn(&Aabb) -> f64,
+        mut limit: f64,
+        mut visit: impl FnMut(u32, f64) -> f64,
+    ) {
+        let mut stack = Stack::<_, DEPTH>::new();
+        let wanted = |bound: f64, limit: f64| bound <= limit && bound < f64::INFINITY;
+        stack.push_all(self.nodes.first().map(|root| (0, bound(&root.bounds))));
+        while let Some((k, least)) = stack.pop() {
+            if !wanted(least, limit) {
+                continue;
+            }
+            let node = &self.nodes[k as usize];
+            if node.count == 0 {
+                let (left, right) = (k + 1, node.next);
+                let l = bound(&self.nodes[left as usize].bounds);
+                let r = bound(&self.nodes[right as usize].bounds);
+                stack.push_all(if l <= r { [(right, r), (left, l)] } else { [(left, l), (right, r)] });
+            } else {
+                for at in node.range() {
+                    if wanted(bound(&self.boxes[at]), limit) {
+                        limit = visit(self.parts[at], limit);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Node {
+    fn range(&self) -> std::ops::Range<usize> {
+        self.next as usize..(self.next + self.count) as usize
+    }
+}
+
+const NOTHING: Aabb = Aabb { min: DVec3::INFINITY, max: DVec3::NEG_INFINITY };
+
+fn union(a: &Aabb, b: &Aabb) -> Aabb {
+    Aabb { min: a.min.min(b.min), max: a.max.max(b.max) }
+}
+
+fn size(b: &Aabb) -> f64 {
+    (b.max - b.min).element_sum()
+}
+
+/// Half the surface, to which the number of random queries that meet a box is proportional.
+fn half_area(b: &Aabb) -> f64 {
+    let d = b.max - b.min;
+    if d.x < 0.0 { 0.0 } else { d.x * d.y + d.y * d.z + d.z * d.x }
+}
+
+/// Nodes yet to visit. On the way down to depth d at most d + 1 wait, where the depths of two trees add up.
+struct Stack<T, const N: usize> {
+    entries: [T; N],
+    len: usize,
+}
+
+impl<T: Copy + Default, const N: usize> Stack<T, N> {
+    fn new() -> Self {
+        Self { entries: [T::default(); N], len: 0 }
+    }
+
+    fn push_all(&mut self, entries: impl IntoIterator<Item = T>) {
+        for entry in entries {
+            self.entries[self.len] = entry;
+            self.len += 1;
+        }
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.len = self.len.checked_sub(1)?;
+        Some(self.entries[self.len])
+    }
+}
+
+/// The frame of tree B seen from tree A.
+struct Turn {
+    position: DVec3,
+    /// Axes of B in A's frame.
+    axes: DMat3,
+    /// |a_i · b_j|, a little more than that.
+    widths: DMat3,
+}
+
+impl Turn {
+    fn new(relative: &Pose) -> Self {
+        let axes = DMat3::from_quat(relative.rotation);
+        let widen = |v: DVec3| v.abs() + DVec3::splat(4.0 * f64::EPSILON);
+        let widths = DMat3::from_cols(widen(axes.x_axis), widen(axes.y_axis), widen(axes.z_axis));
+        Self { position: relative.position, axes, widths }
+    }
+
+    /// The face axes of both boxes, six of the fifteen of two boxes: the others would rarely spare a visit.
+    fn near(&self, a: &Aabb, b: &Aabb, margin: f64) -> bool {
+        let (ha, hb) = (0.5 * (a.max - a.min), 0.5 * (b.max - b.min));
+        let apart = self.position + self.axes * (0.5 * (b.min + b.max)) - 0.5 * (a.min + a.max);
+        let margin = DVec3::splat(margin);
+        apart.abs().cmple(ha + self.widths * hb + margin).all()
+            && (self.axes.transpose() * apart).abs().cmple(hb + self.widths.transpose() * ha + margin).all()
+    }
+}
+
+struct Build<'a> {
+    boxes: &'a [Aabb],
+    order: Vec<u32>,
+    /// The right half of a partition, while it is being made.
+    right: Vec<u32>,
+    nodes: Vec<Node>,
+}
+
+impl Build<'_> {
+    /// Twice the centre.
+    fn place(&self, part: u32) -> DVec3 {
+        let b = &self.boxes[part as usize];
+        b.min + b.max
+    }
+
+    fn node(&mut self, from: usize, to: usize, depth: usize) {
+        let (mut bounds, mut centres) = (NOTHING, NOTHING);
+        for &k in &self.order[from..to] {
+            bounds = union(&bounds, &self.boxes[k as usize]);
+            let c = self.place(k);
+            centres = union(&centres, &Aabb { min: c, max: c });
+        }
+        let at = self.nodes.len();
+        self.nodes.push(Node { bounds, next: from as u32, count: (to - from) as u32 });
+        if to - from <= LEAF {
+            return;
+        }
+        let middle = self.split(from, to, &centres, depth);
+        self.nodes[at].count = 0;
+        self.node(from, middle, depth + 1);
+        self.nodes[at].next = self.nodes.len() as u32;
+        self.node(middle, to, depth + 1);
+    }
+
+    /// Reorders the parts and returns where the right half begins.
+    fn split(&mut self, from: usize, to: usize, centres: &Aabb, depth: usize) -> usize {
+        let spread = centres.max - centres.min;
+        let plane = if depth < BALANCED { self.cheapest(from, to, centres) } else { None };
+        let Some((axis, bin)) = plane else {
+            let axis = (0..3).fold(0, |best, k| if spread[k] > spread[best] { k } else { best });
+            let boxes = self.boxes;
+            self.order[from..to].sort_unstable_by(|&i, &j| {
+                let place = |k: u32| boxes[k as usize].min[axis] + boxes[k as usize].max[axis];
+                place(i).total_cmp(&place(j)).then(i.cmp(&j))
+            });
+            return from.midpoint(to);
+        };
+        self.right.clear();
+        let mut middle = from;
+        for k in from..to {
+            let part = self.order[k];
+            if bin_of(self.place(part)[axis], centres, axis) < bin {
+                self.order[middle] = part;
+                middle += 1;
+            } else {
+                self.right.push(part);
+            }
+        }
+        self.order[middle..to].copy_from_slice(&self.right);
+        middle
+    }
+
+    /// The axis, and the first bin of the right half, with the least expected cost; None if all centres coincide.
+    fn cheapest(&self, from: usize, to: usize, centres: &Aabb) -> Option<(usize, usize)> {
+        let mut best = None;
+        let mut least = f64::INFINITY;
+        for axis in (0..3).filter(|&k| centres.max[k] > centres.min[k]) {
+            let mut bins = [(NOTHING, 0usize); BINS];
+            for &k in &self.order[from..to] {
+                let bin = &mut bins[bin_of(self.place(k)[axis], centres, axis)];
+                *bin = (union(&bin.0, &self.boxes[k as usize]), bin.1 + 1);
+            }
+            let mut right_cost = [0.0; BINS];
+            let mut right = (NOTHING, 0);
+            for b in (1..BINS).rev() {
+                right = (union(&right.0, &bins[b].0), right.1 + bins[b].1);
+                right_cost[b] = half_area(&right.0) * right.1 as f64;
+            }
+            let mut left = (NOTHING, 0);
+            for b in 1..BINS {
+                left = (union(&left.0, &bins[b - 1].0), left.1 + bins[b - 1].1);
+                let cost = half_area(&left.0) * left.1 as f64 + right_cost[b];
+                // The outermost bins hold a part each, so no half is empty.
+                if cost < least {
+                    (best, least) = (Some((axis, b)), cost);
+                }
+            }
+        }
+        best
+    }
+}
+
+fn bin_of(place: f64, centres: &Aabb, axis: usize) -> usize {
+    let share = (place - centres.min[axis]) / (centres.max[axis] - centres.min[axis]);
+    ((share * BINS as f64) as usize).min(BINS - 1)
+}
