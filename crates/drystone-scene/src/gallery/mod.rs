@@ -5,6 +5,7 @@ mod bulk;
 mod incline;
 mod motion;
 mod packing;
+mod palletizer;
 mod params;
 mod pyramid;
 mod shaker;
@@ -38,8 +39,16 @@ pub struct Entry {
 }
 
 /// All of them.
-pub const ENTRIES: &[Entry] =
-    &[packing::ENTRY, shaker::ENTRY, stack::ENTRY, pyramid::ENTRY, wall::ENTRY, incline::ENTRY, slide::ENTRY];
+pub const ENTRIES: &[Entry] = &[
+    packing::ENTRY,
+    shaker::ENTRY,
+    stack::ENTRY,
+    pyramid::ENTRY,
+    wall::ENTRY,
+    palletizer::ENTRY,
+    incline::ENTRY,
+    slide::ENTRY,
+];
 
 /// What a scene of the gallery decides by itself; the rest is the same for all.
 struct Made {
