@@ -3,6 +3,7 @@
 mod bench;
 mod catalogue;
 mod compare;
+mod decompose;
 mod failure;
 mod portrait;
 mod progress;
@@ -50,6 +51,9 @@ enum Command {
     /// Draw a scene or state as a PNG, without GPU or display.
     #[command(allow_negative_numbers = true)]
     Picture(portrait::Args),
+    /// Cut a concave mesh into convex parts, as scene files with type = "decomposed" do.
+    #[command(allow_negative_numbers = true)]
+    Decompose(decompose::Args),
 }
 
 fn main() {
@@ -69,6 +73,7 @@ fn main() {
         Command::Bench(args) => bench::main(args),
         Command::State(args) => state::main(args),
         Command::Picture(args) => portrait::main(args),
+        Command::Decompose(args) => decompose::main(args),
     };
     match done {
         Ok(code) => std::process::exit(code),

@@ -6,6 +6,8 @@ mod file;
 pub mod flat;
 pub mod gallery;
 mod load;
+pub mod mesh;
+mod principal;
 mod probe;
 mod text;
 

@@ -12,10 +12,16 @@ fn extent(points: &[DVec3]) -> f64 {
     (high - low).max_element()
 }
 
+/// What 10⁻¹² of the size is, plus what rounding does to coordinates far from the origin.
+fn slack(points: &[DVec3]) -> f64 {
+    let far = points.iter().fold(0.0f64, |m, p| m.max(p.abs().max_element()));
+    1e-12 * extent(points) + 64.0 * f64::EPSILON * far
+}
+
 /// Everything that must hold for any hull of any points.
 fn inspect(points: &[DVec3]) -> Hull {
     let hull = Hull::new(points).unwrap();
-    let size = extent(points);
+    let (size, slack) = (extent(points), slack(points));
     let vertices = hull.vertices();
     let (v, e, f) = (vertices.len(), hull.edges().len(), hull.faces().len());
     assert_eq!(v + f, e + 2, "Euler: {v} vertices, {e} edges, {f} faces");
@@ -24,7 +30,7 @@ fn inspect(points: &[DVec3]) -> Hull {
         assert!((face.normal.length() - 1.0).abs() < 1e-14);
         for p in points {
             let above = face.normal.dot(*p) - face.offset;
-            assert!(above <= 1e-12 * size, "{p} is {above} outside of {size}");
+            assert!(above <= slack, "{p} is {above} outside of {size}");
         }
     }
     // Every directed side of a face once, and its reverse once.
@@ -38,7 +44,7 @@ fn inspect(points: &[DVec3]) -> Hull {
             sides.push((a, b));
             let [p, q, r] = [a, b, c].map(|v| vertices[v as usize]);
             let level = (normal.dot(q) - hull.faces()[k].offset).abs();
-            assert!(level <= 1e-12 * size, "corner {q} is {level} off its face");
+            assert!(level <= slack, "corner {q} is {level} off its face");
             let turn = (q - p).cross(r - q).dot(normal);
             assert!(turn > 0.0, "face {k} turns by {turn} at {q}");
         }
@@ -75,7 +81,7 @@ fn inspect(points: &[DVec3]) -> Hull {
         volume += area * (face.offset - face.normal.dot(from)) / 3.0;
     }
     let own = hull.moments().volume;
-    assert!((volume - own).abs() <= 1e-11 * size.powi(3), "{volume} against {own}");
+    assert!((volume - own).abs() <= 20.0 * slack * size * size, "{volume} against {own}");
     hull
 }
 
@@ -121,6 +127,81 @@ fn prisms_keep_their_caps_whole() {
             assert_eq!(counts(&hull), (2 * sides, 3 * sides, sides + 2), "{sides} sides, half {half}");
             let area = 0.5 * sides as f64 * (TAU / sides as f64).sin();
             assert!((hull.moments().volume / (area * 2.0 * half) - 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+/// A cloud of some kind, chosen by the seed: the kinds that break hulls built on tolerances.
+fn cloud(random: &mut Random, kind: u64) -> Vec<DVec3> {
+    let count = 5 + (random.next_u64() % 60) as usize;
+    let many = |random: &mut Random, f: &mut dyn FnMut(&mut Random) -> DVec3| -> Vec<DVec3> {
+        (0..count).map(|_| f(random)).collect()
+    };
+    match kind {
+        0 => many(random, &mut |r| r.in_ball()),
+        1 => many(random, &mut |r| r.unit_vector()),
+        // A coarse grid: most points coplanar, collinear or equal with others.
+        2 => many(random, &mut |r| (r.in_box(DVec3::ZERO, DVec3::splat(4.0))).floor() * 0.1),
+        // A grid, shaken by rounding or by little more.
+        3..=6 => {
+            let shake = [1e-16, 1e-14, 1e-12, 1e-9][kind as usize - 3];
+            let mut points = many(random, &mut |r| r.in_box(DVec3::ZERO, DVec3::splat(3.0)).floor() * 0.3);
+            points.extend(cube());
+            points.iter().map(|p| *p + shake * random.in_ball()).collect()
+        }
+        // A few places, with many points near each.
+        7..=10 => {
+            let near = [1e-16, 1e-14, 1e-12, 1e-7][kind as usize - 7];
+            let places: Vec<DVec3> = (0..6).map(|_| random.in_ball()).collect();
+            many(random, &mut |r| places[(r.next_u64() % 6) as usize] + near * r.in_ball())
+                .into_iter()
+                .chain(places.clone())
+                .collect()
+        }
+        // Thin plates and needles.
+        11 => many(random, &mut |r| r.in_ball() * DVec3::new(1.0, 1.0, 1e-8)),
+        12 => many(random, &mut |r| r.in_ball() * DVec3::new(1.0, 1e-6, 1e-6)),
+        // A cube with points on its faces and edges.
+        13 => {
+            let mut points = many(random, &mut |r| {
+                let mut p = r.in_box(DVec3::splat(-0.5), DVec3::splat(0.5));
+                for k in 0..1 + (r.next_u64() % 2) as usize {
+                    p[k] = if r.uniform() < 0.5 { -0.5 } else { 0.5 };
+                }
+                p
+            });
+            points.extend(cube());
+            points
+        }
+        14 => prism(count, 1.0, random.range(0.01, 2.0)),
+        // A cube far away.
+        15 => cube().iter().map(|p| *p + 1e6 * DVec3::ONE).collect(),
+        // Two tiny clouds far apart.
+        _ => many(random, &mut |r| {
+            let side = if r.uniform() < 0.5 { -1.0 } else { 1.0 };
+            DVec3::X * side + 1e-5 * r.in_ball()
+        }),
+    }
+}
+
+#[test]
+fn random_clouds_of_all_kinds() {
+    for kind in 0..17 {
+        for seed in 0..150 {
+            let mut random = Random::new(1000 * kind + seed);
+            let points = cloud(&mut random, kind);
+            let turned = seed % 2 == 1;
+            let (turn, scale) = if turned {
+                (random.rotation(), 10f64.powf(random.range(-6.0, 6.0)))
+            } else {
+                (DQuat::IDENTITY, 1.0)
+            };
+            let points: Vec<DVec3> = points.iter().map(|p| turn * (*p * scale)).collect();
+            println!("kind {kind}, seed {seed}");
+            let hull = inspect(&points);
+            if kind == 13 || kind == 15 {
+                assert_eq!(counts(&hull), (8, 12, 6));
+            }
         }
     }
 }

@@ -2,10 +2,14 @@
 //! other parameters, or settings and bodies of its own.
 
 mod body;
+mod heights;
+mod library;
 mod mass;
 mod settings;
+mod shape;
 
 use drystone::Motion;
+use library::Library;
 
 use crate::probe::Support;
 use crate::text::{At, Fault, Node, Source, Value};
@@ -21,7 +25,7 @@ pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<
     at.only(FIELDS).map_err(place)?;
     let mut scene = match at.get("scene") {
         Some(name) => from_gallery(source, &at, &name, set)?,
-        None => own(&at).map_err(place)?,
+        None => own(&at, &Library::beside(source.file.as_deref())).map_err(place)?,
     };
     if let Some(name) = at.get("name") {
         scene.name = name.text().map_err(place)?.into();
@@ -81,13 +85,13 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
 }
 
 /// A file with bodies of its own.
-fn own(at: &At) -> Result<Scene, Fault> {
+fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
     if let Some(p) = at.get("parameters") {
         return Err(p.fault("parameters belong to a scene of the gallery: name it with scene = \"...\""));
     }
     let mut bodies = Vec::new();
     for table in at.need("body")?.items()? {
-        body::read(&table, &mut bodies)?;
+        body::read(&table, library, &mut bodies)?;
     }
     // The order of the file is kept among those that move and among those that do not.
     bodies.sort_by_key(|b| b.def.motion == Motion::Static);

@@ -22,6 +22,29 @@ pub(super) fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
+/// Twice the area of a triangle as a vector along its normal: longest side times height.
+///
+/// The height is made orthogonal to the side twice. A plain cross product would cancel where the triangle is thin, and
+/// turn the normal towards the long side: the far corner would lie off the plane.
+pub(super) fn double_area([a, b, c]: [DVec3; 3]) -> DVec3 {
+    cross_of_sides([b - a, c - b, a - c])
+}
+
+/// The same from the sides, each from one corner to the next.
+pub(super) fn cross_of_sides([ab, bc, ca]: [DVec3; 3]) -> DVec3 {
+    let [x, y, z] = [ab, bc, ca].map(|side| side.length_squared());
+    let (base, other) = if x >= y && x >= z {
+        (ab, bc)
+    } else if y >= z {
+        (bc, ca)
+    } else {
+        (ca, ab)
+    };
+    let along = base.normalize_or_zero();
+    let height = other - along * other.dot(along);
+    base.cross(height - along * height.dot(along))
+}
+
 impl Moments {
     /// Of nothing.
     pub const ZERO: Self = Self { volume: 0.0, centroid: DVec3::ZERO, second: DMat3::ZERO };

@@ -6,6 +6,8 @@
 
 use glam::DVec3;
 
+use crate::shape::moments::double_area;
+
 const NONE: u32 = u32::MAX;
 
 /// How often the plane of a face is fitted again to what it took in.
@@ -21,7 +23,7 @@ pub(super) struct Surface<'a> {
 
 /// The hull as polygons.
 pub(super) struct Polygons {
-    /// Corners, counter-clockwise from outside.
+    /// Corners, counter-clockwise from outside; only if there is nothing needless.
     pub faces: Vec<Vec<u32>>,
     /// Points that are no corners: without them the hull is the same up to the tolerance.
     pub needless: Vec<u32>,
@@ -32,19 +34,28 @@ pub(super) fn merge(surface: &Surface, tolerance: f64) -> Polygons {
     let mut regions = Regions::new(surface);
     regions.grow_all(tolerance);
     let mut faces = regions.rims();
-    let needless = needless(surface.points, &faces, tolerance);
-    if needless.is_empty() {
-        // A face whose rim is no simple cycle stays in triangles. Where corners are still to go it may yet become one.
-        faces.extend(
-            regions.ragged.iter().flat_map(|k| regions.of(*k)).map(|t| surface.triangles[t].to_vec()),
-        );
+    let between = regions.between_two();
+    if !between.is_empty() {
+        return Polygons { faces: Vec::new(), needless: between };
     }
+    // A face whose rim is no convex polygon stays in triangles.
+    let mut ragged = regions.ragged.clone();
+    faces.retain(|(region, rim)| {
+        convex(surface.points, rim) || {
+            ragged.push(*region);
+            false
+        }
+    });
+    let mut faces: Vec<Vec<u32>> = faces.into_iter().map(|(_, rim)| rim).collect();
+    let triangles = ragged.iter().flat_map(|k| regions.of(*k));
+    faces.extend(triangles.map(|t| surface.triangles[t].to_vec()));
+    let needless = blunt(surface.points, &faces, tolerance);
     Polygons { faces, needless }
 }
 
 struct Regions<'a> {
     surface: &'a Surface<'a>,
-    /// (b−a)×(c−a) for each triangle.
+    /// Twice the area of each triangle, along its normal.
     areas: Vec<DVec3>,
     region: Vec<u32>,
     count: u32,
@@ -54,10 +65,7 @@ struct Regions<'a> {
 
 impl<'a> Regions<'a> {
     fn new(surface: &'a Surface) -> Self {
-        let area = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(|k| surface.points[k as usize]);
-            (b - a).cross(c - a)
-        };
+        let area = |t: &[u32; 3]| double_area(t.map(|k| surface.points[k as usize]));
         Self {
             surface,
             areas: surface.triangles.iter().map(area).collect(),
@@ -130,8 +138,23 @@ impl<'a> Regions<'a> {
         (0..self.region.len()).filter(move |&t| self.region[t] == region)
     }
 
+    /// Vertices amid one region, or along two. All of them can go: where three meet there is always another.
+    fn between_two(&self) -> Vec<u32> {
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        for (t, corners) in self.surface.triangles.iter().enumerate() {
+            pairs.extend(corners.map(|v| (v, self.region[t])));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|around| around.len() < 3)
+            .map(|around| around[0].0)
+            .collect()
+    }
+
     /// The rims of all regions that have a simple one; the others are noted.
-    fn rims(&mut self) -> Vec<Vec<u32>> {
+    fn rims(&mut self) -> Vec<(u32, Vec<u32>)> {
         let s = self.surface;
         // Edges with another region across, by region: (from, to).
         let mut edges: Vec<(u32, u32, u32)> = Vec::new();
@@ -154,7 +177,7 @@ impl<'a> Regions<'a> {
                 rim.push(next[rim[rim.len() - 1] as usize]);
             }
             if rim.len() == edges.len() {
-                faces.push(rim);
+                faces.push((edges[0].0, rim));
             } else {
                 self.ragged.push(edges[0].0);
             }
@@ -163,32 +186,33 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// Vertices of the triangles that no face needs as corners: those with fewer than three faces, and those that stand out
-/// from the line between their neighbours on a face by no more than the tolerance. Of the latter no two neighbours at
-/// once: together they may well stand out.
-fn needless(points: &[DVec3], faces: &[Vec<u32>], tolerance: f64) -> Vec<u32> {
-    let mut faces_at = vec![0u32; points.len()];
-    for v in faces.iter().flatten() {
-        faces_at[*v as usize] += 1;
-    }
-    let mut goes: Vec<bool> = faces_at.iter().map(|n| (1..3).contains(n)).collect();
+/// Corners that stand out from the line between their neighbours on some face by no more than the tolerance. No two
+/// neighbours at once: together they may well stand out.
+fn blunt(points: &[DVec3], faces: &[Vec<u32>], tolerance: f64) -> Vec<u32> {
+    let mut goes = vec![false; points.len()];
     let mut stays = vec![false; points.len()];
     for face in faces {
         for k in 0..face.len() {
-            let (before, here, after) =
-                (face[(k + face.len() - 1) % face.len()], face[k], face[(k + 1) % face.len()]);
-            if goes[here as usize] || stays[here as usize] {
+            let around = [face[(k + face.len() - 1) % face.len()], face[k], face[(k + 1) % face.len()]];
+            let [before, here, after] = around.map(|v| v as usize);
+            if stays[here] || goes[here] || goes[before] || goes[after] {
                 continue;
             }
-            let [p, q, r] = [before, here, after].map(|v| points[v as usize]);
-            if from_segment(q, p, r) <= tolerance {
-                goes[here as usize] = true;
-                stays[before as usize] = true;
-                stays[after as usize] = true;
+            if from_segment(points[here], points[before], points[after]) <= tolerance {
+                goes[here] = true;
+                stays[before] = true;
+                stays[after] = true;
             }
         }
     }
     (0..points.len() as u32).filter(|&v| goes[v as usize]).collect()
+}
+
+/// Whether the polygon turns left at every corner, seen from its own normal.
+fn convex(points: &[DVec3], rim: &[u32]) -> bool {
+    let at = |k: usize| points[rim[k % rim.len()] as usize];
+    let normal = (1..rim.len() - 1).map(|k| double_area([at(0), at(k), at(k + 1)])).sum::<DVec3>();
+    (0..rim.len()).all(|k| double_area([at(k), at(k + 1), at(k + 2)]).dot(normal) > 0.0)
 }
 
 fn from_segment(q: DVec3, p: DVec3, r: DVec3) -> f64 {

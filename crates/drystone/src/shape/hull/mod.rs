@@ -151,10 +151,8 @@ impl Hull {
         let mut faces = Vec::with_capacity(polygons.len());
         let mut corners = Vec::new();
         for polygon in &polygons {
-            let normal = fan(polygon)
-                .map(|[a, b, c]| (at(b) - at(a)).cross(at(c) - at(a)))
-                .sum::<DVec3>()
-                .normalize_or_zero();
+            let normal =
+                fan(polygon).map(|t| moments::double_area(t.map(at))).sum::<DVec3>().normalize_or_zero();
             let offset = polygon.iter().map(|v| normal.dot(at(*v))).fold(f64::NEG_INFINITY, f64::max);
             faces.push(Face { normal, offset, first: corners.len() as u32, count: polygon.len() as u32 });
             corners.extend_from_slice(polygon);

@@ -13,6 +13,7 @@
 use glam::DVec3;
 
 use super::predicate::side;
+use crate::shape::moments::double_area;
 
 /// Why points have no hull with volume.
 pub(super) enum Degenerate {
@@ -134,8 +135,7 @@ impl Build<'_> {
     }
 
     fn facet(&self, corners: [u32; 3], across: [u32; 3]) -> Facet {
-        let [a, b, c] = corners.map(|k| self.points[k as usize]);
-        let normal = (b - a).cross(c - a).normalize_or_zero();
+        let normal = double_area(corners.map(|k| self.points[k as usize])).normalize_or_zero();
         Facet { corners, across, normal, above: Vec::new(), furthest: f64::NEG_INFINITY, alive: true }
     }
 

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use glam::DVec3;
 
+use crate::shape::moments::cross_of_sides;
+
 /// A triangle whose height is below this share of its longest side has no area to speak of, nor a normal.
 const THIN: f64 = 1e-14;
 
@@ -60,20 +62,12 @@ fn compare(a: DVec3, b: DVec3) -> Ordering {
 
 /// The unit normal, or why there is none.
 pub(super) fn normal([a, b, c]: [DVec3; 3]) -> Result<DVec3, String> {
-    let (ab, bc, ca) = (b - a, c - b, a - c);
-    let longest = ab.abs().max(bc.abs()).max(ca.abs()).max_element();
+    let sides = [b - a, c - b, a - c];
+    let longest = sides.iter().map(|s| s.abs().max_element()).fold(0.0, f64::max);
     if longest > 0.0 && longest.is_finite() {
-        // Scaled, so that the product neither over- nor underflows. Across the two shorter sides: they cancel least.
-        let (ab, bc, ca) = (ab / longest, bc / longest, ca / longest);
-        let [x, y, z] = [ab, bc, ca].map(|e| e.length_squared());
-        let across = if x >= y && x >= z {
-            bc.cross(ca)
-        } else if y >= z {
-            ca.cross(ab)
-        } else {
-            ab.cross(bc)
-        };
-        if across.length() > THIN * x.max(y).max(z) {
+        // Scaled, so that the product neither over- nor underflows.
+        let across = cross_of_sides(sides.map(|s| s / longest));
+        if across.length() > THIN {
             return Ok(across.normalize());
         }
     }
