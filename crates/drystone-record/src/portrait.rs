@@ -106,9 +106,7 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
     }
     // A lone body on a plane would fill the picture: give it room to show where it stands.
     let alone = |i: &&Item| !matches!(i.solid, Solid::Ground) && i.piece_of.is_none();
-    let room = (items.iter().filter(alone).count() == 1)
-        .then(|| bounds(&items))
-        .flatten();
+    let room = (items.iter().filter(alone).count() == 1).then(|| bounds(&items)).flatten();
     let mut picture = Picture::of(items, how.view, how.width, how.height);
     if let Some((low, high)) = room {
         let margin = 1.5 * (high - low).max_element();

@@ -1,7 +1,10 @@
 //! The gallery: named scenes with parameters, each with something to measure.
 
+mod arch;
 mod arrange;
+mod ballast;
 mod bulk;
+mod ellipse;
 mod incline;
 mod motion;
 mod packing;
@@ -11,6 +14,7 @@ mod pyramid;
 mod shaker;
 mod slide;
 mod stack;
+mod stones;
 mod track;
 mod wall;
 
@@ -45,7 +49,10 @@ pub const ENTRIES: &[Entry] = &[
     stack::ENTRY,
     pyramid::ENTRY,
     wall::ENTRY,
+    arch::ENTRY,
     palletizer::ENTRY,
+    ballast::ENTRY,
+    ellipse::ENTRY,
     incline::ENTRY,
     slide::ENTRY,
 ];

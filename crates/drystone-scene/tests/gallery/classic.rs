@@ -49,7 +49,7 @@ fn parameters_are_checked() {
     );
     assert!(
         error("packing", "shape", "bx")
-            .contains("must be one of sphere, box, capsule, mixed, got 'bx'; did you")
+            .contains("must be one of sphere, box, capsule, hull, mixed, got 'bx'; did you")
     );
     assert!(error("packing", "h", "0").contains("above 0, at most 10 s"));
     assert!(error("packing", "height", "1").contains("height: a body is larger"));
@@ -91,6 +91,7 @@ fn packing_starts_at_the_fraction_asked_for() {
         &[("height", "100")],
         &[("shape", "box")],
         &[("shape", "capsule")],
+        &[("shape", "hull"), ("n", "60")],
         &[("shape", "mixed"), ("n", "60")],
     ] {
         let mut scene = scene("packing", set);
