@@ -113,6 +113,6 @@ impl Probe for Arch {
     fn paint(&self, world: &World) -> Option<Paint> {
         let away = |i: usize| (world.state().position[i] - self.start[i]).length();
         let values = (0..self.start.len()).map(away).chain([f64::NAN]).collect();
-        Some(Paint { label: "distance from its place".into(), unit: "m".into(), values })
+        Some(Paint { label: "away from its place".into(), unit: "m".into(), values })
     }
 }

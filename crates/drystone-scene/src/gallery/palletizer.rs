@@ -267,6 +267,6 @@ impl Probe for Palletizer {
         let pushed = self.plan.pushed(world.state().time);
         let mut values = vec![f64::NAN; world.model().bodies.len()];
         (0..pushed).for_each(|i| values[i] = self.away(world, i));
-        Some(Paint { label: "distance from its place on the pallet".into(), unit: "m".into(), values })
+        Some(Paint { label: "away from its place".into(), unit: "m".into(), values })
     }
 }

@@ -215,6 +215,6 @@ impl Probe for Wall {
 
     fn paint(&self, world: &World) -> Option<Paint> {
         let values = (0..self.bricks.len()).map(|i| self.away(world, i)).chain([f64::NAN; 2]).collect();
-        Some(Paint { label: "moved against the ground below".into(), unit: "m".into(), values })
+        Some(Paint { label: "away from its place".into(), unit: "m".into(), values })
     }
 }
