@@ -141,7 +141,11 @@ fn cloud(random: &mut Random, kind: u64) -> Vec<DVec3> {
         0 => many(random, &mut |r| r.in_ball()),
         1 => many(random, &mut |r| r.unit_vector()),
         // A coarse grid: most points coplanar, collinear or equal with others.
-        2 => many(random, &mut |r| (r.in_box(DVec3::ZERO, DVec3::splat(4.0))).floor() * 0.1),
+        2 => {
+            let mut points = many(random, &mut |r| r.in_box(DVec3::ZERO, DVec3::splat(4.0)).floor() * 0.1);
+            points.extend([DVec3::ZERO, 0.1 * DVec3::X, 0.1 * DVec3::Y, 0.1 * DVec3::Z]);
+            points
+        }
         // A grid, shaken by rounding or by little more.
         3..=6 => {
             let shake = [1e-16, 1e-14, 1e-12, 1e-9][kind as usize - 3];
@@ -204,4 +208,96 @@ fn random_clouds_of_all_kinds() {
             }
         }
     }
+}
+
+#[test]
+fn many_points_on_a_sphere_are_all_corners() {
+    let mut random = Random::new(3);
+    let points: Vec<DVec3> = (0..5000).map(|_| random.unit_vector()).collect();
+    let hull = Hull::new(&points).unwrap();
+    // In general position every face is a triangle: F = 2 V − 4.
+    assert_eq!(counts(&hull), (5000, 3 * 5000 - 6, 2 * 5000 - 4));
+    let ball = 2.0 / 3.0 * TAU;
+    let volume = hull.moments().volume;
+    // Random polytopes miss about 4π/n · const of the ball; far less than a hundredth here.
+    assert!(volume < ball && volume > 0.99 * ball, "{volume}");
+    assert!(hull.bounding_radius() <= 1.0 + 1e-15 && hull.inner_radius() > 0.99);
+}
+
+#[test]
+fn inner_points_and_copies_leave_no_trace() {
+    let mut random = Random::new(4);
+    for _ in 0..50 {
+        let corners: Vec<DVec3> = (0..12).map(|_| random.unit_vector()).collect();
+        let plain = inspect(&corners);
+        let mut points = corners.clone();
+        for _ in 0..100 {
+            let weights: Vec<f64> = (0..12).map(|_| random.uniform()).collect();
+            let sum: f64 = weights.iter().sum();
+            points.push(corners.iter().zip(&weights).map(|(p, w)| *p * (w / sum)).sum());
+            points.push(corners[(random.next_u64() % 12) as usize]);
+        }
+        let hull = inspect(&points);
+        assert_eq!(hull.vertices(), plain.vertices());
+        assert_eq!(hull.faces(), plain.faces());
+    }
+}
+
+#[test]
+fn points_without_volume_are_refused() {
+    let mut random = Random::new(6);
+    let refuse = |points: &[DVec3]| Hull::new(points).unwrap_err();
+    assert!(refuse(&[DVec3::X; 3]).contains("at least 4 points"));
+    assert!(refuse(&[DVec3::X; 20]).contains("coincide"));
+    let mut broken = cube();
+    broken[5].y = f64::NAN;
+    assert!(refuse(&broken).contains("point 5 must be finite"));
+    broken[5].y = f64::INFINITY;
+    assert!(refuse(&broken).contains("point 5 must be finite"));
+    for scale in [1e-6, 1.0, 1e6] {
+        for _ in 0..100 {
+            let turn = random.rotation();
+            let shift = random.in_ball();
+            let line: Vec<DVec3> =
+                (0..30).map(|_| scale * (shift + turn * DVec3::X * random.range(-1.0, 1.0))).collect();
+            assert!(refuse(&line).contains("on one line"), "{}", refuse(&line));
+            let plane: Vec<DVec3> = (0..30)
+                .map(|_| scale * (shift + turn * random.in_box(DVec3::NEG_ONE, DVec3::ONE).with_z(0.0)))
+                .collect();
+            assert!(refuse(&plane).contains("in one plane"), "{}", refuse(&plane));
+        }
+    }
+}
+
+#[test]
+fn climbing_finds_what_a_scan_finds() {
+    let mut random = Random::new(7);
+    let sphere: Vec<DVec3> = (0..800).map(|_| random.unit_vector() * DVec3::new(1.0, 2.0, 0.1)).collect();
+    for points in [sphere, prism(64, 1.0, 0.2), prism(500, 1.0, 1e-4)] {
+        let hull = Hull::new(&points).unwrap();
+        let size = extent(&points);
+        for k in 0..4000 {
+            let mut direction = random.unit_vector();
+            if k % 4 == 0 {
+                // Along faces: plateaus.
+                direction = hull.faces()[k % hull.faces().len()].normal;
+            }
+            let found = hull.vertices()[hull.support(direction) as usize].dot(direction);
+            let best = points.iter().map(|p| p.dot(direction)).fold(f64::NEG_INFINITY, f64::max);
+            assert!(best - found <= 1e-12 * size, "{direction}: {found} against {best}");
+        }
+    }
+}
+
+#[test]
+fn hulls_are_written_as_points_and_read_back_the_same() {
+    let mut random = Random::new(8);
+    let points: Vec<DVec3> = (0..200).map(|_| random.in_ball()).collect();
+    let hull = Hull::new(&points).unwrap();
+    let text = serde_json::to_string(&hull).unwrap();
+    assert!(text.starts_with("{\"points\":[["), "{text}");
+    let back: Hull = serde_json::from_str(&text).unwrap();
+    assert_eq!((back.vertices(), back.faces(), back.edges()), (hull.vertices(), hull.faces(), hull.edges()));
+    let flat = "{\"points\":[[0,0,0],[1,0,0],[0,1,0],[1,1,0]]}";
+    assert!(serde_json::from_str::<Hull>(flat).unwrap_err().to_string().contains("in one plane"));
 }

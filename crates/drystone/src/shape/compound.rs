@@ -77,11 +77,7 @@ impl Compound {
         }
         let boxes: Vec<Aabb> = flat.iter().map(|(pose, shape)| shape.aabb(pose)).collect();
         let placed: Vec<Moments> = flat.iter().map(|(pose, shape)| shape.moments().placed(pose)).collect();
-        let reach = |(pose, shape): &(Pose, Shape)| match shape {
-            // Its furthest point, not the ball about its own origin.
-            Shape::Hull(hull) => hull.vertices().iter().map(|v| pose.point(*v).length()).fold(0.0, f64::max),
-            _ => pose.position.length() + shape.bounding_radius(),
-        };
+        let reach = |(pose, shape): &(Pose, Shape)| furthest(shape, pose.inverse_point(DVec3::ZERO));
         Ok(Self {
             bvh: Bvh::new(&boxes),
             moments: Moments::sum(placed.iter().copied()),
@@ -106,7 +102,7 @@ impl Compound {
         &self.moments
     }
 
-    /// Radius of a ball about the origin that holds all parts, m.
+    /// Radius of the smallest ball about the origin that holds all parts, m; a little more where an ellipsoid decides.
     pub fn bounding_radius(&self) -> f64 {
         self.bounding_radius
     }
@@ -137,6 +133,22 @@ impl Compound {
             }
         }
         best.1
+    }
+}
+
+/// How far from a point in its frame the furthest point of a convex shape is; for an ellipsoid at most a little less.
+fn furthest(shape: &Shape, from: DVec3) -> f64 {
+    let axial = |radius: f64, z: f64| (from.truncate().length() + radius).hypot(from.z - z);
+    match shape {
+        Shape::Box { half } => (from.abs() + *half).length(),
+        Shape::Capsule { radius, half_length } => {
+            DVec3::new(from.x, from.y, from.z.abs() + half_length).length() + radius
+        }
+        Shape::Cylinder { radius, half_length } => axial(*radius, -half_length.copysign(from.z)),
+        Shape::Cone { radius, height } => axial(0.0, 0.75 * height).max(axial(*radius, -0.25 * height)),
+        Shape::Hull(hull) => hull.vertices().iter().map(|v| v.distance(from)).fold(0.0, f64::max),
+        Shape::Rounded { core, radius } => furthest(core, from) + radius,
+        _ => from.length() + shape.bounding_radius(),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod build;
 mod compound;
+mod equal;
 mod height_field;
 mod hull;
 mod mesh;
@@ -27,6 +28,10 @@ pub use moments::Moments;
 pub use pose::Pose;
 
 use crate::collide::Aabb;
+
+/// Coordinates beyond this, and extents below its inverse, are refused in hulls and meshes: their moments would leave the
+/// range of numbers. m
+const FARTHEST: f64 = 1e60;
 
 /// A contact names the triangle of a mesh, or the part of a compound, with 20 bits.
 pub const MOST_PARTS: usize = 1 << 20;
@@ -217,7 +222,8 @@ impl Shape {
         DMat3::from_diagonal(d)
     }
 
-    /// Radius of the smallest ball about the shape's origin that holds it, m.
+    /// Radius of the smallest ball about the shape's origin that holds it, m. (A little more for a compound where an
+    /// ellipsoid decides.)
     pub fn bounding_radius(&self) -> f64 {
         match self {
             Shape::Sphere { radius } => *radius,

@@ -7,7 +7,8 @@ mod quickhull;
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::{Moments, Pose, moments};
+use super::equal::first_equal;
+use super::{FARTHEST, Moments, Pose, moments};
 use crate::collide::Aabb;
 use merge::{Polygons, Surface};
 use quickhull::Degenerate;
@@ -113,8 +114,13 @@ impl Hull {
         if let Some(k) = points.iter().position(|p| !p.is_finite()) {
             return Err(format!("point {k} must be finite, got {}", points[k]));
         }
+        if let Some(k) = points.iter().position(|p| p.abs().max_element() > FARTHEST) {
+            return Err(format!("point {k} is too far away: {}", points[k]));
+        }
         // Each round drops what is no corner; the last one finds nothing to drop, so doing it again changes nothing.
-        let mut kept = points.to_vec();
+        let first = first_equal(points);
+        let mut kept: Vec<DVec3> =
+            (0..points.len()).filter(|&k| first[k] as usize == k).map(|k| points[k]).collect();
         loop {
             let tolerance = tolerance(&kept);
             let (triangles, across) = quickhull::triangulate(&kept, 4.0 * tolerance).map_err(|d| {
@@ -300,7 +306,7 @@ fn tolerance(points: &[DVec3]) -> f64 {
     let low = points.iter().copied().fold(DVec3::INFINITY, DVec3::min);
     let high = points.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max);
     let far = low.abs().max(high.abs()).max_element();
-    FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far
+    (FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far).max(1.0 / FARTHEST)
 }
 
 /// Triangles from the first corner.

@@ -1,9 +1,9 @@
 //! Making one vertex of equal ones, and refusing what is no triangle.
 
-use std::cmp::Ordering;
-
 use glam::DVec3;
 
+use crate::shape::FARTHEST;
+use crate::shape::equal::first_equal;
 use crate::shape::moments::cross_of_sides;
 
 /// A triangle whose height is below this share of its longest side has no area to speak of, nor a normal.
@@ -16,6 +16,9 @@ pub(super) fn weld(
 ) -> Result<(Vec<DVec3>, Vec<[u32; 3]>), String> {
     if let Some(k) = vertices.iter().position(|v| !v.is_finite()) {
         return Err(format!("vertex {k} must be finite, got {}", vertices[k]));
+    }
+    if let Some(k) = vertices.iter().position(|v| v.abs().max_element() > FARTHEST) {
+        return Err(format!("vertex {k} is too far away: {}", vertices[k]));
     }
     let mut used = vec![false; vertices.len()];
     for (k, t) in triangles.iter().enumerate() {
@@ -31,14 +34,10 @@ pub(super) fn weld(
             }
         }
     }
-    let mut order: Vec<u32> = (0..vertices.len() as u32).filter(|&v| used[v as usize]).collect();
-    order.sort_by(|&i, &j| compare(vertices[i as usize], vertices[j as usize]).then(i.cmp(&j)));
-    let mut first: Vec<u32> = (0..vertices.len() as u32).collect();
-    for pair in 1..order.len() {
-        let (before, here) = (order[pair - 1], order[pair]);
-        if vertices[before as usize] == vertices[here as usize] {
-            first[here as usize] = first[before as usize];
-        }
+    let first = first_equal(vertices);
+    // The first of equal vertices may itself be unused.
+    for v in 0..vertices.len() {
+        used[first[v] as usize] |= used[v];
     }
     let mut number = vec![u32::MAX; vertices.len()];
     let mut kept = Vec::new();
@@ -54,17 +53,11 @@ pub(super) fn weld(
     Ok((kept, triangles))
 }
 
-/// Lexicographic; finite numbers only, and 0 equals −0.
-fn compare(a: DVec3, b: DVec3) -> Ordering {
-    let by = |x: f64, y: f64| x.partial_cmp(&y).unwrap_or(Ordering::Equal);
-    by(a.x, b.x).then(by(a.y, b.y)).then(by(a.z, b.z))
-}
-
 /// The unit normal, or why there is none.
 pub(super) fn normal([a, b, c]: [DVec3; 3]) -> Result<DVec3, String> {
     let sides = [b - a, c - b, a - c];
     let longest = sides.iter().map(|s| s.abs().max_element()).fold(0.0, f64::max);
-    if longest > 0.0 && longest.is_finite() {
+    if longest > 1.0 / FARTHEST {
         // Scaled, so that the product neither over- nor underflows.
         let across = cross_of_sides(sides.map(|s| s / longest));
         if across.length() > THIN {
