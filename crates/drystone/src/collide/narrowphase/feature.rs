@@ -99,7 +99,7 @@ impl Convex<'_> {
 }
 
 fn is_along(direction: DVec3, edge: DVec3) -> bool {
-    direction.dot(edge).abs() < ALONG_SIN * edge.length()
+    direction.dot(edge).powi(2) < (ALONG_SIN * ALONG_SIN) * edge.length_squared()
 }
 
 fn box_feature(half: DVec3, direction: DVec3) -> Feature {
