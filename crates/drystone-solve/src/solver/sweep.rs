@@ -16,17 +16,17 @@
 use rayon::prelude::*;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS};
-use crate::problem::{Bodies, General, Points, Problem, WORLD};
+use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
-mod kernel;
-mod vector;
+pub(super) mod kernel;
+pub(super) mod vector;
 
 use kernel::{PointsView, Row, Spheres};
 
 /// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
-const CHUNK: u32 = 512;
+pub(super) const CHUNK: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
@@ -41,6 +41,13 @@ pub(super) struct BodySweeper {
     lambda: f64,
     spheres: Spheres,
     all_spheres: bool,
+    /// p of the conjugate gradient, and what it does to the velocities.
+    direction: [Vec<f64>; 3],
+    direction_general: Vec<f64>,
+    direction_rows: Vec<Row>,
+    best: [Vec<f64>; 3],
+    best_general: Vec<f64>,
+    best_rows: Vec<Row>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -55,11 +62,23 @@ impl BodySweeper {
         self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
     }
 
+    /// Copies γ and velocities to the places of before.
+    fn remember(&mut self) {
+        self.rows_before.clone_from(&self.rows);
+        self.general_before.clone_from(&self.general);
+        for k in 0..3 {
+            self.gamma_before[k].clone_from(&self.gamma[k]);
+        }
+    }
+
     /// Buffers over blocks; the bodies' rows are not counted.
     pub fn bytes(&self) -> usize {
-        let vectors = self.gamma.iter().chain(&self.gamma_before).chain(&self.spheres.numbers).chain([
+        let fields = [&self.gamma, &self.gamma_before, &self.spheres.numbers, &self.direction, &self.best];
+        let vectors = fields.into_iter().flatten().chain([
             &self.general,
             &self.general_before,
+            &self.direction_general,
+            &self.best_general,
             &self.step,
             &self.weight,
         ]);
@@ -242,11 +261,7 @@ impl Sweeper for BodySweeper {
             self.weights(lambda);
         }
         if pass == Pass::Jacobi {
-            self.rows_before.clone_from(&self.rows);
-            self.general_before.clone_from(&self.general);
-            for k in 0..3 {
-                self.gamma_before[k].clone_from(&self.gamma[k]);
-            }
+            self.remember();
         }
         let blocks = p.general.a.len();
         let mut stats = PassStats::default();
@@ -285,22 +300,117 @@ impl Sweeper for BodySweeper {
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
-        let p = bodies(problem);
-        out.clear();
-        for i in 0..p.points.len() {
-            let g = [self.gamma[0][i], self.gamma[1][i], self.gamma[2][i]];
-            let frame = p.points.frame(i);
-            let mut local = frame.map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
-            // The change of frame rounds: put the multipliers back inside their cone exactly.
-            p.points.project(i, &mut local);
-            out.extend(local);
-        }
+        to_rows(&bodies(problem).points, &self.gamma, out);
         out.extend_from_slice(&self.general);
+    }
+
+    fn mark(&mut self, restart: bool) {
+        self.remember();
+        if restart {
+            for (p, g) in self.direction.iter_mut().zip(&self.gamma) {
+                p.clear();
+                p.resize(g.len(), 0.0);
+            }
+            self.direction_general.clear();
+            self.direction_general.resize(self.general.len(), 0.0);
+            self.direction_rows.clear();
+            self.direction_rows.resize(self.rows.len(), Row([0.0; 8]));
+        }
+    }
+
+    fn conjugate(&mut self, beta: f64) {
+        for k in 0..3 {
+            conjugate(&mut self.gamma[k], &self.gamma_before[k], &mut self.direction[k], beta);
+        }
+        conjugate(&mut self.general, &self.general_before, &mut self.direction_general, beta);
+        // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
+        for i in 0..self.rows.len() {
+            let (row, before) = (&mut self.rows[i].0, &self.rows_before[i].0);
+            conjugate(row, before, &mut self.direction_rows[i].0, beta);
+        }
+    }
+
+    fn keep(&mut self) {
+        for k in 0..3 {
+            self.best[k].clone_from(&self.gamma[k]);
+        }
+        self.best_general.clone_from(&self.general);
+        self.best_rows.clone_from(&self.rows);
+    }
+
+    fn restore(&mut self) {
+        std::mem::swap(&mut self.gamma, &mut self.best);
+        std::mem::swap(&mut self.general, &mut self.best_general);
+        std::mem::swap(&mut self.rows, &mut self.best_rows);
+    }
+
+    fn objective(&self, problem: &Problem) -> f64 {
+        let p = bodies(problem);
+        let points = &p.points;
+        // v + v_free of a body.
+        let both = |body: u32| {
+            let (v, w) = self.rows[body as usize].parts();
+            let free = &p.v_free[body as usize];
+            let sum = |x: [f64; 3], at: usize| std::array::from_fn::<f64, 3, _>(|k| x[k] + free[at + k]);
+            (sum(v, 0), sum(w, 3))
+        };
+        let mut twice = 0.0;
+        for i in 0..points.len() {
+            let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+            let (g, n) = (three(&self.gamma), three(&points.normal));
+            let mut sum = three(&points.bias).map(|b| 2.0 * b);
+            for (body, arm, sign) in
+                [(points.a[i], three(&points.arm_a), 1.0), (points.b[i], three(&points.arm_b), -1.0)]
+            {
+                if body != WORLD {
+                    let (v, w) = both(body);
+                    let turn = cross(w, arm);
+                    (0..3).for_each(|k| sum[k] += sign * (v[k] + turn[k]));
+                }
+            }
+            twice += dot(g, sum);
+            if let (Some(cn), Some(ct)) = (points.compliance[0].get(i), points.compliance[1].get(i)) {
+                let along = dot(g, n);
+                twice += ct * dot(g, g) + (cn - ct) * along * along;
+            }
+        }
+        let g = &p.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let row = &g.jacobian[j];
+                let mut sum = 2.0 * g.bias[j] + g.compliance.get(j).copied().unwrap_or(0.0) * self.general[j];
+                for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                    if body != WORLD {
+                        let (v, w) = both(body);
+                        for m in 0..3 {
+                            sum += row[part + m] * v[m] + row[part + 3 + m] * w[m];
+                        }
+                    }
+                }
+                twice += self.general[j] * sum;
+            }
+        }
+        0.5 * twice
     }
 }
 
-impl Points {
-    fn project(&self, i: usize, x: &mut [f64; 3]) {
-        crate::cone::project_friction(self.mu[i], x);
+/// x ← x + β p, then p ← β p + (x - x_before) with the old x.
+pub(super) fn conjugate(x: &mut [f64], before: &[f64], p: &mut [f64], beta: f64) {
+    for ((x, before), p) in x.iter_mut().zip(before).zip(p) {
+        let (delta, along) = (*x - before, beta * *p);
+        *x += along;
+        *p = along + delta;
+    }
+}
+
+/// World vectors to (n, t₁, t₂); replaces `out`.
+pub(super) fn to_rows(points: &Points, world: &[Vec<f64>; 3], out: &mut Vec<f64>) {
+    out.clear();
+    for i in 0..points.len() {
+        let g = [world[0][i], world[1][i], world[2][i]];
+        let mut local = points.frame(i).map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
+        // The change of frame rounds: put the multipliers back inside their cone exactly.
+        crate::cone::project_friction(points.mu[i], &mut local);
+        out.extend(local);
     }
 }

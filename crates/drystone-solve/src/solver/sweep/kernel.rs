@@ -10,7 +10,7 @@ use super::vector::Vector;
 /// axis (else 0).
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(in super::super) struct Row(pub(super) [f64; 8]);
+pub(in crate::solver) struct Row(pub(in crate::solver) [f64; 8]);
 
 /// Whether the inertia is a multiple of the identity.
 fn is_ball(i: &[f64; 6]) -> bool {
@@ -82,7 +82,7 @@ pub(super) struct PointsView<'a> {
 ///     u = v_A - v_B - (r_A ω_A + r_B ω_B) × n + b n
 /// ```
 #[derive(Debug, Default)]
-pub(super) struct Spheres {
+pub(in crate::solver) struct Spheres {
     /// r_A = -arm_A·n, r_B = arm_B·n, m; b = bias·n, m/s.
     pub numbers: [Vec<f64>; 3],
 }
@@ -120,10 +120,10 @@ impl Spheres {
 // SAFETY: threads write only rows and multipliers of points in their own chunk of one colour.
 unsafe impl Sync for PointsView<'_> {}
 
-type Three<V> = [V; 3];
+pub(in crate::solver) type Three<V> = [V; 3];
 
 #[inline(always)]
-unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
+pub(in crate::solver) unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
     unsafe {
         [
             V::load(field[0].as_ptr().add(i)),
@@ -134,12 +134,12 @@ unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
 }
 
 #[inline(always)]
-unsafe fn dot<V: Vector>(a: Three<V>, b: Three<V>) -> V {
+pub(in crate::solver) unsafe fn dot<V: Vector>(a: Three<V>, b: Three<V>) -> V {
     unsafe { a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2])) }
 }
 
 #[inline(always)]
-unsafe fn cross<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn cross<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe {
         [
             a[1].mul(b[2]).sub(a[2].mul(b[1])),
@@ -150,17 +150,17 @@ unsafe fn cross<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
 }
 
 #[inline(always)]
-unsafe fn plus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn plus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe { [a[0].add(b[0]), a[1].add(b[1]), a[2].add(b[2])] }
 }
 
 #[inline(always)]
-unsafe fn minus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn minus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe { [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])] }
 }
 
 #[inline(always)]
-unsafe fn times<V: Vector>(s: V, a: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn times<V: Vector>(s: V, a: Three<V>) -> Three<V> {
     unsafe { [s.mul(a[0]), s.mul(a[1]), s.mul(a[2])] }
 }
 
@@ -175,6 +175,23 @@ unsafe fn turn<V: Vector>(view: &PointsView, ids: *const u32, x: Three<V>) -> Th
             xy.mul(x[0]).add(yy.mul(x[1])).add(yz.mul(x[2])),
             xz.mul(x[0]).add(yz.mul(x[1])).add(zz.mul(x[2])),
         ]
+    }
+}
+
+/// Projection on the friction cone about `n`, as a world vector; see cone::friction.
+#[inline(always)]
+pub(in crate::solver) unsafe fn project<V: Vector>(d: Three<V>, n: Three<V>, mu: V) -> Three<V> {
+    unsafe {
+        let dn = dot(d, n);
+        let dt = minus(d, times(dn, n));
+        let r = dot(dt, dt).sqrt();
+        let (zero, one) = (V::splat(0.0), V::splat(1.0));
+        let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
+        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+        let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
+        let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
+        plus(times(pn, n), times(pt, dt))
     }
 }
 
@@ -226,20 +243,9 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
             let along = cn.sub(ct).mul(dot(old, n));
             u = plus(u, plus(times(ct, old), times(along, n)));
         }
-        // Projection on the friction cone, as a world vector; see cone::friction.
         let d = minus(old, times(V::load(view.step.as_ptr().add(i)), u));
-        let mu = V::load(p.mu.as_ptr().add(i));
-        let dn = dot(d, n);
-        let dt = minus(d, times(dn, n));
-        let r = dot(dt, dt).sqrt();
-        let (zero, one) = (V::splat(0.0), V::splat(1.0));
-        let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
-        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
-        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
-        let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
-        let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
-        let lambda = V::splat(view.lambda);
-        let projected = plus(times(pn, n), times(pt, dt));
+        let projected = project(d, n, V::load(p.mu.as_ptr().add(i)));
+        let (lambda, one) = (V::splat(view.lambda), V::splat(1.0));
         let new = plus(times(lambda, projected), times(one.sub(lambda), old));
         for (k, g) in view.gamma.iter().enumerate() {
             new[k].store(g.add(i));
