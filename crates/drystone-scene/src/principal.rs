@@ -62,7 +62,8 @@ mod tests {
         let (moments, frame) = principal_frame(&DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.0)));
         assert_eq!((moments, frame), (DVec3::new(3.0, 1.0, 2.0), DMat3::IDENTITY));
         let near = DMat3::from_quat(DQuat::from_rotation_z(0.1));
-        let (_, frame) = principal_frame(&(near * DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.0)) * near.transpose()));
+        let (_, frame) =
+            principal_frame(&(near * DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.0)) * near.transpose()));
         assert!(frame.abs_diff_eq(near, 1e-14), "{frame}");
     }
 }

@@ -11,8 +11,6 @@ use crate::principal::principal_frame;
 
 /// Most planes taken from concave edges.
 const MOST_FEATURES: usize = 24;
-/// Planes across each axis.
-const SLICES: usize = 11;
 /// Edges that are concave by less than this angle are taken for curvature.
 const LEAST_ANGLE: f64 = 0.1;
 
@@ -23,7 +21,7 @@ pub(super) struct Candidate {
     pub play: f64,
 }
 
-pub(super) fn candidates(surface: &Surface) -> Vec<Candidate> {
+pub(super) fn candidates(surface: &Surface, slices: usize) -> Vec<Candidate> {
     let mut found = features(surface);
     let own = principal_frame(&surface.moments().second).1;
     let mut axes = vec![DVec3::X, DVec3::Y, DVec3::Z];
@@ -35,8 +33,8 @@ pub(super) fn candidates(surface: &Surface) -> Vec<Candidate> {
     for axis in axes {
         let reach = surface.vertices.iter().map(|v| v.dot(axis));
         let (low, high) = reach.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        let gap = (high - low) / (SLICES + 1) as f64;
-        for k in 1..=SLICES {
+        let gap = (high - low) / (slices + 1) as f64;
+        for k in 1..=slices {
             let plane = Plane { normal: axis, offset: low + gap * k as f64 };
             found.push(Candidate { plane, play: gap });
         }

@@ -98,7 +98,8 @@ pub(super) fn cut(surface: &Surface, plane: &Plane) -> Option<[Surface; 2]> {
 
 /// The half that `keep` names; `plane` has its normal pointing out of it.
 fn half(surface: &Surface, plane: &Plane, sides: &Sides, keep: i8) -> Option<Surface> {
-    let mut build = Build { surface, sides, index: HashMap::new(), made: Surface::default(), on_plane: Vec::new() };
+    let mut build =
+        Build { surface, sides, index: HashMap::new(), made: Surface::default(), on_plane: Vec::new() };
     let mut knots = Vec::with_capacity(4);
     // Directed edges in the plane, each with how often it is passed more than its opposite.
     let mut rim: Vec<(u32, u32)> = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! The solid itself is cut, by planes, into pieces whose hulls take up little more room than they do; hulls that fit
 //! together are joined again. As in \[MamouGhorbel2009\] the measure is volume, and the piece that is worst is cut along
-//! the best of a set of planes; as in \[WeiLiu2022\] the planes cut triangles, not voxels, and concave edges offer theirs.
+//! the best of a set of planes; as in \[WeiLiu2022\] the planes cut triangles, not voxels, and a cut is judged by what can be cut next.
 //! So an angle bracket falls into its two boxes exactly, and a hull never leaves out anything of the solid.
 
 use std::sync::Arc;
@@ -13,7 +13,18 @@ use rayon::prelude::*;
 
 use super::candidates::{Candidate, candidates};
 use super::cut::{Join, Knot, Plane, Sides, clip, cut, pieces};
+use super::quick::hull_volume_of;
 use super::{MeshError, Place, Surface};
+
+/// Planes tried across each axis of a piece, and of the pieces that would come of it.
+const SLICES: usize = 11;
+const SLICES_AHEAD: usize = 5;
+/// Planes for which the next cut is looked at too. A cut that gains nothing by itself may make a clean one possible.
+const LOOKED_AT: usize = 8;
+/// Pieces with more triangles are not looked into ahead: it would take long, and there will be cuts enough.
+const FORESEEN: usize = 4000;
+/// Share of the excess that one cut less is worth.
+const A_LITTLE: f64 = 0.05;
 
 /// When to stop cutting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,7 +110,8 @@ pub fn decompose(surface: &Surface, target: &Target) -> Result<Decomposition, Me
     // Cutting goes further than asked for, and joining takes back what was not worth it.
     while all.len() < 2 * target.parts && total(&all) > 0.5 * target.threshold * volume {
         let open = (0..all.len()).filter(|&k| !all[k].is_final);
-        let Some(worst) = open.max_by(|&a, &b| all[a].excess.total_cmp(&all[b].excess).then(b.cmp(&a))) else {
+        let Some(worst) = open.max_by(|&a, &b| all[a].excess.total_cmp(&all[b].excess).then(b.cmp(&a)))
+        else {
             break;
         };
         if all[worst].excess <= 1e-9 * volume {
@@ -126,42 +138,45 @@ fn total(all: &[Piece]) -> f64 {
 
 /// Joins the pair that costs least, as long as there are too many or the target is met all the same.
 fn join(all: &mut Vec<Piece>, target: &Target, volume: f64) {
-    let united = |a: &Piece, b: &Piece| -> Option<Piece> {
-        let points: Vec<DVec3> = a.hull.vertices().iter().chain(b.hull.vertices()).copied().collect();
-        let hull = Hull::new(&points).ok()?;
-        let (volume, whole) = (a.volume + b.volume, hull_volume(&hull));
-        let surface = Surface::default();
-        Some(Piece { surface, hull: Arc::new(hull), volume, excess: whole - volume, is_final: true })
-    };
-    // The price of a pair changes only when one of the two does.
-    let mut prices: Vec<(f64, u32, u32, Piece)> = Vec::new();
     let mut alive: Vec<Option<Piece>> = all.drain(..).map(Some).collect();
-    let price = |i: u32, j: u32, alive: &[Option<Piece>]| {
-        let (a, b) = (alive[i as usize].as_ref()?, alive[j as usize].as_ref()?);
-        let joined = united(a, b)?;
-        Some((joined.excess - a.excess - b.excess, i, j, joined))
+    // What joining adds to the excess; for a pair it changes only when one of the two does.
+    let price = |i: usize, j: usize, alive: &[Option<Piece>]| {
+        let (a, b) = (alive[i].as_ref()?, alive[j].as_ref()?);
+        let whole = any_hull_volume(&a.points_with(b))?;
+        Some((whole - (a.volume + a.excess) - (b.volume + b.excess), i, j))
     };
-    let pairs: Vec<(u32, u32)> =
-        (0..alive.len() as u32).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
-    prices.par_extend(pairs.par_iter().filter_map(|&(i, j)| price(i, j, &alive)));
+    let pairs: Vec<(usize, usize)> = (0..alive.len()).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
+    let mut prices: Vec<(f64, usize, usize)> =
+        pairs.par_iter().filter_map(|&(i, j)| price(i, j, &alive)).collect();
     loop {
         let count = alive.iter().flatten().count();
         let excess: f64 = alive.iter().flatten().map(|p| p.excess).sum();
-        let best = (0..prices.len())
-            .min_by(|&a, &b| (prices[a].0).total_cmp(&prices[b].0).then(prices[a].1.cmp(&prices[b].1)));
-        let Some(best) = best else { break };
-        if count <= target.parts && excess + prices[best].0 > target.threshold * volume {
+        let cheapest = |a: &usize, b: &usize| {
+            let ((x, i, j), (y, k, l)) = (prices[*a], prices[*b]);
+            x.total_cmp(&y).then((i, j).cmp(&(k, l)))
+        };
+        let Some(best) = (0..prices.len()).min_by(cheapest) else { break };
+        let (cost, i, j) = prices.swap_remove(best);
+        if count <= target.parts && excess + cost > target.threshold * volume {
             break;
         }
-        let (_, i, j, joined) = prices.swap_remove(best);
-        (alive[i as usize], alive[j as usize]) = (None, None);
+        let joined = match (&alive[i], &alive[j]) {
+            (Some(a), Some(b)) => a.joined(b),
+            _ => None,
+        };
+        let Some(joined) = joined else { continue };
+        (alive[i], alive[j]) = (None, None);
         prices.retain(|p| ![p.1, p.2].iter().any(|k| *k == i || *k == j));
-        let new = alive.len() as u32;
+        let new = alive.len();
         alive.push(Some(joined));
-        let others: Vec<u32> = (0..new).filter(|&k| alive[k as usize].is_some()).collect();
-        prices.par_extend(others.par_iter().filter_map(|&k| price(k, new, &alive)));
+        prices.par_extend((0..new).into_par_iter().filter_map(|k| price(k, new, &alive)));
     }
     all.extend(alive.into_iter().flatten());
+}
+
+/// By the fast way where it works.
+fn any_hull_volume(points: &[DVec3]) -> Option<f64> {
+    hull_volume_of(points).or_else(|| Some(hull_volume(&Hull::new(points).ok()?)))
 }
 
 /// m³
@@ -187,9 +202,21 @@ impl Piece {
         Some(Self { surface, hull: Arc::new(hull), volume, excess, is_final: false })
     }
 
+    fn points_with(&self, other: &Piece) -> Vec<DVec3> {
+        self.hull.vertices().iter().chain(other.hull.vertices()).copied().collect()
+    }
+
+    /// Both under one hull.
+    fn joined(&self, other: &Piece) -> Option<Piece> {
+        let hull = Hull::new(&self.points_with(other)).ok()?;
+        let volume = self.volume + other.volume;
+        let excess = hull_volume(&hull) - volume;
+        Some(Piece { surface: Surface::default(), hull: Arc::new(hull), volume, excess, is_final: true })
+    }
+
     /// Two or more pieces by the best plane that works.
     fn split(&self) -> Option<Vec<Piece>> {
-        let all = candidates(&self.surface);
+        let all = candidates(&self.surface, SLICES);
         let score = |c: &Candidate| self.score(&c.plane);
         let mut order: Vec<(f64, usize)> = all
             .par_iter()
@@ -200,13 +227,27 @@ impl Piece {
             .filter_map(|(k, s)| Some((s?, k)))
             .collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for &(score, k) in order.iter().take(8) {
-            let plane = self.refine(&all[k], score);
-            if let Some(made) = self.apply(&plane) {
-                return Some(made);
-            }
+        let tried: Vec<(f64, Vec<Piece>)> = order[..order.len().min(LOOKED_AT)]
+            .par_iter()
+            .filter_map(|&(score, k)| {
+                let made = self.apply(&self.refine(&all[k], score))?;
+                Some((made.iter().map(|p| p.outlook(self.excess)).sum(), made))
+            })
+            .collect();
+        let best = (0..tried.len()).min_by(|&a, &b| tried[a].0.total_cmp(&tried[b].0).then(a.cmp(&b)))?;
+        tried.into_iter().nth(best).map(|(_, made)| made)
+    }
+
+    /// What is left of the excess after one more cut, and a little for the cut itself: a piece that needs none is
+    /// better.
+    fn outlook(&self, whole: f64) -> f64 {
+        let little = A_LITTLE * whole;
+        if self.excess <= little || self.surface.triangles.len() > FORESEEN {
+            return self.excess;
         }
-        None
+        let all = candidates(&self.surface, SLICES_AHEAD);
+        let best = all.iter().filter_map(|c| self.score(&c.plane)).fold(1.0, f64::min);
+        (best * self.excess + little).min(self.excess)
     }
 
     /// Shifts a plane that belongs to no face to where it does best.
@@ -243,8 +284,7 @@ impl Piece {
         ((sum - self.volume).abs() <= 1e-6 * self.volume && least > 1e-7 * self.volume).then_some(made)
     }
 
-    /// What would be left of the excess. Between planes that leave the same, halves that share it evenly are better:
-    /// they are what can be cut again.
+    /// The share of the excess that would be left.
     fn score(&self, plane: &Plane) -> Option<f64> {
         let sides = Sides::new(&self.surface, plane);
         if !sides.parts() {
@@ -256,8 +296,7 @@ impl Piece {
                 if volume <= 1e-6 * self.volume {
                     return None;
                 }
-                let excess = ((hull - volume) / self.excess).max(0.0);
-                score += excess.powf(EVENNESS);
+                score += ((hull - volume) / self.excess).max(0.0);
             }
         }
         Some(score)
@@ -273,11 +312,15 @@ impl Piece {
         for &triangle in &surface.triangles {
             let on_side = |i: &&u32| sides.sign[**i as usize] * keep > 0;
             let Some(&first) = triangle.iter().find(on_side) else { continue };
-            triangle.iter().filter(|i| sides.sign[**i as usize] * keep >= 0).for_each(|&i| join.unite(first, i));
+            triangle
+                .iter()
+                .filter(|i| sides.sign[**i as usize] * keep >= 0)
+                .for_each(|&i| join.unite(first, i));
         }
         // Volume and points of every piece, by its root.
         let mut number: Vec<u32> = vec![u32::MAX; surface.vertices.len()];
         let mut made: Vec<(f64, Vec<DVec3>)> = Vec::new();
+        let mut seen = vec![false; surface.vertices.len()];
         for &triangle in &surface.triangles {
             clip(triangle, sides, keep, &mut knots);
             if knots.is_empty() {
@@ -298,7 +341,13 @@ impl Piece {
             for k in 1..knots.len() - 1 {
                 *volume += corner(0).dot(corner(k).cross(corner(k + 1))) / 6.0;
             }
-            points.extend(knots.iter().map(place));
+            for knot in &knots {
+                // A vertex comes with every triangle around it, a crossing with two.
+                match *knot {
+                    Knot::Vertex(i) if std::mem::replace(&mut seen[i as usize], true) => {}
+                    _ => points.push(place(knot)),
+                }
+            }
         }
         // A piece inside out is the wall of a cavity: only the lid, not known here, says of which piece.
         if made.iter().any(|(volume, _)| *volume <= 0.0) {
@@ -309,9 +358,6 @@ impl Piece {
             })?;
             made = vec![all];
         }
-        made.into_iter().map(|(volume, points)| Some((volume, hull_volume(&Hull::new(&points).ok()?)))).collect()
+        made.into_iter().map(|(volume, points)| Some((volume, any_hull_volume(&points)?))).collect()
     }
 }
-
-/// Power of the sum over pieces in [`Piece::score`]; above 1 prefers halves that share the excess.
-const EVENNESS: f64 = 1.5;

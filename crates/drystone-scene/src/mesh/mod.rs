@@ -10,6 +10,7 @@ mod decompose;
 mod obj;
 mod parts;
 mod polygon;
+mod quick;
 mod solid;
 mod stl;
 

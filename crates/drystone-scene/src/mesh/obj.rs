@@ -9,8 +9,22 @@ use super::{MeshError, Place, Surface, Weld, lines, polygon, shorten, three};
 
 /// Statements that say nothing about where the surface is.
 const PASSED_OVER: &[&str] = &[
-    "vt", "vn", "s", "mg", "usemtl", "mtllib", "usemap", "maplib", "lod", "bevel", "c_interp", "d_interp",
-    "shadow_obj", "trace_obj", "l", "p",
+    "vt",
+    "vn",
+    "s",
+    "mg",
+    "usemtl",
+    "mtllib",
+    "usemap",
+    "maplib",
+    "lod",
+    "bevel",
+    "c_interp",
+    "d_interp",
+    "shadow_obj",
+    "trace_obj",
+    "l",
+    "p",
 ];
 
 /// Reads the text of an OBJ file.

@@ -187,7 +187,8 @@ mod tests {
     use super::*;
 
     fn ring(points: &[(f64, f64)], from: u32) -> Vec<Corner> {
-        let corner = |(k, &(x, y)): (usize, &(f64, f64))| Corner { at: DVec2::new(x, y), index: from + k as u32 };
+        let corner =
+            |(k, &(x, y)): (usize, &(f64, f64))| Corner { at: DVec2::new(x, y), index: from + k as u32 };
         points.iter().enumerate().map(corner).collect()
     }
 
@@ -212,7 +213,8 @@ mod tests {
 
     #[test]
     fn concave_with_corners_in_straight_sides() {
-        let l = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0), (0.0, 1.0)];
+        let l =
+            [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0), (0.0, 1.0)];
         check(vec![ring(&l, 0)], 3.0);
         let split_triangle = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (0.0, 2.0), (0.0, 1.0)];
         check(vec![ring(&split_triangle, 0)], 2.0);

@@ -70,7 +70,8 @@ fn read_binary(bytes: &[u8]) -> Result<Surface, MeshError> {
                 return Err(MeshError::new(place, text));
             }
             if f64::from(v.abs().max_element()) > super::FARTHEST {
-                let text = format!("corner {corner} is out of range: {v}, must be within {:e}", super::FARTHEST);
+                let text =
+                    format!("corner {corner} is out of range: {v}, must be within {:e}", super::FARTHEST);
                 return Err(MeshError::new(place, text));
             }
             build.corner(v.as_dvec3());
