@@ -100,7 +100,10 @@ struct View {
 pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out: &mut Manifold) {
     let n = closest.normal;
     let [piece_a, piece_b] = closest.pieces;
-    let features = [pair.a.feature(-n, piece_a), pair.b.feature(pair.into_b(n), piece_b)];
+    let features = [
+        pair.a.feature(-n, piece_a, closest.on_a),
+        pair.b.feature(pair.into_b(n), piece_b, pair.into_b(closest.on_b - pair.offset)),
+    ];
     let gap = closest.separation - pair.radii;
     let single = |out: &mut Manifold| {
         let on_a = closest.on_a - n * pair.a.radius;
@@ -339,6 +342,10 @@ impl View {
             return;
         }
         let squared = along.length_squared();
+        let beside = b.map(|p| (p - a[0]).perp_dot(along) / squared);
+        if beside[0].abs().max(beside[1].abs()) > SHARP_SIN {
+            return;
+        }
         let t = b.map(|p| (p - a[0]).dot(along) / squared);
         let (from, to) = (t[0].min(t[1]).max(0.0), t[0].max(t[1]).min(1.0));
         if from < to {
