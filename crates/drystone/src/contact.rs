@@ -8,8 +8,56 @@ use serde::{Deserialize, Serialize};
 pub struct ContactKey {
     /// The lower and the higher collider slot.
     pub colliders: [u32; 2],
-    /// Which features touch.
-    pub feature: u32,
+    /// What of them touches, from the highest bits down: 20 bits the part of the first, 20 bits the part of the second
+    /// (a part of a compound, or a triangle), 5 bits the periodic image, 19 bits the features.
+    pub feature: u64,
+}
+
+impl ContactKey {
+    /// Parts are numbered below this.
+    pub const PARTS: u32 = 1 << 20;
+    /// Features are numbered below this.
+    pub const FEATURES: u32 = 1 << 19;
+    const IMAGE: u32 = 19;
+    const SECOND: u32 = 24;
+    const FIRST: u32 = 44;
+
+    /// The key of a contact between parts of two colliders, given in the order of their slots.
+    pub fn new(colliders: [u32; 2], parts: [u32; 2], feature: u32) -> Self {
+        debug_assert!(parts[0] < Self::PARTS && parts[1] < Self::PARTS && feature < Self::FEATURES);
+        let [first, second] = parts.map(u64::from);
+        Self { colliders, feature: first << Self::FIRST | second << Self::SECOND | u64::from(feature) }
+    }
+
+    /// The same contact in another periodic image, numbered below 32.
+    pub fn with_image(self, image: u32) -> Self {
+        debug_assert!(image < 32);
+        Self { feature: self.feature & !(31 << Self::IMAGE) | u64::from(image) << Self::IMAGE, ..self }
+    }
+
+    /// The parts of the two colliders; 0 for a shape of one piece.
+    pub fn parts(&self) -> [u32; 2] {
+        [Self::FIRST, Self::SECOND].map(|shift| (self.feature >> shift) as u32 & (Self::PARTS - 1))
+    }
+
+    /// The periodic image.
+    pub fn image(&self) -> u32 {
+        (self.feature >> Self::IMAGE) as u32 & 31
+    }
+
+    /// The features of the parts, as the narrow phase names them.
+    pub fn features(&self) -> u32 {
+        self.feature as u32 & (Self::FEATURES - 1)
+    }
+
+    /// Whether the two name the same features of the same part on one side: what a contact keeps when a body slides from
+    /// one triangle of the ground to the next.
+    fn alike(&self, other: &Self) -> bool {
+        let (a, b) = (self.parts(), other.parts());
+        self.colliders == other.colliders
+            && (a[0] == b[0] || a[1] == b[1])
+            && (self.image(), self.features()) == (other.image(), other.features())
+    }
 }
 
 /// A contact between two bodies, of which the first is dynamic.
@@ -52,36 +100,106 @@ pub struct Remembered {
     pub impulse: DVec3,
 }
 
-/// Warm start: gives each contact the impulse its key had in the last step, and zero to new ones. Both lists are sorted
-/// by key, so one walk does it. The impulse is turned back into the cone by the solver's first projection.
+/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are sorted by key, so one walk
+/// does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
+/// another part, as when a wheel rolls on to the next triangle. All others start from zero. The impulse is turned back
+/// into the cone by the solver's first projection.
 pub fn remember(contacts: &mut [Contact], last: &[Remembered]) {
     let mut at = 0;
-    for c in contacts {
+    for now in contacts.chunk_by_mut(|a, b| a.key.colliders == b.key.colliders) {
+        let colliders = now[0].key.colliders;
+        while at < last.len() && last[at].key.colliders < colliders {
+            at += 1;
+        }
+        let length = last[at..].iter().take_while(|m| m.key.colliders == colliders).count();
+        inherit(now, &last[at..at + length]);
+        at += length;
+    }
+}
+
+/// Between two colliders.
+fn inherit(now: &mut [Contact], last: &[Remembered]) {
+    let mut at = 0;
+    let mut new = 0;
+    for c in now.iter_mut() {
         while at < last.len() && last[at].key < c.key {
             at += 1;
         }
-        c.impulse = if at < last.len() && last[at].key == c.key { last[at].impulse } else { DVec3::ZERO };
+        let kept = at < last.len() && last[at].key == c.key;
+        c.impulse = if kept { last[at].impulse } else { DVec3::ZERO };
+        new += usize::from(!kept);
+    }
+    // As many keys as before, all of them known: nothing is gone that could be inherited.
+    if new == 0 || now.len() - new == last.len() {
+        return;
+    }
+    let known = |key: &ContactKey| last.binary_search_by_key(key, |m| m.key).is_ok();
+    if new > MOST_INHERITED {
+        return;
+    }
+    for i in 0..now.len() {
+        let key = now[i].key;
+        if known(&key) {
+            continue;
+        }
+        // The r-th new contact of its kind takes what the r-th of those gone left.
+        let rank = now[..i].iter().filter(|c| c.key.alike(&key) && !known(&c.key)).count();
+        let gone =
+            |m: &&Remembered| m.key.alike(&key) && now.binary_search_by_key(&m.key, |c| c.key).is_err();
+        let left = last.iter().filter(gone).nth(rank).map(|m| m.impulse);
+        now[i].impulse = left.unwrap_or(DVec3::ZERO);
     }
 }
+
+/// A compound that lands with thousands of parts at once has nothing worth a quadratic search.
+const MOST_INHERITED: usize = 64;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn impulses_follow_their_keys() {
-        let key = |a, b, feature| ContactKey { colliders: [a, b], feature };
-        let blank = Contact {
-            key: key(0, 0, 0),
+    fn a_key_holds_its_parts() {
+        let key = ContactKey::new([3, 8], [ContactKey::PARTS - 1, 77], ContactKey::FEATURES - 2);
+        for image in [0, 31, 5] {
+            let key = key.with_image(31).with_image(image);
+            assert_eq!(key.parts(), [ContactKey::PARTS - 1, 77]);
+            assert_eq!((key.image(), key.features()), (image, ContactKey::FEATURES - 2));
+        }
+        assert!(ContactKey::new([3, 8], [1, 0], 0) > ContactKey::new([3, 8], [0, 5], 9), "parts sort first");
+    }
+
+    fn contact(key: ContactKey) -> Contact {
+        Contact {
+            key,
             bodies: [0, 0],
             point: DVec3::ZERO,
             normal: DVec3::Z,
             gap: 0.0,
             mu: 0.0,
             impulse: DVec3::ONE,
-        };
-        let mut now: Vec<_> =
-            [key(0, 1, 0), key(0, 1, 2), key(2, 3, 0)].map(|key| Contact { key, ..blank }).to_vec();
+        }
+    }
+
+    #[test]
+    fn what_slides_to_the_next_triangle_keeps_its_impulse() {
+        let key = |triangle, feature| ContactKey::new([0, 1], [0, triangle], feature);
+        let last = [(key(5, 1), 1.0), (key(5, 2), 2.0), (key(6, 3), 3.0), (key(9, 2), 4.0)]
+            .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
+        // Corner 1 goes from 5 to 7, corner 3 stays, corner 2 leaves 5 and 9 for 8 and 11, and corner 4 is new.
+        let mut now = [key(6, 3), key(7, 1), key(7, 4), key(8, 2), key(11, 2)].map(contact);
+        remember(&mut now, &last);
+        assert_eq!(now.map(|c| c.impulse.x), [3.0, 1.0, 0.0, 2.0, 4.0]);
+        // A key that is still there keeps its own, and nobody else gets it.
+        let mut now = [key(5, 2), key(6, 2)].map(contact);
+        remember(&mut now, &last[1..2]);
+        assert_eq!(now.map(|c| c.impulse.x), [2.0, 0.0]);
+    }
+
+    #[test]
+    fn impulses_follow_their_keys() {
+        let key = |a, b, feature| ContactKey::new([a, b], [0, 0], feature);
+        let mut now: Vec<_> = [key(0, 1, 0), key(0, 1, 2), key(2, 3, 0)].map(contact).to_vec();
         let last = [(key(0, 1, 1), 1.0), (key(0, 1, 2), 2.0), (key(1, 3, 0), 3.0)]
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
         remember(&mut now, &last);

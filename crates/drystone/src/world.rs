@@ -6,8 +6,8 @@ use glam::{DQuat, DVec3};
 
 use crate::assemble::Assembler;
 use crate::body::{BodyDef, Motion};
+use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
-use crate::collide::{Detector, narrowphase};
 use crate::contact::Contact;
 use crate::correct::Corrector;
 use crate::model::{BodyId, ColliderSlot, Model};
@@ -338,21 +338,16 @@ impl World {
     /// Pairs of bodies that overlap by more than `share` of the smaller one's inner radius, with the overlap in m.
     pub fn deep_overlaps(&mut self, share: f64) -> Vec<(BodyId, BodyId, f64)> {
         let rest = vec![[0.0; 6]; self.model.bodies.len()];
+        let mut touching = Vec::new();
         self.detector.find_pairs(&self.model, &self.state, &rest, 0.0, 0.0);
+        self.detector.find_contacts(&self.model, &self.state, &rest, 0.0, 0.0, &mut touching);
         let mut found = Vec::new();
-        let mut manifold = narrowphase::Manifold::default();
-        for &(i, j) in &self.detector.pairs {
-            let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
-            let (Some(pi), Some(pj)) = (
-                self.model.collider_pose(&self.state, i as usize),
-                self.model.collider_pose(&self.state, j as usize),
-            ) else {
-                continue;
-            };
-            narrowphase::contacts(&ci.shape, &pi, &cj.shape, &pj, 0.0, &mut manifold);
-            let depth = manifold.points().iter().map(|p| -p.gap).fold(0.0, f64::max);
+        for pair in touching.chunk_by(|a, b| a.key.colliders == b.key.colliders) {
+            let [i, j] = pair[0].key.colliders;
+            let depth = pair.iter().map(|c| -c.gap).fold(0.0, f64::max);
+            let bodies = [i, j].map(|k| self.model.id(self.model.colliders[k as usize].body));
             if depth > share * self.model.pair_size(i, j)
-                && let (Some(a), Some(b)) = (self.model.id(ci.body), self.model.id(cj.body))
+                && let [Some(a), Some(b)] = bodies
             {
                 found.push((a, b, depth));
             }

@@ -4,6 +4,7 @@ pub mod broadphase;
 mod detect;
 pub mod midphase;
 pub mod narrowphase;
+mod pair;
 pub mod query;
 
 pub use detect::{Detector, Velocities};

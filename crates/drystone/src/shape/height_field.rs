@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Pose;
 use crate::collide::Aabb;
+use crate::collide::midphase::Skin;
 
 /// Ground as heights over a grid of points centred on the origin in x and y, solid below.
 ///
@@ -21,6 +22,7 @@ pub struct HeightField {
     heights: Vec<f64>,
     low: f64,
     high: f64,
+    skin: Skin,
 }
 
 /// What a file holds of a height field.
@@ -86,7 +88,14 @@ impl HeightField {
         }
         let low = heights.iter().copied().fold(f64::INFINITY, f64::min);
         let high = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Ok(Self { columns, rows, spacing, heights, low, high })
+        let mut field = Self { columns, rows, spacing, heights, low, high, skin: Skin::default() };
+        field.skin = Skin::new(
+            |k| field.triangle(k as usize),
+            |k| field.normal(k as usize),
+            |k, edge| field.neighbour(k as usize, edge),
+            field.triangle_count() as u32,
+        );
+        Ok(field)
     }
 
     /// Points along x.
@@ -157,6 +166,11 @@ impl HeightField {
         to.map(|t| t as u32)
     }
 
+    /// What the surface is like across its edges.
+    pub fn skin(&self) -> &Skin {
+        &self.skin
+    }
+
     /// Visits, in rising order, the triangles of cells that the box reaches in x and y, unless the whole cell lies below
     /// the box. (Solid below: a box far under the surface still meets it.)
     pub fn triangles_in(&self, bounds: &Aabb, mut visit: impl FnMut(u32)) {
@@ -192,15 +206,7 @@ impl HeightField {
 
     /// Height of the surface at (x, y), m; None beyond the border.
     pub fn height_at(&self, x: f64, y: f64) -> Option<f64> {
-        let (cells_x, cells_y) = ((self.columns - 1) as f64, (self.rows - 1) as f64);
-        let u = x / self.spacing[0] + 0.5 * cells_x;
-        let v = y / self.spacing[1] + 0.5 * cells_y;
-        if !(0.0..=cells_x).contains(&u) || !(0.0..=cells_y).contains(&v) {
-            return None;
-        }
-        let i = (u as usize).min(self.columns - 2);
-        let j = (v as usize).min(self.rows - 2);
-        let (s, t) = (u - i as f64, v - j as f64);
+        let (i, j, s, t) = self.cell_at(x, y)?;
         let at = j * self.columns + i;
         let h = &self.heights;
         let (here, opposite) = (h[at], h[at + self.columns + 1]);
@@ -209,6 +215,25 @@ impl HeightField {
         } else {
             here + t * (h[at + self.columns] - here) + s * (opposite - h[at + self.columns])
         })
+    }
+
+    /// The triangle over or under (x, y); None beyond the border.
+    pub fn triangle_at(&self, x: f64, y: f64) -> Option<u32> {
+        let (i, j, s, t) = self.cell_at(x, y)?;
+        Some((2 * (j * (self.columns - 1) + i)) as u32 + u32::from(s < t))
+    }
+
+    /// The column and row of the cell at (x, y), and the place within it, each from 0 to 1.
+    fn cell_at(&self, x: f64, y: f64) -> Option<(usize, usize, f64, f64)> {
+        let (cells_x, cells_y) = ((self.columns - 1) as f64, (self.rows - 1) as f64);
+        let u = x / self.spacing[0] + 0.5 * cells_x;
+        let v = y / self.spacing[1] + 0.5 * cells_y;
+        if !(0.0..=cells_x).contains(&u) || !(0.0..=cells_y).contains(&v) {
+            return None;
+        }
+        let i = (u as usize).min(self.columns - 2);
+        let j = (v as usize).min(self.rows - 2);
+        Some((i, j, u - i as f64, v - j as f64))
     }
 
     /// World bounds at `pose`. Without end downwards (along the field's −z axis), where it is solid.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Moments, Pose, moments};
 use crate::collide::Aabb;
-use crate::collide::midphase::Bvh;
+use crate::collide::midphase::{Bvh, Skin};
 use edges::{Edges, Flaw};
 use extremes::Extremes;
 
@@ -25,6 +25,7 @@ pub struct TriMesh {
     normals: Vec<DVec3>,
     edges: Edges,
     bvh: Bvh,
+    skin: Skin,
     extremes: Extremes,
     bounding_radius: f64,
     /// As if closed.
@@ -95,7 +96,8 @@ impl TriMesh {
             return Err("a mesh needs at least one triangle".into());
         }
         let corners = |t: &[u32; 3]| t.map(|v| vertices[v as usize]);
-        let normals = triangles.iter().map(|t| weld::normal(corners(t))).collect::<Result<_, _>>()?;
+        let normals: Vec<DVec3> =
+            triangles.iter().map(|t| weld::normal(corners(t))).collect::<Result<_, _>>()?;
         let boxes: Vec<Aabb> = triangles
             .iter()
             .map(|t| {
@@ -104,9 +106,17 @@ impl TriMesh {
             })
             .collect();
         let middle = vertices.iter().map(|v| *v / vertices.len() as f64).sum();
+        let edges = Edges::new(&triangles);
+        let skin = Skin::new(
+            |k| corners(&triangles[k as usize]),
+            |k| normals[k as usize],
+            |k, edge| edges.neighbour(k as usize, edge),
+            triangles.len() as u32,
+        );
         Ok(Self {
             normals,
-            edges: Edges::new(&triangles),
+            edges,
+            skin,
             bvh: Bvh::new(&boxes),
             extremes: Extremes::new(&vertices),
             bounding_radius: vertices.iter().map(|v| v.length()).fold(0.0, f64::max),
@@ -183,6 +193,11 @@ impl TriMesh {
     /// The tree over the triangles' bounds.
     pub fn bvh(&self) -> &Bvh {
         &self.bvh
+    }
+
+    /// What the surface is like across its edges.
+    pub fn skin(&self) -> &Skin {
+        &self.skin
     }
 
     /// Radius of the smallest ball about the origin that holds the mesh, m.

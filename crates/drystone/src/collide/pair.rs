@@ -1,0 +1,290 @@
+//! The contacts of one pair of colliders: pairs of parts, narrow phase, and which of the points count in this step.
+
+use glam::DVec3;
+
+use super::detect::Velocities;
+use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
+use super::narrowphase::{self, ContactPoint, Manifold};
+use crate::contact::{Contact, ContactKey};
+use crate::model::{ColliderSlot, Model};
+use crate::shape::{Pose, Shape};
+use crate::state::State;
+
+/// Names of contacts between the ball inside a part and a surface have this bit.
+const INNER_BALL: u32 = 1 << 15;
+
+/// Everything that decides which contacts there are.
+pub(super) struct Look<'a> {
+    pub model: &'a Model,
+    pub state: &'a State,
+    pub v: &'a Velocities,
+    pub h: f64,
+    pub envelope: f64,
+    /// World placements by collider slot.
+    pub poses: &'a [Pose],
+}
+
+/// Where contacts go, and memory to find them with.
+pub(super) struct Yield<'a> {
+    pub out: &'a mut Vec<Contact>,
+    pub work: &'a mut Workspace,
+    /// Counts pairs of parts.
+    pub tested: &'a mut usize,
+}
+
+/// How two colliders move relative to each other during the step.
+#[derive(Clone, Copy)]
+struct Approach {
+    /// Of the first relative to the second by translation, m.
+    way: DVec3,
+    /// What rotation of both may add, m.
+    spin: f64,
+    mu: f64,
+}
+
+impl Approach {
+    /// The gap at which friction may let things of the given size hover, m.
+    fn hover(&self, size: f64) -> f64 {
+        (self.mu * (self.way.length() + self.spin)).min(size)
+    }
+}
+
+impl Look<'_> {
+    fn linear(&self, body: u32) -> DVec3 {
+        let v = &self.v[body as usize];
+        DVec3::new(v[0], v[1], v[2])
+    }
+
+    fn angular(&self, body: u32) -> DVec3 {
+        let v = &self.v[body as usize];
+        DVec3::new(v[3], v[4], v[5])
+    }
+
+    /// Of a point that moves with the body.
+    fn velocity(&self, body: u32, point: DVec3) -> DVec3 {
+        self.linear(body) + self.angular(body).cross(point - self.state.position[body as usize])
+    }
+
+    /// Appends the contacts of colliders `i` < `j`, sorted by key.
+    pub(super) fn pair(&self, i: u32, j: u32, to: &mut Yield) {
+        let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
+        if let (Shape::Sphere { radius: ra }, Shape::Sphere { radius: rb }) = (&ci.shape, &cj.shape) {
+            *to.tested += 1;
+            self.spheres([i, j], [*ra, *rb], to.out);
+            return;
+        }
+        let approach = Approach {
+            way: self.h * (self.linear(ci.body) - self.linear(cj.body)),
+            spin: self.h * (self.spin(ci, cj) + self.spin(cj, ci)),
+            mu: self.model.pair_mu(i, j),
+        };
+        let side = |k: u32| Side {
+            collider: k,
+            part: 0,
+            shape: &self.model.colliders[k as usize].shape,
+            pose: self.poses[k as usize],
+        };
+        let reach = self.reach(&approach);
+        let start = to.out.len();
+        part_pairs(side(i), side(j), reach, &mut |a, b| match (a.shape, b.shape) {
+            _ if is_ground(a.shape) && is_ground(b.shape) => {}
+            (_, Shape::Mesh(mesh)) => self.surface(&a, &b, mesh.as_ref(), false, &approach, to),
+            (_, Shape::HeightField(field)) => self.surface(&a, &b, field.as_ref(), false, &approach, to),
+            (Shape::Mesh(mesh), _) => self.surface(&b, &a, mesh.as_ref(), true, &approach, to),
+            (Shape::HeightField(field), _) => self.surface(&b, &a, field.as_ref(), true, &approach, to),
+            _ => self.convex(&a, &b, &approach, to),
+        });
+        to.out[start..].sort_unstable_by_key(|c| c.key);
+    }
+
+    /// How far apart two shapes can be and still need a contact, m.
+    fn reach(&self, approach: &Approach) -> f64 {
+        self.envelope + (approach.way.length() + approach.spin) * (1.0 + approach.mu)
+    }
+
+    /// Two balls that would merely fly past each other make no contact, but sliding ones may hover.
+    fn spheres(&self, pair: [u32; 2], radii: [f64; 2], out: &mut Vec<Contact>) {
+        let [i, j] = pair;
+        let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
+        let (pa, pb) = (self.poses[i as usize].position, self.poses[j as usize].position);
+        let apart = pa - pb;
+        let touch = radii[0] + radii[1] + self.envelope;
+        if apart.length_squared() > touch * touch {
+            let way = self.h * (self.linear(ci.body) - self.linear(cj.body));
+            let spin = self.h * (self.spin(ci, cj) + self.spin(cj, ci));
+            let hover = self.model.pair_mu(i, j) * (way.length() + spin);
+            let hover = hover.min(radii[0].min(radii[1]));
+            let reach = touch + hover;
+            if apart.length_squared() > reach * reach && !swept_spheres_meet(apart, way, reach) {
+                return;
+            }
+        }
+        let point = narrowphase::sphere_sphere(pa, radii[0], pb, radii[1]);
+        self.push(pair, [0, 0], radii[0].min(radii[1]), &point, out);
+    }
+
+    /// Two convex parts. A body that is hit off its middle turns, and would turn through what it hit if it came fast
+    /// enough. The ball inside it has nothing to turn about: where bodies come fast it gets a contact of its own, which
+    /// says nothing as long as the contacts of the body itself hold.
+    fn convex(&self, a: &Side, b: &Side, approach: &Approach, to: &mut Yield) {
+        self.points(a, b, None, approach, to);
+        if let Some(ball) = self.inner_ball(a, approach) {
+            self.points(&Side { shape: &ball.0, pose: ball.1, ..*a }, b, Some(0), approach, to);
+        }
+        if let Some(ball) = self.inner_ball(b, approach) {
+            self.points(a, &Side { shape: &ball.0, pose: ball.1, ..*b }, Some(1), approach, to);
+        }
+    }
+
+    /// The ball inside a convex part and its place, if the part needs it: see [`Self::convex`].
+    fn inner_ball(&self, side: &Side, approach: &Approach) -> Option<(Shape, Pose)> {
+        let radius = side.shape.inner_radius();
+        if matches!(side.shape, Shape::Sphere { .. }) || !(approach.way.length() > radius) {
+            return None;
+        }
+        let middle = side.pose.point(middle(side.shape));
+        Some((Shape::Sphere { radius }, Pose::new(middle, side.pose.rotation)))
+    }
+
+    /// The contact points of two convex parts; `ball` names them where one stands for the ball inside a part.
+    fn points(&self, a: &Side, b: &Side, ball: Option<u32>, approach: &Approach, to: &mut Yield) {
+        *to.tested += 1;
+        let mut manifold = Manifold::default();
+        narrowphase::contacts(a.shape, &a.pose, b.shape, &b.pose, self.reach(approach), &mut manifold);
+        let nearest = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
+        let size = a.shape.inner_radius().min(b.shape.inner_radius());
+        if nearest > self.envelope && nearest.is_finite() && self.flies_past(a, b, nearest, size, approach) {
+            return;
+        }
+        for p in manifold.points() {
+            let feature = ball.map_or(p.feature, |which| ContactKey::FEATURES - 1 - which);
+            let p = ContactPoint { feature, ..*p };
+            self.push([a.collider, b.collider], [a.part, b.part], size, &p, to.out);
+        }
+    }
+
+    /// A convex part against a mesh or a height field; `swapped` where that is the first of the pair.
+    fn surface<S: Surface>(
+        &self,
+        part: &Side,
+        ground: &Side,
+        surface: &S,
+        swapped: bool,
+        approach: &Approach,
+        to: &mut Yield,
+    ) {
+        let size = part.shape.inner_radius();
+        let way = if swapped { -approach.way } else { approach.way };
+        let (into, origin) = (ground.pose.rotation.conjugate(), ground.pose.position);
+        let [a, b] = [part, ground].map(|side| self.model.colliders[side.collider as usize].body);
+        let visitor = Visitor {
+            shape: part.shape,
+            pose: relative(&ground.pose, &part.pose),
+            frame: ground.pose,
+            way: into * way,
+            drift: into * (self.h * (self.velocity(a, origin) - self.velocity(b, origin))),
+            turn: into * (self.h * (self.angular(a) - self.angular(b))),
+            near: self.envelope + approach.hover(size) + approach.spin,
+            size,
+        };
+        let mut colliders = [part.collider, ground.collider];
+        if swapped {
+            colliders.reverse();
+        }
+        let mut look = |visitor: &Visitor, ball: u32| {
+            *to.tested += touches(surface, visitor, to.work);
+            for touch in &to.work.found {
+                let (parts, point) = touch.placed(part.part, &ground.pose, swapped);
+                let point = ContactPoint { feature: point.feature | ball, ..point };
+                self.push(colliders, parts, size, &point, to.out);
+            }
+        };
+        look(&visitor, 0);
+        if let Some((ball, pose)) = self.inner_ball(part, approach) {
+            look(&Visitor { shape: &ball, pose: relative(&ground.pose, &pose), ..visitor }, INNER_BALL);
+        }
+    }
+
+    /// Speed of the surface of `c` near `other` by rotation alone, at most, m/s.
+    fn spin(&self, c: &ColliderSlot, other: &ColliderSlot) -> f64 {
+        let omega = self.angular(c.body).length();
+        if omega == 0.0 {
+            return 0.0;
+        }
+        let apart = self.state.position[c.body as usize] - self.state.position[other.body as usize];
+        omega * c.radius.min(apart.length() + other.radius)
+    }
+
+    /// Whether two shapes at distance `gap` never come within reach of a contact on the straight way of this step. A
+    /// contact's plane has no end, so without this test a body that passes a corner would bounce off thin air.
+    /// Conservative advancement: from distance d the shapes may safely move on by d.
+    fn flies_past(&self, a: &Side, b: &Side, mut gap: f64, size: f64, approach: &Approach) -> bool {
+        // What rotation may add during the step is simply kept as a distance.
+        let near = self.envelope + approach.hover(size) + approach.spin;
+        let length = approach.way.length();
+        let mut pose = a.pose;
+        let mut manifold = Manifold::default();
+        let mut gone = 0.0;
+        for _ in 0..32 {
+            if gap <= near + 1e-3 * size {
+                return false;
+            }
+            gone += gap - near;
+            if gone >= length {
+                return true;
+            }
+            pose.position = a.pose.position + approach.way * (gone / length);
+            narrowphase::contacts(a.shape, &pose, b.shape, &b.pose, f64::INFINITY, &mut manifold);
+            gap = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
+        }
+        false
+    }
+
+    fn push(
+        &self,
+        colliders: [u32; 2],
+        parts: [u32; 2],
+        size: f64,
+        p: &ContactPoint,
+        out: &mut Vec<Contact>,
+    ) {
+        let [mut a, mut b] = colliders.map(|k| self.model.colliders[k as usize].body);
+        let mut normal = p.normal;
+        if self.model.bodies[a as usize].inv_mass == 0.0 {
+            (a, b) = (b, a);
+            normal = -normal;
+        }
+        let point = 0.5 * (p.on_a + p.on_b);
+        let mu = self.model.pair_mu(colliders[0], colliders[1]);
+        if p.gap > self.envelope {
+            let half = 0.5 * p.gap * normal;
+            let u = self.velocity(a, point + half) - self.velocity(b, point - half);
+            let along = u.dot(normal);
+            let slip = (u - along * normal).length();
+            let hover = (self.h * mu * slip).min(size);
+            if p.gap > self.envelope + self.h * (-along).max(0.0) + hover {
+                return;
+            }
+        }
+        out.push(Contact {
+            key: ContactKey::new(colliders, parts, p.feature),
+            bodies: [a, b],
+            point,
+            normal,
+            gap: p.gap,
+            mu,
+            impulse: DVec3::ZERO,
+        });
+    }
+}
+
+/// Whether |apart + s way| ≤ reach for some s in [0, 1].
+fn swept_spheres_meet(apart: DVec3, way: DVec3, reach: f64) -> bool {
+    let toward = -apart.dot(way);
+    let length = way.length_squared();
+    if toward <= 0.0 || length == 0.0 {
+        return false;
+    }
+    let s = (toward / length).min(1.0);
+    (apart + s * way).length_squared() <= reach * reach
+}
