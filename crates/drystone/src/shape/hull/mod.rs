@@ -42,6 +42,8 @@ pub struct Hull {
     around: Vec<u32>,
     /// Where to start walking, by cell of the cube of directions; empty for a small hull.
     starts: Vec<u32>,
+    /// The vertices four at a time, x then y then z, so that one look takes in four; empty for a large hull.
+    fours: Vec<[f64; 12]>,
     moments: Moments,
     bounding_radius: f64,
     inner_radius: f64,
@@ -181,10 +183,13 @@ impl Hull {
             around_at,
             around,
             starts: Vec::new(),
+            fours: Vec::new(),
             moments,
         };
+        hull.fours = hull.vertices.chunks(4).map(four).collect();
         if hull.vertices.len() > SCAN {
             hull.starts = (0..6 * CELLS * CELLS).map(|k| hull.scan(cell_middle(k))).collect();
+            hull.fours = Vec::new();
         }
         hull
     }
@@ -236,15 +241,36 @@ impl Hull {
         }
     }
 
+    /// The vertex furthest along `direction` (not zero), from one that is furthest along a direction nearby.
+    #[inline]
+    pub(crate) fn support_from(&self, near: u32, direction: DVec3) -> u32 {
+        if self.starts.is_empty() { self.scan(direction) } else { self.climb(near, direction) }
+    }
+
+    /// The first of the furthest. Numbers of rows are kept as floats, so that all is done in the same lanes.
+    #[inline]
     fn scan(&self, direction: DVec3) -> u32 {
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (k, v) in self.vertices.iter().enumerate() {
-            let along = v.dot(direction);
-            if along > best.0 {
-                best = (along, k as u32);
+        let mut best = [f64::NEG_INFINITY; 4];
+        let mut at = [0.0; 4];
+        let mut row = 0.0;
+        for four in &self.fours {
+            for lane in 0..4 {
+                let along =
+                    four[lane] * direction.x + four[lane + 4] * direction.y + four[lane + 8] * direction.z;
+                let further = along > best[lane];
+                best[lane] = if further { along } else { best[lane] };
+                at[lane] = if further { row } else { at[lane] };
+            }
+            row += 1.0;
+        }
+        let mut found = (f64::NEG_INFINITY, 0);
+        for lane in 0..4 {
+            let index = at[lane] as u32 * 4 + lane as u32;
+            if best[lane] > found.0 || best[lane] == found.0 && index < found.1 {
+                found = (best[lane], index);
             }
         }
-        best.1
+        found.1
     }
 
     /// Along edges, as long as one leads further: on a convex polyhedron there are no other summits.
@@ -307,6 +333,11 @@ fn tolerance(points: &[DVec3]) -> f64 {
     let high = points.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max);
     let far = low.abs().max(high.abs()).max_element();
     (FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far).max(1.0 / FARTHEST)
+}
+
+/// Up to four points by coordinate. The last one is repeated where there are fewer: among equals the first is found.
+fn four(points: &[DVec3]) -> [f64; 12] {
+    std::array::from_fn(|k| points[(k % 4).min(points.len() - 1)][k / 4])
 }
 
 /// Triangles from the first corner.
