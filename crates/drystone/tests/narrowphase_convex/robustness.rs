@@ -58,11 +58,14 @@ fn kit() -> Vec<Shape> {
         DVec3::new(side(0), side(1), side(2))
     };
     let cube = hull_of(&(0..8).map(|k| corner(k, 0.5)).collect::<Vec<_>>());
-    let octahedron =
-        hull_of(&[DVec3::X, DVec3::Y, DVec3::Z].into_iter().flat_map(|e| [0.5 * e, -0.5 * e]).collect::<Vec<_>>());
+    let octahedron = hull_of(
+        &[DVec3::X, DVec3::Y, DVec3::Z].into_iter().flat_map(|e| [0.5 * e, -0.5 * e]).collect::<Vec<_>>(),
+    );
     let prism: Vec<DVec3> = (0..16)
-        .map(|k| DQuat::from_rotation_z(f64::from(k / 2) * FRAC_PI_4) * DVec3::X * 0.5
-            + DVec3::Z * if k % 2 == 0 { 0.5 } else { -0.5 })
+        .map(|k| {
+            DQuat::from_rotation_z(f64::from(k / 2) * FRAC_PI_4) * DVec3::X * 0.5
+                + DVec3::Z * if k % 2 == 0 { 0.5 } else { -0.5 }
+        })
         .collect();
     vec![
         cuboid(0.5, 0.5, 0.5),
@@ -231,7 +234,8 @@ fn size_ratio_of_a_million() {
         let small = Shape::Sphere { radius: 1e-3 };
         let n = random.direction();
         let gap = random.between(-1.0, 1.0) * 1e-4;
-        let p = least_gap(&manifold(&small, &Pose::at(n * (half + 1e-3 + gap)), &globe, &Pose::IDENTITY, 1e-3));
+        let p =
+            least_gap(&manifold(&small, &Pose::at(n * (half + 1e-3 + gap)), &globe, &Pose::IDENTITY, 1e-3));
         assert!((p.gap - gap).abs() < 1e-12 && p.normal.distance(n) < 1e-12, "{} != {gap}", p.gap);
     }
 }
