@@ -165,7 +165,7 @@ impl Look<'_> {
     /// The ball inside a convex part and its place, if the part needs it: see [`Self::convex`].
     fn inner_ball(&self, side: &Side, approach: &Approach) -> Option<(Shape, Pose)> {
         let radius = side.shape.inner_radius();
-        if matches!(side.shape, Shape::Sphere { .. }) || !(approach.way.length() > radius) {
+        if approach.way.length() <= radius || matches!(side.shape, Shape::Sphere { .. }) {
             return None;
         }
         let middle = side.pose.point(middle(side.shape));
