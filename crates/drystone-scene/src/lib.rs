@@ -7,6 +7,7 @@ pub mod flat;
 pub mod gallery;
 mod load;
 mod probe;
+pub mod problem;
 mod text;
 
 use std::collections::BTreeMap;
