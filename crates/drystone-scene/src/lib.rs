@@ -9,6 +9,7 @@ mod load;
 pub mod mesh;
 mod principal;
 mod probe;
+pub mod problem;
 mod text;
 
 use std::collections::BTreeMap;
