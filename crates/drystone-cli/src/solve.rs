@@ -181,7 +181,8 @@ fn run(
         out.natural = file.natural_map(&out.r, &out.u);
         // Below the smallest positive number there is nothing to ask for.
         let next = tolerance * (0.3 * goal / out.natural).min(0.3);
-        if s.status != Status::Converged || out.natural <= goal || out.iterations >= iterations || next <= 0.0 {
+        if s.status != Status::Converged || out.natural <= goal || out.iterations >= iterations || next <= 0.0
+        {
             return Ok(out);
         }
         tolerance = next;
