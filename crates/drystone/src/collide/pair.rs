@@ -206,6 +206,7 @@ impl Look<'_> {
         let visitor = Visitor {
             shape: part.shape,
             pose: relative(&ground.pose, &part.pose),
+            world: part.pose,
             frame: ground.pose,
             way: into * way,
             drift: into * (self.h * (self.velocity(a, origin) - self.velocity(b, origin))),
@@ -229,7 +230,8 @@ impl Look<'_> {
         };
         look(&visitor, 0);
         if let Some((ball, pose)) = self.inner_ball(part, approach) {
-            look(&Visitor { shape: &ball, pose: relative(&ground.pose, &pose), ..visitor }, INNER_BALL);
+            let inner = Visitor { shape: &ball, pose: relative(&ground.pose, &pose), world: pose, ..visitor };
+            look(&inner, INNER_BALL);
         }
     }
 
