@@ -275,7 +275,7 @@ impl Solver for FixedPoint {
             if may_wedge && Growth::due(k) {
                 sweeper.gamma(problem, &mut finite);
                 let c = self.judge.judge(problem, &finite);
-                if growth.tell(c.multipliers, c.residual_max) {
+                if growth.tell(c.multipliers, c.curvature, c.residual_max) {
                     solution.status = Status::Wedged;
                     break;
                 }
