@@ -145,7 +145,7 @@ impl ContactProblem {
         if self.q.len() != rows {
             return wrong("q", format!("must have {rows} numbers, got {}", self.q.len()));
         }
-        if (self.dimension == 5) != !self.mu_r.is_empty() && self.contacts() > 0 {
+        if (self.dimension == 5) == self.mu_r.is_empty() && self.contacts() > 0 {
             return wrong("mu_r", "dimension 5 needs one number a contact, the others have none".into());
         }
         if self.dimension == 5 && self.mu_r.len() != self.contacts() {
