@@ -133,7 +133,10 @@ impl Over<'_> {
     }
 
     fn push(&self, point: DVec3, feature: u32, out: &mut Manifold) {
-        let gap = self.gap(point);
+        self.push_with(self.gap(point), point, feature, out);
+    }
+
+    fn push_with(&self, gap: f64, point: DVec3, feature: u32, out: &mut Manifold) {
         let on_a = self.pose.point(point) - self.plane.normal * self.core.radius;
         let normal = self.plane.normal;
         out.push_within(self.reach, ContactPoint { on_a, on_b: on_a - normal * gap, normal, gap, feature });
@@ -221,7 +224,7 @@ impl Over<'_> {
             }
         }
         for c in spread.chosen(0.0) {
-            self.push(corner(c.source), c.key as u32 & NAMES, out);
+            self.push_with(c.gap, corner(c.source), c.key as u32 & NAMES, out);
         }
     }
 }

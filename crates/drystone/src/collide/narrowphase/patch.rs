@@ -41,7 +41,6 @@ const CLOSEST: u64 = SPECIAL as u64;
 const END: u64 = SPECIAL as u64 + 1;
 const RIM_OF_A: u64 = SPECIAL as u64 + 4;
 const RIM_OF_B: u64 = SPECIAL as u64 + 8;
-const RIMS_CROSS: u64 = SPECIAL as u64 + 12;
 /// After the three fixed places of a rim.
 const DEEPEST: u64 = 3;
 
@@ -176,19 +175,13 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
         spread.offer(Candidate { place: DVec2::ZERO, gap, key: CLOSEST, source: EXACT });
     }
     for c in spread.chosen(10.0 * view.rounding) {
-        let on_plane = view.origin + view.e1 * c.place.x + view.e2 * c.place.y;
-        let (on_a, on_b) = if c.source == EXACT {
-            (closest.on_a, closest.on_b)
+        let on_a = if c.source == EXACT {
+            closest.on_a
         } else {
-            (on_plane + n * view.a.at(c.place), on_plane + n * view.b.at(c.place))
-        };
-        out.push(ContactPoint {
-            on_a: on_a - n * view.radius_a,
-            on_b: on_b + n * view.radius_b,
-            normal: n,
-            gap: c.gap,
-            feature: feature_of(c.key),
-        });
+            view.origin + view.e1 * c.place.x + view.e2 * c.place.y + n * view.a.at(c.place)
+        } - n * view.radius_a;
+        let feature = feature_of(c.key);
+        out.push(ContactPoint { on_a, on_b: on_a - n * c.gap, normal: n, gap: c.gap, feature });
     }
     out.distinct_features();
 }
@@ -435,16 +428,11 @@ impl View {
         Some((foot - half, foot + half))
     }
 
-    /// Three fixed places on a rim, and the one furthest out along `direction`, with their numbers.
-    fn rim_places(&self, disc: &Disc, direction: DVec3, mut visit: impl FnMut(DVec2, u64)) {
-        for (k, (c, s)) in RIM_PLACES.into_iter().enumerate() {
-            let towards = (self.e1 * c + self.e2 * s).reject_from_normalized(disc.normal).normalize_or_zero();
-            visit(self.place(disc.centre + towards * disc.radius), k as u64);
-        }
+    /// The place on a rim that is furthest along `direction`, unless the disc faces it squarely.
+    fn lowest_on_rim(&self, disc: &Disc, direction: DVec3) -> Option<DVec2> {
         let tilt = direction.reject_from_normalized(disc.normal);
-        if tilt.length_squared() > 1e-24 {
-            visit(self.place(disc.centre + tilt.normalize() * disc.radius), DEEPEST);
-        }
+        let squared = tilt.length_squared();
+        (squared > 1e-24).then(|| self.place(disc.centre + tilt * (disc.radius / squared.sqrt())))
     }
 
     fn disc_on_polygon(
@@ -457,11 +445,16 @@ impl View {
         spread: &mut Spread,
     ) {
         let outward = if rim == RIM_OF_A { -self.normal } else { self.normal };
-        self.rim_places(disc, outward, |place, k| {
+        for (k, (c, s)) in RIM_PLACES.into_iter().enumerate() {
+            let towards = (self.e1 * c + self.e2 * s).reject_from_normalized(disc.normal).normalize_or_zero();
+            let place = self.place(disc.centre + towards * disc.radius);
             if polygon.holds(place, self.rounding) {
-                self.offer(place, rim + k, spread);
+                self.offer(place, rim + k as u64, spread);
             }
-        });
+        }
+        if let Some(place) = self.lowest_on_rim(disc, outward).filter(|p| polygon.holds(*p, self.rounding)) {
+            self.offer(place, rim + DEEPEST, spread);
+        }
         for k in 0..polygon.len {
             let ends = [polygon.corners[k], polygon.corners[polygon.next(k)]];
             if self.disc_holds(disc, height, ends[0]) {
@@ -476,44 +469,68 @@ impl View {
         }
     }
 
+    /// The common part of two discs: where three fixed directions from its middle leave it, and its deepest place, which is
+    /// the deepest of either rim if the other disc holds it, else where the rims cross.
     fn discs(&self, a: &Disc, b: &Disc, spread: &mut Spread) {
-        self.rim_places(a, -self.normal, |place, k| {
-            if self.disc_holds(b, &self.b, place) {
-                self.offer(place, RIM_OF_A + k, spread);
-            }
-        });
-        self.rim_places(b, self.normal, |place, k| {
-            if self.disc_holds(a, &self.a, place) {
-                self.offer(place, RIM_OF_B + k, spread);
-            }
-        });
         let (ca, cb) = (self.place(a.centre), self.place(b.centre));
         let apart = cb - ca;
         let d = apart.length();
-        if d <= (a.radius - b.radius).abs() || d >= a.radius + b.radius || d <= self.rounding {
+        let towards = if d > self.rounding { apart / d } else { DVec2::X };
+        let (from, to) = ((d - b.radius).max(-a.radius), (d + b.radius).min(a.radius));
+        if from > to {
             return;
         }
-        let along = 0.5 * (d + (a.radius - b.radius) * ((a.radius + b.radius) / d));
-        let off = (a.radius * a.radius - along * along).max(0.0).sqrt();
-        for (side, key) in [(1.0, RIMS_CROSS), (-1.0, RIMS_CROSS + 1)] {
-            let mut place = ca + apart * (along / d) + apart.perp() * (side * off / d);
-            // Tilted discs are seen as slim ellipses: Newton's method brings the place onto both rims.
-            let mut error = f64::INFINITY;
-            for _ in 0..10 {
-                let (fa, ga) = self.off_rim(a, &self.a, place);
-                let (fb, gb) = self.off_rim(b, &self.b, place);
-                error = fa.abs().max(fb.abs());
-                let determinant = ga.perp_dot(gb);
-                if error <= self.rounding || determinant == 0.0 {
-                    break;
-                }
-                place -= DVec2::new(fa * gb.y - fb * ga.y, fb * ga.x - fa * gb.x) / determinant;
+        let middle = ca + towards * (0.5 * (from + to));
+        for (k, (c, s)) in RIM_PLACES.into_iter().enumerate() {
+            let line = [middle, middle + DVec2::new(c, s)];
+            let leave = |disc: &Disc, height: &Height| self.crosses_rim(line, disc, height).map(|t| t.1);
+            if let (Some(ta), Some(tb)) = (leave(a, &self.a), leave(b, &self.b)) {
+                self.offer(line[0].lerp(line[1], ta.min(tb)), RIM_OF_A + k as u64, spread);
             }
-            if error > 1e-10 * (a.radius + b.radius) || !place.is_finite() {
-                continue;
-            }
-            self.offer(place, key, spread);
         }
+        let mut deepest: Option<(f64, DVec2)> = None;
+        let mut consider = |place: DVec2| {
+            let gap = self.a.at(place) - self.b.at(place);
+            if deepest.is_none_or(|(least, _)| gap < least) {
+                deepest = Some((gap, place));
+            }
+        };
+        if let Some(place) = self.lowest_on_rim(a, -self.normal).filter(|p| self.disc_holds(b, &self.b, *p)) {
+            consider(place);
+        }
+        if let Some(place) = self.lowest_on_rim(b, self.normal).filter(|p| self.disc_holds(a, &self.a, *p)) {
+            consider(place);
+        }
+        if d > (a.radius - b.radius).abs() && d > self.rounding {
+            let along = 0.5 * (d + (a.radius - b.radius) * ((a.radius + b.radius) / d));
+            let off = (a.radius * a.radius - along * along).max(0.0).sqrt();
+            for side in [1.0, -1.0] {
+                let guess = ca + towards * along + towards.perp() * (side * off);
+                if let Some(place) = self.rims_cross(a, b, guess) {
+                    consider(place);
+                }
+            }
+        }
+        if let Some((_, place)) = deepest {
+            self.offer(place, RIM_OF_A + DEEPEST, spread);
+        }
+    }
+
+    /// Tilted discs are seen as slim ellipses: Newton's method brings the place onto both rims.
+    fn rims_cross(&self, a: &Disc, b: &Disc, mut place: DVec2) -> Option<DVec2> {
+        for _ in 0..10 {
+            let (fa, ga) = self.off_rim(a, &self.a, place);
+            let (fb, gb) = self.off_rim(b, &self.b, place);
+            if fa.abs().max(fb.abs()) <= 1e-13 * (a.radius + b.radius) {
+                return Some(place);
+            }
+            let determinant = ga.perp_dot(gb);
+            if determinant == 0.0 {
+                return None;
+            }
+            place -= DVec2::new(fa * gb.y - fb * ga.y, fb * ga.x - fa * gb.x) / determinant;
+        }
+        None
     }
 
     /// How far a place is outside the rim, and the slope of that.
