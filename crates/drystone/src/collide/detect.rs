@@ -31,6 +31,9 @@ pub type Velocities = [[f64; 6]];
 pub struct Detector {
     broadphase: Option<Box<dyn BroadPhase>>,
     kind: Option<broadphase::Kind>,
+    /// For how many boxes the broad phase was chosen, unless it was named. Asked again when they have doubled: all of
+    /// them give the same answer, so nothing but the time depends on it.
+    chosen_for: Option<usize>,
     boxes: Vec<Aabb>,
     movable: Vec<bool>,
     poses: Vec<Pose>,
@@ -51,11 +54,12 @@ struct Chunk {
 }
 
 impl Detector {
-    /// With a broad phase by name, or one chosen by the sizes at the first call.
+    /// With a broad phase by name, or one chosen by number and sizes as they are met.
     pub fn new(kind: Option<broadphase::Kind>) -> Self {
         Self {
             broadphase: kind.map(broadphase::make),
             kind,
+            chosen_for: if kind.is_none() { Some(0) } else { None },
             boxes: Vec::new(),
             movable: Vec::new(),
             poses: Vec::new(),
@@ -93,20 +97,31 @@ impl Detector {
                 continue;
             };
             let way = h * DVec3::new(v[0], v[1], v[2]);
-            let spin =
-                if c.radius.is_finite() { h * DVec3::new(v[3], v[4], v[5]).length() * c.radius } else { 0.0 };
+            let turn = h * DVec3::new(v[3], v[4], v[5]).length();
+            if turn > 0.0 && !c.radius.is_finite() {
+                // Ground without end that turns may come anywhere.
+                self.boxes.push(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY });
+                self.movable.push(inv_mass > 0.0);
+                continue;
+            }
+            let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
             let hover = mu * (way.length() + spin);
             let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
             self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
             self.movable.push(inv_mass > 0.0);
         }
         let (boxes, movable) = (&self.boxes, &self.movable);
-        let broadphase = self.broadphase.get_or_insert_with(|| {
+        if self.chosen_for.is_some_and(|n| boxes.len() > 2 * n) {
             let kind = broadphase::choose(boxes, movable);
-            self.kind = Some(kind);
-            broadphase::make(kind)
-        });
-        broadphase.pairs(boxes, movable, &mut self.pairs);
+            if self.kind != Some(kind) {
+                self.broadphase = Some(broadphase::make(kind));
+                self.kind = Some(kind);
+            }
+            self.chosen_for = Some(boxes.len());
+        }
+        if let Some(broadphase) = &mut self.broadphase {
+            broadphase.pairs(boxes, movable, &mut self.pairs);
+        }
         self.pairs.retain(|&(i, j)| model.may_touch(i, j));
     }
 

@@ -139,7 +139,7 @@ impl Look<'_> {
     /// The ball inside a convex part and its place, if the part needs it: see [`Self::convex`].
     fn inner_ball(&self, side: &Side, approach: &Approach) -> Option<(Shape, Pose)> {
         let radius = side.shape.inner_radius();
-        if matches!(side.shape, Shape::Sphere { .. }) || !(approach.way.length() > radius) {
+        if approach.way.length() <= radius || matches!(side.shape, Shape::Sphere { .. }) {
             return None;
         }
         let middle = side.pose.point(middle(side.shape));
@@ -180,6 +180,7 @@ impl Look<'_> {
         let visitor = Visitor {
             shape: part.shape,
             pose: relative(&ground.pose, &part.pose),
+            world: part.pose,
             frame: ground.pose,
             way: into * way,
             drift: into * (self.h * (self.velocity(a, origin) - self.velocity(b, origin))),
@@ -203,7 +204,8 @@ impl Look<'_> {
         };
         look(&visitor, 0);
         if let Some((ball, pose)) = self.inner_ball(part, approach) {
-            look(&Visitor { shape: &ball, pose: relative(&ground.pose, &pose), ..visitor }, INNER_BALL);
+            let inner = Visitor { shape: &ball, pose: relative(&ground.pose, &pose), world: pose, ..visitor };
+            look(&inner, INNER_BALL);
         }
     }
 
