@@ -98,7 +98,8 @@ pub(super) fn convex(core: &Convex, pose: &Pose, half_space: &Pose, reach: f64, 
     let down = -(pose.rotation.conjugate() * plane.normal);
     let (lowest, piece) = core.support(down, 0);
     let over = Over { core, pose, plane, down, reach };
-    if !(over.gap(lowest) <= reach) {
+    let least = over.gap(lowest);
+    if least.is_nan() || least > reach {
         return;
     }
     match core.kind {

@@ -86,7 +86,7 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
     let [piece_a, piece_b] = closest.pieces;
     let features = [
         pair.a.feature(-n, piece_a, closest.on_a),
-        pair.b.feature(pair.into_b(n), piece_b, pair.into_b(closest.on_b - pair.offset)),
+        pair.b.feature(pair.in_b(n), piece_b, pair.in_b(closest.on_b - pair.offset)),
     ];
     let gap = closest.separation - pair.radii;
     let single = |out: &mut Manifold| {
@@ -112,7 +112,7 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
     };
     let (outline_a, height_a) = view.outline(&pair.a, &features[0], |p| p, |v| v, -1.0);
     let (outline_b, height_b) =
-        view.outline(&pair.b, &features[1], |p| pair.from_b(p), |v| pair.turn * v, 1.0);
+        view.outline(&pair.b, &features[1], |p| pair.out_of_b(p), |v| pair.turn * v, 1.0);
     (view.a, view.b) = (height_a, height_b);
 
     use Outline::{Disc, Polygon, Segment};
