@@ -36,15 +36,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let scene = drystone_scene::load(&get(0, "packing"), &set)?;
     let mut world = scene.world(scene.settings.clone())?;
-    for _ in 0..((time / world.settings().h).round() as usize).max(1) {
+    for _ in 1..((time / world.settings().h).round() as usize) {
         world.step()?;
     }
-    let (problem, _) = world.problem();
+    let (_, problem, _) = world.step_keeping_problem()?;
+    let problem = &problem;
     let Problem::Bodies(p) = problem else { return Err("a scene's problem has bodies".into()) };
-    let solve = |name: &str, tolerance: f64, iterations: usize| -> Result<Solution, Box<dyn std::error::Error>> {
-        let stop = Stop { tolerance, iterations, ..Stop::default() };
-        Ok(make(name)?.solve(problem, None, &stop)?)
-    };
+    let solve =
+        |name: &str, tolerance: f64, iterations: usize| -> Result<Solution, Box<dyn std::error::Error>> {
+            let stop = Stop { tolerance, iterations, ..Stop::default() };
+            Ok(make(name)?.solve(problem, None, &stop)?)
+        };
     let exact = solve("apgd", 1e-11, 400_000)?;
     let c = certificate(problem, &exact.gamma);
     println!(

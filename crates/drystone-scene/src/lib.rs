@@ -9,6 +9,7 @@ mod load;
 pub mod mesh;
 mod principal;
 mod probe;
+pub mod problem;
 mod text;
 
 use std::collections::BTreeMap;
@@ -71,6 +72,8 @@ pub struct Scene {
     pub seed: u64,
     /// Times at which snapshots are wanted, s.
     pub snaps: Vec<f64>,
+    /// Materials that the bodies' shapes may name, and their pairs.
+    pub materials: drystone::Materials,
     /// The bodies, those that can move first, then the static ones.
     pub bodies: Vec<BodyDef>,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
@@ -119,6 +122,7 @@ impl Scene {
     /// The world at time zero, with settings that may differ from the scene's own.
     pub fn world(&self, settings: Settings) -> Result<World, SceneError> {
         let mut world = World::with_seed(settings, self.seed).map_err(|e| SceneError::new(e.to_string()))?;
+        *world.materials_mut() = self.materials.clone();
         for (i, body) in self.bodies.iter().enumerate() {
             let field = |e: drystone::WorldError| SceneError {
                 field: Some(format!("bodies[{i}]")),

@@ -52,7 +52,7 @@ fn parry(shape: &Shape) -> Option<SharedShape> {
     match shape {
         Shape::Box { half } => Some(SharedShape::new(Cuboid::new(*half))),
         Shape::Hull(hull) => {
-            ConvexPolyhedron::from_convex_hull(hull.vertices()).map(|hull| SharedShape::new(hull))
+            ConvexPolyhedron::from_convex_hull(hull.vertices()).map(SharedShape::new)
         }
         Shape::Cylinder { radius, half_length } => {
             Some(SharedShape::new(Cylinder::new(*half_length, *radius)))
@@ -96,7 +96,8 @@ impl Scene {
         let theirs: Option<Vec<_>> = shapes.iter().map(|(a, b)| Some((parry(a)?, parry(b)?))).collect();
         let parry = theirs.map(|theirs| {
             let pair = |(k, (a, pa, b, pb)): (usize, &(Shape, Pose, Shape, Pose))| {
-                let (shape_a, shape_b) = (theirs[k % SHAPES].0.clone(), theirs[k / SHAPES % SHAPES].1.clone());
+                let (shape_a, shape_b) =
+                    (theirs[k % SHAPES].0.clone(), theirs[k / SHAPES % SHAPES].1.clone());
                 (shape_a, parry_pose(a, pa), shape_b, parry_pose(b, pb))
             };
             pairs.iter().enumerate().map(pair).collect()

@@ -227,3 +227,30 @@ fn nearest_by_projection([a, b, c]: [DVec3; 3], p: DVec3) -> DVec3 {
     let feet = [on_side(a, b), on_side(b, c), on_side(c, a)];
     feet.into_iter().min_by(|x, y| p.distance(*x).total_cmp(&p.distance(*y))).unwrap()
 }
+
+/// On curved ground names change with the triangle, but what a contact carried is handed on.
+#[test]
+fn a_ball_that_rolls_from_facet_to_facet_starts_warm() {
+    use std::sync::{Arc, Mutex};
+    let bowl = |x: f64, y: f64| 0.05 * (x * x + y * y);
+    let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.2 }, 1.0).at(DVec3::new(
+        -2.0,
+        0.1,
+        bowl(-2.0, 0.1) + 0.21,
+    ));
+    let (mut w, _) = world(0.002, mesh(irregular(8.0, 60, 4, bowl)), LEVEL, 0.5, ball);
+    run(&mut w, 100);
+    // Impulse along the normal that all contacts of a step begin with, and their keys.
+    let warm: Arc<Mutex<Vec<(f64, Vec<drystone::contact::ContactKey>)>>> = Arc::default();
+    let into = warm.clone();
+    w.on_contacts(move |_, _, contacts| {
+        let sum = contacts.iter().map(|c| c.normal_impulse()).sum();
+        into.lock().unwrap().push((sum, contacts.iter().map(|c| c.key).collect()));
+    });
+    run(&mut w, 600);
+    let steps = warm.lock().unwrap();
+    let moved = steps.windows(2).filter(|w| w[0].1 != w[1].1).count();
+    let cold = steps.iter().filter(|s| s.0 < 0.5 * 9.81 * 0.002).count();
+    assert!(moved > 20, "it hardly changed triangles: {moved}");
+    assert!(cold < 20, "{cold} of {} steps began cold, {moved} on other triangles", steps.len());
+}

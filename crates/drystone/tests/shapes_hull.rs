@@ -73,7 +73,8 @@ fn inspect_within(points: &[DVec3], tolerance: f64) -> Hull {
         };
         let depth = below(edge.faces[0], edge.faces[1]).max(below(edge.faces[1], edge.faces[0]));
         let width = |f: u32| {
-            let c: Vec<DVec3> = hull.face_vertices(f as usize).iter().map(|v| vertices[*v as usize]).collect();
+            let c: Vec<DVec3> =
+                hull.face_vertices(f as usize).iter().map(|v| vertices[*v as usize]).collect();
             (1..c.len() - 1).map(|i| (c[i] - c[0]).cross(c[i + 1] - c[0]).length()).sum::<f64>() / extent(&c)
         };
         // Faces hardly wider than the rounding have no plane to speak of.

@@ -81,6 +81,7 @@ impl Entry {
         let params = Params::new(self.name, self.params, set)?;
         let made = (self.build)(&params)?;
         Ok(Scene {
+            materials: Default::default(),
             name: self.name.into(),
             title: self.title.into(),
             citation: Some(self.citation.into()),

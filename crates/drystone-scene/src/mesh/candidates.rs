@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use glam::DVec3;
 
 use super::Surface;
-use super::cut::Plane;
+use super::cut::{Plane, Sides};
 use crate::principal::principal_frame;
 
 /// Most planes taken from concave edges.
@@ -21,8 +21,8 @@ pub(super) struct Candidate {
     pub play: f64,
 }
 
-pub(super) fn candidates(surface: &Surface, slices: usize) -> Vec<Candidate> {
-    let mut found = features(surface);
+pub(super) fn candidates(surface: &Surface, concave: &[Concave], slices: usize) -> Vec<Candidate> {
+    let mut found = features(surface, concave);
     let own = principal_frame(&surface.moments().second).1;
     let mut axes = vec![DVec3::X, DVec3::Y, DVec3::Z];
     for axis in [own.x_axis, own.y_axis, own.z_axis] {
@@ -42,21 +42,70 @@ pub(super) fn candidates(surface: &Surface, slices: usize) -> Vec<Candidate> {
     found
 }
 
-/// Planes of concave edges, those with the most length and angle first.
-fn features(surface: &Surface) -> Vec<Candidate> {
+/// An edge at which the surface is concave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Concave {
+    ends: [u32; 2],
+    /// The third corners of the triangles on both sides.
+    opposite: [u32; 2],
+    normals: [DVec3; 2],
+    /// Length times angle, m.
+    pub weight: f64,
+}
+
+impl Concave {
+    /// Which share of it is concave still on one side of a plane.
+    pub fn share(&self, sides: &Sides, keep: i8) -> f64 {
+        let sign = |i: u32| sides.sign[i as usize] * keep;
+        let [a, b] = self.ends;
+        match (sign(a), sign(b)) {
+            // In the plane: only if both triangles are on that side.
+            (0, 0) => f64::from(u8::from(self.opposite.iter().all(|&i| sign(i) > 0))),
+            (x, y) if x >= 0 && y >= 0 => 1.0,
+            (x, y) if x <= 0 && y <= 0 => 0.0,
+            (x, _) => {
+                let (p, q) = (sides.height[a as usize], sides.height[b as usize]);
+                let from_a = p / (p - q);
+                if x > 0 { from_a } else { 1.0 - from_a }
+            }
+        }
+    }
+}
+
+/// All concave edges.
+pub(super) fn concave_edges(surface: &Surface) -> Vec<Concave> {
     let normal = |t: usize| {
         let [a, b, c] = surface.corners(t);
         (b - a).cross(c - a).normalize_or_zero()
     };
+    let mut across: HashMap<(u32, u32), (usize, u32)> = HashMap::with_capacity(3 * surface.triangles.len());
+    for (k, &[a, b, c]) in surface.triangles.iter().enumerate() {
+        for (i, j, third) in [(a, b, c), (b, c, a), (c, a, b)] {
+            across.insert((i, j), (k, third));
+        }
+    }
+    let mut found = Vec::new();
+    for (k, &[a, b, c]) in surface.triangles.iter().enumerate() {
+        for (i, j, third) in [(a, b, c), (b, c, a), (c, a, b)] {
+            let Some(&(other, fourth)) = across.get(&(j, i)).filter(|_| i < j) else { continue };
+            let edge = surface.vertices[j as usize] - surface.vertices[i as usize];
+            let (m, n) = (normal(k), normal(other));
+            // From the normal of this triangle to the neighbour's, about the edge: below 0 where it is concave.
+            let angle = m.cross(n).dot(edge.normalize_or_zero()).atan2(m.dot(n));
+            if angle < -LEAST_ANGLE {
+                let weight = -angle * edge.length();
+                found.push(Concave { ends: [i, j], opposite: [third, fourth], normals: [m, n], weight });
+            }
+        }
+    }
+    found
+}
+
+/// Planes of concave edges, those with the most length and angle first.
+fn features(surface: &Surface, concave: &[Concave]) -> Vec<Candidate> {
     let (low, high) = surface.bounds();
     let size = (high - low).length();
     let middle = 0.5 * (low + high);
-    let mut opposite: HashMap<(u32, u32), usize> = HashMap::new();
-    for (k, &[a, b, c]) in surface.triangles.iter().enumerate() {
-        for side in [(a, b), (b, c), (c, a)] {
-            opposite.insert(side, k);
-        }
-    }
     // The same plane comes from many edges: collected by its rounded coordinates.
     let mut number: HashMap<[i64; 4], usize> = HashMap::new();
     let mut planes: Vec<(f64, Plane)> = Vec::new();
@@ -73,23 +122,12 @@ fn features(surface: &Surface) -> Vec<Candidate> {
         }
         planes[k].0 += weight;
     };
-    for (k, &[a, b, c]) in surface.triangles.iter().enumerate() {
-        for (i, j) in [(a, b), (b, c), (c, a)] {
-            let Some(&other) = opposite.get(&(j, i)) else { continue };
-            if i > j {
-                continue;
-            }
-            let (p, q) = (surface.vertices[i as usize], surface.vertices[j as usize]);
-            let (m, n) = (normal(k), normal(other));
-            // From the normal of this triangle to the neighbour's, about the edge: below 0 where it is concave.
-            let angle = m.cross(n).dot((q - p).normalize_or_zero()).atan2(m.dot(n));
-            if angle < -LEAST_ANGLE {
-                let weight = -angle * (q - p).length();
-                note(weight, m, p);
-                note(weight, n, p);
-                note(0.5 * weight, (q - p).cross(m + n), p);
-            }
-        }
+    for edge in concave {
+        let [p, q] = edge.ends.map(|i| surface.vertices[i as usize]);
+        let [m, n] = edge.normals;
+        note(edge.weight, m, p);
+        note(edge.weight, n, p);
+        note(0.5 * edge.weight, (q - p).cross(m + n), p);
     }
     let mut order: Vec<usize> = (0..planes.len()).collect();
     order.sort_by(|&a, &b| planes[b].0.total_cmp(&planes[a].0).then(a.cmp(&b)));

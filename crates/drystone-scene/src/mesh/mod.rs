@@ -9,6 +9,7 @@ mod cut;
 mod decompose;
 mod obj;
 mod parts;
+mod piece;
 mod polygon;
 mod quick;
 mod solid;

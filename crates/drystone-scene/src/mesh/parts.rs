@@ -11,7 +11,7 @@ use std::sync::Arc;
 use drystone::shape::Hull;
 use glam::DVec3;
 
-use super::decompose::hull_volume;
+use super::piece::hull_volume;
 use super::{Decomposition, MeshError, Part, Place, Surface, Target, decompose, load, read_bytes, three};
 
 /// To be raised when the same mesh and target would give other parts.

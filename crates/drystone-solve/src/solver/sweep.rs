@@ -37,10 +37,9 @@ pub(super) struct BodySweeper {
     general: Vec<f64>,
     general_before: Vec<f64>,
     pub step: Vec<f64>,
-    weight: Vec<f64>,
-    lambda: f64,
     spheres: Spheres,
     all_spheres: bool,
+    frictionless: bool,
     /// p of the conjugate gradient, and what it does to the velocities.
     direction: [Vec<f64>; 3],
     direction_general: Vec<f64>,
@@ -56,12 +55,6 @@ fn bodies(problem: &Problem) -> &Bodies {
 }
 
 impl BodySweeper {
-    fn weights(&mut self, lambda: f64) {
-        self.lambda = lambda;
-        self.weight.clear();
-        self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
-    }
-
     /// Copies γ and velocities to the places of before.
     fn remember(&mut self) {
         self.rows_before.clone_from(&self.rows);
@@ -73,14 +66,13 @@ impl BodySweeper {
 
     /// Buffers over blocks; the bodies' rows are not counted.
     pub fn bytes(&self) -> usize {
-        let fields = [&self.gamma, &self.gamma_before, &self.spheres.numbers, &self.direction, &self.best];
-        let vectors = fields.into_iter().flatten().chain([
+        let fields = [&self.gamma, &self.gamma_before, &self.direction, &self.best];
+        let vectors = fields.into_iter().flatten().chain(&self.spheres.numbers).chain([
             &self.general,
             &self.general_before,
             &self.direction_general,
             &self.best_general,
             &self.step,
-            &self.weight,
         ]);
         vectors.map(|v| size_of_val(v.as_slice())).sum()
     }
@@ -91,13 +83,14 @@ impl BodySweeper {
             points,
             inertia: &p.inv_inertia,
             step: &self.step,
-            weight: &self.weight,
             lambda,
             gamma: self.gamma.each_mut().map(|g| g.as_mut_ptr()),
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
             write: self.rows.as_mut_ptr(),
             jacobi: pass == Pass::Jacobi,
+            measure: pass == Pass::Measure,
             spheres: self.all_spheres.then_some(&self.spheres),
+            frictionless: self.frictionless,
         };
         let mut stats = PassStats::default();
         let spans = &points.spans;
@@ -128,10 +121,11 @@ impl BodySweeper {
     fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
         let g: &General = &p.general;
         let (first, end) = (g.first_row[i] as usize, g.first_row[i + 1] as usize);
-        let (step, weight) = (self.step[p.points.len() + i], self.weight[p.points.len() + i]);
+        let step = self.step[p.points.len() + i];
         if step == 0.0 {
             return PassStats::default();
         }
+        let weight = 1.0 / (lambda * step);
         let jacobi = pass == Pass::Jacobi;
         let rows = if jacobi { &self.rows_before } else { &self.rows };
         let seen = if jacobi { &self.general_before } else { &self.general };
@@ -154,9 +148,12 @@ impl BodySweeper {
         for (k, j) in (first..end).enumerate() {
             let old = self.general[j];
             let new = lambda * x[k] + (1.0 - lambda) * old;
-            self.general[j] = new;
             let d = new - old;
             sq += d * d;
+            if pass == Pass::Measure {
+                continue;
+            }
+            self.general[j] = new;
             let row = &g.jacobian[j];
             for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
                 if body != WORLD {
@@ -203,7 +200,6 @@ impl Sweeper for BodySweeper {
     fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: Vec<f64>) {
         let p = bodies(problem);
         self.step = step;
-        self.weights(1.0);
         let n = p.points.len();
         self.gamma.iter_mut().for_each(|g| g.clear());
         self.general.clear();
@@ -226,6 +222,7 @@ impl Sweeper for BodySweeper {
         self.rows.clear();
         self.rows.extend((0..p.bodies()).map(|i| Row::new(&p.v_free[i], p.inv_mass[i], &p.inv_inertia[i])));
         self.all_spheres = self.spheres.fill(p);
+        self.frictionless = p.points.mu.iter().all(|mu| *mu == 0.0);
         for i in 0..n {
             let [gx, gy, gz] = &self.gamma;
             let impulse = [gx[i], gy[i], gz[i]];
@@ -257,9 +254,6 @@ impl Sweeper for BodySweeper {
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
         let p = bodies(problem);
-        if lambda != self.lambda {
-            self.weights(lambda);
-        }
         if pass == Pass::Jacobi {
             self.remember();
         }
@@ -295,8 +289,6 @@ impl Sweeper for BodySweeper {
 
     fn rescale(&mut self, factor: f64) {
         self.step.iter_mut().for_each(|s| *s *= factor);
-        let lambda = self.lambda;
-        self.weights(lambda);
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
@@ -358,7 +350,7 @@ impl Sweeper for BodySweeper {
         for i in 0..points.len() {
             let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
             let (g, n) = (three(&self.gamma), three(&points.normal));
-            let mut sum = three(&points.bias).map(|b| 2.0 * b);
+            let mut sum = points.world_bias(i).map(|b| 2.0 * b);
             for (body, arm, sign) in
                 [(points.a[i], three(&points.arm_a), 1.0), (points.b[i], three(&points.arm_b), -1.0)]
             {

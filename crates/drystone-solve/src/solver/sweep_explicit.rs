@@ -20,7 +20,8 @@ impl ExplicitSweeper {
     pub fn bytes(&self) -> usize {
         [&self.gamma, &self.before, &self.step, &self.direction, &self.best]
             .iter()
-            .map(|v| size_of_val(v.as_slice())).sum()
+            .map(|v| size_of_val(v.as_slice()))
+            .sum()
     }
 
     fn block(&mut self, p: &Explicit, i: usize, pass: Pass, lambda: f64, stats: &mut PassStats) {
@@ -39,7 +40,9 @@ impl ExplicitSweeper {
         for k in 0..n {
             let old = self.gamma[first + k];
             let new = lambda * delta[k] + (1.0 - lambda) * old;
-            self.gamma[first + k] = new;
+            if pass != Pass::Measure {
+                self.gamma[first + k] = new;
+            }
             sq += (new - old) * (new - old);
         }
         stats.residual = stats.residual.max(sq.sqrt() / (lambda * step));
@@ -63,7 +66,7 @@ impl Sweeper for ExplicitSweeper {
         let mut stats = PassStats::default();
         let n = p.sets.len();
         match pass {
-            Pass::Forward => (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
+            Pass::Forward | Pass::Measure => (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
             Pass::Backward => (0..n).rev().for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
             Pass::Jacobi => {
                 self.before.clone_from(&self.gamma);

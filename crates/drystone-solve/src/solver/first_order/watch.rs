@@ -170,7 +170,7 @@ impl<'a> Watch<'a> {
         }
         space.rows(self.problem, false, &mut self.rows);
         let c = self.judge.judge(self.problem, &self.rows);
-        if self.growth.tell(c.multipliers, c.residual_max) {
+        if self.growth.tell(c.multipliers, c.curvature, c.residual_max) {
             self.status = Status::Wedged;
             return true;
         }

@@ -216,7 +216,7 @@ mod tests {
         let mut random = Random::new(5);
         let (mut inside, mut faces) = (0, [0; 4]);
         for _ in 0..3000 {
-            let shift = 1.5 * random.in_ball();
+            let shift = 0.7 * random.in_ball();
             let points: Vec<DVec3> = (0..4).map(|_| random.unit_vector() + shift).collect();
             let mut simplex = Simplex::new(vertex(points[0]));
             let mut apart = true;
