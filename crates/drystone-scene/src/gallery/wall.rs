@@ -35,7 +35,7 @@ const PARAMS: &[ParamInfo] = &[
     param("joint", "0", "m", "width of the vertical joints"),
     param("mu", "0.6", "", "coefficient of friction"),
     param("h", "0.005", "s", "step"),
-    param("T", "4", "s", "duration"),
+    param("T", "5", "s", "duration"),
 ];
 
 /// A whole brick, m.
@@ -82,7 +82,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.push(BodyDef::fixed(still).at(still_at).friction(mu).named("ground"));
     Ok(Made {
         // A wall stands or falls by what its joints carry: the errors of a default solve add up to visible creep.
-        settings: Settings { tolerance: 1e-5, iterations: 500, ..Settings::default() },
+        settings: Settings { solver: "apgd".into(), tolerance: 1e-5, iterations: 500, ..Settings::default() },
         seed: 1,
         bodies,
         glass: Vec::new(),
