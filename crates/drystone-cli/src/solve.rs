@@ -168,6 +168,12 @@ fn run(
         iterations: 0,
         natural: f64::INFINITY,
     };
+    // Nothing to do: zero is the solution.
+    problem.rhs(&mut out.u);
+    out.natural = file.natural_map(&out.r, &out.u);
+    if out.natural == 0.0 {
+        return Ok(out);
+    }
     let mut tolerance = goal;
     loop {
         let left = budget.map(|b| b.saturating_sub(begun.elapsed()));
@@ -181,7 +187,8 @@ fn run(
         out.natural = file.natural_map(&out.r, &out.u);
         // Below the smallest positive number there is nothing to ask for.
         let next = tolerance * (0.3 * goal / out.natural).min(0.3);
-        if s.status != Status::Converged || out.natural <= goal || out.iterations >= iterations || next <= 0.0 {
+        if s.status != Status::Converged || out.natural <= goal || out.iterations >= iterations || next <= 0.0
+        {
             return Ok(out);
         }
         tolerance = next;

@@ -41,11 +41,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let (problem, _) = world.problem();
     let Problem::Bodies(p) = problem else { return Err("a scene's problem has bodies".into()) };
-    let solve = |name: &str, tolerance: f64, iterations: usize| -> Result<Solution, Box<dyn std::error::Error>> {
-        let stop = Stop { tolerance, iterations, ..Stop::default() };
-        Ok(make(name)?.solve(problem, None, &stop)?)
-    };
-    let exact = solve("apgd", 1e-11, 400_000)?;
+    let solve =
+        |name: &str, tolerance: f64, iterations: usize| -> Result<Solution, Box<dyn std::error::Error>> {
+            let stop = Stop { tolerance, iterations, ..Stop::default() };
+            Ok(make(name)?.solve(problem, None, &stop)?)
+        };
+    let exact = solve("apgd", 1e-10, 100_000)?;
     let c = certificate(problem, &exact.gamma);
     println!(
         "{} bodies, {} contacts; reference: {:?} after {}, residual {:.1e} m/s",

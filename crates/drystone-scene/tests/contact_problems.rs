@@ -48,7 +48,11 @@ fn published_problems_agree_with_their_references() {
             assert!(c.cone_violation <= 1e-12 * (1.0 + c.multipliers), "{solver}, {name}: outside its cones");
             let honest = s.status != Status::Converged || c.residual_max <= stop.tolerance;
             assert!(honest, "{solver}, {name}: claims too much");
-            assert!(!matches!(s.status, Status::Wedged | Status::Diverged), "{solver}, {name}: {:?}", s.status);
+            assert!(
+                !matches!(s.status, Status::Wedged | Status::Diverged),
+                "{solver}, {name}: {:?}",
+                s.status
+            );
             let entry = &reference["problems"][&name];
             let Some(best) = entry["ccp"]["objective"].as_f64() else { continue };
             // Where rounding made W indefinite the reference clipped its eigenvalues: the value is less sharp there.

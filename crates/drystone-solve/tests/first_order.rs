@@ -36,7 +36,8 @@ impl Dense {
                 n[i][j] = u[i] - r[i];
             }
         }
-        let blocks: Vec<_> = (0..problem.blocks()).map(|i| (problem.block(i).start, problem.set(i))).collect();
+        let blocks: Vec<_> =
+            (0..problem.blocks()).map(|i| (problem.block(i).start, problem.set(i))).collect();
         let mut eta = vec![1.0; rows];
         if scaled {
             for (first, set) in &blocks {
@@ -308,7 +309,10 @@ fn tight() -> Stop {
 
 #[test]
 fn empty_problems_and_zero_iterations() {
-    let empty = [Problem::Bodies(Bodies::default()), Problem::Explicit(Explicit::new(Csr { indptr: vec![0], ..Csr::default() }, vec![], vec![]))];
+    let empty = [
+        Problem::Bodies(Bodies::default()),
+        Problem::Explicit(Explicit::new(Csr { indptr: vec![0], ..Csr::default() }, vec![], vec![])),
+    ];
     for name in ACCURATE {
         for problem in &empty {
             let s = make(name).unwrap().solve(problem, None, &Stop::default()).unwrap();
@@ -423,7 +427,8 @@ fn caps_histories_and_time() {
         let last = s.history.last().unwrap();
         assert!((last.objective - c.dual_objective).abs() <= 1e-12 * c.dual_objective.abs(), "{name}");
         assert!(last.objective < s.history[2].objective, "{name}");
-        let stop = Stop { tolerance: 1e-12, iterations: usize::MAX, budget: Some(Duration::ZERO), history: false };
+        let stop =
+            Stop { tolerance: 1e-12, iterations: usize::MAX, budget: Some(Duration::ZERO), history: false };
         let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
         assert_eq!(s.status, Status::Budget, "{name}");
         assert!(s.iterations <= 2, "{name}: {}", s.iterations);
@@ -441,8 +446,12 @@ fn buffers_of_other_problems_leave_no_trace() {
     let stop = Stop { tolerance: 0.0, iterations: 25, ..Stop::default() };
     let (small, large) = (heap(12, 55, true), heap(40, 57, true));
     for name in ACCURATE {
-        let problems =
-            [Problem::Bodies(large.clone()), explicit(&large), Problem::Bodies(small.clone()), explicit(&small)];
+        let problems = [
+            Problem::Bodies(large.clone()),
+            explicit(&large),
+            Problem::Bodies(small.clone()),
+            explicit(&small),
+        ];
         let mut used = make(name).unwrap();
         for problem in &problems {
             let fresh = make(name).unwrap().solve(problem, None, &stop).unwrap();

@@ -11,7 +11,12 @@ use super::from_rows;
 const LARGEST: usize = 3000;
 
 /// W and q; the text says what is wrong with M, H, f or w.
-pub(super) fn eliminate(m: &Csr, h: &Csr, f: &[f64], w: &[f64]) -> Result<(Csr, Vec<f64>), (&'static str, String)> {
+pub(super) fn eliminate(
+    m: &Csr,
+    h: &Csr,
+    f: &[f64],
+    w: &[f64],
+) -> Result<(Csr, Vec<f64>), (&'static str, String)> {
     let n = m.rows();
     if m.columns != n {
         return Err(("M", format!("must be square, is {n} x {}", m.columns)));
@@ -51,8 +56,9 @@ pub(super) fn eliminate(m: &Csr, h: &Csr, f: &[f64], w: &[f64]) -> Result<(Csr, 
         if columns.is_empty() {
             continue;
         }
-        let order = factorise(&mut dense, size)
-            .ok_or_else(|| ("M", format!("cannot be inverted: the part with degree of freedom {} is singular", part[0])))?;
+        let order = factorise(&mut dense, size).ok_or_else(|| {
+            ("M", format!("cannot be inverted: the part with degree of freedom {} is singular", part[0]))
+        })?;
         let mut force: Vec<f64> = part.iter().map(|&i| f[i]).collect();
         solve(&dense, &order, &mut force);
         for (c, column) in &columns {

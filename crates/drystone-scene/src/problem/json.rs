@@ -56,7 +56,11 @@ fn matrix(at: &At) -> Result<Csr, Fault> {
     let pointers = at.need("indptr")?;
     let indptr = indices(&pointers, data.len())?;
     if indptr.len() != rows + 1 {
-        return Err(pointers.fault(format!("must have {} numbers, one more than rows, got {}", rows + 1, indptr.len())));
+        return Err(pointers.fault(format!(
+            "must have {} numbers, one more than rows, got {}",
+            rows + 1,
+            indptr.len()
+        )));
     }
     if indptr[0] != 0 || indptr[rows] != data.len() || indptr.windows(2).any(|p| p[0] > p[1]) {
         let text = format!("must rise from 0 to the number of entries, {}", data.len());
@@ -66,7 +70,11 @@ fn matrix(at: &At) -> Result<Csr, Fault> {
     let most = columns.saturating_sub(1);
     let found = indices(&at_indices, most)?;
     if found.len() != data.len() {
-        return Err(at_indices.fault(format!("must have {} numbers, one an entry, got {}", data.len(), found.len())));
+        return Err(at_indices.fault(format!(
+            "must have {} numbers, one an entry, got {}",
+            data.len(),
+            found.len()
+        )));
     }
     Ok(Csr { columns, indptr, indices: found.into_iter().map(|i| i as u32).collect(), data })
 }

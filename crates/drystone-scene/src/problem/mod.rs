@@ -153,7 +153,10 @@ impl ContactProblem {
         }
         for (name, values) in [("mu", &self.mu), ("mu_r", &self.mu_r)] {
             if let Some(i) = values.iter().position(|x| !(x.is_finite() && *x >= 0.0)) {
-                return wrong(&format!("{name}[{i}]"), format!("must be finite and not negative, got {}", values[i]));
+                return wrong(
+                    &format!("{name}[{i}]"),
+                    format!("must be finite and not negative, got {}", values[i]),
+                );
             }
         }
         for (name, values) in [("W", &self.w.data), ("q", &self.q)] {
@@ -209,14 +212,17 @@ pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem
         let problem = json::problem(&root).map_err(|fault| source.error(fault))?;
         problem.check().map_err(|e| source.locate(&root, e))?;
         if let Some(kind) = kind.filter(|k| *k != problem.kind) {
-            return Err(refuse(format!("kind: the file says {:?}, --kind {kind:?}", problem.kind).to_lowercase()));
+            return Err(refuse(
+                format!("kind: the file says {:?}, --kind {kind:?}", problem.kind).to_lowercase(),
+            ));
         }
         problem
     } else if name.ends_with(".dat") {
         let bytes = std::fs::read(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
         let text = String::from_utf8_lossy(&bytes);
         let stem = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let problem = siconos::problem(&text, &stem, kind).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+        let problem =
+            siconos::problem(&text, &stem, kind).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
         problem.check().map_err(|e| SceneError { file: Some(path.into()), ..e })?;
         problem
     } else if name.ends_with(".hdf5") || name.ends_with(".h5") {

@@ -23,7 +23,10 @@ pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<Cont
     let contacts = tokens.whole("nc", 1 << 28)?;
     let kind = kind.unwrap_or_else(|| guess(file, dimension));
     if kind.is_rolling() != (dimension == 5) {
-        let text = format!("is {dimension}, but kind {kind:?} has {}", if kind.is_rolling() { "5" } else { "2 or 3" });
+        let text = format!(
+            "is {dimension}, but kind {kind:?} has {}",
+            if kind.is_rolling() { "5" } else { "2 or 3" }
+        );
         return Err(tokens.error("d", text.to_lowercase()));
     }
     let rows = dimension * contacts;
@@ -31,14 +34,14 @@ pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<Cont
         let m = tokens.matrix("M")?;
         let h = tokens.matrix("H")?;
         if h.columns != rows {
-            return Err(tokens.error("H", format!("has {} columns, but the contacts have {rows} rows", h.columns)));
+            return Err(
+                tokens.error("H", format!("has {} columns, but the contacts have {rows} rows", h.columns))
+            );
         }
         let f = tokens.numbers("f", m.rows())?;
         let w = tokens.numbers("w", rows)?;
-        eliminate(&m, &h, &f, &w).map_err(|(field, text)| SceneError {
-            field: Some(field.into()),
-            ..SceneError::new(text)
-        })?
+        eliminate(&m, &h, &f, &w)
+            .map_err(|(field, text)| SceneError { field: Some(field.into()), ..SceneError::new(text) })?
     } else {
         let w = tokens.matrix("W")?;
         if w.rows() != rows || w.columns != rows {
@@ -93,7 +96,8 @@ impl<'t> Tokens<'t> {
     }
 
     fn next(&mut self, field: &str) -> Result<&'t str, SceneError> {
-        let token = self.peek().ok_or_else(|| self.error(field, "the file ends here: is it cut short?".into()))?;
+        let token =
+            self.peek().ok_or_else(|| self.error(field, "the file ends here: is it cut short?".into()))?;
         self.at += token.len();
         Ok(token)
     }
@@ -161,7 +165,9 @@ impl<'t> Tokens<'t> {
         let mut all = vec![Vec::new(); rows];
         for (i, j, x) in entries {
             if i >= rows || j >= columns {
-                return Err(self.error(name, format!("has an entry at ({i}, {j}), but is {rows} x {columns}")));
+                return Err(
+                    self.error(name, format!("has an entry at ({i}, {j}), but is {rows} x {columns}"))
+                );
             }
             all[i].push((j as u32, x));
         }
@@ -174,9 +180,16 @@ impl<'t> Tokens<'t> {
     }
 
     /// Sizes again, then columns.
-    fn dense(&mut self, name: &str, rows: usize, columns: usize) -> Result<Vec<(usize, usize, f64)>, SceneError> {
+    fn dense(
+        &mut self,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Vec<(usize, usize, f64)>, SceneError> {
         if (self.size(name)?, self.size(name)?) != (rows, columns) {
-            return Err(self.error(name, format!("the two sizes of a dense matrix differ, first {rows} x {columns}")));
+            return Err(
+                self.error(name, format!("the two sizes of a dense matrix differ, first {rows} x {columns}"))
+            );
         }
         let mut entries = Vec::new();
         for j in 0..columns {
@@ -191,7 +204,12 @@ impl<'t> Tokens<'t> {
     }
 
     /// Where block rows and columns end, row pointers, block columns, and the blocks by columns.
-    fn blocks(&mut self, name: &str, rows: usize, columns: usize) -> Result<Vec<(usize, usize, f64)>, SceneError> {
+    fn blocks(
+        &mut self,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Vec<(usize, usize, f64)>, SceneError> {
         let count = self.size(name)?;
         if count == 0 {
             return Ok(Vec::new());
@@ -201,15 +219,21 @@ impl<'t> Tokens<'t> {
         let column_ends = self.ends(name, block_columns, columns)?;
         let (filled, stored) = (self.size(name)?, self.size(name)?);
         if filled != block_rows + 1 || stored != count {
-            let text = format!("{block_rows} block rows need {} pointers, got {filled}; {count} blocks, {stored} columns", block_rows + 1);
+            let text = format!(
+                "{block_rows} block rows need {} pointers, got {filled}; {count} blocks, {stored} columns",
+                block_rows + 1
+            );
             return Err(self.error(name, text));
         }
         let pointers: Vec<usize> = (0..filled).map(|_| self.whole(name, count)).collect::<Result<_, _>>()?;
         if pointers[0] != 0 || pointers[block_rows] != count || pointers.windows(2).any(|p| p[0] > p[1]) {
-            return Err(self.error(name, format!("the row pointers of its blocks must rise from 0 to {count}")));
+            return Err(
+                self.error(name, format!("the row pointers of its blocks must rise from 0 to {count}"))
+            );
         }
-        let places: Vec<usize> =
-            (0..count).map(|_| self.whole(name, block_columns.saturating_sub(1))).collect::<Result<_, _>>()?;
+        let places: Vec<usize> = (0..count)
+            .map(|_| self.whole(name, block_columns.saturating_sub(1)))
+            .collect::<Result<_, _>>()?;
         let mut entries = Vec::new();
         for block_row in 0..block_rows {
             for k in pointers[block_row]..pointers[block_row + 1] {
@@ -241,7 +265,12 @@ impl<'t> Tokens<'t> {
     }
 
     /// Where it came from, a banner, then `i j : x` lines, or `col j : locations a to b` and `i : x` lines.
-    fn csparse(&mut self, name: &str, rows: usize, columns: usize) -> Result<Vec<(usize, usize, f64)>, SceneError> {
+    fn csparse(
+        &mut self,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Vec<(usize, usize, f64)>, SceneError> {
         self.whole(name, 8)?;
         self.word(name, "CSparse")?;
         self.rest_of_line();

@@ -94,7 +94,8 @@ impl Sides {
 
 impl Set {
     fn at_apex(&self, gamma: &[f64]) -> bool {
-        matches!(self, Set::Friction2 { .. } | Set::Friction3 { .. } | Set::Rolling5 { .. }) && gamma[0] <= 0.0
+        matches!(self, Set::Friction2 { .. } | Set::Friction3 { .. } | Set::Rolling5 { .. })
+            && gamma[0] <= 0.0
     }
 
     /// Replaces `d` by the nearest direction of the tangent cone at `gamma`, which is in the set.

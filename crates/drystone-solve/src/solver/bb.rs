@@ -30,7 +30,11 @@ pub(super) static INFO: Info = Info {
     citation: "Birgin2000, Algorithm SPG2",
     params: &[
         SCALING,
-        Param { name: "memory", default: "10", help: "how many values of the objective the line search looks back on" },
+        Param {
+            name: "memory",
+            default: "10",
+            help: "how many values of the objective the line search looks back on",
+        },
     ],
     make,
 };

@@ -80,7 +80,9 @@ pub(super) struct Trial {
 impl Trial {
     /// False once something overflowed.
     pub fn is_finite(&self) -> bool {
-        [self.measure, self.length, self.descent, self.curvature, self.objective].iter().all(|x| x.is_finite())
+        [self.measure, self.length, self.descent, self.curvature, self.objective]
+            .iter()
+            .all(|x| x.is_finite())
     }
 }
 

@@ -20,7 +20,8 @@ impl ExplicitSweeper {
     pub fn bytes(&self) -> usize {
         [&self.gamma, &self.before, &self.step, &self.direction, &self.best]
             .iter()
-            .map(|v| size_of_val(v.as_slice())).sum()
+            .map(|v| size_of_val(v.as_slice()))
+            .sum()
     }
 
     fn block(&mut self, p: &Explicit, i: usize, pass: Pass, lambda: f64, stats: &mut PassStats) {

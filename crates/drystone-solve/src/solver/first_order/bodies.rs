@@ -159,7 +159,8 @@ impl BodySpace {
                 let share = |body: u32, part: usize| {
                     let k = body as usize;
                     let row = |j: &[f64; 12]| {
-                        let (v, w) = ([j[part], j[part + 1], j[part + 2]], [j[part + 3], j[part + 4], j[part + 5]]);
+                        let (v, w) =
+                            ([j[part], j[part + 1], j[part + 2]], [j[part + 3], j[part + 4], j[part + 5]]);
                         p.inv_mass[k] * dot(v, v) + dot(w, symmetric(&p.inv_inertia[k], w))
                     };
                     g.jacobian[rows.clone()].iter().map(row).sum::<f64>()

@@ -168,11 +168,7 @@ pub(super) struct Place<V> {
 impl<V: Vector> Place<V> {
     /// Points `i .. i + L`.
     #[inline(always)]
-    pub unsafe fn load<const TWO: bool, const SPHERES: bool>(
-        p: &Points,
-        s: &Spheres,
-        i: usize,
-    ) -> Self {
+    pub unsafe fn load<const TWO: bool, const SPHERES: bool>(p: &Points, s: &Spheres, i: usize) -> Self {
         unsafe {
             let n: Three<V> = load3(&p.normal, i);
             let mut place = Self { n, arm_a: n, arm_b: n, bias: n, radius_a: n[0], radius_b: n[0] };

@@ -29,7 +29,9 @@ impl Masses {
         self.free.clear();
         self.free.extend(p.v_free.iter().map(|v| Row([v[0], v[1], v[2], 0.0, v[3], v[4], v[5], 0.0])));
         self.inverse.clear();
-        self.inverse.extend(p.inv_mass.iter().zip(&p.inv_inertia).map(|(&m, j)| Row([m, m, m, 0.0, j[0], j[1], j[2], 0.0])));
+        self.inverse.extend(
+            p.inv_mass.iter().zip(&p.inv_inertia).map(|(&m, j)| Row([m, m, m, 0.0, j[0], j[1], j[2], 0.0])),
+        );
         self.diagonal = p.inv_inertia.iter().all(|j| j[3..] == [0.0; 3]);
     }
 }
@@ -140,7 +142,11 @@ impl Kernel for Extrapolate<'_> {
 }
 
 /// Runs `work` on every chunk of `to` and adds up what it returns.
-fn chunks(to: &mut [Row], parts: &mut Vec<[f64; 2]>, work: impl Fn(usize, &mut [Row]) -> [f64; 2] + Sync) -> [f64; 2] {
+fn chunks(
+    to: &mut [Row],
+    parts: &mut Vec<[f64; 2]>,
+    work: impl Fn(usize, &mut [Row]) -> [f64; 2] + Sync,
+) -> [f64; 2] {
     let add = |sum: [f64; 2], part: &[f64; 2]| [sum[0] + part[0], sum[1] + part[1]];
     if to.len() >= 4 * CHUNK && rayon::current_num_threads() > 1 {
         parts.clear();
@@ -194,7 +200,13 @@ pub(super) fn settle(
 }
 
 /// to = x + β (x - x_before).
-pub(super) fn extrapolate(x: &[Row], before: &[Row], beta: f64, to: &mut Vec<Row>, parts: &mut Vec<[f64; 2]>) {
+pub(super) fn extrapolate(
+    x: &[Row],
+    before: &[Row],
+    beta: f64,
+    to: &mut Vec<Row>,
+    parts: &mut Vec<[f64; 2]>,
+) {
     to.resize(x.len(), NOTHING);
     chunks(to, parts, |at, to| {
         widest(Extrapolate { x: &x[at..], before: &before[at..], beta, to });
