@@ -217,7 +217,7 @@ mod tests {
         let mut random = Random::new(5);
         let (mut inside, mut faces) = (0, [0; 4]);
         for _ in 0..3000 {
-            let shift = 0.7 * random.in_ball();
+            let shift = random.range(0.0, 1.6) * random.unit_vector();
             let points: Vec<DVec3> = (0..4).map(|_| random.unit_vector() + shift).collect();
             let mut simplex = Simplex::new(vertex(points[0]));
             let mut apart = true;
