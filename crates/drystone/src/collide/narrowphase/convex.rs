@@ -12,6 +12,7 @@
 
 use glam::{DMat3, DVec3};
 
+use super::feature::Feature;
 use crate::shape::{Hull, Pose, Shape};
 
 /// The part of the smallest radius of curvature of an ellipsoid that is taken as its radius: a core with all of it would
@@ -283,6 +284,12 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// The same cores, B elsewhere.
+    pub(super) fn with_offset(&self, offset: DVec3) -> Self {
+        let scale = self.a.extent() + self.b.extent() + offset.length();
+        Self { offset, scale, ..*self }
+    }
+
     /// Whether A and B stand in canonical order: by kind and size, then by place.
     pub(super) fn in_order(a: &Convex, b: &Convex, b_to_a: DVec3) -> bool {
         // Large indices first, as for boxes: what has more structure is A.
@@ -332,6 +339,17 @@ impl<'a> Pair<'a> {
 
     pub(super) fn is_polytope(&self) -> bool {
         self.a.is_polytope() && self.b.is_polytope()
+    }
+
+    /// The normals of flat faces of A and B near the unit vector `n`, turned from B to A; `pieces` are furthest along it.
+    pub(super) fn faces_near(&self, n: DVec3, pieces: [u32; 2]) -> [Option<DVec3>; 2] {
+        let normal = |feature: Feature| match feature {
+            Feature::Face { normal, .. } | Feature::Disc { normal, .. } => Some(normal),
+            _ => None,
+        };
+        let a = normal(self.a.feature(-n, pieces[0])).map(|m| -m);
+        let b = normal(self.b.feature(self.into_b(n), pieces[1])).map(|m| self.turn * m);
+        [a, b]
     }
 
     /// From the middle of B to the middle of A.

@@ -9,7 +9,7 @@
 use glam::DVec3;
 
 use super::convex::{Convex, Pair, Vertex};
-use super::epa;
+use super::epa::{self, WayOut};
 use super::gjk::{End, Gjk};
 use super::patch;
 use super::refine::{self, Optimum};
@@ -106,13 +106,17 @@ fn polytopes(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
     match gjk.walk(pair, reach, 0.0, 1e-15) {
         End::BeyondReach => None,
         End::Overlap => Some(overlapping(pair, gjk, None)),
-        End::Apart => Some(separated(pair, gjk)),
+        End::Apart => Some(separated(pair, gjk, None)),
     }
 }
 
 /// From the simplex of two cores that are apart. Where three corners span a plane, its normal is good however small the
 /// distance; otherwise the nearest point gives the direction.
-fn separated(pair: &Pair, gjk: &Gjk) -> Closest {
+fn separated(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
+    if gjk.lower <= 0.0 {
+        // The walk ended by rounding before a plane could prove it.
+        return overlapping(pair, gjk, seed);
+    }
     let points = gjk.simplex.witnesses();
     if let Some(plane) = gjk.simplex.plane() {
         let n = plane * super::sign(plane.dot(gjk.normal));
@@ -135,11 +139,35 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
             }
         }
     }
-    let (normal, points) = match epa::way_out(pair, &gjk.simplex, seed) {
-        Some(way) => (way.normal, (way.on_a, way.on_b)),
-        None => (gjk.normal, gjk.simplex.witnesses()),
+    let Some(way) = epa::way_out(pair, &gjk.simplex, seed) else {
+        return Closest::new(gjk.normal, &pair.support(gjk.normal, gjk.hint), gjk.simplex.witnesses());
     };
-    Closest::new(normal, &pair.support(normal, gjk.hint), points)
+    let points = if way.settled { (way.on_a, way.on_b) } else { pushed_apart(pair, &way) };
+    let mut best = (way.normal, pair.support(way.normal, gjk.hint));
+    if !pair.is_polytope() {
+        // Nearly parallel flat faces are all but equally deep: rounding apart, one of their normals is best.
+        for n in pair.faces_near(best.0, best.1.pieces).into_iter().flatten() {
+            let low = pair.support(n, best.1.pieces);
+            if n.dot(low.w) >= best.0.dot(best.1.w) {
+                best = (n, low);
+            }
+        }
+    }
+    Closest::new(best.0, &best.1, points)
+}
+
+/// Where two cores touch that were pushed apart along a way out: the closest points a little further on.
+fn pushed_apart(pair: &Pair, way: &WayOut) -> (DVec3, DVec3) {
+    let push = way.normal * (way.depth + 1e-3 * pair.scale);
+    let moved = pair.with_offset(pair.offset - push);
+    let mut gjk = Gjk::new(&moved);
+    match gjk.walk(&moved, f64::INFINITY, 0.0, 1e-12) {
+        End::Apart => {
+            let (on_a, on_b) = gjk.simplex.witnesses();
+            (on_a, on_b + push)
+        }
+        _ => (way.on_a, way.on_b),
+    }
 }
 
 fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
@@ -164,5 +192,5 @@ fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
         }
         seed = Some(o);
     }
-    Some(separated(pair, gjk))
+    Some(separated(pair, gjk, seed))
 }

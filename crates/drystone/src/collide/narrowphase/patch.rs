@@ -23,6 +23,9 @@ const CORNERS: usize = 32;
 /// A corner's name holds within this part of the size of the smaller face.
 const SNAP: f64 = 0.02;
 
+/// Sharp edges count as along each other up to this sine.
+const SHARP_SIN: f64 = 1e-3;
+
 /// Normals of single points may differ from the contact's by this cosine.
 const SAME_SIDE: f64 = 0.9;
 
@@ -147,7 +150,9 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
         (Disc(d), Polygon(p)) => view.disc_on_polygon(d, &view.a, RIM_OF_A, p, CORNER_OF_B, &mut spread),
         (Polygon(p), Disc(d)) => view.disc_on_polygon(d, &view.b, RIM_OF_B, p, CORNER_OF_A, &mut spread),
         (Disc(a), Disc(b)) => view.discs(a, b, &mut spread),
-        (Segment { round: ra, axis: a, .. }, Segment { round: rb, axis: b, .. }) if ra + rb > 0.0 => {
+        (Segment { round: ra, axis: a, .. }, Segment { round: rb, axis: b, .. })
+            if ra + rb + pair.radii > 0.0 =>
+        {
             view.round_segments(*a, *ra, *b, *rb, closest, out);
             if least(out) > gap + view.rounding {
                 single(out);
@@ -161,8 +166,7 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
     if deepest > gap + 4.0 * view.rounding {
         spread.offer(Candidate { place: DVec2::ZERO, gap, key: CLOSEST });
     }
-    let size = pair.radii + pair.scale;
-    for c in spread.chosen(1e-10 * size) {
+    for c in spread.chosen(10.0 * view.rounding) {
         let on_plane = view.origin + view.e1 * c.place.x + view.e2 * c.place.y;
         let (on_a, on_b) = if c.key == CLOSEST {
             (closest.on_a, closest.on_b)
@@ -327,11 +331,11 @@ impl View {
         }
     }
 
-    /// Sharp edges along each other up to 2°.
+    /// Sharp edges along each other: more strictly so, since beside a sharp edge there is nothing to touch.
     fn segments(&self, a: [DVec2; 2], b: [DVec2; 2], spread: &mut Spread) {
         let along = a[1] - a[0];
         let other = b[1] - b[0];
-        if along.perp_dot(other).abs() > ALONG_SIN * along.length() * other.length() {
+        if along.perp_dot(other).abs() > SHARP_SIN * along.length() * other.length() {
             return;
         }
         let squared = along.length_squared();
@@ -342,7 +346,8 @@ impl View {
         }
     }
 
-    /// Round bars along each other up to 2°: each end of the common stretch has its own normal, from axis to axis.
+    /// Round bars along each other up to 2°. Each end of the common stretch has its own normal: across the axis of A it
+    /// leads from axis to axis, along it it is that of the closest points.
     fn round_segments(
         &self,
         a: [DVec3; 2],
@@ -356,27 +361,29 @@ impl View {
         if u.cross(v).length_squared() > (ALONG_SIN * ALONG_SIN) * u.length_squared() * v.length_squared() {
             return;
         }
-        let (uu, vv) = (u.length_squared(), v.length_squared());
-        let t = b.map(|p| (p - a[0]).dot(u) / uu);
+        let t = b.map(|p| (p - a[0]).dot(u) / u.length_squared());
         let (from, to) = (t[0].min(t[1]).max(0.0), t[0].max(t[1]).min(1.0));
         if from >= to {
             return;
         }
-        let (thick_a, thick_b) = (round_a + self.radius_a, round_b + self.radius_b);
+        let least = closest.separation - self.radius_a - self.radius_b;
+        let (u, v_across) = (u.normalize(), v.normalize());
+        let slope = closest.normal.dot(u);
         for (along, name) in [(from, END), (to, END + 1)] {
-            let pa = a[0] + u * along;
-            let pb = b[0] + v * ((pa - b[0]).dot(v) / vv).clamp(0.0, 1.0);
-            let apart = pa - pb;
-            let distance = apart.length();
-            let own = apart / distance;
-            let (normal, gap) = if own.dot(closest.normal) > SAME_SIDE {
-                (own, distance - (thick_a + thick_b))
+            let pa = a[0].lerp(a[1], along);
+            let pb = b[0] + v * ((along - t[0]) / (t[1] - t[0]));
+            let own = (pa - pb).normalize_or_zero();
+            let normal = if own.dot(closest.normal) > SAME_SIDE {
+                (own * (1.0 - slope * slope).sqrt() + u * slope).normalize()
             } else {
-                (closest.normal, apart.dot(closest.normal) - (thick_a + thick_b))
+                closest.normal
             };
-            // The axes are parallel only nearly: nothing is nearer than the closest points.
-            let gap = gap.max(closest.separation - self.radius_a - self.radius_b);
-            let on_a = pa - normal * thick_a;
+            let side_a = normal.reject_from_normalized(u).normalize_or_zero();
+            let side_b = normal.reject_from_normalized(v_across).normalize_or_zero();
+            let on_a = pa - side_a * round_a - normal * self.radius_a;
+            let on_b = pb + side_b * round_b + normal * self.radius_b;
+            // Nothing is nearer than the closest points.
+            let gap = (on_a - on_b).dot(normal).max(least);
             out.push_within(
                 self.reach,
                 ContactPoint { on_a, on_b: on_a - normal * gap, normal, gap, feature: name as u32 },
@@ -477,14 +484,20 @@ impl View {
         let off = (a.radius * a.radius - along * along).max(0.0).sqrt();
         for (side, key) in [(1.0, RIMS_CROSS), (-1.0, RIMS_CROSS + 1)] {
             let mut place = ca + apart * (along / d) + apart.perp() * (side * off / d);
-            // Tilted discs are seen as slim ellipses: two steps of Newton's method bring the place onto both rims.
-            for _ in 0..2 {
+            // Tilted discs are seen as slim ellipses: Newton's method brings the place onto both rims.
+            let mut error = f64::INFINITY;
+            for _ in 0..10 {
                 let (fa, ga) = self.off_rim(a, &self.a, place);
                 let (fb, gb) = self.off_rim(b, &self.b, place);
+                error = fa.abs().max(fb.abs());
                 let determinant = ga.perp_dot(gb);
-                if determinant.abs() > 1e-6 {
-                    place -= DVec2::new(fa * gb.y - fb * ga.y, fb * ga.x - fa * gb.x) / determinant;
+                if error <= self.rounding || determinant == 0.0 {
+                    break;
                 }
+                place -= DVec2::new(fa * gb.y - fb * ga.y, fb * ga.x - fa * gb.x) / determinant;
+            }
+            if error > 1e-10 * (a.radius + b.radius) || !place.is_finite() {
+                continue;
             }
             self.offer(place, key, spread);
         }

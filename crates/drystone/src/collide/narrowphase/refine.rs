@@ -20,6 +20,10 @@ const STEPS: usize = 16;
 /// Nearer than this to the axis of a flat circular face the support function of its rim has a kink, not a curvature.
 const KINK: f64 = 1e-7;
 
+/// Where s does not bend down, up to this part of its greatest radius of curvature, steps are made as if by the other part.
+const SINGULAR: f64 = 1e-13;
+const SOFT: f64 = 0.02;
+
 /// Directions within this cosine of the axis of a flat circular face may lead to it.
 const NEAR_CAP: f64 = 0.998;
 
@@ -151,7 +155,7 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
                 branches[lightest] = fresh;
             }
         }
-        let step = loop {
+        let (step, soft) = loop {
             match solve(&mut branches[..count]) {
                 Some(step) => {
                     let k = lightest(&branches[..count]);
@@ -174,6 +178,9 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
         // A branch is trusted within its neighbourhood.
         let step = if length > 0.3 { step * (0.3 / length) } else { step };
         n = (n + u * step.x + v * step.y).normalize();
+        if soft && length < 1e-7 {
+            return None;
+        }
         if length < 1e-14 || (length < 1e-9 && length >= 0.5 * last) {
             return finish(pair, n, &mut branches, count);
         }
@@ -206,8 +213,9 @@ fn near_kink(pair: &Pair, n: DVec3) -> bool {
     pair.a.cap(-n).is_some_and(axis) || pair.b.cap(pair.into_b(n)).is_some_and(|z| axis(pair.turn * z))
 }
 
-/// The step and the new weights. Nothing where the branches do not bend down, so that there is no greatest value.
-fn solve(branches: &mut [Branch]) -> Option<DVec2> {
+/// The step, whether the branches had to be bent down to have a greatest value, and the new weights. Nothing where the
+/// branches are too much alike.
+fn solve(branches: &mut [Branch]) -> Option<(DVec2, bool)> {
     let mut bend = [0.0; 3];
     for b in branches.iter() {
         for i in 0..3 {
@@ -219,13 +227,12 @@ fn solve(branches: &mut [Branch]) -> Option<DVec2> {
     let size = uu.abs() + vv.abs();
     match branches {
         [one] => {
-            let determinant = uu * vv - uv * uv;
-            if uu + vv <= 0.0 || determinant <= 1e-14 * size * size {
-                return None;
-            }
-            one.weight = 1.0;
+            let least = 0.5 * (uu + vv - (uu - vv).hypot(2.0 * uv));
+            let lift = if least > SINGULAR * size { 0.0 } else { SOFT * size - least };
+            let (uu, vv) = (uu + lift, vv + lift);
             let g = one.gradient;
-            Some(DVec2::new(vv * g.x - uv * g.y, uu * g.y - uv * g.x) / determinant)
+            one.weight = 1.0;
+            Some((DVec2::new(vv * g.x - uv * g.y, uu * g.y - uv * g.x) / (uu * vv - uv * uv), lift > 0.0))
         }
         [one, two] => {
             let d = one.gradient - two.gradient;
@@ -235,14 +242,13 @@ fn solve(branches: &mut [Branch]) -> Option<DVec2> {
             }
             let t = d.perp() / squared.sqrt();
             let stiffness = t.dot(times(t));
-            if stiffness <= 1e-14 * size {
-                return None;
-            }
+            let soft = stiffness <= SINGULAR * size;
+            let stiffness = if soft { SOFT * size } else { stiffness };
             let across = d * ((two.separation - one.separation) / squared);
             let step = across + t * ((t.dot(two.gradient) - t.dot(times(across))) / stiffness);
             one.weight = d.dot(times(step) - two.gradient) / squared;
             two.weight = 1.0 - one.weight;
-            Some(step)
+            Some((step, soft))
         }
         [one, two, three] => {
             let (d1, d2) = (one.gradient - three.gradient, two.gradient - three.gradient);
@@ -256,7 +262,7 @@ fn solve(branches: &mut [Branch]) -> Option<DVec2> {
             one.weight = rest.perp_dot(d2) / determinant;
             two.weight = d1.perp_dot(rest) / determinant;
             three.weight = 1.0 - one.weight - two.weight;
-            Some(step)
+            Some((step, false))
         }
         _ => None,
     }

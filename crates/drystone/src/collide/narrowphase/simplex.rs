@@ -123,11 +123,14 @@ impl Simplex {
     fn edge(&self, i: usize, j: usize) -> Part {
         let (p, q) = (self.w(i), self.w(j));
         let along = q - p;
-        let t = -p.dot(along) / along.length_squared();
+        let squared = along.length_squared();
+        let t = -p.dot(along) / squared;
         let corner = |k: usize, point| Part { corners: [k, k, k], weights: [1.0, 0.0, 0.0], len: 1, point };
         if t > 0.0 && t < 1.0 {
             // From the nearer end, so that a short distance is not the difference of long ones.
-            let point = if t < 0.5 { p + along * t } else { q - along * (1.0 - t) };
+            let mut point = if t < 0.5 { p + along * t } else { q - along * (1.0 - t) };
+            // Across the edge up to rounding of the distance, not of the corners: the edge is a long lever.
+            point -= along * (point.dot(along) / squared);
             Part { corners: [i, j, j], weights: [1.0 - t, t, 0.0], len: 2, point }
         } else if t >= 1.0 {
             corner(j, q)

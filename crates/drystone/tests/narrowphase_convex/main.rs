@@ -1,0 +1,10 @@
+//! The narrow phase for all pairs of convex shapes.
+
+#[path = "../narrowphase_common/mod.rs"]
+mod narrowphase_common;
+
+mod closed_forms;
+mod manifolds;
+mod oracle;
+mod rest;
+mod robustness;
