@@ -2,17 +2,22 @@
 
 mod mesh_common;
 
-use drystone::{BodyDef, Shape};
+use std::sync::Arc;
+
+use drystone::{BodyDef, Hull, Shape};
 use glam::{DQuat, DVec3};
 use mesh_common::{box_mesh, field, irregular, mesh, profile, run, world};
 
 const LEVEL: (DVec3, DQuat) = (DVec3::ZERO, DQuat::IDENTITY);
 
 fn bodies() -> Vec<(&'static str, Shape)> {
+    let octahedron = [DVec3::X, DVec3::Y, DVec3::Z].map(|v| [0.06 * v, -0.06 * v]).concat();
     vec![
         ("ball", Shape::Sphere { radius: 0.05 }),
         ("box", Shape::Box { half: DVec3::splat(0.05) }),
         ("capsule", Shape::Capsule { radius: 0.03, half_length: 0.05 }),
+        ("cylinder", Shape::Cylinder { radius: 0.05, half_length: 0.05 }),
+        ("hull", Shape::Hull(Arc::new(Hull::new(&octahedron).unwrap()))),
     ]
 }
 

@@ -69,3 +69,21 @@ fn bodies_roll_and_tumble_as_over_a_plane() {
         }
     }
 }
+
+#[test]
+fn a_drum_rolls_on_its_side_as_over_a_plane() {
+    let tilt = DQuat::from_rotation_y(0.1);
+    let lying = DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
+    for (ground_name, ground) in grounds() {
+        for (name, shape, radius) in [
+            ("drum", Shape::Cylinder { radius: 0.3, half_length: 0.4 }, 0.3),
+            ("capsule", Shape::Capsule { radius: 0.3, half_length: 0.4 }, 0.3),
+        ] {
+            let body = BodyDef::dynamic(shape, 2.0)
+                .at(tilt * DVec3::new(-4.0, 0.3, radius))
+                .turned(tilt * lying)
+                .moving(tilt * DVec3::X * 2.0, DVec3::Y * 2.0 / radius);
+            compare(&format!("{name} on {ground_name}"), &ground, tilt, 0.5, &body, 300);
+        }
+    }
+}

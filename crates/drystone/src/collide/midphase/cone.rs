@@ -72,6 +72,15 @@ pub(super) fn at_vertex<S: Surface>(
     d: DVec3,
     slack: f64,
 ) -> Option<(DVec3, (u32, usize))> {
+    // Most directions that are refused are so by the triangle at hand: no need to walk around.
+    let p = surface.corners(triangle);
+    for other in [(corner + 1) % 3, (corner + 2) % 3] {
+        let into = p[other] - p[corner];
+        let excess = d.dot(into);
+        if excess > 0.0 && excess * excess > slack * slack * into.length_squared() {
+            return None;
+        }
+    }
     let mut admission = Admission { direction: Some(d), slack };
     let mut first = (triangle, corner);
     let mut facing = false;
