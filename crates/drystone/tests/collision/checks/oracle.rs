@@ -131,16 +131,19 @@ pub struct Bounds {
 }
 
 impl Case {
-    /// How far the support plane of A lies above that of B along the unit vector `n`, from B to A. Without end where B or A
-    /// is a half-space that looks another way.
-    pub fn separation(&self, n: DVec3) -> f64 {
-        let (low, high) = self.support_points(n);
-        let off_plane = |shape: &Shape, pose: &Pose, side: f64| {
-            matches!(shape, Shape::HalfSpace) && (pose.rotation * DVec3::Z * side).distance(n) > 1e-9
-        };
-        if off_plane(&self.a, &self.pose_a, -1.0) || off_plane(&self.b, &self.pose_b, 1.0) {
-            return f64::NEG_INFINITY;
+    /// How far the support plane of A lies above that of B along the unit vector `n`, from B to A. Where one of them is a
+    /// half-space, along its own normal, and without end where that is not `n`.
+    pub fn separation(&self, mut n: DVec3) -> f64 {
+        for (shape, pose, side) in [(&self.a, &self.pose_a, -1.0), (&self.b, &self.pose_b, 1.0)] {
+            if let Shape::HalfSpace = shape {
+                let normal = pose.rotation * DVec3::Z * side;
+                if normal.distance(n) > 1e-9 {
+                    return f64::NEG_INFINITY;
+                }
+                n = normal;
+            }
         }
+        let (low, high) = self.support_points(n);
         n.dot(low - high)
     }
 
