@@ -136,7 +136,8 @@ fn distances_agree_with_parry() {
         let (pa, pb) = (random.pose(2.0), random.pose(2.0));
         let (sa, sb) = (parry(&a), parry(&b));
         let d = distance(&a, &pa, &b, &pb);
-        let theirs = query::distance(&parry_pose(&a, &pa), &*sa, &parry_pose(&b, &pb), &*sb).unwrap().distance;
+        let theirs =
+            query::distance(&parry_pose(&a, &pa), &*sa, &parry_pose(&b, &pb), &*sb).unwrap().distance;
         compared += 1;
         if theirs > d.max(0.0) + 1e-6 {
             they_are_further += 1;
@@ -200,7 +201,8 @@ fn closest_points_agree_with_parry() {
             continue;
         }
         let (sa, sb) = (parry(&a), parry(&b));
-        let found = query::closest_points(&parry_pose(&a, &pa), &*sa, &parry_pose(&b, &pb), &*sb, 100.0).unwrap();
+        let found =
+            query::closest_points(&parry_pose(&a, &pa), &*sa, &parry_pose(&b, &pb), &*sb, 100.0).unwrap();
         let query::ClosestPoints::WithinMargin(qa, qb) = found else { panic!("parry finds no points") };
         assert!(p.on_a.distance(qa) < 1e-6 && p.on_b.distance(qb) < 1e-6, "{p:?} {qa} {qb}");
     }

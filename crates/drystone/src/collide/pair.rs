@@ -212,6 +212,8 @@ impl Look<'_> {
             turn: into * (self.h * (self.angular(a) - self.angular(b))),
             near: self.envelope + approach.hover(size) + approach.spin,
             size,
+            depth: part.shape.bounding_radius(),
+            exact: false,
         };
         let mut colliders = [part.collider, ground.collider];
         if swapped {

@@ -5,7 +5,7 @@
 //! a surface is `touch`'s business, with edges in `ridge` and balls in `ball`: `surface` is what they know of a mesh or a height field, `skin`
 //! how those are folded, `cone` in which directions their edges push, `pieces` how the narrow phase sees them, and
 //! `reduce` makes few points of many.
-//! [`Finder`] does all of it for two shapes at rest.
+//! [`Finder`] does all of it for two shapes at rest, `query` asks about rays and distances.
 
 mod ball;
 mod bvh;
@@ -13,6 +13,7 @@ mod cone;
 mod expand;
 mod find;
 mod pieces;
+pub(crate) mod query;
 mod reduce;
 mod ridge;
 mod skin;

@@ -81,7 +81,7 @@ pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Wor
     work.found.clear();
     work.triangles.clear();
     let outline = Outline::of(visitor);
-    let slack = if outline.ball.is_some() { cone::ROUNDING } else { cone::ALONG };
+    let slack = if outline.ball.is_some() || visitor.exact { cone::ROUNDING } else { cone::ALONG };
     let (bounds, ball) = (outline.bounds, outline.ball);
     let mut visit =
         Visit { surface, visitor, outline, slack, behind: false, inside: None, asked: Asked::default() };
@@ -139,8 +139,7 @@ pub(super) struct Visit<'a, S> {
 
 impl<S: Surface> Visit<'_, S> {
     pub(super) fn is_inside(&mut self) -> bool {
-        let (surface, v, middle) = (self.surface, self.visitor, self.outline.middle);
-        let depth = v.shape.bounding_radius();
+        let (surface, depth, middle) = (self.surface, self.visitor.depth, self.outline.middle);
         self.inside.get_or_insert_with(|| surface.way_out(middle, depth)).is_some()
     }
 

@@ -23,6 +23,10 @@ pub(crate) struct Visitor<'a> {
     pub near: f64,
     /// Its inner radius, m.
     pub size: f64,
+    /// So far below the surface its middle counts as inside, m.
+    pub depth: f64,
+    /// Whether gaps have to be exact, not just stable.
+    pub exact: bool,
 }
 
 impl<'a> Visitor<'a> {
@@ -37,6 +41,8 @@ impl<'a> Visitor<'a> {
             turn: DVec3::ZERO,
             near: reach,
             size: shape.inner_radius(),
+            depth: shape.bounding_radius(),
+            exact: false,
         }
     }
 

@@ -347,8 +347,8 @@ impl<'a> Pair<'a> {
             Feature::Face { normal, .. } | Feature::Disc { normal, .. } => Some(normal),
             _ => None,
         };
-        let a = normal(self.a.feature(-n, pieces[0])).map(|m| -m);
-        let b = normal(self.b.feature(self.into_b(n), pieces[1])).map(|m| self.turn * m);
+        let a = normal(self.a.feature(-n, pieces[0], DVec3::ZERO)).map(|m| -m);
+        let b = normal(self.b.feature(self.into_b(n), pieces[1], DVec3::ZERO)).map(|m| self.turn * m);
         [a, b]
     }
 

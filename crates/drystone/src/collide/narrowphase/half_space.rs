@@ -147,9 +147,10 @@ impl Over<'_> {
         if self.down.z.abs() > ALONG_COS {
             self.rim(lowest(below), below, if below == 1 { half } else { -half }, 2 + 3 * below, out);
         } else {
-            self.push(lowest(below), below, out);
-            if self.down.z.abs() < 0.5 {
-                self.push(lowest(1 - below), 1 - below, out);
+            for end in [0, 1] {
+                if end == below || self.down.z.abs() < 0.5 {
+                    self.push(lowest(end), end, out);
+                }
             }
         }
     }
@@ -185,7 +186,8 @@ impl Over<'_> {
         let (e1, e2) = tangents(-self.down, self.pose.rotation.conjugate() * SKEW);
         let candidate = |k: u32| {
             let p = corner(k);
-            Candidate { place: DVec2::new(e1.dot(p), e2.dot(p)), gap: self.gap(p), key: u64::from(k) }
+            let place = DVec2::new(e1.dot(p), e2.dot(p));
+            Candidate { place, gap: self.gap(p), key: u64::from(k), source: k }
         };
         let mut lowest = [(f64::INFINITY, 0); MAX_POINTS];
         let mut within = 0;
@@ -219,7 +221,7 @@ impl Over<'_> {
             }
         }
         for c in spread.chosen(0.0) {
-            self.push(corner(c.key as u32), c.key as u32 & NAMES, out);
+            self.push(corner(c.source), c.key as u32 & NAMES, out);
         }
     }
 }

@@ -26,6 +26,9 @@ const SNAP: f64 = 0.02;
 /// Sharp edges count as along each other up to this sine.
 const SHARP_SIN: f64 = 1e-3;
 
+/// The closest point of bars counts beside the ends of their common stretch when it is nearer by this part of the scale.
+const BETWEEN: f64 = 1e-13;
+
 /// Normals of single points may differ from the contact's by this cosine.
 const SAME_SIDE: f64 = 0.9;
 
@@ -41,6 +44,9 @@ const RIM_OF_B: u64 = SPECIAL as u64 + 8;
 const RIMS_CROSS: u64 = SPECIAL as u64 + 12;
 /// After the three fixed places of a rim.
 const DEEPEST: u64 = 3;
+
+/// The source of the candidate that is the closest point itself.
+const EXACT: u32 = 1;
 
 /// Crossings are told apart by both edges, each by its two corners.
 const CROSSING_KEY: u64 = 1 << 63;
@@ -100,7 +106,10 @@ struct View {
 pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out: &mut Manifold) {
     let n = closest.normal;
     let [piece_a, piece_b] = closest.pieces;
-    let features = [pair.a.feature(-n, piece_a), pair.b.feature(pair.into_b(n), piece_b)];
+    let features = [
+        pair.a.feature(-n, piece_a, closest.on_a),
+        pair.b.feature(pair.into_b(n), piece_b, pair.into_b(closest.on_b - pair.offset)),
+    ];
     let gap = closest.separation - pair.radii;
     let single = |out: &mut Manifold| {
         let on_a = closest.on_a - n * pair.a.radius;
@@ -154,7 +163,7 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
             if ra + rb + pair.radii > 0.0 =>
         {
             view.round_segments(*a, *ra, *b, *rb, closest, out);
-            if least(out) > gap + view.rounding {
+            if least(out) > gap + BETWEEN * pair.scale {
                 single(out);
             }
             return;
@@ -164,11 +173,11 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
     }
     let deepest = spread.deepest();
     if deepest > gap + 4.0 * view.rounding {
-        spread.offer(Candidate { place: DVec2::ZERO, gap, key: CLOSEST });
+        spread.offer(Candidate { place: DVec2::ZERO, gap, key: CLOSEST, source: EXACT });
     }
     for c in spread.chosen(10.0 * view.rounding) {
         let on_plane = view.origin + view.e1 * c.place.x + view.e2 * c.place.y;
-        let (on_a, on_b) = if c.key == CLOSEST {
+        let (on_a, on_b) = if c.source == EXACT {
             (closest.on_a, closest.on_b)
         } else {
             (on_plane + n * view.a.at(c.place), on_plane + n * view.b.at(c.place))
@@ -278,7 +287,7 @@ impl View {
     fn offer(&self, place: DVec2, key: u64, spread: &mut Spread) {
         let gap = self.a.at(place) - self.b.at(place) - (self.radius_a + self.radius_b);
         if gap <= self.reach {
-            spread.offer(Candidate { place, gap, key });
+            spread.offer(Candidate { place, gap, key, source: 0 });
         }
     }
 
@@ -339,6 +348,10 @@ impl View {
             return;
         }
         let squared = along.length_squared();
+        let beside = b.map(|p| (p - a[0]).perp_dot(along) / squared);
+        if beside[0].abs().max(beside[1].abs()) > SHARP_SIN {
+            return;
+        }
         let t = b.map(|p| (p - a[0]).dot(along) / squared);
         let (from, to) = (t[0].min(t[1]).max(0.0), t[0].max(t[1]).min(1.0));
         if from < to {

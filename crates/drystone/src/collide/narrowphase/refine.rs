@@ -117,8 +117,8 @@ impl Branch {
     }
 }
 
-/// Climbs from the unit direction `n` and the pieces of `corners` to a greatest separation nearby. Nothing when there is
-/// none, or when it is the axis of a flat circular face.
+/// Climbs from the unit direction `n` and the pieces of `corners` to a greatest separation nearby. Nothing when none is
+/// found, or when it is the axis of a flat circular face.
 pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f64]) -> Option<Optimum> {
     let mut branches = [Branch::new(&Vertex::NONE, 0.0); 3];
     let mut count = 0;
@@ -155,7 +155,7 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
                 branches[lightest] = fresh;
             }
         }
-        let (step, soft) = loop {
+        let step = loop {
             match solve(&mut branches[..count]) {
                 Some(step) => {
                     let k = lightest(&branches[..count]);
@@ -178,9 +178,6 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
         // A branch is trusted within its neighbourhood.
         let step = if length > 0.3 { step * (0.3 / length) } else { step };
         n = (n + u * step.x + v * step.y).normalize();
-        if soft && length < 1e-7 {
-            return None;
-        }
         if length < 1e-14 || (length < 1e-9 && length >= 0.5 * last) {
             return finish(pair, n, &mut branches, count);
         }
@@ -213,9 +210,8 @@ fn near_kink(pair: &Pair, n: DVec3) -> bool {
     pair.a.cap(-n).is_some_and(axis) || pair.b.cap(pair.into_b(n)).is_some_and(|z| axis(pair.turn * z))
 }
 
-/// The step, whether the branches had to be bent down to have a greatest value, and the new weights. Nothing where the
-/// branches are too much alike.
-fn solve(branches: &mut [Branch]) -> Option<(DVec2, bool)> {
+/// The step and the new weights. Nothing where the branches are too much alike.
+fn solve(branches: &mut [Branch]) -> Option<DVec2> {
     let mut bend = [0.0; 3];
     for b in branches.iter() {
         for i in 0..3 {
@@ -232,7 +228,7 @@ fn solve(branches: &mut [Branch]) -> Option<(DVec2, bool)> {
             let (uu, vv) = (uu + lift, vv + lift);
             let g = one.gradient;
             one.weight = 1.0;
-            Some((DVec2::new(vv * g.x - uv * g.y, uu * g.y - uv * g.x) / (uu * vv - uv * uv), lift > 0.0))
+            Some(DVec2::new(vv * g.x - uv * g.y, uu * g.y - uv * g.x) / (uu * vv - uv * uv))
         }
         [one, two] => {
             let d = one.gradient - two.gradient;
@@ -242,13 +238,12 @@ fn solve(branches: &mut [Branch]) -> Option<(DVec2, bool)> {
             }
             let t = d.perp() / squared.sqrt();
             let stiffness = t.dot(times(t));
-            let soft = stiffness <= SINGULAR * size;
-            let stiffness = if soft { SOFT * size } else { stiffness };
+            let stiffness = if stiffness > SINGULAR * size { stiffness } else { SOFT * size };
             let across = d * ((two.separation - one.separation) / squared);
             let step = across + t * ((t.dot(two.gradient) - t.dot(times(across))) / stiffness);
             one.weight = d.dot(times(step) - two.gradient) / squared;
             two.weight = 1.0 - one.weight;
-            Some((step, soft))
+            Some(step)
         }
         [one, two, three] => {
             let (d1, d2) = (one.gradient - three.gradient, two.gradient - three.gradient);
@@ -262,7 +257,7 @@ fn solve(branches: &mut [Branch]) -> Option<(DVec2, bool)> {
             one.weight = rest.perp_dot(d2) / determinant;
             two.weight = d1.perp_dot(rest) / determinant;
             three.weight = 1.0 - one.weight - two.weight;
-            Some((step, false))
+            Some(step)
         }
         _ => None,
     }
@@ -279,6 +274,7 @@ fn finish(pair: &Pair, n: DVec3, branches: &mut [Branch; 3], count: usize) -> Op
         pieces[k] = b.pieces;
     }
     let separation = n.dot(pair.support(n, pieces[0]).w);
+    // Where s does not bend down, this may be one of a whole line of optima: none of them is alone.
     let alone = alone(branches).cos();
     Some(Optimum { normal: n, separation, on_a, on_b, alone, pieces, count })
         .filter(|o| o.separation.is_finite() && on_a.is_finite() && on_b.is_finite())
