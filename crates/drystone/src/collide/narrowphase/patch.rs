@@ -348,8 +348,8 @@ impl View {
             return;
         }
         let squared = along.length_squared();
-        let beside = b.map(|p| (p - a[0]).perp_dot(along) / squared);
-        if beside[0].abs().max(beside[1].abs()) > SHARP_SIN {
+        let beside = b.map(|p| (p - a[0]).perp_dot(along).abs());
+        if beside[0].max(beside[1]) > SHARP_SIN * squared.min(along.length() * other.length()) {
             return;
         }
         let t = b.map(|p| (p - a[0]).dot(along) / squared);

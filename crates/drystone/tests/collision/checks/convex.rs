@@ -7,11 +7,18 @@ use drystone::shape::Shape;
 use super::draw::Case;
 use super::oracle::{extent, height};
 
-/// What counts as rounding, in parts of the size of the shapes and their distance.
-const ROUNDING: f64 = 1e-9;
+/// Distances are known to this part of the size of the shapes and their distance: twice the square root of the rounding,
+/// which is what is left where the minimum is flat.
+const FLAT: f64 = 3e-8;
+
+/// What is left of that where numbers are only handed on.
+const ROUNDING: f64 = 1e-11;
 
 /// The gap of a patch may be off by this part: features count as lying along each other up to 2°.
 const PATCH: f64 = 1e-3;
+
+/// Points of a patch may be off the surface by this part of the size of the smaller shape.
+const ALONG: f64 = 2e-3;
 
 /// Sine of 2°.
 const ALONG_SIN: f64 = 0.034_899_496_702_500_97;
@@ -23,12 +30,12 @@ const FACE_FIRST: f64 = 0.025;
 const NAMES: u32 = 1 << 19;
 
 impl Case {
-    /// What counts as rounding, m.
+    /// Up to which distances are known, m.
     pub fn tolerance(&self) -> f64 {
         let size = |shape: &Shape| if let Shape::HalfSpace = shape { 0.0 } else { extent(shape) };
         let apart = self.pose_a.position.distance(self.pose_b.position);
         let far = self.pose_a.position.length() + self.pose_b.position.length();
-        ROUNDING * (size(&self.a) + size(&self.b) + apart) + 1e-14 * far
+        FLAT * (size(&self.a) + size(&self.b) + apart) + 1e-14 * far
     }
 
     fn contacts(&self, reach: f64) -> Manifold {
@@ -66,10 +73,18 @@ pub fn check(case: &Case) -> Result<(), String> {
 fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Result<(), String> {
     let tolerance = case.tolerance();
     let gap = nearest.gap;
-    let boxes = matches!((&case.a, &case.b), (Shape::Box { .. }, Shape::Box { .. }));
-    // Overlapping boxes prefer faces to edges.
-    let part = if boxes && gap < 0.0 { FACE_FIRST } else { PATCH };
-    let slack = tolerance + part * gap.abs();
+    let mut slack = tolerance + PATCH * gap.abs();
+    let mut tilt = 0.0;
+    let written_out = |shape: &Shape| matches!(shape, Shape::Box { .. } | Shape::Capsule { .. });
+    if written_out(&case.a) && written_out(&case.b) {
+        // Faces come first, with normals up to 2° from the direction of the closest points.
+        tilt = ALONG_SIN * (extent(&case.a) + extent(&case.b));
+    }
+    if let (Shape::Box { half: ha }, Shape::Box { half: hb }) = (&case.a, &case.b) {
+        if gap < 0.0 {
+            slack += FACE_FIRST * gap.abs() + 1e-4 * ha.min_element().min(hb.min_element());
+        }
+    }
     let distance = query::distance(&case.a, &case.pose_a, &case.b, &case.pose_b);
     let mut normals: Vec<_> = all.iter().map(|p| p.normal).collect();
     normals.dedup();
@@ -88,8 +103,6 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
         return Err(format!("gap {gap}, but distance {distance}"));
     }
     let proved = case.separation(nearest.normal);
-    // A patch of separated boxes has the normal of a face, up to 2° from the direction of the closest points.
-    let tilt = if boxes && gap > 0.0 { ALONG_SIN * (extent(&case.a) + extent(&case.b)) } else { 0.0 };
     if !(proved >= gap - slack - tilt) {
         return Err(format!("gap {gap}, but its normal separates by {proved}"));
     }
@@ -113,14 +126,20 @@ pub fn sound(case: &Case, points: &[ContactPoint], reach: f64) -> Result<(), Str
             return Err(format!("gap beyond reach {reach}: {p:?}"));
         }
         let error = (p.on_a - p.on_b - p.normal * p.gap).length();
-        if error > tolerance {
+        if error > tolerance * (ROUNDING / FLAT) {
             return Err(format!("points and gap disagree by {error}: {p:?}"));
         }
         for (name, shape, pose, point) in
             [("A", &case.a, &case.pose_a, p.on_a), ("B", &case.b, &case.pose_b, p.on_b)]
         {
             let outside = height(shape, pose.inverse_point(point));
-            if outside > tolerance {
+            // Where features count as lying along each other, one is off the other's surface in between.
+            let off = if points.len() == 1 {
+                PATCH * extent(shape).min(p.gap.abs())
+            } else {
+                ALONG * extent(&case.a).min(extent(&case.b)) + ALONG_SIN * p.gap.abs()
+            };
+            if outside > tolerance + off {
                 return Err(format!("point outside {name} by {outside}: {p:?}"));
             }
         }
