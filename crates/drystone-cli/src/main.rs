@@ -3,11 +3,13 @@
 mod bench;
 mod catalogue;
 mod compare;
+mod decompose;
 mod failure;
 mod portrait;
 mod progress;
 mod run;
 mod simulation;
+mod solve;
 mod state;
 mod study;
 
@@ -39,6 +41,9 @@ enum Command {
     /// Solve one step of a scene with several solvers, judged by one certificate.
     #[command(allow_negative_numbers = true)]
     Compare(compare::Args),
+    /// Solve a bare contact problem from a file; exit 3 if the tolerance was not reached.
+    #[command(allow_negative_numbers = true)]
+    Solve(solve::Args),
     /// Run a scene once for every value of an option and compare one number of the reports.
     Study(Box<study::Args>),
     /// Measure fixed scenes: milliseconds by stage, nanoseconds per contact and iteration, memory.
@@ -50,6 +55,9 @@ enum Command {
     /// Draw a scene or state as a PNG, without GPU or display.
     #[command(allow_negative_numbers = true)]
     Picture(portrait::Args),
+    /// Cut a concave mesh into convex parts, as scene files with type = "decomposed" do.
+    #[command(allow_negative_numbers = true)]
+    Decompose(decompose::Args),
 }
 
 fn main() {
@@ -65,10 +73,12 @@ fn main() {
         Command::Solvers(args) => catalogue::solvers(args),
         Command::Check(args) => catalogue::check(args),
         Command::Compare(args) => compare::main(args),
+        Command::Solve(args) => solve::main(args),
         Command::Study(args) => study::main(*args),
         Command::Bench(args) => bench::main(args),
         Command::State(args) => state::main(args),
         Command::Picture(args) => portrait::main(args),
+        Command::Decompose(args) => decompose::main(args),
     };
     match done {
         Ok(code) => std::process::exit(code),

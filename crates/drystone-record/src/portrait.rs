@@ -1,6 +1,10 @@
 //! A picture of a world as it stands.
 
-use drystone::{Motion, Shape, World};
+use std::collections::BTreeMap;
+
+use drystone::shape::Hull;
+use drystone::{Motion, Pose, Shape, World};
+use glam::DVec3;
 
 use crate::picture::{Camera, Item, Legend, Picture, Rgb, Solid, View, bounds, category};
 
@@ -13,11 +17,13 @@ pub enum Colouring {
     Kind,
     /// Sum of normal contact forces over weight.
     Force,
+    /// What the scene itself has to show: see [`Portrait::shown`]. Speed, if it has nothing.
+    Scene,
 }
 
 impl Colouring {
     /// The names.
-    pub const NAMES: &'static [&'static str] = &["speed", "kind", "force"];
+    pub const NAMES: &'static [&'static str] = &["speed", "kind", "force", "scene"];
 
     /// By name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -25,6 +31,7 @@ impl Colouring {
             "speed" => Colouring::Speed,
             "kind" => Colouring::Kind,
             "force" => Colouring::Force,
+            "scene" => Colouring::Scene,
             _ => return None,
         })
     }
@@ -44,6 +51,18 @@ pub struct Portrait<'a> {
     pub title: Option<String>,
     /// Slots of bodies to draw as glass.
     pub glass: &'a [usize],
+    /// For [`Colouring::Scene`].
+    pub shown: Option<Shown>,
+}
+
+/// A quantity of a scene's own, by body slot.
+pub struct Shown {
+    /// What it is.
+    pub label: String,
+    /// Its unit; empty for a bare number.
+    pub unit: String,
+    /// One value for each slot; one that is not a number leaves the body grey.
+    pub values: Vec<f64>,
 }
 
 const STONE: Rgb = Rgb([0.62, 0.60, 0.57]);
@@ -51,47 +70,43 @@ const STONE: Rgb = Rgb([0.62, 0.60, 0.57]);
 /// Composes the picture.
 pub fn portrait(world: &World, how: &Portrait) -> Picture {
     let (model, state) = (world.model(), world.state());
-    let values = values(world, how.colouring);
+    let shown = how.shown.as_ref().filter(|_| how.colouring == Colouring::Scene);
+    let values = shown.map_or_else(|| values(world, how.colouring), |s| s.values.clone());
     let top = values.iter().copied().fold(0.0, f64::max);
     let legend = match how.colouring {
         Colouring::Kind => None,
-        Colouring::Speed => Some(Legend::new("speed", 0.0, nice(top), "m/s")),
+        Colouring::Scene if shown.is_some() => shown.map(|s| Legend::new(&s.label, 0.0, nice(top), &s.unit)),
+        Colouring::Speed | Colouring::Scene => Some(Legend::new("speed", 0.0, nice(top), "m/s")),
         Colouring::Force => Some(Legend::new("contact force / weight", 0.0, nice(top), "")),
     };
-    let mut kinds: Vec<String> = Vec::new();
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     let mut items = Vec::new();
     for (k, c) in model.colliders.iter().enumerate() {
         let Some(pose) = model.collider_pose(state, k) else { continue };
         let body = c.body as usize;
         let moves = model.bodies[body].motion != Motion::Static;
-        let solid = match &c.shape {
-            Shape::Sphere { radius } => Solid::Sphere { radius: *radius },
-            Shape::Box { half } => Solid::Box { half: *half },
-            Shape::Capsule { radius, half_length } => {
-                Solid::Capsule { radius: *radius, half_length: *half_length }
-            }
-            Shape::HalfSpace => Solid::Ground,
-            _ => continue,
-        };
+        let nothing = legend.is_some() && values.get(body).is_none_or(|x| x.is_nan());
         let colour = match (&legend, moves) {
+            _ if nothing => STONE,
             (_, false) => STONE,
             (Some(l), true) => l.colour(values[body]),
             (None, true) => {
-                let kind = format!("{:?}", c.shape);
-                let index = kinds.iter().position(|x| *x == kind).unwrap_or_else(|| {
-                    kinds.push(kind);
-                    kinds.len() - 1
-                });
-                category(index)
+                let next = kinds.len();
+                category(*kinds.entry(kind(&c.shape)).or_insert(next))
             }
         };
         let opacity = if how.glass.contains(&body) { 0.12 } else { 1.0 };
-        items.push(Item::new(solid, pose.position, colour).rotated(pose.rotation).with_opacity(opacity));
+        let first = items.len() as u32;
+        for (local, solid) in solids(&c.shape) {
+            let at = pose.compose(&local);
+            let piece = (items.len() as u32 > first).then_some(first);
+            let item = Item::new(solid, at.position, colour).rotated(at.rotation);
+            items.push(item.with_opacity(opacity).piece_of(piece));
+        }
     }
     // A lone body on a plane would fill the picture: give it room to show where it stands.
-    let room = (items.iter().filter(|i| !matches!(i.solid, Solid::Ground)).count() == 1)
-        .then(|| bounds(&items))
-        .flatten();
+    let alone = |i: &&Item| !matches!(i.solid, Solid::Ground) && i.piece_of.is_none();
+    let room = (items.iter().filter(alone).count() == 1).then(|| bounds(&items)).flatten();
     let mut picture = Picture::of(items, how.view, how.width, how.height);
     if let Some((low, high)) = room {
         let margin = 1.5 * (high - low).max_element();
@@ -103,12 +118,83 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
     picture
 }
 
+/// Edges of meshes that turn by less than this look round, degrees.
+const CREASE: f64 = 32.0;
+
+/// What a shape looks like, with places in its frame.
+pub fn solids(shape: &Shape) -> Vec<(Pose, Solid)> {
+    let one = |solid: Solid| vec![(Pose::IDENTITY, solid)];
+    match shape {
+        Shape::Sphere { radius } => one(Solid::Sphere { radius: *radius }),
+        Shape::Box { half } => one(Solid::Box { half: *half }),
+        Shape::Capsule { radius, half_length } => {
+            one(Solid::Capsule { radius: *radius, half_length: *half_length })
+        }
+        Shape::HalfSpace => one(Solid::Ground),
+        Shape::Cylinder { radius, half_length } => {
+            one(Solid::Cylinder { radius: *radius, half_length: *half_length })
+        }
+        Shape::Cone { radius, height } => one(Solid::Cone { radius: *radius, height: *height }),
+        Shape::Ellipsoid { half } => one(Solid::Ellipsoid { half: *half }),
+        Shape::Hull(hull) => one(convex(hull)),
+        Shape::Rounded { core, radius } => solids(core)
+            .into_iter()
+            .map(|(pose, core)| (pose, Solid::Rounded { core: Box::new(core), radius: *radius }))
+            .collect(),
+        Shape::Mesh(mesh) => one(Solid::Mesh {
+            vertices: mesh.vertices().to_vec(),
+            triangles: mesh.triangles().to_vec(),
+            crease: CREASE,
+        }),
+        Shape::HeightField(field) => {
+            let (columns, rows) = (field.columns() as u32, field.rows() as u32);
+            let point = |k: u32| field.point((k % columns) as usize, (k / columns) as usize);
+            let vertices: Vec<DVec3> = (0..columns * rows).map(point).collect();
+            // Corners as the field itself names them, so that the diagonals agree with what bodies feel.
+            let mut triangles = Vec::with_capacity(field.triangle_count());
+            for k in 0..field.triangle_count() {
+                let cell = (k / 2) as u32;
+                let at = cell / (columns - 1) * columns + cell % (columns - 1);
+                let around = [at, at + 1, at + columns, at + columns + 1];
+                let index = |p: DVec3| {
+                    let far = |i: u32| (vertices[i as usize] - p).length_squared();
+                    around.into_iter().min_by(|&a, &b| far(a).total_cmp(&far(b))).unwrap_or(at)
+                };
+                triangles.push(field.triangle(k).map(index));
+            }
+            one(Solid::Mesh { vertices, triangles, crease: CREASE })
+        }
+        Shape::Compound(compound) => compound
+            .parts()
+            .iter()
+            .flat_map(|(pose, part)| solids(part).into_iter().map(|(p, s)| (pose.compose(&p), s)))
+            .collect(),
+    }
+}
+
+fn convex(hull: &Hull) -> Solid {
+    let faces = (0..hull.faces().len()).map(|f| hull.face_vertices(f).to_vec()).collect();
+    Solid::Convex { vertices: hull.vertices().to_vec(), faces }
+}
+
+/// Bodies with the same key get the same colour.
+fn kind(shape: &Shape) -> String {
+    match shape {
+        // Written out, a mesh would be a megabyte: two of one volume and reach are taken for the same.
+        Shape::Hull(_) | Shape::Mesh(_) | Shape::HeightField(_) | Shape::Compound(_) => {
+            format!("{} {} {}", shape.name(), shape.volume(), shape.bounding_radius())
+        }
+        Shape::Rounded { core, radius } => format!("rounded {radius} {}", kind(core)),
+        other => format!("{other:?}"),
+    }
+}
+
 /// The value of each body slot that the colour shows.
 fn values(world: &World, colouring: Colouring) -> Vec<f64> {
     let (model, state) = (world.model(), world.state());
     match colouring {
         Colouring::Kind => Vec::new(),
-        Colouring::Speed => state.velocity.iter().map(|v| v.length()).collect(),
+        Colouring::Speed | Colouring::Scene => state.velocity.iter().map(|v| v.length()).collect(),
         Colouring::Force => {
             let mut f = vec![0.0; model.bodies.len()];
             for c in world.contacts() {

@@ -125,7 +125,7 @@ fn a_mesh_of_a_cube_looks_like_the_box() {
     let draw = |solid: Solid| {
         render(&from_front(vec![Item::new(solid, DVec3::ZERO, BLUE).rotated(turn)], 6.0, 30.0, 200, 200))
     };
-    let (mesh, cube) = (draw(Solid::Mesh { vertices, triangles }), draw(Solid::Box { half }));
+    let (mesh, cube) = (draw(Solid::Mesh { vertices, triangles, crease: 0.0 }), draw(Solid::Box { half }));
     let different = mesh.rgb.iter().zip(&cube.rgb).filter(|(a, b)| a.abs_diff(**b) > 2).count();
     assert!(silhouette(&cube).0 > 5000.0);
     assert!(different < 30, "{different} bytes differ");
@@ -255,8 +255,11 @@ fn items_without_a_place_are_left_out_and_counted() {
     let good = sphere(0.5, DVec3::ZERO, RED);
     let lost = sphere(0.5, DVec3::new(f64::NAN, 0.0, 0.0), RED);
     let negative = sphere(-0.5, DVec3::ZERO, RED);
-    let torn =
-        Item::new(Solid::Mesh { vertices: vec![DVec3::ZERO], triangles: vec![[0, 1, 2]] }, DVec3::ZERO, RED);
+    let torn = Item::new(
+        Solid::Mesh { vertices: vec![DVec3::ZERO], triangles: vec![[0, 1, 2]], crease: 0.0 },
+        DVec3::ZERO,
+        RED,
+    );
     let image = render(&from_front(vec![lost, good.clone(), negative, torn], 5.0, 30.0, 80, 80));
     assert_eq!(image.left_out, 3);
     assert_eq!(image.rgb, render(&from_front(vec![good], 5.0, 30.0, 80, 80)).rgb);

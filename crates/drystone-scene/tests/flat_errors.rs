@@ -169,13 +169,27 @@ fn what_the_engine_lacks_is_refused_by_name() {
     check(r#""restitution": 0.0"#, r#""restitution": 0.5"#, 15, "restitution", "not supported yet: only 0");
     let joint = r#""joints": [{"type": "ball", "a": -1, "b": 0, "anchor": [0, 0, 0], "axis": [0, 0, 1], "drive": null, "loop": true}]"#;
     check(r#""joints": []"#, joint, 10, "joints", "joints are not supported yet");
-    let text =
-        GOOD.replace(r#""shape": "sphere", "r": 0.5"#, r#""shape": "cylinder", "r": 0.5, "half_length": 1"#);
+}
+
+#[test]
+fn hulls_without_volume_are_refused_where_they_stand() {
+    let convex = |points: &str| {
+        let text = GOOD.replace(r#""sphere", "r": 0.5"#, &format!(r#""convex", "points": {points}"#));
+        let e = refused(&text);
+        assert_eq!(e.field.as_deref().map(|f| f.starts_with("bodies[0]")), Some(true), "{e:?}");
+        (e.field.unwrap_or_default(), e.place.unwrap().0, e.message)
+    };
+    let (field, line, message) = convex("[[0, 0, 0]]");
+    assert_eq!((field.as_str(), line), ("bodies[0].points", 7));
+    assert!(message.contains("at least 4 points"), "{message}");
+    assert!(convex("[[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]").2.contains("in one plane"));
+    assert_eq!(convex("[[0, 0, 0], [1, 0]]").0, "bodies[0].points[1]");
+    let text = GOOD.replace(r#""sphere", "r": 0.5"#, r#""cylinder", "r": 0.5"#);
+    assert!(refused(&text).message.contains("'half_length' is missing: a cylinder needs it"));
+    let text = GOOD.replace(r#""sphere", "r": 0.5"#, r#""cylinder", "r": 0.5, "half_length": 0"#);
     let e = refused(&text);
-    assert_eq!(e.field.as_deref(), Some("bodies[0].shape"));
-    assert!(e.message.contains("cylinders are not supported yet"));
-    let text = GOOD.replace(r#""shape": "sphere", "r": 0.5"#, r#""shape": "convex", "points": [[0, 0, 0]]"#);
-    assert!(refused(&text).message.contains("convex hulls are not supported yet"));
+    assert_eq!(e.field.as_deref(), Some("bodies[0].half_length"), "{e:?}");
+    assert!(e.message.contains("above 0 m"), "{e:?}");
 }
 
 #[test]

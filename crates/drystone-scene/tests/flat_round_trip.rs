@@ -16,6 +16,11 @@ const STATE: &str = r#"{"name": "odd numbers", "h": 0.003, "T": 0.7, "gravity": 
      "quat": [0.8, 0, 0.6, 0], "vel": [1, 2, 3], "omega": [0, 0, 0], "group": 3},
     {"shape": "capsule", "r": 0.2, "half_length": 0.30000000000000004, "m": 2, "I": [1, 1, 0.5], "pos": [4, 2, 3],
      "quat": [1, 0, 0, 0], "vel": [0, 0, 0], "omega": [0, 0, 0], "group": 0},
+    {"shape": "cylinder", "r": 0.2, "half_length": 0.30000000000000004, "m": 2, "I": [1, 1, 0.5], "pos": [4, 4, 3],
+     "quat": [0.8, 0, 0.6, 0], "vel": [0.1, 0, 0], "omega": [0, 0, 0], "group": 0},
+    {"shape": "convex", "points": [[0.1, 0, 0], [-0.1, 0.30000000000000004, 0], [-0.1, -0.3, 0.1], [0, 0, 0.7], [0, 0.1, -0.3]],
+     "m": 2, "I": [1, 1.25, 0.5], "pos": [4, 6, 3], "quat": [0.6, 0, 0, 0.8], "vel": [0.1, 0, 0], "omega": [0, 0, 0],
+     "group": 0},
     {"shape": "none", "m": 2, "I": [1, 1, 0.5], "pos": [4, 2, 3], "quat": [1, 0, 0, 0], "vel": [0, 0, 0],
      "omega": [0, 0, 0], "group": 0}],
   "joints": []}"#;
@@ -53,7 +58,7 @@ fn files_keep_every_bit() {
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 2, "no part files left");
     let line = drystone_scene::check(dir.join("s.json")).unwrap();
     assert!(
-        line.contains("flat state 'odd numbers', 4 dynamic bodies and 2 others, h = 0.003 s, T = 0.7 s"),
+        line.contains("flat state 'odd numbers', 6 dynamic bodies and 2 others, h = 0.003 s, T = 0.7 s"),
         "{line}"
     );
     std::fs::remove_dir_all(&dir).unwrap();
@@ -99,7 +104,7 @@ fn serde_agrees_with_the_careful_reader() {
 fn groups_filter() {
     let state: FlatState = STATE.parse().unwrap();
     let scene = state.scene().unwrap();
-    assert_eq!(scene.bodies.iter().map(|b| b.group).collect::<Vec<_>>(), [4294967295, 3, 0, 0, 0, 0]);
+    assert_eq!(scene.bodies.iter().map(|b| b.group).collect::<Vec<_>>(), [4294967295, 3, 0, 0, 0, 0, 0, 0]);
 }
 
 fn refused(bodies: Vec<BodyDef>) -> String {
@@ -136,6 +141,25 @@ fn what_it_cannot_hold_is_refused_with_the_body() {
     assert!(
         refused(vec![BodyDef::fixed(Shape::Sphere { radius: 1.0 })]).contains("box or a plane, not a sphere")
     );
+    let tall = DVec3::new(0.1, 0.2, 0.3);
+    let hull = Shape::hull(&[DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z]).unwrap();
+    let apart =
+        Shape::compound(vec![(Pose::IDENTITY, cube.clone()), (Pose::at(DVec3::X * 3.0), cube.clone())]);
+    for (shape, name) in [
+        (Shape::Cone { radius: 1.0, height: 1.0 }, "no cone in the format"),
+        (Shape::Ellipsoid { half: tall }, "no ellipsoid in the format"),
+        (Shape::rounded(cube.clone(), 0.1).unwrap(), "no rounded box in the format"),
+        (Shape::rounded(hull.clone(), 0.1).unwrap(), "no rounded"),
+        (apart.unwrap(), "no compound in the format"),
+    ] {
+        let e = refused(vec![BodyDef::dynamic(shape, 1.0).named("odd")]);
+        assert!(e.contains("body 0 (odd)") && e.contains(name), "{e}");
+    }
+    let mesh = || Shape::mesh(vec![DVec3::ZERO, DVec3::X, DVec3::Y], vec![[0, 1, 2]]).unwrap();
+    let ground = || Shape::height_field(2, 2, [1.0, 1.0], vec![0.0; 4]).unwrap();
+    assert!(refused(vec![BodyDef::fixed(mesh())]).contains("box or a plane, not a mesh"));
+    assert!(refused(vec![BodyDef::fixed(ground())]).contains("box or a plane, not a height field"));
+    assert!(refused(vec![BodyDef::fixed(hull)]).contains("box or a plane, not a"));
     let belt = BodyDef::kinematic(cube.clone()).moving(DVec3::X, DVec3::ZERO);
     assert!(refused(vec![belt]).contains("kinematic"));
     let mut wall = BodyDef::fixed(cube);
@@ -165,4 +189,75 @@ fn static_bodies_of_several_boxes_become_several_statics() {
     world.add_body(frame).unwrap();
     let flat = flat::of_world(&world, "x", 1.0, &[]).unwrap();
     assert_eq!(flat.statics.iter().map(|s| s.pos).collect::<Vec<_>>(), [[0.0, 0.0, 3.0], [5.0, 0.0, 3.0]]);
+}
+
+/// A hull anywhere in its body, with any inertia, is written in the principal frame about the centre of mass, and is
+/// the same body there: the same points, mass and motion in the world.
+#[test]
+fn hulls_are_written_in_their_principal_frame() {
+    let mut random = drystone::random::Random::new(8);
+    for round in 0..50 {
+        let points: Vec<DVec3> =
+            (0..12).map(|_| random.in_ball() * DVec3::new(1.0, 0.6, 0.3) + 0.4).collect();
+        let shape = Shape::hull(&points).unwrap();
+        let mut body = BodyDef::dynamic(shape.clone(), 3.0)
+            .at(5.0 * random.in_ball())
+            .turned(random.rotation())
+            .moving(random.in_ball(), 4.0 * random.in_ball());
+        if round % 2 == 0 {
+            let local = Pose::new(random.in_ball(), random.rotation());
+            body.colliders[0].local = local;
+            let moments = shape.moments().placed(&local);
+            body.mass = MassProperties { mass: 3.0, centre: moments.centroid, inertia: moments.inertia(3.0) };
+        }
+        let mut world = World::new(Settings::default()).unwrap();
+        world.add_body(body).unwrap();
+        let flat = flat::of_world(&world, "x", 1.0, &[]).unwrap();
+        let back = world_of(&flat);
+        let corners = |w: &World| {
+            let pose = w.model().collider_pose(w.state(), 0).unwrap();
+            let Shape::Hull(hull) = &w.model().colliders[0].shape else { panic!() };
+            hull.vertices().iter().map(|v| pose.point(*v)).collect::<Vec<_>>()
+        };
+        for (a, b) in corners(&world).iter().zip(corners(&back)) {
+            assert!((*a - b).length() < 1e-13, "{a} {b}");
+        }
+        let (s, t) = (world.state(), back.state());
+        assert!((s.position[0] - t.position[0]).length() < 1e-15);
+        assert!((s.world_omega(0) - t.world_omega(0)).length() < 1e-13);
+        let tensor = |w: &World| {
+            let r = DMat3::from_quat(w.state().rotation[0]);
+            r * w.model().bodies[0].mass.inertia * r.transpose()
+        };
+        assert!(tensor(&world).abs_diff_eq(tensor(&back), 1e-13));
+        // Once written, it stays as it is.
+        let again = flat::of_world(&back, "x", 1.0, &[]).unwrap();
+        assert_eq!(again.bodies[0].points, flat.bodies[0].points);
+        assert_eq!(again.bodies[0].inertia, flat.bodies[0].inertia);
+    }
+}
+
+#[test]
+fn cylinders_and_hulls_move_as_before_they_were_written() {
+    let mut world =
+        World::new(Settings { tolerance: 1e-9, iterations: 2000, ..Settings::default() }).unwrap();
+    let block: Vec<DVec3> = (0..8)
+        .map(|k| DVec3::new((k & 1) as f64 - 0.5, (k >> 1 & 1) as f64 - 0.5, (k >> 2) as f64 - 0.5) * 0.4)
+        .collect();
+    let hull = Shape::hull(&block).unwrap();
+    world.add_body(BodyDef::dynamic(hull, 1.0).at(DVec3::Z * 0.3).friction(0.4)).unwrap();
+    let log = Shape::Cylinder { radius: 0.2, half_length: 0.3 };
+    world.add_body(BodyDef::dynamic(log, 1.0).at(DVec3::new(1.0, 0.0, 0.4)).friction(0.4)).unwrap();
+    world.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.4)).unwrap();
+    let flat = flat::of_world(&world, "x", 1.0, &[]).unwrap();
+    assert_eq!(flat.bodies[1].half_length, Some(0.3));
+    let scene = flat.scene().unwrap();
+    let mut other = scene.world(world.settings().clone()).unwrap();
+    for _ in 0..100 {
+        world.step().unwrap();
+        other.step().unwrap();
+    }
+    assert_eq!(world.state().hash(), other.state().hash());
+    assert!((world.state().position[0].z - 0.2).abs() < 1e-3, "{}", world.state().position[0]);
+    assert!((world.state().position[1].z - 0.3).abs() < 1e-3, "{}", world.state().position[1]);
 }

@@ -191,13 +191,6 @@ fn bodies_are_checked_in_place() {
         "body[0].shape.type",
         "did you mean 'sphere'",
     );
-    check(
-        "b.toml",
-        &shape("{ type = \"cylinder\" }"),
-        "\"cylinder\"",
-        "body[0].shape.type",
-        "not supported yet",
-    );
     check("b.toml", &BALL.replace("mass = 1.0\n", ""), "[[body]]", "body[0]", "needs 'mass'");
     check("b.toml", &BALL.replace("mass = 1.0", "mass = 0.0"), "0.0", "body[0].mass", "above 0 kg");
     let still = format!("{}velocity = [1, 0, 0]\nmotion = \"static\"\n", BALL.replace("mass = 1.0\n", ""));

@@ -15,7 +15,7 @@ use glam::DVec3;
 
 use crate::assemble::{Assembler, Row};
 use crate::collide::Detector;
-use crate::contact::Contact;
+use crate::contact::{Gap, Touch};
 use crate::model::{ColliderSlot, Model};
 use crate::motion::rotate;
 use crate::state::State;
@@ -40,7 +40,7 @@ pub struct Correction {
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
 #[derive(Default)]
 pub struct Corrector {
-    contacts: Vec<Contact>,
+    contacts: Vec<Gap>,
     rest: Vec<[f64; 6]>,
     moved: Vec<[f64; 6]>,
     /// How far the last run moved and turned each body, m and rad, world axes.
@@ -79,12 +79,12 @@ impl Corrector {
         self.rest.resize(model.bodies.len(), [0.0; 6]);
         self.total.clear();
         self.total.resize(model.bodies.len(), [0.0; 6]);
-        let size = |c: &Contact| model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+        let size = |c: &Gap| model.pair_size(c.key().colliders[0], c.key().colliders[1]);
         let mut last = f64::INFINITY;
         let mut reach = how.envelope;
         for round in 0..how.rounds {
-            detector.find_contacts(model, state, &self.rest, 0.0, reach, &mut self.contacts);
-            let worst = self.contacts.iter().map(|c| -c.gap / size(c)).fold(0.0, f64::max);
+            detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+            let worst = self.contacts.iter().map(|c| -c.gap() / size(c)).fold(0.0, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let share = how.reach / how.rounds as f64;
             let enough = if round == 0 { how.tolerance } else { how.accept };
@@ -94,15 +94,15 @@ impl Corrector {
             last = worst;
             // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
             // may take a body, so that it is not pushed into a neighbour that has no contact yet.
-            let deepest = self.contacts.iter().map(|c| (-c.gap).min(share * size(c))).fold(0.0, f64::max);
+            let deepest = self.contacts.iter().map(|c| (-c.gap()).min(share * size(c))).fold(0.0, f64::max);
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
                 detector.find_pairs(model, state, &self.rest, 0.0, reach);
-                detector.find_contacts(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+                detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
             }
             let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
             assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
-                bias: c.gap.max(-share * size(c)),
+                bias: c.gap().max(-share * size(c)),
                 mu: 0.0,
             });
             let stop = Stop {

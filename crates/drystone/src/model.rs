@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::body::{BodyDef, Filter, MassProperties, Motion};
 use crate::collide::periodic;
 use crate::collide::{Aabb, Periodic};
-use crate::contact::Contact;
+use crate::contact::ContactKey;
 use crate::material::{MaterialId, Materials};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -260,14 +260,21 @@ impl Model {
 
     /// Where the two bodies of a contact are taken: displacements of their centres, nonzero across the faces of a periodic
     /// box.
-    pub(crate) fn images(&self, c: &Contact) -> [DVec3; 2] {
-        let (Some(periodic), image) = (&self.periodic, c.key.image()) else { return [DVec3::ZERO; 2] };
+    pub(crate) fn images(&self, key: &ContactKey, bodies: [u32; 2]) -> [DVec3; 2] {
+        let (Some(periodic), image) = (&self.periodic, key.image()) else { return [DVec3::ZERO; 2] };
         if image == 0 {
             return [DVec3::ZERO; 2];
         }
         let shift = periodic.shift(periodic::image(image));
-        let second = self.colliders[c.key.colliders[1] as usize].body;
-        c.bodies.map(|b| if b == second { shift } else { DVec3::ZERO })
+        let second = self.colliders[key.colliders[1] as usize].body;
+        bodies.map(|b| if b == second { shift } else { DVec3::ZERO })
+    }
+
+    /// The bodies of two colliders in the order of a contact, which wants a dynamic one first; whether that turned them.
+    #[inline]
+    pub(crate) fn ordered_bodies(&self, colliders: [u32; 2]) -> ([u32; 2], bool) {
+        let [a, b] = colliders.map(|k| self.colliders[k as usize].body);
+        if self.bodies[a as usize].inv_mass == 0.0 { ([b, a], true) } else { ([a, b], false) }
     }
 
     /// Friction of a pair.

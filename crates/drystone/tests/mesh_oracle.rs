@@ -42,6 +42,11 @@ fn shapes() -> Vec<(&'static str, Shape, SharedShape)> {
             SharedShape::compound(vec![(cone, SharedShape::cone(0.2, 0.2))]),
         ),
         ("hull", Shape::Hull(Arc::new(hull)), SharedShape::convex_hull(&theirs).unwrap()),
+        (
+            "rounded box",
+            Shape::Rounded { core: Arc::new(Shape::Box { half: DVec3::new(0.2, 0.15, 0.1) }), radius: 0.05 },
+            SharedShape::round_cuboid(0.2, 0.15, 0.1, 0.05),
+        ),
     ]
 }
 

@@ -3,7 +3,7 @@
 mod narrowphase_common;
 
 use drystone::collide::query::distance;
-use drystone::shape::{Pose, Shape};
+use drystone::shape::Shape;
 use glam::DVec3;
 use narrowphase_common::{Random, assert_sound, least_gap, manifold, parry_pose, parry_shape, separation};
 use parry3d_f64::query;

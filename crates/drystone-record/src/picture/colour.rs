@@ -111,6 +111,22 @@ pub fn category(index: usize) -> Rgb {
     CATEGORIES[index % CATEGORIES.len()]
 }
 
+/// Colour number `index` of an endless row, for things to be told apart that are too many for [`category`]: hues a golden
+/// angle from each other, so that neighbours in the row never look alike, in three lightnesses.
+pub fn distinct(index: usize) -> Rgb {
+    let hue = (250.0 + 137.507_764 * index as f64) % 360.0;
+    let lightness = [0.66, 0.78, 0.55][index % 3];
+    let mut chroma = 0.15;
+    loop {
+        let light = linear_from_oklab(oklab_from_polar(lightness, chroma, hue));
+        // Less colour where a screen has no more to give.
+        if light.iter().all(|c| (0.0..=1.0).contains(c)) || chroma < 0.01 {
+            return Rgb::from_linear(light.map(|c| c as f32));
+        }
+        chroma -= 0.005;
+    }
+}
+
 /// Lightness, chroma and hue (degrees) to Oklab.
 fn oklab_from_polar(lightness: f64, chroma: f64, hue: f64) -> [f64; 3] {
     let h = hue.to_radians();

@@ -1,7 +1,7 @@
 //! Pictures of bodies: a small ray caster on the CPU, PNG out. No window, no GPU, no knowledge of the engine's world.
 //!
 //! A [`Picture`] is a list of solids with places and colours, a camera and a frame; [`render`] makes an [`Image`] of
-//! it. Every solid is exact at every sample (a sphere is a sphere, not triangles), each pixel takes several samples, and
+//! it. Every solid is exact at every sample (a sphere is a sphere, a rounded cone a rounded cone, not triangles), each pixel takes several samples, and
 //! the same picture gives the same bytes for any number of threads.
 //!
 //! ```
@@ -17,6 +17,7 @@
 mod bvh;
 mod camera;
 mod colour;
+mod figure;
 mod font;
 mod image;
 mod overlay;
@@ -24,12 +25,13 @@ mod ray;
 mod render;
 mod scene;
 mod shade;
+mod smooth;
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 pub use camera::{Camera, UnknownView, View};
-pub use colour::{CATEGORIES, ColourMap, Rgb, category};
+pub use colour::{CATEGORIES, ColourMap, Rgb, category, distinct};
 pub use image::{Image, PngError};
 pub use overlay::Legend;
 pub use render::render;
@@ -58,12 +60,47 @@ pub enum Solid {
     /// All points with z <= 0: a wide chequered plane that fades into the background. It shows only from its free
     /// side, and casts no shadow, so that planes can stand around a scene as walls.
     Ground,
-    /// A surface of triangles, each with its own flat shade, seen from both sides.
+    /// A cylinder about z, with flat ends.
+    Cylinder {
+        /// m
+        radius: f64,
+        /// m
+        half_length: f64,
+    },
+    /// A cone about z: apex at 3/4 of the height above the origin, base 1/4 below.
+    Cone {
+        /// Of the base, m.
+        radius: f64,
+        /// m
+        height: f64,
+    },
+    /// An ellipsoid.
+    Ellipsoid {
+        /// Semi-axes, m.
+        half: DVec3,
+    },
+    /// A convex polyhedron.
+    Convex {
+        /// m
+        vertices: Vec<DVec3>,
+        /// Indices of the corners of each face, counter-clockwise from outside.
+        faces: Vec<Vec<u32>>,
+    },
+    /// All points within `radius` of a box, cylinder, cone or convex polyhedron.
+    Rounded {
+        /// What is rounded.
+        core: Box<Solid>,
+        /// m
+        radius: f64,
+    },
+    /// A surface of triangles, seen from both sides.
     Mesh {
         /// m
         vertices: Vec<DVec3>,
         /// Indices of the corners.
         triangles: Vec<[u32; 3]>,
+        /// Edges at which the surface turns by less than this look round, degrees; 0 shows every triangle flat.
+        crease: f64,
     },
 }
 
@@ -81,8 +118,30 @@ impl Solid {
                 let reach = (rotation * DVec3::Z).abs() * *half_length + *radius;
                 Some((position - reach, position + reach))
             }
+            Solid::Cylinder { radius, half_length } => {
+                let axis = rotation * DVec3::Z;
+                let reach = axis.abs() * *half_length + disc_reach(axis) * *radius;
+                Some((position - reach, position + reach))
+            }
+            Solid::Cone { radius, height } => {
+                let axis = rotation * DVec3::Z;
+                let (apex, base) = (position + 0.75 * height * axis, position - 0.25 * height * axis);
+                let reach = disc_reach(axis) * *radius;
+                Some((apex.min(base - reach), apex.max(base + reach)))
+            }
+            Solid::Ellipsoid { half } => {
+                let r = glam::DMat3::from_quat(rotation);
+                let stretched =
+                    glam::DMat3::from_cols(r.x_axis * half.x, r.y_axis * half.y, r.z_axis * half.z);
+                let rows = stretched.transpose();
+                let reach = DVec3::new(rows.x_axis.length(), rows.y_axis.length(), rows.z_axis.length());
+                Some((position - reach, position + reach))
+            }
+            Solid::Rounded { core, radius } => {
+                core.bounds(position, rotation).map(|(low, high)| (low - *radius, high + *radius))
+            }
             Solid::Ground => None,
-            Solid::Mesh { vertices, .. } => {
+            Solid::Convex { vertices, .. } | Solid::Mesh { vertices, .. } => {
                 vertices.iter().map(|&v| position + rotation * v).fold(None, |b, p| {
                     let (low, high) = b.unwrap_or((p, p));
                     Some((low.min(p), high.max(p)))
@@ -98,13 +157,30 @@ impl Solid {
             Solid::Sphere { radius } => length(*radius),
             Solid::Box { half } => half.to_array().into_iter().all(length),
             Solid::Capsule { radius, half_length } => length(*radius) && length(*half_length),
+            Solid::Cylinder { radius, half_length } => length(*radius) && length(*half_length),
+            Solid::Cone { radius, height } => length(*radius) && length(*height) && *height > 0.0,
+            Solid::Ellipsoid { half } => half.to_array().into_iter().all(|x| length(x) && x > 0.0),
+            Solid::Rounded { core, radius } => {
+                length(*radius) && core.is_sound() && figure::Figure::of(self).is_some()
+            }
             Solid::Ground => true,
-            Solid::Mesh { vertices, triangles } => {
+            Solid::Convex { vertices, faces } => {
                 vertices.iter().all(|v| v.is_finite())
+                    && faces.iter().all(|f| f.len() > 2)
+                    && faces.iter().flatten().all(|&i| (i as usize) < vertices.len())
+            }
+            Solid::Mesh { vertices, triangles, crease } => {
+                crease.is_finite()
+                    && vertices.iter().all(|v| v.is_finite())
                     && triangles.iter().flatten().all(|&i| (i as usize) < vertices.len())
             }
         }
     }
+}
+
+/// How far a unit disc about an axis reaches along the coordinates.
+fn disc_reach(axis: DVec3) -> DVec3 {
+    (DVec3::ONE - axis * axis).max(DVec3::ZERO).map(f64::sqrt)
 }
 
 /// A solid with a place and a colour.
@@ -120,12 +196,14 @@ pub struct Item {
     pub colour: Rgb,
     /// 1 for opaque. Below 1 each face lets the light of what is behind through, and the item casts no shadow.
     pub opacity: f32,
+    /// Index of the item of which this is another piece: no line is drawn where they meet.
+    pub piece_of: Option<u32>,
 }
 
 impl Item {
     /// An opaque item without rotation.
     pub fn new(solid: Solid, position: DVec3, colour: Rgb) -> Self {
-        Self { solid, position, rotation: DQuat::IDENTITY, colour, opacity: 1.0 }
+        Self { solid, position, rotation: DQuat::IDENTITY, colour, opacity: 1.0, piece_of: None }
     }
 
     /// The item turned to `rotation`.
@@ -137,6 +215,12 @@ impl Item {
     /// The item made translucent.
     pub fn with_opacity(mut self, opacity: f32) -> Self {
         self.opacity = opacity;
+        self
+    }
+
+    /// The item as another piece of an earlier one.
+    pub fn piece_of(mut self, item: Option<u32>) -> Self {
+        self.piece_of = item;
         self
     }
 

@@ -3,6 +3,8 @@
 
 use glam::{DMat3, DVec3};
 
+use super::figure::tube_span;
+
 /// A half-line; `direction` is unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ray {
@@ -67,7 +69,7 @@ pub(super) fn ball_span(ray: &Ray, centre: DVec3, radius: f64) -> Option<(f64, f
 }
 
 /// Part of the ray with `|coordinate| <= half`, one axis of a box.
-fn slab(origin: f64, direction: f64, half: f64) -> Option<(f64, f64)> {
+pub(super) fn slab(origin: f64, direction: f64, half: f64) -> Option<(f64, f64)> {
     if direction == 0.0 {
         return (origin.abs() <= half).then_some((f64::NEG_INFINITY, f64::INFINITY));
     }
@@ -75,7 +77,7 @@ fn slab(origin: f64, direction: f64, half: f64) -> Option<(f64, f64)> {
     Some(if a < b { (a, b) } else { (b, a) })
 }
 
-fn overlap(a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64)> {
+pub(super) fn overlap(a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64)> {
     let both = (a.0.max(b.0), a.1.min(b.1));
     (both.0 <= both.1).then_some(both)
 }
@@ -123,20 +125,8 @@ impl Pill {
     }
 
     fn cylinder_span(&self, r: &Ray) -> Option<(f64, f64)> {
-        let (o, d) = (r.origin.truncate(), r.direction.truncate());
         let along_z = slab(r.origin.z, r.direction.z, self.half_length)?;
-        let a = d.length_squared();
-        if a == 0.0 {
-            return (o.length_squared() <= self.radius * self.radius).then_some(along_z);
-        }
-        let middle = -o.dot(d) / a;
-        let off = o + d * middle;
-        let discriminant = self.radius * self.radius - off.length_squared();
-        if discriminant < 0.0 {
-            return None;
-        }
-        let half = (discriminant / a).sqrt();
-        overlap((middle - half, middle + half), along_z)
+        overlap(tube_span(r, self.radius)?, along_z)
     }
 
     pub fn normal(&self, world: DVec3) -> DVec3 {
@@ -146,8 +136,9 @@ impl Pill {
     }
 }
 
-/// Where the ray crosses the triangle, from either side [MollerTrumbore1997].
-pub(super) fn triangle_crossing(ray: &Ray, [a, b, c]: &[DVec3; 3]) -> Option<f64> {
+/// Where the ray crosses the triangle, from either side [MollerTrumbore1997]: the distance, and the shares of the
+/// second and third corner.
+pub(super) fn triangle_crossing(ray: &Ray, [a, b, c]: &[DVec3; 3]) -> Option<(f64, f64, f64)> {
     let (ab, ac) = (*b - *a, *c - *a);
     let p = ray.direction.cross(ac);
     let determinant = ab.dot(p);
@@ -158,7 +149,7 @@ pub(super) fn triangle_crossing(ray: &Ray, [a, b, c]: &[DVec3; 3]) -> Option<f64
     let u = s.dot(p) / determinant;
     let q = s.cross(ab);
     let v = ray.direction.dot(q) / determinant;
-    (u >= 0.0 && v >= 0.0 && u + v <= 1.0).then(|| ac.dot(q) / determinant)
+    (u >= 0.0 && v >= 0.0 && u + v <= 1.0).then(|| (ac.dot(q) / determinant, u, v))
 }
 
 #[cfg(test)]
@@ -209,7 +200,7 @@ mod tests {
     fn a_triangle_is_crossed_inside_only() {
         let triangle = [DVec3::ZERO, DVec3::X, DVec3::Y];
         let down = |x: f64, y: f64| Ray { origin: DVec3::new(x, y, 2.0), direction: DVec3::NEG_Z };
-        assert_eq!(triangle_crossing(&down(0.25, 0.25), &triangle), Some(2.0));
+        assert_eq!(triangle_crossing(&down(0.25, 0.25), &triangle), Some((2.0, 0.25, 0.25)));
         assert_eq!(triangle_crossing(&down(0.6, 0.6), &triangle), None);
         assert_eq!(triangle_crossing(&down(-0.1, 0.5), &triangle), None);
     }

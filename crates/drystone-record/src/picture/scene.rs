@@ -1,9 +1,11 @@
 //! The items of a picture made ready for rays: opaque solids and translucent ones each in a tree, grounds in a list.
 
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DVec3, Vec3};
 
 use super::bvh::Bvh;
+use super::figure::Figure;
 use super::ray::{Brick, Frame, Pill, Ray, ball_span, triangle_crossing};
+use super::smooth::corner_normals;
 use super::{Picture, Solid};
 
 /// One thing to intersect. Spheres, by far the most common, are held in place; the others in side tables.
@@ -12,6 +14,7 @@ enum Primitive {
     Ball { centre: DVec3, radius: f64 },
     Brick(u32),
     Pill(u32),
+    Figure(u32),
     Triangle(u32),
 }
 
@@ -22,8 +25,10 @@ pub(super) struct Hit {
     pub t: f64,
     /// Index of the item in the picture.
     pub item: u32,
-    /// Unit normal on the side that the ray comes from.
+    /// Unit normal on the side that the ray comes from, as the light takes it.
     pub normal: DVec3,
+    /// Unit normal of the surface as it is; the same, except on smoothed triangles.
+    pub flat: DVec3,
     /// Distance to the nearest edge of the face, m; `None` where the solid is round or a mesh.
     pub to_edge: Option<f64>,
 }
@@ -54,7 +59,10 @@ pub(super) struct Solids {
     primitives: Vec<(Primitive, u32)>,
     bricks: Vec<Brick>,
     pills: Vec<Pill>,
+    figures: Vec<(Frame, Figure)>,
     triangles: Vec<[DVec3; 3]>,
+    /// Normals at their corners.
+    normals: Vec<[Vec3; 3]>,
 }
 
 /// Everything that rays can meet.
@@ -110,7 +118,13 @@ impl Scene {
             if let Some(t) = plane.crossing(ray)
                 && best.as_ref().is_none_or(|b| t < b.t)
             {
-                best = Some(Hit { t, item: plane.item, normal: plane.normal, to_edge: None });
+                best = Some(Hit {
+                    t,
+                    item: plane.item,
+                    normal: plane.normal,
+                    flat: plane.normal,
+                    to_edge: None,
+                });
             }
         }
         best
@@ -122,7 +136,13 @@ impl Scene {
         self.translucent.all(ray, t_max, found);
         for plane in self.planes.iter().filter(|p| !p.opaque) {
             if let Some(t) = plane.crossing(ray).filter(|&t| t < t_max) {
-                found.push(Hit { t, item: plane.item, normal: plane.normal, to_edge: None });
+                found.push(Hit {
+                    t,
+                    item: plane.item,
+                    normal: plane.normal,
+                    flat: plane.normal,
+                    to_edge: None,
+                });
             }
         }
         found.sort_unstable_by(|a, b| a.t.total_cmp(&b.t).then(a.item.cmp(&b.item)));
@@ -140,7 +160,13 @@ impl Solids {
             Primitive::Ball { centre, radius } => ball_span(ray, centre, radius),
             Primitive::Brick(i) => self.bricks[i as usize].span(ray),
             Primitive::Pill(i) => self.pills[i as usize].span(ray),
-            Primitive::Triangle(i) => triangle_crossing(ray, &self.triangles[i as usize]).map(|t| (t, t)),
+            Primitive::Figure(i) => {
+                let (frame, figure) = &self.figures[i as usize];
+                figure.span(&frame.ray(ray))
+            }
+            Primitive::Triangle(i) => {
+                triangle_crossing(ray, &self.triangles[i as usize]).map(|(t, ..)| (t, t))
+            }
         }
     }
 
@@ -154,6 +180,7 @@ impl Solids {
         let (primitive, item) = &self.primitives[place];
         let point = ray.at(t);
         let mut to_edge = None;
+        let mut smooth = None;
         let outward = match *primitive {
             Primitive::Ball { centre, .. } => (point - centre).normalize_or(-ray.direction),
             Primitive::Brick(i) => {
@@ -162,13 +189,28 @@ impl Solids {
                 brick.normal(point)
             }
             Primitive::Pill(i) => self.pills[i as usize].normal(point),
+            Primitive::Figure(i) => {
+                let (frame, figure) = &self.figures[i as usize];
+                let local = frame.point(point);
+                to_edge = figure.distance_to_edge(local);
+                frame.normal_to_world(figure.normal(local))
+            }
             Primitive::Triangle(i) => {
-                let [a, b, c] = self.triangles[i as usize];
+                let corners @ [a, b, c] = self.triangles[i as usize];
+                let [l, m, n] = self.normals[i as usize].map(|n| n.as_dvec3());
+                smooth = triangle_crossing(ray, &corners).map(|(_, u, v)| (1.0 - u - v) * l + u * m + v * n);
                 (b - a).cross(c - a).normalize_or(-ray.direction)
             }
         };
-        let normal = if outward.dot(ray.direction) > 0.0 { -outward } else { outward };
-        Hit { t, item: *item, normal, to_edge }
+        let facing = |n: DVec3| if outward.dot(ray.direction) > 0.0 { -n } else { n };
+        let flat = facing(outward);
+        let mut normal = smooth.and_then(|n| facing(n).try_normalize()).unwrap_or(flat);
+        // A mean that looks away from the eye would be lit from behind: tilt it back to the rim.
+        let away = normal.dot(ray.direction);
+        if away > 0.0 {
+            normal = (normal - 1.001 * away * ray.direction).normalize_or(flat);
+        }
+        Hit { t, item: *item, normal, flat, to_edge }
     }
 
     fn nearest(&self, ray: &Ray) -> Option<Hit> {
@@ -232,10 +274,22 @@ impl Gather {
                 s.pills.push(Pill { frame, radius: *radius, half_length: *half_length });
                 Primitive::Pill(s.pills.len() as u32 - 1)
             }
-            Solid::Mesh { vertices, triangles } => {
-                for corners in triangles {
+            Solid::Cylinder { .. }
+            | Solid::Cone { .. }
+            | Solid::Ellipsoid { .. }
+            | Solid::Convex { .. }
+            | Solid::Rounded { .. } => {
+                let Some(figure) = Figure::of(solid) else { return };
+                s.figures.push((frame, figure));
+                Primitive::Figure(s.figures.len() as u32 - 1)
+            }
+            Solid::Mesh { vertices, triangles, crease } => {
+                let normals = corner_normals(vertices, triangles, *crease);
+                let turn = to_world.as_mat3();
+                for (corners, normals) in triangles.iter().zip(normals) {
                     let t = corners.map(|i| frame.origin + to_world * vertices[i as usize]);
                     s.triangles.push(t);
+                    s.normals.push(normals.map(|n| turn * n));
                     s.primitives.push((Primitive::Triangle(s.triangles.len() as u32 - 1), item));
                     self.boxes.push((t[0].min(t[1]).min(t[2]), t[0].max(t[1]).max(t[2])));
                 }

@@ -133,14 +133,14 @@ impl<'a> Studio<'a> {
         };
         let hit = self.scene.nearest(ray);
         if let Some(hit) = hit {
-            sample.item = hit.item;
+            sample.item = self.picture.items[hit.item as usize].piece_of.unwrap_or(hit.item);
             sample.depth = hit.t as f32;
             sample.normal = hit.normal.as_vec3();
             let point = ray.at(hit.t);
             (sample.albedo, sample.presence) = self.surface(&hit, point, ray);
             sample.is_ground = matches!(self.picture.items[hit.item as usize].solid, Solid::Ground);
             if sample.presence > 0.0 {
-                sample.sees = self.sees(point, hit.normal, hit.t, turn);
+                sample.sees = self.sees(point, hit.flat, hit.t, turn);
             }
         }
         self.scene.veils(ray, hit.map_or(f64::INFINITY, |h| h.t), veils);
@@ -210,9 +210,12 @@ impl<'a> Studio<'a> {
             return (albedo * light * 0.45, (cover + 0.45).min(1.0));
         }
         let rim = match item.solid {
-            Solid::Sphere { .. } | Solid::Capsule { .. } => {
-                (1.0 - hit.normal.dot(ray.direction).abs() as f32).powi(4)
-            }
+            Solid::Sphere { .. }
+            | Solid::Capsule { .. }
+            | Solid::Cylinder { .. }
+            | Solid::Cone { .. }
+            | Solid::Ellipsoid { .. }
+            | Solid::Rounded { .. } => (1.0 - hit.normal.dot(ray.direction).abs() as f32).powi(4),
             _ => 0.0,
         };
         (albedo * light, cover + (1.0 - cover) * 0.5 * rim)

@@ -1,10 +1,13 @@
 //! One `[[body]]` of a scene file.
 
-use drystone::{BodyDef, Collider, MassProperties, Motion, Pose, Shape};
+use std::cell::RefCell;
+
+use drystone::{BodyDef, MassProperties, Materials, Motion};
 use glam::{DQuat, DVec3};
 
-use super::mass;
-use super::settings::{not_negative, positive};
+use super::library::Library;
+use super::shape::Surface;
+use super::{mass, shape};
 use crate::text::{At, Fault, Value};
 
 const FIELDS: &[&str] = &[
@@ -12,6 +15,10 @@ const FIELDS: &[&str] = &[
     "motion",
     "shape",
     "mu",
+    "material",
+    "layers",
+    "mask",
+    "planar",
     "mass",
     "density",
     "inertia",
@@ -35,15 +42,24 @@ pub(super) struct Read {
 }
 
 /// Reads a body and its copies.
-pub(super) fn read(at: &At, into: &mut Vec<Read>) -> Result<(), Fault> {
+pub(super) fn read(
+    at: &At,
+    library: &Library,
+    materials: &RefCell<Materials>,
+    into: &mut Vec<Read>,
+) -> Result<(), Fault> {
     at.only(FIELDS)?;
     let motions =
         [("dynamic", Motion::Dynamic), ("kinematic", Motion::Kinematic), ("static", Motion::Static)];
     let motion = at.get("motion").map_or(Ok(Motion::Dynamic), |m| m.choice(&motions))?;
-    let mu = at.get("mu").map_or(Ok(0.0), |m| not_negative(&m, ""))?;
-    let colliders = shapes(at, mu, motion)?;
+    let surface = Surface::new(materials).over(at)?;
+    let (mut colliders, mut matter) = (Vec::new(), Vec::new());
+    for read in shape::read(at, &surface, motion, library)? {
+        colliders.push(read.collider);
+        matter.extend(read.matter);
+    }
     let mass = if motion == Motion::Dynamic {
-        mass::read(at, &colliders)?
+        mass::read(at, &matter)?
     } else {
         for field in ["mass", "density", "inertia", "centre"] {
             if let Some(given) = at.get(field) {
@@ -67,6 +83,10 @@ pub(super) fn read(at: &At, into: &mut Vec<Read>) -> Result<(), Fault> {
         }
     }
     def.group = at.get("group").map_or(Ok(0), |g| g.whole(0, u32::MAX as i64))? as u32;
+    if let Some(normal) = at.get("planar") {
+        let direction = normal.vector()?.try_normalize();
+        def.planar = Some(direction.ok_or_else(|| normal.fault("a zero vector is no direction"))?);
+    }
     let glass = at.get("glass").map_or(Ok(false), |g| g.boolean())?;
     // Whatever the engine would refuse, it says here, where the place is known.
     def.check().map_err(|e| at.fault(e))?;
@@ -104,7 +124,7 @@ fn copies(at: &At, def: BodyDef, glass: bool, into: &mut Vec<Read>) -> Result<()
 }
 
 /// `[w, x, y, z]`, or `{ axis, angle_deg }`.
-fn rotation(at: &At) -> Result<DQuat, Fault> {
+pub(super) fn rotation(at: &At) -> Result<DQuat, Fault> {
     if let Value::Table(_) = at.node.value {
         at.only(&["axis", "angle_deg"])?;
         let axis_at = at.need("axis")?;
@@ -122,72 +142,4 @@ fn rotation(at: &At) -> Result<DQuat, Fault> {
         return Err(at.fault(format!("must be a unit quaternion [w, x, y, z], its length is {length}")));
     }
     Ok(q.normalize())
-}
-
-/// One shape as a table, or several as an array of tables.
-fn shapes(at: &At, mu: f64, motion: Motion) -> Result<Vec<Collider>, Fault> {
-    let Some(given) = at.get("shape") else { return Ok(Vec::new()) };
-    let one = |s: &At| {
-        let collider = shape(s, mu)?;
-        if motion == Motion::Dynamic && collider.shape == Shape::HalfSpace {
-            return Err(s.fault("a plane cannot be dynamic; motion = \"static\" can have one"));
-        }
-        Ok(collider)
-    };
-    match given.node.value {
-        Value::Array(_) => given.items()?.map(|s| one(&s)).collect(),
-        _ => Ok(vec![one(&given)?]),
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Sphere,
-    Box,
-    Capsule,
-    Plane,
-    Unsupported(&'static str),
-}
-
-fn shape(at: &At, mu: f64) -> Result<Collider, Fault> {
-    let kinds = [
-        ("sphere", Kind::Sphere),
-        ("box", Kind::Box),
-        ("capsule", Kind::Capsule),
-        ("plane", Kind::Plane),
-        ("cylinder", Kind::Unsupported("cylinders are not supported yet")),
-        ("convex", Kind::Unsupported("convex hulls are not supported yet")),
-    ];
-    let kind_at = at.need("type")?;
-    let kind = kind_at.choice(&kinds)?;
-    let own: &[&str] = match kind {
-        Kind::Sphere => &["r"],
-        Kind::Box => &["half"],
-        Kind::Capsule => &["r", "half_length"],
-        Kind::Plane => &[],
-        Kind::Unsupported(text) => return Err(kind_at.fault(text)),
-    };
-    let known: Vec<&str> = ["type", "position", "rotation", "mu"].iter().chain(own).copied().collect();
-    at.only(&known)?;
-    let radius = || at.need("r").and_then(|r| positive(&r, "m"));
-    let shape = match kind {
-        Kind::Sphere => Shape::Sphere { radius: radius()? },
-        Kind::Box => {
-            let half = at.need("half")?;
-            for (i, extent) in half.items()?.enumerate() {
-                if i < 3 {
-                    positive(&extent, "m")?;
-                }
-            }
-            Shape::Box { half: half.vector()? }
-        }
-        Kind::Capsule => {
-            Shape::Capsule { radius: radius()?, half_length: not_negative(&at.need("half_length")?, "m")? }
-        }
-        _ => Shape::HalfSpace,
-    };
-    let position = at.get("position").map_or(Ok(DVec3::ZERO), |v| v.vector())?;
-    let turn = at.get("rotation").map_or(Ok(DQuat::IDENTITY), |r| rotation(&r))?;
-    let mu = at.get("mu").map_or(Ok(mu), |m| not_negative(&m, ""))?;
-    Ok(Collider { local: Pose::new(position, turn), ..Collider::new(shape, mu) })
 }

@@ -1,13 +1,14 @@
 //! Mass, centre and inertia of a body in a scene file: given, or those of its shapes.
 
-use drystone::{Collider, MassProperties};
+use drystone::{MassProperties, Pose, Shape};
 use glam::{DMat3, DVec3};
 
 use super::settings::positive;
 use crate::text::{At, Fault, Value};
 
-pub(super) fn read(at: &At, colliders: &[Collider]) -> Result<MassProperties, Fault> {
-    let volume: f64 = colliders.iter().map(|c| c.shape.volume()).sum();
+/// `matter` are the shapes that the body is made of, with their places in its frame.
+pub(super) fn read(at: &At, matter: &[(Pose, Shape)]) -> Result<MassProperties, Fault> {
+    let volume: f64 = matter.iter().map(|(_, shape)| shape.volume()).sum();
     let mass = match (at.get("mass"), at.get("density")) {
         (Some(_), Some(density)) => return Err(density.fault("give mass or density, not both")),
         (Some(mass), None) => positive(&mass, "kg")?,
@@ -27,10 +28,10 @@ pub(super) fn read(at: &At, colliders: &[Collider]) -> Result<MassProperties, Fa
         (None, Some(centre)) => {
             return Err(centre.fault("needs 'inertia' beside it: it is about that centre"));
         }
-        (None, None) if colliders.is_empty() => {
+        (None, None) if matter.is_empty() => {
             return Err(at.fault("a body without shape needs 'inertia' (kg m²)"));
         }
-        (None, None) => of_shapes(colliders, mass, volume),
+        (None, None) => of_shapes(matter, mass, volume),
     };
     given
         .check()
@@ -53,17 +54,19 @@ fn tensor(at: &At) -> Result<DMat3, Fault> {
 
 /// Of homogeneous shapes: the shares of the mass are those of the volume, and each inertia is carried to the common
 /// centre (Steiner): I = Σ R Iᵢ Rᵀ + mᵢ (d² 1 - d dᵀ). Where shapes overlap, matter counts twice.
-fn of_shapes(colliders: &[Collider], mass: f64, volume: f64) -> MassProperties {
-    let share = |c: &Collider| mass * c.shape.volume() / volume;
-    let moment: DVec3 = colliders.iter().map(|c| share(c) * c.local.position).sum();
+fn of_shapes(matter: &[(Pose, Shape)], mass: f64, volume: f64) -> MassProperties {
+    let share = |shape: &Shape| mass * shape.volume() / volume;
+    let place = |(pose, shape): &(Pose, Shape)| pose.point(shape.centroid());
+    let moment: DVec3 = matter.iter().map(|m| share(&m.1) * place(m)).sum();
     let centre = moment / mass;
     let mut inertia = DMat3::ZERO;
-    for c in colliders {
-        let r = DMat3::from_quat(c.local.rotation);
-        let d = c.local.position - centre;
+    for m in matter {
+        let (pose, shape) = m;
+        let r = DMat3::from_quat(pose.rotation);
+        let d = place(m) - centre;
         let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
         let carried = DMat3::from_diagonal(DVec3::splat(d.length_squared())) - outer;
-        inertia += r * c.shape.inertia(share(c)) * r.transpose() + share(c) * carried;
+        inertia += r * shape.inertia(share(shape)) * r.transpose() + share(shape) * carried;
     }
     // Rounding in R I Rᵀ would leave a trace of asymmetry.
     MassProperties { mass, centre, inertia: 0.5 * (inertia + inertia.transpose()) }

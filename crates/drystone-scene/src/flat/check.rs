@@ -132,6 +132,10 @@ impl FlatBody {
         }
         if let Some(l) = self.half_length {
             finite("half_length", &[l])?;
+            if self.shape == BodyShape::Cylinder {
+                // A capsule of no length is a ball; a cylinder of none is nothing.
+                positive("half_length", l, "m")?;
+            }
             if l < 0.0 {
                 return refuse("half_length".into(), format!("must not be negative, got {l}"));
             }

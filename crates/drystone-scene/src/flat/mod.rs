@@ -1,7 +1,7 @@
 //! Flat states: bodies, walls and joints in one JSON object that any engine can start from.
 //!
 //! SI units, z up. Poses are of the centre of mass, which is the centre of the shape; the principal axes of inertia are
-//! the axes of the shape; angular velocities are in world axes. A plane is the half-space z <= pos.z. Bodies of one
+//! the axes of the shape, and the points of a convex hull are given in that frame; angular velocities are in world axes. A plane is the half-space z <= pos.z. Bodies of one
 //! group other than 0 do not collide with each other. One coefficient of friction holds for all.
 
 mod check;

@@ -4,6 +4,7 @@ use drystone::{BodyDef, Collider, MassProperties, Model, Motion, Pose, Settings,
 use glam::{DMat3, DQuat, DVec3};
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
+use crate::principal::principal_frame;
 use crate::probe::Support;
 use crate::{Scene, SceneError};
 
@@ -43,6 +44,7 @@ impl FlatState {
         }
         bodies.extend(self.statics.iter().map(|wall| wall.definition(self.mu)));
         Ok(Scene {
+            materials: Default::default(),
             name: self.name.clone(),
             title: format!("{} bodies from a flat state", self.bodies.len()),
             citation: None,
@@ -73,8 +75,17 @@ impl FlatBody {
             (BodyShape::Capsule, Some(radius), _, Some(half_length)) => {
                 Some(Shape::Capsule { radius, half_length })
             }
-            (BodyShape::Cylinder, ..) => return refuse("shape", "cylinders are not supported yet"),
-            (BodyShape::Convex, ..) => return refuse("shape", "convex hulls are not supported yet"),
+            (BodyShape::Cylinder, Some(radius), _, Some(half_length)) => {
+                Some(Shape::Cylinder { radius, half_length })
+            }
+            (BodyShape::Convex, ..) => {
+                let points: Vec<DVec3> =
+                    self.points.iter().flatten().map(|p| DVec3::from_array(*p)).collect();
+                match Shape::hull(&points) {
+                    Ok(hull) => Some(hull),
+                    Err(e) => return refuse("points", e),
+                }
+            }
             _ => None,
         };
         let mut def = BodyDef::bare(MassProperties::principal(self.m, DVec3::from_array(self.inertia)))
@@ -130,45 +141,29 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
             SceneError::new(format!("a flat state cannot hold {}: {what}", model.describe(i as u32)))
         };
         if body.motion == Motion::Dynamic {
-            let (shape, r, half, half_length) = match colliders[i].as_slice() {
-                [] => (BodyShape::None, None, None, None),
+            let (mut flat_body, turned) = match colliders[i].as_slice() {
+                [] => (bare(BodyShape::None), None),
                 &[k] => {
                     let c = &model.colliders[k];
-                    if c.local.position != DVec3::ZERO {
-                        return Err(cannot("its centre of mass is not the centre of its shape"));
-                    }
-                    let round = matches!(c.shape, Shape::Sphere { .. });
-                    if !round && c.local.rotation != DQuat::IDENTITY {
-                        return Err(cannot("its shape is turned in the body's frame"));
-                    }
-                    match c.shape {
-                        Shape::Sphere { radius } => (BodyShape::Sphere, Some(radius), None, None),
-                        Shape::Box { half } => (BodyShape::Box, None, Some(half.to_array()), None),
-                        Shape::Capsule { radius, half_length } => {
-                            (BodyShape::Capsule, Some(radius), None, Some(half_length))
-                        }
-                        Shape::HalfSpace => return Err(cannot("a half-space cannot move")),
-                        _ => return Err(cannot(&format!("its shape is a {}", c.shape.name()))),
-                    }
+                    of_shape(&c.shape, &c.local, &body.mass.inertia).map_err(|e| cannot(&e))?
                 }
                 several => return Err(cannot(&format!("it has {} shapes, one is allowed", several.len()))),
             };
-            let q = state.rotation[i];
-            flat.bodies.push(FlatBody {
-                shape,
-                r,
-                half,
-                half_length,
-                points: None,
-                m: body.mass.mass,
-                inertia: principal(&body.mass.inertia)
-                    .ok_or_else(|| cannot("its inertia is not principal"))?,
-                pos: state.position[i].to_array(),
-                quat: [q.w, q.x, q.y, q.z],
-                vel: state.velocity[i].to_array(),
-                omega: state.world_omega(i).to_array(),
-                group: body.group,
-            });
+            let q = match turned {
+                Some(turn) => state.rotation[i] * turn,
+                None => {
+                    flat_body.inertia = principal(&body.mass.inertia)
+                        .ok_or_else(|| cannot("its inertia is not principal"))?;
+                    state.rotation[i]
+                }
+            };
+            flat_body.m = body.mass.mass;
+            flat_body.pos = state.position[i].to_array();
+            flat_body.quat = [q.w, q.x, q.y, q.z];
+            flat_body.vel = state.velocity[i].to_array();
+            flat_body.omega = state.world_omega(i).to_array();
+            flat_body.group = body.group;
+            flat.bodies.push(flat_body);
             continue;
         }
         if body.motion == Motion::Kinematic
@@ -206,6 +201,69 @@ fn friction(model: &Model) -> Result<f64, SceneError> {
     }
 }
 
+/// A body with a shape and nothing else yet.
+fn bare(shape: BodyShape) -> FlatBody {
+    FlatBody {
+        shape,
+        r: None,
+        half: None,
+        half_length: None,
+        points: None,
+        m: 1.0,
+        inertia: [1.0; 3],
+        pos: [0.0; 3],
+        quat: [1.0, 0.0, 0.0, 0.0],
+        vel: [0.0; 3],
+        omega: [0.0; 3],
+        group: 0,
+    }
+}
+
+/// Shape and dimensions of a dynamic body; `local` is relative to its centre of mass. Points can be given in any frame,
+/// so that a hull is always possible: then also the rotation from the principal frame to the body's, unless they agree, and
+/// the moments in it.
+fn of_shape(shape: &Shape, local: &Pose, inertia: &DMat3) -> Result<(FlatBody, Option<DQuat>), String> {
+    if let Shape::Hull(hull) = shape {
+        let mut body = bare(BodyShape::Convex);
+        let (mut place, mut turned) = (*local, None);
+        if principal(inertia).is_none() {
+            let (moments, frame) = principal_frame(inertia);
+            let turn = DQuat::from_mat3(&frame).normalize();
+            let back = turn.conjugate();
+            place = Pose::new(back * local.position, back * local.rotation);
+            turned = Some(turn);
+            body.inertia = moments.to_array();
+        }
+        let point = |v: &DVec3| if place == Pose::IDENTITY { *v } else { place.point(*v) };
+        body.points = Some(hull.vertices().iter().map(|v| point(v).to_array()).collect());
+        return Ok((body, turned));
+    }
+    let (kind, r, half, half_length) = match *shape {
+        Shape::Sphere { radius } => (BodyShape::Sphere, Some(radius), None, None),
+        Shape::Box { half } => (BodyShape::Box, None, Some(half.to_array()), None),
+        Shape::Capsule { radius, half_length } => (BodyShape::Capsule, Some(radius), None, Some(half_length)),
+        Shape::Cylinder { radius, half_length } => {
+            (BodyShape::Cylinder, Some(radius), None, Some(half_length))
+        }
+        ref other => return Err(format!("there is no {} in the format", spoken(other))),
+    };
+    if local.position != DVec3::ZERO {
+        return Err("its centre of mass is not the centre of its shape".into());
+    }
+    if kind != BodyShape::Sphere && local.rotation != DQuat::IDENTITY {
+        return Err("its shape is turned in the body's frame".into());
+    }
+    Ok((FlatBody { r, half, half_length, ..bare(kind) }, None))
+}
+
+/// The name of a shape in a sentence.
+fn spoken(shape: &Shape) -> String {
+    match shape {
+        Shape::Rounded { core, .. } => format!("rounded {}", core.name()),
+        other => other.name().replace('_', " "),
+    }
+}
+
 fn principal(inertia: &DMat3) -> Option<[f64; 3]> {
     let d = inertia.to_cols_array_2d();
     let diagonal = [d[0][0], d[1][1], d[2][2]];
@@ -224,6 +282,6 @@ fn wall(shape: &Shape, pose: &Pose) -> Result<FlatStatic, String> {
             Ok(FlatStatic { shape: StaticShape::Plane, half: None, pos, quat: None })
         }
         Shape::HalfSpace => Err(format!("a plane must have the normal +z, this one has {}", q * DVec3::Z)),
-        other => Err(format!("a static body must be a box or a plane, not a {}", other.name())),
+        other => Err(format!("a static body must be a box or a plane, not a {}", spoken(other))),
     }
 }

@@ -86,8 +86,23 @@ impl Trial {
     }
 }
 
+/// What the watch asks of whoever walks: about γ, where it stands.
+pub(super) trait Walk {
+    /// Largest natural-map residual of γ, m/s, as the certificate has it. About half a multiplication.
+    fn residual(&mut self, problem: &Problem) -> f64;
+
+    /// f(γ), J.
+    fn objective(&self) -> f64;
+
+    /// Remembers γ as the best so far.
+    fn keep(&mut self);
+
+    /// γ, or the best so far, in the problem's rows.
+    fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>);
+}
+
 /// Multipliers γ, those before, a trial z, and the velocities that belong to them, over one form of the problem.
-pub(super) trait Space {
+pub(super) trait Space: Walk {
     /// γ = P(guess) (zero if none), y = γ.
     fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling);
 
@@ -103,17 +118,11 @@ pub(super) trait Space {
     /// Takes γ + α (z - γ), where f is `objective`, for γ and y.
     fn blend(&mut self, alpha: f64, objective: f64);
 
-    /// Largest natural-map residual of γ, m/s, as the certificate has it. About half a multiplication.
-    fn residual(&mut self, problem: &Problem) -> f64;
+    /// out = (N + C) x, in the problem's rows. Overwrites the trial.
+    fn apply(&mut self, problem: &Problem, x: &[f64], out: &mut Vec<f64>);
 
-    /// f(γ), J.
-    fn objective(&self) -> f64;
-
-    /// Remembers γ as the best so far.
-    fn keep(&mut self);
-
-    /// γ, or the best so far, in the problem's rows.
-    fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>);
+    /// η of the metric, 1/η and g, of block `i`.
+    fn scales(&self, i: usize) -> [f64; 3];
 
     /// Memory over blocks, bytes.
     fn bytes(&self) -> usize;

@@ -18,6 +18,7 @@
 use std::time::Instant;
 
 use crate::certificate::Judge;
+use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
 use super::growth::Growth;
@@ -74,10 +75,12 @@ pub(super) trait Sweeper {
     fn mark(&mut self, restart: bool);
     /// With Δ = γ - the place marked: γ ← γ + β p, then p ← β p + Δ.
     fn conjugate(&mut self, beta: f64);
-    /// Remembers γ as the best so far.
+    /// Remembers γ (and its velocities) as the best so far.
     fn keep(&mut self);
-    /// The best so far, in the problem's rows.
-    fn kept(&self, problem: &Problem, out: &mut Vec<f64>);
+    /// Takes the best so far for γ.
+    fn restore(&mut self);
+    /// f(γ) = ½ ⟨γ, u + r⟩, J.
+    fn objective(&self, problem: &Problem) -> f64;
 }
 
 /// Where η comes from.
@@ -106,7 +109,7 @@ pub(super) struct FixedPoint {
     lambda: f64,
     eta: Eta,
     safeguard: bool,
-    conjugation: Option<Conjugation>,
+    conjugated: bool,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
     judge: Judge,
@@ -131,7 +134,7 @@ impl FixedPoint {
             lambda: spec.positive("lambda", 1.0, 1.0)?,
             eta,
             safeguard,
-            conjugation: None,
+            conjugated: false,
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
             judge: Judge::default(),
@@ -140,7 +143,7 @@ impl FixedPoint {
 
     /// The same with a conjugate gradient over the sweeps.
     pub fn conjugated(self) -> Self {
-        Self { conjugation: Some(Conjugation::default()), ..self }
+        Self { conjugated: true, ..self }
     }
 
     /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
@@ -209,8 +212,11 @@ impl Solver for FixedPoint {
             Problem::Bodies(_) => &mut self.bodies,
             Problem::Explicit(_) => &mut self.explicit,
         };
+        // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
+        let admissible = guess.filter(|_| self.conjugated).map(|g| projected(problem, g));
+        let guess = admissible.as_deref().or(guess);
         sweeper.start(problem, guess, step);
-        let mut conjugation = self.conjugation.clone();
+        let mut conjugation = self.conjugated.then(|| Conjugation::new(sweeper.objective(problem)));
         let mut growth = Growth::default();
         let may_wedge = !problem.rest_is_feasible();
         // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
@@ -269,7 +275,7 @@ impl Solver for FixedPoint {
             if may_wedge && Growth::due(k) {
                 sweeper.gamma(problem, &mut finite);
                 let c = self.judge.judge(problem, &finite);
-                if growth.tell(c.multipliers, c.residual_max) {
+                if growth.tell(c.multipliers, c.curvature, c.residual_max) {
                     solution.status = Status::Wedged;
                     break;
                 }
@@ -280,11 +286,15 @@ impl Solver for FixedPoint {
             }
         }
         solution.omega = omega;
-        sweeper.gamma(problem, &mut solution.gamma);
+        let mut improved = true;
         if let Some(c) = conjugation
             && !matches!(solution.status, Status::Converged | Status::Wedged)
         {
-            c.choose(problem, sweeper, guess, &mut self.judge, &mut solution);
+            improved = c.choose(problem, sweeper);
+        }
+        sweeper.gamma(problem, &mut solution.gamma);
+        if !improved {
+            solution.gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
         }
         // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
         // what ends above that, and above the guess, is worse than doing nothing.
@@ -305,4 +315,13 @@ impl Solver for FixedPoint {
         }
         Ok(solution)
     }
+}
+
+/// Every block of `gamma` projected on its set.
+fn projected(problem: &Problem, gamma: &[f64]) -> Vec<f64> {
+    let mut x = gamma.to_vec();
+    for i in 0..problem.blocks() {
+        problem.set(i).project(&mut x[problem.block(i)]);
+    }
+    x
 }

@@ -13,12 +13,10 @@
 //! energy, so that masses of any ratio weigh alike; what is returned is always the result of a sweep, hence inside the
 //! cones: the last one, or the best by the sweeps' own measure if that is better, and never worse than the start.
 
-use crate::certificate::Judge;
-use crate::cone::AdmissibleSet;
 use crate::problem::Problem;
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, PassStats, SAFEGUARD, Scheme, Sweeper};
-use super::{BadSpec, Info, Solution, Solver, Spec};
+use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {
     name: "nncg",
@@ -36,16 +34,24 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 }
 
 /// What the method remembers between sweeps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Conjugation {
     /// |Δ|² of the last sweep and of the one before, J.
     last: Option<f64>,
     before: Option<f64>,
-    /// The least of the sweeps' own residuals, m/s.
-    best: Option<f64>,
+    /// The least of the sweeps' own residuals, and the last one, m/s.
+    best: f64,
+    measure: f64,
+    /// f of the start, J.
+    start: f64,
 }
 
 impl Conjugation {
+    /// At the start, whose objective is `objective`.
+    pub fn new(objective: f64) -> Self {
+        Self { last: None, before: None, best: f64::INFINITY, measure: f64::INFINITY, start: objective }
+    }
+
     /// Before a sweep: moves from the last sweep's result along p.
     pub fn before(&self, sweeper: &mut dyn Sweeper) {
         match (self.last, self.before) {
@@ -65,38 +71,20 @@ impl Conjugation {
     /// After a sweep.
     pub fn after(&mut self, sweeper: &mut dyn Sweeper, stats: &PassStats) {
         (self.before, self.last) = (self.last, Some(stats.weighted));
-        if self.best.is_none_or(|best| stats.residual <= best) {
-            self.best = Some(stats.residual);
+        self.measure = stats.residual;
+        if self.measure <= self.best {
+            self.best = self.measure;
             sweeper.keep();
         }
     }
 
-    /// At the end, without having converged: the last sweep's result, the best one's, or the start.
-    pub fn choose(
-        &self,
-        problem: &Problem,
-        sweeper: &dyn Sweeper,
-        guess: Option<&[f64]>,
-        judge: &mut Judge,
-        solution: &mut Solution,
-    ) {
-        let mut start = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
-        for i in 0..problem.blocks() {
-            problem.set(i).project(&mut start[problem.block(i)]);
+    /// At the end, without having converged: brings back the best sweep's result, if it is not the last. False if even
+    /// that has a higher objective than the start.
+    pub fn choose(&self, problem: &Problem, sweeper: &mut dyn Sweeper) -> bool {
+        // A measure that is not a number is not the best either.
+        if self.best < f64::INFINITY && !(self.measure <= self.best) {
+            sweeper.restore();
         }
-        let least = judge.judge(problem, &start).dual_objective;
-        let mut last = judge.judge(problem, &solution.gamma);
-        let finite = |gamma: &[f64]| gamma.iter().all(|x| x.is_finite());
-        if self.best.is_some() {
-            let mut kept = Vec::new();
-            sweeper.kept(problem, &mut kept);
-            let c = judge.judge(problem, &kept);
-            if finite(&kept) && !(last.residual_max <= c.residual_max && finite(&solution.gamma)) {
-                (last, solution.gamma) = (c, kept);
-            }
-        }
-        if last.dual_objective > least + 1e-13 * least.abs() {
-            solution.gamma = start;
-        }
+        sweeper.objective(problem) <= self.start + 1e-13 * self.start.abs()
     }
 }

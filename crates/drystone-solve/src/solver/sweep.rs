@@ -16,7 +16,7 @@
 use rayon::prelude::*;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS};
-use crate::problem::{Bodies, General, Points, Problem, WORLD};
+use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
@@ -37,8 +37,6 @@ pub(super) struct BodySweeper {
     general: Vec<f64>,
     general_before: Vec<f64>,
     pub step: Vec<f64>,
-    weight: Vec<f64>,
-    lambda: f64,
     spheres: Spheres,
     all_spheres: bool,
     frictionless: bool,
@@ -48,6 +46,7 @@ pub(super) struct BodySweeper {
     direction_rows: Vec<Row>,
     best: [Vec<f64>; 3],
     best_general: Vec<f64>,
+    best_rows: Vec<Row>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -56,12 +55,6 @@ fn bodies(problem: &Problem) -> &Bodies {
 }
 
 impl BodySweeper {
-    fn weights(&mut self, lambda: f64) {
-        self.lambda = lambda;
-        self.weight.clear();
-        self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
-    }
-
     /// Copies γ and velocities to the places of before.
     fn remember(&mut self) {
         self.rows_before.clone_from(&self.rows);
@@ -73,14 +66,13 @@ impl BodySweeper {
 
     /// Buffers over blocks; the bodies' rows are not counted.
     pub fn bytes(&self) -> usize {
-        let fields = [&self.gamma, &self.gamma_before, &self.spheres.numbers, &self.direction, &self.best];
-        let vectors = fields.into_iter().flatten().chain([
+        let fields = [&self.gamma, &self.gamma_before, &self.direction, &self.best];
+        let vectors = fields.into_iter().flatten().chain(&self.spheres.numbers).chain([
             &self.general,
             &self.general_before,
             &self.direction_general,
             &self.best_general,
             &self.step,
-            &self.weight,
         ]);
         vectors.map(|v| size_of_val(v.as_slice())).sum()
     }
@@ -91,7 +83,6 @@ impl BodySweeper {
             points,
             inertia: &p.inv_inertia,
             step: &self.step,
-            weight: &self.weight,
             lambda,
             gamma: self.gamma.each_mut().map(|g| g.as_mut_ptr()),
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
@@ -130,10 +121,11 @@ impl BodySweeper {
     fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
         let g: &General = &p.general;
         let (first, end) = (g.first_row[i] as usize, g.first_row[i + 1] as usize);
-        let (step, weight) = (self.step[p.points.len() + i], self.weight[p.points.len() + i]);
+        let step = self.step[p.points.len() + i];
         if step == 0.0 {
             return PassStats::default();
         }
+        let weight = 1.0 / (lambda * step);
         let jacobi = pass == Pass::Jacobi;
         let rows = if jacobi { &self.rows_before } else { &self.rows };
         let seen = if jacobi { &self.general_before } else { &self.general };
@@ -208,7 +200,6 @@ impl Sweeper for BodySweeper {
     fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: Vec<f64>) {
         let p = bodies(problem);
         self.step = step;
-        self.weights(1.0);
         let n = p.points.len();
         self.gamma.iter_mut().for_each(|g| g.clear());
         self.general.clear();
@@ -263,9 +254,6 @@ impl Sweeper for BodySweeper {
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
         let p = bodies(problem);
-        if lambda != self.lambda {
-            self.weights(lambda);
-        }
         if pass == Pass::Jacobi {
             self.remember();
         }
@@ -301,8 +289,6 @@ impl Sweeper for BodySweeper {
 
     fn rescale(&mut self, factor: f64) {
         self.step.iter_mut().for_each(|s| *s *= factor);
-        let lambda = self.lambda;
-        self.weights(lambda);
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
@@ -341,11 +327,62 @@ impl Sweeper for BodySweeper {
             self.best[k].clone_from(&self.gamma[k]);
         }
         self.best_general.clone_from(&self.general);
+        self.best_rows.clone_from(&self.rows);
     }
 
-    fn kept(&self, problem: &Problem, out: &mut Vec<f64>) {
-        to_rows(&bodies(problem).points, &self.best, out);
-        out.extend_from_slice(&self.best_general);
+    fn restore(&mut self) {
+        std::mem::swap(&mut self.gamma, &mut self.best);
+        std::mem::swap(&mut self.general, &mut self.best_general);
+        std::mem::swap(&mut self.rows, &mut self.best_rows);
+    }
+
+    fn objective(&self, problem: &Problem) -> f64 {
+        let p = bodies(problem);
+        let points = &p.points;
+        // v + v_free of a body.
+        let both = |body: u32| {
+            let (v, w) = self.rows[body as usize].parts();
+            let free = &p.v_free[body as usize];
+            let sum = |x: [f64; 3], at: usize| std::array::from_fn::<f64, 3, _>(|k| x[k] + free[at + k]);
+            (sum(v, 0), sum(w, 3))
+        };
+        let mut twice = 0.0;
+        for i in 0..points.len() {
+            let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+            let (g, n) = (three(&self.gamma), three(&points.normal));
+            let mut sum = points.world_bias(i).map(|b| 2.0 * b);
+            for (body, arm, sign) in
+                [(points.a[i], three(&points.arm_a), 1.0), (points.b[i], three(&points.arm_b), -1.0)]
+            {
+                if body != WORLD {
+                    let (v, w) = both(body);
+                    let turn = cross(w, arm);
+                    (0..3).for_each(|k| sum[k] += sign * (v[k] + turn[k]));
+                }
+            }
+            twice += dot(g, sum);
+            if let (Some(cn), Some(ct)) = (points.compliance[0].get(i), points.compliance[1].get(i)) {
+                let along = dot(g, n);
+                twice += ct * dot(g, g) + (cn - ct) * along * along;
+            }
+        }
+        let g = &p.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let row = &g.jacobian[j];
+                let mut sum = 2.0 * g.bias[j] + g.compliance.get(j).copied().unwrap_or(0.0) * self.general[j];
+                for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                    if body != WORLD {
+                        let (v, w) = both(body);
+                        for m in 0..3 {
+                            sum += row[part + m] * v[m] + row[part + 3 + m] * w[m];
+                        }
+                    }
+                }
+                twice += self.general[j] * sum;
+            }
+        }
+        0.5 * twice
     }
 }
 

@@ -111,7 +111,12 @@ impl Sweeper for ExplicitSweeper {
         self.best.clone_from(&self.gamma);
     }
 
-    fn kept(&self, _: &Problem, out: &mut Vec<f64>) {
-        out.clone_from(&self.best);
+    fn restore(&mut self) {
+        std::mem::swap(&mut self.gamma, &mut self.best);
+    }
+
+    fn objective(&self, problem: &Problem) -> f64 {
+        let Problem::Explicit(p) = problem else { unreachable!("chosen by the form of the problem") };
+        (0..self.gamma.len()).map(|j| 0.5 * self.gamma[j] * (p.row(j, &self.gamma) + p.q[j])).sum()
     }
 }

@@ -165,7 +165,7 @@ impl Look<'_> {
     /// The ball inside a convex part and its place, if the part needs it: see [`Self::convex`].
     fn inner_ball(&self, side: &Side, approach: &Approach) -> Option<(Shape, Pose)> {
         let radius = side.shape.inner_radius();
-        if matches!(side.shape, Shape::Sphere { .. }) || !(approach.way.length() > radius) {
+        if approach.way.length() <= radius || matches!(side.shape, Shape::Sphere { .. }) {
             return None;
         }
         let middle = side.pose.point(middle(side.shape));
@@ -206,6 +206,7 @@ impl Look<'_> {
         let visitor = Visitor {
             shape: part.shape,
             pose: relative(&ground.pose, &part.pose),
+            world: part.pose,
             frame: ground.pose,
             way: into * way,
             drift: into * (self.h * (self.velocity(a, origin) - self.velocity(b, origin))),
@@ -229,7 +230,8 @@ impl Look<'_> {
         };
         look(&visitor, 0);
         if let Some((ball, pose)) = self.inner_ball(part, approach) {
-            look(&Visitor { shape: &ball, pose: relative(&ground.pose, &pose), ..visitor }, INNER_BALL);
+            let inner = Visitor { shape: &ball, pose: relative(&ground.pose, &pose), world: pose, ..visitor };
+            look(&inner, INNER_BALL);
         }
     }
 
@@ -276,12 +278,8 @@ impl Look<'_> {
         p: &ContactPoint,
         out: &mut Vec<Contact>,
     ) {
-        let [mut a, mut b] = colliders.map(|k| self.model.colliders[k as usize].body);
-        let mut normal = p.normal;
-        if self.model.bodies[a as usize].inv_mass == 0.0 {
-            (a, b) = (b, a);
-            normal = -normal;
-        }
+        let ([a, b], turned) = self.model.ordered_bodies(colliders);
+        let normal = if turned { -p.normal } else { p.normal };
         let point = 0.5 * (p.on_a + p.on_b);
         let mu = self.model.pair_mu(colliders[0], colliders[1]);
         if p.gap > self.envelope {

@@ -6,5 +6,6 @@ mod narrowphase_common;
 mod closed_forms;
 mod manifolds;
 mod oracle;
+mod rays;
 mod rest;
 mod robustness;

@@ -16,7 +16,7 @@ use crate::solver::sweep::to_rows;
 use super::lanes::{self, SUMS, larger};
 use super::points::{self, Field, Gather, Geometry, Residual, Scatter, Step};
 use super::rows::{Masses, NOTHING, Reference, extrapolate, settle};
-use super::{Scaling, Space, Trial};
+use super::{Scaling, Space, Trial, Walk};
 
 /// A vector over the blocks: world vectors of the points by component, then the rows of the general blocks.
 #[derive(Debug, Default)]
@@ -102,6 +102,8 @@ pub(in crate::solver) struct BodySpace {
     before: Iterate,
     trial: Iterate,
     best: Blocks,
+    /// A product.
+    u: Blocks,
     beta: f64,
     /// F and v at y.
     force: Vec<Row>,
@@ -271,6 +273,35 @@ impl BodySpace {
         sum
     }
 
+    /// u = (N + C) x for the x in the trial's multipliers.
+    fn product(&mut self, p: &Bodies) {
+        let spheres = (&self.spheres, self.all_spheres);
+        let (trial, u) = (&mut self.trial, &mut self.u);
+        u.resize(p);
+        Self::scatter(p, spheres, &mut self.parts, &trial.gamma, &mut trial.force);
+        let free = Reference { force: &trial.force, velocity: &self.masses.free };
+        settle(p, &self.masses, &trial.force, free, &mut trial.velocity, &mut self.body_parts);
+        for (v, free) in trial.velocity.iter_mut().zip(&self.masses.free) {
+            (0..8).for_each(|k| v.0[k] -= free.0[k]);
+        }
+        let work = Gather {
+            geometry: Geometry { points: &p.points, spheres: &self.spheres },
+            x: trial.gamma.field(),
+            velocity: trial.velocity.as_ptr(),
+            u: u.field_mut(),
+        };
+        // SAFETY: the problem was checked, all vectors have an entry for every point, and u is ours alone.
+        unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) };
+        let g = &p.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let soft = g.compliance.get(j).copied().unwrap_or(0.0);
+                u.general[j] =
+                    Self::general_velocity(p, i, j, &trial.velocity) + soft * trial.gamma.general[j];
+            }
+        }
+    }
+
     /// Forces, velocities and objective of `now`.
     fn refresh(&mut self, p: &Bodies) {
         let now = &mut self.now;
@@ -287,6 +318,49 @@ impl BodySpace {
         self.beta = 0.0;
         self.force.clone_from(&self.now.force);
         self.velocity.clone_from(&self.now.velocity);
+    }
+}
+
+impl Walk for BodySpace {
+    fn residual(&mut self, problem: &Problem) -> f64 {
+        let p = bodies(problem);
+        let work = Residual {
+            geometry: Geometry { points: &p.points, spheres: &self.spheres },
+            eta: &self.eta,
+            diagonal: &self.diagonal,
+            gamma: self.now.gamma.field(),
+            velocity: self.now.velocity.as_ptr(),
+        };
+        // SAFETY: the problem was checked and all vectors have an entry for every point.
+        let worst = unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) }[0];
+        let mut worst = worst.sqrt();
+        let g = &p.general;
+        for i in 0..g.a.len() {
+            let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
+            let mut u = [0.0; MAX_ROWS];
+            for (k, j) in rows.clone().enumerate() {
+                let soft = g.compliance.get(j).copied().unwrap_or(0.0);
+                u[k] = Self::general_velocity(p, i, j, &self.now.velocity)
+                    + g.bias[j]
+                    + soft * self.now.gamma.general[j];
+            }
+            let (gamma, u) = (&self.now.gamma.general[rows.clone()], &u[..rows.len()]);
+            let diagonal = self.diagonal[p.points.len() + i];
+            worst = larger(worst, crate::certificate::natural_residual(g.set[i], gamma, u, diagonal));
+        }
+        worst
+    }
+
+    fn objective(&self) -> f64 {
+        self.now.objective
+    }
+
+    fn keep(&mut self) {
+        self.best.copy(&self.now.gamma);
+    }
+
+    fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>) {
+        if best { &self.best } else { &self.now.gamma }.write_rows(bodies(problem), out);
     }
 }
 
@@ -314,26 +388,11 @@ impl Space for BodySpace {
 
     fn lipschitz(&mut self, problem: &Problem) -> [f64; 2] {
         let p = bodies(problem);
-        let spheres = (&self.spheres, self.all_spheres);
-        // The best multipliers are not known yet: their place is free for u.
-        let (trial, u) = (&mut self.trial, &mut self.best);
-        (0..p.points.len()).for_each(|i| trial.gamma.set_local(p, i, [1.0; 3]));
-        trial.gamma.general.fill(1.0);
-        Self::scatter(p, spheres, &mut self.parts, &trial.gamma, &mut trial.force);
-        let free = Reference { force: &trial.force, velocity: &self.masses.free };
-        settle(p, &self.masses, &trial.force, free, &mut trial.velocity, &mut self.body_parts);
-        for (v, free) in trial.velocity.iter_mut().zip(&self.masses.free) {
-            (0..8).for_each(|k| v.0[k] -= free.0[k]);
-        }
-        let work = Gather {
-            geometry: Geometry { points: &p.points, spheres: &self.spheres },
-            x: trial.gamma.field(),
-            velocity: trial.velocity.as_ptr(),
-            bias: false,
-            u: u.field_mut(),
-        };
-        // SAFETY: the problem was checked, all vectors have an entry for every point, and u is ours alone.
-        unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) };
+        let gamma = &mut self.trial.gamma;
+        (0..p.points.len()).for_each(|i| gamma.set_local(p, i, [1.0; 3]));
+        gamma.general.fill(1.0);
+        self.product(p);
+        let u = &self.u;
         let (mut top, mut bottom) = (0.0, 0.0);
         for i in 0..p.points.len() {
             let u = [u.points[0][i], u.points[1][i], u.points[2][i]];
@@ -344,9 +403,7 @@ impl Space for BodySpace {
         for i in 0..g.a.len() {
             let block = p.points.len() + i;
             for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                let soft = g.compliance.get(j).copied().unwrap_or(0.0);
-                let u = Self::general_velocity(p, i, j, &trial.velocity) + soft;
-                top += self.step[block] * u * u;
+                top += self.step[block] * u.general[j] * u.general[j];
                 bottom += self.weight[block];
             }
         }
@@ -411,45 +468,25 @@ impl Space for BodySpace {
         self.stand_still();
     }
 
-    fn residual(&mut self, problem: &Problem) -> f64 {
+    fn apply(&mut self, problem: &Problem, x: &[f64], out: &mut Vec<f64>) {
         let p = bodies(problem);
-        let work = Residual {
-            geometry: Geometry { points: &p.points, spheres: &self.spheres },
-            eta: &self.eta,
-            diagonal: &self.diagonal,
-            gamma: self.now.gamma.field(),
-            velocity: self.now.velocity.as_ptr(),
-        };
-        // SAFETY: the problem was checked and all vectors have an entry for every point.
-        let worst = unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) }[0];
-        let mut worst = worst.sqrt();
-        let g = &p.general;
-        for i in 0..g.a.len() {
-            let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
-            let mut u = [0.0; MAX_ROWS];
-            for (k, j) in rows.clone().enumerate() {
-                let soft = g.compliance.get(j).copied().unwrap_or(0.0);
-                u[k] = Self::general_velocity(p, i, j, &self.now.velocity)
-                    + g.bias[j]
-                    + soft * self.now.gamma.general[j];
-            }
-            let (gamma, u) = (&self.now.gamma.general[rows.clone()], &u[..rows.len()]);
-            let diagonal = self.diagonal[p.points.len() + i];
-            worst = larger(worst, crate::certificate::natural_residual(g.set[i], gamma, u, diagonal));
+        let gamma = &mut self.trial.gamma;
+        for i in 0..p.points.len() {
+            gamma.set_local(p, i, [x[3 * i], x[3 * i + 1], x[3 * i + 2]]);
         }
-        worst
+        gamma.general.copy_from_slice(&x[3 * p.points.len()..]);
+        self.product(p);
+        let u = &self.u;
+        out.clear();
+        for i in 0..p.points.len() {
+            let world = [u.points[0][i], u.points[1][i], u.points[2][i]];
+            out.extend(p.points.frame(i).map(|axis| dot(axis, world)));
+        }
+        out.extend_from_slice(&u.general);
     }
 
-    fn objective(&self) -> f64 {
-        self.now.objective
-    }
-
-    fn keep(&mut self) {
-        self.best.copy(&self.now.gamma);
-    }
-
-    fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>) {
-        if best { &self.best } else { &self.now.gamma }.write_rows(bodies(problem), out);
+    fn scales(&self, i: usize) -> [f64; 3] {
+        [self.step[i], self.weight[i], self.diagonal[i]]
     }
 
     fn bytes(&self) -> usize {

@@ -7,7 +7,7 @@ use crate::cone::AdmissibleSet;
 use crate::problem::{Explicit, Problem};
 
 use super::lanes::larger;
-use super::{Scaling, Space, Trial};
+use super::{Scaling, Space, Trial, Walk};
 
 /// Rows per task: below a few of these a product is not worth sharing.
 const TASK: usize = 512;
@@ -67,6 +67,29 @@ impl ExplicitSpace {
     fn stand_still(&mut self) {
         self.y.clone_from(&self.now.gamma);
         self.u_y.clone_from(&self.now.u);
+    }
+}
+
+impl Walk for ExplicitSpace {
+    fn residual(&mut self, problem: &Problem) -> f64 {
+        let p = explicit(problem);
+        (0..p.sets.len()).fold(0.0, |worst, i| {
+            let rows = Self::block(p, i);
+            let (gamma, u) = (&self.now.gamma[rows.clone()], &self.now.u[rows]);
+            larger(worst, natural_residual(p.sets[i], gamma, u, self.diagonal[i]))
+        })
+    }
+
+    fn objective(&self) -> f64 {
+        self.now.objective
+    }
+
+    fn keep(&mut self) {
+        self.best.clone_from(&self.now.gamma);
+    }
+
+    fn rows(&self, _: &Problem, best: bool, out: &mut Vec<f64>) {
+        out.clone_from(if best { &self.best } else { &self.now.gamma });
     }
 }
 
@@ -174,25 +197,14 @@ impl Space for ExplicitSpace {
         self.stand_still();
     }
 
-    fn residual(&mut self, problem: &Problem) -> f64 {
+    fn apply(&mut self, problem: &Problem, x: &[f64], out: &mut Vec<f64>) {
         let p = explicit(problem);
-        (0..p.sets.len()).fold(0.0, |worst, i| {
-            let rows = Self::block(p, i);
-            let (gamma, u) = (&self.now.gamma[rows.clone()], &self.now.u[rows]);
-            larger(worst, natural_residual(p.sets[i], gamma, u, self.diagonal[i]))
-        })
+        multiply(p, x, out);
+        out.iter_mut().zip(&p.q).for_each(|(u, q)| *u -= q);
     }
 
-    fn objective(&self) -> f64 {
-        self.now.objective
-    }
-
-    fn keep(&mut self) {
-        self.best.clone_from(&self.now.gamma);
-    }
-
-    fn rows(&self, _: &Problem, best: bool, out: &mut Vec<f64>) {
-        out.clone_from(if best { &self.best } else { &self.now.gamma });
+    fn scales(&self, i: usize) -> [f64; 3] {
+        [self.factors[i][0], self.factors[i][1], self.diagonal[i]]
     }
 
     fn bytes(&self) -> usize {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::colour::Span;
 use crate::problem::Points;
 use crate::solver::sweep::CHUNK;
-use crate::solver::sweep::kernel::{Row, Spheres, Three, cross, load3, minus, plus, times};
+use crate::solver::sweep::kernel::{Row, Spheres, Three, cross, load_bias, load3, minus, plus, times};
 use crate::solver::sweep::vector::Vector;
 
 use super::widest::{Kernel, widest};
@@ -171,19 +171,18 @@ impl<V: Vector> Place<V> {
     pub unsafe fn load<const TWO: bool, const SPHERES: bool>(p: &Points, s: &Spheres, i: usize) -> Self {
         unsafe {
             let n: Three<V> = load3(&p.normal, i);
-            let mut place = Self { n, arm_a: n, arm_b: n, bias: n, radius_a: n[0], radius_b: n[0] };
+            let mut place =
+                Self { n, arm_a: n, arm_b: n, bias: load_bias(p, n, i), radius_a: n[0], radius_b: n[0] };
             if SPHERES {
                 place.radius_a = V::load(s.numbers[0].as_ptr().add(i));
                 if TWO {
                     place.radius_b = V::load(s.numbers[1].as_ptr().add(i));
                 }
-                place.bias = times(V::load(s.numbers[2].as_ptr().add(i)), n);
             } else {
                 place.arm_a = load3(&p.arm_a, i);
                 if TWO {
                     place.arm_b = load3(&p.arm_b, i);
                 }
-                place.bias = load3(&p.bias, i);
             }
             place
         }

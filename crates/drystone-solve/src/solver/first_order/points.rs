@@ -206,12 +206,11 @@ impl Work for Scatter<'_> {
     }
 }
 
-/// u = Dᵀ v + C x, and b where asked for.
+/// u = Dᵀ v + C x.
 pub(super) struct Gather<'a> {
     pub geometry: Geometry<'a>,
     pub x: Field,
     pub velocity: *const Row,
-    pub bias: bool,
     pub u: [*mut f64; 3],
 }
 
@@ -232,9 +231,6 @@ impl Work for Gather<'_> {
         unsafe {
             let place = Place::<V>::load::<TWO, SPHERES>(g.points, g.spheres, i);
             let mut u = place.velocity::<TWO, SPHERES>(self.velocity, g.ids(i));
-            if self.bias {
-                u = plus(u, place.bias());
-            }
             if g.soft() {
                 u = plus(u, g.compliance(i, place.n, read(self.x, i)));
             }

@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::solver::growth::Growth;
 use crate::solver::{Record, Solution, Status, Stop};
 
-use super::Space;
+use super::Walk;
 
 /// See the module.
 pub(in crate::solver) struct Watch<'a> {
@@ -48,7 +48,7 @@ impl<'a> Watch<'a> {
         stop: &'a Stop,
         judge: &'a mut Judge,
         begun: Instant,
-        space: &mut dyn Space,
+        space: &mut dyn Walk,
         multiplications: usize,
     ) -> (Self, bool) {
         let residual = space.residual(problem);
@@ -106,7 +106,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Told that the residual of γ is about `measure`, or less. True when it is time to stop.
-    pub fn assess(&mut self, space: &mut dyn Space, measure: f64) -> bool {
+    pub fn assess(&mut self, space: &mut dyn Walk, measure: f64) -> bool {
         self.offer(space, measure);
         // The measure overstates the residual by up to three at times: below that, look now and then.
         self.looks += 1;
@@ -120,7 +120,7 @@ impl<'a> Watch<'a> {
         self.used >= self.growth_due && self.wedged(space)
     }
 
-    fn offer(&mut self, space: &mut dyn Space, measure: f64) {
+    fn offer(&mut self, space: &mut dyn Walk, measure: f64) {
         self.offered = true;
         let objective = space.objective();
         let slack = 1e-13 * (objective.abs() + self.start_objective.abs());
@@ -143,14 +143,14 @@ impl<'a> Watch<'a> {
         self.status = Status::Diverged;
     }
 
-    fn look(&mut self, space: &mut dyn Space) -> (f64, bool) {
+    fn look(&mut self, space: &mut dyn Walk) -> (f64, bool) {
         self.looked = true;
         let residual = space.residual(self.problem);
         (residual, self.good_enough(space, residual))
     }
 
     /// Asks the certificate once the residual is small enough.
-    fn good_enough(&mut self, space: &dyn Space, residual: f64) -> bool {
+    fn good_enough(&mut self, space: &dyn Walk, residual: f64) -> bool {
         if self.stop.tolerance <= 0.0 || residual > self.threshold {
             return false;
         }
@@ -164,13 +164,13 @@ impl<'a> Watch<'a> {
         false
     }
 
-    fn wedged(&mut self, space: &mut dyn Space) -> bool {
+    fn wedged(&mut self, space: &mut dyn Walk) -> bool {
         while self.growth_due <= self.used {
             self.growth_due *= 2;
         }
         space.rows(self.problem, false, &mut self.rows);
         let c = self.judge.judge(self.problem, &self.rows);
-        if self.growth.tell(c.multipliers, c.residual_max) {
+        if self.growth.tell(c.multipliers, c.curvature, c.residual_max) {
             self.status = Status::Wedged;
             return true;
         }
@@ -178,7 +178,7 @@ impl<'a> Watch<'a> {
     }
 
     /// What would be returned if this were the end.
-    fn record(&mut self, space: &dyn Space) {
+    fn record(&mut self, space: &dyn Walk) {
         let before = std::mem::take(&mut self.rows);
         space.rows(self.problem, true, &mut self.rows);
         let c = self.judge.judge(self.problem, &self.rows);
@@ -202,7 +202,7 @@ impl<'a> Watch<'a> {
 
     /// The solution: the best multipliers, or, where they grow for ever, the last ones if they are about as good: they
     /// are the proof.
-    pub fn finish(mut self, space: &mut dyn Space) -> Solution {
+    pub fn finish(mut self, space: &mut dyn Walk) -> Solution {
         let undecided = matches!(self.status, Status::Iterations | Status::Budget);
         if undecided && !self.looked {
             let (residual, _) = self.look(space);

@@ -68,7 +68,6 @@ pub(super) struct PointsView<'a> {
     pub points: &'a Points,
     pub inertia: &'a [[f64; 6]],
     pub step: &'a [f64],
-    pub weight: &'a [f64],
     pub lambda: f64,
     pub gamma: [*mut f64; 3],
     pub read: *const Row,
@@ -76,22 +75,22 @@ pub(super) struct PointsView<'a> {
     pub jacobi: bool,
     /// Nothing is written: the pass only sees.
     pub measure: bool,
-    /// Where all contacts are those of spheres: arms and bias as three numbers.
+    /// Where all contacts are those of spheres: the arms as two numbers.
     pub spheres: Option<&'a Spheres>,
     /// μ = 0 everywhere, as in a position problem: multipliers lie along the normals.
     pub frictionless: bool,
 }
 
-/// The compact form of contacts between spheres (or of a sphere with a wall): both arms and the bias lie along the
-/// normal, and the inertia is the same about every axis, so that
+/// The compact form of contacts between spheres (or of a sphere with a wall): both arms lie along the normal, and the
+/// inertia is the same about every axis, so that
 ///
 /// ```text
-///     u = v_A - v_B - (r_A ω_A + r_B ω_B) × n + b n
+///     u = v_A - v_B - (r_A ω_A + r_B ω_B) × n + bias
 /// ```
 #[derive(Debug, Default)]
 pub(in crate::solver) struct Spheres {
-    /// r_A = -arm_A·n, r_B = arm_B·n, m; b = bias·n, m/s.
-    pub numbers: [Vec<f64>; 3],
+    /// r_A = -arm_A·n, r_B = arm_B·n, m.
+    pub numbers: [Vec<f64>; 2],
 }
 
 impl Spheres {
@@ -111,12 +110,10 @@ impl Spheres {
                 // Rounding of positions leaves a few ulps of the coordinates, which may be larger than the arm.
                 (off <= 1e-11 * s.abs()).then_some(s)
             };
-            let (Some(a), Some(b), Some(c)) =
-                (along(at(&points.arm_a)), along(at(&points.arm_b)), along(at(&points.bias)))
-            else {
+            let (Some(a), Some(b)) = (along(at(&points.arm_a)), along(at(&points.arm_b))) else {
                 return false;
             };
-            for (field, x) in self.numbers.iter_mut().zip([-a, b, c]) {
+            for (field, x) in self.numbers.iter_mut().zip([-a, b]) {
                 field.push(x);
             }
         }
@@ -169,6 +166,15 @@ pub(in crate::solver) unsafe fn minus<V: Vector>(a: Three<V>, b: Three<V>) -> Th
 #[inline(always)]
 pub(in crate::solver) unsafe fn times<V: Vector>(s: V, a: Three<V>) -> Three<V> {
     unsafe { [s.mul(a[0]), s.mul(a[1]), s.mul(a[2])] }
+}
+
+/// The bias as a world vector.
+#[inline(always)]
+pub(in crate::solver) unsafe fn load_bias<V: Vector>(p: &Points, n: Three<V>, i: usize) -> Three<V> {
+    unsafe {
+        let along = times(V::load(p.bias.as_ptr().add(i)), n);
+        if p.drift[0].is_empty() { along } else { plus(along, load3(&p.drift, i)) }
+    }
 }
 
 /// I⁻¹ torque for the bodies `ids`.
@@ -228,10 +234,10 @@ unsafe fn group<
         let (vb, wb) = ([b[0], b[1], b[2]], [b[4], b[5], b[6]]);
         // Arms: as vectors, or as radii along the normal.
         let (mut arm_a, mut arm_b, mut ra, mut rb) = (n, n, n[0], n[0]);
+        let bias = load_bias(p, n, i);
         let mut u;
         if SPHERES && let Some(s) = view.spheres {
             ra = V::load(s.numbers[0].as_ptr().add(i));
-            let bias = times(V::load(s.numbers[2].as_ptr().add(i)), n);
             let mut w = times(ra, wa);
             u = plus(va, bias);
             if TWO {
@@ -244,7 +250,7 @@ unsafe fn group<
             }
         } else {
             arm_a = load3(&p.arm_a, i);
-            u = plus(plus(load3(&p.bias, i), va), cross(wa, arm_a));
+            u = plus(plus(bias, va), cross(wa, arm_a));
             if TWO {
                 arm_b = load3(&p.arm_b, i);
                 u = minus(minus(u, vb), cross(wb, arm_b));
@@ -270,7 +276,8 @@ unsafe fn group<
         let new = plus(times(lambda, projected), times(one.sub(lambda), old));
         let delta = minus(new, old);
         let sq = dot(delta, delta);
-        let weight = V::load(view.weight.as_ptr().add(i));
+        let moved = lambda.mul(step);
+        let weight = moved.select_le(zero, zero, one.div(moved));
         let measure = sq.mul(weight).mul(weight);
         acc[0] = measure.select_le(acc[0], acc[0], measure);
         acc[1] = acc[1].add(sq);

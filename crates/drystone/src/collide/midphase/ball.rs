@@ -72,7 +72,8 @@ impl<S: Surface> Visit<'_, S> {
         let touch = match feature {
             Feature::Face => None,
             Feature::Edge(edge) if self.owns(k, edge) => {
-                cone::at_edge(self.surface, k, edge, direction, slack).map(|n| (n, k, edge_name(edge, 0)))
+                cone::at_edge(self.surface, k, edge, foot, direction, slack)
+                    .map(|n| (n, k, edge_name(edge, 0)))
             }
             Feature::Edge(_) => None,
             Feature::Vertex(corner) => self.at_corner(k, corner, direction),

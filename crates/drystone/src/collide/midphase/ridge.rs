@@ -90,7 +90,7 @@ impl<S: Surface> Visit<'_, S> {
                 _ if (self.outline.middle - p.on_b).dot(p.normal) < 0.0 => None,
                 Some(corner) => cone::at_vertex(self.surface, k, corner, p.normal, self.slack)
                     .map(|(normal, (first, corner))| named(normal, first, vertex_name(corner))),
-                None => cone::at_edge(self.surface, k, edge, p.normal, self.slack)
+                None => cone::at_edge(self.surface, k, edge, p.on_b, p.normal, self.slack)
                     .map(|normal| named(normal, k, edge_name(edge, p.feature))),
             };
             let touch = touch.filter(|t| t.point.gap <= v.near + v.way.length());

@@ -12,7 +12,9 @@ use crate::shape::{Pose, Shape};
 pub(crate) struct Visitor<'a> {
     pub shape: &'a Shape,
     pub pose: Pose,
-    /// The frame of the surface in the world: some shapes touch a plane in points that the world's axes choose.
+    /// The body in the world, and the frame of the surface: some shapes touch a plane in points that the world's axes
+    /// choose.
+    pub world: Pose,
     pub frame: Pose,
     /// What it moves during the step relative to the surface, m.
     pub way: DVec3,
@@ -35,6 +37,7 @@ impl<'a> Visitor<'a> {
         Self {
             shape,
             pose: relative(frame, pose),
+            world: *pose,
             frame: *frame,
             way: DVec3::ZERO,
             drift: DVec3::ZERO,
@@ -53,9 +56,8 @@ impl<'a> Visitor<'a> {
             return;
         }
         let mut found = Manifold::default();
-        let pose = self.frame.compose(&self.pose);
         let plane = (self.frame.point(origin), self.frame.rotation * normal);
-        plane_contacts(self.shape, &pose, plane.0, plane.1, reach, &mut found);
+        plane_contacts(self.shape, &self.world, plane.0, plane.1, reach, &mut found);
         out.clear();
         for p in found.points() {
             let back = |x: DVec3| self.frame.inverse_point(x);

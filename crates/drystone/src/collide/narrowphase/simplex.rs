@@ -95,7 +95,8 @@ impl Simplex {
                 }
             },
         };
-        if !(part.point.length_squared() < self.nearest.length_squared()) {
+        let nearer = part.point.length_squared() < self.nearest.length_squared();
+        if !nearer {
             return Added::NoNearer;
         }
         // In rising order nothing is overwritten before it has moved.
@@ -216,7 +217,7 @@ mod tests {
         let mut random = Random::new(5);
         let (mut inside, mut faces) = (0, [0; 4]);
         for _ in 0..3000 {
-            let shift = 1.5 * random.in_ball();
+            let shift = 0.7 * random.in_ball();
             let points: Vec<DVec3> = (0..4).map(|_| random.unit_vector() + shift).collect();
             let mut simplex = Simplex::new(vertex(points[0]));
             let mut apart = true;
