@@ -30,8 +30,8 @@ impl View {
             return;
         }
         let squared = along.length_squared();
-        let beside = b.map(|p| (p - a[0]).perp_dot(along) / squared);
-        if beside[0].abs().max(beside[1].abs()) > SHARP_SIN {
+        let beside = b.map(|p| (p - a[0]).perp_dot(along).abs());
+        if beside[0].max(beside[1]) > SHARP_SIN * squared.min(along.length() * other.length()) {
             return;
         }
         let t = b.map(|p| (p - a[0]).dot(along) / squared);
@@ -56,27 +56,30 @@ impl View {
         if u.cross(v).length_squared() > (ALONG_SIN * ALONG_SIN) * u.length_squared() * v.length_squared() {
             return;
         }
-        let t = b.map(|p| (p - a[0]).dot(u) / u.length_squared());
+        let (axis_a, axis_b) = (u.normalize(), v.normalize());
+        let side = |normal: DVec3, axis: DVec3| normal.reject_from_normalized(axis).normalize_or_zero();
+        // It is the surfaces that lie over each other along the normal: tilted axes do so a little beside them.
+        let start = a[0] - side(closest.normal, axis_a) * round_a;
+        let beside = side(closest.normal, axis_b) * round_b;
+        let seen = axis_a.reject_from_normalized(closest.normal);
+        let t = b.map(|p| (p + beside - start).dot(seen) / u.dot(seen));
         let (from, to) = (t[0].min(t[1]).max(0.0), t[0].max(t[1]).min(1.0));
         if from >= to {
             return;
         }
         let least = closest.separation - self.radius_a - self.radius_b;
-        let (u, v_across) = (u.normalize(), v.normalize());
-        let slope = closest.normal.dot(u);
+        let slope = closest.normal.dot(axis_a);
         for (along, name) in [(from, END), (to, END + 1)] {
             let pa = a[0].lerp(a[1], along);
             let pb = b[0] + v * ((along - t[0]) / (t[1] - t[0]));
-            let own = (pa - pb).normalize_or_zero();
+            let own = side(pa - pb, axis_a);
             let normal = if own.dot(closest.normal) > SAME_SIDE {
-                (own * (1.0 - slope * slope).sqrt() + u * slope).normalize()
+                (own * (1.0 - slope * slope).sqrt() + axis_a * slope).normalize()
             } else {
                 closest.normal
             };
-            let side_a = normal.reject_from_normalized(u).normalize_or_zero();
-            let side_b = normal.reject_from_normalized(v_across).normalize_or_zero();
-            let on_a = pa - side_a * round_a - normal * self.radius_a;
-            let on_b = pb + side_b * round_b + normal * self.radius_b;
+            let on_a = pa - side(normal, axis_a) * round_a - normal * self.radius_a;
+            let on_b = pb + side(normal, axis_b) * round_b + normal * self.radius_b;
             // Nothing is nearer than the closest points.
             let gap = (on_a - on_b).dot(normal).max(least);
             out.push_within(
