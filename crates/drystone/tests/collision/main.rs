@@ -19,11 +19,20 @@ fn survey() {
                 .filter(|l| l.starts_with("A ") || l.starts_with("B "))
                 .map(|l| l[2..].split(' ').next().unwrap_or(""))
                 .collect();
-            let what: String = e.lines().next().unwrap_or("").chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
-            let what: Vec<&str> = what.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| w.len() > 1).take(5).collect();
+            let what: String = e
+                .lines()
+                .next()
+                .unwrap_or("")
+                .chars()
+                .map(|c| if c.is_ascii_digit() { '#' } else { c })
+                .collect();
+            let what: Vec<&str> =
+                what.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| w.len() > 1).take(5).collect();
             let mut kinds = kinds;
             kinds.sort();
-            let entry = classes.entry(format!("{} {}", what.join(" "), kinds.join("/"))).or_insert((0, format!("#{k} {e}")));
+            let entry = classes
+                .entry(format!("{} {}", what.join(" "), kinds.join("/")))
+                .or_insert((0, format!("#{k} {e}")));
             entry.0 += 1;
         }
     }

@@ -80,10 +80,10 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
         // Faces come first, with normals up to 2° from the direction of the closest points.
         tilt = ALONG_SIN * (extent(&case.a) + extent(&case.b));
     }
-    if let (Shape::Box { half: ha }, Shape::Box { half: hb }) = (&case.a, &case.b) {
-        if gap < 0.0 {
-            slack += FACE_FIRST * gap.abs() + 1e-4 * ha.min_element().min(hb.min_element());
-        }
+    if let (Shape::Box { half: ha }, Shape::Box { half: hb }) = (&case.a, &case.b)
+        && gap < 0.0
+    {
+        slack += FACE_FIRST * gap.abs() + 1e-4 * ha.min_element().min(hb.min_element());
     }
     let distance = query::distance(&case.a, &case.pose_a, &case.b, &case.pose_b);
     let mut normals: Vec<_> = all.iter().map(|p| p.normal).collect();
@@ -159,9 +159,14 @@ fn flipped(case: &Case, points: &[ContactPoint]) -> Result<(), String> {
     let mut swapped = Manifold::default();
     contacts(&case.b, &case.pose_b, &case.a, &case.pose_a, case.reach, &mut swapped);
     let same = |p: &ContactPoint, q: &ContactPoint| {
-        p.on_a == q.on_b && p.on_b == q.on_a && p.normal == -q.normal && p.gap == q.gap && p.feature == q.feature
+        p.on_a == q.on_b
+            && p.on_b == q.on_a
+            && p.normal == -q.normal
+            && p.gap == q.gap
+            && p.feature == q.feature
     };
-    if points.len() != swapped.points().len() || !points.iter().zip(swapped.points()).all(|(p, q)| same(p, q)) {
+    if points.len() != swapped.points().len() || !points.iter().zip(swapped.points()).all(|(p, q)| same(p, q))
+    {
         return Err(format!("{points:?}\nswapped {:?}", swapped.points()));
     }
     Ok(())

@@ -193,7 +193,9 @@ impl Case {
 fn spelled(shape: &Shape) -> String {
     match shape {
         Shape::Hull(hull) => format!("Hull {:?}", hull.vertices()),
-        Shape::Rounded { core, radius } => format!("Rounded {{ core: {}, radius: {radius:?} }}", spelled(core)),
+        Shape::Rounded { core, radius } => {
+            format!("Rounded {{ core: {}, radius: {radius:?} }}", spelled(core))
+        }
         _ => format!("{shape:?}"),
     }
 }

@@ -32,11 +32,14 @@ pub fn support(shape: &Shape, d: DVec3) -> DVec3 {
         Shape::Hull(hull) => furthest(&mut hull.vertices().iter().copied()),
         Shape::Rounded { core, radius } => support(core, d) + d.normalize_or_zero() * *radius,
         Shape::Mesh(mesh) => furthest(&mut mesh.vertices().iter().copied()),
-        Shape::HeightField(field) => {
-            furthest(&mut (0..field.heights().len()).map(|k| field.point(k % field.columns(), k / field.columns())))
-        }
+        Shape::HeightField(field) => furthest(
+            &mut (0..field.heights().len()).map(|k| field.point(k % field.columns(), k / field.columns())),
+        ),
         Shape::Compound(compound) => furthest(
-            &mut compound.parts().iter().map(|(pose, s)| pose.point(support(s, pose.rotation.conjugate() * d))),
+            &mut compound
+                .parts()
+                .iter()
+                .map(|(pose, s)| pose.point(support(s, pose.rotation.conjugate() * d))),
         ),
     }
 }
@@ -45,7 +48,11 @@ pub fn support(shape: &Shape, d: DVec3) -> DVec3 {
 pub fn extent(shape: &Shape) -> f64 {
     match shape {
         Shape::HalfSpace => f64::INFINITY,
-        _ => DVec3::AXES.iter().flat_map(|d| [*d, -*d]).map(|d| support(shape, d).dot(d).abs()).fold(0.0, f64::max),
+        _ => DVec3::AXES
+            .iter()
+            .flat_map(|d| [*d, -*d])
+            .map(|d| support(shape, d).dot(d).abs())
+            .fold(0.0, f64::max),
     }
 }
 
@@ -101,12 +108,12 @@ pub fn height(shape: &Shape, p: DVec3) -> f64 {
 /// The radius of a ball about a point that lies in a convex shape; negative where there is none, and greater the nearer
 /// the shape is.
 pub fn room(shape: &Shape, p: DVec3) -> f64 {
-    if let Shape::Rounded { core, radius } = shape {
-        if let Shape::Hull(hull) = &**core {
-            let over = height(core, p);
-            let corner = hull.vertices().iter().map(|v| v.distance(p)).fold(f64::INFINITY, f64::min);
-            return radius - if over <= 0.0 { over } else { corner };
-        }
+    if let Shape::Rounded { core, radius } = shape
+        && let Shape::Hull(hull) = &**core
+    {
+        let over = height(core, p);
+        let corner = hull.vertices().iter().map(|v| v.distance(p)).fold(f64::INFINITY, f64::min);
+        return radius - if over <= 0.0 { over } else { corner };
     }
     -height(shape, p)
 }
@@ -148,7 +155,8 @@ impl Case {
     }
 
     fn support_points(&self, n: DVec3) -> (DVec3, DVec3) {
-        let of = |shape: &Shape, pose: &Pose, n: DVec3| pose.point(support(shape, pose.rotation.conjugate() * n));
+        let of =
+            |shape: &Shape, pose: &Pose, n: DVec3| pose.point(support(shape, pose.rotation.conjugate() * n));
         (of(&self.a, &self.pose_a, -n), of(&self.b, &self.pose_b, n))
     }
 
