@@ -1,6 +1,7 @@
 //! `drystone compare`: the problem of one step, solved by several solvers and judged by one certificate.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use drystone_record::plot::{Axis, Chart, Series};
@@ -131,27 +132,31 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     // The problem of the step that ends at `time`.
     let steps_before = time - world.settings().h;
     crate::state::advance(&mut world, steps_before)?;
+    let taken = Arc::new(Mutex::new(None));
+    let taker = Arc::clone(&taken);
+    world.on_problem(move |problem, guess| {
+        *taker.lock().unwrap_or_else(PoisonError::into_inner) = Some((problem.clone(), guess.to_vec()));
+    });
     world.step().map_err(Failure::run)?;
-    let (problem, _) = world.problem();
+    let taken = taken.lock().unwrap_or_else(PoisonError::into_inner).take();
     let contacts = world.contacts().len();
-    if contacts == 0 {
+    let Some((problem, guess)) = taken.as_ref().filter(|_| contacts > 0) else {
         return Err(Failure::input(format!(
             "{} has no contacts at {time} s: nothing to compare",
             scene.name
         )));
-    }
+    };
 
     let stop = Stop { tolerance: 0.0, iterations: args.sweeps.unwrap_or(200), budget: None, history: false };
-    let guess = args.warm.then(|| world.warm_start_guess());
+    let guess = args.warm.then_some(guess.as_slice());
     let mut entries = Vec::new();
     for spec in &specs {
         let mut s = solver::make(spec).map_err(Failure::input)?;
         let begun = Instant::now();
-        let solution = s.solve(problem, guess.as_deref(), &stop).map_err(Failure::run)?;
+        let solution = s.solve(problem, guess, &stop).map_err(Failure::run)?;
         let wall_ms = 1e3 * begun.elapsed().as_secs_f64();
-        let with_history = s
-            .solve(problem, guess.as_deref(), &Stop { history: true, ..stop.clone() })
-            .map_err(Failure::run)?;
+        let with_history =
+            s.solve(problem, guess, &Stop { history: true, ..stop.clone() }).map_err(Failure::run)?;
         let c = certificate(problem, &solution.gamma);
         entries.push(Entry {
             solver: spec.clone(),

@@ -51,9 +51,7 @@ fn ellipsoid(random: &mut Random) -> Shape {
 fn parry(shape: &Shape) -> Option<SharedShape> {
     match shape {
         Shape::Box { half } => Some(SharedShape::new(Cuboid::new(*half))),
-        Shape::Hull(hull) => {
-            ConvexPolyhedron::from_convex_hull(hull.vertices()).map(|hull| SharedShape::new(hull))
-        }
+        Shape::Hull(hull) => ConvexPolyhedron::from_convex_hull(hull.vertices()).map(SharedShape::new),
         Shape::Cylinder { radius, half_length } => {
             Some(SharedShape::new(Cylinder::new(*half_length, *radius)))
         }

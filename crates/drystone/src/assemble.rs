@@ -2,7 +2,8 @@
 
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
-use drystone_solve::problem::{Bodies, WORLD};
+use drystone_solve::cone::Set;
+use drystone_solve::problem::{Bodies, General, WORLD};
 use glam::{DMat3, DVec3};
 
 use crate::collide::Velocities;
@@ -109,6 +110,7 @@ impl Assembler {
             }
             p.points.push((c.bodies[0], b), c.normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
         }
+        lock_planes(model, &mut p.general);
         self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
         self.order = order;
         self.guess.clear();
@@ -126,6 +128,7 @@ impl Assembler {
                     .map(|axis| axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2]),
             );
         }
+        self.guess.resize(self.problem.rows(), 0.0);
     }
 
     /// Hands multipliers back to the contacts as impulses in world axes.
@@ -137,6 +140,19 @@ impl Assembler {
                 (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
         }
     }
+}
+
+/// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
+fn lock_planes(model: &Model, rows: &mut General) {
+    rows.clear();
+    for i in model.dynamic() {
+        if let Some(plane) = &model.bodies[i].planar {
+            let mut row = [0.0; 12];
+            row[..3].copy_from_slice(&plane.normal.to_array());
+            rows.push((i as u32, WORLD), Set::Free, &[row], &[0.0]);
+        }
+    }
+    rows.one_colour();
 }
 
 /// R I⁻¹ Rᵀ as (xx, yy, zz, xy, xz, yz).

@@ -112,6 +112,10 @@ impl Motion {
         self.omega.clone_from(&state.omega);
     }
 
+    pub(crate) fn position(&self, slot: usize) -> DVec3 {
+        self.position[slot]
+    }
+
     pub(crate) fn restore(&self, state: &mut State) {
         state.position.clone_from(&self.position);
         state.rotation.clone_from(&self.rotation);

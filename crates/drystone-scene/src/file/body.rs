@@ -189,5 +189,5 @@ fn shape(at: &At, mu: f64) -> Result<Collider, Fault> {
     let position = at.get("position").map_or(Ok(DVec3::ZERO), |v| v.vector())?;
     let turn = at.get("rotation").map_or(Ok(DQuat::IDENTITY), |r| rotation(&r))?;
     let mu = at.get("mu").map_or(Ok(mu), |m| not_negative(&m, ""))?;
-    Ok(Collider { shape, local: Pose::new(position, turn), mu })
+    Ok(Collider { local: Pose::new(position, turn), ..Collider::new(shape, mu) })
 }

@@ -192,6 +192,42 @@ impl Points {
     }
 }
 
+impl General {
+    /// Forgets all blocks, keeps the memory.
+    pub fn clear(&mut self) {
+        self.a.clear();
+        self.b.clear();
+        self.set.clear();
+        self.first_row.clear();
+        self.jacobian.clear();
+        self.bias.clear();
+        self.compliance.clear();
+        self.spans.clear();
+    }
+
+    /// Appends a rigid block with one Jacobian row and one bias for each row of its set; the caller keeps the coloured
+    /// order.
+    pub fn push(&mut self, (a, b): (u32, u32), set: Set, jacobian: &[[f64; 12]], bias: &[f64]) {
+        if self.first_row.is_empty() {
+            self.first_row.push(0);
+        }
+        self.a.push(a);
+        self.b.push(b);
+        self.set.push(set);
+        self.jacobian.extend_from_slice(jacobian);
+        self.bias.extend_from_slice(bias);
+        self.first_row.push(self.jacobian.len() as u32);
+    }
+
+    /// Declares that no two blocks share a body, and that each joins one body to the world.
+    pub fn one_colour(&mut self) {
+        self.spans.clear();
+        if !self.a.is_empty() {
+            self.spans.push(Span { start: 0, two_end: 0, end: self.a.len() as u32, serial: false });
+        }
+    }
+}
+
 impl Bodies {
     /// Number of bodies.
     pub fn bodies(&self) -> usize {
@@ -333,11 +369,36 @@ impl Bodies {
         }
     }
 
+    /// The diagonal block of a contact between bodies with the same inertia about every axis, where no products of
+    /// inertia need to be worked out: Σ (1/m + (|r|² 1 - r rᵀ)/I), whose largest eigenvalue is at most Σ (1/m + |r|²/I).
+    fn ball_diagonal(&self, i: usize) -> Option<[f64; 2]> {
+        let p = &self.points;
+        let (mut mean, mut bound, mut normal) = (0.0, 0.0, 0.0);
+        let mut side = |body: u32, arm: [f64; 3]| {
+            let [xx, yy, zz, xy, xz, yz] = self.inv_inertia[body as usize];
+            let m = self.inv_mass[body as usize];
+            let square = dot(arm, arm);
+            let along = dot(arm, at(&p.normal, i));
+            mean += m + 2.0 / 3.0 * xx * square;
+            bound += m + xx * square;
+            normal += m + xx * (square - along * along).max(0.0);
+            xx == yy && yy == zz && xy == 0.0 && xz == 0.0 && yz == 0.0
+        };
+        let balls = side(p.a[i], at(&p.arm_a, i)) && (p.b[i] == WORLD || side(p.b[i], at(&p.arm_b, i)));
+        if !balls || !p.compliance[0].is_empty() {
+            return None;
+        }
+        Some(if p.mu[i] == 0.0 { [normal; 2] } else { [mean, bound] })
+    }
+
     pub(super) fn block_diagonal(&self, block: usize) -> [f64; 2] {
         let mut g = [[0.0; 5]; 5];
         let p = &self.points;
         let Some(i) = block.checked_sub(p.len()) else {
             let i = block;
+            if let Some(g) = self.ball_diagonal(i) {
+                return g;
+            }
             let axes = p.frame(i);
             let mut side = |body: u32, arm: [f64; 3]| {
                 let (m, inertia) = (self.inv_mass[body as usize], &self.inv_inertia[body as usize]);

@@ -41,6 +41,7 @@ pub(super) struct BodySweeper {
     lambda: f64,
     spheres: Spheres,
     all_spheres: bool,
+    frictionless: bool,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -78,7 +79,9 @@ impl BodySweeper {
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
             write: self.rows.as_mut_ptr(),
             jacobi: pass == Pass::Jacobi,
+            measure: pass == Pass::Measure,
             spheres: self.all_spheres.then_some(&self.spheres),
+            frictionless: self.frictionless,
         };
         let mut stats = PassStats::default();
         let spans = &points.spans;
@@ -135,9 +138,12 @@ impl BodySweeper {
         for (k, j) in (first..end).enumerate() {
             let old = self.general[j];
             let new = lambda * x[k] + (1.0 - lambda) * old;
-            self.general[j] = new;
             let d = new - old;
             sq += d * d;
+            if pass == Pass::Measure {
+                continue;
+            }
+            self.general[j] = new;
             let row = &g.jacobian[j];
             for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
                 if body != WORLD {
@@ -207,6 +213,7 @@ impl Sweeper for BodySweeper {
         self.rows.clear();
         self.rows.extend((0..p.bodies()).map(|i| Row::new(&p.v_free[i], p.inv_mass[i], &p.inv_inertia[i])));
         self.all_spheres = self.spheres.fill(p);
+        self.frictionless = p.points.mu.iter().all(|mu| *mu == 0.0);
         for i in 0..n {
             let [gx, gy, gz] = &self.gamma;
             let impulse = [gx[i], gy[i], gz[i]];

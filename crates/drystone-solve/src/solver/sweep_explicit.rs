@@ -33,7 +33,9 @@ impl ExplicitSweeper {
         for k in 0..n {
             let old = self.gamma[first + k];
             let new = lambda * delta[k] + (1.0 - lambda) * old;
-            self.gamma[first + k] = new;
+            if pass != Pass::Measure {
+                self.gamma[first + k] = new;
+            }
             sq += (new - old) * (new - old);
         }
         stats.residual = stats.residual.max(sq.sqrt() / (lambda * step));
@@ -57,7 +59,7 @@ impl Sweeper for ExplicitSweeper {
         let mut stats = PassStats::default();
         let n = p.sets.len();
         match pass {
-            Pass::Forward => (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
+            Pass::Forward | Pass::Measure => (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
             Pass::Backward => (0..n).rev().for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
             Pass::Jacobi => {
                 self.before.clone_from(&self.gamma);

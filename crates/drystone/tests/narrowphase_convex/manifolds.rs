@@ -19,7 +19,7 @@ fn brick(half: DVec3) -> Shape {
 fn prism(sides: u32, radius: f64, half: f64) -> Shape {
     let corner = |k: u32| {
         let angle = f64::from(k / 2) * std::f64::consts::TAU / f64::from(sides);
-        DVec3::new(radius * angle.cos(), radius * angle.sin(), if k % 2 == 0 { half } else { -half })
+        DVec3::new(radius * angle.cos(), radius * angle.sin(), if k.is_multiple_of(2) { half } else { -half })
     };
     hull_of(&(0..2 * sides).map(corner).collect::<Vec<_>>())
 }

@@ -52,8 +52,11 @@ impl Row {
         let (cxx, cyy, czz) = (yy * zz - yz * yz, xx * zz - xz * xz, xx * yy - xy * xy);
         let (cxy, cxz, cyz) = (xz * yz - xy * zz, xy * yz - xz * yy, xy * xz - xx * yz);
         let det = xx * cxx + xy * cxy + xz * cxz;
-        if det <= 0.0 {
-            return linear;
+        let trace = xx + yy + zz;
+        if det <= 1e-14 * trace * trace * trace {
+            // It turns about one axis only (or not at all): 1/I about that axis is the trace.
+            let square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
+            return if trace > 0.0 { linear + square / trace } else { linear };
         }
         let turn = crate::problem::symmetric(&[cxx, cyy, czz, cxy, cxz, cyz], w);
         linear + (w[0] * turn[0] + w[1] * turn[1] + w[2] * turn[2]) / det
@@ -71,8 +74,12 @@ pub(super) struct PointsView<'a> {
     pub read: *const Row,
     pub write: *mut Row,
     pub jacobi: bool,
+    /// Nothing is written: the pass only sees.
+    pub measure: bool,
     /// Where all contacts are those of spheres: arms and bias as three numbers.
     pub spheres: Option<&'a Spheres>,
+    /// μ = 0 everywhere, as in a position problem: multipliers lie along the normals.
+    pub frictionless: bool,
 }
 
 /// The compact form of contacts between spheres (or of a sphere with a wall): both arms and the bias lie along the
@@ -183,7 +190,13 @@ type Seen = [f64; 3];
 
 /// Updates points `i .. i + L`, all of one colour and all with (TWO) or without a second body.
 #[inline(always)]
-unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: bool>(
+unsafe fn group<
+    V: Vector,
+    const TWO: bool,
+    const JACOBI: bool,
+    const SPHERES: bool,
+    const FRICTIONLESS: bool,
+>(
     view: &PointsView,
     i: usize,
     acc: &mut [V; 3],
@@ -209,7 +222,9 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
                 w = plus(w, times(rb, wb));
                 u = minus(u, vb);
             }
-            u = minus(u, cross(w, n));
+            if !FRICTIONLESS {
+                u = minus(u, cross(w, n));
+            }
         } else {
             arm_a = load3(&p.arm_a, i);
             u = plus(plus(load3(&p.bias, i), va), cross(wa, arm_a));
@@ -226,24 +241,27 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
             let along = cn.sub(ct).mul(dot(old, n));
             u = plus(u, plus(times(ct, old), times(along, n)));
         }
-        // Projection on the friction cone, as a world vector; see cone::friction.
-        let d = minus(old, times(V::load(view.step.as_ptr().add(i)), u));
-        let mu = V::load(p.mu.as_ptr().add(i));
-        let dn = dot(d, n);
-        let dt = minus(d, times(dn, n));
-        let r = dot(dt, dt).sqrt();
+        let step = V::load(view.step.as_ptr().add(i));
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
-        let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
-        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
-        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
-        let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
-        let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
+        let projected = if FRICTIONLESS {
+            let dn = dot(old, n).sub(step.mul(dot(u, n)));
+            times(dn.select_le(zero, zero, dn), n)
+        } else {
+            // Projection on the friction cone, as a world vector; see cone::friction.
+            let d = minus(old, times(step, u));
+            let mu = V::load(p.mu.as_ptr().add(i));
+            let dn = dot(d, n);
+            let dt = minus(d, times(dn, n));
+            let r = dot(dt, dt).sqrt();
+            let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
+            let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+            let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+            let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
+            let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
+            plus(times(pn, n), times(pt, dt))
+        };
         let lambda = V::splat(view.lambda);
-        let projected = plus(times(pn, n), times(pt, dt));
         let new = plus(times(lambda, projected), times(one.sub(lambda), old));
-        for (k, g) in view.gamma.iter().enumerate() {
-            new[k].store(g.add(i));
-        }
         let delta = minus(new, old);
         let sq = dot(delta, delta);
         let weight = V::load(view.weight.as_ptr().add(i));
@@ -251,12 +269,20 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
         acc[0] = measure.select_le(acc[0], acc[0], measure);
         acc[1] = acc[1].add(sq);
         acc[2] = acc[2].add(sq.mul(weight));
+        if view.measure {
+            return;
+        }
+        for (k, g) in view.gamma.iter().enumerate() {
+            new[k].store(g.add(i));
+        }
 
         let twist = if SPHERES { cross(n, delta) } else { delta };
         let to = if JACOBI { V::gather(view.write, ids_a) } else { a };
         let v = plus([to[0], to[1], to[2]], times(to[3], delta));
         let w = [to[4], to[5], to[6]];
-        let w = if SPHERES {
+        let w = if SPHERES && FRICTIONLESS {
+            w // The arms lie along the normal too: no torque.
+        } else if SPHERES {
             minus(w, times(to[7].mul(ra), twist))
         } else {
             plus(w, turn(view, ids_a, cross(arm_a, delta)))
@@ -266,7 +292,9 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
             let to = if JACOBI { V::gather(view.write, ids_b) } else { b };
             let v = minus([to[0], to[1], to[2]], times(to[3], delta));
             let w = [to[4], to[5], to[6]];
-            let w = if SPHERES {
+            let w = if SPHERES && FRICTIONLESS {
+                w
+            } else if SPHERES {
                 minus(w, times(to[7].mul(rb), twist))
             } else {
                 minus(w, turn(view, ids_b, cross(arm_b, delta)))
@@ -278,7 +306,7 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
 
 /// Points `start..two_end` with two bodies and `two_end..end` with one, `L` at a time and the rest one by one.
 #[inline(always)]
-unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool>(
+unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool, const FRICTIONLESS: bool>(
     view: &PointsView,
     start: u32,
     two_end: u32,
@@ -289,19 +317,19 @@ unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool>(
         let mut wide = [V::splat(0.0); 3];
         let mut single = [0.0; 3];
         while i + V::L <= two_end {
-            group::<V, true, JACOBI, SPHERES>(view, i, &mut wide);
+            group::<V, true, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut wide);
             i += V::L;
         }
         while i < two_end {
-            group::<f64, true, JACOBI, SPHERES>(view, i, &mut single);
+            group::<f64, true, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut single);
             i += 1;
         }
         while i + V::L <= end {
-            group::<V, false, JACOBI, SPHERES>(view, i, &mut wide);
+            group::<V, false, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut wide);
             i += V::L;
         }
         while i < end {
-            group::<f64, false, JACOBI, SPHERES>(view, i, &mut single);
+            group::<f64, false, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut single);
             i += 1;
         }
         let mut lanes = [[0.0; 8]; 3];
@@ -322,10 +350,12 @@ fn stats(seen: Seen) -> PassStats {
 #[inline(always)]
 unsafe fn either<V: Vector>(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
     unsafe {
-        match (view.jacobi, view.spheres.is_some()) {
-            (false, true) => run::<V, false, true>(view, start, two_end, end),
-            (false, false) => run::<V, false, false>(view, start, two_end, end),
-            (true, _) => run::<V, true, false>(view, start, two_end, end),
+        match (view.jacobi, view.spheres.is_some(), view.frictionless) {
+            (false, true, true) => run::<V, false, true, true>(view, start, two_end, end),
+            (false, true, false) => run::<V, false, true, false>(view, start, two_end, end),
+            (false, false, true) => run::<V, false, false, true>(view, start, two_end, end),
+            (false, false, false) => run::<V, false, false, false>(view, start, two_end, end),
+            (true, _, _) => run::<V, true, false, false>(view, start, two_end, end),
         }
     }
 }
@@ -368,10 +398,10 @@ pub(super) fn serial(view: &PointsView, span: Span, backward: bool) -> PassStats
         // SAFETY: one point at a time on one thread; indices were checked with the problem.
         unsafe {
             match (two, view.jacobi) {
-                (true, true) => group::<f64, true, true, false>(view, i, &mut acc),
-                (true, false) => group::<f64, true, false, false>(view, i, &mut acc),
-                (false, true) => group::<f64, false, true, false>(view, i, &mut acc),
-                (false, false) => group::<f64, false, false, false>(view, i, &mut acc),
+                (true, true) => group::<f64, true, true, false, false>(view, i, &mut acc),
+                (true, false) => group::<f64, true, false, false, false>(view, i, &mut acc),
+                (false, true) => group::<f64, false, true, false, false>(view, i, &mut acc),
+                (false, false) => group::<f64, false, false, false, false>(view, i, &mut acc),
             }
         }
     }

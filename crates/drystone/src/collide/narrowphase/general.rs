@@ -59,8 +59,8 @@ pub(super) fn contacts(
     let (Some(a), Some(b)) = (Convex::of(shape_a), Convex::of(shape_b)) else { return };
     let b_to_a = pose_a.position - pose_b.position;
     let beyond = a.extent() + a.radius + b.extent() + b.radius + reach;
-    // Written so that a place that is not a number is beyond any reach.
-    if !(b_to_a.length_squared() <= beyond * beyond) {
+    let squared = b_to_a.length_squared();
+    if squared.is_nan() || squared > beyond * beyond {
         return;
     }
     if Pair::in_order(&a, &b, b_to_a) {

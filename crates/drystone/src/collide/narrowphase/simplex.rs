@@ -95,7 +95,8 @@ impl Simplex {
                 }
             },
         };
-        if !(part.point.length_squared() < self.nearest.length_squared()) {
+        let nearer = part.point.length_squared() < self.nearest.length_squared();
+        if !nearer {
             return Added::NoNearer;
         }
         // In rising order nothing is overwritten before it has moved.
