@@ -131,8 +131,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     // The problem of the step that ends at `time`.
     let steps_before = time - world.settings().h;
     crate::state::advance(&mut world, steps_before)?;
-    world.step().map_err(Failure::run)?;
-    let (problem, _) = world.problem();
+    let (_, problem, guess) = world.step_keeping_problem().map_err(Failure::run)?;
+    let problem = &problem;
     let contacts = world.contacts().len();
     if contacts == 0 {
         return Err(Failure::input(format!(
@@ -142,16 +142,15 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
 
     let stop = Stop { tolerance: 0.0, iterations: args.sweeps.unwrap_or(200), budget: None, history: false };
-    let guess = args.warm.then(|| world.warm_start_guess());
+    let guess = args.warm.then_some(guess.as_slice());
     let mut entries = Vec::new();
     for spec in &specs {
         let mut s = solver::make(spec).map_err(Failure::input)?;
         let begun = Instant::now();
-        let solution = s.solve(problem, guess.as_deref(), &stop).map_err(Failure::run)?;
+        let solution = s.solve(problem, guess, &stop).map_err(Failure::run)?;
         let wall_ms = 1e3 * begun.elapsed().as_secs_f64();
-        let with_history = s
-            .solve(problem, guess.as_deref(), &Stop { history: true, ..stop.clone() })
-            .map_err(Failure::run)?;
+        let with_history =
+            s.solve(problem, guess, &Stop { history: true, ..stop.clone() }).map_err(Failure::run)?;
         let c = certificate(problem, &solution.gamma);
         entries.push(Entry {
             solver: spec.clone(),

@@ -9,6 +9,7 @@ mod portrait;
 mod progress;
 mod run;
 mod simulation;
+mod solve;
 mod state;
 mod study;
 
@@ -40,6 +41,9 @@ enum Command {
     /// Solve one step of a scene with several solvers, judged by one certificate.
     #[command(allow_negative_numbers = true)]
     Compare(compare::Args),
+    /// Solve a bare contact problem from a file; exit 3 if the tolerance was not reached.
+    #[command(allow_negative_numbers = true)]
+    Solve(solve::Args),
     /// Run a scene once for every value of an option and compare one number of the reports.
     Study(Box<study::Args>),
     /// Measure fixed scenes: milliseconds by stage, nanoseconds per contact and iteration, memory.
@@ -69,6 +73,7 @@ fn main() {
         Command::Solvers(args) => catalogue::solvers(args),
         Command::Check(args) => catalogue::check(args),
         Command::Compare(args) => compare::main(args),
+        Command::Solve(args) => solve::main(args),
         Command::Study(args) => study::main(*args),
         Command::Bench(args) => bench::main(args),
         Command::State(args) => state::main(args),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use drystone::World;
 use drystone_record::picture::{View, render};
-use drystone_record::portrait::{Colouring, Portrait, portrait};
+use drystone_record::portrait::{Colouring, Portrait, Shown, portrait};
 use drystone_scene::Scene;
 use drystone_solve::solver::BadSpec;
 
@@ -17,8 +17,8 @@ pub struct Look {
     /// View: iso, front, side or top.
     #[arg(long, value_name = "NAME", default_value = "iso")]
     camera: String,
-    /// What colour means: speed, kind or force.
-    #[arg(long, value_name = "speed|kind|force", default_value = "speed")]
+    /// What colour means: speed, kind, force, or scene (what the scene itself has to show, speed if nothing).
+    #[arg(long, value_name = "speed|kind|force|scene", default_value = "speed")]
     colour: String,
     /// Pixels, width x height.
     #[arg(long, value_name = "WxH", default_value = "1280x800")]
@@ -65,6 +65,11 @@ impl Drawing {
                 height: self.height,
                 title: Some(title),
                 glass: &scene.glass,
+                shown: scene.probe.paint(world).map(|p| Shown {
+                    label: p.label,
+                    unit: p.unit,
+                    values: p.values,
+                }),
             },
         );
         drystone_record::file::make_folder(to)

@@ -19,11 +19,13 @@ pub enum Colouring {
     Kind,
     /// Sum of normal contact forces over weight.
     Force,
+    /// What the scene itself has to show: see [`Portrait::shown`]. Speed, if it has nothing.
+    Scene,
 }
 
 impl Colouring {
     /// The names.
-    pub const NAMES: &'static [&'static str] = &["speed", "kind", "force"];
+    pub const NAMES: &'static [&'static str] = &["speed", "kind", "force", "scene"];
 
     /// By name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -31,6 +33,7 @@ impl Colouring {
             "speed" => Colouring::Speed,
             "kind" => Colouring::Kind,
             "force" => Colouring::Force,
+            "scene" => Colouring::Scene,
             _ => return None,
         })
     }
@@ -50,6 +53,18 @@ pub struct Portrait<'a> {
     pub title: Option<String>,
     /// Slots of bodies to draw as glass.
     pub glass: &'a [usize],
+    /// For [`Colouring::Scene`].
+    pub shown: Option<Shown>,
+}
+
+/// A quantity of a scene's own, by body slot.
+pub struct Shown {
+    /// What it is.
+    pub label: String,
+    /// Its unit; empty for a bare number.
+    pub unit: String,
+    /// One value for each slot; one that is not a number leaves the body grey.
+    pub values: Vec<f64>,
 }
 
 const STONE: Rgb = Rgb([0.62, 0.60, 0.57]);
@@ -58,11 +73,13 @@ const EARTH: Rgb = Rgb([0.66, 0.60, 0.47]);
 /// Composes the picture.
 pub fn portrait(world: &World, how: &Portrait) -> Picture {
     let (model, state) = (world.model(), world.state());
-    let values = values(world, how.colouring);
+    let shown = how.shown.as_ref().filter(|_| how.colouring == Colouring::Scene);
+    let values = shown.map_or_else(|| values(world, how.colouring), |s| s.values.clone());
     let top = values.iter().copied().fold(0.0, f64::max);
     let legend = match how.colouring {
         Colouring::Kind => None,
-        Colouring::Speed => Some(Legend::new("speed", 0.0, nice(top), "m/s")),
+        Colouring::Scene if shown.is_some() => shown.map(|s| Legend::new(&s.label, 0.0, nice(top), &s.unit)),
+        Colouring::Speed | Colouring::Scene => Some(Legend::new("speed", 0.0, nice(top), "m/s")),
         Colouring::Force => Some(Legend::new("contact force / weight", 0.0, nice(top), "")),
     };
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
@@ -71,8 +88,10 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
         let Some(pose) = model.collider_pose(state, k) else { continue };
         let body = c.body as usize;
         let moves = model.bodies[body].motion != Motion::Static;
+        let nothing = legend.is_some() && values.get(body).is_none_or(|x| x.is_nan());
         let colour = match (&legend, moves) {
             (_, false) if matches!(c.shape, Shape::HeightField(_)) => EARTH,
+            _ if nothing => STONE,
             (_, false) => STONE,
             (Some(l), true) => l.colour(values[body]),
             (None, true) => {
@@ -204,7 +223,7 @@ fn values(world: &World, colouring: Colouring) -> Vec<f64> {
     let (model, state) = (world.model(), world.state());
     match colouring {
         Colouring::Kind => Vec::new(),
-        Colouring::Speed => state.velocity.iter().map(|v| v.length()).collect(),
+        Colouring::Speed | Colouring::Scene => state.velocity.iter().map(|v| v.length()).collect(),
         Colouring::Force => {
             let mut f = vec![0.0; model.bodies.len()];
             for c in world.contacts() {

@@ -149,6 +149,10 @@ impl Recorder {
         if matches!(r.status, Status::Wedged | Status::Diverged) {
             self.warn(wedged(world, r));
         }
+        for id in &r.left {
+            let text = format!("{} left the bounds", world.model().describe(id.slot));
+            self.warn(Warning { step: r.step, kind: "left", bodies: vec![id.slot], text });
+        }
         self.latest = Some(r.clone());
     }
 
@@ -228,8 +232,6 @@ impl Recorder {
                 touching_last: penetration.touching,
                 bytes_per_contact: (!world.contacts().is_empty())
                     .then(|| bytes / world.contacts().len() as f64),
-                position_bytes_per_contact: (!world.contacts().is_empty())
-                    .then(|| world.position_bytes() as f64 / world.contacts().len() as f64),
             },
             bilaterals: 0,
             solver: SolverUse {
@@ -325,8 +327,7 @@ fn status_name(status: Status) -> String {
 }
 
 fn wedged(world: &World, r: &StepReport) -> Warning {
-    let (_, order) = world.problem();
-    let worst = r.certificate.worst_block.and_then(|b| order.get(b)).map(|&i| &world.contacts()[i as usize]);
+    let worst = r.worst_contact.and_then(|i| world.contacts().get(i));
     let bodies = worst.map_or(Vec::new(), |c| c.bodies.to_vec());
     let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
     let (kind, what) = match r.status {
@@ -414,10 +415,8 @@ pub struct Contacts {
     pub max: usize,
     pub last: usize,
     pub touching_last: usize,
-    /// Detection, velocity problem, solver and warm start.
+    /// Detection, both problems, solver and warm start.
     pub bytes_per_contact: Option<f64>,
-    /// The position problem's own copy, over the contacts of the velocity problem.
-    pub position_bytes_per_contact: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]

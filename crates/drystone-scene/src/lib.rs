@@ -9,10 +9,12 @@ mod load;
 pub mod mesh;
 mod principal;
 mod probe;
+pub mod problem;
 mod text;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use drystone::{BodyDef, Settings, World};
 use serde_json::Value;
@@ -22,12 +24,36 @@ pub use load::{check, load};
 /// `--set KEY=VALUE` in the order given.
 pub(crate) type Overrides = Vec<(String, String)>;
 
-/// What a scene measures while it runs, and says at the end: the report's `scene_results`.
+/// Moves the kinematic bodies of a scene: called before every step. It may depend on the world alone, so that a run goes
+/// on from a saved state as it would have.
+pub type Drive = Arc<dyn Fn(&mut World) + Send + Sync>;
+
+/// What a scene does beside its bodies: measures while it runs and says at the end (the report's `scene_results`), moves
+/// what is driven, and tells pictures what to show.
 pub trait Probe: Send {
     /// Called after every step.
     fn observe(&mut self, _world: &World) {}
     /// Called at the end.
     fn results(&mut self, world: &World) -> BTreeMap<String, Value>;
+    /// What moves its kinematic bodies, if their velocities change.
+    fn drive(&self) -> Option<Drive> {
+        None
+    }
+    /// What pictures show by `--colour scene`, if the scene has something to show.
+    fn paint(&self, _world: &World) -> Option<Paint> {
+        None
+    }
+}
+
+/// A quantity for pictures, by body slot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paint {
+    /// What it is.
+    pub label: String,
+    /// Its unit; empty for a bare number.
+    pub unit: String,
+    /// One value for each slot; one that is not a number leaves the body grey.
+    pub values: Vec<f64>,
 }
 
 /// Everything needed to run, picture or write down a scene.
@@ -46,6 +72,8 @@ pub struct Scene {
     pub seed: u64,
     /// Times at which snapshots are wanted, s.
     pub snaps: Vec<f64>,
+    /// Materials that the bodies' shapes may name, and their pairs.
+    pub materials: drystone::Materials,
     /// The bodies, those that can move first, then the static ones.
     pub bodies: Vec<BodyDef>,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
@@ -94,12 +122,16 @@ impl Scene {
     /// The world at time zero, with settings that may differ from the scene's own.
     pub fn world(&self, settings: Settings) -> Result<World, SceneError> {
         let mut world = World::with_seed(settings, self.seed).map_err(|e| SceneError::new(e.to_string()))?;
+        *world.materials_mut() = self.materials.clone();
         for (i, body) in self.bodies.iter().enumerate() {
             let field = |e: drystone::WorldError| SceneError {
                 field: Some(format!("bodies[{i}]")),
                 ..SceneError::new(e.to_string())
             };
             world.add_body(body.clone()).map_err(field)?;
+        }
+        if let Some(drive) = self.probe.drive() {
+            world.before_step(move |world| drive(world));
         }
         Ok(world)
     }

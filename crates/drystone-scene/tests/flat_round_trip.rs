@@ -184,11 +184,8 @@ fn a_centre_of_mass_at_the_shape_is_held() {
 fn static_bodies_of_several_boxes_become_several_statics() {
     let mut world = World::new(Settings::default()).unwrap();
     let mut frame = BodyDef::fixed(Shape::Box { half: DVec3::ONE }).at(DVec3::Z * 3.0);
-    frame.colliders.push(Collider {
-        shape: Shape::Box { half: DVec3::ONE },
-        local: Pose::at(DVec3::X * 5.0),
-        mu: 0.0,
-    });
+    let beside = Collider::new(Shape::Box { half: DVec3::ONE }, 0.0);
+    frame.colliders.push(Collider { local: Pose::at(DVec3::X * 5.0), ..beside });
     world.add_body(frame).unwrap();
     let flat = flat::of_world(&world, "x", 1.0, &[]).unwrap();
     assert_eq!(flat.statics.iter().map(|s| s.pos).collect::<Vec<_>>(), [[0.0, 0.0, 3.0], [5.0, 0.0, 3.0]]);

@@ -57,6 +57,8 @@ pub struct Certificate {
     pub least_feasible_norm: Option<f64>,
     /// |γ|, N s.
     pub multipliers: f64,
+    /// γᵀ(N + C)γ, J.
+    pub curvature: f64,
     /// v = 0 satisfies every constraint: the problem cannot be infeasible.
     pub rest_is_feasible: bool,
 }
@@ -95,7 +97,7 @@ impl Judge {
         assert_eq!(gamma.len(), problem.rows(), "one multiplier per row");
         problem.velocities(gamma, &mut self.v);
         let mut c = Certificate { rest_is_feasible: problem.rest_is_feasible(), ..Certificate::default() };
-        let (mut squares, mut twice_dual, mut multipliers) = (0.0, 0.0, 0.0);
+        let (mut squares, mut twice_dual, mut multipliers, mut curvature) = (0.0, 0.0, 0.0, 0.0);
         // Σ ½ γᵀ N γ, the kinetic part of F, and Σ h_i; None once some h_i is infinite or unknown.
         let (mut twice_kinetic, mut penalties) = (0.0, Some(0.0));
         let mut bias_work = Some(0.0);
@@ -127,6 +129,7 @@ impl Judge {
                 rigid[k] = u[k] - compliance[k] * g[k];
                 work += g[k] * u[k];
                 twice_dual += g[k] * (u[k] + r[k]);
+                curvature += g[k] * (u[k] - r[k]);
                 twice_kinetic += g[k] * (rigid[k] - r[k]);
                 multipliers += g[k] * g[k];
             }
@@ -144,6 +147,7 @@ impl Judge {
         c.residual_rms = (squares / n).sqrt();
         c.dual_objective = 0.5 * twice_dual;
         c.multipliers = multipliers.sqrt();
+        c.curvature = curvature;
         c.least_feasible_norm = bias_work.map(|work: f64| match work < 0.0 {
             // Dγ = 0 exactly: no velocity at all will do. The largest number, because reports know no infinity.
             true if twice_kinetic <= 0.0 => f64::MAX,

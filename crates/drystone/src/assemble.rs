@@ -2,11 +2,12 @@
 
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
-use drystone_solve::problem::{Bodies, WORLD};
+use drystone_solve::cone::Set;
+use drystone_solve::problem::{Bodies, General, WORLD};
 use glam::{DMat3, DVec3};
 
 use crate::collide::Velocities;
-use crate::contact::Contact;
+use crate::contact::{Contact, Touch};
 use crate::model::Model;
 use crate::state::State;
 
@@ -64,17 +65,19 @@ impl Assembler {
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
     /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
     /// folded into the bias. `row` says bias and friction contact by contact.
-    pub fn build(
+    pub(crate) fn build<C: Touch>(
         &mut self,
         model: &Model,
         state: &State,
-        contacts: &[Contact],
+        contacts: &[C],
         v_free: &Velocities,
-        row: impl Fn(&Contact) -> Row,
+        row: impl Fn(&C) -> Row,
     ) {
-        let second =
-            |c: &Contact| if model.bodies[c.bodies[1] as usize].inv_mass > 0.0 { c.bodies[1] } else { WORLD };
-        let pairs = contacts.iter().map(|c| (c.bodies[0], second(c)));
+        let second = |b: u32| if model.bodies[b as usize].inv_mass > 0.0 { b } else { WORLD };
+        let pairs = contacts.iter().map(|c| {
+            let [a, b] = c.bodies(model);
+            (a, second(b))
+        });
         self.colouring.run(model.bodies.len(), pairs);
         std::mem::swap(&mut self.order, &mut self.colouring.order);
         let spans = std::mem::take(&mut self.colouring.spans);
@@ -91,15 +94,18 @@ impl Assembler {
         p.points.clear();
         for &i in &order {
             let c = &contacts[i as usize];
-            let b = second(c);
+            let (bodies, normal) = (c.bodies(model), c.normal());
+            let b = second(bodies[1]);
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
-            let on = [c.point + 0.5 * c.gap * c.normal, c.point - 0.5 * c.gap * c.normal];
-            let arm = |side: usize| on[side] - state.position[c.bodies[side] as usize];
+            let half = 0.5 * c.gap() * normal;
+            let on = [c.point() + half, c.point() - half];
+            let images = model.images(&c.key(), bodies);
+            let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
             let Row { bias, mu } = row(c);
-            let mut bias = bias * c.normal;
+            let mut bias = bias * normal;
             let mut arm_b = DVec3::ZERO;
             if b == WORLD {
-                let v = &v_free[c.bodies[1] as usize];
+                let v = &v_free[bodies[1] as usize];
                 if v != &[0.0; 6] {
                     let turn = DVec3::new(v[3], v[4], v[5]);
                     bias -= DVec3::new(v[0], v[1], v[2]) + turn.cross(arm(1));
@@ -107,8 +113,9 @@ impl Assembler {
             } else {
                 arm_b = arm(1);
             }
-            p.points.push((c.bodies[0], b), c.normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
+            p.points.push((bodies[0], b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
         }
+        lock_planes(model, &mut p.general);
         self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
         self.order = order;
         self.guess.clear();
@@ -126,6 +133,7 @@ impl Assembler {
                     .map(|axis| axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2]),
             );
         }
+        self.guess.resize(self.problem.rows(), 0.0);
     }
 
     /// Hands multipliers back to the contacts as impulses in world axes.
@@ -137,6 +145,19 @@ impl Assembler {
                 (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
         }
     }
+}
+
+/// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
+fn lock_planes(model: &Model, rows: &mut General) {
+    rows.clear();
+    for i in model.dynamic() {
+        if let Some(plane) = &model.bodies[i].planar {
+            let mut row = [0.0; 12];
+            row[..3].copy_from_slice(&plane.normal.to_array());
+            rows.push((i as u32, WORLD), Set::Free, &[row], &[0.0]);
+        }
+    }
+    rows.one_colour();
 }
 
 /// R I⁻¹ Rᵀ as (xx, yy, zz, xy, xz, yz).

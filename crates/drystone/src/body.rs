@@ -3,6 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::material::MaterialId;
 use crate::shape::{Pose, Shape};
 
 /// How a body moves.
@@ -111,14 +112,44 @@ pub struct Collider {
     pub shape: Shape,
     /// Placement in the body's frame.
     pub local: Pose,
-    /// Coefficient of friction; a pair uses the geometric mean of its two.
+    /// Coefficient of friction; see [`crate::Materials`] for what a pair makes of its two.
     pub mu: f64,
+    /// Its material, if the table of materials is to know it.
+    #[serde(default)]
+    pub material: Option<MaterialId>,
+    /// With what it collides.
+    #[serde(default)]
+    pub filter: Filter,
 }
 
 impl Collider {
     /// A shape at the body's origin.
     pub fn new(shape: Shape, mu: f64) -> Self {
-        Self { shape, local: Pose::IDENTITY, mu }
+        Self { shape, local: Pose::IDENTITY, mu, material: None, filter: Filter::default() }
+    }
+}
+
+/// With what a shape collides: two shapes do if each is in a layer that the other's mask has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// The layers that the shape is in, one bit each.
+    pub layers: u32,
+    /// The layers that it collides with.
+    pub mask: u32,
+}
+
+impl Default for Filter {
+    /// In the first layer, and colliding with all.
+    fn default() -> Self {
+        Self { layers: 1, mask: u32::MAX }
+    }
+}
+
+impl Filter {
+    /// Whether the two may touch.
+    #[inline]
+    pub fn meets(self, other: Filter) -> bool {
+        self.layers & other.mask != 0 && other.layers & self.mask != 0
     }
 }
 
@@ -149,6 +180,9 @@ pub struct BodyDef {
     pub colliders: Vec<Collider>,
     /// Bodies of one group other than 0 do not collide with each other.
     pub group: u32,
+    /// A unit normal (world axes): the body moves only in the plane across it and turns only about it. None: freely.
+    #[serde(default)]
+    pub planar: Option<DVec3>,
 }
 
 impl BodyDef {
@@ -163,6 +197,7 @@ impl BodyDef {
             angular_velocity: DVec3::ZERO,
             colliders,
             group: 0,
+            planar: None,
         }
     }
 
@@ -224,6 +259,24 @@ impl BodyDef {
         self
     }
 
+    /// Sets layers and mask of all shapes.
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.colliders.iter_mut().for_each(|c| c.filter = filter);
+        self
+    }
+
+    /// Sets the material of all shapes.
+    pub fn material(mut self, material: MaterialId) -> Self {
+        self.colliders.iter_mut().for_each(|c| c.material = Some(material));
+        self
+    }
+
+    /// Locks the body to the plane through its centre of mass across `normal` (world axes).
+    pub fn planar(mut self, normal: DVec3) -> Self {
+        self.planar = Some(normal);
+        self
+    }
+
     /// Replaces mass, centre of mass and inertia.
     pub fn mass(mut self, mass: MassProperties) -> Self {
         self.mass = mass;
@@ -250,6 +303,15 @@ impl BodyDef {
         let length = self.rotation.length();
         if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
             return Err(format!("rotation must be a unit quaternion, its length is {length}"));
+        }
+        if let Some(n) = self.planar {
+            if self.motion != Motion::Dynamic {
+                return Err("planar: only a dynamic body is locked to a plane".into());
+            }
+            let length = n.length();
+            if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
+                return Err(format!("planar: the normal must be a unit vector, its length is {length}"));
+            }
         }
         for (k, c) in self.colliders.iter().enumerate() {
             c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;

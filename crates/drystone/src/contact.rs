@@ -3,6 +3,8 @@
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+use crate::model::Model;
+
 /// A contact is the same contact from step to step while its key is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ContactKey {
@@ -88,6 +90,68 @@ impl Contact {
     /// Tangential part of the impulse, N s.
     pub fn tangential_impulse(&self) -> DVec3 {
         self.impulse - self.normal_impulse() * self.normal
+    }
+}
+
+/// What the geometry of a contact is, however it is kept.
+pub(crate) trait Touch: From<Contact> + Send {
+    fn key(&self) -> ContactKey;
+    /// Body slots, A (dynamic) then B.
+    fn bodies(&self, model: &Model) -> [u32; 2];
+    fn point(&self) -> DVec3;
+    /// From B to A.
+    fn normal(&self) -> DVec3;
+    fn gap(&self) -> f64;
+}
+
+impl Touch for Contact {
+    fn key(&self) -> ContactKey {
+        self.key
+    }
+    fn bodies(&self, _: &Model) -> [u32; 2] {
+        self.bodies
+    }
+    fn point(&self) -> DVec3 {
+        self.point
+    }
+    fn normal(&self) -> DVec3 {
+        self.normal
+    }
+    fn gap(&self) -> f64 {
+        self.gap
+    }
+}
+
+/// A contact as a position problem needs it: without friction and impulse, in little memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    key: ContactKey,
+    point: DVec3,
+    normal: DVec3,
+    gap: f64,
+}
+
+impl From<Contact> for Gap {
+    fn from(c: Contact) -> Self {
+        Self { key: c.key, point: c.point, normal: c.normal, gap: c.gap }
+    }
+}
+
+impl Touch for Gap {
+    fn key(&self) -> ContactKey {
+        self.key
+    }
+    fn bodies(&self, model: &Model) -> [u32; 2] {
+        model.ordered_bodies(self.key.colliders).0
+    }
+    fn point(&self) -> DVec3 {
+        self.point
+    }
+    fn normal(&self) -> DVec3 {
+        self.normal
+    }
+    fn gap(&self) -> f64 {
+        self.gap
     }
 }
 

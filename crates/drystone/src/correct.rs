@@ -15,7 +15,7 @@ use glam::DVec3;
 
 use crate::assemble::{Assembler, Row};
 use crate::collide::Detector;
-use crate::contact::Contact;
+use crate::contact::{Gap, Touch};
 use crate::model::{ColliderSlot, Model};
 use crate::motion::rotate;
 use crate::state::State;
@@ -25,6 +25,8 @@ use crate::state::State;
 pub struct Correction {
     /// Overlap that is left alone, over the pair's size.
     pub tolerance: f64,
+    /// Overlap at which a second round is not worth it, over the pair's size.
+    pub accept: f64,
     /// Largest correction of one contact in one step, over the pair's size.
     pub reach: f64,
     /// Largest number of position problems.
@@ -35,11 +37,10 @@ pub struct Correction {
     pub envelope: f64,
 }
 
-/// Buffers of the position problem.
+/// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
 #[derive(Default)]
 pub struct Corrector {
-    assembler: Assembler,
-    contacts: Vec<Contact>,
+    contacts: Vec<Gap>,
     rest: Vec<[f64; 6]>,
     moved: Vec<[f64; 6]>,
     /// How far the last run moved and turned each body, m and rad, world axes.
@@ -61,15 +62,16 @@ impl Corrector {
 
     /// Memory over contacts, bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.contacts.as_slice()) + self.assembler.bytes()
+        size_of_val(self.contacts.as_slice())
     }
 
-    /// Corrects the positions in `state`; returns the number of position problems solved.
+    /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of position problems solved.
     pub fn run(
         &mut self,
         model: &Model,
         state: &mut State,
         detector: &mut Detector,
+        assembler: &mut Assembler,
         solver: &mut dyn Solver,
         how: Correction,
     ) -> Result<usize, Malformed> {
@@ -77,29 +79,30 @@ impl Corrector {
         self.rest.resize(model.bodies.len(), [0.0; 6]);
         self.total.clear();
         self.total.resize(model.bodies.len(), [0.0; 6]);
-        let size = |c: &Contact| model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+        let size = |c: &Gap| model.pair_size(c.key().colliders[0], c.key().colliders[1]);
         let mut last = f64::INFINITY;
         let mut reach = how.envelope;
         for round in 0..how.rounds {
-            detector.find_contacts(model, state, &self.rest, 0.0, reach, &mut self.contacts);
-            let worst = self.contacts.iter().map(|c| -c.gap / size(c)).fold(0.0, f64::max);
+            detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+            let worst = self.contacts.iter().map(|c| -c.gap() / size(c)).fold(0.0, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let share = how.reach / how.rounds as f64;
-            if worst <= how.tolerance || last - worst < 0.1 * last.min(share) {
+            let enough = if round == 0 { how.tolerance } else { how.accept };
+            if worst <= enough || last - worst < 0.1 * last.min(share) {
                 return Ok(round);
             }
             last = worst;
             // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
             // may take a body, so that it is not pushed into a neighbour that has no contact yet.
-            let deepest = self.contacts.iter().map(|c| (-c.gap).min(share * size(c))).fold(0.0, f64::max);
+            let deepest = self.contacts.iter().map(|c| (-c.gap()).min(share * size(c))).fold(0.0, f64::max);
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
                 detector.find_pairs(model, state, &self.rest, 0.0, reach);
-                detector.find_contacts(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+                detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
             }
             let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
-            self.assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
-                bias: c.gap.max(-share * size(c)),
+            assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
+                bias: c.gap().max(-share * size(c)),
                 mu: 0.0,
             });
             let stop = Stop {
@@ -107,24 +110,39 @@ impl Corrector {
                 iterations: how.iterations,
                 ..Stop::default()
             };
-            let solution = solver.solve(&self.assembler.problem, None, &stop)?;
+            let solution = solver.solve(&assembler.problem, None, &stop)?;
             if solution.status == Status::Diverged {
                 return Err(Malformed(
                     "the position problem diverged: its corrections are not finite".into(),
                 ));
             }
-            self.assembler.bodies().velocities(&solution.gamma, &mut self.moved);
-            let scale = (0.5 * reach / self.longest_way(model)).min(1.0);
+            assembler.bodies().velocities(&solution.gamma, &mut self.moved);
+            let way = self.longest_way(model);
+            let scale = (0.5 * reach / way).min(1.0);
             for i in model.dynamic() {
                 let d = self.moved[i].map(|x| scale * x);
                 for k in 0..6 {
                     self.total[i][k] += d[k];
                 }
                 state.position[i] += DVec3::new(d[0], d[1], d[2]);
-                let turn = state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]);
+                let mut turn = DVec3::new(d[3], d[4], d[5]);
+                if let Some(plane) = &model.bodies[i].planar {
+                    state.position[i] = plane.nearest(state.position[i]);
+                    turn = plane.about(turn);
+                }
+                let turn = state.rotation[i].conjugate() * turn;
                 if turn != DVec3::ZERO {
                     state.rotation[i] = rotate(state.rotation[i], turn, 1.0);
                 }
+            }
+            // What the tangent leaves is of second order: if that is nothing, there is no need to look again.
+            let cut = worst > share;
+            if solution.status == Status::Converged
+                && scale == 1.0
+                && !cut
+                && way * way <= 0.25 * how.accept * smallest * smallest
+            {
+                return Ok(round + 1);
             }
         }
         Ok(how.rounds)

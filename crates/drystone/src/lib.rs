@@ -6,9 +6,11 @@
 
 pub mod assemble;
 pub mod body;
+pub mod bounds;
 pub mod collide;
 pub mod contact;
 mod correct;
+pub mod material;
 pub mod measure;
 pub mod model;
 pub mod motion;
@@ -19,9 +21,11 @@ pub mod state;
 pub mod step;
 pub mod world;
 
-pub use body::{BodyDef, Collider, MassProperties, Motion};
+pub use body::{BodyDef, Collider, Filter, MassProperties, Motion};
+pub use bounds::{Bounds, Leaving};
 pub use contact::Contact;
 pub use drystone_solve as solve;
+pub use material::{Combine, MaterialId, Materials, PairLaw};
 pub use model::{BodyId, Model};
 pub use settings::{Settings, Stabilisation};
 pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};

@@ -65,17 +65,13 @@ impl World {
         p
     }
 
-    /// Memory that the position problem takes beside [`World::contact_bytes`], bytes: its contacts, problem and solver.
-    pub fn position_bytes(&self) -> usize {
-        self.corrector.bytes() + self.position_solver.bytes()
-    }
-
-    /// Memory that the last step's contacts take (detection, velocity problem, solver, warm start), bytes.
+    /// Memory that the last step's contacts take (detection, both problems, solver, warm start), bytes.
     pub fn contact_bytes(&self) -> usize {
         size_of_val(self.contacts.as_slice())
             + size_of_val(self.state.multipliers.as_slice())
             + self.assembler.bytes()
             + self.solver.bytes()
+            + self.corrector.bytes()
     }
 
     /// Force that bodies which are not dynamic put on the dynamic ones against gravity in the last step, over their

@@ -4,8 +4,11 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use crate::body::{BodyDef, MassProperties, Motion};
-use crate::collide::Aabb;
+use crate::body::{BodyDef, Filter, MassProperties, Motion};
+use crate::collide::periodic;
+use crate::collide::{Aabb, Periodic};
+use crate::contact::ContactKey;
+use crate::material::{MaterialId, Materials};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -40,6 +43,35 @@ pub struct Body {
     pub inv_inertia: DMat3,
     /// Bodies of one group other than 0 do not collide.
     pub group: u32,
+    /// The plane it is locked to.
+    #[serde(default)]
+    pub planar: Option<Planar>,
+}
+
+/// The plane that a body's centre of mass stays in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planar {
+    /// Unit, world axes.
+    pub normal: DVec3,
+    /// normal · position, m.
+    pub offset: f64,
+}
+
+impl Planar {
+    /// The part of a vector that lies in the plane.
+    pub(crate) fn within(&self, v: DVec3) -> DVec3 {
+        v - self.normal * self.normal.dot(v)
+    }
+
+    /// The part of a vector along the normal.
+    pub(crate) fn about(&self, v: DVec3) -> DVec3 {
+        self.normal * self.normal.dot(v)
+    }
+
+    /// The nearest point of the plane.
+    pub(crate) fn nearest(&self, x: DVec3) -> DVec3 {
+        x + self.normal * (self.offset - self.normal.dot(x))
+    }
 }
 
 /// A collider slot.
@@ -53,6 +85,10 @@ pub struct ColliderSlot {
     pub local: Pose,
     /// Coefficient of friction.
     pub mu: f64,
+    /// Its material.
+    pub material: Option<MaterialId>,
+    /// With what it collides.
+    pub filter: Filter,
     /// Radius about the centre of mass that holds the shape, m.
     pub radius: f64,
 }
@@ -64,6 +100,13 @@ pub struct Model {
     pub bodies: Vec<Body>,
     /// By collider slot.
     pub colliders: Vec<ColliderSlot>,
+    /// Friction of pairs.
+    pub materials: Materials,
+    /// Whether the world repeats: the settings' word, kept where geometry is worked out.
+    #[serde(default)]
+    pub periodic: Option<Periodic>,
+    /// Pairs of body slots that do not collide, the lower first, sorted.
+    pub(crate) apart: Vec<(u32, u32)>,
     free_bodies: Vec<u32>,
     free_colliders: Vec<u32>,
 }
@@ -73,6 +116,11 @@ fn unit(q: DQuat) -> DQuat {
     if (q.length_squared() - 1.0).abs() <= 4.0 * f64::EPSILON { q } else { q.normalize() }
 }
 
+/// a bᵀ.
+fn outer(a: DVec3, b: DVec3) -> DMat3 {
+    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
+}
+
 impl Model {
     /// Adds a checked body to the model and its motion to the state.
     pub(crate) fn add(&mut self, state: &mut State, def: BodyDef) -> BodyId {
@@ -80,6 +128,21 @@ impl Model {
         let slot = self.free_bodies.pop().unwrap_or(self.bodies.len() as u32);
         let generation = self.bodies.get(slot as usize).map_or(0, |b| b.generation + 1);
         let centre = if dynamic { def.mass.centre } else { DVec3::ZERO };
+        let rotation = unit(def.rotation);
+        let position = def.position + rotation * centre;
+        let planar = def.planar.map(|n| {
+            let normal = n.normalize();
+            Planar { normal, offset: normal.dot(position) }
+        });
+        let inv_inertia = match planar {
+            // It turns about one axis only, which keeps its place in the body: the inertia about that axis is all that
+            // counts.
+            Some(plane) => {
+                let axis = rotation.conjugate() * plane.normal;
+                outer(axis, axis) * (1.0 / axis.dot(def.mass.inertia * axis))
+            }
+            None => def.mass.inertia.inverse(),
+        };
         let body = Body {
             alive: true,
             generation,
@@ -87,24 +150,32 @@ impl Model {
             motion: def.motion,
             mass: def.mass,
             inv_mass: if dynamic { 1.0 / def.mass.mass } else { 0.0 },
-            inv_inertia: if dynamic { def.mass.inertia.inverse() } else { DMat3::ZERO },
+            inv_inertia: if dynamic { inv_inertia } else { DMat3::ZERO },
             group: def.group,
+            planar,
         };
         if slot as usize == self.bodies.len() {
             self.bodies.push(body);
         } else {
             self.bodies[slot as usize] = body;
         }
-        let rotation = unit(def.rotation);
-        let position = def.position + rotation * centre;
         let still = def.motion == Motion::Static;
         let (velocity, turn) =
             if still { (DVec3::ZERO, DVec3::ZERO) } else { (def.velocity, def.angular_velocity) };
+        let (velocity, turn) = planar.map_or((velocity, turn), |p| (p.within(velocity), p.about(turn)));
         state.place(slot as usize, position, rotation, velocity, rotation.conjugate() * turn);
         for c in def.colliders {
             let local = Pose::new(c.local.position - centre, unit(c.local.rotation));
             let radius = local.position.length() + c.shape.bounding_radius();
-            let entry = ColliderSlot { body: slot, shape: c.shape, local, mu: c.mu, radius };
+            let entry = ColliderSlot {
+                body: slot,
+                shape: c.shape,
+                local,
+                mu: c.mu,
+                material: c.material,
+                filter: c.filter,
+                radius,
+            };
             match self.free_colliders.pop() {
                 Some(k) => self.colliders[k as usize] = entry,
                 None => self.colliders.push(entry),
@@ -117,6 +188,7 @@ impl Model {
     pub(crate) fn remove(&mut self, id: BodyId) {
         self.bodies[id.slot as usize].alive = false;
         self.free_bodies.push(id.slot);
+        self.apart.retain(|&(a, b)| a != id.slot && b != id.slot);
         for k in (0..self.colliders.len()).rev() {
             if self.colliders[k].body == id.slot {
                 self.colliders[k].body = NOBODY;
@@ -174,18 +246,53 @@ impl Model {
 
     /// Whether contacts between two colliders are wanted at all.
     pub(crate) fn may_touch(&self, i: u32, j: u32) -> bool {
-        let (a, b) = (self.colliders[i as usize].body, self.colliders[j as usize].body);
-        if a == b || a == NOBODY || b == NOBODY {
+        let (ci, cj) = (&self.colliders[i as usize], &self.colliders[j as usize]);
+        let (a, b) = (ci.body, cj.body);
+        if a == b || a == NOBODY || b == NOBODY || !ci.filter.meets(cj.filter) {
+            return false;
+        }
+        if !self.apart.is_empty() && self.apart.binary_search(&(a.min(b), a.max(b))).is_ok() {
             return false;
         }
         let (a, b) = (&self.bodies[a as usize], &self.bodies[b as usize]);
         (a.motion == Motion::Dynamic || b.motion == Motion::Dynamic) && (a.group == 0 || a.group != b.group)
     }
 
-    /// Friction of a pair: the geometric mean.
+    /// Where the two bodies of a contact are taken: displacements of their centres, nonzero across the faces of a periodic
+    /// box.
+    pub(crate) fn images(&self, key: &ContactKey, bodies: [u32; 2]) -> [DVec3; 2] {
+        let (Some(periodic), image) = (&self.periodic, key.image()) else { return [DVec3::ZERO; 2] };
+        if image == 0 {
+            return [DVec3::ZERO; 2];
+        }
+        let shift = periodic.shift(periodic::image(image));
+        let second = self.colliders[key.colliders[1] as usize].body;
+        bodies.map(|b| if b == second { shift } else { DVec3::ZERO })
+    }
+
+    /// The bodies of two colliders in the order of a contact, which wants a dynamic one first; whether that turned them.
+    #[inline]
+    pub(crate) fn ordered_bodies(&self, colliders: [u32; 2]) -> ([u32; 2], bool) {
+        let [a, b] = colliders.map(|k| self.colliders[k as usize].body);
+        if self.bodies[a as usize].inv_mass == 0.0 { ([b, a], true) } else { ([a, b], false) }
+    }
+
+    /// Friction of a pair.
     pub(crate) fn pair_mu(&self, i: u32, j: u32) -> f64 {
-        let (a, b) = (self.colliders[i as usize].mu, self.colliders[j as usize].mu);
-        if a == b { a } else { (a * b).sqrt() }
+        let (a, b) = (&self.colliders[i as usize], &self.colliders[j as usize]);
+        self.materials.mu((a.mu, a.material), (b.mu, b.material))
+    }
+
+    /// Lets two bodies collide, or keeps their contacts away.
+    pub(crate) fn set_collides(&mut self, a: u32, b: u32, collide: bool) {
+        let pair = (a.min(b), a.max(b));
+        match (self.apart.binary_search(&pair), collide) {
+            (Ok(k), true) => {
+                self.apart.remove(k);
+            }
+            (Err(k), false) => self.apart.insert(k, pair),
+            _ => {}
+        }
     }
 
     /// The smaller of the two inner radii: what an overlap of the pair is measured by, m.

@@ -6,7 +6,8 @@ use drystone_solve::solver::{BadSpec, Param, Spec};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use crate::collide::broadphase;
+use crate::bounds::Bounds;
+use crate::collide::{Periodic, broadphase};
 
 /// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters the
 /// velocity problem as Φ/h: bodies may approach until they touch.
@@ -30,6 +31,9 @@ pub enum Stabilisation {
     Post {
         /// Overlap that is left alone, as a share of the smaller body's inner radius.
         tolerance: f64,
+        /// Overlap at which a step's corrections end, as a share of the smaller body's inner radius: what is left between
+        /// this and `tolerance` is the next step's.
+        accept: f64,
         /// Largest correction of one contact in one step, as a share of the smaller body's inner radius.
         reach: f64,
         /// The position problem is repeated with recomputed gaps at most this often.
@@ -39,14 +43,19 @@ pub enum Stabilisation {
 
 impl Default for Stabilisation {
     fn default() -> Self {
-        Stabilisation::Post { tolerance: 1e-5, reach: 0.1, rounds: 3 }
+        Stabilisation::Post { tolerance: 1e-5, accept: 1e-4, reach: 0.1, rounds: 3 }
     }
 }
 
 const K: Param = Param { name: "K", default: "0.2", help: "share of the overlap to remove in one step" };
 const A: Param = Param { name: "A", default: "0.1", help: "largest recovery speed, m/s" };
-const POST: [Param; 3] = [
+const POST: [Param; 4] = [
     Param { name: "tolerance", default: "1e-5", help: "overlap left alone, over the smaller inner radius" },
+    Param {
+        name: "accept",
+        default: "10 tolerance",
+        help: "overlap at which a step's rounds end, over the smaller inner radius",
+    },
     Param { name: "reach", default: "0.1", help: "largest correction a step, over the smaller inner radius" },
     Param { name: "rounds", default: "3", help: "repetitions with recomputed gaps" },
 ];
@@ -70,8 +79,10 @@ impl Stabilisation {
             }
             "post" => {
                 spec.check(&POST)?;
+                let tolerance = spec.positive("tolerance", 1e-5, 1.0)?;
                 Ok(Stabilisation::Post {
-                    tolerance: spec.positive("tolerance", 1e-5, 1.0)?,
+                    tolerance,
+                    accept: spec.positive("accept", 10.0 * tolerance, f64::INFINITY)?.max(tolerance),
                     reach: spec.positive("reach", 0.1, 1.0)?,
                     rounds: match spec.positive("rounds", 3.0, 1000.0)? {
                         n if n.fract() == 0.0 => n as usize,
@@ -93,8 +104,8 @@ impl Stabilisation {
             Stabilisation::None => "none".into(),
             Stabilisation::Scaled { k } => format!("scaled:K={k}"),
             Stabilisation::Clamped { a } => format!("clamped:A={a}"),
-            Stabilisation::Post { tolerance, reach, rounds } => {
-                format!("post:tolerance={tolerance},reach={reach},rounds={rounds}")
+            Stabilisation::Post { tolerance, accept, reach, rounds } => {
+                format!("post:tolerance={tolerance},accept={accept},reach={reach},rounds={rounds}")
             }
         }
     }
@@ -139,6 +150,12 @@ pub struct Settings {
     pub broadphase: Option<broadphase::Kind>,
     /// Start from the last step's multipliers.
     pub warm_start: bool,
+    /// Where bodies are meant to stay; None: anywhere.
+    #[serde(default)]
+    pub bounds: Option<Bounds>,
+    /// Along which axes the world repeats; None: along none.
+    #[serde(default)]
+    pub periodic: Option<Periodic>,
 }
 
 impl Default for Settings {
@@ -155,6 +172,8 @@ impl Default for Settings {
             envelope: None,
             broadphase: None,
             warm_start: true,
+            bounds: None,
+            periodic: None,
         }
     }
 }
@@ -176,6 +195,12 @@ impl Settings {
         {
             return Err(format!("envelope must be finite and not negative, got {e}"));
         }
+        if let Some(b) = &self.bounds {
+            b.check()?;
+        }
+        if let Some(p) = &self.periodic {
+            p.check()?;
+        }
         Ok(())
     }
 }
@@ -186,7 +211,9 @@ mod tests {
 
     #[test]
     fn names_and_parameters_round_trip() {
-        for text in ["none", "scaled:K=0.5", "clamped:A=2", "post:tolerance=0.001,reach=0.2,rounds=5"] {
+        for text in
+            ["none", "scaled:K=0.5", "clamped:A=2", "post:tolerance=0.001,accept=0.002,reach=0.2,rounds=5"]
+        {
             assert_eq!(Stabilisation::parse(text).unwrap().text(), text);
         }
         assert!(Stabilisation::parse("pots").unwrap_err().0.contains("did you mean 'post'"));

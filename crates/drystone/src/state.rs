@@ -3,7 +3,9 @@
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::body;
 use crate::contact::Remembered;
+use crate::model::Model;
 use crate::random::Random;
 
 /// The complete state of a world, by body slot where not said otherwise.
@@ -21,6 +23,10 @@ pub struct State {
     pub velocity: Vec<DVec3>,
     /// Angular velocity in body axes, rad/s [TasoraAnitescu2011, §2.1].
     pub omega: Vec<DVec3>,
+    /// How many periods each body was taken back, along each axis: its way is `position` plus that many periods. Zero
+    /// where the world does not repeat.
+    #[serde(default)]
+    pub crossings: Vec<[i32; 3]>,
     /// Applied force for the next step, N, world.
     pub force: Vec<DVec3>,
     /// Applied torque about the centre of mass for the next step, N m, world.
@@ -41,6 +47,7 @@ impl State {
             rotation: Vec::new(),
             velocity: Vec::new(),
             omega: Vec::new(),
+            crossings: Vec::new(),
             force: Vec::new(),
             torque: Vec::new(),
             multipliers: Vec::new(),
@@ -54,6 +61,7 @@ impl State {
             self.rotation.push(q);
             self.velocity.push(v);
             self.omega.push(omega);
+            self.crossings.push([0; 3]);
             self.force.push(DVec3::ZERO);
             self.torque.push(DVec3::ZERO);
         } else {
@@ -61,8 +69,21 @@ impl State {
             self.rotation[slot] = q;
             self.velocity[slot] = v;
             self.omega[slot] = omega;
+            self.crossings[slot] = [0; 3];
             self.force[slot] = DVec3::ZERO;
             self.torque[slot] = DVec3::ZERO;
+        }
+    }
+
+    /// Brings a body that has left a periodic box back into it.
+    pub(crate) fn wrap(&mut self, model: &Model, slot: usize) {
+        let Some(periodic) = &model.periodic else { return };
+        if model.bodies[slot].motion == body::Motion::Static {
+            return;
+        }
+        let taken = periodic.wrap(&mut self.position[slot]);
+        for k in 0..3 {
+            self.crossings[slot][k] -= taken[k];
         }
     }
 
@@ -102,6 +123,7 @@ pub(crate) struct Motion {
     rotation: Vec<DQuat>,
     velocity: Vec<DVec3>,
     omega: Vec<DVec3>,
+    crossings: Vec<[i32; 3]>,
 }
 
 impl Motion {
@@ -110,6 +132,11 @@ impl Motion {
         self.rotation.clone_from(&state.rotation);
         self.velocity.clone_from(&state.velocity);
         self.omega.clone_from(&state.omega);
+        self.crossings.clone_from(&state.crossings);
+    }
+
+    pub(crate) fn position(&self, slot: usize) -> DVec3 {
+        self.position[slot]
     }
 
     pub(crate) fn restore(&self, state: &mut State) {
@@ -117,5 +144,6 @@ impl Motion {
         state.rotation.clone_from(&self.rotation);
         state.velocity.clone_from(&self.velocity);
         state.omega.clone_from(&self.omega);
+        state.crossings.clone_from(&self.crossings);
     }
 }

@@ -9,8 +9,10 @@ use glam::DVec3;
 
 use crate::assemble::Row;
 use crate::body::Motion;
+use crate::bounds::Leaving;
 use crate::contact::{Contact, Remembered, remember};
 use crate::correct::Correction;
+use crate::model::BodyId;
 use crate::motion::{gyroscopic, rotate};
 use crate::settings::Stabilisation;
 use crate::world::World;
@@ -78,6 +80,10 @@ pub struct StepReport {
     pub position_rounds: usize,
     /// The judge's word on the velocity problem.
     pub certificate: Certificate,
+    /// The contact with the largest residual: its place in [`World::contacts`].
+    pub worst_contact: Option<usize>,
+    /// Dynamic bodies whose centres left the bounds in this step.
+    pub left: Vec<BodyId>,
     /// Wall time by stage, in the order of [`Stage::ALL`].
     pub spans: [Duration; 7],
 }
@@ -105,6 +111,14 @@ pub enum StepError {
         /// The contact with the largest residual.
         text: String,
     },
+    /// A body left a world whose bounds say that this is an error.
+    #[error("step {step}: {text} left the bounds")]
+    Left {
+        /// Step number.
+        step: u64,
+        /// The body and where it is.
+        text: String,
+    },
 }
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
@@ -129,6 +143,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         mu: c.mu,
     });
     w.assembler.warm_start(&w.contacts);
+    w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
     let stop = Stop {
@@ -151,16 +166,27 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
+    let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
+    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.order.get(b)).map(|&i| i as usize);
+    clock.stage(Stage::Certificate);
+
     w.saved.save(&w.state);
     integrate(w); // q ← Λ(q, v, h)
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    if let Stabilisation::Post { tolerance, reach, rounds } = stabilisation {
-        let how =
-            Correction { tolerance, reach, rounds, iterations: w.settings.position_iterations, envelope };
-        let World { corrector, model, state, detector, position_solver, saved, .. } = w;
-        let done = corrector.run(model, state, detector, position_solver.as_mut(), how);
+    if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation {
+        let how = Correction {
+            tolerance,
+            accept,
+            reach,
+            rounds,
+            iterations: w.settings.position_iterations,
+            envelope,
+        };
+        let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
+        let done = corrector.run(model, state, detector, assembler, solver.as_mut(), how);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -168,11 +194,11 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         }
     }
     check_positions(w, number)?;
+    for i in 0..w.model.bodies.len() {
+        w.state.wrap(&w.model, i);
+    }
+    let left = check_bounds(w, number)?;
     clock.stage(Stage::Correct);
-
-    let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
-    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
-    clock.stage(Stage::Certificate);
 
     w.state.multipliers.clear();
     w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
@@ -190,6 +216,8 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         rejected: solution.rejected,
         position_rounds,
         certificate,
+        worst_contact,
+        left,
         spans: clock.spans,
     })
 }
@@ -205,6 +233,10 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
             v += h * (g + body.inv_mass * s.force[i]);
             omega = gyroscopic(&body.mass.inertia, omega, h);
             omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * s.torque[i]));
+            if let Some(plane) = &body.planar {
+                v = plane.within(v);
+                omega = s.rotation[i].conjugate() * plane.about(s.rotation[i] * omega);
+            }
         } else if !body.alive {
             (v, omega) = (DVec3::ZERO, DVec3::ZERO);
         }
@@ -240,7 +272,16 @@ fn integrate(w: &mut World) {
             s.force[i] = DVec3::ZERO;
             s.torque[i] = DVec3::ZERO;
         }
+        if let Some(plane) = &body.planar {
+            // The solver holds the lock to its tolerance; here it is exact.
+            s.velocity[i] = plane.within(s.velocity[i]);
+            s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
+            turn = DVec3::ZERO;
+        }
         s.position[i] += h * s.velocity[i];
+        if let Some(plane) = &body.planar {
+            s.position[i] = plane.nearest(s.position[i]);
+        }
         if s.omega[i] != DVec3::ZERO || turn != DVec3::ZERO {
             s.rotation[i] = rotate(s.rotation[i], s.omega[i] - turn, h);
         }
@@ -281,6 +322,20 @@ fn check_positions(w: &mut World, step: u64) -> Result<(), StepError> {
     w.saved.restore(&mut w.state);
     let text = format!("the new position of {} is not finite", w.model.describe(i as u32));
     Err(StepError::NonFinite { step, text })
+}
+
+/// The bodies that were inside the bounds before the step and are not any more; or an error, and the step undone.
+fn check_bounds(w: &mut World, step: u64) -> Result<Vec<BodyId>, StepError> {
+    let Some(bounds) = w.settings.bounds else { return Ok(Vec::new()) };
+    let gone = |i: &usize| !bounds.contain(w.state.position[*i]) && bounds.contain(w.saved.position(*i));
+    let left: Vec<BodyId> = w.model.dynamic().filter(gone).filter_map(|i| w.model.id(i as u32)).collect();
+    if let (Leaving::Stop, Some(first)) = (bounds.leaving, left.first()) {
+        let at = w.state.position[first.slot as usize];
+        let text = format!("{} at {at}", w.model.describe(first.slot));
+        w.saved.restore(&mut w.state);
+        return Err(StepError::Left { step, text });
+    }
+    Ok(left)
 }
 
 /// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities

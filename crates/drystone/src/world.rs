@@ -1,15 +1,18 @@
 //! A world: bodies, their motion, and how to step them.
 
+use drystone_solve::Problem;
 use drystone_solve::certificate::Judge;
 use drystone_solve::solver::{self, Solver};
 use glam::{DQuat, DVec3};
 
 use crate::assemble::Assembler;
 use crate::body::{BodyDef, Motion};
+use crate::bounds::Leaving;
 use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::material::Materials;
 use crate::model::{BodyId, ColliderSlot, Model};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
@@ -39,6 +42,7 @@ pub enum WorldError {
 }
 
 type StepHook = Box<dyn FnMut(&mut World) + Send>;
+type ProblemHook = Box<dyn FnMut(&Problem, &[f64]) + Send>;
 type ContactHook = Box<dyn FnMut(&Model, &State, &mut Vec<Contact>) + Send>;
 
 /// Bodies, contacts and time.
@@ -66,13 +70,14 @@ pub struct World {
     pub(crate) contacts: Vec<Contact>,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
-    pub(crate) position_solver: Box<dyn Solver>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     pub(crate) v_free: Vec<[f64; 6]>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
     contact_hook: Option<ContactHook>,
+    problem_hook: Option<ProblemHook>,
+    kept_problem: Option<(Problem, Vec<f64>)>,
     before: Vec<StepHook>,
     after: Vec<StepHook>,
 }
@@ -85,22 +90,25 @@ impl World {
 
     /// An empty world whose random generator starts from `seed`.
     pub fn with_seed(settings: Settings, seed: u64) -> Result<Self, WorldError> {
-        let (solver, position_solver) = solvers(&settings)?;
+        let solver = make_solver(&settings)?;
+        let mut model = Model::default();
+        model.periodic = settings.periodic;
         Ok(Self {
             detector: Detector::new(settings.broadphase),
             settings,
-            model: Model::default(),
+            model,
             state: State::new(seed),
             contacts: Vec::new(),
             assembler: Assembler::default(),
             solver,
-            position_solver,
             corrector: Corrector::default(),
             judge: Judge::default(),
             v_free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
             contact_hook: None,
+            problem_hook: None,
+            kept_problem: None,
             before: Vec::new(),
             after: Vec::new(),
         })
@@ -113,7 +121,19 @@ impl World {
 
     /// Changes how it steps, from the next step on.
     pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
-        (self.solver, self.position_solver) = solvers(&settings)?;
+        let solver = make_solver(&settings)?;
+        if let Some(p) = &settings.periodic {
+            for c in self
+                .model
+                .colliders
+                .iter()
+                .filter(|c| self.model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0))
+            {
+                p.fits(c.radius).map_err(WorldError::Settings)?;
+            }
+        }
+        self.solver = solver;
+        self.model.periodic = settings.periodic;
         if settings.broadphase != self.settings.broadphase {
             self.detector = Detector::new(settings.broadphase);
         }
@@ -159,7 +179,39 @@ impl World {
     /// Adds a body, before or between steps.
     pub fn add_body(&mut self, def: BodyDef) -> Result<BodyId, WorldError> {
         def.check().map_err(WorldError::Body)?;
-        Ok(self.model.add(&mut self.state, def))
+        for (k, c) in def.colliders.iter().enumerate() {
+            if let Some(id) = c.material
+                && id.0 as usize >= self.model.materials.names().len()
+            {
+                return Err(WorldError::Body(format!("collider {k}: there is no material number {}", id.0)));
+            }
+        }
+        if let Some(p) = self.settings.periodic.filter(|_| def.motion == Motion::Dynamic) {
+            for (k, c) in def.colliders.iter().enumerate() {
+                let radius = (c.local.position - def.mass.centre).length() + c.shape.bounding_radius();
+                p.fits(radius).map_err(|e| WorldError::Body(format!("collider {k}: {e}")))?;
+            }
+        }
+        let id = self.model.add(&mut self.state, def);
+        self.state.wrap(&self.model, id.slot as usize);
+        Ok(id)
+    }
+
+    /// Materials: names, pairs, and the rule for pairs that the table does not have.
+    pub fn materials(&self) -> &Materials {
+        &self.model.materials
+    }
+
+    /// Materials, to add some or to change pairs.
+    pub fn materials_mut(&mut self) -> &mut Materials {
+        &mut self.model.materials
+    }
+
+    /// Lets two bodies collide (as they do from the start), or keeps them from it, whatever their groups and layers say.
+    pub fn set_collides(&mut self, a: BodyId, b: BodyId, collide: bool) -> Result<(), WorldError> {
+        let (a, b) = (self.slot(a)? as u32, self.slot(b)? as u32);
+        self.model.set_collides(a, b, collide);
+        Ok(())
     }
 
     /// Removes a body, before or between steps.
@@ -202,12 +254,16 @@ impl World {
         Ok(self.state.world_omega(self.slot(id)?))
     }
 
-    /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s).
+    /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s); of a planar body, what its plane allows.
     pub fn set_velocity(&mut self, id: BodyId, velocity: DVec3, angular: DVec3) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         if !(velocity.is_finite() && angular.is_finite()) {
             return Err(WorldError::Body(format!("velocity must be finite, got {velocity} and {angular}")));
         }
+        let (velocity, angular) = match &self.model.bodies[i].planar {
+            Some(plane) => (plane.within(velocity), plane.about(angular)),
+            None => (velocity, angular),
+        };
         self.state.velocity[i] = velocity;
         self.state.omega[i] = self.state.rotation[i].conjugate() * angular;
         Ok(())
@@ -241,16 +297,6 @@ impl World {
         &self.contacts
     }
 
-    /// The last step's problem and the contact number of each of its blocks.
-    pub fn problem(&self) -> (&drystone_solve::Problem, &[u32]) {
-        (&self.assembler.problem, &self.assembler.order)
-    }
-
-    /// The guess that warm-started the last step's problem, in its rows.
-    pub fn warm_start_guess(&self) -> Vec<f64> {
-        self.assembler.guess.clone()
-    }
-
     /// The broad phase in use, once it is chosen.
     pub fn broadphase(&self) -> Option<crate::collide::broadphase::Kind> {
         self.detector.kind()
@@ -259,6 +305,30 @@ impl World {
     /// Calls `hook` in every step after the contacts are found: it may read them, change their friction or remove them.
     pub fn on_contacts(&mut self, hook: impl FnMut(&Model, &State, &mut Vec<Contact>) + Send + 'static) {
         self.contact_hook = Some(Box::new(hook));
+    }
+
+    /// Calls `hook` in every step with the velocity problem and the guess that warm-starts it (in its rows), before it is
+    /// solved: to keep problems, or to try other solvers on them. The last hook set is the one called.
+    pub fn on_problem(&mut self, hook: impl FnMut(&Problem, &[f64]) + Send + 'static) {
+        self.problem_hook = Some(Box::new(hook));
+    }
+
+    pub(crate) fn call_problem_hook(&mut self) {
+        if let Some(hook) = &mut self.problem_hook {
+            hook(&self.assembler.problem, &self.assembler.guess);
+        }
+        if let Some(kept) = &mut self.kept_problem {
+            *kept = (self.assembler.problem.clone(), self.assembler.guess.clone());
+        }
+    }
+
+    /// One step, and a copy of its velocity problem with the guess that warm-started it.
+    pub fn step_keeping_problem(&mut self) -> Result<(StepReport, Problem, Vec<f64>), StepError> {
+        let empty = || (Problem::Bodies(Default::default()), Vec::new());
+        self.kept_problem = Some(empty());
+        let report = self.step();
+        let (problem, guess) = self.kept_problem.take().unwrap_or_else(empty);
+        report.map(|report| (report, problem, guess))
     }
 
     /// Calls `hook` before every step.
@@ -282,7 +352,13 @@ impl World {
     /// forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         call(self, |w| &mut w.before);
-        let report = step::step(self)?;
+        let mut report = step::step(self)?;
+        if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
+            for &id in &report.left {
+                let _ = self.remove_body(id); // It was there a moment ago.
+            }
+            report.worst_contact = None;
+        }
         call(self, |w| &mut w.after);
         Ok(report)
     }
@@ -356,10 +432,9 @@ impl World {
     }
 }
 
-fn solvers(settings: &Settings) -> Result<(Box<dyn Solver>, Box<dyn Solver>), WorldError> {
+fn make_solver(settings: &Settings) -> Result<Box<dyn Solver>, WorldError> {
     settings.check().map_err(WorldError::Settings)?;
-    let make = || solver::make(&settings.solver).map_err(|e| WorldError::Settings(e.0));
-    Ok((make()?, make()?))
+    solver::make(&settings.solver).map_err(|e| WorldError::Settings(e.0))
 }
 
 /// Runs hooks with the world in hand: they are taken out meanwhile, and hooks they add go behind them.

@@ -297,8 +297,19 @@ fn grid_for_like_grains_sap_otherwise() {
     let mut scene = grains(&mut random, 5000, 10.0, 1.0);
     add_walls(&mut scene, 10.0);
     assert_eq!(choose(&scene.boxes, &scene.movable), Kind::Grid);
-    scene.add(Aabb::around(DVec3::ZERO, DVec3::splat(50.0)), true);
+    // A boulder among the grains, or ten, change nothing; boulders everywhere do, unless there are very many.
+    for _ in 0..10 {
+        scene.add(Aabb::around(DVec3::ZERO, DVec3::splat(50.0)), true);
+    }
+    assert_eq!(choose(&scene.boxes, &scene.movable), Kind::Grid);
+    for _ in 0..100 {
+        scene.add(Aabb::around(DVec3::ZERO, DVec3::splat(50.0)), true);
+    }
     assert_eq!(choose(&scene.boxes, &scene.movable), Kind::Sap);
+    for _ in 0..30_000 {
+        scene.add(Aabb::around(DVec3::ZERO, DVec3::splat(0.01)), true);
+    }
+    assert_eq!(choose(&scene.boxes, &scene.movable), Kind::Grid);
     let few = grains(&mut random, 10, 10.0, 1.0);
     assert_eq!(choose(&few.boxes, &few.movable), Kind::Sap);
     assert_eq!(choose(&[], &[]), Kind::Sap);

@@ -227,3 +227,69 @@ fn nearest_by_projection([a, b, c]: [DVec3; 3], p: DVec3) -> DVec3 {
     let feet = [on_side(a, b), on_side(b, c), on_side(c, a)];
     feet.into_iter().min_by(|x, y| p.distance(*x).total_cmp(&p.distance(*y))).unwrap()
 }
+
+/// On curved ground names change with the triangle, but what a contact carried is handed on.
+#[test]
+fn a_ball_that_rolls_from_facet_to_facet_starts_warm() {
+    use std::sync::{Arc, Mutex};
+    let bowl = |x: f64, y: f64| 0.05 * (x * x + y * y);
+    let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.2 }, 1.0).at(DVec3::new(
+        -2.0,
+        0.1,
+        bowl(-2.0, 0.1) + 0.21,
+    ));
+    let (mut w, _) = world(0.002, mesh(irregular(8.0, 60, 4, bowl)), LEVEL, 0.5, ball);
+    run(&mut w, 100);
+    // Impulse along the normal that all contacts of a step begin with, and their keys.
+    let warm: Arc<Mutex<Vec<(f64, Vec<drystone::contact::ContactKey>)>>> = Arc::default();
+    let into = warm.clone();
+    w.on_contacts(move |_, _, contacts| {
+        let sum = contacts.iter().map(|c| c.normal_impulse()).sum();
+        into.lock().unwrap().push((sum, contacts.iter().map(|c| c.key).collect()));
+    });
+    run(&mut w, 600);
+    let steps = warm.lock().unwrap();
+    let moved = steps.windows(2).filter(|w| w[0].1 != w[1].1).count();
+    let cold = steps.iter().filter(|s| s.0 < 0.5 * 9.81 * 0.002).count();
+    assert!(moved > 20, "it hardly changed triangles: {moved}");
+    assert!(cold < 20, "{cold} of {} steps began cold, {moved} on other triangles", steps.len());
+}
+
+/// Over a blunt roof and through a wide valley, without friction: bodies pass, do not sink in, and are not pushed aside.
+#[test]
+fn bodies_slide_over_a_ridge_and_through_a_valley() {
+    let slope = 8f64.to_radians().tan();
+    let ridge =
+        [(-6.0, -6.0 * slope), (-2.0, -2.0 * slope), (0.0, 0.0), (3.0, -3.0 * slope), (6.0, -6.0 * slope)];
+    let valley = ridge.map(|(x, z)| (x, -z));
+    for (ground_name, points) in [("ridge", ridge), ("valley", valley)] {
+        let ground = mesh(profile(&points, 4.0, 5));
+        let side = if ground_name == "ridge" { 1.0 } else { -1.0 };
+        for (name, shape, height) in mesh_common::movers() {
+            let along = DQuat::from_rotation_y(-side * slope.atan());
+            let lying = if name == "capsule" { DQuat::from_rotation_y(1.57) } else { DQuat::IDENTITY };
+            let height = if name == "capsule" { 0.2 } else { height };
+            let start = DVec3::new(-3.0, 0.1, -3.0 * side * slope) + along * DVec3::Z * (height + 1e-4);
+            let body = BodyDef::dynamic(shape, 2.0)
+                .at(start)
+                .turned(along * lying)
+                .moving(along * DVec3::X * 6.0, DVec3::ZERO);
+            let (mut w, id) = world(0.002, ground.clone(), LEVEL, 0.0, body);
+            let energy = |w: &drystone::World| {
+                0.5 * w.velocity(id).unwrap().length_squared() + 9.81 * w.position(id).unwrap().z
+            };
+            let (before, mut deepest) = (energy(&w), 0.0f64);
+            while w.position(id).unwrap().x < 2.5 {
+                run(&mut w, 1);
+                deepest = w.contacts().iter().map(|c| -c.gap).fold(deepest, f64::max);
+                assert!(w.state().time < 2.0, "{name} is stuck on the {ground_name}");
+            }
+            let (p, v) = (w.position(id).unwrap(), w.velocity(id).unwrap());
+            assert!(deepest < 2e-3, "{name} on the {ground_name}: {deepest} m deep");
+            assert!((p.y - 0.1).abs() < 0.02 && v.y.abs() < 0.05, "{name} on the {ground_name}: {p} {v}");
+            // What the valley's far side, or landing behind the ridge, takes of the speed: sin² 16° and a little.
+            let lost = (before - energy(&w)) / before;
+            assert!((-1e-3..0.16).contains(&lost), "{name} on the {ground_name}: {lost} of the energy lost");
+        }
+    }
+}

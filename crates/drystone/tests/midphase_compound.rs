@@ -92,7 +92,10 @@ fn table() -> Vec<(Pose, Shape)> {
 fn as_colliders(def: &BodyDef, parts: &[(Pose, Shape)]) -> BodyDef {
     let colliders = parts
         .iter()
-        .map(|(local, shape)| drystone::body::Collider { shape: shape.clone(), local: *local, mu: 0.0 })
+        .map(|(local, shape)| drystone::Collider {
+            local: *local,
+            ..drystone::Collider::new(shape.clone(), 0.0)
+        })
         .collect();
     BodyDef { colliders, ..def.clone() }
 }

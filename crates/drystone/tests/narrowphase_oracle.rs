@@ -3,25 +3,14 @@
 mod narrowphase_common;
 
 use drystone::collide::query::distance;
-use drystone::shape::{Pose, Shape};
+use drystone::shape::Shape;
 use glam::DVec3;
-use narrowphase_common::{Random, assert_sound, least_gap, manifold, separation};
+use narrowphase_common::{Random, assert_sound, least_gap, manifold, parry_pose, parry_shape, separation};
 use parry3d_f64::query;
-use parry3d_f64::shape::{Ball, Capsule, Cuboid, SharedShape};
+use parry3d_f64::shape::SharedShape;
 
 fn parry(shape: &Shape) -> SharedShape {
-    match shape {
-        Shape::Sphere { radius } => SharedShape::new(Ball::new(*radius)),
-        Shape::Box { half } => SharedShape::new(Cuboid::new(*half)),
-        Shape::Capsule { radius, half_length } => {
-            SharedShape::new(Capsule::new(DVec3::Z * -*half_length, DVec3::Z * *half_length, *radius))
-        }
-        Shape::HalfSpace => SharedShape::new(parry3d_f64::shape::HalfSpace::new(DVec3::Z)),
-    }
-}
-
-fn parry_pose(pose: &Pose) -> parry3d_f64::math::Pose {
-    parry3d_f64::math::Pose::from_parts(pose.position, pose.rotation)
+    parry_shape(shape).expect("parry has all simple shapes")
 }
 
 /// The distance is proven from both sides: by two points of the shapes that are that close, and by a slab between them
@@ -147,7 +136,8 @@ fn distances_agree_with_parry() {
         let (pa, pb) = (random.pose(2.0), random.pose(2.0));
         let (sa, sb) = (parry(&a), parry(&b));
         let d = distance(&a, &pa, &b, &pb);
-        let theirs = query::distance(&parry_pose(&pa), &*sa, &parry_pose(&pb), &*sb).unwrap().distance;
+        let theirs =
+            query::distance(&parry_pose(&a, &pa), &*sa, &parry_pose(&b, &pb), &*sb).unwrap().distance;
         compared += 1;
         if theirs > d.max(0.0) + 1e-6 {
             they_are_further += 1;
@@ -179,7 +169,7 @@ fn depths_agree_with_parry() {
             continue;
         }
         let (sa, sb) = (parry(&a), parry(&b));
-        let theirs = query::contact(&parry_pose(&pa), &*sa, &parry_pose(&pb), &*sb, 0.0).unwrap();
+        let theirs = query::contact(&parry_pose(&a, &pa), &*sa, &parry_pose(&b, &pb), &*sb, 0.0).unwrap();
         let Some(theirs) = theirs else {
             panic!("overlap {d} not seen by parry\n{a:?} {pa:?}\n{b:?} {pb:?}")
         };
@@ -211,7 +201,8 @@ fn closest_points_agree_with_parry() {
             continue;
         }
         let (sa, sb) = (parry(&a), parry(&b));
-        let found = query::closest_points(&parry_pose(&pa), &*sa, &parry_pose(&pb), &*sb, 100.0).unwrap();
+        let found =
+            query::closest_points(&parry_pose(&a, &pa), &*sa, &parry_pose(&b, &pb), &*sb, 100.0).unwrap();
         let query::ClosestPoints::WithinMargin(qa, qb) = found else { panic!("parry finds no points") };
         assert!(p.on_a.distance(qa) < 1e-6 && p.on_b.distance(qb) < 1e-6, "{p:?} {qa} {qb}");
     }

@@ -65,7 +65,7 @@ fn rays_agree_with_parry() {
                 Capsule::new(DVec3::Z * -*half_length, DVec3::Z * *half_length, *radius)
                     .cast_ray(&there, &line, 20.0, true)
             }
-            Shape::HalfSpace => unreachable!("not bounded"),
+            other => unreachable!("{} is not drawn", other.name()),
         };
         let ours = ray(&shape, &pose, origin, direction, 20.0).map(|h| h.distance);
         match (ours, theirs) {

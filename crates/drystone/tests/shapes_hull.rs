@@ -20,8 +20,12 @@ fn slack(points: &[DVec3]) -> f64 {
 
 /// Everything that must hold for any hull of any points.
 fn inspect(points: &[DVec3]) -> Hull {
-    let hull = Hull::new(points).unwrap();
-    let (size, slack) = (extent(points), slack(points));
+    inspect_within(points, 0.0)
+}
+
+fn inspect_within(points: &[DVec3], tolerance: f64) -> Hull {
+    let hull = Hull::with_tolerance(points, tolerance).unwrap();
+    let (size, slack) = (extent(points), slack(points) + 4.0 * tolerance);
     let vertices = hull.vertices();
     let (v, e, f) = (vertices.len(), hull.edges().len(), hull.faces().len());
     assert_eq!(v + f, e + 2, "Euler: {v} vertices, {e} edges, {f} faces");
@@ -61,13 +65,26 @@ fn inspect(points: &[DVec3]) -> Hull {
         };
         assert!(runs(edge.faces[0], a, b) && runs(edge.faces[1], b, a) && edge.faces[0] != edge.faces[1]);
         assert!(hull.neighbours(a as usize).contains(&b) && hull.neighbours(b as usize).contains(&a));
-        let [m, n] = edge.faces.map(|f| hull.faces()[f as usize].normal);
-        assert!(m.dot(n) < 1.0 + 1e-14, "faces on both sides of an edge are in one plane");
+        // Faces in one plane would be one face: a corner of either is clearly below the other.
+        let below = |f: u32, g: u32| {
+            let plane = &hull.faces()[f as usize];
+            let corners = hull.face_vertices(g as usize).iter();
+            corners.map(|v| plane.offset - plane.normal.dot(vertices[*v as usize])).fold(0.0, f64::max)
+        };
+        let depth = below(edge.faces[0], edge.faces[1]).max(below(edge.faces[1], edge.faces[0]));
+        let width = |f: u32| {
+            let c: Vec<DVec3> =
+                hull.face_vertices(f as usize).iter().map(|v| vertices[*v as usize]).collect();
+            (1..c.len() - 1).map(|i| (c[i] - c[0]).cross(c[i + 1] - c[0]).length()).sum::<f64>() / extent(&c)
+        };
+        // Faces hardly wider than the rounding have no plane to speak of.
+        let tiny = edge.faces.iter().any(|f| width(*f) < 1e-10 * size);
+        assert!(tiny || depth > 1e-14 * size, "faces {:?} differ by {depth} only", edge.faces);
     }
     assert_eq!((0..v).map(|k| hull.neighbours(k).len()).sum::<usize>(), 2 * e);
 
     // The same again from its own vertices, to the last bit.
-    let again = Hull::new(vertices).unwrap();
+    let again = Hull::with_tolerance(vertices, tolerance).unwrap();
     assert_eq!(again.vertices(), vertices);
     assert_eq!(again.faces(), hull.faces());
     assert_eq!(again.edges(), hull.edges());
@@ -177,7 +194,7 @@ fn cloud(random: &mut Random, kind: u64) -> Vec<DVec3> {
             points.extend(cube());
             points
         }
-        14 => prism(count, 1.0, random.range(0.01, 2.0)),
+        14 => prism(count, 1.0, random.range(0.03, 2.0)),
         // A cube far away.
         15 => cube().iter().map(|p| *p + 1e6 * DVec3::ONE).collect(),
         // Two tiny clouds far apart.
@@ -300,4 +317,57 @@ fn hulls_are_written_as_points_and_read_back_the_same() {
     assert_eq!((back.vertices(), back.faces(), back.edges()), (hull.vertices(), hull.faces(), hull.edges()));
     let flat = "{\"points\":[[0,0,0],[1,0,0],[0,1,0],[1,1,0]]}";
     assert!(serde_json::from_str::<Hull>(flat).unwrap_err().to_string().contains("in one plane"));
+}
+
+/// A cube through single precision, subdivided: six faces if that is allowed for, many if not.
+#[test]
+fn a_tolerance_makes_rough_faces_whole() {
+    let mut random = Random::new(9);
+    for _ in 0..100 {
+        let turn = random.rotation();
+        let mut points = Vec::new();
+        for k in 0..125 {
+            let p = DVec3::new((k % 5) as f64, (k / 5 % 5) as f64, (k / 25) as f64) * 0.25 - 0.5;
+            points.push((turn * p).as_vec3().as_dvec3());
+        }
+        assert!(Hull::new(&points).unwrap().faces().len() > 6);
+        let hull = inspect_within(&points, 1e-6);
+        assert_eq!(counts(&hull), (8, 12, 6));
+        assert!((hull.moments().volume - 1.0).abs() < 1e-5);
+    }
+    assert!(Hull::with_tolerance(&cube(), -1.0).unwrap_err().contains("tolerance"));
+    assert!(Hull::with_tolerance(&cube(), f64::NAN).unwrap_err().contains("tolerance"));
+    assert!(Hull::with_tolerance(&cube(), 0.3).unwrap_err().contains("volume"));
+    let rough = Hull::with_tolerance(&cube(), 1e-3).unwrap();
+    let back: Hull = serde_json::from_str(&serde_json::to_string(&rough).unwrap()).unwrap();
+    assert_eq!(back, rough);
+    assert_ne!(Hull::new(&cube()).unwrap(), rough);
+}
+
+#[test]
+fn random_clouds_with_tolerance() {
+    for kind in [0, 1, 3, 6, 10, 13, 14] {
+        for seed in 0..60 {
+            for tolerance in [1e-8, 1e-5, 1e-3, 1e-2] {
+                let mut random = Random::new(1000 * kind + seed);
+                let points = cloud(&mut random, kind);
+                println!("kind {kind}, seed {seed}, tolerance {tolerance}");
+                inspect_within(&points, tolerance);
+            }
+        }
+    }
+}
+
+/// Near a knife's edge the lower side is near the plane of the upper one, but not part of it.
+#[test]
+fn a_knife_keeps_its_edge() {
+    let mut knife: Vec<DVec3> = (0..4).map(|k| DVec3::new((k & 1) as f64, (k >> 1) as f64, 0.0)).collect();
+    knife.extend([DVec3::new(1.0, 0.0, -0.05), DVec3::new(1.0, 1.0, -0.05)]);
+    // On the lower side, standing out a little, so that the hull begins with triangles around it.
+    for x in [0.05, 0.1, 0.15] {
+        knife.push(DVec3::new(x, 0.5, -0.05 * x - 1e-9));
+    }
+    let hull = inspect_within(&knife, 1e-2);
+    assert_eq!(counts(&hull), (6, 9, 5));
+    assert_eq!(hull.vertices().iter().filter(|v| v.x == 0.0).count(), 2);
 }

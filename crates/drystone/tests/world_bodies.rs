@@ -172,8 +172,10 @@ fn bodies_of_one_group_pass_through_each_other() {
 #[test]
 fn compound_body_stands_on_both_feet() {
     let mut w = with_floor();
-    let foot =
-        |x: f64| Collider { shape: Shape::Sphere { radius: 0.1 }, local: Pose::at(DVec3::X * x), mu: 0.4 };
+    let foot = |x: f64| Collider {
+        local: Pose::at(DVec3::X * x),
+        ..Collider::new(Shape::Sphere { radius: 0.1 }, 0.4)
+    };
     let mut def = BodyDef::bare(MassProperties::principal(2.0, DVec3::new(0.01, 0.1, 0.1)));
     def.colliders = vec![foot(-0.3), foot(0.3), foot(0.25)];
     let id = w.add_body(def.at(DVec3::Z * 0.5).turned(DQuat::from_rotation_y(0.2))).unwrap();

@@ -48,7 +48,8 @@ fn ray_follows_a_moving_body() {
 #[test]
 fn overlaps_lists_each_body_once_in_slot_order() {
     let mut w = still();
-    let twin = Collider { shape: Shape::Sphere { radius: 0.3 }, local: Pose::at(DVec3::X * 0.2), mu: 0.0 };
+    let twin =
+        Collider { local: Pose::at(DVec3::X * 0.2), ..Collider::new(Shape::Sphere { radius: 0.3 }, 0.0) };
     let mut two = BodyDef::bare(MassProperties::principal(1.0, DVec3::ONE));
     two.colliders = vec![Collider::new(Shape::Sphere { radius: 0.3 }, 0.0), twin];
     let b = w.add_body(ball(1.0, 0.3)).unwrap();

@@ -10,6 +10,7 @@ mod outputs;
 mod refusals;
 mod report;
 mod scratch;
+mod solve;
 mod squeeze;
 mod states;
 mod tables;

@@ -8,7 +8,7 @@ use crate::scratch::{Scratch, holds, number};
 #[test]
 fn a_state_has_every_field_and_passes_its_own_check() {
     let scratch = Scratch::new("states-fields");
-    for shape in ["sphere", "box", "capsule", "mixed"] {
+    for shape in ["sphere", "box", "capsule", "hull", "mixed"] {
         scratch.good(&format!("state packing --set n=60 --set shape={shape} --at-time 0.3 --to s.json"));
         holds(&scratch.good("check s.json"), &["flat state", "packing", "60 dynamic", "5 others"]);
         let s = scratch.json("s.json");
@@ -34,6 +34,7 @@ fn a_state_has_every_field_and_passes_its_own_check() {
                 "sphere" => &["r"],
                 "box" => &["half"],
                 "capsule" => &["r", "half_length"],
+                "convex" => &["points"],
                 other => panic!("{other}"),
             };
             assert!(own.iter().all(|key| b.get(*key).is_some()), "{shape}: {b}");

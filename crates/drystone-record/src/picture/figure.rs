@@ -172,7 +172,7 @@ fn cone_span(r: &Ray, radius: f64, height: f64) -> Span {
         return if b == 0.0 { (c <= 0.0).then_some(along) } else { overlap(half, along) };
     }
     let root = (b * b - a * c >= 0.0).then(|| (b * b - a * c).sqrt());
-    let Some(root) = root else { return None };
+    let root = root?;
     let (t1, t2) = ((-b - root) / a, (-b + root) / a);
     if a > 0.0 {
         return overlap((t1, t2), along);

@@ -1,10 +1,12 @@
 //! One `[[body]]` of a scene file.
 
-use drystone::{BodyDef, MassProperties, Motion};
+use std::cell::RefCell;
+
+use drystone::{BodyDef, MassProperties, Materials, Motion};
 use glam::{DQuat, DVec3};
 
 use super::library::Library;
-use super::settings::not_negative;
+use super::shape::Surface;
 use super::{mass, shape};
 use crate::text::{At, Fault, Value};
 
@@ -13,6 +15,10 @@ const FIELDS: &[&str] = &[
     "motion",
     "shape",
     "mu",
+    "material",
+    "layers",
+    "mask",
+    "planar",
     "mass",
     "density",
     "inertia",
@@ -36,14 +42,19 @@ pub(super) struct Read {
 }
 
 /// Reads a body and its copies.
-pub(super) fn read(at: &At, library: &Library, into: &mut Vec<Read>) -> Result<(), Fault> {
+pub(super) fn read(
+    at: &At,
+    library: &Library,
+    materials: &RefCell<Materials>,
+    into: &mut Vec<Read>,
+) -> Result<(), Fault> {
     at.only(FIELDS)?;
     let motions =
         [("dynamic", Motion::Dynamic), ("kinematic", Motion::Kinematic), ("static", Motion::Static)];
     let motion = at.get("motion").map_or(Ok(Motion::Dynamic), |m| m.choice(&motions))?;
-    let mu = at.get("mu").map_or(Ok(0.0), |m| not_negative(&m, ""))?;
+    let surface = Surface::new(materials).over(at)?;
     let (mut colliders, mut matter) = (Vec::new(), Vec::new());
-    for read in shape::read(at, mu, motion, library)? {
+    for read in shape::read(at, &surface, motion, library)? {
         colliders.push(read.collider);
         matter.extend(read.matter);
     }
@@ -72,6 +83,10 @@ pub(super) fn read(at: &At, library: &Library, into: &mut Vec<Read>) -> Result<(
         }
     }
     def.group = at.get("group").map_or(Ok(0), |g| g.whole(0, u32::MAX as i64))? as u32;
+    if let Some(normal) = at.get("planar") {
+        let direction = normal.vector()?.try_normalize();
+        def.planar = Some(direction.ok_or_else(|| normal.fault("a zero vector is no direction"))?);
+    }
     let glass = at.get("glass").map_or(Ok(false), |g| g.boolean())?;
     // Whatever the engine would refuse, it says here, where the place is known.
     def.check().map_err(|e| at.fault(e))?;

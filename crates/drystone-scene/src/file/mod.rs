@@ -5,8 +5,11 @@ mod body;
 mod heights;
 mod library;
 mod mass;
+mod rules;
 mod settings;
 mod shape;
+
+use std::cell::RefCell;
 
 use drystone::Motion;
 use library::Library;
@@ -16,7 +19,8 @@ use crate::text::{At, Fault, Node, Source, Value};
 use crate::{Overrides, Scene, SceneError, gallery};
 
 /// The fields at the top.
-pub(crate) const FIELDS: &[&str] = &["name", "title", "citation", "scene", "parameters", "settings", "body"];
+pub(crate) const FIELDS: &[&str] =
+    &["name", "title", "citation", "scene", "parameters", "settings", "materials", "body"];
 
 /// Makes the scene of a file, with `--set` overrides.
 pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<Scene, SceneError> {
@@ -52,6 +56,9 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
         return Err(place(
             body.fault("a scene of the gallery brings its own bodies: leave out 'scene' or 'body'"),
         ));
+    }
+    if let Some(table) = at.get("materials") {
+        return Err(place(table.fault("a scene of the gallery brings its own materials")));
     }
     let wanted = name.text().map_err(place)?;
     let entry = gallery::find(wanted).map_err(|e| place(name.fault(e.message)))?;
@@ -89,9 +96,11 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
     if let Some(p) = at.get("parameters") {
         return Err(p.fault("parameters belong to a scene of the gallery: name it with scene = \"...\""));
     }
+    let materials =
+        RefCell::new(at.get("materials").map_or(Ok(Default::default()), |m| rules::materials(&m))?);
     let mut bodies = Vec::new();
     for table in at.need("body")?.items()? {
-        body::read(&table, library, &mut bodies)?;
+        body::read(&table, library, &materials, &mut bodies)?;
     }
     // The order of the file is kept among those that move and among those that do not.
     bodies.sort_by_key(|b| b.def.motion == Motion::Static);
@@ -105,6 +114,7 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         duration: 0.0,
         seed: 1,
         snaps: Vec::new(),
+        materials: materials.into_inner(),
         glass: (0..bodies.len()).filter(|&i| bodies[i].glass).collect(),
         bodies: bodies.into_iter().map(|b| b.def).collect(),
         probe: Box::new(Support { on: any_static }),

@@ -6,6 +6,7 @@ use drystone::Stabilisation;
 use drystone::collide::broadphase;
 use drystone_solve::solver::{self, nearest};
 
+use super::rules;
 use crate::Scene;
 use crate::text::{At, Fault};
 
@@ -22,6 +23,8 @@ const FIELDS: &[&str] = &[
     "envelope",
     "broadphase",
     "warm_start",
+    "bounds",
+    "periodic",
     "seed",
     "snaps",
 ];
@@ -75,6 +78,12 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
         s.broadphase = Some(broadphase::Kind::from_name(text).ok_or_else(|| {
             name.fault(format!("unknown broad phase '{text}'{} (valid: {})", hint(), valid.join(", ")))
         })?);
+    }
+    if let Some(table) = at.get("bounds") {
+        s.bounds = Some(rules::bounds(&table)?);
+    }
+    if let Some(table) = at.get("periodic") {
+        s.periodic = Some(rules::periodic(&table)?);
     }
     if let Some(b) = at.get("warm_start") {
         s.warm_start = b.boolean()?;

@@ -1,11 +1,14 @@
 //! The shapes of a `[[body]]`.
 
-use drystone::{Collider, Motion, Pose, Shape};
+use std::cell::RefCell;
+
+use drystone::{Collider, Filter, MaterialId, Materials, Motion, Pose, Shape};
 use glam::{DQuat, DVec3};
 
 use super::body::rotation;
 use super::heights;
 use super::library::Library;
+use super::rules;
 use super::settings::{not_negative, positive};
 use crate::mesh::Target;
 use crate::text::{At, Fault, Value};
@@ -15,6 +18,40 @@ use crate::text::{At, Fault, Value};
 pub(super) struct Read {
     pub collider: Collider,
     pub matter: Vec<(Pose, Shape)>,
+}
+
+/// What a shape has beside its form: the body's, unless it says otherwise.
+pub(super) struct Surface<'a> {
+    mu: f64,
+    material: Option<MaterialId>,
+    filter: Filter,
+    materials: &'a RefCell<Materials>,
+}
+
+impl<'a> Surface<'a> {
+    /// What a body or a shape may say of it.
+    pub const FIELDS: &'static [&'static str] = &["mu", "material", "layers", "mask"];
+
+    pub fn new(materials: &'a RefCell<Materials>) -> Self {
+        Self { mu: 0.0, material: None, filter: Filter::default(), materials }
+    }
+
+    /// With what `at` says.
+    pub fn over(&self, at: &At) -> Result<Self, Fault> {
+        let material = match at.get("material") {
+            None => self.material,
+            Some(name) => {
+                let text = name.text()?;
+                Some(self.materials.borrow_mut().add(text).map_err(|e| name.fault(e))?)
+            }
+        };
+        Ok(Self {
+            mu: at.get("mu").map_or(Ok(self.mu), |m| not_negative(&m, ""))?,
+            material,
+            filter: rules::filter(at, self.filter)?,
+            materials: self.materials,
+        })
+    }
 }
 
 /// A shape in its own frame, and its matter there.
@@ -30,12 +67,18 @@ impl From<Shape> for Made {
 }
 
 /// One shape as a table, or several as an array of tables.
-pub(super) fn read(at: &At, mu: f64, motion: Motion, library: &Library) -> Result<Vec<Read>, Fault> {
+pub(super) fn read(at: &At, base: &Surface, motion: Motion, library: &Library) -> Result<Vec<Read>, Fault> {
     let Some(given) = at.get("shape") else { return Ok(Vec::new()) };
     let one = |s: &At| {
-        let (pose, made) = placed(s, &["mu"], motion, library)?;
-        let mu = s.get("mu").map_or(Ok(mu), |m| not_negative(&m, ""))?;
-        let collider = Collider { shape: made.shape, local: pose, mu };
+        let (pose, made) = placed(s, Surface::FIELDS, motion, library)?;
+        let surface = base.over(s)?;
+        let collider = Collider {
+            shape: made.shape,
+            local: pose,
+            mu: surface.mu,
+            material: surface.material,
+            filter: surface.filter,
+        };
         let matter = made.matter.into_iter().map(|(p, s)| (pose.compose(&p), s)).collect();
         Ok(Read { collider, matter })
     };

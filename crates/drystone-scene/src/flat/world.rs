@@ -44,6 +44,7 @@ impl FlatState {
         }
         bodies.extend(self.statics.iter().map(|wall| wall.definition(self.mu)));
         Ok(Scene {
+            materials: Default::default(),
             name: self.name.clone(),
             title: format!("{} bodies from a flat state", self.bodies.len()),
             citation: None,

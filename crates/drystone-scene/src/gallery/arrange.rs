@@ -60,7 +60,7 @@ impl Pile {
     fn new(grains: &[Grain], size: DVec3) -> Result<Self, String> {
         let half = DVec3::new(0.5 * size.x, 0.5 * size.y, 0.0);
         let least = grains.iter().map(|g| g.shape.inner_radius()).fold(f64::INFINITY, f64::min);
-        let reach: Vec<DVec3> = grains.iter().map(|g| g.shape.aabb(&g.pose).max - g.pose.position).collect();
+        let reach: Vec<DVec3> = grains.iter().map(reach).collect();
         if reach.iter().any(|r| (2.0 * *r).cmpgt(size).any()) {
             return Err(format!(
                 "a body is larger than the {:.3} x {:.3} x {:.3} m it is to lie in",
@@ -132,7 +132,7 @@ impl Pile {
             let half = 0.5 * turn;
             grain.pose.rotation =
                 (DQuat::from_xyzw(half.x, half.y, half.z, 1.0) * grain.pose.rotation).normalize();
-            self.reach[k] = grain.shape.aabb(&grain.pose).max - before;
+            self.reach[k] = reach(grain);
         }
         let wanted = before + push * arm.normal;
         let reach = self.reach[k];
@@ -166,6 +166,12 @@ impl Pile {
             g.pose.position.z = z.clamp(reach.z, self.lid.z - reach.z);
         }
     }
+}
+
+/// How far a grain reaches from its middle along the axes, to the further side.
+fn reach(grain: &Grain) -> DVec3 {
+    let bounds = grain.shape.aabb(&grain.pose);
+    (bounds.max - grain.pose.position).max(grain.pose.position - bounds.min)
 }
 
 /// How a grain gives way to a push at a point, as if of unit mass and with the inertia of a ball.

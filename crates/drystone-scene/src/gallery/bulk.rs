@@ -66,6 +66,8 @@ fn contains(shape: &Shape, p: DVec3) -> bool {
             let z = p.z - p.z.clamp(-half_length, *half_length);
             p.with_z(z).length_squared() <= radius * radius
         }
+        Shape::Hull(hull) => hull.faces().iter().all(|f| f.normal.dot(p) <= f.offset),
+        // Shapes that no scene packs.
         _ => false,
     }
 }

@@ -1,15 +1,22 @@
 //! The gallery: named scenes with parameters, each with something to measure.
 
+mod arch;
 mod arrange;
+mod ballast;
 mod bulk;
+mod ellipse;
 mod incline;
+mod motion;
 mod packing;
+mod palletizer;
 mod params;
 mod pyramid;
 mod shaker;
 mod slide;
 mod stack;
+mod stones;
 mod track;
+mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
 use drystone_solve::solver::nearest;
@@ -36,8 +43,19 @@ pub struct Entry {
 }
 
 /// All of them.
-pub const ENTRIES: &[Entry] =
-    &[packing::ENTRY, shaker::ENTRY, stack::ENTRY, pyramid::ENTRY, incline::ENTRY, slide::ENTRY];
+pub const ENTRIES: &[Entry] = &[
+    packing::ENTRY,
+    shaker::ENTRY,
+    stack::ENTRY,
+    pyramid::ENTRY,
+    wall::ENTRY,
+    arch::ENTRY,
+    palletizer::ENTRY,
+    ballast::ENTRY,
+    ellipse::ENTRY,
+    incline::ENTRY,
+    slide::ENTRY,
+];
 
 /// What a scene of the gallery decides by itself; the rest is the same for all.
 struct Made {
@@ -63,6 +81,7 @@ impl Entry {
         let params = Params::new(self.name, self.params, set)?;
         let made = (self.build)(&params)?;
         Ok(Scene {
+            materials: Default::default(),
             name: self.name.into(),
             title: self.title.into(),
             citation: Some(self.citation.into()),

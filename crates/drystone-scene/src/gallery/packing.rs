@@ -8,7 +8,7 @@ use glam::DVec3;
 use serde_json::json;
 
 use super::params::{ParamInfo, Params, param};
-use super::{Entry, Made, arrange, bulk, walls};
+use super::{Entry, Made, arrange, bulk, stones, walls};
 use crate::probe::{Results, number, support};
 use crate::{Probe, SceneError};
 
@@ -29,7 +29,12 @@ const PARAMS: &[ParamInfo] = &[
         "m",
         "height of the column at the start; the section follows from it (20 m x 20 m if not set, or a cube if that is smaller)",
     ),
-    param("shape", "sphere", "", "sphere, box, capsule, or mixed; all of one volume and mass"),
+    param(
+        "shape",
+        "sphere",
+        "",
+        "sphere, box, capsule, hull (random stones), or mixed; all of one volume and mass",
+    ),
     param("mu", "0.4", "", "coefficient of friction"),
     param("seed", "1", "", "of the positions"),
     param("h", "0.01", "s", "step"),
@@ -47,6 +52,7 @@ enum Kind {
     Sphere,
     Box,
     Capsule,
+    Hull,
     Mixed,
 }
 
@@ -55,8 +61,13 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let fraction = p.number("fraction", 1e-3, 0.55)?;
     let mu = p.number("mu", 0.0, 10.0)?;
     let seed = p.whole("seed", 0, u64::MAX)?;
-    let kinds =
-        [("sphere", Kind::Sphere), ("box", Kind::Box), ("capsule", Kind::Capsule), ("mixed", Kind::Mixed)];
+    let kinds = [
+        ("sphere", Kind::Sphere),
+        ("box", Kind::Box),
+        ("capsule", Kind::Capsule),
+        ("hull", Kind::Hull),
+        ("mixed", Kind::Mixed),
+    ];
     let kind = p.choice("shape", &kinds)?;
 
     let volume = 4.0 / 3.0 * PI * RADIUS.powi(3);
@@ -72,7 +83,10 @@ fn build(p: &Params) -> Result<Made, SceneError> {
             (section, column / (section * section))
         }
     };
-    let shapes = (0..n).map(|i| shape(kind, i)).collect();
+    // A generator of its own, so that a seed means the same places whatever the shapes.
+    let mut random = Random::new(!seed);
+    let shapes: Result<Vec<Shape>, String> = (0..n).map(|i| shape(kind, i, &mut random)).collect();
+    let shapes = shapes.map_err(|e| p.refuse("seed", e))?;
     let size = DVec3::new(section, section, height);
     let grains = arrange::strew(shapes, size, &mut Random::new(seed)).map_err(|e| {
         let text = format!("{e} (section {section:.3} m, height {height:.3} m)");
@@ -98,8 +112,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
 }
 
 /// The `i`-th shape of a kind; every one has the volume of a ball of [`RADIUS`].
-fn shape(kind: Kind, i: usize) -> Shape {
-    match kind {
+fn shape(kind: Kind, i: usize, random: &mut Random) -> Result<Shape, String> {
+    Ok(match kind {
         Kind::Sphere => Shape::Sphere { radius: RADIUS },
         Kind::Box => Shape::Box { half: DVec3::splat((PI / 6.0).cbrt() * RADIUS) },
         // A core as long as the capsule is wide: volume (10/3) π r³.
@@ -107,8 +121,9 @@ fn shape(kind: Kind, i: usize) -> Shape {
             let radius = 0.4f64.cbrt() * RADIUS;
             Shape::Capsule { radius, half_length: radius }
         }
-        Kind::Mixed => shape([Kind::Sphere, Kind::Box, Kind::Capsule][i % 3], i),
-    }
+        Kind::Hull => stones::stone(random, 4.0 / 3.0 * PI * RADIUS.powi(3))?,
+        Kind::Mixed => shape([Kind::Sphere, Kind::Box, Kind::Capsule, Kind::Hull][i % 4], i, random)?,
+    })
 }
 
 struct Packing {

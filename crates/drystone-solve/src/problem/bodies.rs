@@ -43,8 +43,11 @@ pub struct Points {
     pub arm_a: [Vec<f64>; 3],
     /// From the centre of mass of B to the contact point, m; zero for [`WORLD`].
     pub arm_b: [Vec<f64>; 3],
-    /// Added to the relative velocity: gap/h along the normal, belt speeds, walls' own motion; m/s, world axes.
-    pub bias: [Vec<f64>; 3],
+    /// Added to the relative velocity along the normal: gap/h, walls' own motion; m/s.
+    pub bias: Vec<f64>,
+    /// Added to the relative velocity across the normal: belts, walls' own motion; m/s, world axes; empty where nothing
+    /// slides by itself.
+    pub drift: [Vec<f64>; 3],
     /// Coefficient of friction; 0 leaves the normal row alone.
     pub mu: Vec<f64>,
     /// Compliance C of the normal row and of the tangential rows, (m/s)/(N s); empty where all is rigid.
@@ -141,7 +144,8 @@ impl Points {
     pub fn clear(&mut self) {
         self.a.clear();
         self.b.clear();
-        for field in [&mut self.normal, &mut self.arm_a, &mut self.arm_b, &mut self.bias] {
+        self.bias.clear();
+        for field in [&mut self.normal, &mut self.arm_a, &mut self.arm_b, &mut self.drift] {
             field.iter_mut().for_each(Vec::clear);
         }
         self.mu.clear();
@@ -149,7 +153,7 @@ impl Points {
         self.spans.clear();
     }
 
-    /// Appends a point; the caller keeps the coloured order.
+    /// Appends a point with a bias as a world vector; the caller keeps the coloured order.
     pub fn push(
         &mut self,
         (a, b): (u32, u32),
@@ -165,22 +169,39 @@ impl Points {
             self.normal[k].push(normal[k]);
             self.arm_a[k].push(arm_a[k]);
             self.arm_b[k].push(arm_b[k]);
-            self.bias[k].push(bias[k]);
+        }
+        let along = dot(bias, normal);
+        let across: [f64; 3] = std::array::from_fn(|k| bias[k] - along * normal[k]);
+        self.bias.push(along);
+        // Rounding of a pure normal bias leaves dust that is no motion.
+        let dust = 1e-14 * dot(bias, bias).sqrt();
+        if !self.drift[0].is_empty() || across.iter().any(|x| x.abs() > dust) {
+            for (field, x) in self.drift.iter_mut().zip(across) {
+                field.resize(self.mu.len(), 0.0);
+                field.push(x);
+            }
         }
         self.mu.push(mu);
     }
 
     /// Memory of the points, bytes.
     pub fn bytes(&self) -> usize {
-        let fields = [&self.normal, &self.arm_a, &self.arm_b, &self.bias];
-        let numbers = fields.iter().flat_map(|f| f.iter()).chain([&self.mu]).chain(&self.compliance);
+        let fields = [&self.normal, &self.arm_a, &self.arm_b, &self.drift];
+        let numbers =
+            fields.iter().flat_map(|f| f.iter()).chain([&self.bias, &self.mu]).chain(&self.compliance);
         numbers.map(|v| size_of_val(v.as_slice())).sum::<usize>()
             + size_of_val(self.a.as_slice())
             + size_of_val(self.b.as_slice())
     }
 
-    fn world_bias(&self, i: usize) -> [f64; 3] {
-        at(&self.bias, i)
+    /// The bias of point `i` as a world vector, m/s.
+    pub fn world_bias(&self, i: usize) -> [f64; 3] {
+        let n = at(&self.normal, i).map(|x| x * self.bias[i]);
+        if self.drift[0].is_empty() {
+            return n;
+        }
+        let across = at(&self.drift, i);
+        [n[0] + across[0], n[1] + across[1], n[2] + across[2]]
     }
 
     fn compliance_of(&self, i: usize) -> [f64; 3] {
@@ -188,6 +209,42 @@ impl Points {
             [0.0; 3]
         } else {
             [self.compliance[0][i], self.compliance[1][i], self.compliance[1][i]]
+        }
+    }
+}
+
+impl General {
+    /// Forgets all blocks, keeps the memory.
+    pub fn clear(&mut self) {
+        self.a.clear();
+        self.b.clear();
+        self.set.clear();
+        self.first_row.clear();
+        self.jacobian.clear();
+        self.bias.clear();
+        self.compliance.clear();
+        self.spans.clear();
+    }
+
+    /// Appends a rigid block with one Jacobian row and one bias for each row of its set; the caller keeps the coloured
+    /// order.
+    pub fn push(&mut self, (a, b): (u32, u32), set: Set, jacobian: &[[f64; 12]], bias: &[f64]) {
+        if self.first_row.is_empty() {
+            self.first_row.push(0);
+        }
+        self.a.push(a);
+        self.b.push(b);
+        self.set.push(set);
+        self.jacobian.extend_from_slice(jacobian);
+        self.bias.extend_from_slice(bias);
+        self.first_row.push(self.jacobian.len() as u32);
+    }
+
+    /// Declares that no two blocks share a body, and that each joins one body to the world.
+    pub fn one_colour(&mut self) {
+        self.spans.clear();
+        if !self.a.is_empty() {
+            self.spans.push(Span { start: 0, two_end: 0, end: self.a.len() as u32, serial: false });
         }
     }
 }
@@ -333,11 +390,36 @@ impl Bodies {
         }
     }
 
+    /// The diagonal block of a contact between bodies with the same inertia about every axis, where no products of
+    /// inertia need to be worked out: Σ (1/m + (|r|² 1 - r rᵀ)/I), whose largest eigenvalue is at most Σ (1/m + |r|²/I).
+    fn ball_diagonal(&self, i: usize) -> Option<[f64; 2]> {
+        let p = &self.points;
+        let (mut mean, mut bound, mut normal) = (0.0, 0.0, 0.0);
+        let mut side = |body: u32, arm: [f64; 3]| {
+            let [xx, yy, zz, xy, xz, yz] = self.inv_inertia[body as usize];
+            let m = self.inv_mass[body as usize];
+            let square = dot(arm, arm);
+            let along = dot(arm, at(&p.normal, i));
+            mean += m + 2.0 / 3.0 * xx * square;
+            bound += m + xx * square;
+            normal += m + xx * (square - along * along).max(0.0);
+            xx == yy && yy == zz && xy == 0.0 && xz == 0.0 && yz == 0.0
+        };
+        let balls = side(p.a[i], at(&p.arm_a, i)) && (p.b[i] == WORLD || side(p.b[i], at(&p.arm_b, i)));
+        if !balls || !p.compliance[0].is_empty() {
+            return None;
+        }
+        Some(if p.mu[i] == 0.0 { [normal; 2] } else { [mean, bound] })
+    }
+
     pub(super) fn block_diagonal(&self, block: usize) -> [f64; 2] {
         let mut g = [[0.0; 5]; 5];
         let p = &self.points;
         let Some(i) = block.checked_sub(p.len()) else {
             let i = block;
+            if let Some(g) = self.ball_diagonal(i) {
+                return g;
+            }
             let axes = p.frame(i);
             let mut side = |body: u32, arm: [f64; 3]| {
                 let (m, inertia) = (self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
@@ -424,10 +506,13 @@ impl Bodies {
             }
         }
         let p = &self.points;
-        let all = [&p.normal, &p.arm_a, &p.arm_b, &p.bias];
+        let all = [&p.normal, &p.arm_a, &p.arm_b];
+        let drifts = p.drift.iter().any(|f| !f.is_empty());
         if p.b.len() != p.len()
             || p.mu.len() != p.len()
+            || p.bias.len() != p.len()
             || all.iter().any(|f| f.iter().any(|x| x.len() != p.len()))
+            || (drifts && p.drift.iter().any(|f| f.len() != p.len()))
             || (p.compliance.iter().any(|c| !c.is_empty()) && p.compliance.iter().any(|c| c.len() != p.len()))
         {
             return Err("the arrays of the contact points differ in length".into());
@@ -437,7 +522,9 @@ impl Bodies {
             return Err("a compliance is negative or not finite".into());
         }
         for i in 0..p.len() {
-            if all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite())) {
+            if all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite()))
+                || p.world_bias(i).iter().any(|x| !x.is_finite())
+            {
                 return Err(format!("contact point {i} has a normal, arm or bias that is not finite"));
             }
             Set::Friction3 { mu: p.mu[i] }.check().map_err(|e| format!("contact point {i}: {e}"))?;

@@ -15,7 +15,7 @@ mod bodies;
 mod explicit;
 
 pub use bodies::{Bodies, General, Points, WORLD, basis};
-pub(crate) use bodies::{cross, symmetric};
+pub(crate) use bodies::{cross, dot, symmetric};
 pub use explicit::{Csr, Explicit};
 
 use std::ops::Range;

@@ -18,9 +18,11 @@
 use std::time::Instant;
 
 use crate::certificate::Judge;
+use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
 use super::growth::Growth;
+use super::nncg::Conjugation;
 use super::sweep::BodySweeper;
 use super::sweep_explicit::ExplicitSweeper;
 use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop};
@@ -40,6 +42,8 @@ pub(super) enum Pass {
     Jacobi,
     Forward,
     Backward,
+    /// Changes nothing: what every block would be asked to do now.
+    Measure,
 }
 
 /// What a pass saw.
@@ -67,6 +71,16 @@ pub(super) trait Sweeper {
     fn rescale(&mut self, factor: f64);
     /// γ in the problem's rows.
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>);
+    /// Remembers γ (and its velocities) as the place from which the next pass starts, and forgets p if `restart`.
+    fn mark(&mut self, restart: bool);
+    /// With Δ = γ - the place marked: γ ← γ + β p, then p ← β p + Δ.
+    fn conjugate(&mut self, beta: f64);
+    /// Remembers γ (and its velocities) as the best so far.
+    fn keep(&mut self);
+    /// Takes the best so far for γ.
+    fn restore(&mut self);
+    /// f(γ) = ½ ⟨γ, u + r⟩, J.
+    fn objective(&self, problem: &Problem) -> f64;
 }
 
 /// Where η comes from.
@@ -95,6 +109,7 @@ pub(super) struct FixedPoint {
     lambda: f64,
     eta: Eta,
     safeguard: bool,
+    conjugated: bool,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
     judge: Judge,
@@ -119,10 +134,16 @@ impl FixedPoint {
             lambda: spec.positive("lambda", 1.0, 1.0)?,
             eta,
             safeguard,
+            conjugated: false,
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
             judge: Judge::default(),
         })
+    }
+
+    /// The same with a conjugate gradient over the sweeps.
+    pub fn conjugated(self) -> Self {
+        Self { conjugated: true, ..self }
     }
 
     /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
@@ -191,11 +212,16 @@ impl Solver for FixedPoint {
             Problem::Bodies(_) => &mut self.bodies,
             Problem::Explicit(_) => &mut self.explicit,
         };
+        // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
+        let admissible = guess.filter(|_| self.conjugated).map(|g| projected(problem, g));
+        let guess = admissible.as_deref().or(guess);
         sweeper.start(problem, guess, step);
+        let mut conjugation = self.conjugated.then(|| Conjugation::new(sweeper.objective(problem)));
         let mut growth = Growth::default();
         let may_wedge = !problem.rest_is_feasible();
-        // The true residual costs about two sweeps: after a look that was not good enough, look again once the sweeps'
-        // own measure has fallen by as much as was still missing, or after a quarter more sweeps.
+        // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
+        // own. After a look that was not good enough, look again once the sweeps' own measure has fallen by as much as was
+        // still missing, or after a quarter more sweeps. Only the judge's word ends the iteration.
         let (mut look_below, mut look_at) = (stop.tolerance, 0);
         let mut finite: Vec<f64> = Vec::new();
         for k in 1..=stop.iterations {
@@ -204,8 +230,14 @@ impl Solver for FixedPoint {
                 Scheme::Symmetric if k % 2 == 0 => Pass::Backward,
                 _ => Pass::Forward,
             };
+            if let Some(c) = &mut conjugation {
+                c.before(sweeper);
+            }
             let stats = sweeper.pass(problem, pass, self.lambda);
             solution.iterations = k;
+            if let Some(c) = &mut conjugation {
+                c.after(sweeper, &stats);
+            }
             if !stats.delta_sq.is_finite() {
                 solution.status = Status::Diverged;
                 break;
@@ -228,11 +260,14 @@ impl Solver for FixedPoint {
             }
             let due = stats.residual <= look_below || (stats.residual <= stop.tolerance && k >= look_at);
             if stop.tolerance > 0.0 && (due || k == stop.iterations) {
-                sweeper.gamma(problem, &mut solution.gamma);
-                let residual = self.judge.judge(problem, &solution.gamma).residual_max;
+                let mut residual = sweeper.pass(problem, Pass::Measure, self.lambda).residual;
                 if residual <= stop.tolerance {
-                    solution.status = Status::Converged;
-                    break;
+                    sweeper.gamma(problem, &mut solution.gamma);
+                    residual = self.judge.judge(problem, &solution.gamma).residual_max;
+                    if residual <= stop.tolerance {
+                        solution.status = Status::Converged;
+                        break;
+                    }
                 }
                 look_below = (stats.residual * stop.tolerance / residual).min(0.9 * stats.residual);
                 look_at = k + k / 4 + 8;
@@ -240,7 +275,7 @@ impl Solver for FixedPoint {
             if may_wedge && Growth::due(k) {
                 sweeper.gamma(problem, &mut finite);
                 let c = self.judge.judge(problem, &finite);
-                if growth.tell(c.multipliers, c.residual_max) {
+                if growth.tell(c.multipliers, c.curvature, c.residual_max) {
                     solution.status = Status::Wedged;
                     break;
                 }
@@ -251,7 +286,16 @@ impl Solver for FixedPoint {
             }
         }
         solution.omega = omega;
+        let mut improved = true;
+        if let Some(c) = conjugation
+            && !matches!(solution.status, Status::Converged | Status::Wedged)
+        {
+            improved = c.choose(problem, sweeper);
+        }
         sweeper.gamma(problem, &mut solution.gamma);
+        if !improved {
+            solution.gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
+        }
         // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
         // what ends above that, and above the guess, is worse than doing nothing.
         if !self.safeguard && solution.status != Status::Converged {
@@ -271,4 +315,13 @@ impl Solver for FixedPoint {
         }
         Ok(solution)
     }
+}
+
+/// Every block of `gamma` projected on its set.
+fn projected(problem: &Problem, gamma: &[f64]) -> Vec<f64> {
+    let mut x = gamma.to_vec();
+    for i in 0..problem.blocks() {
+        problem.set(i).project(&mut x[problem.block(i)]);
+    }
+    x
 }

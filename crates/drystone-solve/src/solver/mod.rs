@@ -3,8 +3,13 @@
 //! A solver turns a [`Problem`] and a guess into a [`Solution`]. Not converging is a [`Status`], not an error;
 //! the only error is a malformed problem.
 
+mod apgd;
+mod bb;
+mod cpg;
+mod first_order;
 mod fixed_point;
 mod growth;
+mod nncg;
 mod pgj;
 mod pgs;
 mod pssor;
@@ -120,7 +125,8 @@ pub struct Info {
 }
 
 /// Every solver.
-pub const REGISTRY: &[&Info] = &[&pgj::INFO, &pgs::INFO, &pssor::INFO];
+pub const REGISTRY: &[&Info] =
+    &[&pgj::INFO, &pgs::INFO, &pssor::INFO, &apgd::INFO, &bb::INFO, &nncg::INFO, &cpg::INFO];
 
 /// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.
 pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {

@@ -16,17 +16,17 @@
 use rayon::prelude::*;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS};
-use crate::problem::{Bodies, General, Points, Problem, WORLD};
+use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
-mod kernel;
-mod vector;
+pub(super) mod kernel;
+pub(super) mod vector;
 
 use kernel::{PointsView, Row, Spheres};
 
 /// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
-const CHUNK: u32 = 512;
+pub(super) const CHUNK: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
@@ -37,10 +37,16 @@ pub(super) struct BodySweeper {
     general: Vec<f64>,
     general_before: Vec<f64>,
     pub step: Vec<f64>,
-    weight: Vec<f64>,
-    lambda: f64,
     spheres: Spheres,
     all_spheres: bool,
+    frictionless: bool,
+    /// p of the conjugate gradient, and what it does to the velocities.
+    direction: [Vec<f64>; 3],
+    direction_general: Vec<f64>,
+    direction_rows: Vec<Row>,
+    best: [Vec<f64>; 3],
+    best_general: Vec<f64>,
+    best_rows: Vec<Row>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -49,19 +55,24 @@ fn bodies(problem: &Problem) -> &Bodies {
 }
 
 impl BodySweeper {
-    fn weights(&mut self, lambda: f64) {
-        self.lambda = lambda;
-        self.weight.clear();
-        self.weight.extend(self.step.iter().map(|s| if *s > 0.0 { 1.0 / (lambda * s) } else { 0.0 }));
+    /// Copies γ and velocities to the places of before.
+    fn remember(&mut self) {
+        self.rows_before.clone_from(&self.rows);
+        self.general_before.clone_from(&self.general);
+        for k in 0..3 {
+            self.gamma_before[k].clone_from(&self.gamma[k]);
+        }
     }
 
     /// Buffers over blocks; the bodies' rows are not counted.
     pub fn bytes(&self) -> usize {
-        let vectors = self.gamma.iter().chain(&self.gamma_before).chain(&self.spheres.numbers).chain([
+        let fields = [&self.gamma, &self.gamma_before, &self.direction, &self.best];
+        let vectors = fields.into_iter().flatten().chain(&self.spheres.numbers).chain([
             &self.general,
             &self.general_before,
+            &self.direction_general,
+            &self.best_general,
             &self.step,
-            &self.weight,
         ]);
         vectors.map(|v| size_of_val(v.as_slice())).sum()
     }
@@ -72,13 +83,14 @@ impl BodySweeper {
             points,
             inertia: &p.inv_inertia,
             step: &self.step,
-            weight: &self.weight,
             lambda,
             gamma: self.gamma.each_mut().map(|g| g.as_mut_ptr()),
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
             write: self.rows.as_mut_ptr(),
             jacobi: pass == Pass::Jacobi,
+            measure: pass == Pass::Measure,
             spheres: self.all_spheres.then_some(&self.spheres),
+            frictionless: self.frictionless,
         };
         let mut stats = PassStats::default();
         let spans = &points.spans;
@@ -109,10 +121,11 @@ impl BodySweeper {
     fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
         let g: &General = &p.general;
         let (first, end) = (g.first_row[i] as usize, g.first_row[i + 1] as usize);
-        let (step, weight) = (self.step[p.points.len() + i], self.weight[p.points.len() + i]);
+        let step = self.step[p.points.len() + i];
         if step == 0.0 {
             return PassStats::default();
         }
+        let weight = 1.0 / (lambda * step);
         let jacobi = pass == Pass::Jacobi;
         let rows = if jacobi { &self.rows_before } else { &self.rows };
         let seen = if jacobi { &self.general_before } else { &self.general };
@@ -135,9 +148,12 @@ impl BodySweeper {
         for (k, j) in (first..end).enumerate() {
             let old = self.general[j];
             let new = lambda * x[k] + (1.0 - lambda) * old;
-            self.general[j] = new;
             let d = new - old;
             sq += d * d;
+            if pass == Pass::Measure {
+                continue;
+            }
+            self.general[j] = new;
             let row = &g.jacobian[j];
             for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
                 if body != WORLD {
@@ -184,7 +200,6 @@ impl Sweeper for BodySweeper {
     fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, step: Vec<f64>) {
         let p = bodies(problem);
         self.step = step;
-        self.weights(1.0);
         let n = p.points.len();
         self.gamma.iter_mut().for_each(|g| g.clear());
         self.general.clear();
@@ -207,6 +222,7 @@ impl Sweeper for BodySweeper {
         self.rows.clear();
         self.rows.extend((0..p.bodies()).map(|i| Row::new(&p.v_free[i], p.inv_mass[i], &p.inv_inertia[i])));
         self.all_spheres = self.spheres.fill(p);
+        self.frictionless = p.points.mu.iter().all(|mu| *mu == 0.0);
         for i in 0..n {
             let [gx, gy, gz] = &self.gamma;
             let impulse = [gx[i], gy[i], gz[i]];
@@ -238,15 +254,8 @@ impl Sweeper for BodySweeper {
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
         let p = bodies(problem);
-        if lambda != self.lambda {
-            self.weights(lambda);
-        }
         if pass == Pass::Jacobi {
-            self.rows_before.clone_from(&self.rows);
-            self.general_before.clone_from(&self.general);
-            for k in 0..3 {
-                self.gamma_before[k].clone_from(&self.gamma[k]);
-            }
+            self.remember();
         }
         let blocks = p.general.a.len();
         let mut stats = PassStats::default();
@@ -280,27 +289,120 @@ impl Sweeper for BodySweeper {
 
     fn rescale(&mut self, factor: f64) {
         self.step.iter_mut().for_each(|s| *s *= factor);
-        let lambda = self.lambda;
-        self.weights(lambda);
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
-        let p = bodies(problem);
-        out.clear();
-        for i in 0..p.points.len() {
-            let g = [self.gamma[0][i], self.gamma[1][i], self.gamma[2][i]];
-            let frame = p.points.frame(i);
-            let mut local = frame.map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
-            // The change of frame rounds: put the multipliers back inside their cone exactly.
-            p.points.project(i, &mut local);
-            out.extend(local);
-        }
+        to_rows(&bodies(problem).points, &self.gamma, out);
         out.extend_from_slice(&self.general);
+    }
+
+    fn mark(&mut self, restart: bool) {
+        self.remember();
+        if restart {
+            for (p, g) in self.direction.iter_mut().zip(&self.gamma) {
+                p.clear();
+                p.resize(g.len(), 0.0);
+            }
+            self.direction_general.clear();
+            self.direction_general.resize(self.general.len(), 0.0);
+            self.direction_rows.clear();
+            self.direction_rows.resize(self.rows.len(), Row([0.0; 8]));
+        }
+    }
+
+    fn conjugate(&mut self, beta: f64) {
+        for k in 0..3 {
+            conjugate(&mut self.gamma[k], &self.gamma_before[k], &mut self.direction[k], beta);
+        }
+        conjugate(&mut self.general, &self.general_before, &mut self.direction_general, beta);
+        // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
+        for i in 0..self.rows.len() {
+            let (row, before) = (&mut self.rows[i].0, &self.rows_before[i].0);
+            conjugate(row, before, &mut self.direction_rows[i].0, beta);
+        }
+    }
+
+    fn keep(&mut self) {
+        for k in 0..3 {
+            self.best[k].clone_from(&self.gamma[k]);
+        }
+        self.best_general.clone_from(&self.general);
+        self.best_rows.clone_from(&self.rows);
+    }
+
+    fn restore(&mut self) {
+        std::mem::swap(&mut self.gamma, &mut self.best);
+        std::mem::swap(&mut self.general, &mut self.best_general);
+        std::mem::swap(&mut self.rows, &mut self.best_rows);
+    }
+
+    fn objective(&self, problem: &Problem) -> f64 {
+        let p = bodies(problem);
+        let points = &p.points;
+        // v + v_free of a body.
+        let both = |body: u32| {
+            let (v, w) = self.rows[body as usize].parts();
+            let free = &p.v_free[body as usize];
+            let sum = |x: [f64; 3], at: usize| std::array::from_fn::<f64, 3, _>(|k| x[k] + free[at + k]);
+            (sum(v, 0), sum(w, 3))
+        };
+        let mut twice = 0.0;
+        for i in 0..points.len() {
+            let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+            let (g, n) = (three(&self.gamma), three(&points.normal));
+            let mut sum = points.world_bias(i).map(|b| 2.0 * b);
+            for (body, arm, sign) in
+                [(points.a[i], three(&points.arm_a), 1.0), (points.b[i], three(&points.arm_b), -1.0)]
+            {
+                if body != WORLD {
+                    let (v, w) = both(body);
+                    let turn = cross(w, arm);
+                    (0..3).for_each(|k| sum[k] += sign * (v[k] + turn[k]));
+                }
+            }
+            twice += dot(g, sum);
+            if let (Some(cn), Some(ct)) = (points.compliance[0].get(i), points.compliance[1].get(i)) {
+                let along = dot(g, n);
+                twice += ct * dot(g, g) + (cn - ct) * along * along;
+            }
+        }
+        let g = &p.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let row = &g.jacobian[j];
+                let mut sum = 2.0 * g.bias[j] + g.compliance.get(j).copied().unwrap_or(0.0) * self.general[j];
+                for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
+                    if body != WORLD {
+                        let (v, w) = both(body);
+                        for m in 0..3 {
+                            sum += row[part + m] * v[m] + row[part + 3 + m] * w[m];
+                        }
+                    }
+                }
+                twice += self.general[j] * sum;
+            }
+        }
+        0.5 * twice
     }
 }
 
-impl Points {
-    fn project(&self, i: usize, x: &mut [f64; 3]) {
-        crate::cone::project_friction(self.mu[i], x);
+/// x ← x + β p, then p ← β p + (x - x_before) with the old x.
+pub(super) fn conjugate(x: &mut [f64], before: &[f64], p: &mut [f64], beta: f64) {
+    for ((x, before), p) in x.iter_mut().zip(before).zip(p) {
+        let (delta, along) = (*x - before, beta * *p);
+        *x += along;
+        *p = along + delta;
+    }
+}
+
+/// World vectors to (n, t₁, t₂); replaces `out`.
+pub(super) fn to_rows(points: &Points, world: &[Vec<f64>; 3], out: &mut Vec<f64>) {
+    out.clear();
+    for i in 0..points.len() {
+        let g = [world[0][i], world[1][i], world[2][i]];
+        let mut local = points.frame(i).map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
+        // The change of frame rounds: put the multipliers back inside their cone exactly.
+        crate::cone::project_friction(points.mu[i], &mut local);
+        out.extend(local);
     }
 }

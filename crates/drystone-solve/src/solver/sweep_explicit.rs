@@ -4,17 +4,24 @@ use crate::cone::{AdmissibleSet, MAX_ROWS};
 use crate::problem::{Explicit, Problem};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
+use super::sweep::conjugate;
 
 #[derive(Debug, Default)]
 pub(super) struct ExplicitSweeper {
     gamma: Vec<f64>,
     before: Vec<f64>,
     pub step: Vec<f64>,
+    /// p of the conjugate gradient.
+    direction: Vec<f64>,
+    best: Vec<f64>,
 }
 
 impl ExplicitSweeper {
     pub fn bytes(&self) -> usize {
-        [&self.gamma, &self.before, &self.step].iter().map(|v| size_of_val(v.as_slice())).sum()
+        [&self.gamma, &self.before, &self.step, &self.direction, &self.best]
+            .iter()
+            .map(|v| size_of_val(v.as_slice()))
+            .sum()
     }
 
     fn block(&mut self, p: &Explicit, i: usize, pass: Pass, lambda: f64, stats: &mut PassStats) {
@@ -33,7 +40,9 @@ impl ExplicitSweeper {
         for k in 0..n {
             let old = self.gamma[first + k];
             let new = lambda * delta[k] + (1.0 - lambda) * old;
-            self.gamma[first + k] = new;
+            if pass != Pass::Measure {
+                self.gamma[first + k] = new;
+            }
             sq += (new - old) * (new - old);
         }
         stats.residual = stats.residual.max(sq.sqrt() / (lambda * step));
@@ -57,7 +66,7 @@ impl Sweeper for ExplicitSweeper {
         let mut stats = PassStats::default();
         let n = p.sets.len();
         match pass {
-            Pass::Forward => (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
+            Pass::Forward | Pass::Measure => (0..n).for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
             Pass::Backward => (0..n).rev().for_each(|i| self.block(p, i, pass, lambda, &mut stats)),
             Pass::Jacobi => {
                 self.before.clone_from(&self.gamma);
@@ -84,5 +93,30 @@ impl Sweeper for ExplicitSweeper {
 
     fn gamma(&self, _: &Problem, out: &mut Vec<f64>) {
         out.clone_from(&self.gamma);
+    }
+
+    fn mark(&mut self, restart: bool) {
+        self.before.clone_from(&self.gamma);
+        if restart {
+            self.direction.clear();
+            self.direction.resize(self.gamma.len(), 0.0);
+        }
+    }
+
+    fn conjugate(&mut self, beta: f64) {
+        conjugate(&mut self.gamma, &self.before, &mut self.direction, beta);
+    }
+
+    fn keep(&mut self) {
+        self.best.clone_from(&self.gamma);
+    }
+
+    fn restore(&mut self) {
+        std::mem::swap(&mut self.gamma, &mut self.best);
+    }
+
+    fn objective(&self, problem: &Problem) -> f64 {
+        let Problem::Explicit(p) = problem else { unreachable!("chosen by the form of the problem") };
+        (0..self.gamma.len()).map(|j| 0.5 * self.gamma[j] * (p.row(j, &self.gamma) + p.q[j])).sum()
     }
 }

@@ -14,7 +14,8 @@ use super::Aabb;
 use super::broadphase::{self, BroadPhase};
 use super::midphase::Workspace;
 use super::pair::{Look, Yield};
-use crate::contact::Contact;
+use super::periodic::{Ghosts, WrappedPair};
+use crate::contact::{Contact, Touch};
 use crate::model::Model;
 use crate::shape::Pose;
 use crate::state::State;
@@ -31,11 +32,17 @@ pub type Velocities = [[f64; 6]];
 pub struct Detector {
     broadphase: Option<Box<dyn BroadPhase>>,
     kind: Option<broadphase::Kind>,
+    /// For how many boxes the broad phase was chosen, unless it was named. Asked again when they have doubled: all of
+    /// them give the same answer, so nothing but the time depends on it.
+    chosen_for: Option<usize>,
     boxes: Vec<Aabb>,
     movable: Vec<bool>,
     poses: Vec<Pose>,
     /// The last pairs of collider slots.
     pub pairs: Vec<(u32, u32)>,
+    /// The last pairs across the faces of a periodic box.
+    pub(crate) wrapped: Vec<WrappedPair>,
+    ghosts: Ghosts,
     chunks: Vec<Chunk>,
     /// Whether some shape is not one convex piece.
     parts: bool,
@@ -51,15 +58,18 @@ struct Chunk {
 }
 
 impl Detector {
-    /// With a broad phase by name, or one chosen by the sizes at the first call.
+    /// With a broad phase by name, or one chosen by number and sizes as they are met.
     pub fn new(kind: Option<broadphase::Kind>) -> Self {
         Self {
             broadphase: kind.map(broadphase::make),
             kind,
+            chosen_for: if kind.is_none() { Some(0) } else { None },
             boxes: Vec::new(),
             movable: Vec::new(),
             poses: Vec::new(),
             pairs: Vec::new(),
+            wrapped: Vec::new(),
+            ghosts: Ghosts::default(),
             chunks: Vec::new(),
             parts: false,
             tested: 0,
@@ -93,20 +103,39 @@ impl Detector {
                 continue;
             };
             let way = h * DVec3::new(v[0], v[1], v[2]);
-            let spin =
-                if c.radius.is_finite() { h * DVec3::new(v[3], v[4], v[5]).length() * c.radius } else { 0.0 };
+            let turn = h * DVec3::new(v[3], v[4], v[5]).length();
+            if turn > 0.0 && !c.radius.is_finite() {
+                // Ground without end that turns may come anywhere.
+                self.boxes.push(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY });
+                self.movable.push(inv_mass > 0.0);
+                continue;
+            }
+            let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
             let hover = mu * (way.length() + spin);
             let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
             self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
             self.movable.push(inv_mass > 0.0);
         }
+        if let Some(periodic) = &model.periodic {
+            self.ghosts.add(periodic, &mut self.boxes, &mut self.movable);
+        }
         let (boxes, movable) = (&self.boxes, &self.movable);
-        let broadphase = self.broadphase.get_or_insert_with(|| {
+        if self.chosen_for.is_some_and(|n| boxes.len() > 2 * n) {
             let kind = broadphase::choose(boxes, movable);
-            self.kind = Some(kind);
-            broadphase::make(kind)
-        });
-        broadphase.pairs(boxes, movable, &mut self.pairs);
+            if self.kind != Some(kind) {
+                self.broadphase = Some(broadphase::make(kind));
+                self.kind = Some(kind);
+            }
+            self.chosen_for = Some(boxes.len());
+        }
+        if let Some(broadphase) = &mut self.broadphase {
+            broadphase.pairs(boxes, movable, &mut self.pairs);
+        }
+        self.wrapped.clear();
+        if model.periodic.is_some() {
+            self.ghosts.resolve(model.colliders.len(), &mut self.pairs, &mut self.wrapped);
+            self.wrapped.retain(|p| model.may_touch(p.colliders[0], p.colliders[1]));
+        }
         self.pairs.retain(|&(i, j)| model.may_touch(i, j));
     }
 
@@ -120,32 +149,62 @@ impl Detector {
         envelope: f64,
         out: &mut Vec<Contact>,
     ) {
+        self.find(model, state, v, h, envelope, out);
+    }
+
+    /// The same, as much of each contact as `C` keeps.
+    pub(crate) fn find<C: Touch>(
+        &mut self,
+        model: &Model,
+        state: &State,
+        v: &Velocities,
+        h: f64,
+        envelope: f64,
+        out: &mut Vec<C>,
+    ) {
         out.clear();
         self.poses.clear();
         self.poses.extend(
             (0..model.colliders.len()).map(|k| model.collider_pose(state, k).unwrap_or(Pose::IDENTITY)),
         );
-        let look = Look { model, state, v, h, envelope, poses: &self.poses };
+        let look = Look { model, state, v, h, envelope, poses: &self.poses, wrapped: None };
         let chunk = if self.parts { CHUNK_OF_PARTS } else { CHUNK };
-        let n = self.pairs.len().div_ceil(chunk);
-        let alone = n < 4 || rayon::current_num_threads() == 1;
-        let used = if alone { 1 } else { n };
-        self.chunks.resize_with(used.max(self.chunks.len()), Chunk::default);
-        if alone {
-            let Chunk { work, tested, .. } = &mut self.chunks[0];
-            *tested = 0;
-            let mut to = Yield { out, work, tested };
-            self.pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
-        } else {
-            self.chunks[..n].par_iter_mut().zip(self.pairs.par_chunks(chunk)).for_each(|(chunk, pairs)| {
-                let Chunk { found, work, tested } = chunk;
-                found.clear();
-                *tested = 0;
-                let mut to = Yield { out: found, work, tested };
-                pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
-            });
-            self.chunks[..n].iter().for_each(|c| out.extend_from_slice(&c.found));
+        // Tasks are done in waves, so that what they find passes through little memory.
+        let alone = self.pairs.len() < 4 * chunk || rayon::current_num_threads() == 1;
+        let wave = if alone { 1 } else { 4 * rayon::current_num_threads() };
+        self.chunks.resize_with(wave.max(self.chunks.len()), Chunk::default);
+        self.tested = 0;
+        for pairs in self.pairs.chunks(wave * chunk) {
+            let tasks = &mut self.chunks[..wave];
+            if alone {
+                tasks.iter_mut().zip(pairs.chunks(chunk)).for_each(|(task, pairs)| task.run(&look, pairs));
+            } else {
+                let tasks = tasks.par_iter_mut().zip(pairs.par_chunks(chunk));
+                tasks.for_each(|(task, pairs)| task.run(&look, pairs));
+            }
+            for task in &self.chunks[..pairs.len().div_ceil(chunk)] {
+                out.extend(task.found.iter().map(|c| C::from(*c)));
+                self.tested += task.tested;
+            }
         }
-        self.tested = self.chunks[..used].iter().map(|c| c.tested).sum();
+        if let Some(periodic) = model.periodic.as_ref().filter(|_| !self.wrapped.is_empty()) {
+            let task = &mut self.chunks[0];
+            for pair in &self.wrapped {
+                let wrapped = Some((*pair, periodic.shift(pair.image)));
+                task.run(&Look { wrapped, ..look }, &[(pair.colliders[0], pair.colliders[1])]);
+                out.extend(task.found.iter().map(|c| C::from(*c)));
+                self.tested += task.tested;
+            }
+            out.sort_unstable_by_key(Touch::key);
+        }
+    }
+}
+
+impl Chunk {
+    fn run(&mut self, look: &Look, pairs: &[(u32, u32)]) {
+        self.found.clear();
+        self.tested = 0;
+        let mut to = Yield { out: &mut self.found, work: &mut self.work, tested: &mut self.tested };
+        pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
     }
 }

@@ -5,7 +5,10 @@ mod detect;
 pub mod midphase;
 pub mod narrowphase;
 mod pair;
+pub(crate) mod periodic;
 pub mod query;
+
+pub use periodic::Periodic;
 
 pub use detect::{Detector, Velocities};
 

@@ -3,14 +3,19 @@
 use glam::DVec3;
 
 use super::detect::Velocities;
-use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, part_pairs, relative, touches};
+use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
+use super::periodic::{self, WrappedPair};
 use crate::contact::{Contact, ContactKey};
 use crate::model::{ColliderSlot, Model};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
+/// Names of contacts between the ball inside a part and a surface have this bit.
+const INNER_BALL: u32 = 1 << 15;
+
 /// Everything that decides which contacts there are.
+#[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub model: &'a Model,
     pub state: &'a State,
@@ -19,6 +24,8 @@ pub(super) struct Look<'a> {
     pub envelope: f64,
     /// World placements by collider slot.
     pub poses: &'a [Pose],
+    /// For a pair across the faces of a periodic box: where the second collider and its body are taken.
+    pub wrapped: Option<(WrappedPair, DVec3)>,
 }
 
 /// Where contacts go, and memory to find them with.
@@ -59,7 +66,29 @@ impl Look<'_> {
 
     /// Of a point that moves with the body.
     fn velocity(&self, body: u32, point: DVec3) -> DVec3 {
-        self.linear(body) + self.angular(body).cross(point - self.state.position[body as usize])
+        self.linear(body) + self.angular(body).cross(point - self.centre(body))
+    }
+
+    /// The body's centre of mass, in the image that the pair is looked at in.
+    fn centre(&self, body: u32) -> DVec3 {
+        let x = self.state.position[body as usize];
+        match &self.wrapped {
+            Some((pair, shift)) if self.model.colliders[pair.colliders[1] as usize].body == body => {
+                x + *shift
+            }
+            _ => x,
+        }
+    }
+
+    /// The collider's placement, in the image that the pair is looked at in.
+    fn pose(&self, collider: u32) -> Pose {
+        let pose = self.poses[collider as usize];
+        match &self.wrapped {
+            Some((pair, shift)) if pair.colliders[1] == collider => {
+                Pose { position: pose.position + *shift, ..pose }
+            }
+            _ => pose,
+        }
     }
 
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
@@ -79,7 +108,7 @@ impl Look<'_> {
             collider: k,
             part: 0,
             shape: &self.model.colliders[k as usize].shape,
-            pose: self.poses[k as usize],
+            pose: self.pose(k),
         };
         let reach = self.reach(&approach);
         let start = to.out.len();
@@ -103,7 +132,7 @@ impl Look<'_> {
     fn spheres(&self, pair: [u32; 2], radii: [f64; 2], out: &mut Vec<Contact>) {
         let [i, j] = pair;
         let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
-        let (pa, pb) = (self.poses[i as usize].position, self.poses[j as usize].position);
+        let (pa, pb) = (self.pose(i).position, self.pose(j).position);
         let apart = pa - pb;
         let touch = radii[0] + radii[1] + self.envelope;
         if apart.length_squared() > touch * touch {
@@ -120,8 +149,31 @@ impl Look<'_> {
         self.push(pair, [0, 0], radii[0].min(radii[1]), &point, out);
     }
 
-    /// Two convex parts.
+    /// Two convex parts. A body that is hit off its middle turns, and would turn through what it hit if it came fast
+    /// enough. The ball inside it has nothing to turn about: where bodies come fast it gets a contact of its own, which
+    /// says nothing as long as the contacts of the body itself hold.
     fn convex(&self, a: &Side, b: &Side, approach: &Approach, to: &mut Yield) {
+        self.points(a, b, None, approach, to);
+        if let Some(ball) = self.inner_ball(a, approach) {
+            self.points(&Side { shape: &ball.0, pose: ball.1, ..*a }, b, Some(0), approach, to);
+        }
+        if let Some(ball) = self.inner_ball(b, approach) {
+            self.points(a, &Side { shape: &ball.0, pose: ball.1, ..*b }, Some(1), approach, to);
+        }
+    }
+
+    /// The ball inside a convex part and its place, if the part needs it: see [`Self::convex`].
+    fn inner_ball(&self, side: &Side, approach: &Approach) -> Option<(Shape, Pose)> {
+        let radius = side.shape.inner_radius();
+        if approach.way.length() <= radius || matches!(side.shape, Shape::Sphere { .. }) {
+            return None;
+        }
+        let middle = side.pose.point(middle(side.shape));
+        Some((Shape::Sphere { radius }, Pose::new(middle, side.pose.rotation)))
+    }
+
+    /// The contact points of two convex parts; `ball` names them where one stands for the ball inside a part.
+    fn points(&self, a: &Side, b: &Side, ball: Option<u32>, approach: &Approach, to: &mut Yield) {
         *to.tested += 1;
         let mut manifold = Manifold::default();
         narrowphase::contacts(a.shape, &a.pose, b.shape, &b.pose, self.reach(approach), &mut manifold);
@@ -131,7 +183,9 @@ impl Look<'_> {
             return;
         }
         for p in manifold.points() {
-            self.push([a.collider, b.collider], [a.part, b.part], size, p, to.out);
+            let feature = ball.map_or(p.feature, |which| ContactKey::FEATURES - 1 - which);
+            let p = ContactPoint { feature, ..*p };
+            self.push([a.collider, b.collider], [a.part, b.part], size, &p, to.out);
         }
     }
 
@@ -152,21 +206,32 @@ impl Look<'_> {
         let visitor = Visitor {
             shape: part.shape,
             pose: relative(&ground.pose, &part.pose),
+            world: part.pose,
             frame: ground.pose,
             way: into * way,
             drift: into * (self.h * (self.velocity(a, origin) - self.velocity(b, origin))),
             turn: into * (self.h * (self.angular(a) - self.angular(b))),
             near: self.envelope + approach.hover(size) + approach.spin,
             size,
+            depth: part.shape.bounding_radius(),
+            exact: false,
         };
-        *to.tested += touches(surface, &visitor, to.work);
         let mut colliders = [part.collider, ground.collider];
         if swapped {
             colliders.reverse();
         }
-        for touch in &to.work.found {
-            let (parts, point) = touch.placed(part.part, &ground.pose, swapped);
-            self.push(colliders, parts, size, &point, to.out);
+        let mut look = |visitor: &Visitor, ball: u32| {
+            *to.tested += touches(surface, visitor, to.work);
+            for touch in &to.work.found {
+                let (parts, point) = touch.placed(part.part, &ground.pose, swapped);
+                let point = ContactPoint { feature: point.feature | ball, ..point };
+                self.push(colliders, parts, size, &point, to.out);
+            }
+        };
+        look(&visitor, 0);
+        if let Some((ball, pose)) = self.inner_ball(part, approach) {
+            let inner = Visitor { shape: &ball, pose: relative(&ground.pose, &pose), world: pose, ..visitor };
+            look(&inner, INNER_BALL);
         }
     }
 
@@ -176,7 +241,7 @@ impl Look<'_> {
         if omega == 0.0 {
             return 0.0;
         }
-        let apart = self.state.position[c.body as usize] - self.state.position[other.body as usize];
+        let apart = self.centre(c.body) - self.centre(other.body);
         omega * c.radius.min(apart.length() + other.radius)
     }
 
@@ -213,12 +278,8 @@ impl Look<'_> {
         p: &ContactPoint,
         out: &mut Vec<Contact>,
     ) {
-        let [mut a, mut b] = colliders.map(|k| self.model.colliders[k as usize].body);
-        let mut normal = p.normal;
-        if self.model.bodies[a as usize].inv_mass == 0.0 {
-            (a, b) = (b, a);
-            normal = -normal;
-        }
+        let ([a, b], turned) = self.model.ordered_bodies(colliders);
+        let normal = if turned { -p.normal } else { p.normal };
         let point = 0.5 * (p.on_a + p.on_b);
         let mu = self.model.pair_mu(colliders[0], colliders[1]);
         if p.gap > self.envelope {
@@ -232,7 +293,8 @@ impl Look<'_> {
             }
         }
         out.push(Contact {
-            key: ContactKey::new(colliders, parts, p.feature),
+            key: ContactKey::new(colliders, parts, p.feature)
+                .with_image(self.wrapped.map_or(0, |(pair, _)| periodic::code(pair.image))),
             bodies: [a, b],
             point,
             normal,

@@ -5,6 +5,7 @@ mod ray;
 use glam::DVec3;
 
 use self::ray::Hit;
+use super::midphase;
 use super::narrowphase::{Manifold, box_box_distance, contacts, convex_distance};
 use crate::shape::{Pose, Shape};
 
@@ -22,8 +23,11 @@ pub struct RayHit {
 /// Where the ray from `origin` along the unit vector `direction` first meets the shape, within `max_distance`.
 ///
 /// Shapes are solid and closed: a ray that starts inside or on the surface hits at distance 0, with the normal against it.
-/// For convex shapes; there is nothing to hit of others.
+/// Of meshes, closed ones are solid; open ones are hit from either side.
 pub fn ray(shape: &Shape, pose: &Pose, origin: DVec3, direction: DVec3, max_distance: f64) -> Option<RayHit> {
+    if !shape.is_convex() {
+        return midphase::query::ray(shape, pose, origin, direction, max_distance);
+    }
     let o = pose.inverse_point(origin);
     let d = pose.rotation.conjugate() * direction;
     let (distance, normal) = match ray::cast(shape, o, d) {
@@ -36,8 +40,12 @@ pub fn ray(shape: &Shape, pose: &Pose, origin: DVec3, direction: DVec3, max_dist
 
 /// Signed distance of two shapes, m: negative by the depth of the shortest way apart where they overlap.
 /// Two half-spaces share points however far apart, unless exactly opposed: they count as overlapping without bound.
-/// For convex shapes; others are infinitely far.
+/// The overlap with a mesh or height field is that of the deepest contact; between two of them there is no distance
+/// (infinite).
 pub fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: &Pose) -> f64 {
+    if !(shape_a.is_convex() && shape_b.is_convex()) {
+        return midphase::query::distance(shape_a, pose_a, shape_b, pose_b);
+    }
     if let (Shape::Box { half: ha }, Shape::Box { half: hb }) = (shape_a, shape_b) {
         // Contact patches of boxes trade the last digits of the gap for points that stay.
         return box_box_distance(*ha, pose_a, *hb, pose_b);

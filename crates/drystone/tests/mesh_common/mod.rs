@@ -140,6 +140,16 @@ pub fn movers() -> Vec<(&'static str, Shape, f64)> {
         ("capsule", Shape::Capsule { radius: 0.2, half_length: 0.4 }, 0.6),
         ("cylinder", Shape::Cylinder { radius: 0.4, half_length: 0.25 }, 0.25),
         ("hull", Shape::Hull(Arc::new(drystone::Hull::new(&slab).expect("a hull"))), 0.2),
+        ("cone", Shape::Cone { radius: 0.4, height: 0.8 }, 0.2),
+        ("ellipsoid", Shape::Ellipsoid { half: DVec3::new(0.4, 0.35, 0.3) }, 0.3),
+        (
+            "rounded box",
+            Shape::Rounded {
+                core: Arc::new(Shape::Box { half: DVec3::new(0.35, 0.25, 0.15) }),
+                radius: 0.05,
+            },
+            0.2,
+        ),
     ]
 }
 

@@ -10,7 +10,7 @@ use super::vector::Vector;
 /// axis (else 0).
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(in super::super) struct Row(pub(super) [f64; 8]);
+pub(in crate::solver) struct Row(pub(in crate::solver) [f64; 8]);
 
 /// Whether the inertia is a multiple of the identity.
 fn is_ball(i: &[f64; 6]) -> bool {
@@ -52,8 +52,11 @@ impl Row {
         let (cxx, cyy, czz) = (yy * zz - yz * yz, xx * zz - xz * xz, xx * yy - xy * xy);
         let (cxy, cxz, cyz) = (xz * yz - xy * zz, xy * yz - xz * yy, xy * xz - xx * yz);
         let det = xx * cxx + xy * cxy + xz * cxz;
-        if det <= 0.0 {
-            return linear;
+        let trace = xx + yy + zz;
+        if det <= 1e-14 * trace * trace * trace {
+            // It turns about one axis only (or not at all): 1/I about that axis is the trace.
+            let square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
+            return if trace > 0.0 { linear + square / trace } else { linear };
         }
         let turn = crate::problem::symmetric(&[cxx, cyy, czz, cxy, cxz, cyz], w);
         linear + (w[0] * turn[0] + w[1] * turn[1] + w[2] * turn[2]) / det
@@ -65,26 +68,29 @@ pub(super) struct PointsView<'a> {
     pub points: &'a Points,
     pub inertia: &'a [[f64; 6]],
     pub step: &'a [f64],
-    pub weight: &'a [f64],
     pub lambda: f64,
     pub gamma: [*mut f64; 3],
     pub read: *const Row,
     pub write: *mut Row,
     pub jacobi: bool,
-    /// Where all contacts are those of spheres: arms and bias as three numbers.
+    /// Nothing is written: the pass only sees.
+    pub measure: bool,
+    /// Where all contacts are those of spheres: the arms as two numbers.
     pub spheres: Option<&'a Spheres>,
+    /// μ = 0 everywhere, as in a position problem: multipliers lie along the normals.
+    pub frictionless: bool,
 }
 
-/// The compact form of contacts between spheres (or of a sphere with a wall): both arms and the bias lie along the
-/// normal, and the inertia is the same about every axis, so that
+/// The compact form of contacts between spheres (or of a sphere with a wall): both arms lie along the normal, and the
+/// inertia is the same about every axis, so that
 ///
 /// ```text
-///     u = v_A - v_B - (r_A ω_A + r_B ω_B) × n + b n
+///     u = v_A - v_B - (r_A ω_A + r_B ω_B) × n + bias
 /// ```
 #[derive(Debug, Default)]
-pub(super) struct Spheres {
-    /// r_A = -arm_A·n, r_B = arm_B·n, m; b = bias·n, m/s.
-    pub numbers: [Vec<f64>; 3],
+pub(in crate::solver) struct Spheres {
+    /// r_A = -arm_A·n, r_B = arm_B·n, m.
+    pub numbers: [Vec<f64>; 2],
 }
 
 impl Spheres {
@@ -104,12 +110,10 @@ impl Spheres {
                 // Rounding of positions leaves a few ulps of the coordinates, which may be larger than the arm.
                 (off <= 1e-11 * s.abs()).then_some(s)
             };
-            let (Some(a), Some(b), Some(c)) =
-                (along(at(&points.arm_a)), along(at(&points.arm_b)), along(at(&points.bias)))
-            else {
+            let (Some(a), Some(b)) = (along(at(&points.arm_a)), along(at(&points.arm_b))) else {
                 return false;
             };
-            for (field, x) in self.numbers.iter_mut().zip([-a, b, c]) {
+            for (field, x) in self.numbers.iter_mut().zip([-a, b]) {
                 field.push(x);
             }
         }
@@ -120,10 +124,10 @@ impl Spheres {
 // SAFETY: threads write only rows and multipliers of points in their own chunk of one colour.
 unsafe impl Sync for PointsView<'_> {}
 
-type Three<V> = [V; 3];
+pub(in crate::solver) type Three<V> = [V; 3];
 
 #[inline(always)]
-unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
+pub(in crate::solver) unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
     unsafe {
         [
             V::load(field[0].as_ptr().add(i)),
@@ -134,12 +138,12 @@ unsafe fn load3<V: Vector>(field: &[Vec<f64>; 3], i: usize) -> Three<V> {
 }
 
 #[inline(always)]
-unsafe fn dot<V: Vector>(a: Three<V>, b: Three<V>) -> V {
+pub(in crate::solver) unsafe fn dot<V: Vector>(a: Three<V>, b: Three<V>) -> V {
     unsafe { a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2])) }
 }
 
 #[inline(always)]
-unsafe fn cross<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn cross<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe {
         [
             a[1].mul(b[2]).sub(a[2].mul(b[1])),
@@ -150,18 +154,27 @@ unsafe fn cross<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
 }
 
 #[inline(always)]
-unsafe fn plus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn plus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe { [a[0].add(b[0]), a[1].add(b[1]), a[2].add(b[2])] }
 }
 
 #[inline(always)]
-unsafe fn minus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn minus<V: Vector>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe { [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])] }
 }
 
 #[inline(always)]
-unsafe fn times<V: Vector>(s: V, a: Three<V>) -> Three<V> {
+pub(in crate::solver) unsafe fn times<V: Vector>(s: V, a: Three<V>) -> Three<V> {
     unsafe { [s.mul(a[0]), s.mul(a[1]), s.mul(a[2])] }
+}
+
+/// The bias as a world vector.
+#[inline(always)]
+pub(in crate::solver) unsafe fn load_bias<V: Vector>(p: &Points, n: Three<V>, i: usize) -> Three<V> {
+    unsafe {
+        let along = times(V::load(p.bias.as_ptr().add(i)), n);
+        if p.drift[0].is_empty() { along } else { plus(along, load3(&p.drift, i)) }
+    }
 }
 
 /// I⁻¹ torque for the bodies `ids`.
@@ -178,12 +191,35 @@ unsafe fn turn<V: Vector>(view: &PointsView, ids: *const u32, x: Three<V>) -> Th
     }
 }
 
+/// Projection on the friction cone about `n`, as a world vector; see cone::friction.
+#[inline(always)]
+pub(in crate::solver) unsafe fn project<V: Vector>(d: Three<V>, n: Three<V>, mu: V) -> Three<V> {
+    unsafe {
+        let dn = dot(d, n);
+        let dt = minus(d, times(dn, n));
+        let r = dot(dt, dt).sqrt();
+        let (zero, one) = (V::splat(0.0), V::splat(1.0));
+        let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
+        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+        let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
+        let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
+        plus(times(pn, n), times(pt, dt))
+    }
+}
+
 /// What a chunk has seen: max (|Δγ| / (λωη))², Σ |Δγ|², Σ |Δγ|² / (λωη).
 type Seen = [f64; 3];
 
 /// Updates points `i .. i + L`, all of one colour and all with (TWO) or without a second body.
 #[inline(always)]
-unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: bool>(
+unsafe fn group<
+    V: Vector,
+    const TWO: bool,
+    const JACOBI: bool,
+    const SPHERES: bool,
+    const FRICTIONLESS: bool,
+>(
     view: &PointsView,
     i: usize,
     acc: &mut [V; 3],
@@ -198,10 +234,10 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
         let (vb, wb) = ([b[0], b[1], b[2]], [b[4], b[5], b[6]]);
         // Arms: as vectors, or as radii along the normal.
         let (mut arm_a, mut arm_b, mut ra, mut rb) = (n, n, n[0], n[0]);
+        let bias = load_bias(p, n, i);
         let mut u;
         if SPHERES && let Some(s) = view.spheres {
             ra = V::load(s.numbers[0].as_ptr().add(i));
-            let bias = times(V::load(s.numbers[2].as_ptr().add(i)), n);
             let mut w = times(ra, wa);
             u = plus(va, bias);
             if TWO {
@@ -209,10 +245,12 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
                 w = plus(w, times(rb, wb));
                 u = minus(u, vb);
             }
-            u = minus(u, cross(w, n));
+            if !FRICTIONLESS {
+                u = minus(u, cross(w, n));
+            }
         } else {
             arm_a = load3(&p.arm_a, i);
-            u = plus(plus(load3(&p.bias, i), va), cross(wa, arm_a));
+            u = plus(plus(bias, va), cross(wa, arm_a));
             if TWO {
                 arm_b = load3(&p.arm_b, i);
                 u = minus(minus(u, vb), cross(wb, arm_b));
@@ -226,37 +264,38 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
             let along = cn.sub(ct).mul(dot(old, n));
             u = plus(u, plus(times(ct, old), times(along, n)));
         }
-        // Projection on the friction cone, as a world vector; see cone::friction.
-        let d = minus(old, times(V::load(view.step.as_ptr().add(i)), u));
-        let mu = V::load(p.mu.as_ptr().add(i));
-        let dn = dot(d, n);
-        let dt = minus(d, times(dn, n));
-        let r = dot(dt, dt).sqrt();
+        let step = V::load(view.step.as_ptr().add(i));
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
-        let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
-        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
-        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
-        let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
-        let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
+        let projected = if FRICTIONLESS {
+            let dn = dot(old, n).sub(step.mul(dot(u, n)));
+            times(dn.select_le(zero, zero, dn), n)
+        } else {
+            project(minus(old, times(step, u)), n, V::load(p.mu.as_ptr().add(i)))
+        };
         let lambda = V::splat(view.lambda);
-        let projected = plus(times(pn, n), times(pt, dt));
         let new = plus(times(lambda, projected), times(one.sub(lambda), old));
-        for (k, g) in view.gamma.iter().enumerate() {
-            new[k].store(g.add(i));
-        }
         let delta = minus(new, old);
         let sq = dot(delta, delta);
-        let weight = V::load(view.weight.as_ptr().add(i));
+        let moved = lambda.mul(step);
+        let weight = moved.select_le(zero, zero, one.div(moved));
         let measure = sq.mul(weight).mul(weight);
         acc[0] = measure.select_le(acc[0], acc[0], measure);
         acc[1] = acc[1].add(sq);
         acc[2] = acc[2].add(sq.mul(weight));
+        if view.measure {
+            return;
+        }
+        for (k, g) in view.gamma.iter().enumerate() {
+            new[k].store(g.add(i));
+        }
 
         let twist = if SPHERES { cross(n, delta) } else { delta };
         let to = if JACOBI { V::gather(view.write, ids_a) } else { a };
         let v = plus([to[0], to[1], to[2]], times(to[3], delta));
         let w = [to[4], to[5], to[6]];
-        let w = if SPHERES {
+        let w = if SPHERES && FRICTIONLESS {
+            w // The arms lie along the normal too: no torque.
+        } else if SPHERES {
             minus(w, times(to[7].mul(ra), twist))
         } else {
             plus(w, turn(view, ids_a, cross(arm_a, delta)))
@@ -266,7 +305,9 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
             let to = if JACOBI { V::gather(view.write, ids_b) } else { b };
             let v = minus([to[0], to[1], to[2]], times(to[3], delta));
             let w = [to[4], to[5], to[6]];
-            let w = if SPHERES {
+            let w = if SPHERES && FRICTIONLESS {
+                w
+            } else if SPHERES {
                 minus(w, times(to[7].mul(rb), twist))
             } else {
                 minus(w, turn(view, ids_b, cross(arm_b, delta)))
@@ -278,7 +319,7 @@ unsafe fn group<V: Vector, const TWO: bool, const JACOBI: bool, const SPHERES: b
 
 /// Points `start..two_end` with two bodies and `two_end..end` with one, `L` at a time and the rest one by one.
 #[inline(always)]
-unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool>(
+unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool, const FRICTIONLESS: bool>(
     view: &PointsView,
     start: u32,
     two_end: u32,
@@ -289,19 +330,19 @@ unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool>(
         let mut wide = [V::splat(0.0); 3];
         let mut single = [0.0; 3];
         while i + V::L <= two_end {
-            group::<V, true, JACOBI, SPHERES>(view, i, &mut wide);
+            group::<V, true, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut wide);
             i += V::L;
         }
         while i < two_end {
-            group::<f64, true, JACOBI, SPHERES>(view, i, &mut single);
+            group::<f64, true, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut single);
             i += 1;
         }
         while i + V::L <= end {
-            group::<V, false, JACOBI, SPHERES>(view, i, &mut wide);
+            group::<V, false, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut wide);
             i += V::L;
         }
         while i < end {
-            group::<f64, false, JACOBI, SPHERES>(view, i, &mut single);
+            group::<f64, false, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut single);
             i += 1;
         }
         let mut lanes = [[0.0; 8]; 3];
@@ -322,10 +363,12 @@ fn stats(seen: Seen) -> PassStats {
 #[inline(always)]
 unsafe fn either<V: Vector>(view: &PointsView, start: u32, two_end: u32, end: u32) -> PassStats {
     unsafe {
-        match (view.jacobi, view.spheres.is_some()) {
-            (false, true) => run::<V, false, true>(view, start, two_end, end),
-            (false, false) => run::<V, false, false>(view, start, two_end, end),
-            (true, _) => run::<V, true, false>(view, start, two_end, end),
+        match (view.jacobi, view.spheres.is_some(), view.frictionless) {
+            (false, true, true) => run::<V, false, true, true>(view, start, two_end, end),
+            (false, true, false) => run::<V, false, true, false>(view, start, two_end, end),
+            (false, false, true) => run::<V, false, false, true>(view, start, two_end, end),
+            (false, false, false) => run::<V, false, false, false>(view, start, two_end, end),
+            (true, _, _) => run::<V, true, false, false>(view, start, two_end, end),
         }
     }
 }
@@ -368,10 +411,10 @@ pub(super) fn serial(view: &PointsView, span: Span, backward: bool) -> PassStats
         // SAFETY: one point at a time on one thread; indices were checked with the problem.
         unsafe {
             match (two, view.jacobi) {
-                (true, true) => group::<f64, true, true, false>(view, i, &mut acc),
-                (true, false) => group::<f64, true, false, false>(view, i, &mut acc),
-                (false, true) => group::<f64, false, true, false>(view, i, &mut acc),
-                (false, false) => group::<f64, false, false, false>(view, i, &mut acc),
+                (true, true) => group::<f64, true, true, false, false>(view, i, &mut acc),
+                (true, false) => group::<f64, true, false, false, false>(view, i, &mut acc),
+                (false, true) => group::<f64, false, true, false, false>(view, i, &mut acc),
+                (false, false) => group::<f64, false, false, false, false>(view, i, &mut acc),
             }
         }
     }

@@ -8,7 +8,7 @@
 use super::kernel::Row;
 
 /// `L` numbers that are worked on at once.
-pub(super) trait Vector: Copy {
+pub(in crate::solver) trait Vector: Copy {
     /// Number of lanes.
     const L: usize;
 
@@ -26,6 +26,8 @@ pub(super) trait Vector: Copy {
     unsafe fn gather(rows: *const Row, ids: *const u32) -> [Self; 8];
     /// The reverse of `gather`: writes whole rows.
     unsafe fn scatter(self_: [Self; 8], rows: *mut Row, ids: *const u32);
+    /// Adds `self_`, turned as in `scatter`, to the rows one after the other: a body may occur more than once.
+    unsafe fn add_to(self_: [Self; 8], rows: *mut Row, ids: *const u32);
     /// Component `c` of the inertias of `L` bodies.
     unsafe fn gather_inertia(inertia: *const [f64; 6], ids: *const u32, c: usize) -> Self;
 }
@@ -76,6 +78,13 @@ impl Vector for f64 {
     #[inline(always)]
     unsafe fn scatter(self_: [Self; 8], rows: *mut Row, ids: *const u32) {
         unsafe { (*rows.add(*ids as usize)).0 = self_ }
+    }
+    #[inline(always)]
+    unsafe fn add_to(self_: [Self; 8], rows: *mut Row, ids: *const u32) {
+        let row = unsafe { &mut (*rows.add(*ids as usize)).0 };
+        for k in 0..8 {
+            row[k] += self_[k];
+        }
     }
     #[inline(always)]
     unsafe fn gather_inertia(inertia: *const [f64; 6], ids: *const u32, c: usize) -> Self {
@@ -151,6 +160,18 @@ mod x86 {
                     let row = (*rows.add(*ids.add(k) as usize)).0.as_mut_ptr();
                     low[k].store(row);
                     high[k].store(row.add(4));
+                }
+            }
+        }
+        #[inline(always)]
+        unsafe fn add_to(v: [Self; 8], rows: *mut Row, ids: *const u32) {
+            unsafe {
+                let low = transpose4(v[0], v[1], v[2], v[3]);
+                let high = transpose4(v[4], v[5], v[6], v[7]);
+                for k in 0..4 {
+                    let row = (*rows.add(*ids.add(k) as usize)).0.as_mut_ptr();
+                    Self::load(row).add(low[k]).store(row);
+                    Self::load(row.add(4)).add(high[k]).store(row.add(4));
                 }
             }
         }
@@ -233,6 +254,16 @@ mod x86 {
             }
         }
         #[inline(always)]
+        unsafe fn add_to(v: [Self; 8], rows: *mut Row, ids: *const u32) {
+            unsafe {
+                let turned = transpose8(v);
+                for k in 0..8 {
+                    let row = (*rows.add(*ids.add(k) as usize)).0.as_mut_ptr();
+                    Self::load(row).add(turned[k]).store(row);
+                }
+            }
+        }
+        #[inline(always)]
         unsafe fn gather_inertia(inertia: *const [f64; 6], ids: *const u32, c: usize) -> Self {
             unsafe {
                 let x = |k: usize| (*inertia.add(*ids.add(k) as usize))[c];
@@ -302,21 +333,45 @@ mod x86 {
             }
         }
 
+        /// Adds to rows of which one occurs twice.
+        #[inline(always)]
+        unsafe fn adds_up<V: Vector>() {
+            let ids: [u32; 8] = [3, 19, 0, 3, 8, 1, 3, 5];
+            let mut rows = rows();
+            unsafe {
+                let v = V::gather(rows.as_ptr(), [2; 8].as_ptr());
+                V::add_to(v, rows.as_mut_ptr(), ids.as_ptr());
+            }
+            for (i, row) in rows.iter().enumerate() {
+                let times = ids[..V::L].iter().filter(|id| **id as usize == i).count() as f64;
+                for c in 0..8 {
+                    assert_eq!(row.0[c], (100 * i + c) as f64 + times * (200 + c) as f64);
+                }
+            }
+        }
+
         #[target_feature(enable = "avx2")]
         unsafe fn four() {
-            unsafe { round_trip::<__m256d>() }
+            unsafe {
+                round_trip::<__m256d>();
+                adds_up::<__m256d>();
+            }
         }
 
         #[target_feature(enable = "avx512f")]
         unsafe fn eight() {
-            unsafe { round_trip::<__m512d>() }
+            unsafe {
+                round_trip::<__m512d>();
+                adds_up::<__m512d>();
+            }
         }
 
         #[test]
-        fn gather_and_scatter_are_inverse() {
+        fn gather_scatter_and_add_agree_with_scalar_code() {
             // SAFETY: each only where the machine has the instructions.
             unsafe {
                 round_trip::<f64>();
+                adds_up::<f64>();
                 if is_x86_feature_detected!("avx2") {
                     four();
                 }

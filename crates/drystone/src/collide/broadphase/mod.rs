@@ -90,7 +90,11 @@ pub fn make(kind: Kind) -> Box<dyn BroadPhase> {
 /// Fewer movable boxes than this are not worth a grid: about where the columns of the table above cross.
 const FEW: usize = 4000;
 
-/// Movable boxes are alike when the largest is at most so many times the median.
+/// From here on sweep and prune loses whatever the sizes.
+const MANY: usize = 30_000;
+
+/// Movable boxes are alike when all but one in a hundred are at most so many times the median. (A few boulders among
+/// the grains are no reason to give up the grid: they have levels of their own.)
 const ALIKE: f64 = 4.0;
 
 /// The kind that should be fastest for boxes like these: a grid for many of like size, otherwise sweep and prune.
@@ -100,10 +104,13 @@ pub fn choose(boxes: &[Aabb], movable: &[bool]) -> Kind {
     if sizes.len() < FEW {
         return Kind::Sap;
     }
-    let middle = sizes.len() / 2;
-    let (_, median, above) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
-    let largest = above.iter().copied().fold(*median, f64::max);
-    if largest <= ALIKE * *median { Kind::Grid } else { Kind::Sap }
+    if sizes.len() >= MANY {
+        return Kind::Grid;
+    }
+    let n = sizes.len();
+    let mut part = |rank: usize| *sizes.select_nth_unstable_by(rank, f64::total_cmp).1;
+    let (median, large) = (part(n / 2), part(n - 1 - n / 100));
+    if large <= ALIKE * median { Kind::Grid } else { Kind::Sap }
 }
 
 /// Whether the box holds a finite point; not so for the box of a removed body, nor with a NaN among the bounds.

@@ -81,19 +81,34 @@ impl Bvh {
     }
 
     /// Visits the parts whose boxes share a point with `bounds`.
-    pub fn overlapping(&self, bounds: &Aabb, mut visit: impl FnMut(u32)) {
+    pub fn overlapping(&self, bounds: &Aabb, visit: impl FnMut(u32)) {
+        self.visit(|b| b.overlaps(bounds), visit);
+    }
+
+    /// Visits the parts whose boxes have a point within `reach` of `point`.
+    pub fn within(&self, point: DVec3, reach: f64, visit: impl FnMut(u32)) {
+        let squared = reach * reach;
+        let near = |b: &Aabb| {
+            let beyond = (b.min - point).max(point - b.max).max(DVec3::ZERO);
+            beyond.length_squared() <= squared
+        };
+        self.visit(near, visit);
+    }
+
+    /// Visits the parts whose boxes are wanted; a box that is not wanted holds none that is.
+    fn visit(&self, wanted: impl Fn(&Aabb) -> bool, mut visit: impl FnMut(u32)) {
         let mut stack = Stack::<_, DEPTH>::new();
         stack.push_all(self.nodes.first().map(|_| 0));
         while let Some(k) = stack.pop() {
             let node = &self.nodes[k as usize];
-            if !node.bounds.overlaps(bounds) {
+            if !wanted(&node.bounds) {
                 continue;
             }
             if node.count == 0 {
                 stack.push_all([node.next, k + 1]);
             } else {
                 for at in node.range() {
-                    if self.boxes[at].overlaps(bounds) {
+                    if wanted(&self.boxes[at]) {
                         visit(self.parts[at]);
                     }
                 }

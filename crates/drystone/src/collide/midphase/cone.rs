@@ -12,12 +12,15 @@
 use glam::DVec3;
 
 use super::skin::Crease;
-use super::surface::{Surface, around};
+use super::surface::{Surface, around, closest_point};
+use crate::collide::Aabb;
 
 /// Sine of 2°, up to which the narrow phase counts features as lying along each other.
 pub(super) const ALONG: f64 = 0.034_899_496_702_500_97;
 /// What rounding may do.
 pub(super) const ROUNDING: f64 = 1e-9;
+/// Triangles closer than this part of their size belong together.
+const WELD: f64 = 1e-7;
 
 /// A direction on its way into the cone; None once it is refused.
 struct Admission {
@@ -39,11 +42,35 @@ impl Admission {
     }
 }
 
-/// `d`, turned into the cone of an edge away from its ends; None if the sine of the angle is more than `slack`.
+impl Admission {
+    /// Where a triangle ends without a neighbour others may go on all the same: at an edge of which they only share a
+    /// part, or which more than two share. Whatever holds the point `at` is asked; `size` is a length of the triangle.
+    fn ask_others<S: Surface>(&mut self, surface: &S, triangle: u32, at: DVec3, size: f64) {
+        if self.direction.is_none() {
+            return;
+        }
+        let near = WELD * size;
+        surface.visit_near(&Aabb::around(at, DVec3::splat(near)), None, |k| {
+            let corners = surface.corners(k);
+            if k != triangle && closest_point(corners, at).distance_squared(at) <= near * near {
+                for corner in corners {
+                    let into = corner - at;
+                    if into.length_squared() > near * near {
+                        self.ask(into.normalize());
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// `d`, turned into the cone of an edge at a point away from its ends; None if the sine of the angle is more than
+/// `slack`.
 pub(super) fn at_edge<S: Surface>(
     surface: &S,
     triangle: u32,
     edge: usize,
+    at: DVec3,
     d: DVec3,
     slack: f64,
 ) -> Option<DVec3> {
@@ -59,7 +86,10 @@ pub(super) fn at_edge<S: Surface>(
             admission.ask(along.cross(surface.normal(next)));
         }
         // Where the surface ends it is the rim of a sheet that has only its upper side.
-        _ => admission.ask(-normal),
+        _ => {
+            admission.ask(-normal);
+            admission.ask_others(surface, triangle, at, corners[(edge + 1) % 3].distance(corners[edge]));
+        }
     }
     admission.direction
 }
@@ -72,6 +102,15 @@ pub(super) fn at_vertex<S: Surface>(
     d: DVec3,
     slack: f64,
 ) -> Option<(DVec3, (u32, usize))> {
+    // Most directions that are refused are so by the triangle at hand: no need to walk around.
+    let p = surface.corners(triangle);
+    for other in [(corner + 1) % 3, (corner + 2) % 3] {
+        let into = p[other] - p[corner];
+        let excess = d.dot(into);
+        if excess > 0.0 && excess * excess > slack * slack * into.length_squared() {
+            return None;
+        }
+    }
     let mut admission = Admission { direction: Some(d), slack };
     let mut first = (triangle, corner);
     let mut facing = false;
@@ -85,6 +124,8 @@ pub(super) fn at_vertex<S: Surface>(
     });
     if open {
         around(surface, triangle, corner, |k, _| admission.ask(-surface.normal(k)));
+        let size = p[(corner + 1) % 3].distance(p[corner]);
+        admission.ask_others(surface, triangle, p[corner], size);
     }
     // At the bottom of a pit the cone points into the solid.
     admission.direction.filter(|_| facing).map(|d| (d, first))

@@ -2,7 +2,8 @@
 
 use super::expand::{Side, part_pairs};
 use super::surface::Surface;
-use super::touch::{Visitor, Workspace, touches};
+use super::touch::{Workspace, touches};
+use super::visitor::Visitor;
 use crate::collide::narrowphase::{ContactPoint, Manifold, contacts};
 use crate::shape::{Pose, Shape};
 

@@ -56,7 +56,7 @@ pub(super) fn segment_contacts(shape: &Shape, pose: &Pose, ends: [DVec3; 2], rea
 }
 
 /// A point well inside a convex shape.
-pub(super) fn middle(shape: &Shape) -> DVec3 {
+pub(crate) fn middle(shape: &Shape) -> DVec3 {
     match shape {
         Shape::Hull(hull) => hull.moments().centroid,
         Shape::Rounded { core, .. } => middle(core),
@@ -69,5 +69,20 @@ pub(super) fn roundness(shape: &Shape) -> f64 {
     match shape {
         Shape::Sphere { radius } | Shape::Capsule { radius, .. } | Shape::Rounded { radius, .. } => *radius,
         _ => 0.0,
+    }
+}
+
+/// How far a convex shape reaches from its origin along the unit vector `d` in its frame, m.
+pub(super) fn reach_along(shape: &Shape, d: DVec3) -> f64 {
+    match shape {
+        Shape::Sphere { radius } => *radius,
+        Shape::Box { half } => half.dot(d.abs()),
+        Shape::Capsule { radius, half_length } => radius + half_length * d.z.abs(),
+        Shape::Cylinder { radius, half_length } => {
+            radius * (d.x * d.x + d.y * d.y).sqrt() + half_length * d.z.abs()
+        }
+        Shape::Ellipsoid { half } => (*half * d).length(),
+        Shape::Rounded { core, radius } => reach_along(core, d) + radius,
+        _ => shape.support(d).dot(d),
     }
 }

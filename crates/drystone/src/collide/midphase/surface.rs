@@ -15,8 +15,9 @@ pub(crate) trait Surface {
     /// Across an edge.
     fn neighbour(&self, triangle: u32, edge: usize) -> Option<u32>;
     fn skin(&self) -> &Skin;
-    /// Visits the triangles that could touch something within `bounds`.
-    fn visit_near(&self, bounds: &Aabb, visit: impl FnMut(u32));
+    /// Visits the triangles that could touch something within `bounds`, or within the ball (centre and radius) where
+    /// there is one.
+    fn visit_near(&self, bounds: &Aabb, ball: Option<(DVec3, f64)>, visit: impl FnMut(u32));
     /// The triangle through which a point inside the solid leaves it soonest; None for a point outside. A mesh is
     /// solid down to `depth` below its triangles, which is all that can be said of an open one.
     fn way_out(&self, point: DVec3, depth: f64) -> Option<u32>;
@@ -41,8 +42,11 @@ impl Surface for TriMesh {
         TriMesh::skin(self)
     }
 
-    fn visit_near(&self, bounds: &Aabb, visit: impl FnMut(u32)) {
-        self.bvh().overlapping(bounds, visit);
+    fn visit_near(&self, bounds: &Aabb, ball: Option<(DVec3, f64)>, visit: impl FnMut(u32)) {
+        match ball {
+            Some((centre, radius)) => self.bvh().within(centre, radius, visit),
+            None => self.bvh().overlapping(bounds, visit),
+        }
     }
 
     fn way_out(&self, point: DVec3, depth: f64) -> Option<u32> {
@@ -83,7 +87,7 @@ impl Surface for HeightField {
         HeightField::skin(self)
     }
 
-    fn visit_near(&self, bounds: &Aabb, visit: impl FnMut(u32)) {
+    fn visit_near(&self, bounds: &Aabb, _ball: Option<(DVec3, f64)>, visit: impl FnMut(u32)) {
         self.triangles_in(bounds, visit);
     }
 
@@ -132,38 +136,53 @@ impl Nearest {
     }
 }
 
-/// The point of a triangle nearest to `p`: of the plane's foot where that lies within, else of the nearest edge
-/// [Ericson2005, §5.1.5].
-pub(crate) fn closest_point([a, b, c]: [DVec3; 3], p: DVec3) -> DVec3 {
+/// What of a triangle is nearest to a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    Face,
+    /// From corner e to corner e + 1.
+    Edge(usize),
+    Vertex(usize),
+}
+
+/// The point of a triangle nearest to `p`.
+pub(crate) fn closest_point(corners: [DVec3; 3], p: DVec3) -> DVec3 {
+    closest_feature(corners, p).0
+}
+
+/// The point of a triangle nearest to `p`, and what it belongs to: the plane's foot where that lies within, else the
+/// nearest edge or vertex [Ericson2005, §5.1.5].
+#[inline]
+pub(crate) fn closest_feature([a, b, c]: [DVec3; 3], p: DVec3) -> (DVec3, Feature) {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));
     if d1 <= 0.0 && d2 <= 0.0 {
-        return a;
+        return (a, Feature::Vertex(0));
     }
     let bp = p - b;
     let (d3, d4) = (ab.dot(bp), ac.dot(bp));
     if d3 >= 0.0 && d4 <= d3 {
-        return b;
+        return (b, Feature::Vertex(1));
     }
     let vc = d1 * d4 - d3 * d2;
     if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        return a + ab * (d1 / (d1 - d3));
+        return (a + ab * (d1 / (d1 - d3)), Feature::Edge(0));
     }
     let cp = p - c;
     let (d5, d6) = (ab.dot(cp), ac.dot(cp));
     if d6 >= 0.0 && d5 <= d6 {
-        return c;
+        return (c, Feature::Vertex(2));
     }
     let vb = d5 * d2 - d1 * d6;
     if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        return a + ac * (d2 / (d2 - d6));
+        return (a + ac * (d2 / (d2 - d6)), Feature::Edge(2));
     }
     let va = d3 * d6 - d5 * d4;
     if va <= 0.0 && d4 >= d3 && d5 >= d6 {
-        return b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6)));
+        return (b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6))), Feature::Edge(1));
     }
     let sum = va + vb + vc;
-    a + ab * (vb / sum) + ac * (vc / sum)
+    (a + ab * (vb / sum) + ac * (vc / sum), Feature::Face)
 }
 
 /// The s ≥ 0 at which `origin + s direction` meets the triangle, or infinity. Triangles that share an edge leave no crack

@@ -18,18 +18,16 @@
 use glam::DVec3;
 
 use super::cone;
-use super::expand::relative;
-use super::pieces::{middle, plane_contacts, roundness, segment_contacts};
 use super::reduce::reduce;
+use super::ridge::Asked;
 use super::skin::Crease;
 use super::surface::Surface;
-use crate::collide::Aabb;
+use super::visitor::{Outline, Sight, Visitor};
 use crate::collide::narrowphase::{ContactPoint, Manifold};
 use crate::shape::{Pose, Shape};
 
-/// Features of contacts with edges have this bit, below it two bits the edge (3: a vertex, then the corner).
-const EDGE: u32 = 1 << 18;
-const EDGE_SHIFT: u32 = 16;
+/// Names of contacts with edges and vertices have this bit, those with faces do not.
+pub(super) const EDGE: u32 = 1 << 18;
 
 /// An overlap of more than this part of the body's size has to show that it is one: the body's middle must see the
 /// surface before the point that overlaps.
@@ -39,57 +37,7 @@ const DEEP: f64 = 0.1;
 const CLOSE: f64 = 1e-3;
 
 /// Part of the length of an edge by which a point may lie beyond it and still count as over the triangle.
-const RIM: f64 = 1e-9;
-
-/// A convex body on its way, in the frame of the surface.
-pub(crate) struct Visitor<'a> {
-    pub shape: &'a Shape,
-    pub pose: Pose,
-    /// The frame of the surface in the world: some shapes touch a plane in points that the world's axes choose.
-    pub frame: Pose,
-    /// What it moves during the step relative to the surface, m.
-    pub way: DVec3,
-    /// A point p that moves with it moves by `drift + turn × p`, m.
-    pub drift: DVec3,
-    pub turn: DVec3,
-    /// Gap up to which a contact exists wherever the body goes, m. What rotation may add to the way is part of it.
-    pub near: f64,
-    /// Its inner radius, m.
-    pub size: f64,
-}
-
-impl<'a> Visitor<'a> {
-    /// A body at rest, that looks for contacts up to a gap of `reach`.
-    pub(crate) fn at_rest(shape: &'a Shape, pose: &Pose, frame: &Pose, reach: f64) -> Self {
-        Self {
-            shape,
-            pose: relative(frame, pose),
-            frame: *frame,
-            way: DVec3::ZERO,
-            drift: DVec3::ZERO,
-            turn: DVec3::ZERO,
-            near: reach,
-            size: shape.inner_radius(),
-        }
-    }
-
-    /// Against the half-space below a plane, all in the frame of the surface.
-    fn plane_contacts(&self, origin: DVec3, normal: DVec3, reach: f64, out: &mut Manifold) {
-        if let Shape::Sphere { .. } = self.shape {
-            plane_contacts(self.shape, &self.pose, origin, normal, reach, out);
-            return;
-        }
-        let mut found = Manifold::default();
-        let pose = self.frame.compose(&self.pose);
-        let plane = (self.frame.point(origin), self.frame.rotation * normal);
-        plane_contacts(self.shape, &pose, plane.0, plane.1, reach, &mut found);
-        out.clear();
-        for p in found.points() {
-            let back = |x: DVec3| self.frame.inverse_point(x);
-            out.push(ContactPoint { on_a: back(p.on_a), on_b: back(p.on_b), normal, ..*p });
-        }
-    }
-}
+pub(super) const RIM: f64 = 1e-9;
 
 /// A contact between a body (A) and a surface (B), in the frame of the surface.
 #[derive(Clone, Copy, Debug)]
@@ -132,26 +80,37 @@ pub(crate) struct Workspace {
 pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Workspace) -> usize {
     work.found.clear();
     work.triangles.clear();
-    let still = visitor.shape.aabb(&visitor.pose);
-    let swept =
-        Aabb { min: still.min.min(still.min + visitor.way), max: still.max.max(still.max + visitor.way) };
-    let bounds = swept.grown(visitor.near);
-    surface.visit_near(&bounds, |k| work.triangles.push((surface.skin().region(k), k)));
-    let looked = work.triangles.len();
-    work.triangles.sort_unstable();
-    let middle = visitor.pose.point(middle(visitor.shape));
-    let slack = if let Shape::Sphere { .. } = visitor.shape { cone::ROUNDING } else { cone::ALONG };
-    let radius = roundness(visitor.shape);
+    let outline = Outline::of(visitor);
+    let slack = if outline.ball.is_some() || visitor.exact { cone::ROUNDING } else { cone::ALONG };
+    let (bounds, ball) = (outline.bounds, outline.ball);
     let mut visit =
-        Visit { surface, visitor, bounds, middle, radius, slack, behind: looked == 0, inside: None };
-    for face in work.triangles.chunk_by(|a, b| a.0 == b.0) {
-        visit.face(face, &mut work.found);
-    }
-    for &(_, k) in &work.triangles {
-        if surface.skin().has_ridge(k) {
-            visit.edges(k, &mut work.found);
+        Visit { surface, visitor, outline, slack, behind: false, inside: None, asked: Asked::default() };
+    let mut looked = 0;
+    if let Shape::Sphere { radius } = visitor.shape {
+        surface.visit_near(&bounds, ball, |k| {
+            looked += 1;
+            visit.ball(k, *radius, &mut work.found);
+        });
+    } else {
+        surface.visit_near(&bounds, None, |k| {
+            looked += 1;
+            match visit.outline.sees(visitor, surface.corners(k)[0], surface.normal(k)) {
+                Sight::Near => work.triangles.push((surface.skin().region(k), k)),
+                Sight::Far => {}
+                Sight::Behind => visit.behind = true,
+            }
+        });
+        work.triangles.sort_unstable();
+        for face in work.triangles.chunk_by(|a, b| a.0 == b.0) {
+            visit.face(face, &mut work.found);
+        }
+        for &(_, k) in &work.triangles {
+            if surface.skin().has_ridge(k) {
+                visit.edges(k, &mut work.found);
+            }
         }
     }
+    visit.behind |= looked == 0;
     if visit.behind && work.found.is_empty() {
         visit.is_inside();
     }
@@ -164,50 +123,46 @@ pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Wor
     looked
 }
 
-struct Visit<'a, S> {
-    surface: &'a S,
-    visitor: &'a Visitor<'a>,
-    /// Around all that the visitor may reach.
-    bounds: Aabb,
-    /// A point well inside the visitor.
-    middle: DVec3,
-    /// Of the ball that the visitor is round by.
-    radius: f64,
+pub(super) struct Visit<'a, S> {
+    pub(super) surface: &'a S,
+    pub(super) visitor: &'a Visitor<'a>,
+    pub(super) outline: Outline,
     /// Up to which a direction counts as within a cone.
-    slack: f64,
+    pub(super) slack: f64,
     /// Whether the middle lies behind some triangle nearby, or may do so because there is none.
-    behind: bool,
+    pub(super) behind: bool,
     /// Once it was asked: the triangle through which the middle leaves the solid, if it is in there.
     inside: Option<Option<u32>>,
+    /// Vertices that a ball was held against already.
+    pub(super) asked: Asked,
 }
 
 impl<S: Surface> Visit<'_, S> {
-    fn is_inside(&mut self) -> bool {
-        let (surface, v) = (self.surface, self.visitor);
-        let depth = v.shape.bounding_radius();
-        self.inside.get_or_insert_with(|| surface.way_out(self.middle, depth)).is_some()
+    pub(super) fn is_inside(&mut self) -> bool {
+        let (surface, depth, middle) = (self.surface, self.visitor.depth, self.outline.middle);
+        self.inside.get_or_insert_with(|| surface.way_out(middle, depth)).is_some()
     }
 
     /// The triangles of one region.
     fn face(&mut self, triangles: &[(u32, u32)], found: &mut Vec<Touch>) {
         let (region, v) = (triangles[0].0, self.visitor);
         let (origin, normal) = (self.surface.corners(region)[0], self.surface.normal(region));
-        self.behind |= (self.middle - origin).dot(normal) < 0.0;
+        self.behind |= (self.outline.middle - origin).dot(normal) < 0.0;
         let mut manifold = Manifold::default();
         let reach = v.near + (-v.way.dot(normal)).max(0.0);
         v.plane_contacts(origin, normal, reach, &mut manifold);
         for p in manifold.points() {
             // What is round lies over a triangle if the middle of its roundness does.
-            let (core, height) = (p.on_a + normal * self.radius, p.gap + self.radius);
+            let (core, height) = (p.on_a + normal * self.outline.radius, p.gap + self.outline.radius);
             let over = || triangles.iter().any(|&(_, k)| self.is_over(k, core, height));
             if !(p.gap <= v.near && over() || self.arrives_over(triangles, core, p)) {
                 continue;
             }
-            if (self.middle - origin).dot(normal) < 0.0 {
+            if (self.outline.middle - origin).dot(normal) < 0.0 {
                 if !self.is_inside() {
                     continue;
                 }
-            } else if -p.gap > DEEP * v.size && !self.surface.entered(self.middle, p.on_a) {
+            } else if -p.gap > DEEP * v.size && !self.surface.entered(self.outline.middle, p.on_a) {
                 continue;
             }
             found.push(Touch { part: region, point: ContactPoint { feature: p.feature % EDGE, ..*p } });
@@ -216,7 +171,7 @@ impl<S: Surface> Visit<'_, S> {
 
     /// Whether a point of the body meets the plane of the face over one of the triangles, or comes nearest there. Where
     /// the body is round, the middle of its roundness moves as the body's outline does.
-    fn arrives_over(&self, triangles: &[(u32, u32)], core: DVec3, p: &ContactPoint) -> bool {
+    pub(super) fn arrives_over(&self, triangles: &[(u32, u32)], core: DVec3, p: &ContactPoint) -> bool {
         let v = self.visitor;
         let moves = v.drift + v.turn.cross(core);
         let approach = -moves.dot(p.normal);
@@ -228,7 +183,8 @@ impl<S: Surface> Visit<'_, S> {
     }
 
     /// Whether a point lies over a triangle, or with negative `height` in the part of the solid below it. At a convex
-    /// edge that part ends half-way between the faces. Behind a concave one a point may be below both.
+    /// edge that part ends half-way between the faces. Below a concave one is a wedge that is straight below neither of
+    /// its faces, and belongs to both.
     fn is_over(&self, k: u32, p: DVec3, height: f64) -> bool {
         let s = self.surface;
         let (corners, normal) = (s.corners(k), s.normal(k));
@@ -247,86 +203,10 @@ impl<S: Surface> Visit<'_, S> {
             let Some(next) = s.neighbour(k, edge) else { return false };
             match s.skin().crease(k, edge) {
                 Crease::Convex => from.dot((normal + s.normal(next)).cross(along)) >= least,
-                Crease::Concave => from.dot(s.normal(next)) <= 0.0,
+                Crease::Concave => from.dot(along.cross(s.normal(next))) <= 0.0,
                 Crease::Flat | Crease::Open => false,
             }
         })
-    }
-
-    fn edges(&self, k: u32, found: &mut Vec<Touch>) {
-        let corners = self.surface.corners(k);
-        for edge in 0..3 {
-            let owned = match self.surface.skin().crease(k, edge) {
-                Crease::Flat | Crease::Concave => false,
-                Crease::Open => true,
-                Crease::Convex => self.surface.neighbour(k, edge).is_none_or(|next| k < next),
-            };
-            let (a, b) = (corners[edge], corners[(edge + 1) % 3]);
-            if owned && (Aabb { min: a.min(b), max: a.max(b) }).overlaps(&self.bounds) {
-                self.edge(k, edge, [a, b], found);
-            }
-        }
-    }
-
-    fn edge(&self, k: u32, edge: usize, ends: [DVec3; 2], found: &mut Vec<Touch>) {
-        let v = self.visitor;
-        let mut manifold = Manifold::default();
-        let Some(shift) = self.arrival(ends, &mut manifold) else { return };
-        for p in manifold.points() {
-            // Back to where the body is now.
-            let p = ContactPoint { on_a: p.on_a - shift, gap: p.gap - shift.dot(p.normal), ..*p };
-            if (self.middle - p.on_b).dot(p.normal) < 0.0 {
-                continue;
-            }
-            let along = ends[1] - ends[0];
-            let place = (p.on_b - ends[0]).dot(along) / along.length_squared();
-            let named = |normal: DVec3, part: u32, feature: u32| {
-                let gap = p.gap * normal.dot(p.normal);
-                Touch { part, point: ContactPoint { normal, gap, feature: EDGE | feature, ..p } }
-            };
-            let end = if place < 1e-6 {
-                Some(edge)
-            } else if place > 1.0 - 1e-6 {
-                Some((edge + 1) % 3)
-            } else {
-                None
-            };
-            let touch = match end {
-                Some(corner) => cone::at_vertex(self.surface, k, corner, p.normal, self.slack)
-                    .map(|(normal, (first, corner))| named(normal, first, 3 << EDGE_SHIFT | corner as u32)),
-                None => cone::at_edge(self.surface, k, edge, p.normal, self.slack).map(|normal| {
-                    named(normal, k, (edge as u32) << EDGE_SHIFT | p.feature & ((1 << EDGE_SHIFT) - 1))
-                }),
-            };
-            if let Some(touch) = touch.filter(|t| t.point.gap <= v.near + v.way.length()) {
-                found.push(touch);
-            }
-        }
-    }
-
-    /// The part of its way after which the body is near the segment, with the contacts there; None if it passes.
-    /// Conservative advancement: from distance d the body may safely move on by d.
-    fn arrival(&self, ends: [DVec3; 2], manifold: &mut Manifold) -> Option<DVec3> {
-        let v = self.visitor;
-        let length = v.way.length();
-        let mut pose = v.pose;
-        let mut gone = 0.0;
-        for _ in 0..32 {
-            segment_contacts(v.shape, &pose, ends, v.near + length - gone, manifold);
-            let gap = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
-            if gap == f64::INFINITY {
-                return None;
-            }
-            if gap <= v.near + 1e-3 * v.size {
-                break;
-            }
-            gone += gap - v.near;
-            if gone >= length {
-                return None;
-            }
-            pose.position = v.pose.position + v.way * (gone / length);
-        }
-        Some(pose.position - v.pose.position)
     }
 
     /// The middle of the body is inside the solid.

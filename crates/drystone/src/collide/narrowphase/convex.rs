@@ -12,6 +12,7 @@
 
 use glam::{DMat3, DVec3};
 
+use super::feature::Feature;
 use crate::shape::{Hull, Pose, Shape};
 
 /// The part of the smallest radius of curvature of an ellipsoid that is taken as its radius: a core with all of it would
@@ -101,12 +102,21 @@ impl<'a> Convex<'a> {
                 u32::from(d.x >= 0.0) | u32::from(d.y >= 0.0) << 1 | u32::from(d.z >= 0.0) << 2
             }
             Kind::Cone { radius, apex, base } => {
-                let across = direction.x.hypot(direction.y);
+                let across = direction.truncate().length();
                 u32::from(radius * across > (apex - base) * direction.z)
             }
-            Kind::Hull(hull) => climb(hull, direction, hint),
+            Kind::Hull(hull) => hull.support_from(hint, direction),
         };
         (self.piece_support(piece, direction), piece)
+    }
+
+    /// The piece that is furthest along `direction`, when nothing is known.
+    #[inline]
+    pub(super) fn start(&self, direction: DVec3) -> u32 {
+        match self.kind {
+            Kind::Hull(hull) => hull.support(direction),
+            _ => self.support(direction, 0).1,
+        }
     }
 
     /// The furthest point of one piece along `direction`.
@@ -142,7 +152,7 @@ impl<'a> Convex<'a> {
     pub(super) fn curvature(&self, piece: u32, n: DVec3, u: DVec3, v: DVec3) -> [f64; 3] {
         let circle = |radius: f64| {
             // r |n_xy| bends only along the tangent of the circle.
-            let across = n.x.hypot(n.y).max(1e-150);
+            let across = n.truncate().length().max(1e-150);
             let t = DVec3::new(-n.y / across, n.x / across, 0.0);
             let (tu, tv) = (t.dot(u), t.dot(v));
             let r = radius / across;
@@ -223,32 +233,11 @@ impl<'a> Convex<'a> {
 }
 
 fn rim(radius: f64, height: f64, direction: DVec3) -> DVec3 {
-    let across = direction.x.hypot(direction.y);
+    let across = direction.truncate().length();
     if across > 0.0 {
         DVec3::new(radius * (direction.x / across), radius * (direction.y / across), height)
     } else {
         DVec3::new(radius, 0.0, height)
-    }
-}
-
-/// The furthest vertex by steps along the edges: on a convex hull a vertex no lower than its neighbours is a highest one.
-#[inline]
-fn climb(hull: &Hull, direction: DVec3, hint: u32) -> u32 {
-    let vertices = hull.vertices();
-    let mut at = hint;
-    let mut height = vertices[at as usize].dot(direction);
-    loop {
-        let mut next = at;
-        for &k in hull.neighbours(at as usize) {
-            let h = vertices[k as usize].dot(direction);
-            if h > height {
-                (next, height) = (k, h);
-            }
-        }
-        if next == at {
-            return at;
-        }
-        at = next;
     }
 }
 
@@ -295,6 +284,12 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// The same cores, B elsewhere.
+    pub(super) fn with_offset(&self, offset: DVec3) -> Self {
+        let scale = self.a.extent() + self.b.extent() + offset.length();
+        Self { offset, scale, ..*self }
+    }
+
     /// Whether A and B stand in canonical order: by kind and size, then by place.
     pub(super) fn in_order(a: &Convex, b: &Convex, b_to_a: DVec3) -> bool {
         // Large indices first, as for boxes: what has more structure is A.
@@ -303,36 +298,42 @@ impl<'a> Pair<'a> {
 
     /// The vector `n` of the frame in the frame of B.
     #[inline]
-    pub(super) fn into_b(&self, n: DVec3) -> DVec3 {
+    pub(super) fn in_b(&self, n: DVec3) -> DVec3 {
         DVec3::new(self.turn.x_axis.dot(n), self.turn.y_axis.dot(n), self.turn.z_axis.dot(n))
     }
 
     /// A point of B's frame.
     #[inline]
-    pub(super) fn from_b(&self, point: DVec3) -> DVec3 {
+    pub(super) fn out_of_b(&self, point: DVec3) -> DVec3 {
         self.offset + self.turn * point
+    }
+
+    /// The pieces of the point of A - B least along `n`, when nothing is known.
+    #[inline]
+    pub(super) fn start(&self, n: DVec3) -> [u32; 2] {
+        [self.a.start(-n), self.b.start(self.in_b(n))]
     }
 
     /// The point of A - B least along `n`: the separation of the cores along the unit vector n is n·w.
     #[inline]
     pub(super) fn support(&self, n: DVec3, hint: [u32; 2]) -> Vertex {
         let (a, piece_a) = self.a.support(-n, hint[0]);
-        let (b, piece_b) = self.b.support(self.into_b(n), hint[1]);
-        let b = self.from_b(b);
+        let (b, piece_b) = self.b.support(self.in_b(n), hint[1]);
+        let b = self.out_of_b(b);
         Vertex { a, b, w: a - b, pieces: [piece_a, piece_b] }
     }
 
     /// The same for given pieces.
     pub(super) fn piece_support(&self, n: DVec3, pieces: [u32; 2]) -> Vertex {
         let a = self.a.piece_support(pieces[0], -n);
-        let b = self.from_b(self.b.piece_support(pieces[1], self.into_b(n)));
+        let b = self.out_of_b(self.b.piece_support(pieces[1], self.in_b(n)));
         Vertex { a, b, w: a - b, pieces }
     }
 
     /// Second derivatives of -n·w for given pieces, along tangents u and v of the unit vector n.
     pub(super) fn curvature(&self, n: DVec3, pieces: [u32; 2], u: DVec3, v: DVec3) -> [f64; 3] {
         let a = self.a.curvature(pieces[0], -n, u, v);
-        let b = self.b.curvature(pieces[1], self.into_b(n), self.into_b(u), self.into_b(v));
+        let b = self.b.curvature(pieces[1], self.in_b(n), self.in_b(u), self.in_b(v));
         [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
     }
 
@@ -340,8 +341,19 @@ impl<'a> Pair<'a> {
         self.a.is_polytope() && self.b.is_polytope()
     }
 
+    /// The normals of flat faces of A and B near the unit vector `n`, turned from B to A; `pieces` are furthest along it.
+    pub(super) fn faces_near(&self, n: DVec3, pieces: [u32; 2]) -> [Option<DVec3>; 2] {
+        let normal = |feature: Feature| match feature {
+            Feature::Face { normal, .. } | Feature::Disc { normal, .. } => Some(normal),
+            _ => None,
+        };
+        let a = normal(self.a.feature(-n, pieces[0], DVec3::ZERO)).map(|m| -m);
+        let b = normal(self.b.feature(self.in_b(n), pieces[1], DVec3::ZERO)).map(|m| self.turn * m);
+        [a, b]
+    }
+
     /// From the middle of B to the middle of A.
     pub(super) fn middles(&self) -> DVec3 {
-        self.a.middle() - self.from_b(self.b.middle())
+        self.a.middle() - self.out_of_b(self.b.middle())
     }
 }

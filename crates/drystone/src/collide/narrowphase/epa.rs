@@ -23,7 +23,7 @@ const NONE: u8 = u8::MAX;
 /// Bounds agree within this part of the scale of cores with finitely many corners, where nothing but rounding is left, and
 /// of curved ones.
 const EXACT: f64 = 1e-14;
-const CURVED: f64 = 1e-8;
+const CURVED: f64 = 1e-10;
 
 /// How often `refine` may be asked.
 const OPTIMA: usize = 12;
@@ -47,6 +47,15 @@ pub(super) struct WayOut {
     /// Points of the cores that are deepest in each other.
     pub(super) on_a: DVec3,
     pub(super) on_b: DVec3,
+    /// Whether they are: not when the arrays were full, or when rounding left nothing below the origin.
+    pub(super) settled: bool,
+}
+
+impl WayOut {
+    fn by(optimum: &Optimum) -> Self {
+        let Optimum { normal, separation, on_a, on_b, .. } = *optimum;
+        Self { normal, depth: -separation, on_a, on_b, settled: true }
+    }
 }
 
 struct Polytope {
@@ -69,12 +78,12 @@ thread_local! {
     static SCRATCH: RefCell<Polytope> = const { RefCell::new(Polytope::EMPTY) };
 }
 
-/// The shortest way apart of two cores that overlap or touch, from the simplex that showed it.
+/// The shortest way apart of two cores that overlap or touch, from the simplex that showed it and an optimum known already.
 /// Nothing when A - B has no inside that could be told from rounding.
-pub(super) fn way_out(pair: &Pair, simplex: &Simplex) -> Option<WayOut> {
+pub(super) fn way_out(pair: &Pair, simplex: &Simplex, seed: Option<Optimum>) -> Option<WayOut> {
     SCRATCH.with_borrow_mut(|polytope| {
         polytope.clear();
-        if polytope.start(pair, simplex) { polytope.expand(pair) } else { None }
+        if polytope.start(pair, simplex) { polytope.expand(pair, seed) } else { None }
     })
 }
 
@@ -126,7 +135,7 @@ impl Polytope {
         while self.vertex_count < 4 {
             let mut best = (least, Vertex::NONE);
             let mut offer = |polytope: &Self, direction: DVec3| {
-                let v = pair.support(direction, [0, 0]);
+                let v = pair.support(direction, polytope.vertices[0].pieces);
                 let gain = match polytope.vertex_count {
                     1 => polytope.w(0).distance(v.w),
                     2 => polytope.distance_from_line(0, 1, v.w),
@@ -221,18 +230,17 @@ impl Polytope {
         best
     }
 
-    fn expand(&mut self, pair: &Pair) -> Option<WayOut> {
+    fn expand(&mut self, pair: &Pair, seed: Option<Optimum>) -> Option<WayOut> {
         let curved = !pair.is_polytope();
         let tolerance = if curved { CURVED } else { EXACT } * pair.scale;
-        let mut best: Option<WayOut> = None;
-        // Whether the points of the best way are where its plane of support touches.
-        let mut settled = false;
+        let mut best = seed.as_ref().map(WayOut::by);
         let mut optima: [Option<Optimum>; OPTIMA] = [None; OPTIMA];
-        let mut asked = 0;
+        optima[0] = seed;
+        let mut asked = usize::from(seed.is_some());
         // Every turn adds a vertex or takes a face out, so the arrays end the loop; the cap is for rounding.
         for _ in 0..4 * FACES {
             let (at, distance) = self.nearest_face();
-            let depth = best.map_or(f64::INFINITY, |b| b.depth);
+            let (depth, settled) = best.map_or((f64::INFINITY, false), |b| (b.depth, b.settled));
             if distance == f64::INFINITY || settled && depth - distance <= tolerance {
                 break;
             }
@@ -247,8 +255,9 @@ impl Polytope {
             let known = face.corners.iter().any(|k| self.w(*k) == vertex.w);
             let flush = known || outer - distance <= tolerance;
             if outer < depth || flush && !settled && outer <= depth + tolerance {
-                best = Some(self.way_out_by(&face, outer));
-                settled = flush;
+                // Of several faces in one plane, the one below the origin has the points.
+                let way = self.way_out_by(&face, outer);
+                best = Some(WayOut { settled: flush && way.settled, ..way });
             }
             // A hill worth climbing: its top is near.
             let near = outer - distance <= 0.05 * outer.abs() + 1e-3 * pair.scale;
@@ -256,18 +265,12 @@ impl Polytope {
                 let corners = face.corners.map(|k| self.vertices[k as usize]);
                 let way = self.way_out_by(&face, outer);
                 let cap = refine::cap(pair, normal, -outer, (way.on_a, way.on_b));
-                let top = cap.or_else(|| refine::climb(pair, normal, &corners, &self.weights(&face)));
+                let top = cap.or_else(|| refine::climb(pair, normal, &corners, &self.weights(&face).0));
                 if let Some(found) = top {
                     optima[asked] = Some(found);
                     asked += 1;
                     if best.is_none_or(|b| -found.separation <= b.depth + tolerance) {
-                        best = Some(WayOut {
-                            normal: found.normal,
-                            depth: -found.separation,
-                            on_a: found.on_a,
-                            on_b: found.on_b,
-                        });
-                        settled = true;
+                        best = Some(WayOut::by(&found));
                     }
                 }
             }
@@ -288,25 +291,26 @@ impl Polytope {
         })
     }
 
-    /// Weights of the corners that give the point of the face nearest to the origin.
-    fn weights(&self, face: &Face) -> [f64; 3] {
+    /// Weights of the corners that give the point of the face nearest to the origin, and whether the origin is above it.
+    fn weights(&self, face: &Face) -> ([f64; 3], bool) {
         let [p, q, r] = face.corners.map(|k| self.w(k));
         let n = face.normal;
-        let part = |x: DVec3, y: DVec3| x.cross(y).dot(n).max(0.0);
-        let parts = [part(q, r), part(r, p), part(p, q)];
+        let parts = [q.cross(r).dot(n), r.cross(p).dot(n), p.cross(q).dot(n)];
+        let above = parts.iter().all(|x| *x >= -1e-12 * (q - p).cross(r - p).dot(n));
+        let parts = parts.map(|x| x.max(0.0));
         let total = parts[0] + parts[1] + parts[2];
-        if total > 0.0 { parts.map(|x| x / total) } else { [1.0, 0.0, 0.0] }
+        if total > 0.0 { (parts.map(|x| x / total), above) } else { ([1.0, 0.0, 0.0], false) }
     }
 
     fn way_out_by(&self, face: &Face, depth: f64) -> WayOut {
-        let weights = self.weights(face);
+        let (weights, settled) = self.weights(face);
         let (mut on_a, mut on_b) = (DVec3::ZERO, DVec3::ZERO);
         for (k, w) in face.corners.iter().zip(weights) {
             let v = &self.vertices[*k as usize];
             on_a += v.a * w;
             on_b += v.b * w;
         }
-        WayOut { normal: -face.normal, depth, on_a, on_b }
+        WayOut { normal: -face.normal, depth, on_a, on_b, settled }
     }
 
     /// Replaces all faces that `vertex` sees, `seen` among them, by faces from their outline to it. False when there is no

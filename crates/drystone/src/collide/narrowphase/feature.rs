@@ -31,8 +31,9 @@ pub(super) enum Feature {
 }
 
 impl Convex<'_> {
-    /// The feature that looks along the unit vector `direction`, where `piece` holds the furthest point.
-    pub(super) fn feature(&self, direction: DVec3, piece: u32) -> Feature {
+    /// The feature that looks along the unit vector `direction`, where `piece` holds the furthest point, nearest to `point`
+    /// where there are several.
+    pub(super) fn feature(&self, direction: DVec3, piece: u32, point: DVec3) -> Feature {
         match self.kind {
             Kind::Point | Kind::Ellipsoid { .. } => Feature::Point,
             Kind::Segment { half } => {
@@ -64,7 +65,7 @@ impl Convex<'_> {
                     Feature::Point
                 }
             }
-            Kind::Hull(hull) => hull_feature(hull, direction, piece),
+            Kind::Hull(hull) => hull_feature(hull, direction, piece, point),
         }
     }
 
@@ -99,7 +100,7 @@ impl Convex<'_> {
 }
 
 fn is_along(direction: DVec3, edge: DVec3) -> bool {
-    direction.dot(edge).abs() < ALONG_SIN * edge.length()
+    direction.dot(edge).powi(2) < (ALONG_SIN * ALONG_SIN) * edge.length_squared()
 }
 
 fn box_feature(half: DVec3, direction: DVec3) -> Feature {
@@ -130,8 +131,8 @@ fn box_feature(half: DVec3, direction: DVec3) -> Feature {
     Feature::Segment { ends: [middle - along, middle + along], round: 0.0 }
 }
 
-/// The best of the faces around the furthest vertex, else the longest edge there that lies along.
-fn hull_feature(hull: &Hull, direction: DVec3, vertex: u32) -> Feature {
+/// The best of the faces around the furthest vertex, else the edge there that lies along and is nearest to the point.
+fn hull_feature(hull: &Hull, direction: DVec3, vertex: u32, point: DVec3) -> Feature {
     let mut best = (ALONG_COS, None);
     for &f in hull.faces_around(vertex as usize) {
         let cosine = hull.faces()[f as usize].normal.dot(direction);
@@ -143,15 +144,20 @@ fn hull_feature(hull: &Hull, direction: DVec3, vertex: u32) -> Feature {
         return Feature::Face { index, normal: hull.faces()[index as usize].normal };
     }
     let from = hull.vertices()[vertex as usize];
-    let mut longest = (0.0, Feature::Point);
+    let mut nearest = (f64::INFINITY, Feature::Point);
     for &k in hull.neighbours(vertex as usize) {
         let to = hull.vertices()[k as usize];
-        let length = from.distance_squared(to);
-        if length > longest.0 && is_along(direction, to - from) {
+        let edge = to - from;
+        if !is_along(direction, edge) {
+            continue;
+        }
+        let t = ((point - from).dot(edge) / edge.length_squared()).clamp(0.0, 1.0);
+        let distance = (point - from - edge * t).length_squared();
+        if distance < nearest.0 {
             // In the order of their numbers, so that the ends keep their names whichever is further.
             let ends = if vertex < k { [from, to] } else { [to, from] };
-            longest = (length, Feature::Segment { ends, round: 0.0 });
+            nearest = (distance, Feature::Segment { ends, round: 0.0 });
         }
     }
-    longest.1
+    nearest.1
 }

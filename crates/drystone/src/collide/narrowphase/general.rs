@@ -8,19 +8,20 @@
 
 use glam::DVec3;
 
-use super::convex::{Convex, Pair};
-use super::epa;
+use super::convex::{Convex, Pair, Vertex};
+use super::epa::{self, WayOut};
 use super::gjk::{End, Gjk};
 use super::patch;
-use super::refine;
+use super::refine::{self, Optimum};
 use super::{Manifold, SKEW};
 use crate::shape::{Pose, Shape};
 
-/// How closely the bounds of the walk must agree before Newton's method is tried, each time it has not come through.
-const TRIALS: [f64; 4] = [3e-2, 1e-4, 1e-7, 1e-14];
+/// How closely the bounds of the walk must agree before Newton's method is tried, each time it has not come through: in
+/// parts of the scale of the cores and of their distance.
+const TRIALS: [(f64, f64); 4] = [(0.02, 0.03), (1e-3, 1e-3), (0.0, 1e-6), (0.0, 1e-14)];
 
 /// The signed distance of two cores and where it is reached, in the frame of A.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Closest {
     /// Unit, from B to A.
     pub(super) normal: DVec3,
@@ -29,19 +30,22 @@ pub(super) struct Closest {
     /// Points of the cores; their difference is `separation * normal`.
     pub(super) on_a: DVec3,
     pub(super) on_b: DVec3,
+    /// Pieces that are furthest along the normal.
+    pub(super) pieces: [u32; 2],
 }
 
 impl Closest {
-    /// Makes up for the last digits: the points keep their middle across the normal.
-    fn settled(mut self, pair: &Pair) -> Self {
-        let n = self.normal;
-        let apart = self.on_a - self.on_b;
-        let across = 0.5 * (apart - n * n.dot(apart));
-        let height = n.dot(pair.support(n, [0, 0]).a);
-        self.on_a -= across;
-        self.on_a += n * (height - n.dot(self.on_a));
-        self.on_b = self.on_a - n * self.separation;
-        self
+    /// With points that are right but for the last digits: across the normal they give in to each other as the sizes of
+    /// the cores are, so that the point of a small core stays on it. `low` is the point of A - B least along the normal.
+    fn new(pair: &Pair, normal: DVec3, low: &Vertex, points: (DVec3, DVec3)) -> Self {
+        let separation = normal.dot(low.w);
+        let apart = points.0 - points.1;
+        let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
+        let share = if size_a + size_b > 0.0 { size_a / (size_a + size_b) } else { 0.5 };
+        let across = share * (apart - normal * normal.dot(apart));
+        let rough = points.0 - across;
+        let on_a = rough + normal * normal.dot(low.a - rough);
+        Self { normal, separation, on_a, on_b: on_a - normal * separation, pieces: low.pieces }
     }
 }
 
@@ -57,8 +61,8 @@ pub(super) fn contacts(
     let (Some(a), Some(b)) = (Convex::of(shape_a), Convex::of(shape_b)) else { return };
     let b_to_a = pose_a.position - pose_b.position;
     let beyond = a.extent() + a.radius + b.extent() + b.radius + reach;
-    // Written so that a place that is not a number is beyond any reach.
-    if !(b_to_a.length_squared() <= beyond * beyond) {
+    let squared = b_to_a.length_squared();
+    if squared.is_nan() || squared > beyond * beyond {
         return;
     }
     if Pair::in_order(&a, &b, b_to_a) {
@@ -101,67 +105,94 @@ pub(super) fn closest(pair: &Pair, reach: f64) -> Option<Closest> {
 }
 
 fn polytopes(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
-    match gjk.walk(pair, reach, 1e-15) {
+    match gjk.walk(pair, reach, 0.0, 1e-15) {
         End::BeyondReach => None,
-        End::Overlap => Some(overlapping(pair, gjk)),
-        End::Apart => Some(separated(pair, gjk)),
+        End::Overlap => Some(overlapping(pair, gjk, None)),
+        End::Apart => Some(separated(pair, gjk, None)),
     }
 }
 
 /// From the simplex of two cores that are apart. Where three corners span a plane, its normal is good however small the
 /// distance; otherwise the nearest point gives the direction.
-fn separated(pair: &Pair, gjk: &Gjk) -> Closest {
-    let (on_a, on_b) = gjk.simplex.witnesses();
-    let mut best = (gjk.lower, gjk.normal);
+fn separated(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
+    if gjk.lower <= 0.0 {
+        // The walk ended by rounding before a plane could prove it.
+        return overlapping(pair, gjk, seed);
+    }
+    let points = gjk.simplex.witnesses();
     if let Some(plane) = gjk.simplex.plane() {
         let n = plane * super::sign(plane.dot(gjk.normal));
-        let separation = n.dot(pair.support(n, gjk.simplex.corners()[0].pieces).w);
-        if separation >= best.0 {
-            best = (separation, n);
+        let low = pair.support(n, gjk.hint);
+        if n.dot(low.w) >= gjk.lower {
+            return Closest::new(pair, n, &low, points);
         }
     }
-    Closest { normal: best.1, separation: best.0, on_a, on_b }.settled(pair)
+    Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), points)
 }
 
-fn overlapping(pair: &Pair, gjk: &Gjk) -> Closest {
+/// `seed` is a direction nothing nearby is better than.
+fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
     // Touching along a face, the plane of the simplex is the answer: nothing separates better than by nothing.
     if let Some(plane) = gjk.simplex.plane() {
         for n in [plane, -plane] {
-            let separation = n.dot(pair.support(n, gjk.simplex.corners()[0].pieces).w);
-            if separation >= -4.0 * f64::EPSILON * pair.scale {
-                let (on_a, on_b) = gjk.simplex.witnesses();
-                return Closest { normal: n, separation, on_a, on_b }.settled(pair);
+            let low = pair.support(n, gjk.hint);
+            if n.dot(low.w) >= -4.0 * f64::EPSILON * pair.scale {
+                return Closest::new(pair, n, &low, gjk.simplex.witnesses());
             }
         }
     }
-    match epa::way_out(pair, &gjk.simplex) {
-        Some(way) => Closest { normal: way.normal, separation: -way.depth, on_a: way.on_a, on_b: way.on_b }
-            .settled(pair),
-        None => {
-            let (on_a, on_b) = gjk.simplex.witnesses();
-            Closest { normal: gjk.normal, separation: gjk.lower, on_a, on_b }.settled(pair)
+    let Some(way) = epa::way_out(pair, &gjk.simplex, seed) else {
+        return Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), gjk.simplex.witnesses());
+    };
+    let points = if way.settled { (way.on_a, way.on_b) } else { pushed_apart(pair, &way) };
+    let mut best = (way.normal, pair.support(way.normal, gjk.hint));
+    if !pair.is_polytope() {
+        // Nearly parallel flat faces are all but equally deep: rounding apart, one of their normals is best.
+        for n in pair.faces_near(best.0, best.1.pieces).into_iter().flatten() {
+            let low = pair.support(n, best.1.pieces);
+            if n.dot(low.w) >= best.0.dot(best.1.w) {
+                best = (n, low);
+            }
         }
+    }
+    Closest::new(pair, best.0, &best.1, points)
+}
+
+/// Where two cores touch that were pushed apart along a way out: the closest points a little further on.
+fn pushed_apart(pair: &Pair, way: &WayOut) -> (DVec3, DVec3) {
+    let push = way.normal * (way.depth + 1e-3 * pair.scale);
+    let moved = pair.with_offset(pair.offset - push);
+    let mut gjk = Gjk::new(&moved);
+    match gjk.walk(&moved, f64::INFINITY, 0.0, 1e-12) {
+        End::Apart => {
+            let (on_a, on_b) = gjk.simplex.witnesses();
+            (on_a, on_b + push)
+        }
+        _ => (way.on_a, way.on_b),
     }
 }
 
 fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
-    for tolerance in TRIALS {
-        match gjk.walk(pair, reach, tolerance) {
+    let mut seed = None;
+    for (slack, tolerance) in TRIALS {
+        match gjk.walk(pair, reach, slack * pair.scale, tolerance) {
             End::BeyondReach => return None,
-            End::Overlap => return Some(overlapping(pair, gjk)),
+            End::Overlap => return Some(overlapping(pair, gjk, seed)),
             End::Apart => {}
         }
         let simplex = &gjk.simplex;
         let cap = refine::cap(pair, gjk.normal, gjk.lower, simplex.witnesses());
-        let Some(o) = cap.or_else(|| refine::climb(pair, gjk.normal, simplex.corners(), simplex.weights()))
-        else {
-            continue;
-        };
+        let top = cap.or_else(|| refine::climb(pair, gjk.normal, simplex.corners(), simplex.weights()));
+        let Some(o) = top else { continue };
         let error = (o.on_a - o.on_b - o.normal * o.separation).length();
-        if o.separation >= gjk.lower - 1e-14 * pair.scale && error <= 1e-12 * pair.scale {
-            let (normal, separation) = (o.normal, o.separation);
-            return Some(Closest { normal, separation, on_a: o.on_a, on_b: o.on_b }.settled(pair));
+        if o.separation < gjk.lower - 1e-14 * pair.scale || error > 1e-12 * pair.scale {
+            continue;
         }
+        if o.separation > 0.0 {
+            // Points and plane agree: this is the distance.
+            return Some(Closest::new(pair, o.normal, &pair.support(o.normal, gjk.hint), (o.on_a, o.on_b)));
+        }
+        seed = Some(o);
     }
-    Some(separated(pair, gjk))
+    Some(separated(pair, gjk, seed))
 }

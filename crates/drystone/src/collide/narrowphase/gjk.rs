@@ -8,7 +8,7 @@
 use glam::DVec3;
 
 use super::convex::Pair;
-use super::simplex::Simplex;
+use super::simplex::{Added, Simplex};
 
 /// Steps in all; nearly parallel faces of large hulls take the most, about thirty.
 const STEPS: usize = 100;
@@ -32,37 +32,40 @@ pub(super) struct Gjk {
     /// The unit direction, from B to A, that separates best so far, and by how much.
     pub(super) normal: DVec3,
     pub(super) lower: f64,
-    hint: [u32; 2],
+    /// The pieces met last.
+    pub(super) hint: [u32; 2],
     steps: usize,
+    /// The furthest corner so far from the origin, squared.
+    furthest: f64,
 }
 
 impl Gjk {
     pub(super) fn new(pair: &Pair) -> Self {
         let normal = pair.middles().try_normalize().unwrap_or(DVec3::Z);
-        let first = pair.support(normal, [0, 0]);
+        let first = pair.piece_support(normal, pair.start(normal));
         Self {
             simplex: Simplex::new(first),
             normal,
             lower: normal.dot(first.w),
             hint: first.pieces,
             steps: 0,
+            furthest: first.w.length_squared(),
         }
     }
 
-    /// Walks until the two bounds differ by no more than `tolerance` of the distance, or by rounding.
-    pub(super) fn walk(&mut self, pair: &Pair, reach: f64, tolerance: f64) -> End {
+    /// Walks until the two bounds differ by no more than `slack`, or `tolerance` of the distance, or by rounding.
+    pub(super) fn walk(&mut self, pair: &Pair, reach: f64, slack: f64, tolerance: f64) -> End {
         if self.lower - pair.radii > reach {
             return End::BeyondReach;
         }
         while self.steps < STEPS {
-            self.steps += 1;
             let v = self.simplex.nearest();
             let upper = v.length();
-            let size = self.simplex.corners().iter().fold(0.0_f64, |most, c| most.max(c.w.length_squared()));
-            let rounding = ROUNDING * size.sqrt();
+            let rounding = ROUNDING * self.furthest.sqrt();
             if upper <= rounding {
                 return End::Overlap;
             }
+            self.steps += 1;
             let n = v / upper;
             let vertex = pair.support(n, self.hint);
             self.hint = vertex.pieces;
@@ -73,18 +76,24 @@ impl Gjk {
                     return End::BeyondReach;
                 }
             }
-            if upper - separation <= tolerance * upper + rounding || self.simplex.contains(&vertex) {
+            let agree = upper - separation <= (tolerance * upper).max(slack) + rounding;
+            if !agree || slack > 0.0 {
+                if self.simplex.contains(&vertex) {
+                    self.steps = STEPS;
+                    return End::Apart;
+                }
+                self.furthest = self.furthest.max(vertex.w.length_squared());
+                match self.simplex.add(vertex) {
+                    Added::Inside => return End::Overlap,
+                    Added::NoNearer => {
+                        self.steps = STEPS;
+                        return End::Apart;
+                    }
+                    Added::Nearer => {}
+                }
+            }
+            if agree {
                 return End::Apart;
-            }
-            let before = self.simplex;
-            if !self.simplex.add(vertex) {
-                return End::Overlap;
-            }
-            let after = self.simplex.nearest().length_squared();
-            if after.is_nan() || after >= upper * upper {
-                // Rounding has the last word.
-                self.simplex = before;
-                self.steps = STEPS;
             }
         }
         End::Apart

@@ -98,7 +98,8 @@ pub(super) fn convex(core: &Convex, pose: &Pose, half_space: &Pose, reach: f64, 
     let down = -(pose.rotation.conjugate() * plane.normal);
     let (lowest, piece) = core.support(down, 0);
     let over = Over { core, pose, plane, down, reach };
-    if !(over.gap(lowest) <= reach) {
+    let least = over.gap(lowest);
+    if least.is_nan() || least > reach {
         return;
     }
     match core.kind {
@@ -133,7 +134,10 @@ impl Over<'_> {
     }
 
     fn push(&self, point: DVec3, feature: u32, out: &mut Manifold) {
-        let gap = self.gap(point);
+        self.push_with(self.gap(point), point, feature, out);
+    }
+
+    fn push_with(&self, gap: f64, point: DVec3, feature: u32, out: &mut Manifold) {
         let on_a = self.pose.point(point) - self.plane.normal * self.core.radius;
         let normal = self.plane.normal;
         out.push_within(self.reach, ContactPoint { on_a, on_b: on_a - normal * gap, normal, gap, feature });
@@ -147,9 +151,10 @@ impl Over<'_> {
         if self.down.z.abs() > ALONG_COS {
             self.rim(lowest(below), below, if below == 1 { half } else { -half }, 2 + 3 * below, out);
         } else {
-            self.push(lowest(below), below, out);
-            if self.down.z.abs() < 0.5 {
-                self.push(lowest(1 - below), 1 - below, out);
+            for end in [0, 1] {
+                if end == below || self.down.z.abs() < 0.5 {
+                    self.push(lowest(end), end, out);
+                }
             }
         }
     }
@@ -185,7 +190,8 @@ impl Over<'_> {
         let (e1, e2) = tangents(-self.down, self.pose.rotation.conjugate() * SKEW);
         let candidate = |k: u32| {
             let p = corner(k);
-            Candidate { place: DVec2::new(e1.dot(p), e2.dot(p)), gap: self.gap(p), key: u64::from(k) }
+            let place = DVec2::new(e1.dot(p), e2.dot(p));
+            Candidate { place, gap: self.gap(p), key: u64::from(k), source: k }
         };
         let mut lowest = [(f64::INFINITY, 0); MAX_POINTS];
         let mut within = 0;
@@ -219,7 +225,7 @@ impl Over<'_> {
             }
         }
         for c in spread.chosen(0.0) {
-            self.push(corner(c.key as u32), c.key as u32 & NAMES, out);
+            self.push_with(c.gap, corner(c.source), c.key as u32 & NAMES, out);
         }
     }
 }

@@ -107,13 +107,14 @@ impl Manifold {
         &mut self.points[..self.len as usize]
     }
 
-    /// Makes names that are equal by chance different, the same way every time.
+    /// Sorts by name. Names that are equal by chance become different, the same way every time.
     fn distinct_features(&mut self) {
         for i in 1..self.len as usize {
             while self.points[..i].iter().any(|p| p.feature == self.points[i].feature) {
                 self.points[i].feature = (self.points[i].feature + 1) & NAMES;
             }
         }
+        self.points_mut().sort_unstable_by_key(|p| p.feature);
     }
 
     /// Exchanges the roles of A and B.

@@ -20,6 +20,9 @@ pub(crate) struct Projection {
 impl Convex<'_> {
     /// The point of the shape's surface nearest to `p`, all in the frame of the shape.
     pub(crate) fn project(&self, p: DVec3) -> Projection {
+        if p.is_nan() {
+            return Projection { distance: f64::NAN, point: p, normal: DVec3::Z };
+        }
         let on_core = match self.kind {
             Kind::Point => segment(p, 0.0),
             Kind::Segment { half } => segment(p, half),

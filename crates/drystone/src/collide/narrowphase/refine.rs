@@ -20,6 +20,10 @@ const STEPS: usize = 16;
 /// Nearer than this to the axis of a flat circular face the support function of its rim has a kink, not a curvature.
 const KINK: f64 = 1e-7;
 
+/// Where s does not bend down, up to this part of its greatest radius of curvature, steps are made as if by the other part.
+const SINGULAR: f64 = 1e-13;
+const SOFT: f64 = 0.02;
+
 /// Directions within this cosine of the axis of a flat circular face may lead to it.
 const NEAR_CAP: f64 = 0.998;
 
@@ -51,11 +55,11 @@ impl Optimum {
 pub(super) fn cap(pair: &Pair, n: DVec3, lower: f64, points: (DVec3, DVec3)) -> Option<Optimum> {
     let near = |axis: &DVec3| axis.dot(n) > NEAR_CAP;
     let axis_a = pair.a.cap(-n).map(|z| -z).filter(near);
-    let axis_b = pair.b.cap(pair.into_b(n)).map(|z| pair.turn * z).filter(near);
+    let axis_b = pair.b.cap(pair.in_b(n)).map(|z| pair.turn * z).filter(near);
     let rounding = 1e-14 * pair.scale;
     for (axis, of_a) in [(axis_a, true), (axis_b, false)] {
         let Some(normal) = axis else { continue };
-        let vertex = pair.support(normal, [0, 0]);
+        let vertex = pair.support(normal, pair.start(normal));
         let separation = normal.dot(vertex.w);
         if separation < lower - rounding {
             continue;
@@ -113,8 +117,8 @@ impl Branch {
     }
 }
 
-/// Climbs from the unit direction `n` and the pieces of `corners` to a greatest separation nearby. Nothing when there is
-/// none, or when it is the axis of a flat circular face.
+/// Climbs from the unit direction `n` and the pieces of `corners` to a greatest separation nearby. Nothing when none is
+/// found, or when it is the axis of a flat circular face.
 pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f64]) -> Option<Optimum> {
     let mut branches = [Branch::new(&Vertex::NONE, 0.0); 3];
     let mut count = 0;
@@ -203,10 +207,10 @@ fn lightest(branches: &[Branch]) -> usize {
 
 fn near_kink(pair: &Pair, n: DVec3) -> bool {
     let axis = |z: DVec3| z.cross(n).length_squared() < KINK * KINK;
-    pair.a.cap(-n).is_some_and(axis) || pair.b.cap(pair.into_b(n)).is_some_and(|z| axis(pair.turn * z))
+    pair.a.cap(-n).is_some_and(axis) || pair.b.cap(pair.in_b(n)).is_some_and(|z| axis(pair.turn * z))
 }
 
-/// The step and the new weights. Nothing where the branches do not bend down, so that there is no greatest value.
+/// The step and the new weights. Nothing where the branches are too much alike.
 fn solve(branches: &mut [Branch]) -> Option<DVec2> {
     let mut bend = [0.0; 3];
     for b in branches.iter() {
@@ -219,13 +223,12 @@ fn solve(branches: &mut [Branch]) -> Option<DVec2> {
     let size = uu.abs() + vv.abs();
     match branches {
         [one] => {
-            let determinant = uu * vv - uv * uv;
-            if uu + vv <= 0.0 || determinant <= 1e-14 * size * size {
-                return None;
-            }
-            one.weight = 1.0;
+            let least = 0.5 * (uu + vv - (uu - vv).hypot(2.0 * uv));
+            let lift = if least > SINGULAR * size { 0.0 } else { SOFT * size - least };
+            let (uu, vv) = (uu + lift, vv + lift);
             let g = one.gradient;
-            Some(DVec2::new(vv * g.x - uv * g.y, uu * g.y - uv * g.x) / determinant)
+            one.weight = 1.0;
+            Some(DVec2::new(vv * g.x - uv * g.y, uu * g.y - uv * g.x) / (uu * vv - uv * uv))
         }
         [one, two] => {
             let d = one.gradient - two.gradient;
@@ -235,9 +238,7 @@ fn solve(branches: &mut [Branch]) -> Option<DVec2> {
             }
             let t = d.perp() / squared.sqrt();
             let stiffness = t.dot(times(t));
-            if stiffness <= 1e-14 * size {
-                return None;
-            }
+            let stiffness = if stiffness > SINGULAR * size { stiffness } else { SOFT * size };
             let across = d * ((two.separation - one.separation) / squared);
             let step = across + t * ((t.dot(two.gradient) - t.dot(times(across))) / stiffness);
             one.weight = d.dot(times(step) - two.gradient) / squared;
@@ -273,6 +274,7 @@ fn finish(pair: &Pair, n: DVec3, branches: &mut [Branch; 3], count: usize) -> Op
         pieces[k] = b.pieces;
     }
     let separation = n.dot(pair.support(n, pieces[0]).w);
+    // Where s does not bend down, this may be one of a whole line of optima: none of them is alone.
     let alone = alone(branches).cos();
     Some(Optimum { normal: n, separation, on_a, on_b, alone, pieces, count })
         .filter(|o| o.separation.is_finite() && on_a.is_finite() && on_b.is_finite())

@@ -1,7 +1,6 @@
 //! The point of a simplex nearest to the origin.
 //!
-//! Of the up to four corners the newest is the first, and the nearest point lies on a face with it: the other faces were
-//! left behind when it was added. Which side of a face or an edge the origin is on is decided by triple products of edges,
+//! The nearest point lies on a face with the newest corner: the other faces were left behind when it was added. Which side of a face or an edge the origin is on is decided by triple products of edges,
 //! which keep their digits where products of dot products, as in Johnson's recursion [GilbertJohnsonKeerthi1988], cancel.
 
 use glam::DVec3;
@@ -15,6 +14,15 @@ pub(super) struct Simplex {
     weights: [f64; 4],
     len: usize,
     nearest: DVec3,
+}
+
+/// What a new corner did.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Added {
+    Nearer,
+    /// Rounding has the last word.
+    NoNearer,
+    Inside,
 }
 
 /// A candidate: which corners, their weights, and the point.
@@ -69,34 +77,44 @@ impl Simplex {
         self.corners().iter().any(|c| c.w == v.w)
     }
 
-    /// Adds a corner and keeps the smallest face with the nearest point. False, with four corners, when the simplex holds
-    /// the origin. Nothing to add to four corners.
-    pub(super) fn add(&mut self, corner: Vertex) -> bool {
-        debug_assert!(self.len < 4);
-        for k in (0..self.len).rev() {
-            self.corners[k + 1] = self.corners[k];
-        }
-        self.corners[0] = corner;
-        self.len += 1;
-        let part = match self.len {
-            2 => self.edge(0, 1),
-            3 => self.triangle(0, 1, 2),
+    /// Adds a corner and keeps the smallest face with the nearest point, if that is nearer than before: otherwise nothing
+    /// changes. With four corners that hold the origin, all are kept.
+    pub(super) fn add(&mut self, corner: Vertex) -> Added {
+        let new = self.len;
+        debug_assert!(new < 4);
+        self.corners[new] = corner;
+        let part = match new {
+            1 => self.edge(1, 0),
+            2 => self.triangle(2, 0, 1),
             _ => match self.tetrahedron() {
                 Some(part) => part,
                 None => {
                     self.nearest = DVec3::ZERO;
-                    return false;
+                    self.len = 4;
+                    return Added::Inside;
                 }
             },
         };
-        let old = self.corners;
-        for k in 0..part.len {
-            self.corners[k] = old[part.corners[k]];
-            self.weights[k] = part.weights[k];
+        let nearer = part.point.length_squared() < self.nearest.length_squared();
+        if !nearer {
+            return Added::NoNearer;
+        }
+        // In rising order nothing is overwritten before it has moved.
+        let mut to = 0;
+        for from in 0..=new {
+            for k in 0..part.len {
+                if part.corners[k] == from {
+                    if from != to {
+                        self.corners[to] = self.corners[from];
+                    }
+                    self.weights[to] = part.weights[k];
+                    to += 1;
+                }
+            }
         }
         self.len = part.len;
         self.nearest = part.point;
-        true
+        Added::Nearer
     }
 
     fn w(&self, k: usize) -> DVec3 {
@@ -106,11 +124,14 @@ impl Simplex {
     fn edge(&self, i: usize, j: usize) -> Part {
         let (p, q) = (self.w(i), self.w(j));
         let along = q - p;
-        let t = -p.dot(along) / along.length_squared();
+        let squared = along.length_squared();
+        let t = -p.dot(along) / squared;
         let corner = |k: usize, point| Part { corners: [k, k, k], weights: [1.0, 0.0, 0.0], len: 1, point };
         if t > 0.0 && t < 1.0 {
             // From the nearer end, so that a short distance is not the difference of long ones.
-            let point = if t < 0.5 { p + along * t } else { q - along * (1.0 - t) };
+            let mut point = if t < 0.5 { p + along * t } else { q - along * (1.0 - t) };
+            // Across the edge up to rounding of the distance, not of the corners: the edge is a long lever.
+            point -= along * (point.dot(along) / squared);
             Part { corners: [i, j, j], weights: [1.0 - t, t, 0.0], len: 2, point }
         } else if t >= 1.0 {
             corner(j, q)
@@ -154,24 +175,25 @@ impl Simplex {
 
     /// Nothing when the origin is inside.
     fn tetrahedron(&self) -> Option<Part> {
-        let top = self.w(0);
-        let (e1, e2, e3) = (self.w(1) - top, self.w(2) - top, self.w(3) - top);
+        let top = self.w(3);
+        let (e1, e2, e3) = (self.w(0) - top, self.w(1) - top, self.w(2) - top);
         let volume = e1.cross(e2).dot(e3);
         // Too flat to have an inside: the nearest point is on one of its faces in any case.
-        let flat = volume.abs() <= 1e-14 * e1.length() * e2.length() * e3.length() || volume.is_nan();
+        let size = e1.length_squared() * e2.length_squared() * e3.length_squared();
+        let flat = volume * volume <= 1e-28 * size || volume.is_nan();
         let mut best: Option<Part> = None;
-        for (i, j, edges) in [(1, 2, (e1, e2)), (2, 3, (e2, e3)), (3, 1, (e3, e1))] {
+        for (i, j, edges) in [(0, 1, (e1, e2)), (1, 2, (e2, e3)), (2, 0, (e3, e1))] {
             // The volume has the sign of the normal of each such face over the corner left out.
             let outward = edges.0.cross(edges.1) * -volume.signum();
             if flat || outward.dot(top) < 0.0 {
-                let part = self.triangle(0, i, j);
+                let part = self.triangle(3, i, j);
                 if best.is_none_or(|b| part.point.length_squared() < b.point.length_squared()) {
                     best = Some(part);
                 }
             }
         }
         if flat {
-            let part = self.triangle(1, 2, 3);
+            let part = self.triangle(0, 1, 2);
             if best.is_none_or(|b| part.point.length_squared() < b.point.length_squared()) {
                 best = Some(part);
             }
@@ -195,7 +217,7 @@ mod tests {
         let mut random = Random::new(5);
         let (mut inside, mut faces) = (0, [0; 4]);
         for _ in 0..3000 {
-            let shift = 1.5 * random.in_ball();
+            let shift = random.range(0.0, 1.6) * random.unit_vector();
             let points: Vec<DVec3> = (0..4).map(|_| random.unit_vector() + shift).collect();
             let mut simplex = Simplex::new(vertex(points[0]));
             let mut apart = true;
@@ -203,7 +225,7 @@ mod tests {
                 // As in use: only points beyond the present nearest are added.
                 if simplex.nearest().dot(*p) < simplex.nearest().length_squared() && apart {
                     let before = simplex.nearest().length();
-                    apart = simplex.add(vertex(*p));
+                    apart = simplex.add(vertex(*p)) != Added::Inside;
                     assert!(simplex.nearest().length() <= before + 1e-15);
                 }
             }

@@ -10,6 +10,9 @@ const CAPACITY: usize = 24;
 /// A patch is level when its gaps differ by at most this part of its extent.
 const LEVEL: f64 = 1e-3;
 
+/// Gaps of a level patch that differ by less than this part of its extent say nothing about which corner is deepest.
+const NOISE: f64 = 3e-5;
+
 /// Eight directions an eighth of a turn apart, skew to the axes of the plane.
 const DIRECTIONS: [DVec2; 8] = [
     DVec2::new(0.955, 0.296),
@@ -30,6 +33,8 @@ pub(super) struct Candidate {
     pub(super) gap: f64,
     /// Equal for equal makers.
     pub(super) key: u64,
+    /// What the caller knows the corner by; unlike the key it never goes to a neighbour.
+    pub(super) source: u32,
 }
 
 /// The corners of a patch.
@@ -40,7 +45,7 @@ pub(super) struct Spread {
 
 impl Spread {
     pub(super) fn new() -> Self {
-        let none = Candidate { place: DVec2::ZERO, gap: f64::INFINITY, key: 0 };
+        let none = Candidate { place: DVec2::ZERO, gap: f64::INFINITY, key: 0, source: 0 };
         Self { candidates: [none; CAPACITY], len: 0 }
     }
 
@@ -92,8 +97,9 @@ impl Spread {
     /// At most four corners in the order of their keys, well spread, the deepest among them up to `tolerance`.
     ///
     /// The first is the deepest, then the one furthest from it, then twice the one that adds most area. In a level patch the
-    /// first is the outermost in a fixed direction instead, and the deepest takes the place of its neighbour: what lies at
-    /// rest keeps three points at least although noise decides which is deepest.
+    /// first is the outermost in a fixed direction instead, so that what lies at rest keeps its points although noise decides
+    /// which corner is deepest. If that is none of the four, the nearest of them speaks for it: it takes its gap, or, where
+    /// that differs by more than noise, its place too, and keeps its own name.
     pub(super) fn chosen(&mut self, tolerance: f64) -> &[Candidate] {
         if self.len > MAX_POINTS {
             self.choose(tolerance);
@@ -118,18 +124,29 @@ impl Spread {
         let a = points[first];
         let second = best(points, |p| p.place.distance_squared(a.place));
         let b = points[second];
-        let third = best(points, |p| area(&a, &b, p).abs());
+        // Patches are often symmetric about that diagonal: one side is preferred a little, so that noise has no say.
+        let third = best(points, |p| area(&a, &b, p).max(-0.95 * area(&a, &b, p)));
         let c = points[third];
         let turn = sign(area(&a, &b, &c));
         let fourth = best(points, |p| {
             -(turn * area(&a, &b, p)).min(turn * area(&b, &c, p)).min(turn * area(&c, &a, p))
         });
-        let mut four = [first, second, third, fourth];
+        let four = [first, second, third, fourth];
         let least = four.iter().fold(f64::INFINITY, |least, k| least.min(points[*k].gap));
         if points[deepest].gap < least - tolerance {
             let place = points[deepest].place;
-            let nearest = best_of(&four, |k| -points[k].place.distance_squared(place));
-            four[nearest] = deepest;
+            let mut nearest = first;
+            for k in four {
+                if points[k].place.distance_squared(place) < points[nearest].place.distance_squared(place) {
+                    nearest = k;
+                }
+            }
+            let (near, deep) = (points[nearest], points[deepest]);
+            self.candidates[nearest] = if near.gap - deep.gap <= NOISE * extent {
+                Candidate { gap: deep.gap, ..near }
+            } else {
+                Candidate { key: near.key, ..deep }
+            };
         }
         let mut kept = [false; CAPACITY];
         for k in four {
@@ -144,17 +161,6 @@ fn best(points: &[Candidate], score: impl Fn(&Candidate) -> f64) -> usize {
     let mut found = (0, f64::NEG_INFINITY);
     for (i, p) in points.iter().enumerate() {
         let s = score(p);
-        if s > found.1 {
-            found = (i, s);
-        }
-    }
-    found.0
-}
-
-fn best_of(four: &[usize; 4], score: impl Fn(usize) -> f64) -> usize {
-    let mut found = (0, f64::NEG_INFINITY);
-    for (i, k) in four.iter().enumerate() {
-        let s = score(*k);
         if s > found.1 {
             found = (i, s);
         }

@@ -38,7 +38,7 @@ pub(super) fn merge(surface: &Surface, tolerance: f64) -> Polygons {
     if !between.is_empty() {
         return Polygons { faces: Vec::new(), needless: between };
     }
-    // A face whose rim is no convex polygon stays in triangles.
+    // A region whose rim is no convex polygon becomes several faces.
     let mut ragged = regions.ragged.clone();
     faces.retain(|(region, rim)| {
         convex(surface.points, rim) || {
@@ -47,8 +47,7 @@ pub(super) fn merge(surface: &Surface, tolerance: f64) -> Polygons {
         }
     });
     let mut faces: Vec<Vec<u32>> = faces.into_iter().map(|(_, rim)| rim).collect();
-    let triangles = ragged.iter().flat_map(|k| regions.of(*k));
-    faces.extend(triangles.map(|t| surface.triangles[t].to_vec()));
+    faces.extend(ragged.iter().flat_map(|k| regions.pieces(*k)));
     let needless = blunt(surface.points, &faces, tolerance);
     Polygons { faces, needless }
 }
@@ -134,8 +133,46 @@ impl<'a> Regions<'a> {
         }
     }
 
-    fn of(&self, region: u32) -> impl Iterator<Item = usize> + '_ {
-        (0..self.region.len()).filter(move |&t| self.region[t] == region)
+    /// A region cut into convex polygons: each the largest triangle left, and what can be added to it.
+    fn pieces(&self, region: u32) -> Vec<Vec<u32>> {
+        let s = self.surface;
+        let mut seeds: Vec<usize> = (0..self.region.len()).filter(|&t| self.region[t] == region).collect();
+        seeds.sort_by(|&i, &j| {
+            self.areas[j].length_squared().total_cmp(&self.areas[i].length_squared()).then(i.cmp(&j))
+        });
+        let mut free = vec![false; self.region.len()];
+        seeds.iter().for_each(|t| free[*t] = true);
+        let mut pieces = Vec::new();
+        for seed in seeds {
+            if !free[seed] {
+                continue;
+            }
+            free[seed] = false;
+            let mut rim = s.triangles[seed].to_vec();
+            // The triangle and its edge behind each edge of the rim.
+            let mut behind: Vec<(usize, usize)> = (0..3).map(|e| (seed, e)).collect();
+            let mut k = 0;
+            while k < rim.len() {
+                let (t, e) = behind[k];
+                let g = s.across[t][e] as usize;
+                let to = rim[(k + 1) % rim.len()];
+                let back = s.triangles[g].iter().position(|v| *v == to).unwrap_or(0);
+                let apex = s.triangles[g][(back + 2) % 3];
+                let mut larger = rim.clone();
+                larger.insert(k + 1, apex);
+                if free[g] && !rim.contains(&apex) && convex(s.points, &larger) {
+                    free[g] = false;
+                    rim = larger;
+                    behind[k] = (g, (back + 1) % 3);
+                    behind.insert(k + 1, (g, (back + 2) % 3));
+                    k = 0;
+                } else {
+                    k += 1;
+                }
+            }
+            pieces.push(rim);
+        }
+        pieces
     }
 
     /// Vertices amid one region, or along two. All of them can go: where three meet there is always another.

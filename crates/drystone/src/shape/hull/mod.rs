@@ -42,12 +42,16 @@ pub struct Hull {
     around: Vec<u32>,
     /// Where to start walking, by cell of the cube of directions; empty for a small hull.
     starts: Vec<u32>,
+    /// The vertices four at a time, x then y then z, so that one look takes in four; empty for a large hull.
+    fours: Vec<[f64; 12]>,
     moments: Moments,
     bounding_radius: f64,
     inner_radius: f64,
+    /// As asked for; 0 for rounding only.
+    tolerance: f64,
 }
 
-/// A face of a [`Hull`]: all vertices have `normal · x <= offset`, up to rounding.
+/// A face of a [`Hull`]: all vertices have `normal · x <= offset`, up to rounding (or the tolerance asked for).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Face {
     /// Unit outward normal.
@@ -71,25 +75,31 @@ pub struct Edge {
 #[derive(Serialize, Deserialize)]
 struct Data {
     points: Vec<DVec3>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    tolerance: f64,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 impl TryFrom<Data> for Hull {
     type Error = String;
     fn try_from(data: Data) -> Result<Self, String> {
-        Hull::new(&data.points)
+        Hull::with_tolerance(&data.points, data.tolerance)
     }
 }
 
 impl From<Hull> for Data {
     fn from(hull: Hull) -> Self {
-        Data { points: hull.vertices }
+        Data { points: hull.vertices, tolerance: hull.tolerance }
     }
 }
 
-/// The same vertices have the same hull.
+/// The same vertices have the same hull, given the tolerance.
 impl PartialEq for Hull {
     fn eq(&self, other: &Self) -> bool {
-        self.vertices == other.vertices
+        self.vertices == other.vertices && self.tolerance == other.tolerance
     }
 }
 
@@ -105,6 +115,16 @@ impl Hull {
     /// # Ok::<(), String>(())
     /// ```
     pub fn new(points: &[DVec3]) -> Result<Self, String> {
+        Self::with_tolerance(points, 0.0)
+    }
+
+    /// The convex hull of points known only so well, m: corners that stand out by no more are dropped, faces that flat
+    /// are one. For points that went through single precision or a text of few digits, where the corners of one face
+    /// would otherwise make several. What is dropped can add up to a few times the tolerance.
+    pub fn with_tolerance(points: &[DVec3], tolerance: f64) -> Result<Self, String> {
+        if !(tolerance.is_finite() && tolerance >= 0.0) {
+            return Err(format!("tolerance must be finite and not negative, got {tolerance}"));
+        }
         if points.len() < 4 {
             return Err(format!("a hull needs at least 4 points, got {}", points.len()));
         }
@@ -122,8 +142,8 @@ impl Hull {
         let mut kept: Vec<DVec3> =
             (0..points.len()).filter(|&k| first[k] as usize == k).map(|k| points[k]).collect();
         loop {
-            let tolerance = tolerance(&kept);
-            let (triangles, across) = quickhull::triangulate(&kept, 4.0 * tolerance).map_err(|d| {
+            let flat = tolerance.max(rounding(&kept));
+            let (triangles, across) = quickhull::triangulate(&kept, 4.0 * flat).map_err(|d| {
                 let text = match d {
                     Degenerate::Point => "all points coincide",
                     Degenerate::Line => "all points are on one line",
@@ -132,12 +152,12 @@ impl Hull {
                 format!("{text}: a hull needs volume")
             })?;
             let surface = Surface { points: &kept, triangles, across };
-            let Polygons { faces, needless } = merge::merge(&surface, tolerance);
+            let Polygons { faces, needless } = merge::merge(&surface, flat);
             let mut corner = vec![false; kept.len()];
             surface.triangles.iter().flatten().for_each(|v| corner[*v as usize] = true);
             needless.iter().for_each(|v| corner[*v as usize] = false);
             if corner.iter().all(|c| *c) {
-                return Ok(Self::of_polygons(kept, faces));
+                return Ok(Self { tolerance, ..Self::of_polygons(kept, faces) });
             }
             let mut flags = corner.iter();
             kept.retain(|_| flags.next() == Some(&true));
@@ -170,6 +190,7 @@ impl Hull {
         let moments = moments::of_surface(middle, polygons.iter().flat_map(|p| fan(p)).map(|t| t.map(at)));
         let depth = |f: &Face| f.offset - f.normal.dot(moments.centroid);
         let mut hull = Self {
+            tolerance: 0.0,
             bounding_radius: vertices.iter().map(|v| v.length()).fold(0.0, f64::max),
             inner_radius: faces.iter().map(depth).fold(f64::INFINITY, f64::min).max(0.0),
             vertices,
@@ -181,10 +202,13 @@ impl Hull {
             around_at,
             around,
             starts: Vec::new(),
+            fours: Vec::new(),
             moments,
         };
+        hull.fours = hull.vertices.chunks(4).map(four).collect();
         if hull.vertices.len() > SCAN {
             hull.starts = (0..6 * CELLS * CELLS).map(|k| hull.scan(cell_middle(k))).collect();
+            hull.fours = Vec::new();
         }
         hull
     }
@@ -236,15 +260,36 @@ impl Hull {
         }
     }
 
+    /// The vertex furthest along `direction` (not zero), from one that is furthest along a direction nearby.
+    #[inline]
+    pub(crate) fn support_from(&self, near: u32, direction: DVec3) -> u32 {
+        if self.starts.is_empty() { self.scan(direction) } else { self.climb(near, direction) }
+    }
+
+    /// The first of the furthest. Numbers of rows are kept as floats, so that all is done in the same lanes.
+    #[inline]
     fn scan(&self, direction: DVec3) -> u32 {
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (k, v) in self.vertices.iter().enumerate() {
-            let along = v.dot(direction);
-            if along > best.0 {
-                best = (along, k as u32);
+        let mut best = [f64::NEG_INFINITY; 4];
+        let mut at = [0.0; 4];
+        let mut row = 0.0;
+        for four in &self.fours {
+            for lane in 0..4 {
+                let along =
+                    four[lane] * direction.x + four[lane + 4] * direction.y + four[lane + 8] * direction.z;
+                let further = along > best[lane];
+                best[lane] = if further { along } else { best[lane] };
+                at[lane] = if further { row } else { at[lane] };
+            }
+            row += 1.0;
+        }
+        let mut found = (f64::NEG_INFINITY, 0);
+        for lane in 0..4 {
+            let index = at[lane] as u32 * 4 + lane as u32;
+            if best[lane] > found.0 || best[lane] == found.0 && index < found.1 {
+                found = (best[lane], index);
             }
         }
-        best.1
+        found.1
     }
 
     /// Along edges, as long as one leads further: on a convex polyhedron there are no other summits.
@@ -301,12 +346,17 @@ impl Hull {
     }
 }
 
-/// Below the extent, rounding of coordinates far from the origin counts too.
-fn tolerance(points: &[DVec3]) -> f64 {
+/// What rounding may do to points: a share of the extent, and of coordinates far from the origin.
+fn rounding(points: &[DVec3]) -> f64 {
     let low = points.iter().copied().fold(DVec3::INFINITY, DVec3::min);
     let high = points.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max);
     let far = low.abs().max(high.abs()).max_element();
     (FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far).max(1.0 / FARTHEST)
+}
+
+/// Up to four points by coordinate. The last one is repeated where there are fewer: among equals the first is found.
+fn four(points: &[DVec3]) -> [f64; 12] {
+    std::array::from_fn(|k| points[(k % 4).min(points.len() - 1)][k / 4])
 }
 
 /// Triangles from the first corner.

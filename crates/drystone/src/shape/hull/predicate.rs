@@ -121,12 +121,13 @@ mod tests {
         let mut zeros = 0;
         let mut hard = 0;
         for _ in 0..20_000 {
-            // Corners on a grid of 2⁻⁴⁰, the last one near the plane of the others by construction.
+            // Corners of 38 bits, the third one near the line of the first two, the last one near the plane of all.
             let draw = |random: &mut Random, bits: u32| {
                 (random.next_u64() >> (64 - bits)) as i128 - (1 << (bits - 1))
             };
-            let mut corner = || [draw(&mut random, 40), draw(&mut random, 40), draw(&mut random, 40)];
-            let (a, b, c) = (corner(), corner(), corner());
+            let mut point = |bits: u32| -> [i128; 3] { std::array::from_fn(|_| draw(&mut random, bits)) };
+            let (a, b, beside) = (point(38), point(38), point(20));
+            let c: [i128; 3] = std::array::from_fn(|k| a[k] + 2 * (b[k] - a[k]) + beside[k]);
             let (s, t) = (draw(&mut random, 3), draw(&mut random, 3));
             let shift = [draw(&mut random, 2), 0, 0].map(|x| if x > 0 { 0 } else { x });
             let p: [i128; 3] =
@@ -145,5 +146,27 @@ mod tests {
         }
         // The draw must include what it is for: flat ones, and ones that rounding gets wrong.
         assert!(zeros > 1000 && hard > 10, "{zeros} {hard}");
+    }
+
+    /// Where differences of coordinates round too: exchanging two points must change the sign and nothing else.
+    #[test]
+    fn the_order_of_the_points_changes_nothing_but_the_sign() {
+        let plain = |a: DVec3, b: DVec3, c: DVec3, p: DVec3| (b - a).cross(c - a).dot(p - a);
+        let mut random = Random::new(6);
+        let (mut wrong, mut zeros) = (0, 0);
+        for _ in 0..5000 {
+            let scale = DVec3::new(0.5, 2f64.powi(-20), 2f64.powi(-40));
+            let mut point = || random.in_box(DVec3::NEG_ONE, DVec3::ONE) * scale;
+            let (a, b, c) = (point(), point(), point());
+            let p = a + (b - a) * random.uniform() + (c - a) * random.uniform();
+            let sign = side(a, b, c, p);
+            for (x, y, z, w) in [(b, a, c, p), (a, c, b, p), (a, b, p, c), (p, b, c, a), (c, b, a, p)] {
+                let other = side(x, y, z, w);
+                assert_eq!(sign.partial_cmp(&0.0), 0.0.partial_cmp(&other), "{a} {b} {c} {p}");
+                wrong += ((plain(x, y, z, w) < 0.0) != (plain(a, b, c, p) > 0.0)) as u32;
+            }
+            zeros += (sign == 0.0) as u32;
+        }
+        assert!(wrong > 1000 && zeros < 500, "{wrong} {zeros}");
     }
 }

@@ -1,34 +1,13 @@
-//! The gallery: every scene builds as it says, and the small ones do what they must.
+//! Every scene builds as it says; packings, shakers, stacks, pyramids, inclines and slides do what they must.
 
-use std::collections::BTreeMap;
-
-use drystone::{BodyDef, World};
+use drystone::BodyDef;
 use drystone_scene::gallery::{self, ENTRIES};
 use drystone_scene::{Scene, load};
-use serde_json::Value;
 
-fn scene(name: &str, set: &[(&str, &str)]) -> Scene {
-    let set: Vec<_> = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    load(name, &set).unwrap_or_else(|e| panic!("{name}: {e}"))
-}
+use crate::common::{near, run, scene};
 
 fn error(name: &str, key: &str, value: &str) -> String {
     load(name, &[(key.into(), value.into())]).err().expect("must be refused").to_string()
-}
-
-fn run(mut scene: Scene) -> (World, BTreeMap<String, Value>) {
-    let mut world = scene.world(scene.settings.clone()).unwrap();
-    for _ in 0..(scene.duration / scene.settings.h).round() as usize {
-        world.step().unwrap();
-        scene.probe.observe(&world);
-    }
-    let results = scene.probe.results(&world);
-    (world, results)
-}
-
-fn near(results: &BTreeMap<String, Value>, key: &str, expected: f64, share: f64) {
-    let x = results[key].as_f64().unwrap_or_else(|| panic!("{key} in {results:?}"));
-    assert!((x - expected).abs() <= share * expected.abs(), "{key}: {x}, expected {expected}");
 }
 
 #[test]
@@ -70,13 +49,14 @@ fn parameters_are_checked() {
     );
     assert!(
         error("packing", "shape", "bx")
-            .contains("must be one of sphere, box, capsule, mixed, got 'bx'; did you")
+            .contains("must be one of sphere, box, capsule, hull, mixed, got 'bx'; did you")
     );
     assert!(error("packing", "h", "0").contains("above 0, at most 10 s"));
     assert!(error("packing", "height", "1").contains("height: a body is larger"));
     assert!(error("incline", "angle_deg", "80").contains("from 0 to 75 deg"));
     assert!(error("stack", "ratio", "1e5").contains("heaviest"));
-    assert!(gallery::find("wall").is_err());
+    assert!(error("wall", "joint", "1").contains("from 0 to 0.25 m"));
+    assert!(gallery::find("tower").is_err());
 }
 
 /// Bodies that move.
@@ -111,6 +91,7 @@ fn packing_starts_at_the_fraction_asked_for() {
         &[("height", "100")],
         &[("shape", "box")],
         &[("shape", "capsule")],
+        &[("shape", "hull"), ("n", "60")],
         &[("shape", "mixed"), ("n", "60")],
     ] {
         let mut scene = scene("packing", set);

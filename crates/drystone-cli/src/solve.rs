@@ -1,0 +1,256 @@
+//! `drystone solve`: a bare contact problem from a file.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use drystone_record::usage;
+use drystone_scene::problem::{self, ContactProblem, Kind};
+use drystone_solve::certificate::certificate;
+use drystone_solve::solver::{self, BadSpec, Solver, Status, Stop};
+use drystone_solve::{Malformed, Problem};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::run::{say, write};
+use crate::simulation::pool;
+
+/// Exit status where the tolerance was not reached.
+const NOT_SOLVED: i32 = 3;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A contact problem: the uniform JSON form (.json, .json.gz) or Siconos text (.dat).
+    problem: PathBuf,
+    /// What a .dat file holds, where its name does not say: fc (W), gfc (M and H), rfc or grfc (with rolling friction).
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Model: ccp, the convex relaxation.
+    #[arg(long, value_name = "ccp|coulomb|lcp", default_value = "ccp")]
+    model: String,
+    /// Solver with parameters (see `drystone solvers`).
+    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "apgd")]
+    solver: String,
+    /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.
+    #[arg(long, value_name = "T", default_value_t = 1e-6)]
+    tolerance: f64,
+    /// Cap on iterations (sweeps or multiplications, see `drystone solvers`).
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    iterations: usize,
+    /// Cap on the time, ms.
+    #[arg(long, value_name = "MS")]
+    budget_ms: Option<f64>,
+    /// Threads [default: one per core]; any number gives bitwise the same result.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Put r and u, normal first, into the report.
+    #[arg(long)]
+    vectors: bool,
+    /// Write the report; - is standard output.
+    #[arg(long, value_name = "FILE.json")]
+    report: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    name: String,
+    kind: Kind,
+    contacts: usize,
+    rows: usize,
+    model: &'static str,
+    solver: String,
+    unit: &'static str,
+    /// "solved", or why not.
+    status: &'static str,
+    tolerance: f64,
+    iterations: usize,
+    wall_s: f64,
+    cpu_s: f64,
+    /// ½ rᵀWr + qᵀr with the symmetric part of W.
+    objective: f64,
+    /// |r - P(r - u)| / |q|; null where q = 0.
+    residual_over_q: Option<f64>,
+    /// max |r_i - P_i(r_i - η_i u_i)| / η_i, in the units of u.
+    residual_scaled: f64,
+    /// Largest distance of a contact's r from its cone.
+    cone_violation: f64,
+    /// Largest distance of a contact's u from the dual cone.
+    dual_cone_violation: f64,
+    /// |rᵀu| / |objective|; null where the objective is 0 and rᵀu is not.
+    duality_gap_rel: Option<f64>,
+    /// |W - Wᵀ| / |W|: above rounding, the relaxed problem is that of the symmetric part.
+    asymmetry: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    u: Option<Vec<f64>>,
+}
+
+/// What came out, whoever counts.
+struct Outcome {
+    r: Vec<f64>,
+    u: Vec<f64>,
+    status: Status,
+    iterations: usize,
+    /// |r - P(r - u)|.
+    natural: f64,
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    match args.model.as_str() {
+        "ccp" => {}
+        "coulomb" | "lcp" => {
+            return Err(Failure::input(format!("--model {}: not available yet (valid: ccp)", args.model)));
+        }
+        other => return Err(Failure::input(BadSpec::unknown("model", other, &["ccp"]))),
+    }
+    let kind = args.kind.as_deref().map(parse_kind).transpose()?;
+    if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
+        return Err(Failure::input(format!(
+            "--tolerance must be finite and not negative, got {}",
+            args.tolerance
+        )));
+    }
+    let budget = match args.budget_ms {
+        Some(ms) if !(0.0..=1e9).contains(&ms) => {
+            let text = format!("--budget-ms must be finite, not negative and at most 1e9, got {ms}");
+            return Err(Failure::input(text));
+        }
+        ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
+    };
+    let mut solver = solver::make(&args.solver).map_err(Failure::input)?;
+    pool(args.threads)?;
+    let file = problem::read(&args.problem, kind)?;
+    let relaxed = file.ccp();
+
+    let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
+    let goal = args.tolerance * file.scale();
+    let outcome = run(&file, &relaxed, solver.as_mut(), goal, args.iterations, budget)
+        .map_err(|e| Failure::input(format!("{}: {e}", args.problem.display())))?;
+    let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
+    let solved = outcome.natural <= goal;
+    let report = judge(&file, &relaxed, &args, solver.as_ref(), &outcome, solved, [wall_s, cpu_s]);
+    if let Some(path) = &args.report {
+        write(path, &(serde_json::to_string_pretty(&report).map_err(Failure::run)? + "\n"))?;
+    }
+    if args.report.as_ref().is_none_or(|p| p.as_os_str() != "-") {
+        say(&summary(&report))?;
+    }
+    Ok(if solved || args.tolerance == 0.0 { 0 } else { NOT_SOLVED })
+}
+
+fn parse_kind(name: &str) -> Result<Kind, Failure> {
+    if name == "lcp" {
+        return Err(Failure::input("--kind lcp: not available yet (valid: fc, gfc, rfc, grfc)"));
+    }
+    let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).collect();
+    Kind::NAMES
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map(|(_, k)| *k)
+        .ok_or_else(|| Failure::input(BadSpec::unknown("kind", name, &names)))
+}
+
+/// Solves until |r - P(r - u)| is at most `goal`. A solver stops by the certificate's residual, which has another scale
+/// for each contact: where it stopped too early it goes on from there with a smaller tolerance.
+fn run(
+    file: &ContactProblem,
+    problem: &Problem,
+    solver: &mut dyn Solver,
+    goal: f64,
+    iterations: usize,
+    budget: Option<Duration>,
+) -> Result<Outcome, Malformed> {
+    let begun = Instant::now();
+    let mut out = Outcome {
+        r: vec![0.0; problem.rows()],
+        u: Vec::new(),
+        status: Status::Iterations,
+        iterations: 0,
+        natural: f64::INFINITY,
+    };
+    // Nothing to do: zero is the solution.
+    problem.rhs(&mut out.u);
+    out.natural = file.natural_map(&out.r, &out.u);
+    if out.natural == 0.0 {
+        return Ok(out);
+    }
+    let mut tolerance = goal;
+    loop {
+        let left = budget.map(|b| b.saturating_sub(begun.elapsed()));
+        let stop = Stop { tolerance, iterations: iterations - out.iterations, budget: left, history: false };
+        let guess = (out.iterations > 0).then_some(out.r.as_slice());
+        let s = solver.solve(problem, guess, &stop)?;
+        out.iterations += s.iterations;
+        out.status = s.status;
+        out.r = s.gamma;
+        problem.apply(&out.r, &mut out.u);
+        out.natural = file.natural_map(&out.r, &out.u);
+        // Below the smallest positive number there is nothing to ask for.
+        let next = tolerance * (0.3 * goal / out.natural).min(0.3);
+        if s.status != Status::Converged || out.natural <= goal || out.iterations >= iterations || next <= 0.0
+        {
+            return Ok(out);
+        }
+        tolerance = next;
+    }
+}
+
+fn judge(
+    file: &ContactProblem,
+    problem: &Problem,
+    args: &Args,
+    solver: &dyn Solver,
+    out: &Outcome,
+    solved: bool,
+    [wall_s, cpu_s]: [f64; 2],
+) -> Report {
+    let c = certificate(problem, &out.r);
+    let work = out.r.iter().zip(&out.u).map(|(r, u)| r * u).sum::<f64>().abs();
+    let ratio = |x: f64, y: f64| if x == 0.0 { Some(0.0) } else { Some(x / y).filter(|z| z.is_finite()) };
+    Report {
+        name: file.name.clone(),
+        kind: file.kind,
+        contacts: file.contacts(),
+        rows: problem.rows(),
+        model: "ccp",
+        solver: args.solver.clone(),
+        unit: solver.info().unit,
+        status: match out.status {
+            _ if solved => "solved",
+            Status::Converged | Status::Iterations => "iterations",
+            Status::Budget => "budget",
+            Status::Wedged => "wedged",
+            Status::Diverged => "diverged",
+        },
+        tolerance: args.tolerance,
+        iterations: out.iterations,
+        wall_s,
+        cpu_s,
+        objective: c.dual_objective,
+        residual_over_q: ratio(out.natural, file.scale()),
+        residual_scaled: c.residual_max,
+        cone_violation: c.cone_violation,
+        dual_cone_violation: c.constraint_violation,
+        duality_gap_rel: ratio(work, c.dual_objective.abs()),
+        asymmetry: file.asymmetry(),
+        r: args.vectors.then(|| out.r.clone()),
+        u: args.vectors.then(|| out.u.clone()),
+    }
+}
+
+fn summary(r: &Report) -> String {
+    let mut text = format!("{} {}: {} contacts, {} rows\n", r.name, r.status, r.contacts, r.rows);
+    text += &format!("  solver        {}: {} {}s, {:.3} s\n", r.solver, r.iterations, r.unit, r.wall_s);
+    text += &format!("  objective     {:e}\n", r.objective);
+    let residual = r.residual_over_q.map_or("undefined, q = 0".into(), |x| format!("{x:.2e}"));
+    text += &format!("  residual / q  {residual} (asked for {:e})\n", r.tolerance);
+    let gap = r.duality_gap_rel.map_or("undefined, objective 0".into(), |x| format!("{x:.2e}"));
+    text += &format!("  duality gap   {gap} of the objective\n");
+    if r.asymmetry > 1e-6 {
+        text += &format!(
+            "  note          W is not symmetric ({:.1e}): this is the relaxed problem of its symmetric part\n",
+            r.asymmetry
+        );
+    }
+    text
+}

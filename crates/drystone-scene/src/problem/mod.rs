@@ -1,0 +1,234 @@
+//! Bare contact problems from files: no bodies, just the matrix.
+//!
+//! ```text
+//!     u = W r + q,     K ∋ r ⊥ u ∈ K*          rows of a contact normal first: (n, t), (n, t, t) or (n, t, t, m, m)
+//! ```
+//!
+//! There W, r, q are what the papers call N, γ, r. Two forms are read: a uniform JSON, and the text form of Siconos
+//! (`.dat`). Problems given by bodies, M v = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and
+//! q = Hᵀ M⁻¹ f + w.
+
+mod eliminate;
+mod json;
+mod siconos;
+
+use std::path::Path;
+
+use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
+use drystone_solve::problem::{Csr, Explicit};
+use drystone_solve::{Problem, Set};
+use serde::Serialize;
+
+use crate::SceneError;
+use crate::text::Source;
+
+/// What a file's problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// W and q are given.
+    Fc,
+    /// M, H, f and w are given.
+    Gfc,
+    /// Like `Fc`, with rolling friction.
+    Rfc,
+    /// Like `Gfc`, with rolling friction.
+    Grfc,
+}
+
+impl Kind {
+    /// Every kind by its name.
+    pub const NAMES: &'static [(&'static str, Kind)] =
+        &[("fc", Kind::Fc), ("gfc", Kind::Gfc), ("rfc", Kind::Rfc), ("grfc", Kind::Grfc)];
+
+    /// Whether the file gives bodies (M and H).
+    pub fn is_global(self) -> bool {
+        matches!(self, Kind::Gfc | Kind::Grfc)
+    }
+
+    /// Whether there is rolling friction.
+    pub fn is_rolling(self) -> bool {
+        matches!(self, Kind::Rfc | Kind::Grfc)
+    }
+}
+
+/// A contact problem as its file has it.
+#[derive(Clone, Debug)]
+pub struct ContactProblem {
+    /// The name it gives itself, or the file's.
+    pub name: String,
+    /// What the file gives.
+    pub kind: Kind,
+    /// Rows of a contact: 2, 3 or 5.
+    pub dimension: usize,
+    /// W, not necessarily symmetric.
+    pub w: Csr,
+    /// q.
+    pub q: Vec<f64>,
+    /// Coefficient of friction of every contact.
+    pub mu: Vec<f64>,
+    /// Coefficient of rolling friction of every contact; empty where there is none.
+    pub mu_r: Vec<f64>,
+}
+
+impl ContactProblem {
+    /// Number of contacts.
+    pub fn contacts(&self) -> usize {
+        self.mu.len()
+    }
+
+    /// The set of contact `i`.
+    pub fn set(&self, i: usize) -> Set {
+        let mu = self.mu[i];
+        match self.dimension {
+            2 => Set::Friction2 { mu },
+            3 => Set::Friction3 { mu },
+            _ => Set::Rolling5 { mu, mu_r: self.mu_r[i] },
+        }
+    }
+
+    /// The relaxed problem. Its matrix is the symmetric part of W: only that has an objective.
+    pub fn ccp(&self) -> Problem {
+        let sets = (0..self.contacts()).map(|i| self.set(i)).collect();
+        Problem::Explicit(Explicit::new(symmetric_part(&self.w), self.q.clone(), sets))
+    }
+
+    /// |W - Wᵀ| / |W| (Frobenius): above rounding, W is not that of an objective.
+    pub fn asymmetry(&self) -> f64 {
+        let s = symmetric_part(&self.w);
+        let norm = |x: &Csr| x.data.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let all = norm(&self.w);
+        // |W|² = |sym|² + |skew|², and W - Wᵀ is twice the skew part.
+        let skew = (all * all - norm(&s).powi(2)).max(0.0).sqrt();
+        if all > 0.0 { 2.0 * skew / all } else { 0.0 }
+    }
+
+    /// |q|.
+    pub fn scale(&self) -> f64 {
+        self.q.iter().map(|x| x * x).sum::<f64>().sqrt()
+    }
+
+    /// |r - P(r - u)| over all contacts: the published stopping test, where it is divided by |q|.
+    pub fn natural_map(&self, r: &[f64], u: &[f64]) -> f64 {
+        let d = self.dimension;
+        let mut sum = 0.0;
+        for i in 0..self.contacts() {
+            let mut p = [0.0; MAX_ROWS];
+            for k in 0..d {
+                p[k] = r[d * i + k] - u[d * i + k];
+            }
+            self.set(i).project(&mut p[..d]);
+            sum += (0..d).map(|k| (r[d * i + k] - p[k]).powi(2)).sum::<f64>();
+        }
+        sum.sqrt()
+    }
+
+    /// Checks sizes and numbers.
+    fn check(&self) -> Result<(), SceneError> {
+        let wrong = |field: &str, message: String| {
+            Err(SceneError { field: Some(field.into()), ..SceneError::new(message) })
+        };
+        let rows = self.dimension * self.contacts();
+        if ![2, 3, 5].contains(&self.dimension) {
+            return wrong("d", format!("must be 2, 3 or 5, got {}", self.dimension));
+        }
+        if self.w.rows() != rows || self.w.columns != rows {
+            let text = format!(
+                "is {} x {}, but {} contacts of dimension {} have {rows} rows",
+                self.w.rows(),
+                self.w.columns,
+                self.contacts(),
+                self.dimension
+            );
+            return wrong("W", text);
+        }
+        if self.q.len() != rows {
+            return wrong("q", format!("must have {rows} numbers, got {}", self.q.len()));
+        }
+        if (self.dimension == 5) == self.mu_r.is_empty() && self.contacts() > 0 {
+            return wrong("mu_r", "dimension 5 needs one number a contact, the others have none".into());
+        }
+        if self.dimension == 5 && self.mu_r.len() != self.contacts() {
+            return wrong("mu_r", format!("must have {} numbers, got {}", self.contacts(), self.mu_r.len()));
+        }
+        for (name, values) in [("mu", &self.mu), ("mu_r", &self.mu_r)] {
+            if let Some(i) = values.iter().position(|x| !(x.is_finite() && *x >= 0.0)) {
+                return wrong(
+                    &format!("{name}[{i}]"),
+                    format!("must be finite and not negative, got {}", values[i]),
+                );
+            }
+        }
+        for (name, values) in [("W", &self.w.data), ("q", &self.q)] {
+            if let Some(x) = values.iter().find(|x| !x.is_finite()) {
+                return wrong(name, format!("has a number that is not finite: {x}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// ½ (W + Wᵀ), duplicates summed.
+fn symmetric_part(w: &Csr) -> Csr {
+    let n = w.rows();
+    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
+    for i in 0..n {
+        for (j, x) in w.row(i) {
+            rows[i].push((j as u32, 0.5 * x));
+            rows[j].push((i as u32, 0.5 * x));
+        }
+    }
+    from_rows(n, rows)
+}
+
+/// Rows of (column, value) in any order, duplicates summed in the order given.
+fn from_rows(columns: usize, rows: Vec<Vec<(u32, f64)>>) -> Csr {
+    let mut csr = Csr { columns, indptr: vec![0], ..Csr::default() };
+    for mut row in rows {
+        row.sort_by_key(|(j, _)| *j);
+        for (j, x) in row {
+            if csr.indices.len() > csr.indptr[csr.indptr.len() - 1] && csr.indices.last() == Some(&j) {
+                if let Some(last) = csr.data.last_mut() {
+                    *last += x;
+                }
+            } else {
+                csr.indices.push(j);
+                csr.data.push(x);
+            }
+        }
+        csr.indptr.push(csr.indices.len());
+    }
+    csr
+}
+
+/// Reads a contact problem; `kind` where the content of a `.dat` file cannot tell (its name is asked otherwise).
+pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem, SceneError> {
+    let path = path.as_ref();
+    let refuse = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
+    let name = path.to_string_lossy();
+    let problem = if name.ends_with(".json") || name.ends_with(".json.gz") {
+        let source = Source::open(path)?;
+        let root = source.parse()?;
+        let problem = json::problem(&root).map_err(|fault| source.error(fault))?;
+        problem.check().map_err(|e| source.locate(&root, e))?;
+        if let Some(kind) = kind.filter(|k| *k != problem.kind) {
+            return Err(refuse(
+                format!("kind: the file says {:?}, --kind {kind:?}", problem.kind).to_lowercase(),
+            ));
+        }
+        problem
+    } else if name.ends_with(".dat") {
+        let bytes = std::fs::read(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let stem = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let problem =
+            siconos::problem(&text, &stem, kind).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+        problem.check().map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+        problem
+    } else if name.ends_with(".hdf5") || name.ends_with(".h5") {
+        return Err(refuse("FCLib's HDF5 form: not available yet (valid: .json, .json.gz, .dat)".into()));
+    } else {
+        return Err(refuse("the name must end in .json, .json.gz or .dat".into()));
+    };
+    Ok(problem)
+}

@@ -1,0 +1,9 @@
+//! The scenes of the gallery.
+
+mod arch;
+mod ballast;
+mod classic;
+mod common;
+mod ellipse;
+mod palletizer;
+mod wall;

@@ -1,0 +1,59 @@
+//! Scenes at full size, minutes in all: run them by name, see CONTRIBUTING.md.
+
+#[path = "../gallery/common.rs"]
+mod common;
+
+use common::{near, number, run, run_with, scene};
+use drystone::Stabilisation;
+
+/// The thinnest semicircular arch with radial joints has t/R = 0.1075 [Milankovitch1907].
+#[test]
+fn arch_of_forty_blocks_stands_iff_it_is_thick_enough() {
+    for (ratio, stands) in [("0.105", false), ("0.107", false), ("0.1085", true), ("0.11", true)] {
+        let (_, results) = run(scene("arch", &[("thickness_ratio", ratio)]));
+        assert_eq!(results["standing"], stands, "{ratio}: {results:?}");
+        if stands {
+            assert!(number(&results, "largest_displacement_m") < 1e-4, "{ratio}: {results:?}");
+            near(&results, "floor_force_over_weight", 1.0, 1e-3);
+        }
+    }
+}
+
+/// The published wall: the same joints open and the same bricks leave their places, whichever stabilisation is used.
+#[test]
+fn wall_of_full_size_cracks_in_the_same_way() {
+    let [post, clamped] = ["post", "clamped"].map(|text| {
+        let scene = scene("wall", &[]);
+        let mut settings = scene.settings.clone();
+        settings.stabilisation = Stabilisation::parse(text).unwrap();
+        run_with(scene, settings)
+    });
+    for i in post.0.model().dynamic() {
+        let [a, b] = [&post, &clamped].map(|(world, _)| world.state().position[i]);
+        assert!((a - b).length() < 0.05, "brick {i} is {} m away", (a - b).length());
+    }
+    let joints = |results: &common::Results| results["open_joints"].as_array().unwrap().clone();
+    let common: Vec<_> = joints(&post.1).into_iter().filter(|j| joints(&clamped.1).contains(j)).collect();
+    assert!(common.len() >= 5, "{:?} and {:?}", post.1, clamped.1);
+    assert_eq!(post.1["standing"], false);
+}
+
+#[test]
+fn wall_on_still_ground_does_not_creep() {
+    // The proportions that other engines are measured by: ten courses with open vertical joints.
+    let scene =
+        scene("wall", &[("settle", "0"), ("joint", "0.01"), ("width", "10"), ("T", "5"), ("h", "0.01")]);
+    let mut settings = scene.settings.clone();
+    (settings.tolerance, settings.iterations) = (1e-7, 1000);
+    let (_, results) = run_with(scene, settings);
+    assert_eq!(results["standing"], true);
+    assert!(number(&results, "lateral_m") < 1e-5, "{results:?}");
+    assert!(number(&results, "creep_m_s") < 1e-8, "{results:?}");
+}
+
+#[test]
+fn palletizer_fills_its_pallet() {
+    let (_, results) = run(scene("palletizer", &[]));
+    assert_eq!((&results["placed"], &results["standing"]), (&27.into(), &true.into()), "{results:?}");
+    assert!(number(&results, "largest_overlap_m") < 1e-3, "{results:?}");
+}

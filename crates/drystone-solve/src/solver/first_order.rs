@@ -1,0 +1,160 @@
+//! What the first-order methods for the relaxed problem share: the spaces in which they walk, and the watch over their
+//! progress.
+//!
+//! All of them minimise f(γ) = ½ γᵀ(N + C)γ + rᵀγ over K, whose gradient is u = (N + C)γ + r. Their steps are
+//!
+//! ```text
+//!     z = P(y - t S u_y),     S = diag(η_i I),      y = γ + β (γ - γ_before)
+//! ```
+//!
+//! S is a change of variables with one positive number for each block, which maps every cone on itself: with
+//! η_i = 1/g_i of [TasoraAnitescu2011, eq. 48] the matrix S^½ N S^½ has a mean diagonal of 1 in every block, whatever
+//! the masses; S = I is the plain method. Lengths are measured alike: |d|² stands for Σ |d_i|² / η_i, and a Lipschitz
+//! constant L for the largest eigenvalue of S^½ (N + C) S^½.
+
+mod bodies;
+mod explicit;
+mod lanes;
+mod points;
+mod rows;
+mod watch;
+mod widest;
+
+pub(super) use bodies::BodySpace;
+pub(super) use explicit::ExplicitSpace;
+pub(super) use watch::Watch;
+
+use crate::problem::{Malformed, Problem};
+
+use super::{BadSpec, Param, Spec};
+
+/// Where S comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scaling {
+    /// η_i = 1/g_i.
+    Trace,
+    /// S = I.
+    None,
+}
+
+pub(super) const SCALING: Param = Param {
+    name: "scaling",
+    default: "trace",
+    help: "trace: one factor for each block, from its diagonal (eq. 48); none: the plain method",
+};
+
+impl Scaling {
+    pub fn parse(spec: &Spec) -> Result<Self, BadSpec> {
+        match spec.text("scaling") {
+            None | Some("trace") => Ok(Scaling::Trace),
+            Some("none") => Ok(Scaling::None),
+            Some(other) => Err(BadSpec::unknown("scaling", other, &["trace", "none"])),
+        }
+    }
+
+    /// η and 1/η of the metric for a block with mean diagonal `g`; zero where nothing can move.
+    fn factors(self, g: f64) -> [f64; 2] {
+        match self {
+            _ if g <= 0.0 => [0.0; 2],
+            Scaling::Trace => [1.0 / g, g],
+            Scaling::None => [1.0; 2],
+        }
+    }
+}
+
+/// What a step from y to z = P(y - t S u_y) found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trial {
+    /// max |z_i - y_i| / (t η_i), m/s where S is the trace's: for t ≤ 1 at least the natural-map residual at y.
+    pub measure: f64,
+    /// |z - y|².
+    pub length: f64,
+    /// ⟨u_y, z - γ⟩, J.
+    pub descent: f64,
+    /// ⟨z - y, (N + C)(z - y)⟩, J.
+    pub curvature: f64,
+    /// f(z), J.
+    pub objective: f64,
+}
+
+impl Trial {
+    /// False once something overflowed.
+    pub fn is_finite(&self) -> bool {
+        [self.measure, self.length, self.descent, self.curvature, self.objective]
+            .iter()
+            .all(|x| x.is_finite())
+    }
+}
+
+/// What the watch asks of whoever walks: about γ, where it stands.
+pub(super) trait Walk {
+    /// Largest natural-map residual of γ, m/s, as the certificate has it. About half a multiplication.
+    fn residual(&mut self, problem: &Problem) -> f64;
+
+    /// f(γ), J.
+    fn objective(&self) -> f64;
+
+    /// Remembers γ as the best so far.
+    fn keep(&mut self);
+
+    /// γ, or the best so far, in the problem's rows.
+    fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>);
+}
+
+/// Multipliers γ, those before, a trial z, and the velocities that belong to them, over one form of the problem.
+pub(super) trait Space: Walk {
+    /// γ = P(guess) (zero if none), y = γ.
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling);
+
+    /// |(N + C) x| / |x| in the metric for the vector of ones, and an upper bound of the Lipschitz constant.
+    fn lipschitz(&mut self, problem: &Problem) -> [f64; 2];
+
+    /// z = P(y - t S u_y). One multiplication by N.
+    fn step(&mut self, problem: &Problem, t: f64) -> Trial;
+
+    /// Takes z for γ; y = γ + β (γ - γ_before).
+    fn accept(&mut self, beta: f64);
+
+    /// Takes γ + α (z - γ), where f is `objective`, for γ and y.
+    fn blend(&mut self, alpha: f64, objective: f64);
+
+    /// out = (N + C) x, in the problem's rows. Overwrites the trial.
+    fn apply(&mut self, problem: &Problem, x: &[f64], out: &mut Vec<f64>);
+
+    /// η of the metric, 1/η and g, of block `i`.
+    fn scales(&self, i: usize) -> [f64; 3];
+
+    /// Memory over blocks, bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// Refuses what no solver can start from.
+pub(super) fn check(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malformed> {
+    problem.check()?;
+    match guess {
+        Some(g) if g.len() != problem.rows() || g.iter().any(|x| !x.is_finite()) => {
+            Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Both spaces; a problem uses the one of its form.
+#[derive(Debug, Default)]
+pub(super) struct Spaces {
+    bodies: BodySpace,
+    explicit: ExplicitSpace,
+}
+
+impl Spaces {
+    pub fn of(&mut self, problem: &Problem) -> &mut dyn Space {
+        match problem {
+            Problem::Bodies(_) => &mut self.bodies,
+            Problem::Explicit(_) => &mut self.explicit,
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bodies.bytes() + self.explicit.bytes()
+    }
+}

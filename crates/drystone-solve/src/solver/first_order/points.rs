@@ -1,0 +1,240 @@
+//! The passes over contact points that first-order methods need, with world vectors throughout: the cone is round, so
+//! that no tangents are chosen.
+
+use crate::problem::Points;
+use crate::solver::sweep::kernel::{Row, Spheres, Three, dot, minus, plus, project, times};
+use crate::solver::sweep::vector::Vector;
+
+use super::lanes::{Place, SUMS, Seen, Work};
+
+/// What all passes read.
+#[derive(Clone, Copy)]
+pub(super) struct Geometry<'a> {
+    pub points: &'a Points,
+    /// Filled in where all contacts are those of spheres.
+    pub spheres: &'a Spheres,
+}
+
+impl Geometry<'_> {
+    #[inline(always)]
+    unsafe fn ids(&self, i: usize) -> [*const u32; 2] {
+        unsafe { [self.points.a.as_ptr().add(i), self.points.b.as_ptr().add(i)] }
+    }
+
+    /// C x of points `i .. i + L`; zero where all is rigid.
+    #[inline(always)]
+    unsafe fn compliance<V: Vector>(&self, i: usize, n: Three<V>, x: Three<V>) -> Three<V> {
+        let [normal, tangent] = &self.points.compliance;
+        unsafe {
+            let (cn, ct) = (V::load(normal.as_ptr().add(i)), V::load(tangent.as_ptr().add(i)));
+            plus(times(ct, x), times(cn.sub(ct).mul(dot(x, n)), n))
+        }
+    }
+
+    fn soft(&self) -> bool {
+        !self.points.compliance[0].is_empty()
+    }
+}
+
+/// The three components of a vector over the points.
+pub(super) type Field = [*const f64; 3];
+
+#[inline(always)]
+unsafe fn read<V: Vector>(field: Field, i: usize) -> Three<V> {
+    unsafe { [V::load(field[0].add(i)), V::load(field[1].add(i)), V::load(field[2].add(i))] }
+}
+
+#[inline(always)]
+unsafe fn write<V: Vector>(field: [*mut f64; 3], i: usize, x: Three<V>) {
+    unsafe {
+        x[0].store(field[0].add(i));
+        x[1].store(field[1].add(i));
+        x[2].store(field[2].add(i));
+    }
+}
+
+/// |γ - P(γ - u/g)| g, squared.
+#[inline(always)]
+unsafe fn natural<V: Vector>(gamma: Three<V>, u: Three<V>, n: Three<V>, mu: V, [eta, g]: [V; 2]) -> V {
+    unsafe {
+        let e = minus(gamma, project(minus(gamma, times(eta, u)), n, mu));
+        dot(e, e).mul(g).mul(g)
+    }
+}
+
+/// z = P(y - tη u_y) with y = γ + β (γ - γ_before), and D z added to the bodies. Sums: see the constants.
+pub(super) struct Step<'a> {
+    pub geometry: Geometry<'a>,
+    pub t: f64,
+    pub beta: f64,
+    /// η and 1/η of the metric.
+    pub step: &'a [f64],
+    pub weight: &'a [f64],
+    pub now: Field,
+    pub before: Field,
+    pub trial: [*mut f64; 3],
+    /// Velocities at y.
+    pub velocity: *const Row,
+    /// D z, starting from zero.
+    pub force: *mut Row,
+}
+
+/// max (|z - y| / η)².
+pub(super) const MEASURE: usize = 0;
+/// Σ |z - y|² / η.
+pub(super) const LENGTH: usize = 1;
+/// Σ ⟨u_y, z - γ⟩.
+pub(super) const DESCENT: usize = 2;
+/// Σ ⟨z - y, C (z - y)⟩.
+pub(super) const SOFT: usize = 3;
+/// Σ ⟨b, z⟩ + ½ ⟨z, C z⟩.
+pub(super) const WORK: usize = 4;
+
+// SAFETY: threads write only forces and multipliers of points in their own chunk of one colour.
+unsafe impl Sync for Step<'_> {}
+
+impl Work for Step<'_> {
+    const MOST: [bool; SUMS] = [true, false, false, false, false];
+
+    #[inline(always)]
+    unsafe fn group<V: Vector, const TWO: bool, const SPHERES: bool>(
+        &self,
+        i: usize,
+        slot: usize,
+        seen: &mut Seen,
+    ) {
+        let g = &self.geometry;
+        unsafe {
+            let ids = g.ids(i);
+            let place = Place::<V>::load::<TWO, SPHERES>(g.points, g.spheres, i);
+            let (now, before) = (read(self.now, i), read(self.before, i));
+            let y = plus(now, times(V::splat(self.beta), minus(now, before)));
+            let mut u = plus(place.velocity::<TWO, SPHERES>(self.velocity, ids), place.bias());
+            if g.soft() {
+                u = plus(u, g.compliance(i, place.n, y));
+            }
+            let step = V::splat(self.t).mul(V::load(self.step.as_ptr().add(i)));
+            let mu = V::load(g.points.mu.as_ptr().add(i));
+            let z = project(minus(y, times(step, u)), place.n, mu);
+            write(self.trial, i, z);
+            let d = minus(z, y);
+            let (sq, weight) = (dot(d, d), V::load(self.weight.as_ptr().add(i)));
+            let length = sq.mul(weight);
+            seen.most(MEASURE, slot, length.mul(weight));
+            seen.add(LENGTH, slot, length);
+            seen.add(DESCENT, slot, dot(u, minus(z, now)));
+            let mut work = dot(place.bias(), z);
+            if g.soft() {
+                seen.add(SOFT, slot, dot(d, g.compliance(i, place.n, d)));
+                work = work.add(V::splat(0.5).mul(dot(z, g.compliance(i, place.n, z))));
+            }
+            seen.add(WORK, slot, work);
+            place.push::<TWO, SPHERES>(z, self.force, ids);
+        }
+    }
+}
+
+/// max (natural-map residual)², as sum 0.
+pub(super) struct Residual<'a> {
+    pub geometry: Geometry<'a>,
+    /// 1/g and g of the certificate.
+    pub eta: &'a [f64],
+    pub diagonal: &'a [f64],
+    pub gamma: Field,
+    pub velocity: *const Row,
+}
+
+// SAFETY: reads only.
+unsafe impl Sync for Residual<'_> {}
+
+impl Work for Residual<'_> {
+    const MOST: [bool; SUMS] = [true, false, false, false, false];
+
+    #[inline(always)]
+    unsafe fn group<V: Vector, const TWO: bool, const SPHERES: bool>(
+        &self,
+        i: usize,
+        slot: usize,
+        seen: &mut Seen,
+    ) {
+        let g = &self.geometry;
+        unsafe {
+            let place = Place::<V>::load::<TWO, SPHERES>(g.points, g.spheres, i);
+            let gamma = read(self.gamma, i);
+            let mut u = plus(place.velocity::<TWO, SPHERES>(self.velocity, g.ids(i)), place.bias());
+            if g.soft() {
+                u = plus(u, g.compliance(i, place.n, gamma));
+            }
+            let scale = [V::load(self.eta.as_ptr().add(i)), V::load(self.diagonal.as_ptr().add(i))];
+            let mu = V::load(g.points.mu.as_ptr().add(i));
+            seen.most(0, slot, natural(gamma, u, place.n, mu, scale));
+        }
+    }
+}
+
+/// D x added to the bodies; sum 0 is ⟨b, x⟩ + ½ ⟨x, C x⟩.
+pub(super) struct Scatter<'a> {
+    pub geometry: Geometry<'a>,
+    pub x: Field,
+    pub force: *mut Row,
+}
+
+// SAFETY: threads write only forces of points in their own chunk of one colour.
+unsafe impl Sync for Scatter<'_> {}
+
+impl Work for Scatter<'_> {
+    const MOST: [bool; SUMS] = [false; SUMS];
+
+    #[inline(always)]
+    unsafe fn group<V: Vector, const TWO: bool, const SPHERES: bool>(
+        &self,
+        i: usize,
+        slot: usize,
+        seen: &mut Seen,
+    ) {
+        let g = &self.geometry;
+        unsafe {
+            let place = Place::<V>::load::<TWO, SPHERES>(g.points, g.spheres, i);
+            let x = read(self.x, i);
+            let mut work = dot(place.bias(), x);
+            if g.soft() {
+                work = work.add(V::splat(0.5).mul(dot(x, g.compliance(i, place.n, x))));
+            }
+            seen.add(0, slot, work);
+            place.push::<TWO, SPHERES>(x, self.force, g.ids(i));
+        }
+    }
+}
+
+/// u = Dᵀ v + C x.
+pub(super) struct Gather<'a> {
+    pub geometry: Geometry<'a>,
+    pub x: Field,
+    pub velocity: *const Row,
+    pub u: [*mut f64; 3],
+}
+
+// SAFETY: threads write only velocities of points in their own chunk.
+unsafe impl Sync for Gather<'_> {}
+
+impl Work for Gather<'_> {
+    const MOST: [bool; SUMS] = [false; SUMS];
+
+    #[inline(always)]
+    unsafe fn group<V: Vector, const TWO: bool, const SPHERES: bool>(
+        &self,
+        i: usize,
+        _: usize,
+        _: &mut Seen,
+    ) {
+        let g = &self.geometry;
+        unsafe {
+            let place = Place::<V>::load::<TWO, SPHERES>(g.points, g.spheres, i);
+            let mut u = place.velocity::<TWO, SPHERES>(self.velocity, g.ids(i));
+            if g.soft() {
+                u = plus(u, g.compliance(i, place.n, read(self.x, i)));
+            }
+            write(self.u, i, u);
+        }
+    }
+}

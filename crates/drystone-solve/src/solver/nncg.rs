@@ -1,0 +1,90 @@
+//! Nonsmooth nonlinear conjugate gradient over Gauss-Seidel sweeps [SilcowitzHansen2010, Algorithm 2].
+//!
+//! A sweep maps γ to S(γ), and γ - S(γ) vanishes at a solution: it takes the place of the gradient in the method of
+//! Fletcher and Reeves,
+//!
+//! ```text
+//!     Δ = S(γ) - γ,    β = |Δ|² / |Δ_before|²,
+//!     β > 1:       γ ← S(γ),          p ← 0        restart
+//!     otherwise:   γ ← S(γ) + β p,    p ← β p + Δ
+//! ```
+//!
+//! An iteration is one sweep and a few passes over the multipliers. Declared deviations: |Δ|² is Σ |Δ_i|² / (ωη_i), an
+//! energy, so that masses of any ratio weigh alike; what is returned is always the result of a sweep, hence inside the
+//! cones: the last one, or the best by the sweeps' own measure if that is better, and never worse than the start.
+
+use crate::problem::Problem;
+
+use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, PassStats, SAFEGUARD, Scheme, Sweeper};
+use super::{BadSpec, Info, Solver, Spec};
+
+pub(super) static INFO: Info = Info {
+    name: "nncg",
+    title: "nonsmooth nonlinear conjugate gradient over Gauss-Seidel sweeps",
+    use_when: "few iterations, as in interactive use: the best of all below about 50",
+    models: &["ccp"],
+    unit: "sweep",
+    citation: "SilcowitzHansen2010, Algorithm 2",
+    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD],
+    make,
+};
+
+fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
+    Ok(Box::new(FixedPoint::new(&INFO, Scheme::Forward, spec, 1.0)?.conjugated()))
+}
+
+/// What the method remembers between sweeps.
+#[derive(Clone, Debug)]
+pub(super) struct Conjugation {
+    /// |Δ|² of the last sweep and of the one before, J.
+    last: Option<f64>,
+    before: Option<f64>,
+    /// The least of the sweeps' own residuals, and the last one, m/s.
+    best: f64,
+    measure: f64,
+    /// f of the start, J.
+    start: f64,
+}
+
+impl Conjugation {
+    /// At the start, whose objective is `objective`.
+    pub fn new(objective: f64) -> Self {
+        Self { last: None, before: None, best: f64::INFINITY, measure: f64::INFINITY, start: objective }
+    }
+
+    /// Before a sweep: moves from the last sweep's result along p.
+    pub fn before(&self, sweeper: &mut dyn Sweeper) {
+        match (self.last, self.before) {
+            (None, _) => sweeper.mark(true),
+            (Some(_), None) => {
+                sweeper.conjugate(0.0);
+                sweeper.mark(false);
+            }
+            (Some(last), Some(before)) if last > before => sweeper.mark(true),
+            (Some(last), Some(before)) => {
+                sweeper.conjugate(if before > 0.0 { last / before } else { 0.0 });
+                sweeper.mark(false);
+            }
+        }
+    }
+
+    /// After a sweep.
+    pub fn after(&mut self, sweeper: &mut dyn Sweeper, stats: &PassStats) {
+        (self.before, self.last) = (self.last, Some(stats.weighted));
+        self.measure = stats.residual;
+        if self.measure <= self.best {
+            self.best = self.measure;
+            sweeper.keep();
+        }
+    }
+
+    /// At the end, without having converged: brings back the best sweep's result, if it is not the last. False if even
+    /// that has a higher objective than the start.
+    pub fn choose(&self, problem: &Problem, sweeper: &mut dyn Sweeper) -> bool {
+        // A measure that is not a number is not the best either.
+        if self.best < f64::INFINITY && !(self.measure <= self.best) {
+            sweeper.restore();
+        }
+        sweeper.objective(problem) <= self.start + 1e-13 * self.start.abs()
+    }
+}

@@ -1,0 +1,461 @@
+//! The first-order solvers against tiny dense versions of the published algorithms, written down again from the papers
+//! with a full matrix and without any of the shortcuts.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{explicit, heap};
+use drystone_solve::Problem;
+use drystone_solve::certificate::certificate;
+use drystone_solve::cone::AdmissibleSet;
+use drystone_solve::problem::{Bodies, Csr, Explicit};
+use drystone_solve::solver::{Status, Stop, make};
+
+/// N as rows, r, the sets with their first rows, and the scale η of every row.
+struct Dense {
+    n: Vec<Vec<f64>>,
+    r: Vec<f64>,
+    blocks: Vec<(usize, drystone_solve::Set)>,
+    eta: Vec<f64>,
+    /// Step of a Gauss-Seidel update, by block.
+    step: Vec<f64>,
+}
+
+impl Dense {
+    fn new(problem: &Problem, scaled: bool) -> Self {
+        let rows = problem.rows();
+        let (mut r, mut u) = (Vec::new(), Vec::new());
+        problem.rhs(&mut r);
+        let mut n = vec![vec![0.0; rows]; rows];
+        for j in 0..rows {
+            let mut e = vec![0.0; rows];
+            e[j] = 1.0;
+            problem.apply(&e, &mut u);
+            for i in 0..rows {
+                n[i][j] = u[i] - r[i];
+            }
+        }
+        let blocks: Vec<_> =
+            (0..problem.blocks()).map(|i| (problem.block(i).start, problem.set(i))).collect();
+        let mut eta = vec![1.0; rows];
+        if scaled {
+            for (first, set) in &blocks {
+                let end = first + set.rows();
+                let mean = (*first..end).map(|j| n[j][j]).sum::<f64>() / set.rows() as f64;
+                eta[*first..end].fill(1.0 / mean);
+            }
+        }
+        // ω = 1, halved where a block's own largest eigenvalue asks for it.
+        let step = (0..problem.blocks()).map(|i| {
+            let [mean, bound] = problem.block_diagonal(i);
+            let mut omega = 1.0;
+            while omega / mean * bound >= 2.0 {
+                omega *= 0.5;
+            }
+            omega / mean
+        });
+        let step = step.collect();
+        Self { n, r, blocks, eta, step }
+    }
+
+    fn multiply(&self, x: &[f64]) -> Vec<f64> {
+        self.n.iter().map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum()).collect()
+    }
+
+    fn objective(&self, x: &[f64]) -> f64 {
+        0.5 * dot(x, &self.multiply(x)) + dot(x, &self.r)
+    }
+
+    fn gradient(&self, x: &[f64]) -> Vec<f64> {
+        self.multiply(x).iter().zip(&self.r).map(|(a, b)| a + b).collect()
+    }
+
+    /// P(y - t S g).
+    fn project_step(&self, y: &[f64], t: f64, g: &[f64]) -> Vec<f64> {
+        let mut x: Vec<f64> = (0..y.len()).map(|j| y[j] - t * self.eta[j] * g[j]).collect();
+        for (first, set) in &self.blocks {
+            set.project(&mut x[*first..first + set.rows()]);
+        }
+        x
+    }
+
+    /// Σ d² / η.
+    fn length(&self, d: &[f64]) -> f64 {
+        d.iter().zip(&self.eta).map(|(d, e)| d * d / e).sum()
+    }
+
+    /// max over blocks |x - P(x - ηu)| / η.
+    fn natural(&self, x: &[f64]) -> f64 {
+        let u = self.gradient(x);
+        self.measure(&minus(&self.project_step(x, 1.0, &u), x), 1.0)
+    }
+
+    /// max over blocks |d| / (tη).
+    fn measure(&self, d: &[f64], t: f64) -> f64 {
+        let of = |(first, set): &(usize, drystone_solve::Set)| {
+            let block = &d[*first..first + set.rows()];
+            dot(block, block).sqrt() / (t * self.eta[*first])
+        };
+        self.blocks.iter().map(of).fold(0.0, f64::max)
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// [Mazhar2015, Algorithm APGD] from zero multipliers, until `multiplications` products of the economical form (one for
+/// every projection and one for L) are spent. Returns γ̂, the number of restarts, and of halved steps.
+fn apgd(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
+    let rows = p.r.len();
+    let mut used = 1;
+    let (mut restarts, mut halved) = (0, 0);
+    let mut gamma = vec![0.0; rows];
+    let mut y = gamma.clone();
+    let mut theta = 1.0f64;
+    let difference = vec![-1.0; rows];
+    let product = p.multiply(&difference);
+    let top: f64 = product.iter().zip(&p.eta).map(|(x, e)| x * x * e).sum();
+    let mut l = (top / p.length(&difference)).sqrt();
+    let (mut least, mut best) = (f64::INFINITY, gamma.clone());
+    loop {
+        let g = p.gradient(&y);
+        let mut next;
+        loop {
+            if used == multiplications {
+                return (best, restarts, halved);
+            }
+            used += 1;
+            next = p.project_step(&y, 1.0 / l, &g);
+            let d = minus(&next, &y);
+            if p.objective(&next) <= p.objective(&y) + dot(&g, &d) + 0.5 * l * p.length(&d) {
+                break;
+            }
+            l *= 2.0;
+            halved += 1;
+        }
+        let theta_next = (-theta * theta + theta * (theta * theta + 4.0).sqrt()) / 2.0;
+        let beta = theta * (1.0 - theta) / (theta * theta + theta_next);
+        let measure = p.measure(&minus(&next, &y), 1.0 / l);
+        if measure <= least {
+            least = measure;
+            best = next.clone();
+        }
+        y = (0..rows).map(|j| next[j] + beta * (next[j] - gamma[j])).collect();
+        theta = theta_next;
+        if dot(&g, &minus(&next, &gamma)) > 0.0 {
+            y = next.clone();
+            theta = 1.0;
+            restarts += 1;
+        }
+        gamma = next;
+        l *= 0.9;
+    }
+}
+
+/// [Birgin2000, Algorithm SPG2] from zero multipliers and α = 1/L; the same counting. What is returned is the iterate with
+/// the least residual: as its step measured it, or the natural map for the last one, which has had no step. The second
+/// number counts line searches that cut a step, the first those that looked back on a higher value than the last.
+fn spectral(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
+    let rows = p.r.len();
+    let ones = vec![1.0; rows];
+    let top: f64 = p.multiply(&ones).iter().zip(&p.eta).map(|(x, e)| x * x * e).sum();
+    let first = (p.length(&ones) / top).sqrt();
+    let (mut alpha, mut x, mut values) = (first, vec![0.0; rows], Vec::new());
+    let (mut least, mut best, mut back, mut cut) = (f64::INFINITY, x.clone(), 0, 0);
+    for k in 1..multiplications {
+        let (f, g) = (p.objective(&x), p.gradient(&x));
+        let z = p.project_step(&x, alpha, &g);
+        let d = minus(&z, &x);
+        let measure = p.measure(&d, alpha) * alpha.max(1.0);
+        if k > 1 && measure <= least {
+            (least, best) = (measure, x.clone());
+        }
+        values.push(f);
+        let highest = values.iter().rev().take(10).copied().fold(f64::NEG_INFINITY, f64::max);
+        let slope = dot(&d, &g);
+        let at = |lambda: f64| -> Vec<f64> { (0..rows).map(|j| x[j] + lambda * d[j]).collect() };
+        let mut lambda = 1.0;
+        while p.objective(&at(lambda)) > highest + 1e-4 * lambda * slope {
+            // Quadratic interpolation from f, the slope, and the value at λ.
+            let rise = p.objective(&at(lambda)) - f - lambda * slope;
+            let guess = -slope * lambda * lambda / (2.0 * rise);
+            lambda = if guess >= 0.1 * lambda && guess <= 0.9 * lambda { guess } else { 0.5 * lambda };
+            cut += 1;
+        }
+        back += (p.objective(&at(lambda)) > f) as usize;
+        let next = at(lambda);
+        let (s, y) = (minus(&next, &x), minus(&p.gradient(&next), &g));
+        alpha = (p.length(&s) / dot(&s, &y)).clamp(1e-10 * first, 1e10 * first);
+        x = next;
+    }
+    // Here the blocks' own scale is that of the certificate.
+    let natural = p.natural(&x);
+    if natural <= least || multiplications == 2 {
+        best = x;
+    }
+    (best, back, cut)
+}
+
+/// [SilcowitzHansen2010] from zero multipliers: Gauss-Seidel sweeps in the order of the blocks. Returns the sweep with the
+/// least change, the number of restarts and of sweeps that moved on along p.
+fn nncg(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
+    let mut x = vec![0.0; p.r.len()];
+    let (mut direction, mut before) = (vec![0.0; p.r.len()], None::<f64>);
+    let (mut least, mut best, mut restarts, mut moved) = (f64::INFINITY, x.clone(), 0, 0);
+    for _ in 0..sweeps {
+        let start = x.clone();
+        let mut worst = 0.0f64;
+        for (i, (first, set)) in p.blocks.iter().enumerate() {
+            let rows = *first..first + set.rows();
+            let u = p.gradient(&x);
+            let mut new: Vec<f64> = rows.clone().map(|j| x[j] - p.step[i] * u[j]).collect();
+            set.project(&mut new);
+            let change = minus(&new, &x[rows.clone()]);
+            worst = worst.max(dot(&change, &change).sqrt() / p.step[i]);
+            x[rows].copy_from_slice(&new);
+        }
+        if worst <= least {
+            (least, best) = (worst, x.clone());
+        }
+        let delta = minus(&x, &start);
+        let weight = |(i, (first, set)): (usize, &(usize, drystone_solve::Set))| {
+            let d = &delta[*first..first + set.rows()];
+            dot(d, d) / p.step[i]
+        };
+        let size: f64 = p.blocks.iter().enumerate().map(weight).sum();
+        match before {
+            Some(old) if size > old => {
+                direction.fill(0.0);
+                restarts += 1;
+            }
+            _ => {
+                let beta = before.map_or(0.0, |old| size / old);
+                for j in 0..x.len() {
+                    let along = beta * direction[j];
+                    x[j] += along;
+                    direction[j] = along + delta[j];
+                }
+                moved += (beta > 0.0) as usize;
+            }
+        }
+        before = Some(size);
+    }
+    (best, restarts, moved)
+}
+
+/// Multipliers after every number of iterations agree with the dense version's, which must have taken both turns that it
+/// counts.
+fn step_by_step(
+    name: &str,
+    scaled: bool,
+    seeds: [u64; 2],
+    dense: impl Fn(&Dense, usize) -> (Vec<f64>, usize, usize),
+) {
+    let mut turns = [0, 0];
+    for (seed, joints) in seeds.into_iter().zip([false, true]) {
+        let bodies = heap(10, seed, joints);
+        for problem in [Problem::Bodies(bodies.clone()), explicit(&bodies)] {
+            let p = Dense::new(&problem, scaled);
+            for iterations in 2..=60 {
+                let (expected, r, h) = dense(&p, iterations);
+                turns = [turns[0] + r, turns[1] + h];
+                let stop = Stop { tolerance: 0.0, iterations, ..Stop::default() };
+                let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
+                assert_eq!(s.iterations, iterations);
+                let size = dot(&expected, &expected).sqrt();
+                let off = minus(&s.gamma, &expected);
+                assert!(
+                    dot(&off, &off).sqrt() <= 1e-9 * size,
+                    "{name}, seed {seed}, {iterations} iterations: off by {:e} of {size:e}",
+                    dot(&off, &off).sqrt()
+                );
+            }
+        }
+    }
+    assert!(turns[0] > 0 && turns[1] > 0, "{name}: {turns:?}: nothing tested");
+}
+
+#[test]
+fn apgd_is_the_published_algorithm_step_by_step() {
+    step_by_step("apgd:scaling=none", false, [31, 32], apgd);
+}
+
+#[test]
+fn apgd_with_scaling_is_the_same_in_other_variables() {
+    step_by_step("apgd", true, [33, 34], apgd);
+}
+
+#[test]
+fn bb_is_the_published_algorithm_step_by_step() {
+    step_by_step("bb", true, [35, 36], spectral);
+}
+
+#[test]
+fn nncg_is_the_published_algorithm_step_by_step() {
+    step_by_step("nncg", true, [37, 38], nncg);
+}
+
+const ACCURATE: [&str; 6] = ["apgd", "apgd:scaling=none", "bb", "bb:scaling=none", "nncg", "cpg"];
+
+fn tight() -> Stop {
+    Stop { tolerance: 1e-9, iterations: 200_000, ..Stop::default() }
+}
+
+#[test]
+fn empty_problems_and_zero_iterations() {
+    let empty = [
+        Problem::Bodies(Bodies::default()),
+        Problem::Explicit(Explicit::new(Csr { indptr: vec![0], ..Csr::default() }, vec![], vec![])),
+    ];
+    for name in ACCURATE {
+        for problem in &empty {
+            let s = make(name).unwrap().solve(problem, None, &Stop::default()).unwrap();
+            assert_eq!((s.status, s.gamma.len()), (Status::Converged, 0), "{name}");
+        }
+        // Bodies that nothing can move, and bodies that nothing touches.
+        let mut still = heap(6, 41, false);
+        still.inv_mass.fill(0.0);
+        still.inv_inertia.fill([0.0; 6]);
+        let s = make(name).unwrap().solve(&Problem::Bodies(still), None, &Stop::default()).unwrap();
+        assert_eq!(s.status, Status::Converged, "{name}");
+        let mut apart = heap(6, 41, false);
+        apart.v_free.fill([0.0; 6]);
+        let problem = Problem::Bodies(apart);
+        let s = make(name).unwrap().solve(&problem, None, &Stop::default()).unwrap();
+        assert_eq!(s.status, Status::Converged, "{name}");
+        assert!(s.gamma.iter().all(|x| *x == 0.0), "{name}");
+        let problem = Problem::Bodies(heap(6, 41, false));
+        let guess = vec![0.1; problem.rows()];
+        let stop = Stop { iterations: 0, ..Stop::default() };
+        for guess in [None, Some(guess.as_slice())] {
+            let s = make(name).unwrap().solve(&problem, guess, &stop).unwrap();
+            assert_eq!((s.status, s.gamma.len()), (Status::Iterations, problem.rows()), "{name}");
+            assert!(s.gamma.iter().all(|x| x.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn uneven_masses_no_friction_springs_and_joints() {
+    let mut problems = Vec::new();
+    // Masses of 1:1000 in turn.
+    let mut uneven = heap(20, 43, true);
+    for i in (0..20).step_by(2) {
+        uneven.inv_mass[i] /= 1000.0;
+        uneven.inv_inertia[i].iter_mut().for_each(|x| *x /= 1000.0);
+    }
+    problems.push(("uneven", uneven));
+    let mut smooth = heap(20, 45, true);
+    smooth.points.mu.fill(0.0);
+    problems.push(("frictionless", smooth));
+    let mut soft = heap(20, 47, true);
+    let n = soft.points.len();
+    soft.points.compliance = [vec![0.02; n], vec![0.005; n]];
+    soft.general.compliance = vec![0.01; soft.general.bias.len()];
+    problems.push(("soft", soft));
+    let mut joints = heap(20, 49, true);
+    joints.points.clear();
+    problems.push(("joints alone", joints));
+    for (what, bodies) in problems {
+        let problem = Problem::Bodies(bodies.clone());
+        let mut reference: Option<Vec<[f64; 6]>> = None;
+        for name in ACCURATE {
+            let s = make(name).unwrap().solve(&problem, None, &tight()).unwrap();
+            let c = certificate(&problem, &s.gamma);
+            assert_eq!(s.status, Status::Converged, "{name}, {what}: {c:?}");
+            assert!(c.residual_max <= 1e-9 && c.cone_violation <= 1e-12, "{name}, {what}: {c:?}");
+            let mut v = Vec::new();
+            bodies.velocities(&s.gamma, &mut v);
+            let r = reference.get_or_insert_with(|| v.clone());
+            for (x, y) in v.iter().flatten().zip(r.iter().flatten()) {
+                assert!((x - y).abs() < 1e-6, "{name}, {what}: {x} against {y}");
+            }
+        }
+    }
+}
+
+/// What is returned is never worse than where it began, however few iterations there are.
+#[test]
+fn no_solver_returns_worse_than_its_start() {
+    let bodies = heap(30, 51, true);
+    for problem in [Problem::Bodies(bodies.clone()), explicit(&bodies)] {
+        let exact = make("pgs").unwrap().solve(&problem, None, &tight()).unwrap().gamma;
+        // Far off, outside the cones, nearly right, right.
+        let spoiled = |by: f64| -> Vec<f64> {
+            exact.iter().enumerate().map(|(j, x)| x * (1.0 + by) - by * ((j % 5) as f64 - 1.0)).collect()
+        };
+        for name in ACCURATE {
+            for guess in [spoiled(3.0), spoiled(-0.5), spoiled(1e-3), exact.clone()] {
+                let mut start = guess.clone();
+                for i in 0..problem.blocks() {
+                    problem.set(i).project(&mut start[problem.block(i)]);
+                }
+                let begun = certificate(&problem, &start);
+                for iterations in [1, 2, 3, 5, 10, 40] {
+                    let stop = Stop { tolerance: 0.0, iterations, ..Stop::default() };
+                    let s = make(name).unwrap().solve(&problem, Some(&guess), &stop).unwrap();
+                    let c = certificate(&problem, &s.gamma);
+                    let slack = 1e-12 * begun.dual_objective.abs();
+                    assert!(
+                        c.dual_objective <= begun.dual_objective + slack,
+                        "{name}, {iterations}: from {} to {}",
+                        begun.dual_objective,
+                        c.dual_objective
+                    );
+                    assert!(c.cone_violation <= 1e-12, "{name}");
+                    assert_eq!((s.status, s.iterations), (Status::Iterations, iterations), "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn caps_histories_and_time() {
+    let problem = Problem::Bodies(heap(60, 53, true));
+    for name in ACCURATE {
+        let stop = Stop { tolerance: 0.0, iterations: 37, history: true, ..Stop::default() };
+        let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
+        assert_eq!((s.iterations, s.history.len()), (37, 37), "{name}");
+        let c = certificate(&problem, &s.gamma);
+        let last = s.history.last().unwrap();
+        assert!((last.objective - c.dual_objective).abs() <= 1e-12 * c.dual_objective.abs(), "{name}");
+        assert!(last.objective < s.history[2].objective, "{name}");
+        let stop =
+            Stop { tolerance: 1e-12, iterations: usize::MAX, budget: Some(Duration::ZERO), history: false };
+        let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
+        assert_eq!(s.status, Status::Budget, "{name}");
+        assert!(s.iterations <= 2, "{name}: {}", s.iterations);
+        // Without a history the same multipliers come out.
+        let plain = Stop { tolerance: 0.0, iterations: 37, ..Stop::default() };
+        let again = make(name).unwrap().solve(&problem, None, &plain).unwrap();
+        let with = Stop { history: true, ..plain };
+        assert_eq!(again.gamma, make(name).unwrap().solve(&problem, None, &with).unwrap().gamma, "{name}");
+    }
+}
+
+/// A solver that has seen another problem does the same as a fresh one.
+#[test]
+fn buffers_of_other_problems_leave_no_trace() {
+    let stop = Stop { tolerance: 0.0, iterations: 25, ..Stop::default() };
+    let (small, large) = (heap(12, 55, true), heap(40, 57, true));
+    for name in ACCURATE {
+        let problems = [
+            Problem::Bodies(large.clone()),
+            explicit(&large),
+            Problem::Bodies(small.clone()),
+            explicit(&small),
+        ];
+        let mut used = make(name).unwrap();
+        for problem in &problems {
+            let fresh = make(name).unwrap().solve(problem, None, &stop).unwrap();
+            assert_eq!(used.solve(problem, None, &stop).unwrap().gamma, fresh.gamma, "{name}");
+        }
+    }
+}

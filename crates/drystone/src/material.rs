@@ -1,0 +1,163 @@
+//! Which friction a pair of surfaces has: a rule that combines the two coefficients, and a table of pairs that are known
+//! better than that.
+
+use serde::{Deserialize, Serialize};
+
+/// How the friction of a pair follows from its two surfaces, where the table says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Combine {
+    /// √(μ₁ μ₂).
+    #[default]
+    GeometricMean,
+    /// (μ₁ + μ₂) / 2.
+    Mean,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// μ₁ μ₂.
+    Product,
+}
+
+impl Combine {
+    /// As scene files spell them.
+    pub const NAMES: [(&'static str, Combine); 5] = [
+        ("geometric-mean", Combine::GeometricMean),
+        ("mean", Combine::Mean),
+        ("min", Combine::Min),
+        ("max", Combine::Max),
+        ("product", Combine::Product),
+    ];
+
+    /// The coefficient of the pair.
+    #[inline]
+    pub fn mu(self, a: f64, b: f64) -> f64 {
+        match self {
+            Combine::GeometricMean if a == b => a,
+            Combine::GeometricMean => (a * b).sqrt(),
+            Combine::Mean => 0.5 * (a + b),
+            Combine::Min => a.min(b),
+            Combine::Max => a.max(b),
+            Combine::Product => a * b,
+        }
+    }
+}
+
+/// A material by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct MaterialId(pub u16);
+
+/// What is known of a pair of materials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairLaw {
+    /// Coefficient of friction.
+    pub mu: f64,
+}
+
+/// Materials by name, and their pairs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Materials {
+    /// For pairs without a row of their own.
+    pub combine: Combine,
+    names: Vec<String>,
+    /// Sorted by pair, the lower number first.
+    pairs: Vec<((MaterialId, MaterialId), PairLaw)>,
+}
+
+impl Materials {
+    /// The material of that name, made if it is new.
+    ///
+    /// # Errors
+    /// With more than 65,535 materials.
+    pub fn add(&mut self, name: &str) -> Result<MaterialId, String> {
+        if let Some(id) = self.find(name) {
+            return Ok(id);
+        }
+        let id = u16::try_from(self.names.len()).map_err(|_| "more than 65,535 materials".to_string())?;
+        self.names.push(name.into());
+        Ok(MaterialId(id))
+    }
+
+    /// The material of that name.
+    pub fn find(&self, name: &str) -> Option<MaterialId> {
+        self.names.iter().position(|n| n == name).map(|k| MaterialId(k as u16))
+    }
+
+    /// All names, by number.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Says what happens between two materials, or one and itself.
+    ///
+    /// # Errors
+    /// For a coefficient that no surface can have, or a material that is not of this table.
+    pub fn set_pair(&mut self, a: MaterialId, b: MaterialId, law: PairLaw) -> Result<(), String> {
+        if !(law.mu.is_finite() && law.mu >= 0.0) {
+            return Err(format!("mu must be finite and not negative, got {}", law.mu));
+        }
+        for id in [a, b] {
+            if id.0 as usize >= self.names.len() {
+                return Err(format!("there is no material number {}", id.0));
+            }
+        }
+        let key = (a.min(b), a.max(b));
+        match self.pairs.binary_search_by_key(&key, |p| p.0) {
+            Ok(k) => self.pairs[k].1 = law,
+            Err(k) => self.pairs.insert(k, (key, law)),
+        }
+        Ok(())
+    }
+
+    /// The row of a pair.
+    pub fn pair(&self, a: MaterialId, b: MaterialId) -> Option<PairLaw> {
+        let key = (a.min(b), a.max(b));
+        self.pairs.binary_search_by_key(&key, |p| p.0).ok().map(|k| self.pairs[k].1)
+    }
+
+    /// Friction between two surfaces, each with its own coefficient and perhaps a material.
+    #[inline]
+    pub fn mu(&self, a: (f64, Option<MaterialId>), b: (f64, Option<MaterialId>)) -> f64 {
+        if let (Some(x), Some(y)) = (a.1, b.1)
+            && let Some(law) = self.pair(x, y)
+        {
+            return law.mu;
+        }
+        self.combine.mu(a.0, b.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_before_rules() {
+        let mut m = Materials::default();
+        let (steel, ice) = (m.add("steel").unwrap(), m.add("ice").unwrap());
+        assert_eq!(m.add("steel"), Ok(steel));
+        m.set_pair(ice, steel, PairLaw { mu: 0.03 }).unwrap();
+        assert_eq!(m.mu((0.4, Some(steel)), (0.9, Some(ice))), 0.03);
+        assert_eq!(m.mu((0.4, Some(ice)), (0.9, Some(steel))), 0.03);
+        assert!((m.mu((0.4, Some(steel)), (0.9, Some(steel))) - 0.6).abs() < 1e-15);
+        assert!((m.mu((0.4, None), (0.9, Some(ice))) - 0.6).abs() < 1e-15);
+        m.set_pair(steel, ice, PairLaw { mu: 0.05 }).unwrap();
+        assert_eq!(m.mu((0.4, Some(steel)), (0.9, Some(ice))), 0.05);
+        assert!(m.set_pair(steel, ice, PairLaw { mu: f64::NAN }).is_err());
+        assert!(m.set_pair(steel, MaterialId(7), PairLaw { mu: 0.1 }).is_err());
+    }
+
+    #[test]
+    fn every_rule_is_symmetric_and_between() {
+        for (name, rule) in Combine::NAMES {
+            let x = rule.mu(0.2, 0.8);
+            assert_eq!(x, rule.mu(0.8, 0.2), "{name}");
+            assert!((0.16 - 1e-15..=0.8).contains(&x), "{name}: {x}");
+        }
+        assert_eq!(Combine::Product.mu(0.5, 0.5), 0.25);
+        assert_eq!(Combine::Mean.mu(0.2, 0.8), 0.5);
+        assert_eq!(Combine::Min.mu(0.2, 0.8), 0.2);
+        assert_eq!(Combine::Max.mu(0.2, 0.8), 0.8);
+    }
+}
