@@ -2,6 +2,7 @@
 
 mod bodies;
 mod catalogue;
+mod decompose;
 mod determinism;
 mod ending;
 mod files;
