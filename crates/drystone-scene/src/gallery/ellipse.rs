@@ -3,8 +3,7 @@
 //! step that lets the linearised gap reach zero leaves an overlap of O(h²); one that only stops the approach adds such
 //! an overlap in every step, O(h) in all.
 //!
-//! The body is an ellipsoid with the inertia of the lamina. Its plane of motion is a plane of symmetry of the ellipsoid
-//! and of the table, so it stays in it.
+//! The body is an ellipsoid with the inertia of the lamina, locked to its plane.
 
 use drystone::{BodyDef, MassProperties, Settings, Shape, World};
 use glam::DVec3;
@@ -45,6 +44,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let lamina = MassProperties::principal(MASS, 0.25 * MASS * DVec3::new(c, a + c, a));
     let body = BodyDef::dynamic(Shape::ellipsoid(HALF), MASS)
         .mass(lamina)
+        .planar(DVec3::Y)
         .at(DVec3::Z * height)
         .moving(DVec3::ZERO, DVec3::Y * omega)
         .friction(mu);
