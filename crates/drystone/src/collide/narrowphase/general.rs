@@ -104,6 +104,13 @@ pub(super) fn closest(pair: &Pair, reach: f64) -> Option<Closest> {
     found.filter(|c| c.separation - pair.radii <= reach)
 }
 
+/// The closest points of two cores with finitely many corners, if a plane proves that they are apart.
+pub(super) fn apart(pair: &Pair) -> Option<Closest> {
+    let mut gjk = Gjk::new(pair);
+    let end = gjk.walk(pair, f64::INFINITY, 0.0, 1e-15);
+    (end == End::Apart && gjk.lower > 0.0).then(|| separated(pair, &gjk, None))
+}
+
 fn polytopes(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
     match gjk.walk(pair, reach, 0.0, 1e-15) {
         End::BeyondReach => None,

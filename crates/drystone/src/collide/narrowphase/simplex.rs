@@ -216,8 +216,8 @@ mod tests {
     fn nearest_point_is_nearest() {
         let mut random = Random::new(5);
         let (mut inside, mut faces) = (0, [0; 4]);
-        for _ in 0..3000 {
-            let shift = random.range(0.0, 1.6) * random.unit_vector();
+        for _ in 0..10_000 {
+            let shift = 1.5 * random.in_ball();
             let points: Vec<DVec3> = (0..4).map(|_| random.unit_vector() + shift).collect();
             let mut simplex = Simplex::new(vertex(points[0]));
             let mut apart = true;
@@ -249,6 +249,6 @@ mod tests {
                 assert!((c.w.dot(simplex.nearest()) - d * d).abs() < 1e-12);
             }
         }
-        assert!(inside > 50 && faces[1] > 50 && faces[2] > 50 && faces[3] > 50, "{inside} {faces:?}");
+        assert!(inside > 30 && faces[1] > 50 && faces[2] > 50 && faces[3] > 50, "{inside} {faces:?}");
     }
 }
