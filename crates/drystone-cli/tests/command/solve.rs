@@ -7,7 +7,7 @@ use crate::scratch::{Scratch, holds, number};
 /// Three blocks in a row on one another: W couples neighbours, the lowest contact carries all.
 fn tower() -> String {
     let (mut indptr, mut indices, mut data) = (vec![0], Vec::new(), Vec::new());
-    let n: u32 = 9;
+    let n = 9usize;
     for i in 0..n {
         for j in 0..n {
             let (a, b) = (i / 3, j / 3);
