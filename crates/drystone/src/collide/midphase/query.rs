@@ -205,7 +205,7 @@ fn to_surface<S: Ground>(surface: &S, frame: &Pose, shape: &Shape, pose: &Pose) 
         touches(surface, &Visitor { exact: true, depth, ..visitor }, work);
         work.found.iter().map(|t| t.point.gap).fold(f64::INFINITY, f64::min)
     });
-    if least < f64::INFINITY { least } else { surface.from_behind(shape, &place, most) }
+    if least < f64::INFINITY { least } else { surface.behind(shape, &place, most) }
 }
 
 /// What distances need to know of a surface besides.
@@ -215,7 +215,7 @@ trait Ground: Surface {
     /// Whether what is behind a triangle is inside, however far.
     fn is_solid(&self) -> bool;
     /// The distance of a shape at `place` that no triangle sees in front of it, at most `most`.
-    fn from_behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64;
+    fn behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64;
 }
 
 impl Ground for TriMesh {
@@ -234,7 +234,7 @@ impl Ground for TriMesh {
     }
 
     /// Apart from a triangle, a shape is nearest to an edge of it, or from behind to the face with its foremost point.
-    fn from_behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64 {
+    fn behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64 {
         let bounds = shape.aabb(place);
         let apart = |b: &Aabb| (b.min - bounds.max).max(bounds.min - b.max).max(DVec3::ZERO).length();
         let mut least = most;
@@ -273,7 +273,7 @@ impl Ground for HeightField {
     }
 
     /// Beside the field and below its rim, the nearest is its side. (Off a corner, the bounds of the shape have to do.)
-    fn from_behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64 {
+    fn behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64 {
         let half = -self.point(0, 0);
         let bounds = shape.aabb(place);
         let beyond = (bounds.min - half).max(-half - bounds.max).max(DVec3::ZERO);
