@@ -49,6 +49,7 @@ fn draw(shape: &Shape, turn: DQuat) -> (Picture, Image) {
         height: 200,
         title: None,
         glass: &[],
+        shown: None,
     };
     let mut picture = portrait(&world, &how);
     picture.samples = 1;
@@ -122,6 +123,7 @@ fn many_kinds_have_colours_of_their_own() {
         height: 64,
         title: None,
         glass: &[],
+        shown: None,
     };
     let picture = portrait(&world, &how);
     let firsts: Vec<_> = picture.items.iter().filter(|i| i.piece_of.is_none()).collect();
