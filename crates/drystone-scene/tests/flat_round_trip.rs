@@ -160,6 +160,12 @@ fn what_it_cannot_hold_is_refused_with_the_body() {
     assert!(refused(vec![BodyDef::fixed(mesh())]).contains("box or a plane, not a mesh"));
     assert!(refused(vec![BodyDef::fixed(ground())]).contains("box or a plane, not a height field"));
     assert!(refused(vec![BodyDef::fixed(hull)]).contains("box or a plane, not a"));
+    let mut flatlander = ball();
+    flatlander.planar = Some(DVec3::Y);
+    assert!(refused(vec![flatlander]).contains("body 0: it is locked to a plane"));
+    let mut ghost = ball();
+    ghost.colliders[0].filter.mask = 0;
+    assert!(refused(vec![ghost]).contains("layers or a mask"));
     let belt = BodyDef::kinematic(cube.clone()).moving(DVec3::X, DVec3::ZERO);
     assert!(refused(vec![belt]).contains("kinematic"));
     let mut wall = BodyDef::fixed(cube);
@@ -260,4 +266,32 @@ fn cylinders_and_hulls_move_as_before_they_were_written() {
     assert_eq!(world.state().hash(), other.state().hash());
     assert!((world.state().position[0].z - 0.2).abs() < 1e-3, "{}", world.state().position[0]);
     assert!((world.state().position[1].z - 0.3).abs() < 1e-3, "{}", world.state().position[1]);
+}
+
+#[test]
+fn friction_of_pairs_must_be_one() {
+    use drystone::{Combine, PairLaw};
+    let write = |mu: f64, combine: Combine, law: Option<f64>| {
+        let mut world = World::new(Settings::default()).unwrap();
+        let mut materials = drystone::Materials::default();
+        materials.combine = combine;
+        let oak = materials.add("oak").unwrap();
+        let ice = materials.add("ice").unwrap();
+        if let Some(mu) = law {
+            materials.set_pair(oak, ice, PairLaw { mu }).unwrap();
+        }
+        *world.materials_mut() = materials;
+        for material in [oak, ice] {
+            let mut ball = BodyDef::dynamic(Shape::Sphere { radius: 1.0 }, 1.0).friction(mu);
+            ball.colliders[0].material = Some(material);
+            world.add_body(ball.at(DVec3::X * 3.0 * f64::from(material.0))).unwrap();
+        }
+        flat::of_world(&world, "x", 1.0, &[]).map(|f| f.mu).map_err(|e| e.to_string())
+    };
+    assert_eq!(write(0.5, Combine::GeometricMean, None), Ok(0.5));
+    // What a pair has, not what its surfaces have.
+    assert_eq!(write(0.5, Combine::Product, None), Ok(0.25));
+    assert_eq!(write(0.5, Combine::Mean, Some(0.5)), Ok(0.5));
+    let e = write(0.5, Combine::Mean, Some(0.1)).unwrap_err();
+    assert!(e.contains("between body 0 and body 1, 0.1"), "{e}");
 }

@@ -232,12 +232,12 @@ mod tests {
             (-3..=3).map(|k| (right * f64::from(k) - 0.2, right * f64::from(k) + 0.2)).collect();
         let all = boxes.iter().fold(boxes[0], |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let (each, around) =
-            (Camera::fit_all(&boxes, View::Iso, 1.6), Camera::fit(all.0, all.1, View::Iso, 1.6));
-        assert!((each.from - each.at).length() < 0.95 * (around.from - around.at).length());
+            (Camera::fit_all(&boxes, View::Iso, 4.0), Camera::fit(all.0, all.1, View::Iso, 4.0));
+        assert!((each.from - each.at).length() < 0.8 * (around.from - around.at).length());
         for (low, high) in boxes {
             for corner in [low, high] {
-                let p = each.project(corner, 1600, 1000).unwrap();
-                assert!(p.x > 100.0 && p.x < 1500.0 && p.y > 60.0 && p.y < 940.0, "{p}");
+                let p = each.project(corner, 1600, 400).unwrap();
+                assert!(p.x > 111.0 && p.x < 1489.0 && p.y > 27.0 && p.y < 373.0, "{p}");
             }
         }
     }

@@ -27,8 +27,9 @@ pub(super) struct Hit {
     pub item: u32,
     /// Unit normal on the side that the ray comes from, as the light takes it.
     pub normal: DVec3,
-    /// Unit normal of the surface as it is; the same, except on smoothed triangles.
-    pub flat: DVec3,
+    /// Where rays towards the light begin: the point itself, except on smoothed triangles, where it is the point of the
+    /// round surface that they stand for. Their own edges would throw shadows on it [Hanika2021].
+    pub start: DVec3,
     /// Distance to the nearest edge of the face, m; `None` where the solid is round or a mesh.
     pub to_edge: Option<f64>,
 }
@@ -180,7 +181,7 @@ impl Solids {
         let (primitive, item) = &self.primitives[place];
         let point = ray.at(t);
         let mut to_edge = None;
-        let mut smooth = None;
+        let (mut smooth, mut lift) = (None, DVec3::ZERO);
         let outward = match *primitive {
             Primitive::Ball { centre, .. } => (point - centre).normalize_or(-ray.direction),
             Primitive::Brick(i) => {
@@ -198,7 +199,14 @@ impl Solids {
             Primitive::Triangle(i) => {
                 let corners @ [a, b, c] = self.triangles[i as usize];
                 let [l, m, n] = self.normals[i as usize].map(|n| n.as_dvec3());
-                smooth = triangle_crossing(ray, &corners).map(|(_, u, v)| (1.0 - u - v) * l + u * m + v * n);
+                if let Some((_, u, v)) = triangle_crossing(ray, &corners) {
+                    let shares = [1.0 - u - v, u, v];
+                    smooth = Some(shares[0] * l + u * m + v * n);
+                    // Up to the planes through the corners that the normals there stand on, mixed like the normals.
+                    for ((share, corner), n) in shares.into_iter().zip(corners).zip([l, m, n]) {
+                        lift += share * (corner - point).dot(n).max(0.0) * n;
+                    }
+                }
                 (b - a).cross(c - a).normalize_or(-ray.direction)
             }
         };
@@ -210,7 +218,9 @@ impl Solids {
         if away > 0.0 {
             normal = (normal - 1.001 * away * ray.direction).normalize_or(flat);
         }
-        Hit { t, item: *item, normal, flat, to_edge }
+        // Seen from behind, the round surface lies below the triangles.
+        let start = if flat == outward { point + lift } else { point };
+        Hit { t, item: *item, normal, start, to_edge }
     }
 
     fn nearest(&self, ray: &Ray) -> Option<Hit> {

@@ -140,7 +140,7 @@ impl<'a> Studio<'a> {
             (sample.albedo, sample.presence) = self.surface(&hit, point, ray);
             sample.is_ground = matches!(self.picture.items[hit.item as usize].solid, Solid::Ground);
             if sample.presence > 0.0 {
-                sample.sees = self.sees(point, hit.flat, hit.t, turn);
+                sample.sees = self.sees(hit.start, hit.normal, hit.t, turn);
             }
         }
         self.scene.veils(ray, hit.map_or(f64::INFINITY, |h| h.t), veils);

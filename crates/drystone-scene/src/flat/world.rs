@@ -1,6 +1,7 @@
 //! Flat states to scenes, and worlds to flat states.
 
-use drystone::{BodyDef, Collider, MassProperties, Model, Motion, Pose, Settings, Shape, World};
+use drystone::model::ColliderSlot;
+use drystone::{BodyDef, Collider, Filter, MassProperties, Model, Motion, Pose, Settings, Shape, World};
 use glam::{DMat3, DQuat, DVec3};
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
@@ -135,11 +136,20 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
         joints: Vec::new(),
         bodies_per_vehicle: None,
     };
+    if model.periodic.is_some() {
+        return refuse("periodic", "a flat state has no space that repeats");
+    }
     for i in model.slots() {
         let body = &model.bodies[i];
         let cannot = |what: &str| -> SceneError {
             SceneError::new(format!("a flat state cannot hold {}: {what}", model.describe(i as u32)))
         };
+        if body.planar.is_some() {
+            return Err(cannot("it is locked to a plane"));
+        }
+        if colliders[i].iter().any(|&k| model.colliders[k].filter != Filter::default()) {
+            return Err(cannot("it has layers or a mask of its own"));
+        }
         if body.motion == Motion::Dynamic {
             let (mut flat_body, turned) = match colliders[i].as_slice() {
                 [] => (bare(BodyShape::None), None),
@@ -184,11 +194,12 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
 
 /// The one coefficient of friction, or which bodies differ.
 fn friction(model: &Model) -> Result<f64, SceneError> {
-    let mut used = model.colliders.iter().filter(|c| model.id(c.body).is_some());
-    let Some(first) = used.next() else { return Ok(0.0) };
-    match used.find(|c| c.mu != first.mu) {
-        None => Ok(first.mu),
-        Some(other) => refuse(
+    let used = || model.colliders.iter().filter(|c| model.id(c.body).is_some());
+    let Some(first) = used().next() else { return Ok(0.0) };
+    let of = |a: &ColliderSlot, b: &ColliderSlot| model.materials.mu((a.mu, a.material), (b.mu, b.material));
+    let one = of(first, first);
+    if let Some(other) = used().find(|c| c.mu != first.mu) {
+        return refuse(
             "mu",
             format!(
                 "a flat state has one coefficient of friction, but {} has {} and {} has {}",
@@ -197,8 +208,26 @@ fn friction(model: &Model) -> Result<f64, SceneError> {
                 model.describe(other.body),
                 other.mu
             ),
-        ),
+        );
     }
+    // Bodies agree; pairs of materials may not. A collider of each material stands for all of it.
+    let mut kinds: Vec<&ColliderSlot> = used().collect();
+    kinds.sort_by_key(|c| c.material);
+    kinds.dedup_by_key(|c| c.material);
+    for (k, a) in kinds.iter().enumerate() {
+        if let Some(b) = kinds[k..].iter().find(|b| of(a, b) != one) {
+            return refuse(
+                "mu",
+                format!(
+                    "a flat state has one coefficient of friction, but there are {one} and, between {} and {}, {}",
+                    model.describe(a.body),
+                    model.describe(b.body),
+                    of(a, b)
+                ),
+            );
+        }
+    }
+    Ok(one)
 }
 
 /// A body with a shape and nothing else yet.
