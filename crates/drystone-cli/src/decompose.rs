@@ -102,11 +102,8 @@ fn table(mesh: &Path, surface: &Surface, found: &Decomposition) {
 fn picture(mesh: &Path, surface: &Surface, found: &Decomposition) -> Picture {
     let (low, high) = surface.bounds();
     let middle = 0.5 * (low + high);
-    let solid = Solid::Mesh {
-        vertices: surface.vertices.clone(),
-        triangles: surface.triangles.clone(),
-        crease: 32.0,
-    };
+    let (vertices, triangles) = (surface.vertices.clone(), surface.triangles.clone());
+    let solid = Solid::Mesh { vertices, triangles, crease: 25.0 };
     let mut items = vec![Item::new(solid, -middle, Rgb::hex(0xB9B4AC))];
     for (k, part) in found.parts.iter().enumerate() {
         let away = 0.22 * (part.hull.moments().centroid - middle);

@@ -168,6 +168,12 @@ fn run(
         iterations: 0,
         natural: f64::INFINITY,
     };
+    // Nothing to do: zero is the solution.
+    problem.rhs(&mut out.u);
+    out.natural = file.natural_map(&out.r, &out.u);
+    if out.natural == 0.0 {
+        return Ok(out);
+    }
     let mut tolerance = goal;
     loop {
         let left = budget.map(|b| b.saturating_sub(begun.elapsed()));

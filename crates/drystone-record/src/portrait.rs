@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use drystone::shape::Hull;
+use drystone::shape::{HeightField, Hull};
 use drystone::{Motion, Pose, Shape, World};
 use glam::DVec3;
 
-use crate::picture::{Camera, Item, Legend, Picture, Rgb, Solid, View, bounds, category};
+use crate::picture::{
+    CATEGORIES, Camera, Item, Legend, Picture, Rgb, Solid, View, bounds, category, distinct,
+};
 
 /// What colour means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,7 @@ pub struct Shown {
 }
 
 const STONE: Rgb = Rgb([0.62, 0.60, 0.57]);
+const EARTH: Rgb = Rgb([0.66, 0.60, 0.47]);
 
 /// Composes the picture.
 pub fn portrait(world: &World, how: &Portrait) -> Picture {
@@ -87,12 +90,13 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
         let moves = model.bodies[body].motion != Motion::Static;
         let nothing = legend.is_some() && values.get(body).is_none_or(|x| x.is_nan());
         let colour = match (&legend, moves) {
+            (_, false) if matches!(c.shape, Shape::HeightField(_)) => EARTH,
             _ if nothing => STONE,
             (_, false) => STONE,
             (Some(l), true) => l.colour(values[body]),
             (None, true) => {
                 let next = kinds.len();
-                category(*kinds.entry(kind(&c.shape)).or_insert(next))
+                kind_colour(*kinds.entry(kind(&c.shape)).or_insert(next))
             }
         };
         let opacity = if how.glass.contains(&body) { 0.12 } else { 1.0 };
@@ -119,7 +123,7 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
 }
 
 /// Edges of meshes that turn by less than this look round, degrees.
-const CREASE: f64 = 32.0;
+const CREASE: f64 = 25.0;
 
 /// What a shape looks like, with places in its frame.
 pub fn solids(shape: &Shape) -> Vec<(Pose, Solid)> {
@@ -146,24 +150,7 @@ pub fn solids(shape: &Shape) -> Vec<(Pose, Solid)> {
             triangles: mesh.triangles().to_vec(),
             crease: CREASE,
         }),
-        Shape::HeightField(field) => {
-            let (columns, rows) = (field.columns() as u32, field.rows() as u32);
-            let point = |k: u32| field.point((k % columns) as usize, (k / columns) as usize);
-            let vertices: Vec<DVec3> = (0..columns * rows).map(point).collect();
-            // Corners as the field itself names them, so that the diagonals agree with what bodies feel.
-            let mut triangles = Vec::with_capacity(field.triangle_count());
-            for k in 0..field.triangle_count() {
-                let cell = (k / 2) as u32;
-                let at = cell / (columns - 1) * columns + cell % (columns - 1);
-                let around = [at, at + 1, at + columns, at + columns + 1];
-                let index = |p: DVec3| {
-                    let far = |i: u32| (vertices[i as usize] - p).length_squared();
-                    around.into_iter().min_by(|&a, &b| far(a).total_cmp(&far(b))).unwrap_or(at)
-                };
-                triangles.push(field.triangle(k).map(index));
-            }
-            one(Solid::Mesh { vertices, triangles, crease: CREASE })
-        }
+        Shape::HeightField(field) => one(earth(field)),
         Shape::Compound(compound) => compound
             .parts()
             .iter()
@@ -172,9 +159,51 @@ pub fn solids(shape: &Shape) -> Vec<(Pose, Solid)> {
     }
 }
 
+/// The surface of a height field, with a skirt all round: it is solid below, and would look like a sheet.
+fn earth(field: &HeightField) -> Solid {
+    let (columns, rows) = (field.columns(), field.rows());
+    let index = |i: usize, j: usize| (j * columns + i) as u32;
+    let mut vertices: Vec<DVec3> =
+        (0..columns * rows).map(|k| field.point(k % columns, k / columns)).collect();
+    let mut triangles = Vec::with_capacity(field.triangle_count());
+    for j in 0..rows - 1 {
+        for i in 0..columns - 1 {
+            // The diagonal of a cell is the one that bodies feel.
+            let [a, b, c, d] = [index(i, j), index(i + 1, j), index(i + 1, j + 1), index(i, j + 1)];
+            triangles.extend([[a, b, c], [a, c, d]]);
+        }
+    }
+    let (low, high) =
+        vertices.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v.z), h.max(v.z)));
+    let foot = low - 0.15 * (high - low);
+    // Round the border, counter-clockwise from above.
+    let border = (0..columns - 1)
+        .map(|i| index(i, 0))
+        .chain((0..rows - 1).map(|j| index(columns - 1, j)))
+        .chain((1..columns).rev().map(|i| index(i, rows - 1)))
+        .chain((1..rows).rev().map(|j| index(0, j)))
+        .collect::<Vec<u32>>();
+    let first = vertices.len() as u32;
+    for &k in &border {
+        vertices.push(vertices[k as usize].with_z(foot));
+    }
+    let n = border.len() as u32;
+    for k in 0..n {
+        let next = (k + 1) % n;
+        let (a, b) = (border[k as usize], border[next as usize]);
+        triangles.extend([[a, first + k, first + next], [a, first + next, b]]);
+    }
+    Solid::Mesh { vertices, triangles, crease: CREASE }
+}
+
 fn convex(hull: &Hull) -> Solid {
     let faces = (0..hull.faces().len()).map(|f| hull.face_vertices(f).to_vec()).collect();
     Solid::Convex { vertices: hull.vertices().to_vec(), faces }
+}
+
+/// The palette for colour-blind eyes as far as it goes (black is hard to see the shape of), then an endless one.
+fn kind_colour(index: usize) -> Rgb {
+    if index + 1 < CATEGORIES.len() { category(index) } else { distinct(index) }
 }
 
 /// Bodies with the same key get the same colour.

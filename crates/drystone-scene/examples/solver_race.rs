@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let stop = Stop { tolerance, iterations, ..Stop::default() };
             Ok(make(name)?.solve(problem, None, &stop)?)
         };
-    let exact = solve("apgd", 1e-11, 400_000)?;
+    let exact = solve("apgd", 1e-10, 100_000)?;
     let c = certificate(problem, &exact.gamma);
     println!(
         "{} bodies, {} contacts; reference: {:?} after {}, residual {:.1e} m/s",

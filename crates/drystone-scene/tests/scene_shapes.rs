@@ -388,3 +388,22 @@ fn pictures_are_heights() {
     let Shape::HeightField(field) = &scene.bodies[0].colliders[0].shape else { panic!() };
     assert_eq!(field.heights(), [0.0, 0.0, 0.8, 2.0, 0.0, 0.4]);
 }
+
+#[test]
+fn the_documented_shapes_load() {
+    let text = include_str!("../../../docs/scene-files.md");
+    let block = text.split("```toml\n").nth(3).unwrap().split("```").next().unwrap();
+    let folder = examples();
+    let scene = open(&folder.write("doc.toml", block)).unwrap();
+    assert_eq!((scene.name.as_str(), scene.bodies.len()), ("ground and debris", 15 + 1 + 2));
+    let mut world = scene.world(scene.settings.clone()).unwrap();
+    for _ in 0..10 {
+        world.step().unwrap();
+    }
+    // The table of shapes names every type.
+    let e = open(&folder.write("x.toml", with("{ type = \"x\" }"))).err().unwrap().message;
+    let valid = e.split("valid: ").nth(1).unwrap().trim_end_matches(')');
+    for name in valid.split(", ") {
+        assert!(text.contains(&format!("\n| `{name}` | ")), "{name} is not documented");
+    }
+}

@@ -51,9 +51,7 @@ fn ellipsoid(random: &mut Random) -> Shape {
 fn parry(shape: &Shape) -> Option<SharedShape> {
     match shape {
         Shape::Box { half } => Some(SharedShape::new(Cuboid::new(*half))),
-        Shape::Hull(hull) => {
-            ConvexPolyhedron::from_convex_hull(hull.vertices()).map(SharedShape::new)
-        }
+        Shape::Hull(hull) => ConvexPolyhedron::from_convex_hull(hull.vertices()).map(SharedShape::new),
         Shape::Cylinder { radius, half_length } => {
             Some(SharedShape::new(Cylinder::new(*half_length, *radius)))
         }
@@ -70,6 +68,19 @@ fn parry_pose(shape: &Shape, pose: &Pose) -> ParryPose {
 }
 
 impl Scene {
+    /// Moves and turns every A a little, back and forth by turns: what a time step does to a persistent manifold.
+    fn nudge(&mut self, turn: usize) {
+        let side = if turn.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let spin = glam::DQuat::from_scaled_axis(DVec3::new(1.0, -2.0, 3.0) * (5e-4 * side));
+        for (k, (a, pose, ..)) in self.pairs.iter_mut().enumerate() {
+            pose.position += DVec3::new(2.0, 1.0, -2.0) * (5e-4 * side);
+            pose.rotation = (spin * pose.rotation).normalize();
+            if let Some(theirs) = &mut self.parry {
+                theirs[k].1 = parry_pose(a, pose);
+            }
+        }
+    }
+
     fn new(
         name: &'static str,
         a: impl Fn(&mut Random) -> Shape,
@@ -165,8 +176,9 @@ fn main() {
     let mut kept: Vec<_> = scenes.iter().map(|_| Vec::new()).collect();
     let mut scratch = Vec::new();
     let mut times = vec![[const { Vec::new() }; 3]; scenes.len()];
-    for _ in 0..turns {
-        for ((scene, kept), times) in scenes.iter().zip(&mut kept).zip(&mut times) {
+    for turn in 0..turns {
+        for ((scene, kept), times) in scenes.iter_mut().zip(&mut kept).zip(&mut times) {
+            scene.nudge(turn);
             times[0].push(scene.ours());
             times[1].extend(scene.theirs(&mut scratch, true));
             times[2].extend(scene.theirs(kept, false));

@@ -357,3 +357,17 @@ fn random_clouds_with_tolerance() {
         }
     }
 }
+
+/// Near a knife's edge the lower side is near the plane of the upper one, but not part of it.
+#[test]
+fn a_knife_keeps_its_edge() {
+    let mut knife: Vec<DVec3> = (0..4).map(|k| DVec3::new((k & 1) as f64, (k >> 1) as f64, 0.0)).collect();
+    knife.extend([DVec3::new(1.0, 0.0, -0.05), DVec3::new(1.0, 1.0, -0.05)]);
+    // On the lower side, standing out a little, so that the hull begins with triangles around it.
+    for x in [0.05, 0.1, 0.15] {
+        knife.push(DVec3::new(x, 0.5, -0.05 * x - 1e-9));
+    }
+    let hull = inspect_within(&knife, 1e-2);
+    assert_eq!(counts(&hull), (6, 9, 5));
+    assert_eq!(hull.vertices().iter().filter(|v| v.x == 0.0).count(), 2);
+}

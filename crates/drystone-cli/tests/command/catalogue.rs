@@ -92,7 +92,7 @@ fn solvers_tell_parameters_use_and_citation() {
         assert_eq!(plain["state_hash"], spelled["state_hash"], "{name}: {params:?}");
         names.push(name);
     }
-    for name in ["pgj", "pgs", "pssor"] {
+    for name in ["pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg"] {
         assert!(names.contains(&name), "{name} is missing");
     }
 }
@@ -106,9 +106,9 @@ fn help_names_every_option_and_version_the_version() {
                    --sleep --snapshots --record --report --dump-problems --quiet";
     holds(&help, &options.split_whitespace().collect::<Vec<_>>());
     let commands = scratch.good("--help");
-    holds(&commands, &["run", "scenes", "solvers", "check", "compare", "bench", "state", "picture"]);
+    holds(&commands, &["run", "scenes", "solvers", "check", "solve", "compare", "bench", "state", "picture"]);
     assert_eq!(scratch.good("--version").trim(), format!("drystone {}", env!("CARGO_PKG_VERSION")));
-    for command in ["scenes", "solvers", "check", "compare", "bench", "state", "picture", "study"] {
+    for command in ["scenes", "solvers", "check", "solve", "compare", "bench", "state", "picture", "study"] {
         assert!(scratch.good(&format!("{command} --help")).contains("Usage: drystone"), "{command}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod catalogue;
+mod decompose;
 mod determinism;
 mod ending;
 mod files;
@@ -9,6 +10,7 @@ mod outputs;
 mod refusals;
 mod report;
 mod scratch;
+mod solve;
 mod squeeze;
 mod states;
 mod tables;

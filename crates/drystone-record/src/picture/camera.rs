@@ -131,9 +131,18 @@ impl Camera {
     /// The nearest camera of the view from which all of the box lies within the frame, with a small margin.
     /// `aspect` is width over height. A box that is empty or not finite is taken as the unit box at the origin.
     pub fn fit(bounds_min: DVec3, bounds_max: DVec3, view: View, aspect: f64) -> Self {
-        let usable = bounds_min.is_finite() && bounds_max.is_finite() && bounds_min.cmple(bounds_max).all();
-        let (low, high) =
-            if usable { (bounds_min, bounds_max) } else { (DVec3::splat(-0.5), DVec3::splat(0.5)) };
+        Self::fit_all(&[(bounds_min, bounds_max)], view, aspect)
+    }
+
+    /// Like [`Camera::fit`], for several boxes: nearer than the box around them all would allow, where they lie across
+    /// the picture. Boxes that are empty or not finite are left out.
+    pub fn fit_all(boxes: &[(DVec3, DVec3)], view: View, aspect: f64) -> Self {
+        let usable = |b: &&(DVec3, DVec3)| b.0.is_finite() && b.1.is_finite() && b.0.cmple(b.1).all();
+        let mut boxes: Vec<(DVec3, DVec3)> = boxes.iter().filter(usable).copied().collect();
+        if boxes.is_empty() {
+            boxes.push((DVec3::splat(-0.5), DVec3::splat(0.5)));
+        }
+        let (low, high) = boxes.iter().fold(boxes[0], |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let aspect = if aspect.is_finite() && aspect > 0.0 { aspect } else { 1.0 };
         let axes = Axes::new(view.towards_eye(), view.up());
         let tan_y = (0.5 * Self::FITTED_FOV.to_radians()).tan() * (1.0 - 2.0 * Self::MARGIN);
@@ -144,16 +153,18 @@ impl Camera {
         // is the distance of the eye and c its shift. The least d and the shift follow from the extremes.
         let mut most = [f64::NEG_INFINITY; 4];
         let mut nearest = f64::NEG_INFINITY;
-        for k in 0..8 {
-            let pick = |bit: usize, a: f64, b: f64| if k & bit == 0 { a } else { b };
-            let corner =
-                DVec3::new(pick(1, low.x, high.x), pick(2, low.y, high.y), pick(4, low.z, high.z)) - centre;
-            let p = axes.local(corner);
-            let sides = [p.x + p.z * tan_x, -p.x + p.z * tan_x, p.y + p.z * tan_y, -p.y + p.z * tan_y];
-            for (m, s) in most.iter_mut().zip(sides) {
-                *m = m.max(s);
+        for (low, high) in &boxes {
+            for k in 0..8 {
+                let pick = |bit: usize, a: f64, b: f64| if k & bit == 0 { a } else { b };
+                let corner =
+                    DVec3::new(pick(1, low.x, high.x), pick(2, low.y, high.y), pick(4, low.z, high.z));
+                let p = axes.local(corner - centre);
+                let sides = [p.x + p.z * tan_x, -p.x + p.z * tan_x, p.y + p.z * tan_y, -p.y + p.z * tan_y];
+                for (m, s) in most.iter_mut().zip(sides) {
+                    *m = m.max(s);
+                }
+                nearest = nearest.max(p.z);
             }
-            nearest = nearest.max(p.z);
         }
         let shift = DVec3::new(0.5 * (most[0] - most[1]), 0.5 * (most[2] - most[3]), 0.0);
         let size = (high - low).length();
@@ -210,6 +221,23 @@ mod tests {
                 let gaps = [first.x / w, 1.0 - last.x / w, first.y / h, 1.0 - last.y / h];
                 let least = gaps.iter().fold(f64::MAX, |a, &g| a.min(g));
                 assert!((least - Camera::MARGIN).abs() < 1e-9, "{view} {width}x{height}: {gaps:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn boxes_across_the_picture_are_seen_from_nearer_and_stay_inside() {
+        let right = View::Iso.up().cross(View::Iso.towards_eye()).normalize();
+        let boxes: Vec<_> =
+            (-3..=3).map(|k| (right * f64::from(k) - 0.2, right * f64::from(k) + 0.2)).collect();
+        let all = boxes.iter().fold(boxes[0], |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let (each, around) =
+            (Camera::fit_all(&boxes, View::Iso, 1.6), Camera::fit(all.0, all.1, View::Iso, 1.6));
+        assert!((each.from - each.at).length() < 0.95 * (around.from - around.at).length());
+        for (low, high) in boxes {
+            for corner in [low, high] {
+                let p = each.project(corner, 1600, 1000).unwrap();
+                assert!(p.x > 100.0 && p.x < 1500.0 && p.y > 60.0 && p.y < 940.0, "{p}");
             }
         }
     }

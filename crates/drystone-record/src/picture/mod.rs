@@ -265,8 +265,8 @@ impl Picture {
 
     /// A picture of the items from a named view that fits all bodies into the frame.
     pub fn of(items: Vec<Item>, view: View, width: usize, height: usize) -> Self {
-        let (low, high) = bounds(&items).unwrap_or((DVec3::splat(-0.5), DVec3::splat(0.5)));
-        let camera = Camera::fit(low, high, view, width as f64 / height.max(1) as f64);
+        let boxes: Vec<(DVec3, DVec3)> = boxes(&items).collect();
+        let camera = Camera::fit_all(&boxes, view, width as f64 / height.max(1) as f64);
         Self {
             items,
             camera,
@@ -283,9 +283,9 @@ impl Picture {
 
 /// Corners of the box around all drawable items that have bounds.
 pub fn bounds(items: &[Item]) -> Option<(DVec3, DVec3)> {
-    items
-        .iter()
-        .filter(|i| i.is_drawable())
-        .filter_map(|i| i.solid.bounds(i.position, i.rotation))
-        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    boxes(items).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+fn boxes(items: &[Item]) -> impl Iterator<Item = (DVec3, DVec3)> + '_ {
+    items.iter().filter(|i| i.is_drawable()).filter_map(|i| i.solid.bounds(i.position, i.rotation))
 }

@@ -202,7 +202,7 @@ fn rings(mut edges: Vec<(u32, u32)>, corner: &dyn Fn(u32) -> Corner) -> Option<V
 
 /// The pieces of a surface that share no vertex, in the order of their first triangles. A piece that is inside out is a
 /// cavity of another: then all stay together.
-pub(super) fn pieces(surface: Surface) -> Vec<Surface> {
+pub(super) fn pieces(surface: &Surface) -> Vec<Surface> {
     let mut join = Join::new(surface.vertices.len());
     for &[a, b, c] in &surface.triangles {
         join.unite(a, b);
@@ -225,7 +225,7 @@ pub(super) fn pieces(surface: Surface) -> Vec<Surface> {
         part.triangles.push(corners);
     }
     if made.iter().any(|(part, _)| part.moments().volume <= 0.0) {
-        return vec![surface];
+        return vec![surface.clone()];
     }
     made.into_iter().map(|(part, _)| part).collect()
 }

@@ -2,8 +2,9 @@
 //!
 //! The solid itself is cut, by planes, into pieces whose hulls take up little more room than they do; hulls that fit
 //! together are joined again. As in \[MamouGhorbel2009\] the measure is volume, and the piece that is worst is cut along
-//! the best of a set of planes; as in \[WeiLiu2022\] the planes cut triangles, not voxels, and a cut is judged by what can be cut next.
-//! So an angle bracket falls into its two boxes exactly, and a hull never leaves out anything of the solid.
+//! the best of a set of planes; as in \[WeiLiu2022\] the planes cut triangles, not voxels, and a cut is judged by what
+//! can be cut next. So an angle bracket falls into its two boxes exactly, and a hull never leaves out anything of the
+//! solid.
 
 use std::sync::Arc;
 
@@ -11,8 +12,11 @@ use drystone::shape::Hull;
 use rayon::prelude::*;
 
 use super::cut::pieces;
-use super::piece::{Piece, any_hull_volume};
+use super::piece::{Piece, any_hull_volume, hull_volume};
 use super::{MeshError, Place, Surface};
+
+/// A file of more loose pieces than this is taken as one solid, and cut like one.
+const MOST_LOOSE: usize = 512;
 
 /// When to stop cutting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,8 +81,13 @@ pub fn decompose(surface: &Surface, target: &Target) -> Result<Decomposition, Me
     surface.check_solid()?;
     let refuse = || MeshError::new(Place::Whole, "its convex hull cannot be found: is it too thin?");
     let volume = surface.moments().volume;
+    let whole = surface.compact();
+    let mut loose = pieces(&whole);
+    if loose.len() > MOST_LOOSE {
+        loose = vec![whole];
+    }
     let mut all = Vec::new();
-    for piece in pieces(surface.clone()) {
+    for piece in loose {
         all.push(Piece::new(piece).ok_or_else(refuse)?);
     }
     // Cutting goes further than asked for, and joining takes back what was not worth it.
@@ -101,7 +110,7 @@ pub fn decompose(surface: &Surface, target: &Target) -> Result<Decomposition, Me
     }
     join(&mut all, target, volume);
     let mut parts: Vec<Part> =
-        all.into_iter().map(|p| Part { volume: p.volume + p.excess, hull: p.hull }).collect();
+        all.into_iter().map(|p| Part { volume: hull_volume(&p.hull), hull: p.hull }).collect();
     parts.sort_by(|a, b| b.volume.total_cmp(&a.volume));
     Ok(Decomposition { parts, volume })
 }

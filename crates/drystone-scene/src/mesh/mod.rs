@@ -156,6 +156,14 @@ impl Surface {
         self.vertices.iter().fold(start, |(low, high), &v| (low.min(v), high.max(v)))
     }
 
+    /// Without vertices that no triangle uses, and without groups.
+    fn compact(&self) -> Self {
+        let mut weld = Weld::default();
+        let mut corner = |i: u32| weld.index(self.vertices[i as usize]);
+        let triangles = self.triangles.iter().map(|t| t.map(&mut corner)).collect();
+        Self { vertices: weld.vertices, triangles, groups: Vec::new() }
+    }
+
     /// Stretched along the axes. One number for all three keeps the shape; below 0 mirrors.
     pub fn scaled(mut self, scale: DVec3) -> Result<Self, MeshError> {
         if !(scale.is_finite() && scale.cmpne(DVec3::ZERO).all()) {

@@ -157,7 +157,7 @@ impl Piece {
         let halves = cut(&self.surface, plane)?;
         let mut made = Vec::new();
         for half in halves {
-            for surface in pieces(half) {
+            for surface in pieces(&half) {
                 made.push(Piece::new(surface)?);
             }
         }

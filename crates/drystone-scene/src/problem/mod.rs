@@ -145,11 +145,11 @@ impl ContactProblem {
         if self.q.len() != rows {
             return wrong("q", format!("must have {rows} numbers, got {}", self.q.len()));
         }
-        if (self.dimension == 5) == self.mu_r.is_empty() && self.contacts() > 0 {
-            return wrong("mu_r", "dimension 5 needs one number a contact, the others have none".into());
-        }
-        if self.dimension == 5 && self.mu_r.len() != self.contacts() {
-            return wrong("mu_r", format!("must have {} numbers, got {}", self.contacts(), self.mu_r.len()));
+        let rolling = if self.dimension == 5 { self.contacts() } else { 0 };
+        if self.mu_r.len() != rolling {
+            let text =
+                format!("dimension {} needs {rolling} numbers, got {}", self.dimension, self.mu_r.len());
+            return wrong("mu_r", text);
         }
         for (name, values) in [("mu", &self.mu), ("mu_r", &self.mu_r)] {
             if let Some(i) = values.iter().position(|x| !(x.is_finite() && *x >= 0.0)) {

@@ -280,7 +280,8 @@ impl Solver for Cpg {
             }
             restart = false;
             // The quadratic promises ½ α ⟨u, p⟩ along p.
-            if !(value <= place.objective + DECREASE * 0.5 * alpha * slope) {
+            let enough = value <= place.objective + DECREASE * 0.5 * alpha * slope;
+            if !enough {
                 restart = true;
                 loop {
                     if watch.spent() {

@@ -82,7 +82,8 @@ impl Conjugation {
     /// that has a higher objective than the start.
     pub fn choose(&self, problem: &Problem, sweeper: &mut dyn Sweeper) -> bool {
         // A measure that is not a number is not the best either.
-        if self.best < f64::INFINITY && !(self.measure <= self.best) {
+        let last_is_best = self.measure <= self.best;
+        if self.best < f64::INFINITY && !last_is_best {
             sweeper.restore();
         }
         sweeper.objective(problem) <= self.start + 1e-13 * self.start.abs()

@@ -110,13 +110,16 @@ fn edge_sector(hull: &Hull, e: usize, r: f64) -> Moments {
 
 /// At a vertex, the ball of radius r over the directions in which the vertex is furthest: a spherical polygon between
 /// the normals of its faces. Its sides are great arcs across the edges: the one across the edge of direction e leaves the
-/// polygon along e everywhere. Over the polygon, with ω its area and arcs of angle θ from m to n,
-///     ∫n dω = −½ Σ θ e,   ∫nnᵀ dω = ⅓ (ω 1 − Σ (m + n) tan(θ/2) eᵀ),
+/// polygon along e everywhere. Over the polygon, with ω its area and θ the angles of the arcs,
+///     ∫n dω = −½ Σ θ e,   ∫nnᵀ dω = ⅓ (ω 1 − Σ (∫ n dθ) eᵀ),
 /// both by the divergence theorem on the sphere, for the tangential parts of a constant a and of a (c·n): their
-/// divergences are −2 a·n and a·c − 3 (a·n)(c·n). ([Arvo1995] has all orders.) Along the radius, ∫ρ² = r³/3 and so on.
+/// divergences are −2 a·n and a·c − 3 (a·n)(c·n). ([Arvo1995] has all orders.) Along the radius, ∫ρ² dρ = r³/3 and so on.
+///
+/// In the last formula the sum is left out: each arc comes up at both ends of its edge, with opposite e, and there is no
+/// arm to this term. So `second` is right only for all vertices together, whose sectors make up one ball.
 fn vertex_sector(hull: &Hull, v: usize, r: f64) -> Moments {
     let here = hull.vertices()[v];
-    let (mut first, mut second) = (DVec3::ZERO, DMat3::ZERO);
+    let mut first = DVec3::ZERO;
     let mut arcs: Vec<[DVec3; 2]> = Vec::new();
     for &k in hull.neighbours(v) {
         let Some(edge) = hull.edge_between(v as u32, k) else { continue };
@@ -124,21 +127,17 @@ fn vertex_sector(hull: &Hull, v: usize, r: f64) -> Moments {
         // Counter-clockwise about the vertex: the face to the right of the way out comes first.
         let [left, right] = edge.faces.map(|f| hull.faces()[f as usize].normal);
         let [m, n] = if edge.ends[0] == v as u32 { [right, left] } else { [left, right] };
-        let angle = between(m, n);
-        first -= 0.5 * angle * out;
-        // 2 sin(θ/2) along the middle is (m + n) tan(θ/2), also where the edge is sharp.
-        second -= (m - n).length() * outer((m + n).normalize_or_zero(), out);
+        first -= 0.5 * between(m, n) * out;
         arcs.push([m, n]);
     }
     let omega = solid_angle(&arcs);
-    second = (second + omega * DMat3::IDENTITY) * (1.0 / 3.0);
     // Over no directions to speak of, there is nothing to place either.
     if omega <= 0.0 {
         return Moments { centroid: here, ..Moments::ZERO };
     }
     let volume = omega * r.powi(3) / 3.0;
     let arm = first * (r.powi(4) / 4.0) / volume;
-    let second = 0.5 * (second + second.transpose()) * (r.powi(5) / 5.0) - volume * outer(arm, arm);
+    let second = DMat3::IDENTITY * (omega / 3.0 * r.powi(5) / 5.0) - volume * outer(arm, arm);
     Moments { volume, centroid: here + arm, second }
 }
 

@@ -247,6 +247,8 @@ pub fn assert_points(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, toleran
             let depth = depth_of(core, pose, point - out * radius);
             // Bars and edges that lie along each other up to 2° touch with that direction, not that of their side.
             let end = p.feature >> 17 == 3 && p.feature & 3 != 0;
+            // Of a level patch with more corners than four, one point may speak for a deeper corner next to it.
+            let tolerance = if m.points().len() == 4 { tolerance.max(1e-4) } else { tolerance };
             let bar = match (shape, core) {
                 (Shape::Capsule { .. }, _) if p.feature < 1 << 17 => f64::INFINITY,
                 (Shape::Capsule { radius, .. }, _) => *radius,

@@ -264,16 +264,11 @@ fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> ContactPoint {
     }
 }
 
-/// Overlapping boxes with a face axis whose patch was lost to rounding: the deepest corner over the plane of the face.
+/// Touching boxes with a face axis whose patch was lost to rounding: where they are nearest.
 fn corner_contact(a: &Cuboid, b: &Cuboid, axes: &Axes) -> ContactPoint {
     let normal = axes.normal(a, b);
     let gap = axes.separation();
-    let (on_a, on_b) = if axes.face_a.separation >= axes.face_b.separation {
-        let corner = b.centre + b.support(normal, None);
-        (corner + normal * gap, corner)
-    } else {
-        let corner = a.centre + a.support(-normal, None);
-        (corner, corner - normal * gap)
-    };
-    ContactPoint { on_a, on_b, normal, gap, feature: CLOSEST }
+    let (p, q) = closest::box_box(a, b, gap);
+    let (middle, half) = (0.5 * (p + q), normal * (0.5 * gap));
+    ContactPoint { on_a: middle + half, on_b: middle - half, normal, gap, feature: CLOSEST }
 }

@@ -298,42 +298,42 @@ impl<'a> Pair<'a> {
 
     /// The vector `n` of the frame in the frame of B.
     #[inline]
-    pub(super) fn into_b(&self, n: DVec3) -> DVec3 {
+    pub(super) fn in_b(&self, n: DVec3) -> DVec3 {
         DVec3::new(self.turn.x_axis.dot(n), self.turn.y_axis.dot(n), self.turn.z_axis.dot(n))
     }
 
     /// A point of B's frame.
     #[inline]
-    pub(super) fn from_b(&self, point: DVec3) -> DVec3 {
+    pub(super) fn out_of_b(&self, point: DVec3) -> DVec3 {
         self.offset + self.turn * point
     }
 
     /// The pieces of the point of A - B least along `n`, when nothing is known.
     #[inline]
     pub(super) fn start(&self, n: DVec3) -> [u32; 2] {
-        [self.a.start(-n), self.b.start(self.into_b(n))]
+        [self.a.start(-n), self.b.start(self.in_b(n))]
     }
 
     /// The point of A - B least along `n`: the separation of the cores along the unit vector n is n·w.
     #[inline]
     pub(super) fn support(&self, n: DVec3, hint: [u32; 2]) -> Vertex {
         let (a, piece_a) = self.a.support(-n, hint[0]);
-        let (b, piece_b) = self.b.support(self.into_b(n), hint[1]);
-        let b = self.from_b(b);
+        let (b, piece_b) = self.b.support(self.in_b(n), hint[1]);
+        let b = self.out_of_b(b);
         Vertex { a, b, w: a - b, pieces: [piece_a, piece_b] }
     }
 
     /// The same for given pieces.
     pub(super) fn piece_support(&self, n: DVec3, pieces: [u32; 2]) -> Vertex {
         let a = self.a.piece_support(pieces[0], -n);
-        let b = self.from_b(self.b.piece_support(pieces[1], self.into_b(n)));
+        let b = self.out_of_b(self.b.piece_support(pieces[1], self.in_b(n)));
         Vertex { a, b, w: a - b, pieces }
     }
 
     /// Second derivatives of -n·w for given pieces, along tangents u and v of the unit vector n.
     pub(super) fn curvature(&self, n: DVec3, pieces: [u32; 2], u: DVec3, v: DVec3) -> [f64; 3] {
         let a = self.a.curvature(pieces[0], -n, u, v);
-        let b = self.b.curvature(pieces[1], self.into_b(n), self.into_b(u), self.into_b(v));
+        let b = self.b.curvature(pieces[1], self.in_b(n), self.in_b(u), self.in_b(v));
         [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
     }
 
@@ -348,12 +348,12 @@ impl<'a> Pair<'a> {
             _ => None,
         };
         let a = normal(self.a.feature(-n, pieces[0], DVec3::ZERO)).map(|m| -m);
-        let b = normal(self.b.feature(self.into_b(n), pieces[1], DVec3::ZERO)).map(|m| self.turn * m);
+        let b = normal(self.b.feature(self.in_b(n), pieces[1], DVec3::ZERO)).map(|m| self.turn * m);
         [a, b]
     }
 
     /// From the middle of B to the middle of A.
     pub(super) fn middles(&self) -> DVec3 {
-        self.a.middle() - self.from_b(self.b.middle())
+        self.a.middle() - self.out_of_b(self.b.middle())
     }
 }

@@ -35,12 +35,14 @@ pub(super) struct Closest {
 }
 
 impl Closest {
-    /// With points that are right but for the last digits: they keep their middle across the normal. `low` is the point of
-    /// A - B least along the normal.
-    fn new(normal: DVec3, low: &Vertex, points: (DVec3, DVec3)) -> Self {
+    /// With points that are right but for the last digits: across the normal they give in to each other as the sizes of
+    /// the cores are, so that the point of a small core stays on it. `low` is the point of A - B least along the normal.
+    fn new(pair: &Pair, normal: DVec3, low: &Vertex, points: (DVec3, DVec3)) -> Self {
         let separation = normal.dot(low.w);
         let apart = points.0 - points.1;
-        let across = 0.5 * (apart - normal * normal.dot(apart));
+        let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
+        let share = if size_a + size_b > 0.0 { size_a / (size_a + size_b) } else { 0.5 };
+        let across = share * (apart - normal * normal.dot(apart));
         let rough = points.0 - across;
         let on_a = rough + normal * normal.dot(low.a - rough);
         Self { normal, separation, on_a, on_b: on_a - normal * separation, pieces: low.pieces }
@@ -59,8 +61,8 @@ pub(super) fn contacts(
     let (Some(a), Some(b)) = (Convex::of(shape_a), Convex::of(shape_b)) else { return };
     let b_to_a = pose_a.position - pose_b.position;
     let beyond = a.extent() + a.radius + b.extent() + b.radius + reach;
-    // Written so that a place that is not a number is beyond any reach.
-    if !(b_to_a.length_squared() <= beyond * beyond) {
+    let squared = b_to_a.length_squared();
+    if squared.is_nan() || squared > beyond * beyond {
         return;
     }
     if Pair::in_order(&a, &b, b_to_a) {
@@ -102,6 +104,13 @@ pub(super) fn closest(pair: &Pair, reach: f64) -> Option<Closest> {
     found.filter(|c| c.separation - pair.radii <= reach)
 }
 
+/// The closest points of two cores with finitely many corners, if a plane proves that they are apart.
+pub(super) fn apart(pair: &Pair) -> Option<Closest> {
+    let mut gjk = Gjk::new(pair);
+    let end = gjk.walk(pair, f64::INFINITY, 0.0, 1e-15);
+    (end == End::Apart && gjk.lower > 0.0).then(|| separated(pair, &gjk, None))
+}
+
 fn polytopes(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
     match gjk.walk(pair, reach, 0.0, 1e-15) {
         End::BeyondReach => None,
@@ -122,10 +131,10 @@ fn separated(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
         let n = plane * super::sign(plane.dot(gjk.normal));
         let low = pair.support(n, gjk.hint);
         if n.dot(low.w) >= gjk.lower {
-            return Closest::new(n, &low, points);
+            return Closest::new(pair, n, &low, points);
         }
     }
-    Closest::new(gjk.normal, &pair.support(gjk.normal, gjk.hint), points)
+    Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), points)
 }
 
 /// `seed` is a direction nothing nearby is better than.
@@ -135,12 +144,12 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
         for n in [plane, -plane] {
             let low = pair.support(n, gjk.hint);
             if n.dot(low.w) >= -4.0 * f64::EPSILON * pair.scale {
-                return Closest::new(n, &low, gjk.simplex.witnesses());
+                return Closest::new(pair, n, &low, gjk.simplex.witnesses());
             }
         }
     }
     let Some(way) = epa::way_out(pair, &gjk.simplex, seed) else {
-        return Closest::new(gjk.normal, &pair.support(gjk.normal, gjk.hint), gjk.simplex.witnesses());
+        return Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), gjk.simplex.witnesses());
     };
     let points = if way.settled { (way.on_a, way.on_b) } else { pushed_apart(pair, &way) };
     let mut best = (way.normal, pair.support(way.normal, gjk.hint));
@@ -153,7 +162,7 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
             }
         }
     }
-    Closest::new(best.0, &best.1, points)
+    Closest::new(pair, best.0, &best.1, points)
 }
 
 /// Where two cores touch that were pushed apart along a way out: the closest points a little further on.
@@ -188,7 +197,7 @@ fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
         }
         if o.separation > 0.0 {
             // Points and plane agree: this is the distance.
-            return Some(Closest::new(o.normal, &pair.support(o.normal, gjk.hint), (o.on_a, o.on_b)));
+            return Some(Closest::new(pair, o.normal, &pair.support(o.normal, gjk.hint), (o.on_a, o.on_b)));
         }
         seed = Some(o);
     }

@@ -98,7 +98,8 @@ pub(super) fn convex(core: &Convex, pose: &Pose, half_space: &Pose, reach: f64, 
     let down = -(pose.rotation.conjugate() * plane.normal);
     let (lowest, piece) = core.support(down, 0);
     let over = Over { core, pose, plane, down, reach };
-    if !(over.gap(lowest) <= reach) {
+    let least = over.gap(lowest);
+    if least.is_nan() || least > reach {
         return;
     }
     match core.kind {
@@ -133,7 +134,10 @@ impl Over<'_> {
     }
 
     fn push(&self, point: DVec3, feature: u32, out: &mut Manifold) {
-        let gap = self.gap(point);
+        self.push_with(self.gap(point), point, feature, out);
+    }
+
+    fn push_with(&self, gap: f64, point: DVec3, feature: u32, out: &mut Manifold) {
         let on_a = self.pose.point(point) - self.plane.normal * self.core.radius;
         let normal = self.plane.normal;
         out.push_within(self.reach, ContactPoint { on_a, on_b: on_a - normal * gap, normal, gap, feature });
@@ -221,7 +225,7 @@ impl Over<'_> {
             }
         }
         for c in spread.chosen(0.0) {
-            self.push(corner(c.source), c.key as u32 & NAMES, out);
+            self.push_with(c.gap, corner(c.source), c.key as u32 & NAMES, out);
         }
     }
 }

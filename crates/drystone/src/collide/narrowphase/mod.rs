@@ -186,7 +186,11 @@ pub fn contacts(
             }
         }
         (Sphere { radius }, _) => {
-            if let Some(core) = Convex::of(shape_b) {
+            let near = |core: &Convex| {
+                let touch = radius + core.radius + core.extent() + reach;
+                pose_a.position.distance_squared(pose_b.position) <= touch * touch
+            };
+            if let Some(core) = Convex::of(shape_b).filter(near) {
                 let point = sphere::sphere_convex(pose_a.position, *radius, &core, pose_b);
                 out.push_within(reach, point);
             }

@@ -195,7 +195,13 @@ fn deep_in_ellipsoid(squares: DVec3, unit: f64, e: DVec3, z: DVec3, shortest: DV
     Projection { distance: -(z - x).length() * unit, point, normal }
 }
 
+/// Outside, by the distance of the point and the hull; inside, through the nearest face.
 fn polyhedron(p: DVec3, hull: &Hull) -> Projection {
+    let core = Convex { kind: Kind::Hull(hull), radius: 0.0 };
+    let point = Convex { kind: Kind::Point, radius: 0.0 };
+    if let Some(c) = general::apart(&Pair::new(core, &Pose::IDENTITY, point, &Pose::at(p))) {
+        return Projection { distance: c.separation, point: c.on_a, normal: -c.normal };
+    }
     let mut highest = (f64::NEG_INFINITY, DVec3::Z);
     for f in hull.faces() {
         let height = f.normal.dot(p) - f.offset;
@@ -203,20 +209,7 @@ fn polyhedron(p: DVec3, hull: &Hull) -> Projection {
             highest = (height, f.normal);
         }
     }
-    let inside = Projection { distance: highest.0, point: p - highest.1 * highest.0, normal: highest.1 };
-    if highest.0 <= 0.0 {
-        return inside;
-    }
-    let hull = Convex { kind: Kind::Hull(hull), radius: 0.0 };
-    let point = Convex { kind: Kind::Point, radius: 0.0 };
-    let pair = Pair::new(hull, &Pose::IDENTITY, point, &Pose::at(p));
-    match general::closest(&pair, f64::INFINITY) {
-        // Nearly on a face, the plane of the face knows better.
-        Some(c) if c.separation > highest.0 => {
-            Projection { distance: c.separation, point: c.on_a, normal: -c.normal }
-        }
-        _ => inside,
-    }
+    Projection { distance: highest.0, point: p - highest.1 * highest.0, normal: highest.1 }
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Optimum {
 pub(super) fn cap(pair: &Pair, n: DVec3, lower: f64, points: (DVec3, DVec3)) -> Option<Optimum> {
     let near = |axis: &DVec3| axis.dot(n) > NEAR_CAP;
     let axis_a = pair.a.cap(-n).map(|z| -z).filter(near);
-    let axis_b = pair.b.cap(pair.into_b(n)).map(|z| pair.turn * z).filter(near);
+    let axis_b = pair.b.cap(pair.in_b(n)).map(|z| pair.turn * z).filter(near);
     let rounding = 1e-14 * pair.scale;
     for (axis, of_a) in [(axis_a, true), (axis_b, false)] {
         let Some(normal) = axis else { continue };
@@ -207,7 +207,7 @@ fn lightest(branches: &[Branch]) -> usize {
 
 fn near_kink(pair: &Pair, n: DVec3) -> bool {
     let axis = |z: DVec3| z.cross(n).length_squared() < KINK * KINK;
-    pair.a.cap(-n).is_some_and(axis) || pair.b.cap(pair.into_b(n)).is_some_and(|z| axis(pair.turn * z))
+    pair.a.cap(-n).is_some_and(axis) || pair.b.cap(pair.in_b(n)).is_some_and(|z| axis(pair.turn * z))
 }
 
 /// The step and the new weights. Nothing where the branches are too much alike.

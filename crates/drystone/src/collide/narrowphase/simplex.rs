@@ -95,7 +95,8 @@ impl Simplex {
                 }
             },
         };
-        if !(part.point.length_squared() < self.nearest.length_squared()) {
+        let nearer = part.point.length_squared() < self.nearest.length_squared();
+        if !nearer {
             return Added::NoNearer;
         }
         // In rising order nothing is overwritten before it has moved.
@@ -215,8 +216,8 @@ mod tests {
     fn nearest_point_is_nearest() {
         let mut random = Random::new(5);
         let (mut inside, mut faces) = (0, [0; 4]);
-        for _ in 0..3000 {
-            let shift = 0.7 * random.in_ball();
+        for _ in 0..10_000 {
+            let shift = 1.5 * random.in_ball();
             let points: Vec<DVec3> = (0..4).map(|_| random.unit_vector() + shift).collect();
             let mut simplex = Simplex::new(vertex(points[0]));
             let mut apart = true;
@@ -248,6 +249,6 @@ mod tests {
                 assert!((c.w.dot(simplex.nearest()) - d * d).abs() < 1e-12);
             }
         }
-        assert!(inside > 50 && faces[1] > 50 && faces[2] > 50 && faces[3] > 50, "{inside} {faces:?}");
+        assert!(inside > 30 && faces[1] > 50 && faces[2] > 50 && faces[3] > 50, "{inside} {faces:?}");
     }
 }

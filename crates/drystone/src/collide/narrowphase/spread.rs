@@ -10,6 +10,9 @@ const CAPACITY: usize = 24;
 /// A patch is level when its gaps differ by at most this part of its extent.
 const LEVEL: f64 = 1e-3;
 
+/// Gaps of a level patch that differ by less than this part of its extent say nothing about which corner is deepest.
+const NOISE: f64 = 3e-5;
+
 /// Eight directions an eighth of a turn apart, skew to the axes of the plane.
 const DIRECTIONS: [DVec2; 8] = [
     DVec2::new(0.955, 0.296),
@@ -94,8 +97,9 @@ impl Spread {
     /// At most four corners in the order of their keys, well spread, the deepest among them up to `tolerance`.
     ///
     /// The first is the deepest, then the one furthest from it, then twice the one that adds most area. In a level patch the
-    /// first is the outermost in a fixed direction instead, and the deepest takes the place of its neighbour, under the
-    /// neighbour's name: what lies at rest keeps the names of its points although noise decides which is deepest.
+    /// first is the outermost in a fixed direction instead, so that what lies at rest keeps its points although noise decides
+    /// which corner is deepest. If that is none of the four, the nearest of them speaks for it: it takes its gap, or, where
+    /// that differs by more than noise, its place too, and keeps its own name.
     pub(super) fn chosen(&mut self, tolerance: f64) -> &[Candidate] {
         if self.len > MAX_POINTS {
             self.choose(tolerance);
@@ -120,7 +124,8 @@ impl Spread {
         let a = points[first];
         let second = best(points, |p| p.place.distance_squared(a.place));
         let b = points[second];
-        let third = best(points, |p| area(&a, &b, p).abs());
+        // Patches are often symmetric about that diagonal: one side is preferred a little, so that noise has no say.
+        let third = best(points, |p| area(&a, &b, p).max(-0.95 * area(&a, &b, p)));
         let c = points[third];
         let turn = sign(area(&a, &b, &c));
         let fourth = best(points, |p| {
@@ -136,7 +141,12 @@ impl Spread {
                     nearest = k;
                 }
             }
-            self.candidates[nearest] = Candidate { key: points[nearest].key, ..points[deepest] };
+            let (near, deep) = (points[nearest], points[deepest]);
+            self.candidates[nearest] = if near.gap - deep.gap <= NOISE * extent {
+                Candidate { gap: deep.gap, ..near }
+            } else {
+                Candidate { key: near.key, ..deep }
+            };
         }
         let mut kept = [false; CAPACITY];
         for k in four {

@@ -29,14 +29,15 @@ pub(super) fn side(a: DVec3, b: DVec3, c: DVec3, p: DVec3) -> f64 {
 fn exact(a: DVec3, b: DVec3, c: DVec3, p: DVec3) -> f64 {
     let apart = |x: DVec3| [difference(x.x, a.x), difference(x.y, a.y), difference(x.z, a.z)];
     let (u, v, w) = (apart(b), apart(c), apart(p));
-    let mut sum = Expansion::default();
+    let mut sum = Expansion { terms: Vec::with_capacity(32) };
     for (i, j, k, sign) in
         [(0, 1, 2, 1.0), (1, 2, 0, 1.0), (2, 0, 1, 1.0), (1, 0, 2, -1.0), (2, 1, 0, -1.0), (0, 2, 1, -1.0)]
     {
-        for x in u[i] {
-            for y in v[j] {
+        // Most differences are exact: their errors are zero and all products with them.
+        for x in u[i].into_iter().filter(|x| *x != 0.0) {
+            for y in v[j].into_iter().filter(|y| *y != 0.0) {
                 let [low, high] = product(x, y);
-                for z in w[k] {
+                for z in w[k].into_iter().filter(|z| *z != 0.0) {
                     for part in [product(low, z), product(high, z)].as_flattened() {
                         sum.add(sign * part);
                     }
@@ -67,7 +68,6 @@ fn product(a: f64, b: f64) -> [f64; 2] {
 }
 
 /// A number as the exact sum of terms that do not overlap, rising in magnitude, none zero.
-#[derive(Default)]
 struct Expansion {
     terms: Vec<f64>,
 }

@@ -137,11 +137,14 @@ impl TriMesh {
     }
 
     /// The corners of triangle `k`, m.
+    #[inline]
     pub fn triangle(&self, k: usize) -> [DVec3; 3] {
-        self.triangles[k].map(|v| self.vertices[v as usize])
+        let [a, b, c] = self.triangles[k];
+        [self.vertices[a as usize], self.vertices[b as usize], self.vertices[c as usize]]
     }
 
     /// Unit outward normal of triangle `k`.
+    #[inline]
     pub fn normal(&self, k: usize) -> DVec3 {
         self.normals[k]
     }

@@ -1,0 +1,138 @@
+//! `drystone solve`: reports, exit status, refusals.
+
+use serde_json::Value;
+
+use crate::scratch::{Scratch, holds, number};
+
+/// Three blocks in a row on one another: W couples neighbours, the lowest contact carries all.
+fn tower() -> String {
+    let (mut indptr, mut indices, mut data) = (vec![0], Vec::new(), Vec::new());
+    let n = 9usize;
+    for i in 0..n {
+        for j in 0..n {
+            let (a, b) = (i / 3, j / 3);
+            if i % 3 == j % 3 && a.abs_diff(b) <= 1 {
+                indices.push(j);
+                data.push(if a != b {
+                    -1.0
+                } else if a == 0 {
+                    1.0
+                } else {
+                    2.0
+                });
+            }
+        }
+        indptr.push(indices.len());
+    }
+    // Contact 0 is with the floor: -1 on the block's normal velocity; the others start with the same speed.
+    format!(
+        r#"{{"name": "tower", "kind": "fc", "d": 3, "nc": 3, "W": {{"shape": [9, 9], "indptr": {indptr:?},
+        "indices": {indices:?}, "data": {data:?}}}, "q": [-1, 0.2, 0, 0, 0.1, 0, 0, 0, 0], "mu": [0.5, 0.5, 0.5]}}"#
+    )
+}
+
+#[test]
+fn every_solver_reports_the_same_solution() {
+    let scratch = Scratch::new("solve-all");
+    scratch.write("tower.json", tower());
+    let solvers: Value = serde_json::from_str(&scratch.good("solvers --json")).unwrap();
+    let mut first: Option<Value> = None;
+    for solver in solvers.as_array().unwrap() {
+        let name = solver["name"].as_str().unwrap();
+        let line = format!("solve tower.json --solver {name} --tolerance 1e-10 --vectors --report -");
+        let r: Value = serde_json::from_str(&scratch.good(&line)).unwrap();
+        for (key, value) in
+            [("name", "tower"), ("kind", "fc"), ("model", "ccp"), ("status", "solved"), ("solver", name)]
+        {
+            assert_eq!(r[key], value, "{name}");
+        }
+        assert_eq!((r["contacts"].as_u64(), r["unit"].clone()), (Some(3), solver["unit"].clone()), "{name}");
+        assert!(number(&r, "residual_over_q") <= 1e-10, "{name}: {r}");
+        assert!(
+            number(&r, "duality_gap_rel") <= 1e-8 && number(&r, "cone_violation") <= 1e-12,
+            "{name}: {r}"
+        );
+        assert!(number(&r, "iterations") >= 1.0 && number(&r, "wall_s") >= 0.0 && number(&r, "cpu_s") >= 0.0);
+        let vector = |key: &str| -> Vec<f64> {
+            r[key].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+        };
+        // By hand: the objective is ½ qᵀr at the solution, and the blocks come to rest on the floor.
+        let (r_, u) = (vector("r"), vector("u"));
+        let q = [-1.0, 0.2, 0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0];
+        let half: f64 = r_.iter().zip(q).map(|(r, q)| 0.5 * r * q).sum();
+        assert!((number(&r, "objective") - half).abs() < 1e-8, "{name}: {r}");
+        assert!(u[0].abs() < 1e-8 && r_[0] > 0.0, "{name}: {u:?}");
+        let f = first.get_or_insert_with(|| r.clone());
+        assert!((number(f, "objective") - number(&r, "objective")).abs() < 1e-9, "{name}");
+    }
+    // Without --vectors none, and a file instead of the screen.
+    let text = scratch.good("solve tower.json --report report.json");
+    holds(&text, &["tower solved", "apgd", "objective"]);
+    let r = scratch.json("report.json");
+    assert!(r.get("r").is_none() && r.get("u").is_none());
+}
+
+#[test]
+fn the_exit_status_says_whether_the_tolerance_was_reached() {
+    let scratch = Scratch::new("solve-exit");
+    scratch.write("tower.json", tower());
+    let o = scratch.run("solve tower.json --solver pgj --tolerance 1e-12 --iterations 3 --report r.json");
+    assert_eq!((o.code, scratch.json("r.json")["status"].as_str()), (3, Some("iterations")));
+    assert_eq!(scratch.json("r.json")["iterations"], 3);
+    // Tolerance 0 asks for all iterations, whatever comes.
+    let r: Value =
+        serde_json::from_str(&scratch.good("solve tower.json --tolerance 0 --iterations 50 --report -"))
+            .unwrap();
+    assert_eq!(number(&r, "iterations"), 50.0);
+    // Nothing to do is solved at once.
+    scratch.write(
+        "rest.json",
+        tower().replace("[-1, 0.2, 0, 0, 0.1, 0, 0, 0, 0]", "[0, 0, 0, 0, 0, 0, 0, 0, 0]"),
+    );
+    let r: Value = serde_json::from_str(&scratch.good("solve rest.json --report -")).unwrap();
+    assert_eq!((r["status"].as_str(), number(&r, "iterations")), (Some("solved"), 0.0));
+    assert_eq!(r["residual_over_q"], 0.0);
+}
+
+#[test]
+fn text_files_and_their_kinds() {
+    let scratch = Scratch::new("solve-text");
+    scratch.write("block.dat", "2 1\n0 2 2\n2 2\n2 0\n0 2\n0 2 2\n2 2\n1 0\n0 1\n-4 1\n0 0\n0.5\n");
+    let r: Value = serde_json::from_str(
+        &scratch.good("solve block.dat --kind gfc --tolerance 1e-10 --vectors --report -"),
+    )
+    .unwrap();
+    assert_eq!((r["kind"].as_str(), r["name"].as_str()), (Some("gfc"), Some("block.dat")));
+    assert!(
+        (r["r"][0].as_f64().unwrap() - 4.0).abs() < 1e-8 && (r["r"][1].as_f64().unwrap() + 1.0).abs() < 1e-8
+    );
+    assert!((number(&r, "objective") + 0.5 * (16.0 + 1.0) / 2.0).abs() < 1e-8);
+}
+
+#[test]
+fn refusals_help() {
+    let scratch = Scratch::new("solve-refusals");
+    scratch.write("tower.json", tower());
+    scratch.write("bad.json", tower().replace("\"mu\": [0.5", "\"mu\": [-0.5"));
+    let cases: &[(&str, &[&str])] = &[
+        ("solve tower.json --model coulomb", &["--model coulomb", "not available yet", "ccp"]),
+        ("solve tower.json --model lcp", &["--model lcp", "not available yet"]),
+        ("solve tower.json --model cpp", &["'cpp'", "ccp"]),
+        ("solve tower.json --kind lcp", &["--kind lcp", "not available yet"]),
+        ("solve tower.json --kind fcc", &["'fcc'", "did you mean 'fc'"]),
+        ("solve tower.json --solver apdg", &["'apdg'", "did you mean 'apgd'"]),
+        ("solve tower.json --solver apgd:scaling=trac", &["'trac'", "did you mean 'trace'"]),
+        ("solve tower.json --solver bb:memory=1.5", &["memory", "whole"]),
+        ("solve tower.json --tolerance=-1", &["--tolerance", "negative"]),
+        ("solve tower.json --budget-ms nan", &["--budget-ms", "finite"]),
+        ("solve tower.json --threads 0", &["--threads"]),
+        ("solve bad.json", &["bad.json:", "mu[0]", "not negative"]),
+        ("solve nothing.json", &["nothing.json", "cannot be read"]),
+        ("solve tower.txt", &["tower.txt", ".dat"]),
+    ];
+    for (line, say) in cases {
+        let said = scratch.bad(line);
+        holds(&said, say);
+        assert!(!said.contains("panicked"), "{line}: {said}");
+    }
+}

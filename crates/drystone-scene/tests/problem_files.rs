@@ -1,0 +1,232 @@
+//! Readers of contact problems, on files written down by hand.
+
+use std::path::PathBuf;
+
+use drystone_scene::problem::{self, ContactProblem, Kind};
+use drystone_solve::solver::{Status, Stop, make};
+
+/// A folder that goes with the value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn read(&self, name: &str, text: &str, kind: Option<Kind>) -> Result<ContactProblem, String> {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        problem::read(&path, kind).map_err(|e| e.to_string().replace(self.0.to_str().unwrap(), ""))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn dense(p: &ContactProblem) -> Vec<Vec<f64>> {
+    let mut w = vec![vec![0.0; p.w.columns]; p.w.rows()];
+    for (i, row) in w.iter_mut().enumerate() {
+        for (j, x) in p.w.row(i) {
+            row[j] += x;
+        }
+    }
+    w
+}
+
+/// Two planar contacts; W is not symmetric, so that rows and columns cannot be confused.
+const W: [[f64; 4]; 4] =
+    [[4.0, 0.5, 1.0, 0.0], [0.25, 3.0, 0.0, 2.0], [1.0, 0.0, 5.0, 0.0], [0.0, -2.0, 0.0, 6.0]];
+const TAIL: &str = "\n-1 0.5 -2 0.25\n0.3 0.4\nanything that follows is ignored\n";
+
+#[test]
+fn every_storage_of_a_matrix_is_read() {
+    let folder = Folder::new("problem-storages");
+    let by_columns: String = (0..16).map(|k| format!("{} ", W[k % 4][k / 4])).collect();
+    let block = |i: usize, j: usize| -> String {
+        (0..4).map(|k| format!("{}\n", W[2 * i + k % 2][2 * j + k / 2])).collect()
+    };
+    let blocks = format!(
+        "2 2 1 4 4 4 2 2\n2 4\n2 4\n3 4\n0 2 4\n0 1 0 1\n0\n{}1\n{}2\n{}3\n{}",
+        block(0, 0),
+        block(0, 1),
+        block(1, 0),
+        block(1, 1)
+    );
+    let mut triplets = Vec::new();
+    for i in 0..4 {
+        for j in 0..4 {
+            if W[i][j] != 0.0 {
+                // In two halves: duplicates are summed.
+                triplets.push(format!("    {i} {j} : {}", 0.5 * W[i][j]));
+                triplets.push(format!("    {i} {j} : {}", 0.5 * W[i][j]));
+            }
+        }
+    }
+    let banner = "CSparse Version 3.2.0, Sept 12, 2017.  Copyright (c) Timothy A. Davis, 2006-2016\n";
+    let count = triplets.len();
+    let triplet =
+        format!("2 2 2 4 4 1\n{banner}triplet: 4-by-4, nzmax: {count} nnz: {count}\n{}", triplets.join("\n"));
+    let lines = |label: &str, entry: &dyn Fn(usize, usize) -> f64| {
+        let (mut text, mut at) = (String::new(), 0);
+        for line in 0..4 {
+            let here: Vec<usize> = (0..4).filter(|k| entry(line, *k) != 0.0).collect();
+            text += &format!("    {label} {line} : locations {at} to {}\n", at + here.len() - 1);
+            at += here.len();
+            for k in here {
+                text += &format!("      {k} : {}\n", entry(line, k));
+            }
+        }
+        text
+    };
+    let half = count / 2;
+    let csc = format!(
+        "2 2 2 4 4 2\n{banner}4-by-4, nzmax: {half} nnz: {half}, 1-norm: 8\n{}",
+        lines("col", &|j, i| W[i][j])
+    );
+    let csr = format!(
+        "2 2 2 4 4 3\n{banner}csr: 4-by-4, nzmax: {half} nnz: {half}, 1-norm: 8\n{}",
+        lines("row", &|i, j| W[i][j])
+    );
+    let full = format!("2 2 0 4 4 4 4\n{by_columns}");
+    for (what, text) in
+        [("dense", full), ("blocks", blocks), ("triplet", triplet), ("csc", csc), ("csr", csr)]
+    {
+        let p = folder.read("p.dat", &(text + TAIL), None).unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(dense(&p), W.map(|row| row.to_vec()), "{what}");
+        assert_eq!(
+            (p.q.as_slice(), p.mu.as_slice()),
+            ([-1.0, 0.5, -2.0, 0.25].as_slice(), [0.3, 0.4].as_slice())
+        );
+        assert_eq!((p.kind, p.dimension, p.contacts()), (Kind::Fc, 2, 2));
+        assert!((p.asymmetry() - 2.0 * (0.125f64.powi(2) * 2.0 + 8.0).sqrt() / norm(&W)).abs() < 1e-12);
+    }
+}
+
+fn norm(w: &[[f64; 4]; 4]) -> f64 {
+    w.iter().flatten().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// A block of 2 kg on the floor with one planar contact: v = (v_n, v_t), M = 2, H = I, weight impulse f.
+#[test]
+fn bodies_are_eliminated() {
+    let folder = Folder::new("problem-global");
+    // M couples three degrees of freedom in two parts; the contact sees them through H.
+    let text = "2 1\n0 3 3 3 3\n2 0 1\n0 4 0\n1 0 3\n0 3 2 3 2\n1 0 2\n0 1 0\n5 -8 10\n0.5 -0.25\n0.6\n";
+    let p = folder.read("GFC_block.dat", text, None).unwrap();
+    // By hand: M⁻¹ = [[.6, 0, -.2], [0, .25, 0], [-.2, 0, .4]], H = [[1, 0], [0, 1], [2, 0]].
+    let expected = [[0.6 - 0.8 + 1.6, 0.0], [0.0, 0.25]];
+    for (row, wanted) in dense(&p).iter().zip(expected) {
+        for (x, y) in row.iter().zip(wanted) {
+            assert!((x - y).abs() < 1e-14, "{row:?}");
+        }
+    }
+    // M⁻¹ f = (1, -2, 3).
+    assert!(
+        (p.q[0] - (1.0 + 6.0 + 0.5)).abs() < 1e-14 && (p.q[1] - (-2.0 - 0.25)).abs() < 1e-14,
+        "{:?}",
+        p.q
+    );
+    assert_eq!(p.kind, Kind::Gfc);
+    // The name decides, unless the caller does.
+    assert_eq!(folder.read("block.dat", text, Some(Kind::Gfc)).unwrap().kind, Kind::Gfc);
+    let e = folder.read("block.dat", text, None).unwrap_err();
+    assert!(e.contains("/block.dat:") && e.contains("W: is 3 x 3") && e.contains("--kind gfc"), "{e}");
+    let singular = text.replace("2 0 1\n0 4 0\n1 0 3", "2 0 1\n0 0 0\n1 0 3");
+    let e = folder.read("gfc.dat", &singular, None).unwrap_err();
+    assert!(e.contains("/gfc.dat: M: cannot be inverted") && e.contains("degree of freedom 1"), "{e}");
+}
+
+#[test]
+fn rolling_friction_and_the_solution() {
+    let folder = Folder::new("problem-rolling");
+    // W = I: u = r + q. q pulls down and sideways; the moment rows want more than the cone gives.
+    let identity: String = (0..25).map(|k| if k % 6 == 0 { "1 " } else { "0 " }).collect();
+    let text = format!("5 1 0 5 5 5 5\n{identity}\n-1 0.1 0 0.5 0\n0.5\n0.25\n");
+    let p = folder.read("ball.dat", &text, None).unwrap();
+    assert_eq!((p.kind, p.dimension, p.mu_r.as_slice()), (Kind::Rfc, 5, [0.25].as_slice()));
+    let s =
+        make("apgd").unwrap().solve(&p.ccp(), None, &Stop { tolerance: 1e-12, ..Stop::default() }).unwrap();
+    assert_eq!(s.status, Status::Converged);
+    // The nearest point of the cone to -q: n + μ_r (n μ_r - 0.5) = 1.
+    let n = (1.0 + 0.25 * 0.5) / (1.0 + 0.25 * 0.25);
+    let expected = [n, -0.1, 0.0, -0.25 * n, 0.0];
+    for (x, y) in s.gamma.iter().zip(expected) {
+        assert!((x - y).abs() < 1e-10, "{:?}", s.gamma);
+    }
+    let u: Vec<f64> = s.gamma.iter().zip(&p.q).map(|(r, q)| r + q).collect();
+    assert!(p.natural_map(&s.gamma, &u) < 1e-10);
+    assert!(
+        (p.natural_map(&[0.0; 5], &p.q) - expected.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12
+    );
+}
+
+const JSON: &str = r#"{"name": "two", "kind": "fc", "d": 2, "nc": 2,
+ "W": {"shape": [4, 4], "indptr": [0, 1, 2, 3, 4], "indices": [0, 1, 2, 3], "data": [1, 2, 3, 4]},
+ "q": [-1, 0, -2, 0], "mu": [0.3, 0.4], "source": "by hand"}"#;
+
+#[test]
+fn json_faults_name_file_line_and_field() {
+    let folder = Folder::new("problem-json");
+    let p = folder.read("p.json", JSON, None).unwrap();
+    assert_eq!((p.name.as_str(), p.contacts(), dense(&p)[2][2]), ("two", 2, 3.0));
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("\"d\": 2", "\"d\": 4", &["/p.json:1:", "d: must be 2, 3 or 5"]),
+        ("\"kind\": \"fc\"", "\"kind\": \"cf\"", &["kind", "'cf'", "fc, gfc, rfc, grfc"]),
+        ("\"nc\": 2", "\"nc\": 3", &["/p.json:3:", "mu: must have 3 numbers, got 2"]),
+        ("\"mu\": [0.3", "\"mu\": [-0.3", &["/p.json:3:", "mu[0]", "not negative"]),
+        ("\"q\": [-1", "\"q\": [NaN", &["/p.json:3:8", "q[0]", "NaN"]),
+        ("\"indptr\": [0, 1", "\"indptr\": [0, 9", &["/p.json:2:", "W.indptr"]),
+        ("\"indptr\": [0, 1, 2", "\"indptr\": [0, 2, 1", &["W.indptr", "must rise"]),
+        ("\"indices\": [0", "\"indices\": [7", &["W.indices[0]"]),
+        ("\"shape\": [4, 4]", "\"shape\": [4, 5]", &["W: is 4 x 5", "4 rows"]),
+        ("\"source\"", "\"sauce\"", &["unknown field 'sauce'", "did you mean 'source'"]),
+        ("\"data\"", "\"date\"", &["W", "unknown field 'date'"]),
+        (", \"mu\": [0.3, 0.4]", "", &["the field 'mu' is missing"]),
+    ];
+    for (from, to, say) in cases {
+        assert!(JSON.contains(from), "{from}");
+        let e = folder.read("p.json", &JSON.replace(from, to), None).unwrap_err();
+        for part in *say {
+            assert!(e.contains(part), "{from} -> {to}: '{part}' is missing in: {e}");
+        }
+    }
+    let e = folder.read("p.json", JSON, Some(Kind::Gfc)).unwrap_err();
+    assert!(e.contains("kind"), "{e}");
+}
+
+#[test]
+fn text_faults_name_file_line_and_field() {
+    let folder = Folder::new("problem-text");
+    let good = "2\n1\n0 2 2\n2 2\n1 0\n0 1\n-1 0.5\n0.3\n";
+    assert_eq!(folder.read("p.dat", good, None).unwrap().q, [-1.0, 0.5]);
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("2\n1\n", "7\n1\n", &["/p.dat:1:1", "d:", "found '7'"]),
+        ("2\n1\n", "2\nx\n", &["/p.dat:2:1", "nc:", "found 'x'"]),
+        ("0 2 2", "9 2 2", &["/p.dat:3:1", "W:"]),
+        ("0 2 2\n2 2", "0 2 2\n2 3", &["W:", "sizes"]),
+        ("1 0\n0 1", "1 0\nzero 1", &["/p.dat:6:1", "W: expected a finite number, found 'zero'"]),
+        ("-1 0.5", "-1 inf", &["/p.dat:7:4", "q[1]: expected a finite number, found 'inf'"]),
+        ("0.3\n", "", &["mu[0]", "cut short"]),
+        ("0.3", "-0.3", &["mu[0]", "not negative"]),
+    ];
+    for (from, to, say) in cases {
+        let e = folder.read("p.dat", &good.replacen(from, to, 1), None).unwrap_err();
+        for part in *say {
+            assert!(e.contains(part), "{from} -> {to}: '{part}' is missing in: {e}");
+        }
+    }
+    // A size that no file could have must not ask for the memory.
+    let e = folder.read("p.dat", "3 200000000 0 600000000 600000000", None).unwrap_err();
+    assert!(e.contains("W:"), "{e}");
+    assert!(
+        problem::read(folder.0.join("none.dat"), None).unwrap_err().to_string().contains("cannot be read")
+    );
+    for (name, say) in [("p.hdf5", "not available yet"), ("p.txt", ".json, .json.gz or .dat")] {
+        assert!(folder.read(name, "", None).unwrap_err().contains(say));
+    }
+}
