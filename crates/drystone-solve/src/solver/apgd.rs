@@ -12,10 +12,9 @@
 
 use std::time::Instant;
 
-use crate::certificate::Judge;
 use crate::problem::{Malformed, Problem};
 
-use super::first_order::{self, SCALING, Scaling, Spaces, Watch};
+use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
 use super::{BadSpec, Info, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -30,13 +29,17 @@ pub(super) static INFO: Info = Info {
 };
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
-    Ok(Box::new(Apgd { scaling: Scaling::parse(spec)?, spaces: Spaces::default(), judge: Judge::default() }))
+    Ok(Box::new(Apgd {
+        scaling: Scaling::parse(spec)?,
+        spaces: Spaces::default(),
+        notebook: Notebook::default(),
+    }))
 }
 
 struct Apgd {
     scaling: Scaling,
     spaces: Spaces,
-    judge: Judge,
+    notebook: Notebook,
 }
 
 impl Solver for Apgd {
@@ -60,7 +63,7 @@ impl Solver for Apgd {
         // (1), (3)
         space.start(problem, guess, self.scaling);
         let (mut watch, done) =
-            Watch::start(problem, stop, &mut self.judge, begun, space, guess.is_some() as usize);
+            Watch::start(problem, stop, &mut self.notebook, begun, space, guess.is_some() as usize);
         if done || watch.spent() {
             return Ok(watch.finish(space));
         }

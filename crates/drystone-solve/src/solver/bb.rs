@@ -15,10 +15,9 @@
 
 use std::time::Instant;
 
-use crate::certificate::Judge;
 use crate::problem::{Malformed, Problem};
 
-use super::first_order::{self, SCALING, Scaling, Spaces, Watch};
+use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -50,7 +49,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         memory: memory as usize,
         recent: Vec::new(),
         spaces: Spaces::default(),
-        judge: Judge::default(),
+        notebook: Notebook::default(),
     }))
 }
 
@@ -64,7 +63,7 @@ struct Spectral {
     memory: usize,
     recent: Vec<f64>,
     spaces: Spaces,
-    judge: Judge,
+    notebook: Notebook,
 }
 
 /// The largest λ of the search for which the objective is at most `most` + γ λ slope; f(λ) = ½ λ² curvature + λ slope + f.
@@ -102,7 +101,7 @@ impl Solver for Spectral {
         let space = self.spaces.of(problem);
         space.start(problem, guess, self.scaling);
         let (mut watch, done) =
-            Watch::start(problem, stop, &mut self.judge, begun, space, guess.is_some() as usize);
+            Watch::start(problem, stop, &mut self.notebook, begun, space, guess.is_some() as usize);
         if done || watch.spent() {
             return Ok(watch.finish(space));
         }

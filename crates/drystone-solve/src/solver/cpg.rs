@@ -17,11 +17,11 @@
 
 use std::time::Instant;
 
-use crate::certificate::{Judge, natural_residual};
+use crate::certificate::natural_residual;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
-use super::first_order::{self, SCALING, Scaling, Space, Spaces, Walk, Watch};
+use super::first_order::{self, Notebook, SCALING, Scaling, Space, Spaces, Walk, Watch};
 use super::{BadSpec, Info, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -40,7 +40,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         scaling: Scaling::parse(spec)?,
         spaces: Spaces::default(),
         place: Place::default(),
-        judge: Judge::default(),
+        notebook: Notebook::default(),
     }))
 }
 
@@ -53,7 +53,7 @@ struct Cpg {
     scaling: Scaling,
     spaces: Spaces,
     place: Place,
-    judge: Judge,
+    notebook: Notebook,
 }
 
 /// All vectors in the problem's rows.
@@ -241,7 +241,7 @@ impl Solver for Cpg {
         space.start(problem, None, self.scaling);
         place.start(problem, guess, space);
         let (mut watch, done) =
-            Watch::start(problem, stop, &mut self.judge, begun, place, guess.is_some() as usize);
+            Watch::start(problem, stop, &mut self.notebook, begun, place, guess.is_some() as usize);
         if done || watch.spent() {
             return Ok(watch.finish(place));
         }

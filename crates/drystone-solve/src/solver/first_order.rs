@@ -22,7 +22,7 @@ mod widest;
 
 pub(super) use bodies::BodySpace;
 pub(super) use explicit::ExplicitSpace;
-pub(super) use watch::Watch;
+pub(super) use watch::{Notebook, Watch};
 
 use crate::problem::{Malformed, Problem};
 

@@ -110,6 +110,8 @@ pub(super) struct FixedPoint {
     eta: Eta,
     safeguard: bool,
     conjugated: bool,
+    /// The guess, projected.
+    admissible: Vec<f64>,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
     judge: Judge,
@@ -135,6 +137,7 @@ impl FixedPoint {
             eta,
             safeguard,
             conjugated: false,
+            admissible: Vec::new(),
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
             judge: Judge::default(),
@@ -213,8 +216,13 @@ impl Solver for FixedPoint {
             Problem::Explicit(_) => &mut self.explicit,
         };
         // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
-        let admissible = guess.filter(|_| self.conjugated).map(|g| projected(problem, g));
-        let guess = admissible.as_deref().or(guess);
+        let guess = match guess {
+            Some(g) if self.conjugated => {
+                project(problem, g, &mut self.admissible);
+                Some(self.admissible.as_slice())
+            }
+            as_given => as_given,
+        };
         sweeper.start(problem, guess, step);
         let mut conjugation = self.conjugated.then(|| Conjugation::new(sweeper.objective(problem)));
         let mut growth = Growth::default();
@@ -317,11 +325,11 @@ impl Solver for FixedPoint {
     }
 }
 
-/// Every block of `gamma` projected on its set.
-fn projected(problem: &Problem, gamma: &[f64]) -> Vec<f64> {
-    let mut x = gamma.to_vec();
+/// Every block of `gamma` projected on its set, into `to`.
+fn project(problem: &Problem, gamma: &[f64], to: &mut Vec<f64>) {
+    to.clear();
+    to.extend_from_slice(gamma);
     for i in 0..problem.blocks() {
-        problem.set(i).project(&mut x[problem.block(i)]);
+        problem.set(i).project(&mut to[problem.block(i)]);
     }
-    x
 }

@@ -90,6 +90,12 @@ unsafe fn part<V: Vector, W: Work, const TWO: bool, const SPHERES: bool>(
     }
 }
 
+/// One chunk on scalars, for tests: points `start..two_end` with two bodies and `two_end..end` with one.
+#[cfg(test)]
+pub(super) unsafe fn scalar<W: Work>(work: &W, spheres: bool, range: [usize; 3]) -> [f64; SUMS] {
+    unsafe { Chunk { work, spheres, range }.run::<f64>() }.close(W::MOST)
+}
+
 /// A chunk: points `start..two_end` with two bodies and `two_end..end` with one.
 struct Chunk<'a, W> {
     work: &'a W,

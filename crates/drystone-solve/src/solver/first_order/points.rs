@@ -238,3 +238,85 @@ impl Work for Gather<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::lanes;
+    use super::*;
+    use crate::colour::Span;
+    use crate::problem::WORLD;
+
+    /// Points on bodies of their own, 21 with two bodies and 16 with one: whole groups and single ones of both kinds.
+    fn points(soft: bool) -> (Points, usize) {
+        let mut p = Points::default();
+        let mut bodies = 0;
+        for i in 0..37u32 {
+            let x = f64::from(i);
+            let n = [(0.7 * x).sin(), (0.7 * x).cos() * 0.6, (0.7 * x).cos() * 0.8];
+            let pair = if i < 21 { (bodies, bodies + 1) } else { (bodies, WORLD) };
+            bodies += if i < 21 { 2 } else { 1 };
+            let along = |s: f64| n.map(|k| s * k);
+            p.push(
+                pair,
+                n,
+                along(-0.5 - 0.01 * x),
+                along(0.4 + 0.01 * x),
+                along((x - 18.0) * 0.03),
+                0.1 * (i % 5) as f64,
+            );
+        }
+        if soft {
+            p.compliance = [vec![0.02; 37], vec![0.01; 37]];
+        }
+        p.spans = vec![Span { start: 0, two_end: 21, end: 37, serial: false }];
+        (p, bodies as usize)
+    }
+
+    #[test]
+    fn every_width_gives_the_same_bits() {
+        for (spheres, soft) in [(true, false), (false, false), (true, true)] {
+            let (p, bodies) = points(soft);
+            let numbers = [0, 1, 2].map(|k| match k {
+                0 => (0..37).map(|i| 0.5 + 0.01 * i as f64).collect(),
+                1 => (0..37).map(|i| 0.4 + 0.01 * i as f64).collect(),
+                _ => (0..37).map(|i| (i as f64 - 18.0) * 0.03).collect(),
+            });
+            let compact = Spheres { numbers };
+            let wave = |k: f64| (0..37).map(|i| (k * i as f64 + k).sin()).collect::<Vec<f64>>();
+            let now: [Vec<f64>; 3] = [wave(0.3), wave(1.1), wave(2.3)];
+            let before: [Vec<f64>; 3] = [wave(0.4), wave(1.2), wave(2.0)];
+            let velocity: Vec<Row> =
+                (0..bodies).map(|b| Row(std::array::from_fn(|k| ((3 * b + k) as f64).sin()))).collect();
+            let (step, weight) = (vec![0.7; 37], vec![1.0 / 0.7; 37]);
+            let solve = |wide: bool| {
+                let mut trial: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; 37]);
+                let mut force = vec![Row([0.0; 8]); bodies];
+                let work = Step {
+                    geometry: Geometry { points: &p, spheres: &compact },
+                    t: 0.4,
+                    beta: 0.8,
+                    step: &step,
+                    weight: &weight,
+                    now: now.each_ref().map(|f| f.as_ptr()),
+                    before: before.each_ref().map(|f| f.as_ptr()),
+                    trial: trial.each_mut().map(|f| f.as_mut_ptr()),
+                    velocity: velocity.as_ptr(),
+                    force: force.as_mut_ptr(),
+                };
+                // SAFETY: every vector has 37 entries, every row a body, and no two points share one.
+                let sums = unsafe {
+                    if wide {
+                        lanes::all(&work, &p.spans, spheres, &mut Vec::new())
+                    } else {
+                        lanes::scalar(&work, spheres, [0, 21, 37])
+                    }
+                };
+                let numbers = trial.iter().flatten().chain(force.iter().flat_map(|f| &f.0)).chain(&sums);
+                numbers.map(|x| x.to_bits()).collect::<Vec<u64>>()
+            };
+            let (narrow, wide) = (solve(false), solve(true));
+            assert!(narrow.iter().any(|x| *x != 0));
+            assert_eq!(narrow, wide, "spheres {spheres}, soft {soft}");
+        }
+    }
+}

@@ -16,11 +16,18 @@ use crate::solver::{Record, Solution, Status, Stop};
 
 use super::Walk;
 
+/// What a watch needs and a solver keeps from call to call.
+#[derive(Debug, Default)]
+pub(in crate::solver) struct Notebook {
+    judge: Judge,
+    rows: Vec<f64>,
+}
+
 /// See the module.
 pub(in crate::solver) struct Watch<'a> {
     problem: &'a Problem,
     stop: &'a Stop,
-    judge: &'a mut Judge,
+    notebook: &'a mut Notebook,
     begun: Instant,
     /// Multiplications by N so far.
     used: usize,
@@ -37,7 +44,6 @@ pub(in crate::solver) struct Watch<'a> {
     threshold: f64,
     growth: Growth,
     growth_due: usize,
-    rows: Vec<f64>,
     history: Vec<Record>,
 }
 
@@ -46,7 +52,7 @@ impl<'a> Watch<'a> {
     pub fn start(
         problem: &'a Problem,
         stop: &'a Stop,
-        judge: &'a mut Judge,
+        notebook: &'a mut Notebook,
         begun: Instant,
         space: &mut dyn Walk,
         multiplications: usize,
@@ -56,7 +62,7 @@ impl<'a> Watch<'a> {
         let mut watch = Self {
             problem,
             stop,
-            judge,
+            notebook,
             begun,
             used: multiplications,
             status: Status::Iterations,
@@ -69,7 +75,6 @@ impl<'a> Watch<'a> {
             threshold: stop.tolerance,
             growth: Growth::default(),
             growth_due: if problem.rest_is_feasible() { usize::MAX } else { 32 },
-            rows: Vec::new(),
             history: Vec::new(),
         };
         let done = watch.good_enough(space, residual);
@@ -154,8 +159,8 @@ impl<'a> Watch<'a> {
         if self.stop.tolerance <= 0.0 || residual > self.threshold {
             return false;
         }
-        space.rows(self.problem, false, &mut self.rows);
-        let judged = self.judge.judge(self.problem, &self.rows).residual_max;
+        space.rows(self.problem, false, &mut self.notebook.rows);
+        let judged = self.notebook.judge.judge(self.problem, &self.notebook.rows).residual_max;
         if judged <= self.stop.tolerance {
             self.status = Status::Converged;
             return true;
@@ -168,8 +173,8 @@ impl<'a> Watch<'a> {
         while self.growth_due <= self.used {
             self.growth_due *= 2;
         }
-        space.rows(self.problem, false, &mut self.rows);
-        let c = self.judge.judge(self.problem, &self.rows);
+        space.rows(self.problem, false, &mut self.notebook.rows);
+        let c = self.notebook.judge.judge(self.problem, &self.notebook.rows);
         if self.growth.tell(c.multipliers, c.curvature, c.residual_max) {
             self.status = Status::Wedged;
             return true;
@@ -179,11 +184,12 @@ impl<'a> Watch<'a> {
 
     /// What would be returned if this were the end.
     fn record(&mut self, space: &dyn Walk) {
-        let before = std::mem::take(&mut self.rows);
-        space.rows(self.problem, true, &mut self.rows);
-        let c = self.judge.judge(self.problem, &self.rows);
-        let change = match before.len() == self.rows.len() {
-            true => self.rows.iter().zip(&before).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt(),
+        let before = std::mem::take(&mut self.notebook.rows);
+        let rows = &mut self.notebook.rows;
+        space.rows(self.problem, true, rows);
+        let c = self.notebook.judge.judge(self.problem, rows);
+        let change = match before.len() == rows.len() {
+            true => rows.iter().zip(&before).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt(),
             false => c.multipliers,
         };
         let record = Record {
