@@ -119,13 +119,8 @@ impl Scene {
             if let Some(t) = plane.crossing(ray)
                 && best.as_ref().is_none_or(|b| t < b.t)
             {
-                best = Some(Hit {
-                    t,
-                    item: plane.item,
-                    normal: plane.normal,
-                    flat: plane.normal,
-                    to_edge: None,
-                });
+                best =
+                    Some(Hit { t, item: plane.item, normal: plane.normal, start: ray.at(t), to_edge: None });
             }
         }
         best
@@ -141,7 +136,7 @@ impl Scene {
                     t,
                     item: plane.item,
                     normal: plane.normal,
-                    flat: plane.normal,
+                    start: ray.at(t),
                     to_edge: None,
                 });
             }

@@ -276,11 +276,7 @@ mod tests {
     fn every_width_gives_the_same_bits() {
         for (spheres, soft) in [(true, false), (false, false), (true, true)] {
             let (p, bodies) = points(soft);
-            let numbers = [0, 1, 2].map(|k| match k {
-                0 => (0..37).map(|i| 0.5 + 0.01 * i as f64).collect(),
-                1 => (0..37).map(|i| 0.4 + 0.01 * i as f64).collect(),
-                _ => (0..37).map(|i| (i as f64 - 18.0) * 0.03).collect(),
-            });
+            let numbers = [0.5, 0.4].map(|r| (0..37).map(|i| r + 0.01 * i as f64).collect());
             let compact = Spheres { numbers };
             let wave = |k: f64| (0..37).map(|i| (k * i as f64 + k).sin()).collect::<Vec<f64>>();
             let now: [Vec<f64>; 3] = [wave(0.3), wave(1.1), wave(2.3)];
