@@ -115,7 +115,7 @@ impl Corrector {
                     "the position problem diverged: its corrections are not finite".into(),
                 ));
             }
-            assembler.bodies().velocities(&solution.gamma, &mut self.moved);
+            assembler.velocities(&state.order, &solution.gamma, &mut self.moved);
             let way = self.longest_way(model);
             let scale = (0.5 * reach / way).min(1.0);
             for i in model.dynamic() {

@@ -127,18 +127,18 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
+    w.state.sort(&w.model);
     free_velocities(w)?; // v + h M⁻¹ f
     clock.stage(Stage::Assemble);
     w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
     clock.stage(Stage::Broadphase);
     w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
-    remember(&mut w.contacts, &w.state.multipliers);
+    remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
     w.call_contact_hook();
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
     let stabilisation = w.settings.stabilisation;
-    w.assembler.part(&w.model, &w.state);
     w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |c| Row {
         bias: stabilisation.bias(c.gap, h),
         mu: c.mu,
@@ -164,7 +164,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
-    w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
+    w.assembler.velocities(&w.state.order, &solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);

@@ -344,7 +344,8 @@ impl World {
     pub(crate) fn call_contact_hook(&mut self) {
         if let Some(hook) = &mut self.contact_hook {
             hook(&self.model, &self.state, &mut self.contacts);
-            self.contacts.sort_unstable_by_key(|c| c.key);
+            let (order, model) = (&self.state.order, &self.model);
+            self.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
         }
     }
 
