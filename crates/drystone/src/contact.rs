@@ -52,6 +52,11 @@ impl ContactKey {
         self.feature as u32 & (Self::FEATURES - 1)
     }
 
+    /// Whether the two are between the same parts in the same image.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.colliders == other.colliders && self.feature >> Self::IMAGE == other.feature >> Self::IMAGE
+    }
+
     /// Whether the two name the same features of the same part on one side: what a contact keeps when a body slides from
     /// one triangle of the ground to the next.
     fn alike(&self, other: &Self) -> bool {
