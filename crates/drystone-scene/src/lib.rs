@@ -8,7 +8,6 @@ pub mod flat;
 pub mod gallery;
 mod load;
 pub mod mesh;
-mod principal;
 mod probe;
 pub mod problem;
 mod text;

@@ -4,6 +4,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
+use crate::shape::MOST_PARTS;
 
 /// A contact is the same contact from step to step while its key is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ pub struct ContactKey {
 
 impl ContactKey {
     /// Parts are numbered below this.
-    pub const PARTS: u32 = 1 << 20;
+    pub const PARTS: u32 = MOST_PARTS as u32;
     /// Features are numbered below this.
     pub const FEATURES: u32 = 1 << 19;
     const IMAGE: u32 = 19;

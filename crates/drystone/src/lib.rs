@@ -14,6 +14,7 @@ pub mod material;
 pub mod measure;
 pub mod model;
 pub mod motion;
+mod principal;
 pub mod random;
 pub mod settings;
 pub mod shape;

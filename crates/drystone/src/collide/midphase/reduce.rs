@@ -72,13 +72,7 @@ impl Groups {
                 let (name, at) = (members[pick.name] as usize, members[pick.at] as usize);
                 marks[name] = leader;
                 // Only what speaks for another changes, and that other one is not chosen.
-                let feature = found[name].point.feature;
-                let mut point = ContactPoint { feature, ..found[at].point };
-                if pick.gap != point.gap {
-                    point.gap = pick.gap;
-                    point.on_a = point.on_b + point.normal * pick.gap;
-                }
-                found[name].point = point;
+                found[name].point = ContactPoint { feature: found[name].point.feature, ..found[at].point };
             }
             members.retain(|&i| marks[i as usize] != GONE);
         }

@@ -38,7 +38,7 @@ impl Corner {
     pub(crate) const NONE: Self = Self { place: DVec2::ZERO, gap: f64::INFINITY, known: false };
 }
 
-/// One of the four: what it is called after, where it is, and its gap.
+/// One of the four: what it is called after, where it is, and its gap, which is that of the place up to noise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pick {
     pub name: usize,
