@@ -9,6 +9,7 @@ use glam::{DMat3, DVec3};
 use crate::collide::Velocities;
 use crate::contact::{Contact, Touch};
 use crate::model::Model;
+use crate::region::Regions;
 use crate::state::State;
 
 /// A problem under construction, with its buffers and the way back from blocks to contacts.
@@ -20,6 +21,7 @@ pub struct Assembler {
     /// The warm start, in the problem's rows.
     pub guess: Vec<f64>,
     colouring: Colouring,
+    regions: Regions,
 }
 
 impl Default for Assembler {
@@ -29,6 +31,7 @@ impl Default for Assembler {
             order: Vec::new(),
             guess: Vec::new(),
             colouring: Colouring::default(),
+            regions: Regions::default(),
         }
     }
 }
@@ -55,11 +58,9 @@ impl Assembler {
         }
     }
 
-    fn bodies_mut(&mut self) -> &mut Bodies {
-        match &mut self.problem {
-            Problem::Bodies(b) => b,
-            Problem::Explicit(_) => unreachable!("made matrix-free"),
-        }
+    /// Parts the bodies into regions by where they are, for this and the following problems.
+    pub(crate) fn part(&mut self, model: &Model, state: &State) {
+        self.regions.part(model, state);
     }
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
@@ -73,17 +74,9 @@ impl Assembler {
         v_free: &Velocities,
         row: impl Fn(&C) -> Row,
     ) {
-        let second = |b: u32| if model.bodies[b as usize].inv_mass > 0.0 { b } else { WORLD };
-        let pairs = contacts.iter().map(|c| {
-            let [a, b] = c.bodies(model);
-            (a, second(b))
-        });
-        self.colouring.run(model.bodies.len(), pairs);
-        std::mem::swap(&mut self.order, &mut self.colouring.order);
-        let spans = std::mem::take(&mut self.colouring.spans);
-        let order = std::mem::take(&mut self.order);
-
-        let p = self.bodies_mut();
+        let Self { problem: Problem::Bodies(p), order, colouring, regions, guess } = self else {
+            unreachable!("made matrix-free")
+        };
         p.inv_mass.clear();
         p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
         p.inv_inertia.clear();
@@ -91,15 +84,25 @@ impl Assembler {
             .extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
         p.v_free.clear();
         p.v_free.extend_from_slice(v_free);
+
+        let second = |b: u32| if p.inv_mass[b as usize] > 0.0 { b } else { WORLD };
+        let pairs = contacts.iter().map(|c| {
+            let [a, b] = c.bodies();
+            (a, second(b))
+        });
+        colouring.run_in_regions(model.bodies.len(), pairs, regions.get());
+        std::mem::swap(order, &mut colouring.order);
         p.points.clear();
-        for &i in &order {
+        p.points.spans.extend_from_slice(&colouring.spans);
+        p.points.regions.extend_from_slice(&colouring.regions);
+        for &i in order.iter() {
             let c = &contacts[i as usize];
-            let (bodies, normal) = (c.bodies(model), c.normal());
+            let (bodies, normal) = (c.bodies(), c.normal());
             let b = second(bodies[1]);
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
-            let images = model.images(&c.key(), bodies);
+            let images = c.images(model);
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
             let Row { bias, mu } = row(c);
             let mut bias = bias * normal;
@@ -116,9 +119,7 @@ impl Assembler {
             p.points.push((bodies[0], b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
         }
         lock_planes(model, &mut p.general);
-        self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
-        self.order = order;
-        self.guess.clear();
+        guess.clear();
     }
 
     /// Fills the guess from the contacts' impulses.

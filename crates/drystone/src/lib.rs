@@ -16,6 +16,7 @@ pub mod model;
 pub mod motion;
 mod principal;
 pub mod random;
+mod region;
 pub mod settings;
 pub mod shape;
 pub mod state;

@@ -138,6 +138,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Narrowphase);
 
     let stabilisation = w.settings.stabilisation;
+    w.assembler.part(&w.model, &w.state);
     w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |c| Row {
         bias: stabilisation.bias(c.gap, h),
         mu: c.mu,
