@@ -11,6 +11,7 @@ use drystone_solve::{Malformed, Problem};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::run::{say, write};
 use crate::simulation::pool;
 
@@ -117,6 +118,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
         ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
     };
+    outputs::check(Some(&args.problem), [Output::text("--report", args.report.as_ref())])?;
     let mut solver = solver::make(&args.solver).map_err(Failure::input)?;
     pool(args.threads)?;
     let file = problem::read(&args.problem, kind)?;

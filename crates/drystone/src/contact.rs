@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::collide::periodic;
 use crate::model::Model;
 use crate::order::Place;
+use crate::shape::MOST_PARTS;
 
 /// A contact is the same contact from step to step while its key is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,7 +20,7 @@ pub struct ContactKey {
 
 impl ContactKey {
     /// Parts are numbered below this.
-    pub const PARTS: u32 = 1 << 20;
+    pub const PARTS: u32 = MOST_PARTS as u32;
     /// Features are numbered below this.
     pub const FEATURES: u32 = 1 << 19;
     const IMAGE: u32 = 19;
@@ -52,6 +53,11 @@ impl ContactKey {
     /// The features of the parts, as the narrow phase names them.
     pub fn features(&self) -> u32 {
         self.feature as u32 & (Self::FEATURES - 1)
+    }
+
+    /// Whether the two are between the same parts in the same image.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.colliders == other.colliders && self.feature >> Self::IMAGE == other.feature >> Self::IMAGE
     }
 
     /// Whether the two name the same features of the same part on one side: what a contact keeps when a body slides from

@@ -15,6 +15,7 @@ pub mod measure;
 pub mod model;
 pub mod motion;
 mod order;
+mod principal;
 pub mod random;
 pub mod settings;
 pub mod shape;

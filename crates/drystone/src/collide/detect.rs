@@ -280,7 +280,10 @@ impl Chunk {
     fn run(&mut self, look: &Look, pairs: &[(u32, u32)]) {
         self.found.clear();
         self.tested = 0;
-        let mut to = Yield { out: &mut self.found, work: &mut self.work, tested: &mut self.tested };
+        let Some(&(i, j)) = pairs.first() else { return };
+        let start = look.state.multipliers.partition_point(|m| m.key.colliders < [i, j]);
+        let (out, work, tested) = (&mut self.found, &mut self.work, &mut self.tested);
+        let mut to = Yield { out, work, tested, last: start..start };
         pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
     }
 }
