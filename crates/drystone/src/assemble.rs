@@ -64,7 +64,8 @@ impl Assembler {
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
     /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
-    /// folded into the bias. `row` says bias and friction contact by contact.
+    /// folded into the bias. `row` says bias and friction contact by contact. The law is the relaxed one until
+    /// [`Problem::set_model`] says otherwise.
     pub(crate) fn build<C: Touch>(
         &mut self,
         model: &Model,
@@ -84,6 +85,7 @@ impl Assembler {
         let order = std::mem::take(&mut self.order);
 
         let p = self.bodies_mut();
+        p.model = Default::default();
         p.inv_mass.clear();
         p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
         p.inv_inertia.clear();
