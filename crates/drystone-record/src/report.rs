@@ -214,7 +214,7 @@ impl Recorder {
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: false,
-            model: "ccp",
+            model: settings.model.name(),
             integrator: "euler",
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),

@@ -71,7 +71,8 @@ impl Assembler {
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
     /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
-    /// folded into the bias. `row` says bias and friction contact by contact.
+    /// folded into the bias. `row` says bias and friction contact by contact. The law is the relaxed one until
+    /// [`Problem::set_model`] says otherwise.
     pub(crate) fn build<C: Touch>(
         &mut self,
         model: &Model,
@@ -83,6 +84,7 @@ impl Assembler {
         let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, .. } = self else {
             unreachable!("made matrix-free")
         };
+        p.model = Default::default();
         // Bodies of the problem are numbered by their rank.
         let n = model.bodies.len();
         p.inv_mass.resize(n, 0.0);

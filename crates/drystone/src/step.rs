@@ -143,6 +143,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         bias: stabilisation.bias(c.gap, h),
         mu: c.mu,
     });
+    w.assembler.problem.set_model(w.settings.model);
     w.assembler.warm_start(&w.contacts);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
