@@ -34,11 +34,18 @@ impl Default for Assembler {
 }
 
 /// What the normal row and the friction of a contact are to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     /// Added to the normal velocity, m/s (or m, in a position problem).
     pub bias: f64,
+    /// Added to the tangential velocity, m/s, world axes: belts.
+    pub drift: DVec3,
     /// Coefficient of friction.
     pub mu: f64,
+    /// Of the normal row, (m/s)/(N s).
+    pub compliance: f64,
+    /// Of the compression's normal impulse, which share the expansion gives back at least.
+    pub expansion: f64,
 }
 
 impl Assembler {
@@ -71,7 +78,7 @@ impl Assembler {
         state: &State,
         contacts: &[C],
         v_free: &Velocities,
-        row: impl Fn(&C) -> Row,
+        row: impl Fn(usize, &C) -> Row,
     ) {
         let second = |b: u32| if model.bodies[b as usize].inv_mass > 0.0 { b } else { WORLD };
         let pairs = contacts.iter().map(|c| {
@@ -101,8 +108,8 @@ impl Assembler {
             let on = [c.point() + half, c.point() - half];
             let images = model.images(&c.key(), bodies);
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
-            let Row { bias, mu } = row(c);
-            let mut bias = bias * normal;
+            let Row { bias, drift, mu, compliance, .. } = row(i as usize, c);
+            let mut bias = bias * normal + drift;
             let mut arm_b = DVec3::ZERO;
             if b == WORLD {
                 let v = &v_free[bodies[1] as usize];
@@ -114,6 +121,12 @@ impl Assembler {
                 arm_b = arm(1);
             }
             p.points.push((bodies[0], b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
+            if compliance > 0.0 || !p.points.compliance[0].is_empty() {
+                let [along, across] = &mut p.points.compliance;
+                along.resize(p.points.mu.len() - 1, 0.0);
+                along.push(compliance);
+                across.resize(p.points.mu.len(), 0.0);
+            }
         }
         lock_planes(model, &mut p.general);
         self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);

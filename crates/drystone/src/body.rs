@@ -120,12 +120,16 @@ pub struct Collider {
     /// With what it collides.
     #[serde(default)]
     pub filter: Filter,
+    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential to a contact counts.
+    #[serde(default)]
+    pub surface_velocity: DVec3,
 }
 
 impl Collider {
     /// A shape at the body's origin.
     pub fn new(shape: Shape, mu: f64) -> Self {
-        Self { shape, local: Pose::IDENTITY, mu, material: None, filter: Filter::default() }
+        let (material, filter) = (None, Filter::default());
+        Self { shape, local: Pose::IDENTITY, mu, material, filter, surface_velocity: DVec3::ZERO }
     }
 }
 
@@ -271,6 +275,12 @@ impl BodyDef {
         self
     }
 
+    /// Lets the surfaces of all shapes run over the body, m/s, the body's axes: a belt.
+    pub fn surface_velocity(mut self, velocity: DVec3) -> Self {
+        self.colliders.iter_mut().for_each(|c| c.surface_velocity = velocity);
+        self
+    }
+
     /// Locks the body to the plane through its centre of mass across `normal` (world axes).
     pub fn planar(mut self, normal: DVec3) -> Self {
         self.planar = Some(normal);
@@ -317,6 +327,12 @@ impl BodyDef {
             c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;
             if !(c.mu.is_finite() && c.mu >= 0.0) {
                 return Err(format!("collider {k}: mu must be finite and not negative, got {}", c.mu));
+            }
+            if !c.surface_velocity.is_finite() {
+                return Err(format!(
+                    "collider {k}: surface_velocity must be finite, got {}",
+                    c.surface_velocity
+                ));
             }
             if self.motion == Motion::Dynamic
                 && let Some(why) = ground_only(&c.shape)

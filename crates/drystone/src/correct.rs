@@ -60,6 +60,14 @@ impl Corrector {
         model.colliders.iter().map(way).fold(f64::MIN_POSITIVE, f64::max)
     }
 
+    /// The contacts to correct: an overlap of compliant ones is how they push.
+    fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, reach: f64) {
+        detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+        if !model.materials.is_plain() {
+            self.contacts.retain(|c| model.pair_law(c.key().colliders).stiffness.is_none());
+        }
+    }
+
     /// Memory over contacts, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.contacts.as_slice())
@@ -83,7 +91,7 @@ impl Corrector {
         let mut last = f64::INFINITY;
         let mut reach = how.envelope;
         for round in 0..how.rounds {
-            detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+            self.find(model, state, detector, reach);
             let worst = self.contacts.iter().map(|c| -c.gap() / size(c)).fold(0.0, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let share = how.reach / how.rounds as f64;
@@ -98,12 +106,12 @@ impl Corrector {
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
                 detector.find_pairs(model, state, &self.rest, 0.0, reach);
-                detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+                self.find(model, state, detector, reach);
             }
             let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
-            assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
+            assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
                 bias: c.gap().max(-share * size(c)),
-                mu: 0.0,
+                ..Row::default()
             });
             let stop = Stop {
                 tolerance: 0.25 * how.tolerance * smallest,

@@ -8,7 +8,7 @@ use crate::body::{BodyDef, Filter, MassProperties, Motion};
 use crate::collide::periodic;
 use crate::collide::{Aabb, Periodic};
 use crate::contact::ContactKey;
-use crate::material::{MaterialId, Materials};
+use crate::material::{MaterialId, Materials, PairLaw};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -89,6 +89,9 @@ pub struct ColliderSlot {
     pub material: Option<MaterialId>,
     /// With what it collides.
     pub filter: Filter,
+    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential counts.
+    #[serde(default)]
+    pub surface_velocity: DVec3,
     /// Radius about the centre of mass that holds the shape, m.
     pub radius: f64,
 }
@@ -174,6 +177,7 @@ impl Model {
                 mu: c.mu,
                 material: c.material,
                 filter: c.filter,
+                surface_velocity: c.surface_velocity,
                 radius,
             };
             match self.free_colliders.pop() {
@@ -281,6 +285,36 @@ impl Model {
     pub(crate) fn pair_mu(&self, i: u32, j: u32) -> f64 {
         let (a, b) = (&self.colliders[i as usize], &self.colliders[j as usize]);
         self.materials.mu((a.mu, a.material), (b.mu, b.material))
+    }
+
+    /// The law of a pair.
+    pub(crate) fn pair_law(&self, colliders: [u32; 2]) -> PairLaw {
+        let [a, b] = colliders.map(|k| &self.colliders[k as usize]);
+        self.materials.law((a.mu, a.material), (b.mu, b.material))
+    }
+
+    /// What a hovering gap of the pair is per way slid: μ, and for resistance to rolling its arm over the size.
+    pub(crate) fn pair_hover(&self, i: u32, j: u32) -> f64 {
+        let arm = if self.materials.largest_arm() > 0.0 {
+            let law = self.pair_law([i, j]);
+            (law.rolling + law.spinning) / self.pair_size(i, j)
+        } else {
+            0.0
+        };
+        self.pair_mu(i, j) + arm
+    }
+
+    /// How fast the surfaces of a contact's two shapes run over their own bodies, A's less B's, m/s, world axes.
+    pub(crate) fn belt(&self, state: &State, colliders: [u32; 2], first: u32) -> DVec3 {
+        let mut sum = DVec3::ZERO;
+        for k in colliders {
+            let c = &self.colliders[k as usize];
+            if c.surface_velocity != DVec3::ZERO {
+                let v = state.rotation[c.body as usize] * c.surface_velocity;
+                sum += if c.body == first { v } else { -v };
+            }
+        }
+        sum
     }
 
     /// Lets two bodies collide, or keeps their contacts away.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
-use drystone_solve::solver::{Status, Stop};
+use drystone_solve::solver::{Solution, Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::Row;
@@ -133,16 +133,14 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Broadphase);
     w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
     remember(&mut w.contacts, &w.state.multipliers);
+    w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
     let stabilisation = w.settings.stabilisation;
-    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |c| Row {
-        bias: stabilisation.bias(c.gap, h),
-        mu: c.mu,
-    });
-    w.assembler.warm_start(&w.contacts);
+    w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
+    build(w);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -155,8 +153,16 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     // Without iterations a guess would be the solution.
     let warm = w.settings.warm_start && w.settings.iterations > 0;
     let guess = warm.then_some(w.assembler.guess.as_slice());
-    let solution =
+    let mut solution =
         w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
+    let compressed = w.laws.expands() && solution.status != Status::Diverged;
+    let compression = if compressed {
+        let judged = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        solution = expand(w, &solution, &stop).map_err(|e| bad_contact(w, number, &e))?;
+        Some(judged)
+    } else {
+        None
+    };
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
@@ -166,7 +172,12 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
-    let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    w.laws.add_compression(&mut w.contacts);
+    w.laws.finish(&mut w.contacts);
+    let mut certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
+        certificate = first; // Two problems were posed: the word is on the worse one.
+    }
     let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
     let worst_contact = certificate.worst_block.and_then(|b| w.assembler.order.get(b)).map(|&i| i as usize);
     clock.stage(Stage::Certificate);
@@ -222,6 +233,35 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     })
 }
 
+/// Poses the velocity problem and its warm start.
+fn build(w: &mut World) {
+    let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
+    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| match laws.on() {
+        true => laws.get(i),
+        false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
+    });
+    w.assembler.warm_start(&w.contacts);
+}
+
+/// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
+fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution, Malformed> {
+    w.assembler.bodies().velocities(&compression.gamma, &mut w.velocity);
+    w.assembler.hand_back(&compression.gamma, &mut w.contacts);
+    for i in w.model.dynamic() {
+        w.v_free[i] = w.velocity[i];
+    }
+    w.laws.begin_compression(w.contacts.len());
+    w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
+    build(w);
+    let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
+    solution.iterations += compression.iterations;
+    solution.rejected += compression.rejected;
+    if solution.status == Status::Converged {
+        solution.status = compression.status;
+    }
+    Ok(solution)
+}
+
 /// v_free = v + h M⁻¹ f: gravity, applied forces, gyroscopic term; the own velocity of bodies that are not dynamic.
 fn free_velocities(w: &mut World) -> Result<(), StepError> {
     let (h, g) = (w.settings.h, w.settings.gravity);
@@ -253,14 +293,17 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
     Ok(())
 }
 
+/// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World) {
-    let h = w.settings.h;
+    let (h, theta) = (w.settings.h, w.settings.integrator.theta());
     for i in 0..w.model.bodies.len() {
         let body = &w.model.bodies[i];
         if !body.alive || body.motion == Motion::Static {
             continue;
         }
         let s = &mut w.state;
+        let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
+        let before = (s.velocity[i], s.omega[i]);
         let mut turn = DVec3::ZERO;
         if body.motion == Motion::Dynamic {
             // Half of what the gyroscopic term alone did to ω: the rotation is advanced with the mean of start and end
@@ -278,12 +321,14 @@ fn integrate(w: &mut World) {
             s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
             turn = DVec3::ZERO;
         }
-        s.position[i] += h * s.velocity[i];
+        s.position[i] += h * (theta * s.velocity[i] + (1.0 - theta) * before.0);
         if let Some(plane) = &body.planar {
             s.position[i] = plane.nearest(s.position[i]);
         }
-        if s.omega[i] != DVec3::ZERO || turn != DVec3::ZERO {
-            s.rotation[i] = rotate(s.rotation[i], s.omega[i] - turn, h);
+        if s.omega[i] != DVec3::ZERO || before.1 != DVec3::ZERO || turn != DVec3::ZERO {
+            let mean =
+                if theta < 1.0 { theta * s.omega[i] + (1.0 - theta) * before.1 } else { s.omega[i] - turn };
+            s.rotation[i] = rotate(s.rotation[i], mean, h);
         }
     }
 }
@@ -292,8 +337,7 @@ fn integrate(w: &mut World) {
 /// need. In a free column of n bodies the last has to move at n times the speed that each contact asks for: twice as much
 /// as that means that the contacts contradict each other.
 fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
-    let h = w.settings.h;
-    let asked = w.contacts.iter().map(|c| -w.settings.stabilisation.bias(c.gap, h)).fold(0.0, f64::max);
+    let asked = w.laws.asked(&w.settings, &w.contacts);
     status == Status::Iterations
         && asked > 0.0
         && certificate

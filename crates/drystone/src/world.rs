@@ -12,6 +12,7 @@ use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::law::pose::Laws;
 use crate::material::Materials;
 use crate::model::{BodyId, ColliderSlot, Model};
 use crate::settings::Settings;
@@ -68,6 +69,7 @@ pub struct World {
     pub(crate) state: State,
     pub(crate) detector: Detector,
     pub(crate) contacts: Vec<Contact>,
+    pub(crate) laws: Laws,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
     pub(crate) corrector: Corrector,
@@ -99,6 +101,7 @@ impl World {
             model,
             state: State::new(seed),
             contacts: Vec::new(),
+            laws: Laws::default(),
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),

@@ -91,7 +91,8 @@ impl Detector {
         self.boxes.clear();
         self.movable.clear();
         self.parts = false;
-        let mu = model.colliders.iter().map(|c| c.mu).fold(0.0, f64::max);
+        let mu = model.colliders.iter().map(|c| c.mu).fold(model.materials.largest_mu(), f64::max);
+        let arm = model.materials.largest_arm();
         for (k, c) in model.colliders.iter().enumerate() {
             let still = model.collider_aabb(state, k);
             self.parts |= !c.shape.is_convex();
@@ -111,7 +112,7 @@ impl Detector {
                 continue;
             }
             let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
-            let hover = mu * (way.length() + spin);
+            let hover = mu * (way.length() + spin + h * c.surface_velocity.length()) + arm * turn;
             let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
             self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
             self.movable.push(inv_mass > 0.0);
