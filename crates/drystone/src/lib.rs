@@ -1,4 +1,4 @@
-//! Rigid bodies, hard contacts and dry friction: the engine.
+//! Rigid bodies, joints, hard contacts and dry friction: the engine.
 //!
 //! A [`World`] holds bodies and steps them with the half-implicit scheme of \[TasoraAnitescu2011\]: every step finds the
 //! contacts, builds one cone complementarity problem, solves it to the accuracy asked for, moves the bodies, removes
@@ -11,6 +11,7 @@ pub mod collide;
 pub mod contact;
 mod correct;
 pub mod function;
+pub mod joint;
 pub mod material;
 pub mod measure;
 pub mod model;
@@ -27,6 +28,7 @@ pub use bounds::{Bounds, Leaving};
 pub use contact::Contact;
 pub use drystone_solve as solve;
 pub use function::Function;
+pub use joint::{JointDef, JointId, Motor};
 pub use material::{Combine, MaterialId, Materials, PairLaw};
 pub use model::{BodyId, Model};
 pub use settings::{Settings, Stabilisation};

@@ -8,6 +8,7 @@ use drystone_solve::solver::{Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::Row;
+use crate::assemble::rows::Purpose;
 use crate::body::Motion;
 use crate::bounds::Leaving;
 use crate::contact::{Contact, Remembered, remember};
@@ -142,7 +143,9 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         bias: stabilisation.bias(c.gap, h),
         mu: c.mu,
     });
-    w.assembler.warm_start(&w.contacts);
+    w.assembler.stage_rows(&w.model, &w.state, &w.v_free, Purpose::Velocity { h, stabilisation });
+    w.assembler.build_rows();
+    w.assembler.warm_start(&w.contacts, &w.state.joints);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -166,6 +169,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
+    w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.contacts.len()..], h);
     let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
     let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
     let worst_contact = certificate.worst_block.and_then(|b| w.assembler.order.get(b)).map(|&i| i as usize);
@@ -184,6 +188,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             rounds,
             iterations: w.settings.position_iterations,
             envelope,
+            h,
         };
         let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
         let done = corrector.run(model, state, detector, assembler, solver.as_mut(), how);
@@ -202,6 +207,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     w.state.multipliers.clear();
     w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
+    w.state.joints.clone_from(&w.assembler.rows.next);
     w.state.step = number;
     w.state.time += h;
     Ok(StepReport {
