@@ -1,15 +1,18 @@
 //! Where geometry meets the solver: contacts become blocks of a cone complementarity problem.
 
+pub(crate) mod rows;
+
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
-use drystone_solve::cone::Set;
-use drystone_solve::problem::{Bodies, General, WORLD};
+use drystone_solve::problem::{Bodies, WORLD};
 use glam::{DMat3, DVec3};
 
 use crate::collide::Velocities;
 use crate::contact::{Contact, Touch};
+use crate::joint::JointState;
 use crate::model::Model;
 use crate::state::State;
+use rows::{Purpose, Rows};
 
 /// A problem under construction, with its buffers and the way back from blocks to contacts.
 pub struct Assembler {
@@ -19,6 +22,8 @@ pub struct Assembler {
     pub order: Vec<u32>,
     /// The warm start, in the problem's rows.
     pub guess: Vec<f64>,
+    /// The joints' rows.
+    pub(crate) rows: Rows,
     colouring: Colouring,
 }
 
@@ -28,6 +33,7 @@ impl Default for Assembler {
             problem: Problem::Bodies(Bodies::default()),
             order: Vec::new(),
             guess: Vec::new(),
+            rows: Rows::default(),
             colouring: Colouring::default(),
         }
     }
@@ -128,14 +134,25 @@ impl Assembler {
                 across.resize(p.points.mu.len(), 0.0);
             }
         }
-        lock_planes(model, &mut p.general);
         self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
         self.order = order;
         self.guess.clear();
     }
 
-    /// Fills the guess from the contacts' impulses.
-    pub fn warm_start(&mut self, contacts: &[Contact]) {
+    /// Works out the joints' rows; a call of [`Assembler::build`] comes before.
+    pub(crate) fn stage_rows(&mut self, model: &Model, state: &State, v: &Velocities, purpose: Purpose) {
+        let Problem::Bodies(p) = &self.problem else { return };
+        self.rows.stage(model, state, v, p, purpose);
+    }
+
+    /// Puts the joints' rows behind the contacts.
+    pub(crate) fn build_rows(&mut self) {
+        let Problem::Bodies(p) = &mut self.problem else { return };
+        self.rows.finish(p.inv_mass.len(), &mut p.general);
+    }
+
+    /// Fills the guess from the contacts' and the joints' impulses.
+    pub fn warm_start(&mut self, contacts: &[Contact], joints: &[JointState]) {
         let Problem::Bodies(p) = &self.problem else { return };
         self.guess.clear();
         for (k, &i) in self.order.iter().enumerate() {
@@ -147,6 +164,7 @@ impl Assembler {
             );
         }
         self.guess.resize(self.problem.rows(), 0.0);
+        self.rows.warm_start(joints, &mut self.guess[3 * self.order.len()..]);
     }
 
     /// Hands multipliers back to the contacts as impulses in world axes.
@@ -158,19 +176,6 @@ impl Assembler {
                 (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
         }
     }
-}
-
-/// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
-fn lock_planes(model: &Model, rows: &mut General) {
-    rows.clear();
-    for i in model.dynamic() {
-        if let Some(plane) = &model.bodies[i].planar {
-            let mut row = [0.0; 12];
-            row[..3].copy_from_slice(&plane.normal.to_array());
-            rows.push((i as u32, WORLD), Set::Free, &[row], &[0.0]);
-        }
-    }
-    rows.one_colour();
 }
 
 /// R I⁻¹ Rᵀ as (xx, yy, zz, xy, xz, yz).

@@ -1,4 +1,4 @@
-//! Rigid bodies, hard contacts and dry friction: the engine.
+//! Rigid bodies, joints, hard contacts and dry friction: the engine.
 //!
 //! A [`World`] holds bodies and steps them with the half-implicit scheme of \[TasoraAnitescu2011\]: every step finds the
 //! contacts, builds one cone complementarity problem, solves it to the accuracy asked for, moves the bodies, removes
@@ -11,6 +11,7 @@ pub mod collide;
 pub mod contact;
 mod correct;
 pub mod function;
+pub mod joint;
 pub mod law;
 pub mod material;
 pub mod measure;
@@ -28,6 +29,7 @@ pub use bounds::{Bounds, Leaving};
 pub use contact::Contact;
 pub use drystone_solve as solve;
 pub use function::Function;
+pub use joint::{JointDef, JointId, Motor};
 pub use law::{Impact, PairLaw};
 pub use material::{Combine, MaterialId, Materials};
 pub use model::{BodyId, Model};

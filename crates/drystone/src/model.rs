@@ -8,6 +8,7 @@ use crate::body::{BodyDef, Filter, MassProperties, Motion};
 use crate::collide::periodic;
 use crate::collide::{Aabb, Periodic};
 use crate::contact::ContactKey;
+use crate::joint::Joint;
 use crate::material::{MaterialId, Materials, PairLaw};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -112,6 +113,11 @@ pub struct Model {
     pub(crate) apart: Vec<(u32, u32)>,
     free_bodies: Vec<u32>,
     free_colliders: Vec<u32>,
+    /// By joint slot.
+    #[serde(default)]
+    pub joints: Vec<Joint>,
+    #[serde(default)]
+    pub(crate) free_joints: Vec<u32>,
 }
 
 /// Normalised, unless it is a unit quaternion already up to rounding: a saved state then comes back bit for bit.

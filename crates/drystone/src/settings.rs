@@ -180,6 +180,17 @@ impl Integrator {
     }
 }
 
+impl Stabilisation {
+    /// The bias of a bilateral row of the velocity problem for an error Ψ in m, m/s.
+    pub fn bilateral_bias(&self, error: f64, h: f64) -> f64 {
+        match *self {
+            Stabilisation::None | Stabilisation::Post { .. } => 0.0,
+            Stabilisation::Scaled { k } => k * error / h,
+            Stabilisation::Clamped { a } => (error / h).clamp(-a, a),
+        }
+    }
+}
+
 /// How a world steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body;
 use crate::contact::Remembered;
+use crate::joint::JointState;
 use crate::model::Model;
 use crate::random::Random;
 
@@ -33,6 +34,9 @@ pub struct State {
     pub torque: Vec<DVec3>,
     /// The last step's contact multipliers, sorted by key.
     pub multipliers: Vec<Remembered>,
+    /// What the joints carry from step to step, by joint slot.
+    #[serde(default)]
+    pub joints: Vec<JointState>,
     /// For emitters, noise and users' hooks.
     pub random: Random,
 }
@@ -51,6 +55,7 @@ impl State {
             force: Vec::new(),
             torque: Vec::new(),
             multipliers: Vec::new(),
+            joints: Vec::new(),
             random: Random::new(seed),
         }
     }
@@ -90,6 +95,12 @@ impl State {
     /// Angular velocity in world axes, rad/s.
     pub fn world_omega(&self, slot: usize) -> DVec3 {
         self.rotation[slot] * self.omega[slot]
+    }
+
+    /// (v, ω) in world axes, m/s and rad/s.
+    pub(crate) fn twist(&self, slot: usize) -> [f64; 6] {
+        let (v, w) = (self.velocity[slot], self.world_omega(slot));
+        [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
     /// Velocity of a world point fixed to the body, m/s.

@@ -8,6 +8,7 @@ use drystone_solve::solver::{Solution, Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::Row;
+use crate::assemble::rows::Purpose;
 use crate::body::Motion;
 use crate::bounds::Leaving;
 use crate::contact::{Contact, Remembered, remember};
@@ -174,6 +175,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     w.laws.add_compression(&mut w.contacts);
     w.laws.finish(&mut w.contacts);
+    w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
     let mut certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
@@ -195,6 +197,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             rounds,
             iterations: w.settings.position_iterations,
             envelope,
+            h,
         };
         let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
         let done = corrector.run(model, state, detector, assembler, solver.as_mut(), how);
@@ -213,6 +216,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     w.state.multipliers.clear();
     w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
+    w.state.joints.clone_from(&w.assembler.rows.next);
     w.state.step = number;
     w.state.time += h;
     Ok(StepReport {
@@ -240,7 +244,9 @@ fn build(w: &mut World) {
         true => laws.get(i),
         false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
     });
-    w.assembler.warm_start(&w.contacts);
+    w.assembler.stage_rows(&w.model, &w.state, &w.v_free, Purpose::Velocity { h, stabilisation });
+    w.assembler.build_rows();
+    w.assembler.warm_start(&w.contacts, &w.state.joints);
 }
 
 /// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.

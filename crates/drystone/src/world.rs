@@ -12,6 +12,7 @@ use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::joint::JointId;
 use crate::law::pose::Laws;
 use crate::material::Materials;
 use crate::model::{BodyId, ColliderSlot, Model};
@@ -32,6 +33,12 @@ pub enum WorldError {
     /// The id names no living body.
     #[error("body {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
     NoBody(BodyId),
+    /// A definition that no joint can have, or a joint that does not fit this world.
+    #[error("{0}")]
+    Joint(String),
+    /// The id names no living joint.
+    #[error("joint {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
+    NoJoint(JointId),
     /// A state that does not fit the bodies of this world.
     #[error("the state has {state} bodies, the world {world}")]
     StateSize {
@@ -126,6 +133,9 @@ impl World {
     pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
         let solver = make_solver(&settings)?;
         if let Some(p) = &settings.periodic {
+            if self.model.joint_slots().next().is_some() {
+                return Err(WorldError::Settings("joints do not work in a periodic world yet".into()));
+            }
             for c in self
                 .model
                 .colliders
@@ -175,6 +185,13 @@ impl World {
                 world: self.model.bodies.len(),
             });
         }
+        if state.joints.len() != self.model.joints.len() {
+            return Err(WorldError::Joint(format!(
+                "the state has {} joints, the world {}",
+                state.joints.len(),
+                self.model.joints.len()
+            )));
+        }
         self.state = state;
         Ok(())
     }
@@ -217,7 +234,7 @@ impl World {
         Ok(())
     }
 
-    /// Removes a body, before or between steps.
+    /// Removes a body and its joints, before or between steps.
     pub fn remove_body(&mut self, id: BodyId) -> Result<(), WorldError> {
         self.slot(id)?;
         let mine: Vec<u32> = (0..self.model.colliders.len() as u32)
@@ -226,6 +243,7 @@ impl World {
         let gone = |colliders: [u32; 2]| colliders.iter().any(|k| mine.contains(k));
         self.state.multipliers.retain(|m| !gone(m.key.colliders));
         self.contacts.retain(|c| !c.bodies.contains(&id.slot));
+        self.drop_joints_of(id.slot);
         self.model.remove(id);
         Ok(())
     }
