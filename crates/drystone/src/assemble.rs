@@ -1,5 +1,6 @@
 //! Where geometry meets the solver: contacts become blocks of a cone complementarity problem.
 
+mod rolling;
 pub(crate) mod rows;
 
 use drystone_solve::Problem;
@@ -12,6 +13,7 @@ use crate::contact::{Contact, Touch};
 use crate::joint::JointState;
 use crate::model::Model;
 use crate::state::State;
+use rolling::{Placed, Turning};
 use rows::{Purpose, Rows};
 
 /// A problem under construction, with its buffers and the way back from blocks to contacts.
@@ -24,6 +26,8 @@ pub struct Assembler {
     pub guess: Vec<f64>,
     /// The joints' rows.
     pub(crate) rows: Rows,
+    /// Contacts that resist rolling or spinning.
+    turning: Turning,
     colouring: Colouring,
 }
 
@@ -34,6 +38,7 @@ impl Default for Assembler {
             order: Vec::new(),
             guess: Vec::new(),
             rows: Rows::default(),
+            turning: Turning::default(),
             colouring: Colouring::default(),
         }
     }
@@ -50,8 +55,22 @@ pub struct Row {
     pub mu: f64,
     /// Of the normal row, (m/s)/(N s).
     pub compliance: f64,
+    /// Arms of resistance to rolling and spinning, m.
+    pub rolling: f64,
+    /// See there.
+    pub spinning: f64,
+    /// Size of the pair, m, where the arms are not zero.
+    pub size: f64,
+    /// The last step's normal impulse there, N s.
+    pub pressed: f64,
     /// Of the compression's normal impulse, which share the expansion gives back at least.
     pub expansion: f64,
+}
+
+impl Row {
+    fn turns(&self) -> bool {
+        self.rolling > 0.0 || self.spinning > 0.0
+    }
 }
 
 impl Assembler {
@@ -87,12 +106,15 @@ impl Assembler {
         row: impl Fn(usize, &C) -> Row,
     ) {
         let second = |b: u32| if model.bodies[b as usize].inv_mass > 0.0 { b } else { WORLD };
-        let pairs = contacts.iter().map(|c| {
-            let [a, b] = c.bodies(model);
+        self.turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
+        let mut turning = std::mem::take(&mut self.turning);
+        let pairs = turning.points.iter().map(|&i| {
+            let [a, b] = contacts[i as usize].bodies(model);
             (a, second(b))
         });
         self.colouring.run(model.bodies.len(), pairs);
         std::mem::swap(&mut self.order, &mut self.colouring.order);
+        self.order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
         let spans = std::mem::take(&mut self.colouring.spans);
         let order = std::mem::take(&mut self.order);
 
@@ -134,7 +156,18 @@ impl Assembler {
                 across.resize(p.points.mu.len(), 0.0);
             }
         }
-        self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
+        if turning.points.len() < contacts.len() {
+            for (i, c) in contacts.iter().enumerate() {
+                let row = row(i, c);
+                if row.turns() {
+                    turning.stage(&placed(model, state, i, c, row), v_free);
+                }
+            }
+        }
+        self.turning = turning;
+        let p = self.bodies_mut();
+        let spans = std::mem::replace(&mut p.points.spans, spans);
+        self.colouring.spans = spans;
         self.order = order;
         self.guess.clear();
     }
@@ -149,6 +182,7 @@ impl Assembler {
     pub(crate) fn build_rows(&mut self) {
         let Problem::Bodies(p) = &mut self.problem else { return };
         self.rows.finish(p.inv_mass.len(), &mut p.general);
+        self.turning.append(p.inv_mass.len(), &mut p.general);
     }
 
     /// Fills the guess from the contacts' and the joints' impulses.
@@ -164,7 +198,9 @@ impl Assembler {
             );
         }
         self.guess.resize(self.problem.rows(), 0.0);
-        self.rows.warm_start(joints, &mut self.guess[3 * self.order.len()..]);
+        let general = &mut self.guess[3 * self.order.len()..];
+        self.rows.warm_start(joints, general);
+        self.turning.warm_start(|i| contacts[i].impulse, general);
     }
 
     /// Hands multipliers back to the contacts as impulses in world axes.
@@ -175,6 +211,32 @@ impl Assembler {
             contacts[i as usize].impulse =
                 (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
         }
+        self.turning.hand_back(&gamma[3 * self.order.len()..], |i, impulse| contacts[i].impulse = impulse);
+    }
+
+    /// The contact of a block, if it is one's.
+    pub fn contact_of(&self, block: usize) -> Option<usize> {
+        let point = self.order.get(block).copied();
+        let contact = point.or_else(|| self.turning.contact_of(block - self.order.len()));
+        contact.map(|i| i as usize)
+    }
+}
+
+/// A contact with the arms at which it pushes its bodies.
+fn placed<C: Touch>(model: &Model, state: &State, i: usize, c: &C, row: Row) -> Placed {
+    let (bodies, normal) = (c.bodies(model), c.normal());
+    let images = model.images(&c.key(), bodies);
+    let arm = |side: usize, half: f64| {
+        c.point() + half * c.gap() * normal - (state.position[bodies[side] as usize] + images[side])
+    };
+    let moves = model.bodies[bodies[1] as usize].inv_mass > 0.0;
+    Placed {
+        contact: i as u32,
+        pair: (bodies[0], if moves { bodies[1] } else { WORLD }),
+        other: bodies[1],
+        normal,
+        arms: [arm(0, 0.5), arm(1, -0.5)],
+        row,
     }
 }
 

@@ -181,7 +181,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
     let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
-    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.order.get(b)).map(|&i| i as usize);
+    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
     clock.stage(Stage::Certificate);
 
     w.saved.save(&w.state);
@@ -354,7 +354,7 @@ fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
 /// The contact with the largest residual, in words.
 fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
     let block = w.judge.judge(&w.assembler.problem, gamma).worst_block;
-    match block.and_then(|b| w.assembler.order.get(b)).map(|&i| &w.contacts[i as usize]) {
+    match block.and_then(|b| w.assembler.contact_of(b)).map(|i| &w.contacts[i]) {
         Some(c) => {
             format!("the contact of {} with {}", w.model.describe(c.bodies[0]), w.model.describe(c.bodies[1]))
         }

@@ -139,6 +139,11 @@ impl Laws {
         let mut row = Row { bias: rigid_bias(settings, c.gap, before), mu: c.mu, ..Row::default() };
         row.drift = model.belt(state, c.key.colliders, c.bodies[0]);
         row.drift -= row.drift.dot(n) * n;
+        if law.turns() {
+            (row.rolling, row.spinning) = (law.rolling, law.spinning);
+            row.size = model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+            row.pressed = c.normal_impulse();
+        }
         if let Some(k) = law.stiffness {
             // The gap that what has been decided already leads to.
             let gap = c.gap + h * (1.0 - theta) * before;
@@ -201,6 +206,7 @@ impl Laws {
                 // C acts on γ = γ' - c h.
                 let row = &mut self.rows[first + k];
                 row.bias -= row.compliance * share;
+                row.pressed += share;
             }
         }
     }

@@ -8,3 +8,4 @@ mod compliance;
 mod integrators;
 mod kinetic;
 mod restitution;
+mod rolling;
