@@ -80,7 +80,9 @@ pub fn pool(threads: Option<usize>) -> Result<usize, Failure> {
     if threads == 0 || threads > 512 {
         return Err(Failure::input(format!("--threads must be between 1 and 512, got {threads}")));
     }
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::run)?;
+    // This thread is one of them: it would otherwise sleep while they work.
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+    builder.build_global().map_err(Failure::run)?;
     Ok(threads)
 }
 

@@ -12,6 +12,7 @@ use crate::collide::Velocities;
 use crate::contact::{Contact, Touch};
 use crate::joint::JointState;
 use crate::model::Model;
+use crate::region::Regions;
 use crate::state::State;
 use rolling::{Placed, Turning};
 use rows::{Purpose, Rows};
@@ -29,6 +30,7 @@ pub struct Assembler {
     /// Contacts that resist rolling or spinning.
     turning: Turning,
     colouring: Colouring,
+    regions: Regions,
 }
 
 impl Default for Assembler {
@@ -40,6 +42,7 @@ impl Default for Assembler {
             rows: Rows::default(),
             turning: Turning::default(),
             colouring: Colouring::default(),
+            regions: Regions::default(),
         }
     }
 }
@@ -87,11 +90,9 @@ impl Assembler {
         }
     }
 
-    fn bodies_mut(&mut self) -> &mut Bodies {
-        match &mut self.problem {
-            Problem::Bodies(b) => b,
-            Problem::Explicit(_) => unreachable!("made matrix-free"),
-        }
+    /// Parts the bodies into regions by where they are, for this and the following problems.
+    pub(crate) fn part(&mut self, model: &Model, state: &State) {
+        self.regions.part(model, state);
     }
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
@@ -105,20 +106,9 @@ impl Assembler {
         v_free: &Velocities,
         row: impl Fn(usize, &C) -> Row,
     ) {
-        let second = |b: u32| if model.bodies[b as usize].inv_mass > 0.0 { b } else { WORLD };
-        self.turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
-        let mut turning = std::mem::take(&mut self.turning);
-        let pairs = turning.points.iter().map(|&i| {
-            let [a, b] = contacts[i as usize].bodies(model);
-            (a, second(b))
-        });
-        self.colouring.run(model.bodies.len(), pairs);
-        std::mem::swap(&mut self.order, &mut self.colouring.order);
-        self.order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
-        let spans = std::mem::take(&mut self.colouring.spans);
-        let order = std::mem::take(&mut self.order);
-
-        let p = self.bodies_mut();
+        let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, turning, .. } = self else {
+            unreachable!("made matrix-free")
+        };
         p.inv_mass.clear();
         p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
         p.inv_inertia.clear();
@@ -126,15 +116,27 @@ impl Assembler {
             .extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
         p.v_free.clear();
         p.v_free.extend_from_slice(v_free);
+
+        let second = |b: u32| if p.inv_mass[b as usize] > 0.0 { b } else { WORLD };
+        turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
+        let pairs = turning.points.iter().map(|&i| {
+            let [a, b] = contacts[i as usize].bodies();
+            (a, second(b))
+        });
+        colouring.run_in_regions(model.bodies.len(), pairs, regions.get());
+        std::mem::swap(order, &mut colouring.order);
+        order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
         p.points.clear();
-        for &i in &order {
+        p.points.spans.extend_from_slice(&colouring.spans);
+        p.points.regions.extend_from_slice(&colouring.regions);
+        for &i in order.iter() {
             let c = &contacts[i as usize];
-            let (bodies, normal) = (c.bodies(model), c.normal());
+            let (bodies, normal) = (c.bodies(), c.normal());
             let b = second(bodies[1]);
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
-            let images = model.images(&c.key(), bodies);
+            let images = c.images(model);
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
             let Row { bias, drift, mu, compliance, .. } = row(i as usize, c);
             let mut bias = bias * normal + drift;
@@ -164,12 +166,7 @@ impl Assembler {
                 }
             }
         }
-        self.turning = turning;
-        let p = self.bodies_mut();
-        let spans = std::mem::replace(&mut p.points.spans, spans);
-        self.colouring.spans = spans;
-        self.order = order;
-        self.guess.clear();
+        guess.clear();
     }
 
     /// Works out the joints' rows; a call of [`Assembler::build`] comes before.
@@ -224,8 +221,8 @@ impl Assembler {
 
 /// A contact with the arms at which it pushes its bodies.
 fn placed<C: Touch>(model: &Model, state: &State, i: usize, c: &C, row: Row) -> Placed {
-    let (bodies, normal) = (c.bodies(model), c.normal());
-    let images = model.images(&c.key(), bodies);
+    let (bodies, normal) = (c.bodies(), c.normal());
+    let images = c.images(model);
     let arm = |side: usize, half: f64| {
         c.point() + half * c.gap() * normal - (state.position[bodies[side] as usize] + images[side])
     };

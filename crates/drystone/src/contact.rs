@@ -3,6 +3,7 @@
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+use crate::collide::periodic;
 use crate::model::Model;
 
 /// A contact is the same contact from step to step while its key is the same.
@@ -87,6 +88,11 @@ impl Contact {
         self.impulse.dot(self.normal)
     }
 
+    /// Whether A has the second collider.
+    fn is_turned(&self, model: &Model) -> bool {
+        self.bodies[0] == model.colliders[self.key.colliders[1] as usize].body
+    }
+
     /// Tangential part of the impulse, N s.
     pub fn tangential_impulse(&self) -> DVec3 {
         self.impulse - self.normal_impulse() * self.normal
@@ -94,10 +100,13 @@ impl Contact {
 }
 
 /// What the geometry of a contact is, however it is kept.
-pub(crate) trait Touch: From<Contact> + Send {
-    fn key(&self) -> ContactKey;
+pub(crate) trait Touch: Send {
+    /// What is kept of a contact.
+    fn of(c: &Contact, model: &Model) -> Self;
     /// Body slots, A (dynamic) then B.
-    fn bodies(&self, model: &Model) -> [u32; 2];
+    fn bodies(&self) -> [u32; 2];
+    /// Where the two bodies are taken: displacements of their centres, nonzero across the faces of a periodic box.
+    fn images(&self, model: &Model) -> [DVec3; 2];
     fn point(&self) -> DVec3;
     /// From B to A.
     fn normal(&self) -> DVec3;
@@ -105,11 +114,14 @@ pub(crate) trait Touch: From<Contact> + Send {
 }
 
 impl Touch for Contact {
-    fn key(&self) -> ContactKey {
-        self.key
+    fn of(c: &Contact, _: &Model) -> Self {
+        *c
     }
-    fn bodies(&self, _: &Model) -> [u32; 2] {
+    fn bodies(&self) -> [u32; 2] {
         self.bodies
+    }
+    fn images(&self, model: &Model) -> [DVec3; 2] {
+        images(model, self.key.image(), || self.is_turned(model))
     }
     fn point(&self) -> DVec3 {
         self.point
@@ -125,24 +137,51 @@ impl Touch for Contact {
 /// A contact as a position problem needs it: without friction and impulse, in little memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
-    key: ContactKey,
+    bodies: [u32; 2],
+    /// The image of the pair in a periodic box, and whether A has the second collider.
+    image: u16,
+    turned: bool,
+    /// A compliant contact: its overlap is how it pushes.
+    soft: bool,
+    /// What overlaps of the pair are measured by, rounded, m.
+    size: f32,
     point: DVec3,
     normal: DVec3,
     gap: f64,
 }
 
-impl From<Contact> for Gap {
-    fn from(c: Contact) -> Self {
-        Self { key: c.key, point: c.point, normal: c.normal, gap: c.gap }
+impl Gap {
+    /// Whether its overlap is not to be removed.
+    pub fn is_soft(&self) -> bool {
+        self.soft
+    }
+
+    /// What overlaps of the pair are measured by, m.
+    pub fn size(&self) -> f64 {
+        f64::from(self.size)
     }
 }
 
 impl Touch for Gap {
-    fn key(&self) -> ContactKey {
-        self.key
+    fn of(c: &Contact, model: &Model) -> Self {
+        let [i, j] = c.key.colliders;
+        let image = c.key.image();
+        Self {
+            bodies: c.bodies,
+            image: image as u16,
+            turned: image != 0 && c.is_turned(model),
+            soft: model.is_soft([i, j]),
+            size: model.pair_size(i, j) as f32,
+            point: c.point,
+            normal: c.normal,
+            gap: c.gap,
+        }
     }
-    fn bodies(&self, model: &Model) -> [u32; 2] {
-        model.ordered_bodies(self.key.colliders).0
+    fn bodies(&self) -> [u32; 2] {
+        self.bodies
+    }
+    fn images(&self, model: &Model) -> [DVec3; 2] {
+        images(model, u32::from(self.image), || self.turned)
     }
     fn point(&self) -> DVec3 {
         self.point
@@ -153,6 +192,13 @@ impl Touch for Gap {
     fn gap(&self) -> f64 {
         self.gap
     }
+}
+
+/// The body of the second collider is the one that is displaced; `turned`: that is A.
+fn images(model: &Model, image: u32, turned: impl Fn() -> bool) -> [DVec3; 2] {
+    let Some(periodic) = model.periodic.as_ref().filter(|_| image != 0) else { return [DVec3::ZERO; 2] };
+    let shift = periodic.shift(periodic::image(image));
+    if turned() { [shift, DVec3::ZERO] } else { [DVec3::ZERO, shift] }
 }
 
 /// What a contact leaves for the next step.

@@ -18,6 +18,7 @@ pub mod measure;
 pub mod model;
 pub mod motion;
 pub mod random;
+mod region;
 pub mod settings;
 pub mod shape;
 pub mod state;

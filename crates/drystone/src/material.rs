@@ -142,11 +142,6 @@ impl Materials {
         self.other.is_plain() && self.pairs.iter().all(|(_, law)| law.is_plain())
     }
 
-    /// The largest coefficient of friction that a row has.
-    pub(crate) fn largest_mu(&self) -> f64 {
-        self.pairs.iter().map(|(_, law)| law.mu).fold(0.0, f64::max)
-    }
-
     /// The largest arm of rolling or spinning resistance, m.
     pub(crate) fn largest_arm(&self) -> f64 {
         let laws = self.pairs.iter().map(|(_, law)| law).chain([&self.other]);
@@ -161,6 +156,12 @@ impl Materials {
             return law;
         }
         PairLaw { mu: self.combine.mu(a.0, b.0), ..self.other }
+    }
+
+    /// No pair of surfaces whose own coefficients are at most `mu` has more friction than this.
+    pub fn most(&self, mu: f64) -> f64 {
+        let rule = self.combine.mu(mu, mu).max(mu);
+        self.pairs.iter().map(|(_, law)| law.mu).fold(rule, f64::max)
     }
 
     /// Friction between two surfaces, each with its own coefficient and perhaps a material.
@@ -191,6 +192,9 @@ mod tests {
         assert!((m.mu((0.4, None), (0.9, Some(ice))) - 0.6).abs() < 1e-15);
         m.set_pair(steel, ice, PairLaw::friction(0.05)).unwrap();
         assert_eq!(m.mu((0.4, Some(steel)), (0.9, Some(ice))), 0.05);
+        assert_eq!((m.most(0.4), m.most(0.01)), (0.4, 0.05));
+        m.combine = Combine::Product;
+        assert_eq!(m.most(2.0), 4.0);
         assert!(m.set_pair(steel, ice, PairLaw::friction(f64::NAN)).is_err());
         assert!(m.set_pair(steel, MaterialId(7), PairLaw::friction(0.1)).is_err());
     }

@@ -141,6 +141,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     let stabilisation = w.settings.stabilisation;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
+    w.assembler.part(&w.model, &w.state);
     build(w);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);

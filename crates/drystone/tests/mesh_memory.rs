@@ -81,7 +81,8 @@ fn no_allocation_once_the_buffers_are_there() {
             most
         };
         let fresh = TAKEN.get();
-        let most = all();
+        // Twice: the second time it comes back from the last place to the first.
+        let most = all().max(all());
         let warm = TAKEN.get();
         (0..5).for_each(|_| {
             all();

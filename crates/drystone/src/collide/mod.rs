@@ -34,6 +34,11 @@ impl Aabb {
         Self { min: self.min - DVec3::splat(margin), max: self.max + DVec3::splat(margin) }
     }
 
+    /// Whether the other lies inside; an empty one lies in all.
+    pub fn encloses(&self, other: &Aabb) -> bool {
+        self.min.cmple(other.min).all() && other.max.cmple(self.max).all()
+    }
+
     /// Whether the two share a point (touching counts).
     pub fn overlaps(&self, other: &Aabb) -> bool {
         self.min.cmple(other.max).all() && other.min.cmple(self.max).all()

@@ -24,8 +24,20 @@ pub(super) struct Look<'a> {
     pub envelope: f64,
     /// World placements by collider slot.
     pub poses: &'a [Pose],
+    /// By collider slot.
+    pub balls: &'a [Ball],
     /// For a pair across the faces of a periodic box: where the second collider and its body are taken.
     pub wrapped: Option<(WrappedPair, DVec3)>,
+}
+
+/// What is known of a collider before its shape is looked at: in little memory, because in a pile most looks end here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ball {
+    pub centre: DVec3,
+    /// Of a sphere, m; NaN for all other shapes.
+    pub radius: f64,
+    /// How much further than the envelope this one may make a contact reach, at most, m.
+    pub ahead: f64,
 }
 
 /// Where contacts go, and memory to find them with.
@@ -95,12 +107,18 @@ impl Look<'_> {
 
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
     pub(super) fn pair(&self, i: u32, j: u32, to: &mut Yield) {
-        let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
-        if let (Shape::Sphere { radius: ra }, Shape::Sphere { radius: rb }) = (&ci.shape, &cj.shape) {
+        let (bi, bj) = (&self.balls[i as usize], &self.balls[j as usize]);
+        let radii = bi.radius + bj.radius;
+        if !radii.is_nan() {
             *to.tested += 1;
-            self.spheres([i, j], [*ra, *rb], to.out);
+            // The way, the spin and the hover of a pair are at most those of both added up.
+            let reach = (radii + self.envelope + bi.ahead + bj.ahead) * (1.0 + 1e-12);
+            if self.wrapped.is_some() || bi.centre.distance_squared(bj.centre) <= reach * reach {
+                self.spheres([i, j], [bi.radius, bj.radius], to.out);
+            }
             return;
         }
+        let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
         let approach = Approach {
             way: self.h * (self.linear(ci.body) - self.linear(cj.body)),
             spin: self.h * (self.spin(ci, cj) + self.spin(cj, ci)),

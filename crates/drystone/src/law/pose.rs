@@ -18,7 +18,7 @@ use super::impact::Hit;
 use super::{Impact, PairLaw};
 use crate::assemble::Row;
 use crate::collide::Velocities;
-use crate::contact::Contact;
+use crate::contact::{Contact, Touch};
 use crate::model::Model;
 use crate::settings::{Settings, Stabilisation};
 use crate::state::State;
@@ -43,7 +43,7 @@ pub(crate) struct Laws {
 /// Arms from the centres of mass to where a contact pushes its two bodies, m.
 pub(crate) fn arms(model: &Model, state: &State, c: &Contact) -> [DVec3; 2] {
     let half = 0.5 * c.gap * c.normal;
-    let images = model.images(&c.key, c.bodies);
+    let images = c.images(model);
     [0, 1].map(|side| {
         let on = if side == 0 { c.point + half } else { c.point - half };
         on - (state.position[c.bodies[side] as usize] + images[side])
