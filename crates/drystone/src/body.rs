@@ -3,6 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::guide::Guide;
 use crate::material::MaterialId;
 use crate::shape::{Pose, Shape};
 
@@ -187,6 +188,9 @@ pub struct BodyDef {
     /// A unit normal (world axes): the body moves only in the plane across it and turns only about it. None: freely.
     #[serde(default)]
     pub planar: Option<DVec3>,
+    /// What leads it, if it is kinematic. None: its own velocity.
+    #[serde(default)]
+    pub guide: Option<Guide>,
 }
 
 impl BodyDef {
@@ -202,6 +206,7 @@ impl BodyDef {
             colliders,
             group: 0,
             planar: None,
+            guide: None,
         }
     }
 
@@ -287,6 +292,12 @@ impl BodyDef {
         self
     }
 
+    /// Lets a kinematic body follow functions of time.
+    pub fn guided(mut self, guide: Guide) -> Self {
+        self.guide = Some(guide);
+        self
+    }
+
     /// Replaces mass, centre of mass and inertia.
     pub fn mass(mut self, mass: MassProperties) -> Self {
         self.mass = mass;
@@ -322,6 +333,12 @@ impl BodyDef {
             if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
                 return Err(format!("planar: the normal must be a unit vector, its length is {length}"));
             }
+        }
+        if let Some(guide) = &self.guide {
+            if self.motion != Motion::Kinematic {
+                return Err("guide: only a kinematic body can be guided".into());
+            }
+            guide.check()?;
         }
         for (k, c) in self.colliders.iter().enumerate() {
             c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;

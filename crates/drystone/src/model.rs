@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{BodyDef, Filter, MassProperties, Motion};
 use crate::collide::{Aabb, Periodic};
+use crate::guide::Guided;
 use crate::joint::Joint;
 use crate::material::{MaterialId, Materials, PairLaw};
 use crate::shape::{Pose, Shape};
@@ -47,6 +48,9 @@ pub struct Body {
     /// The plane it is locked to.
     #[serde(default)]
     pub planar: Option<Planar>,
+    /// What leads it, if it is kinematic.
+    #[serde(default)]
+    pub guide: Option<Box<Guided>>,
 }
 
 /// The plane that a body's centre of mass stays in.
@@ -176,6 +180,7 @@ impl Model {
             inv_inertia: if dynamic { inv_inertia } else { DMat3::ZERO },
             group: def.group,
             planar,
+            guide: def.guide.map(|g| Box::new(Guided::new(g, position, rotation))),
         };
         if slot as usize == self.bodies.len() {
             self.bodies.push(body);

@@ -37,6 +37,12 @@ pub struct State {
     /// What the joints carry from step to step, by joint slot.
     #[serde(default)]
     pub joints: Vec<JointState>,
+    /// Bodies that each emitter has added.
+    #[serde(default)]
+    pub emitted: Vec<u64>,
+    /// Bodies that each sink has taken.
+    #[serde(default)]
+    pub sunk: Vec<u64>,
     /// For emitters, noise and users' hooks.
     pub random: Random,
 }
@@ -56,6 +62,8 @@ impl State {
             torque: Vec::new(),
             multipliers: Vec::new(),
             joints: Vec::new(),
+            emitted: Vec::new(),
+            sunk: Vec::new(),
             random: Random::new(seed),
         }
     }

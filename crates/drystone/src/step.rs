@@ -286,6 +286,9 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
             }
         } else if !body.alive {
             (v, omega) = (DVec3::ZERO, DVec3::ZERO);
+        } else if let Some(guided) = &body.guide {
+            (v, omega) = guided.velocity(s.position[i], s.rotation[i], s.time + h, h);
+            omega = s.rotation[i].conjugate() * omega;
         }
         let turn = s.rotation[i] * omega;
         if !(v.is_finite() && turn.is_finite() && s.position[i].is_finite()) {
@@ -312,6 +315,11 @@ fn integrate(w: &mut World) {
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (s.velocity[i], s.omega[i]);
         let mut turn = DVec3::ZERO;
+        if body.guide.is_some() {
+            let v = &w.v_free[i];
+            s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
+            s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
+        }
         if body.motion == Motion::Dynamic {
             // Half of what the gyroscopic term alone did to ω: the rotation is advanced with the mean of start and end
             // as far as free motion goes (second order), and with the end as far as the constraints go (eq. 3).

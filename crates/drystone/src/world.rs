@@ -12,6 +12,8 @@ use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::flow::Flow;
+use crate::guide::{Guide, Guided};
 use crate::joint::JointId;
 use crate::law::pose::Laws;
 use crate::material::Materials;
@@ -77,6 +79,7 @@ pub struct World {
     pub(crate) detector: Detector,
     pub(crate) contacts: Vec<Contact>,
     pub(crate) laws: Laws,
+    pub(crate) flow: Flow,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
     pub(crate) corrector: Corrector,
@@ -109,6 +112,7 @@ impl World {
             state: State::new(seed),
             contacts: Vec::new(),
             laws: Laws::default(),
+            flow: Flow::default(),
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),
@@ -193,6 +197,8 @@ impl World {
             )));
         }
         self.state = state;
+        self.state.emitted.resize(self.flow.emitters.len(), 0);
+        self.state.sunk.resize(self.flow.sinks.len(), 0);
         Ok(())
     }
 
@@ -213,8 +219,40 @@ impl World {
             }
         }
         let id = self.model.add(&mut self.state, def);
+        if let Some(guided) = &self.model.bodies[id.slot as usize].guide {
+            // Where the functions say, from the start.
+            let (x, q) = guided.pose(self.state.time);
+            (self.state.position[id.slot as usize], self.state.rotation[id.slot as usize]) = (x, q);
+        }
         self.state.wrap(&self.model, id.slot as usize);
         Ok(id)
+    }
+
+    /// Lets a kinematic body follow functions of time from where it is now, or, with None, go on with its own velocity.
+    pub fn set_guide(&mut self, id: BodyId, guide: Option<Guide>) -> Result<(), WorldError> {
+        let i = self.slot(id)?;
+        if self.model.bodies[i].motion != Motion::Kinematic {
+            let body = self.model.describe(id.slot);
+            return Err(WorldError::Body(format!("{body}: only a kinematic body can be guided")));
+        }
+        if let Some(guide) = &guide {
+            guide.check().map_err(WorldError::Body)?;
+        }
+        let (x, q, t) = (self.state.position[i], self.state.rotation[i], self.state.time);
+        self.model.bodies[i].guide = guide.map(|g| Box::new(Guided::from_now(g, x, q, t)));
+        Ok(())
+    }
+
+    /// Lets the surfaces of a body's shapes run over it, m/s, the body's axes: a belt.
+    pub fn set_surface_velocity(&mut self, id: BodyId, velocity: DVec3) -> Result<(), WorldError> {
+        self.slot(id)?;
+        if !velocity.is_finite() {
+            return Err(WorldError::Body(format!("surface_velocity must be finite, got {velocity}")));
+        }
+        for c in self.model.colliders.iter_mut().filter(|c| c.body == id.slot) {
+            c.surface_velocity = velocity;
+        }
+        Ok(())
     }
 
     /// Materials: names, pairs, and the rule for pairs that the table does not have.
@@ -373,12 +411,18 @@ impl World {
     /// forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         call(self, |w| &mut w.before);
+        self.emit();
         let mut report = step::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
             for &id in &report.left {
                 let _ = self.remove_body(id); // It was there a moment ago.
             }
             report.worst_contact = None;
+        }
+        if !self.flow.sinks.is_empty() {
+            let before = self.contacts.len();
+            self.drain();
+            report.worst_contact = report.worst_contact.filter(|_| self.contacts.len() == before);
         }
         call(self, |w| &mut w.after);
         Ok(report)

@@ -223,7 +223,8 @@ impl Detector {
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
             let (speed, turn) =
                 (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());
-            let ahead = h * (speed + turn * c.radius) * (1.0 + mu);
+            let belt = c.surface_velocity.length();
+            let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
             Ball { centre: pose.position, radius, ahead }
         }));
         let look =

@@ -5,6 +5,8 @@ mod belts;
 mod cohesion;
 mod common;
 mod compliance;
+mod flow;
+mod guides;
 mod integrators;
 mod kinetic;
 mod restitution;
