@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use drystone::collide::broadphase;
-use drystone::{Settings, Stabilisation, World};
+use drystone::{Integrator, Settings, Stabilisation, World};
 use drystone_scene::Scene;
 use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Spec};
@@ -22,9 +22,10 @@ pub struct Simulation {
     /// Step h, s [default: the scene's own].
     #[arg(long, value_name = "H")]
     pub step: Option<f64>,
-    /// Time integrator: euler, the half-implicit scheme of the papers.
-    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "euler")]
-    pub integrator: String,
+    /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow the mean of old
+    /// and new velocities) [default: the scene's own].
+    #[arg(long, value_name = "NAME[:k=v,...]")]
+    pub integrator: Option<String>,
     /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|), or coulomb, the exact law
     /// [default: the scene's own, ccp].
     #[arg(long, value_name = "ccp|coulomb")]
@@ -127,7 +128,6 @@ impl Simulation {
             }
             spec.check(&[]).map_err(Failure::input)
         };
-        one_of("integrator", &self.integrator, &["euler"], &["moreau"])?;
         one_of("backend", &self.backend, &["cpu"], &["cuda"])?;
         if self.sleep {
             return Err(Failure::input("--sleep: not available yet; nothing ever sleeps"));
@@ -169,6 +169,10 @@ impl Simulation {
                 )));
             }
             s.budget = Some(Duration::from_secs_f64(1e-3 * ms));
+        }
+        if let Some(text) = &self.integrator {
+            s.integrator =
+                Integrator::parse(text).map_err(|e| Failure::input(format!("--integrator: {e}")))?;
         }
         if let Some(text) = &self.stabilisation {
             s.stabilisation =

@@ -148,6 +148,8 @@ pub(crate) struct Gap {
     /// The image of the pair in a periodic box, and whether A has the second collider.
     image: u16,
     turned: bool,
+    /// A compliant contact: its overlap is how it pushes.
+    soft: bool,
     /// What overlaps of the pair are measured by, rounded, m.
     size: f32,
     point: DVec3,
@@ -156,6 +158,11 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
+    /// Whether its overlap is not to be removed.
+    pub fn is_soft(&self) -> bool {
+        self.soft
+    }
+
     /// What overlaps of the pair are measured by, m.
     pub fn size(&self) -> f64 {
         f64::from(self.size)
@@ -170,6 +177,7 @@ impl Touch for Gap {
             bodies: c.bodies,
             image: image as u16,
             turned: image != 0 && c.is_turned(model),
+            soft: model.is_soft([i, j]),
             size: model.pair_size(i, j) as f32,
             point: c.point,
             normal: c.normal,

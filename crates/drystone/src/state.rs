@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body;
 use crate::contact::Remembered;
+use crate::joint::JointState;
 use crate::model::Model;
 use crate::order::Order;
 use crate::random::Random;
@@ -37,6 +38,15 @@ pub struct State {
     pub order: Order,
     /// The last step's contact multipliers, in the order of the contacts.
     pub multipliers: Vec<Remembered>,
+    /// What the joints carry from step to step, by joint slot.
+    #[serde(default)]
+    pub joints: Vec<JointState>,
+    /// Bodies that each emitter has added.
+    #[serde(default)]
+    pub emitted: Vec<u64>,
+    /// Bodies that each sink has taken.
+    #[serde(default)]
+    pub sunk: Vec<u64>,
     /// For emitters, noise and users' hooks.
     pub random: Random,
 }
@@ -56,6 +66,9 @@ impl State {
             torque: Vec::new(),
             order: Order::default(),
             multipliers: Vec::new(),
+            joints: Vec::new(),
+            emitted: Vec::new(),
+            sunk: Vec::new(),
             random: Random::new(seed),
         }
     }
@@ -103,6 +116,12 @@ impl State {
     /// Angular velocity in world axes, rad/s.
     pub fn world_omega(&self, slot: usize) -> DVec3 {
         self.rotation[slot] * self.omega[slot]
+    }
+
+    /// (v, ω) in world axes, m/s and rad/s.
+    pub(crate) fn twist(&self, slot: usize) -> [f64; 6] {
+        let (v, w) = (self.velocity[slot], self.world_omega(slot));
+        [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
     /// Velocity of a world point fixed to the body, m/s.

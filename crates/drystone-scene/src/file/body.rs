@@ -18,6 +18,7 @@ const FIELDS: &[&str] = &[
     "material",
     "layers",
     "mask",
+    "surface_velocity",
     "planar",
     "mass",
     "density",

@@ -174,7 +174,7 @@ impl Detector {
     fn enclose(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
         self.boxes.clear();
         self.parts = false;
-        let mu = model.most_mu();
+        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
         for (k, c) in model.colliders.iter().enumerate() {
             let still = model.collider_aabb(state, k);
             self.parts |= !c.shape.is_convex();
@@ -190,7 +190,7 @@ impl Detector {
                 continue;
             }
             let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
-            let hover = mu * (way.length() + spin);
+            let hover = mu * (way.length() + spin + h * c.surface_velocity.length()) + arm * turn;
             let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
             self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
         }
@@ -224,7 +224,7 @@ impl Detector {
         self.poses.extend(
             (0..model.colliders.len()).map(|k| model.collider_pose(state, k).unwrap_or(Pose::IDENTITY)),
         );
-        let mu = model.most_mu();
+        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
         self.balls.clear();
         self.balls.extend(model.colliders.iter().zip(&self.poses).map(|(c, pose)| {
             let Shape::Sphere { radius } = c.shape else {
@@ -233,7 +233,8 @@ impl Detector {
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
             let (speed, turn) =
                 (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());
-            let ahead = h * (speed + turn * c.radius) * (1.0 + mu);
+            let belt = c.surface_velocity.length();
+            let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
             Ball { centre: pose.position, radius, ahead }
         }));
         let look =
