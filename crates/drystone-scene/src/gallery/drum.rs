@@ -16,7 +16,7 @@ use crate::{Probe, SceneError};
 pub(super) const ENTRY: Entry = Entry {
     name: "drum",
     title: "grains in a rotating drum: dynamic angle of repose",
-    citation: "GDRMiDi2004, section 7",
+    citation: "GDRMiDi2004",
     params: PARAMS,
     build,
 };

@@ -14,7 +14,7 @@ use crate::{Probe, SceneError};
 pub(super) const ENTRY: Entry = Entry {
     name: "penetrometer",
     title: "a cone is pushed into a bed of grains: resistance over depth",
-    citation: "LunneRobertsonPowell1997, chapter 1",
+    citation: "LunneRobertsonPowell1997",
     params: PARAMS,
     build,
 };

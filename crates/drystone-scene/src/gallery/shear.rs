@@ -14,7 +14,7 @@ use crate::{Probe, SceneError};
 pub(super) const ENTRY: Entry = Entry {
     name: "shear",
     title: "direct shear of a box of grains: shear over normal force",
-    citation: "Thornton2000, section 1",
+    citation: "Thornton2000",
     params: PARAMS,
     build,
 };

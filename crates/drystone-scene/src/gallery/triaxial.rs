@@ -21,7 +21,7 @@ use crate::{Drive, Probe, SceneError};
 pub(super) const ENTRY: Entry = Entry {
     name: "triaxial",
     title: "triaxial compression of a cube of grains: angle of internal friction",
-    citation: "Thornton2000, section 3",
+    citation: "Thornton2000",
     params: PARAMS,
     build,
 };
