@@ -6,6 +6,7 @@ use clap::Args;
 use drystone::collide::broadphase;
 use drystone::{Integrator, Settings, Stabilisation, World};
 use drystone_scene::Scene;
+use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Spec};
 
 use crate::failure::Failure;
@@ -25,9 +26,10 @@ pub struct Simulation {
     /// and new velocities) [default: the scene's own].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub integrator: Option<String>,
-    /// Contact model: ccp, the convex relaxation (Coulomb's law exact but for a lift of mu h |v_t|).
-    #[arg(long, value_name = "ccp|coulomb", default_value = "ccp")]
-    pub model: String,
+    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|), or coulomb, the exact law
+    /// [default: the scene's own, ccp].
+    #[arg(long, value_name = "ccp|coulomb")]
+    pub model: Option<String>,
     /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`).
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub solver: Option<String>,
@@ -126,7 +128,6 @@ impl Simulation {
             }
             spec.check(&[]).map_err(Failure::input)
         };
-        one_of("model", &self.model, &["ccp"], &["coulomb"])?;
         one_of("backend", &self.backend, &["cpu"], &["cuda"])?;
         if self.sleep {
             return Err(Failure::input("--sleep: not available yet; nothing ever sleeps"));
@@ -140,6 +141,9 @@ impl Simulation {
                 return Err(Failure::input(format!("--step must be positive and finite, got {h}")));
             }
             s.h = h;
+        }
+        if let Some(model) = &self.model {
+            s.model = Model::parse(model).map_err(Failure::input)?;
         }
         if let Some(solver) = &self.solver {
             s.solver.clone_from(solver);
@@ -187,19 +191,9 @@ impl Simulation {
     }
 
     fn check_overlaps(&self, world: &mut World) -> Result<(), Failure> {
-        if self.allow_overlap {
-            return Ok(());
+        match drystone_scene::overlaps(world) {
+            Some(refusal) if !self.allow_overlap => Err(Failure::input(refusal)),
+            _ => Ok(()),
         }
-        let deep = world.deep_overlaps(0.5);
-        let Some((a, b, depth)) = deep.iter().max_by(|x, y| x.2.total_cmp(&y.2)) else { return Ok(()) };
-        let model = world.model();
-        Err(Failure::input(format!(
-            "{} and {} overlap by {depth:.4} m at the start, more than half a radius ({} such pair{}); \
-             --allow-overlap starts anyway and separates them with bounded speed",
-            model.describe(a.slot),
-            model.describe(b.slot),
-            deep.len(),
-            if deep.len() == 1 { "" } else { "s" },
-        )))
     }
 }

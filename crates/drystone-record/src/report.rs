@@ -214,7 +214,7 @@ impl Recorder {
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: false,
-            model: "ccp",
+            model: settings.model.name(),
             integrator: settings.integrator.text(),
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),

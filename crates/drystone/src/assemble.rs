@@ -12,7 +12,7 @@ use crate::collide::Velocities;
 use crate::contact::{Contact, Touch};
 use crate::joint::JointState;
 use crate::model::Model;
-use crate::region::Regions;
+use crate::order::Order;
 use crate::state::State;
 use rolling::{Placed, Turning};
 use rows::{Purpose, Rows};
@@ -30,7 +30,8 @@ pub struct Assembler {
     /// Contacts that resist rolling or spinning.
     turning: Turning,
     colouring: Colouring,
-    regions: Regions,
+    regions: Vec<u32>,
+    velocities: Vec<[f64; 6]>,
 }
 
 impl Default for Assembler {
@@ -42,7 +43,8 @@ impl Default for Assembler {
             rows: Rows::default(),
             turning: Turning::default(),
             colouring: Colouring::default(),
-            regions: Regions::default(),
+            regions: Vec::new(),
+            velocities: Vec::new(),
         }
     }
 }
@@ -90,14 +92,19 @@ impl Assembler {
         }
     }
 
-    /// Parts the bodies into regions by where they are, for this and the following problems.
-    pub(crate) fn part(&mut self, model: &Model, state: &State) {
-        self.regions.part(model, state);
+    /// v = v_free + M⁻¹ D γ by body slot.
+    pub(crate) fn velocities(&mut self, order: &Order, gamma: &[f64], to: &mut Vec<[f64; 6]>) {
+        let mut sorted = std::mem::take(&mut self.velocities);
+        self.bodies().velocities(gamma, &mut sorted);
+        to.clear();
+        to.extend((0..sorted.len() as u32).map(|slot| sorted[order.rank(slot) as usize]));
+        self.velocities = sorted;
     }
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
     /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
-    /// folded into the bias. `row` says bias and friction contact by contact.
+    /// folded into the bias. `row` says bias and friction contact by contact. The law is the relaxed one until
+    /// [`Problem::set_model`] says otherwise.
     pub(crate) fn build<C: Touch>(
         &mut self,
         model: &Model,
@@ -109,21 +116,27 @@ impl Assembler {
         let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, turning, .. } = self else {
             unreachable!("made matrix-free")
         };
-        p.inv_mass.clear();
-        p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
-        p.inv_inertia.clear();
-        p.inv_inertia
-            .extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
-        p.v_free.clear();
-        p.v_free.extend_from_slice(v_free);
-
-        let second = |b: u32| if p.inv_mass[b as usize] > 0.0 { b } else { WORLD };
+        p.model = Default::default();
+        // Bodies of the problem are numbered by their rank.
+        let n = model.bodies.len();
+        p.inv_mass.resize(n, 0.0);
+        p.inv_inertia.resize(n, [0.0; 6]);
+        p.v_free.resize(n, [0.0; 6]);
+        for (slot, body) in model.bodies.iter().enumerate() {
+            let rank = state.order.rank(slot as u32) as usize;
+            p.inv_mass[rank] = body.inv_mass;
+            p.inv_inertia[rank] = world_inertia(&body.inv_inertia, state.rotation[slot]);
+            p.v_free[rank] = v_free[slot];
+        }
+        let ranks = |bodies: [u32; 2]| {
+            let [a, b] = bodies.map(|slot| state.order.rank(slot));
+            (a, if p.inv_mass[b as usize] > 0.0 { b } else { WORLD })
+        };
+        state.order.regions(regions);
+        let regions = (!regions.is_empty()).then_some(regions.as_slice());
         turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
-        let pairs = turning.points.iter().map(|&i| {
-            let [a, b] = contacts[i as usize].bodies();
-            (a, second(b))
-        });
-        colouring.run_in_regions(model.bodies.len(), pairs, regions.get());
+        let pairs = turning.points.iter().map(|&i| ranks(contacts[i as usize].bodies()));
+        colouring.run_in_regions(n, pairs, regions);
         std::mem::swap(order, &mut colouring.order);
         order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
         p.points.clear();
@@ -132,7 +145,7 @@ impl Assembler {
         for &i in order.iter() {
             let c = &contacts[i as usize];
             let (bodies, normal) = (c.bodies(), c.normal());
-            let b = second(bodies[1]);
+            let (a, b) = ranks(bodies);
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
@@ -150,7 +163,7 @@ impl Assembler {
             } else {
                 arm_b = arm(1);
             }
-            p.points.push((bodies[0], b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
+            p.points.push((a, b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
             if compliance > 0.0 || !p.points.compliance[0].is_empty() {
                 let [along, across] = &mut p.points.compliance;
                 along.resize(p.points.mu.len() - 1, 0.0);
@@ -176,9 +189,9 @@ impl Assembler {
     }
 
     /// Puts the joints' rows behind the contacts.
-    pub(crate) fn build_rows(&mut self) {
+    pub(crate) fn build_rows(&mut self, order: &Order) {
         let Problem::Bodies(p) = &mut self.problem else { return };
-        self.rows.finish(p.inv_mass.len(), &mut p.general);
+        self.rows.finish(order, p.inv_mass.len(), &mut p.general);
         self.turning.append(p.inv_mass.len(), &mut p.general);
     }
 
@@ -229,7 +242,7 @@ fn placed<C: Touch>(model: &Model, state: &State, i: usize, c: &C, row: Row) -> 
     let moves = model.bodies[bodies[1] as usize].inv_mass > 0.0;
     Placed {
         contact: i as u32,
-        pair: (bodies[0], if moves { bodies[1] } else { WORLD }),
+        pair: (state.order.rank(bodies[0]), if moves { state.order.rank(bodies[1]) } else { WORLD }),
         other: bodies[1],
         normal,
         arms: [arm(0, 0.5), arm(1, -0.5)],

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::collide::periodic;
 use crate::model::Model;
+use crate::order::Place;
+use crate::shape::MOST_PARTS;
 
 /// A contact is the same contact from step to step while its key is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,7 +20,7 @@ pub struct ContactKey {
 
 impl ContactKey {
     /// Parts are numbered below this.
-    pub const PARTS: u32 = 1 << 20;
+    pub const PARTS: u32 = MOST_PARTS as u32;
     /// Features are numbered below this.
     pub const FEATURES: u32 = 1 << 19;
     const IMAGE: u32 = 19;
@@ -51,6 +53,11 @@ impl ContactKey {
     /// The features of the parts, as the narrow phase names them.
     pub fn features(&self) -> u32 {
         self.feature as u32 & (Self::FEATURES - 1)
+    }
+
+    /// Whether the two are between the same parts in the same image.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.colliders == other.colliders && self.feature >> Self::IMAGE == other.feature >> Self::IMAGE
     }
 
     /// Whether the two name the same features of the same part on one side: what a contact keeps when a body slides from
@@ -210,15 +217,16 @@ pub struct Remembered {
     pub impulse: DVec3,
 }
 
-/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are sorted by key, so one walk
-/// does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
+/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are in the same order, so one
+/// walk does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
 /// another part, as when a wheel rolls on to the next triangle. All others start from zero. The impulse is turned back
 /// into the cone by the solver's first projection.
-pub fn remember(contacts: &mut [Contact], last: &[Remembered]) {
+pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place) {
     let mut at = 0;
     for now in contacts.chunk_by_mut(|a, b| a.key.colliders == b.key.colliders) {
         let colliders = now[0].key.colliders;
-        while at < last.len() && last[at].key.colliders < colliders {
+        let here = place(colliders);
+        while at < last.len() && last[at].key.colliders != colliders && place(last[at].key.colliders) < here {
             at += 1;
         }
         let length = last[at..].iter().take_while(|m| m.key.colliders == colliders).count();
@@ -298,11 +306,11 @@ mod tests {
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
         // Corner 1 goes from 5 to 7, corner 3 stays, corner 2 leaves 5 and 9 for 8 and 11, and corner 4 is new.
         let mut now = [key(6, 3), key(7, 1), key(7, 4), key(8, 2), key(11, 2)].map(contact);
-        remember(&mut now, &last);
+        remember(&mut now, &last, |c| ([0; 2], c));
         assert_eq!(now.map(|c| c.impulse.x), [3.0, 1.0, 0.0, 2.0, 4.0]);
         // A key that is still there keeps its own, and nobody else gets it.
         let mut now = [key(5, 2), key(6, 2)].map(contact);
-        remember(&mut now, &last[1..2]);
+        remember(&mut now, &last[1..2], |c| ([0; 2], c));
         assert_eq!(now.map(|c| c.impulse.x), [2.0, 0.0]);
     }
 
@@ -312,7 +320,7 @@ mod tests {
         let mut now: Vec<_> = [key(0, 1, 0), key(0, 1, 2), key(2, 3, 0)].map(contact).to_vec();
         let last = [(key(0, 1, 1), 1.0), (key(0, 1, 2), 2.0), (key(1, 3, 0), 3.0)]
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
-        remember(&mut now, &last);
+        remember(&mut now, &last, |c| ([0; 2], c));
         assert_eq!(now.iter().map(|c| c.impulse.x).collect::<Vec<_>>(), [0.0, 2.0, 0.0]);
     }
 }

@@ -117,7 +117,7 @@ impl Corrector {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
             });
-            assembler.build_rows();
+            assembler.build_rows(&state.order);
             let stop = Stop {
                 tolerance: 0.25 * how.tolerance * smallest,
                 iterations: how.iterations,
@@ -129,7 +129,7 @@ impl Corrector {
                     "the position problem diverged: its corrections are not finite".into(),
                 ));
             }
-            assembler.bodies().velocities(&solution.gamma, &mut self.moved);
+            assembler.velocities(&state.order, &solution.gamma, &mut self.moved);
             let way = self.longest_way(model);
             let scale = (0.5 * reach / way).min(1.0);
             for i in model.dynamic() {

@@ -24,7 +24,7 @@ pub struct BodyId {
 }
 
 /// Marks an empty collider slot.
-const NOBODY: u32 = u32::MAX;
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// A body slot.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -213,15 +213,20 @@ impl Model {
         BodyId { slot, generation }
     }
 
-    /// Removes a body; its slots are free from now on.
-    pub(crate) fn remove(&mut self, id: BodyId) {
+    /// Removes bodies; their slots are free from now on.
+    pub(crate) fn remove(&mut self, ids: &[BodyId]) {
         self.changed();
-        self.bodies[id.slot as usize].alive = false;
-        self.free_bodies.push(id.slot);
-        self.apart.retain(|&(a, b)| a != id.slot && b != id.slot);
-        for k in (0..self.colliders.len()).rev() {
-            if self.colliders[k].body == id.slot {
-                self.colliders[k].body = NOBODY;
+        for id in ids {
+            let body = &mut self.bodies[id.slot as usize];
+            if std::mem::take(&mut body.alive) {
+                self.free_bodies.push(id.slot);
+            }
+        }
+        let bodies = &self.bodies;
+        self.apart.retain(|&(a, b)| bodies[a as usize].alive && bodies[b as usize].alive);
+        for (k, c) in self.colliders.iter_mut().enumerate().rev() {
+            if c.body != NOBODY && !bodies[c.body as usize].alive {
+                c.body = NOBODY;
                 self.free_colliders.push(k as u32);
             }
         }

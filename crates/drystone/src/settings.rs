@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Param, Spec};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,9 @@ pub struct Settings {
     pub h: f64,
     /// m/s².
     pub gravity: DVec3,
+    /// The contact law.
+    #[serde(default)]
+    pub model: Model,
     /// A solver by name, with parameters: see [`drystone_solve::solver::REGISTRY`].
     pub solver: String,
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
@@ -234,6 +238,7 @@ impl Default for Settings {
         Self {
             h: 0.01,
             gravity: DVec3::new(0.0, 0.0, -9.81),
+            model: Model::Ccp,
             solver: "pgs".into(),
             tolerance: 1e-4,
             iterations: 200,

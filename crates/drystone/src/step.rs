@@ -128,12 +128,13 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
+    w.state.sort(&w.model);
     free_velocities(w)?; // v + h M⁻¹ f
     clock.stage(Stage::Assemble);
     w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
     clock.stage(Stage::Broadphase);
     w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
-    remember(&mut w.contacts, &w.state.multipliers);
+    remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
     w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
     let overlap = Overlap::of(w);
@@ -141,7 +142,6 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     let stabilisation = w.settings.stabilisation;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-    w.assembler.part(&w.model, &w.state);
     build(w);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
@@ -171,7 +171,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
-    w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
+    w.assembler.velocities(&w.state.order, &solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     w.laws.add_compression(&mut w.contacts);
@@ -246,13 +246,14 @@ fn build(w: &mut World) {
         false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
     });
     w.assembler.stage_rows(&w.model, &w.state, &w.v_free, Purpose::Velocity { h, stabilisation });
-    w.assembler.build_rows();
+    w.assembler.build_rows(&w.state.order);
+    w.assembler.problem.set_model(w.settings.model);
     w.assembler.warm_start(&w.contacts, &w.state.joints);
 }
 
 /// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
 fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution, Malformed> {
-    w.assembler.bodies().velocities(&compression.gamma, &mut w.velocity);
+    w.assembler.velocities(&w.state.order, &compression.gamma, &mut w.velocity);
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
     for i in w.model.dynamic() {
         w.v_free[i] = w.velocity[i];

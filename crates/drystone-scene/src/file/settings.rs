@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use drystone::collide::broadphase;
 use drystone::{Integrator, Stabilisation};
+use drystone_solve::Model;
 use drystone_solve::solver::{self, nearest};
 
 use super::rules;
@@ -14,6 +15,7 @@ const FIELDS: &[&str] = &[
     "h",
     "T",
     "gravity",
+    "model",
     "solver",
     "tolerance",
     "iterations",
@@ -49,6 +51,9 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     }
     if let Some(g) = at.get("gravity") {
         s.gravity = g.vector()?;
+    }
+    if let Some(name) = at.get("model") {
+        s.model = Model::parse(name.text()?).map_err(|e| name.fault(e.0))?;
     }
     if let Some(name) = at.get("solver") {
         let text = name.text()?;

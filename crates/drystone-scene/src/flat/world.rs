@@ -8,9 +8,9 @@ use drystone::{
 use glam::{DMat3, DQuat, DVec3};
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
-use crate::principal::principal_frame;
 use crate::probe::Support;
 use crate::{Scene, SceneError};
+use drystone::body::principal_frame;
 
 fn refuse<T>(field: impl Into<String>, message: impl Into<String>) -> Result<T, SceneError> {
     Err(SceneError { field: Some(field.into()), ..SceneError::new(message) })

@@ -24,6 +24,7 @@ use crate::joint::law::{Command, Law};
 use crate::joint::slot::LAW_ROWS;
 use crate::joint::{Joint, JointState, Reaction, Row, Sort, WORLD_BODY};
 use crate::model::Model;
+use crate::order::Order;
 use crate::settings::Stabilisation;
 use crate::state::State;
 
@@ -139,12 +140,13 @@ impl Rows {
     }
 
     /// Colours the staged rows and puts them into the problem.
-    pub(crate) fn finish(&mut self, bodies: usize, general: &mut General) {
+    pub(crate) fn finish(&mut self, order: &Order, bodies: usize, general: &mut General) {
         general.clear();
         self.colouring.run(bodies, self.staged.iter().map(|s| s.pair));
         for &i in &self.colouring.order {
             let s = &self.staged[i as usize];
-            general.push(s.pair, s.set, &[s.jacobian], &[s.bias]);
+            let rank = |b: u32| if b == WORLD { b } else { order.rank(b) };
+            general.push((rank(s.pair.0), rank(s.pair.1)), s.set, &[s.jacobian], &[s.bias]);
         }
         if self.staged.iter().any(|s| s.compliance > 0.0) {
             general
@@ -416,7 +418,8 @@ impl Stage<'_> {
             if body == WORLD_BODY {
                 continue;
             }
-            let (m, i) = (self.p.inv_mass[body as usize], &self.p.inv_inertia[body as usize]);
+            let rank = self.state.order.rank(body) as usize;
+            let (m, i) = (self.p.inv_mass[rank], &self.p.inv_inertia[rank]);
             let row = &jacobian[part..part + 6];
             let (x, y, z) = (row[3], row[4], row[5]);
             sum += m * (row[0] * row[0] + row[1] * row[1] + row[2] * row[2])

@@ -21,6 +21,7 @@ use super::pair::{Ball, Look, Yield};
 use super::periodic::{Ghosts, WrappedPair};
 use crate::contact::{Contact, Touch};
 use crate::model::{ColliderSlot, Model};
+use crate::order::PairSort;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -50,14 +51,16 @@ pub struct Detector {
     /// The same with a skin, when the pairs were found, and in which model that was.
     skins: Vec<Aabb>,
     revision: u64,
+    order: u64,
     movable: Vec<bool>,
     poses: Vec<Pose>,
     balls: Vec<Ball>,
-    /// The last pairs of collider slots.
+    /// The last pairs of collider slots, in the order of the state.
     pub pairs: Vec<(u32, u32)>,
     /// The last pairs across the faces of a periodic box.
     pub(crate) wrapped: Vec<WrappedPair>,
     ghosts: Ghosts,
+    sorter: PairSort,
     chunks: Vec<Chunk>,
     /// Contacts with those across the faces of a periodic box still to come.
     unsorted: Vec<Contact>,
@@ -84,12 +87,14 @@ impl Detector {
             boxes: Vec::new(),
             skins: Vec::new(),
             revision: 0,
+            order: 0,
             movable: Vec::new(),
             poses: Vec::new(),
             balls: Vec::new(),
             pairs: Vec::new(),
             wrapped: Vec::new(),
             ghosts: Ghosts::default(),
+            sorter: PairSort::default(),
             chunks: Vec::new(),
             unsorted: Vec::new(),
             parts: false,
@@ -111,8 +116,9 @@ impl Detector {
     /// some more.
     pub fn find_pairs(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
         self.enclose(model, state, v, h, envelope);
-        let known =
-            self.revision != 0 && self.revision == model.revision() && self.skins.len() == self.boxes.len();
+        let known = self.revision != 0
+            && (self.revision, self.order) == (model.revision(), state.order.stamp())
+            && self.skins.len() == self.boxes.len();
         if known && self.boxes.iter().zip(&self.skins).all(|(b, skin)| skin.encloses(b)) {
             return;
         }
@@ -158,6 +164,10 @@ impl Detector {
             self.wrapped.retain(|p| model.may_touch(p.colliders[0], p.colliders[1]));
         }
         self.pairs.retain(|&(i, j)| model.may_touch(i, j));
+        self.order = state.order.stamp();
+        if self.order != 0 {
+            self.sorter.sort(model, &state.order, &mut self.pairs);
+        }
     }
 
     /// Fills `boxes`.
@@ -186,7 +196,7 @@ impl Detector {
         }
     }
 
-    /// The contacts of the known pairs at the positions of `state`, sorted by key.
+    /// The contacts of the known pairs at the positions of `state`, in the state's order and by key.
     pub fn find_contacts(
         &mut self,
         model: &Model,
@@ -260,7 +270,8 @@ impl Detector {
                 self.unsorted.extend_from_slice(&task.found);
                 self.tested += task.tested;
             }
-            self.unsorted.sort_unstable_by_key(|c| c.key);
+            let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
+            self.unsorted.sort_unstable_by_key(place);
             out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model)));
         }
     }
@@ -270,7 +281,10 @@ impl Chunk {
     fn run(&mut self, look: &Look, pairs: &[(u32, u32)]) {
         self.found.clear();
         self.tested = 0;
-        let mut to = Yield { out: &mut self.found, work: &mut self.work, tested: &mut self.tested };
+        let Some(&(i, j)) = pairs.first() else { return };
+        let start = look.state.multipliers.partition_point(|m| m.key.colliders < [i, j]);
+        let (out, work, tested) = (&mut self.found, &mut self.work, &mut self.tested);
+        let mut to = Yield { out, work, tested, last: start..start };
         pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod broadphase;
 mod detect;
+mod last;
 pub mod midphase;
 pub mod narrowphase;
 mod pair;

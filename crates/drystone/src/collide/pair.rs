@@ -1,8 +1,11 @@
 //! The contacts of one pair of colliders: pairs of parts, narrow phase, and which of the points count in this step.
 
+use std::ops::Range;
+
 use glam::DVec3;
 
 use super::detect::Velocities;
+use super::last::Last;
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
@@ -46,6 +49,8 @@ pub(super) struct Yield<'a> {
     pub work: &'a mut Workspace,
     /// Counts pairs of parts.
     pub tested: &'a mut usize,
+    /// Where the contacts of the pair are among those of the last step; goes on from pair to pair.
+    pub last: Range<usize>,
 }
 
 /// How two colliders move relative to each other during the step.
@@ -133,6 +138,8 @@ impl Look<'_> {
         };
         let reach = self.reach(&approach);
         let start = to.out.len();
+        to.last.start = self.after(to.last.start, |pair| pair < [i, j]);
+        to.last.end = self.after(to.last.start, |pair| pair == [i, j]);
         part_pairs(side(i), side(j), reach, &mut |a, b| match (a.shape, b.shape) {
             _ if is_ground(a.shape) && is_ground(b.shape) => {}
             (_, Shape::Mesh(mesh)) => self.surface(&a, &b, mesh.as_ref(), false, &approach, to),
@@ -198,7 +205,8 @@ impl Look<'_> {
     /// The contact points of two convex parts; `ball` names them where one stands for the ball inside a part.
     fn points(&self, a: &Side, b: &Side, ball: Option<u32>, approach: &Approach, to: &mut Yield) {
         *to.tested += 1;
-        let mut manifold = Manifold::default();
+        let mut manifold =
+            Manifold::after(self.last([a.collider, b.collider], to).features([a.part, b.part]));
         narrowphase::contacts(a.shape, &a.pose, b.shape, &b.pose, self.reach(approach), &mut manifold);
         let nearest = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
         let size = a.shape.inner_radius().min(b.shape.inner_radius());
@@ -210,6 +218,20 @@ impl Look<'_> {
             let p = ContactPoint { feature, ..*p };
             self.push([a.collider, b.collider], [a.part, b.part], size, &p, to.out);
         }
+    }
+
+    /// The first of the last step's contacts from `start` on whose colliders do not fit.
+    fn after(&self, start: usize, fits: impl Fn([u32; 2]) -> bool) -> usize {
+        let rest = &self.state.multipliers[start..];
+        start + rest.iter().take_while(|m| fits(m.key.colliders)).count()
+    }
+
+    fn last(&self, colliders: [u32; 2], to: &Yield) -> Last<'_> {
+        Last::new(&self.state.multipliers[to.last.clone()], colliders, self.image())
+    }
+
+    fn image(&self) -> u32 {
+        self.wrapped.map_or(0, |(pair, _)| periodic::code(pair.image))
     }
 
     /// A convex part against a mesh or a height field; `swapped` where that is the first of the pair.
@@ -225,7 +247,11 @@ impl Look<'_> {
         let size = part.shape.inner_radius();
         let way = if swapped { -approach.way } else { approach.way };
         let (into, origin) = (ground.pose.rotation.conjugate(), ground.pose.position);
-        let [a, b] = [part, ground].map(|side| self.model.colliders[side.collider as usize].body);
+        let mut colliders = [part.collider, ground.collider];
+        let [a, b] = colliders.map(|k| self.model.colliders[k as usize].body);
+        if swapped {
+            colliders.reverse();
+        }
         let visitor = Visitor {
             shape: part.shape,
             pose: relative(&ground.pose, &part.pose),
@@ -238,11 +264,8 @@ impl Look<'_> {
             size,
             depth: part.shape.bounding_radius(),
             exact: false,
+            last: Some(self.last(colliders, to).with_surface(part.part, swapped)),
         };
-        let mut colliders = [part.collider, ground.collider];
-        if swapped {
-            colliders.reverse();
-        }
         let mut look = |visitor: &Visitor, ball: u32| {
             *to.tested += touches(surface, visitor, to.work);
             for touch in &to.work.found {
@@ -253,7 +276,8 @@ impl Look<'_> {
         };
         look(&visitor, 0);
         if let Some((ball, pose)) = self.inner_ball(part, approach) {
-            let inner = Visitor { shape: &ball, pose: relative(&ground.pose, &pose), world: pose, ..visitor };
+            let pose_in = relative(&ground.pose, &pose);
+            let inner = Visitor { shape: &ball, pose: pose_in, world: pose, last: None, ..visitor };
             look(&inner, INNER_BALL);
         }
     }
@@ -325,8 +349,7 @@ impl Look<'_> {
             }
         }
         out.push(Contact {
-            key: ContactKey::new(colliders, parts, p.feature)
-                .with_image(self.wrapped.map_or(0, |(pair, _)| periodic::code(pair.image))),
+            key: ContactKey::new(colliders, parts, p.feature).with_image(self.image()),
             bodies: [a, b],
             point,
             normal,
