@@ -6,6 +6,7 @@ mod ballast;
 mod brazil_nut;
 mod bulk;
 mod conveyor;
+mod cradle;
 mod drum;
 mod ellipse;
 mod hopper;
@@ -64,6 +65,7 @@ pub const ENTRIES: &[Entry] = &[
     incline::ENTRY,
     slide::ENTRY,
     painleve::ENTRY,
+    cradle::ENTRY,
     brazil_nut::ENTRY,
     drum::ENTRY,
     hopper::ENTRY,
