@@ -111,6 +111,41 @@ shape = { type = "sphere", r = 0.5 }
 }
 
 #[test]
+fn guides_emitters_and_sinks_reach_the_world() {
+    let text = r#"
+[settings]
+T = 1
+[[body]]
+motion = "kinematic"
+shape = { type = "box", half = [1, 1, 0.1] }
+position = [0, 0, -0.1]
+guide = [
+  { along = [0, 0, 1], way = { sine = { amplitude = 0.02, frequency = 5 } } },
+  { about = [0, 0, 2], angle = { ramp = { to = 3, end = 3 } } },
+]
+[[emitter]]
+min = [-0.5, -0.5, 0.5]
+max = [0.5, 0.5, 1.0]
+rate = 20
+limit = 10
+turned = true
+[[emitter.body]]
+shape = { type = "box", half = [0.05, 0.05, 0.05] }
+density = 800
+[[sink]]
+max = [9, 9, -1]
+"#;
+    let mut w = world("flow", text);
+    for _ in 0..100 {
+        w.step().unwrap();
+    }
+    assert_eq!((w.emitted(), w.sunk()), ([10].as_slice(), [0].as_slice()));
+    let (x, q) = (w.state().position[0], w.state().rotation[0]);
+    assert!((x.z + 0.1 - 0.02 * (10.0 * std::f64::consts::PI).sin()).abs() < 1e-9, "{x}");
+    assert!((q * glam::DVec3::X - glam::DVec3::new(1f64.cos(), 1f64.sin(), 0.0)).length() < 1e-9);
+}
+
+#[test]
 fn layers_bounds_and_planes_reach_the_world() {
     let text = format!(
         r#"
@@ -197,6 +232,9 @@ fn slips_are_named_with_their_place() {
             "between 'a' and 'b': restitution and stiffness",
         ),
         ("other", "", "[materials]\nother = { restitution = 0.5, damping = 3 }", "damping needs a stiffness"),
+        ("guide", "", "guide = { along = [0, 0, 1], way = 0 }", "kinematic"),
+        ("emitter", "", "[[emitter]]\nmin = [0, 0, 0]\nmax = [1, 1, 1]\nrate = 1\nbody = []", "bodies"),
+        ("sink", "", "[[sink]]\nmin = [1, 0, 0]\nmax = [0, 0, 0]", "sink"),
         ("integrator", "integrator = \"moreau:theta=0.3\"", "", "theta"),
     ] {
         let text = format!("[settings]\nT = 1\n{settings}\n{body}{extra}\n");

@@ -14,7 +14,7 @@ use crate::bounds::Leaving;
 use crate::contact::{Contact, Remembered, remember};
 use crate::correct::Correction;
 use crate::model::BodyId;
-use crate::motion::{gyroscopic, rotate};
+use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::Stabilisation;
 use crate::world::World;
 
@@ -279,7 +279,7 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {
             v += h * (g + body.inv_mass * s.force[i]);
-            omega = gyroscopic(&body.mass.inertia, omega, h);
+            omega = free_rotation(&body.mass.inertia, omega, h).0;
             omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * s.torque[i]));
             if let Some(plane) = &body.planar {
                 v = plane.within(v);
@@ -315,16 +315,12 @@ fn integrate(w: &mut World) {
         let s = &mut w.state;
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (s.velocity[i], s.omega[i]);
-        let mut turn = DVec3::ZERO;
         if body.guide.is_some() {
             let v = &w.v_free[i];
             s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
             s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
         }
         if body.motion == Motion::Dynamic {
-            // Half of what the gyroscopic term alone did to ω: the rotation is advanced with the mean of start and end
-            // as far as free motion goes (second order), and with the end as far as the constraints go (eq. 3).
-            turn = 0.5 * (gyroscopic(&body.mass.inertia, s.omega[i], h) - s.omega[i]);
             let v = &w.velocity[i];
             s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
             s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
@@ -335,17 +331,22 @@ fn integrate(w: &mut World) {
             // The solver holds the lock to its tolerance; here it is exact.
             s.velocity[i] = plane.within(s.velocity[i]);
             s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
-            turn = DVec3::ZERO;
         }
         s.position[i] += h * (theta * s.velocity[i] + (1.0 - theta) * before.0);
         if let Some(plane) = &body.planar {
             s.position[i] = plane.nearest(s.position[i]);
         }
-        if s.omega[i] != DVec3::ZERO || before.1 != DVec3::ZERO || turn != DVec3::ZERO {
-            let mean =
-                if theta < 1.0 { theta * s.omega[i] + (1.0 - theta) * before.1 } else { s.omega[i] - turn };
-            s.rotation[i] = rotate(s.rotation[i], mean, h);
+        if s.omega[i] == DVec3::ZERO && before.1 == DVec3::ZERO {
+            continue;
         }
+        let whole = body.motion != Motion::Dynamic || body.planar.is_some() || is_ball(&body.mass.inertia);
+        s.rotation[i] = if whole {
+            rotate(s.rotation[i], theta * s.omega[i] + (1.0 - theta) * before.1, h)
+        } else {
+            // As far as free motion goes, to high order; what forces and constraints changed comes on top, by θ.
+            let (free, turn) = free_rotation(&body.mass.inertia, before.1, h);
+            rotate(s.rotation[i] * turn, theta * (s.omega[i] - free), h)
+        };
     }
 }
 

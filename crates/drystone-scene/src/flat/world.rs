@@ -46,6 +46,7 @@ impl FlatState {
         bodies.extend(self.statics.iter().map(|wall| wall.definition(self.mu)));
         Ok(Scene {
             materials,
+            flow: Default::default(),
             name: self.name.clone(),
             title: format!("{} bodies from a flat state", self.bodies.len()),
             citation: None,

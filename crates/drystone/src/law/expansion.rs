@@ -1,4 +1,4 @@
-//! Poisson's hypothesis for any number of contacts at once, in two problems [AnitescuPotra1997, §4].
+//! Poisson's hypothesis for any number of contacts at once, in two problems \[AnitescuPotra1997\].
 //!
 //! Compression: every contact that is hit comes to rest, u_n ≥ 0 ⊥ γ_c ≥ 0. Expansion: its bodies are given e γ_c along
 //! the normal, and the problem is solved again from there, so that the whole expansion impulse is at least e γ_c.

@@ -62,19 +62,3 @@ fn rests_on_the_floor() {
     }
     assert!((w.support_over_weight().unwrap() - 1.0).abs() < 1e-6);
 }
-
-/// The orientation of a free body is of second order for θ = ½: against a step 32 times smaller.
-#[test]
-fn orientation_of_a_free_body() {
-    let turn_after = |h: f64| {
-        let mut w = theta(0.5, h);
-        let mass = MassProperties::principal(2.0, DVec3::new(0.3, 0.5, 0.7));
-        add(&mut w, BodyDef::bare(mass).moving(DVec3::ZERO, DVec3::new(0.1, 3.0, 0.2)));
-        run(&mut w, 2.0);
-        w.state().rotation[0]
-    };
-    let exact = turn_after(1e-2 / 32.0);
-    let (a, b) = (turn_after(1e-2).angle_between(exact), turn_after(5e-3).angle_between(exact));
-    let order = (a / b).log2();
-    assert!(order > 1.9 && a < 1e-3, "{a:.2e} and {b:.2e}: order {order:.2}");
-}
