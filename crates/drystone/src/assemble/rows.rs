@@ -150,8 +150,7 @@ impl Rows {
         self.colouring.run(bodies, self.staged.iter().map(|s| s.pair));
         for &i in &self.colouring.order {
             let s = &self.staged[i as usize];
-            let rank = |b: u32| if b == WORLD { b } else { order.rank(b) };
-            general.push((rank(s.pair.0), rank(s.pair.1)), s.set, &[s.jacobian], &[s.bias]);
+            general.push(s.pair, s.set, &[s.jacobian], &[s.bias]);
         }
         if self.staged.iter().any(|s| s.compliance > 0.0) {
             general
