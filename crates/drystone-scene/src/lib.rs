@@ -136,7 +136,7 @@ impl Scene {
         *world.materials_mut() = self.materials.clone();
         for (i, body) in self.bodies.iter().enumerate() {
             let field = |e: drystone::WorldError| SceneError {
-                field: Some(format!("bodies[{i}]")),
+                field: Some(body.name.clone().unwrap_or_else(|| format!("bodies[{i}]"))),
                 ..SceneError::new(e.to_string())
             };
             world.add_body(body.clone()).map_err(field)?;
