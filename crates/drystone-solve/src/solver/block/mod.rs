@@ -10,6 +10,7 @@
 //! thread.
 
 mod newton;
+mod polyhedral;
 mod projection;
 mod simple;
 mod sphere;
@@ -25,6 +26,7 @@ use super::growth::Growth;
 use super::{Info, Record, Solution, Solver, Status, Stop, first_order};
 
 pub(super) use newton::INFO as AC;
+pub(super) use polyhedral::{LEMKE, QP};
 pub(super) use projection::INFO as PROJECTION;
 pub(super) use sphere::INFO as SPHERE;
 
@@ -255,7 +257,8 @@ impl Solver for BlockSplitting {
                 break;
             }
         }
-        out.gamma = self.best.clone();
+        // Multipliers that grow for ever are the proof that they do.
+        out.gamma = if out.status == Status::Wedged { self.gamma.clone() } else { self.best.clone() };
         Ok(out)
     }
 }
