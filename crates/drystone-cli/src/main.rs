@@ -6,6 +6,7 @@ mod compare;
 mod decompose;
 mod failure;
 mod lcp;
+mod outputs;
 mod portrait;
 mod progress;
 mod run;

@@ -81,7 +81,9 @@ pub fn pool(threads: Option<usize>) -> Result<usize, Failure> {
     if threads == 0 || threads > 512 {
         return Err(Failure::input(format!("--threads must be between 1 and 512, got {threads}")));
     }
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::run)?;
+    // This thread is one of them: it would otherwise sleep while they work.
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+    builder.build_global().map_err(Failure::run)?;
     Ok(threads)
 }
 
@@ -185,19 +187,9 @@ impl Simulation {
     }
 
     fn check_overlaps(&self, world: &mut World) -> Result<(), Failure> {
-        if self.allow_overlap {
-            return Ok(());
+        match drystone_scene::overlaps(world) {
+            Some(refusal) if !self.allow_overlap => Err(Failure::input(refusal)),
+            _ => Ok(()),
         }
-        let deep = world.deep_overlaps(0.5);
-        let Some((a, b, depth)) = deep.iter().max_by(|x, y| x.2.total_cmp(&y.2)) else { return Ok(()) };
-        let model = world.model();
-        Err(Failure::input(format!(
-            "{} and {} overlap by {depth:.4} m at the start, more than half a radius ({} such pair{}); \
-             --allow-overlap starts anyway and separates them with bounded speed",
-            model.describe(a.slot),
-            model.describe(b.slot),
-            deep.len(),
-            if deep.len() == 1 { "" } else { "s" },
-        )))
     }
 }

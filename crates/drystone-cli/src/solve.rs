@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::lcp;
+use crate::outputs::{self, Output};
 use crate::run::{say, write};
 use crate::simulation::pool;
 
@@ -128,6 +129,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
         ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
     };
+    outputs::check(Some(&args.problem), [Output::text("--report", args.report.as_ref())])?;
     if lcp {
         let asked = lcp::Asked {
             problem: &args.problem,

@@ -2,12 +2,12 @@
 //!
 //! A [`Scene`] is data: bodies, settings, and what to measure. [`load`] makes one from a gallery name or a file.
 
+mod check;
 mod file;
 pub mod flat;
 pub mod gallery;
 mod load;
 pub mod mesh;
-mod principal;
 mod probe;
 pub mod problem;
 mod text;
@@ -19,7 +19,8 @@ use std::sync::Arc;
 use drystone::{BodyDef, Settings, World};
 use serde_json::Value;
 
-pub use load::{check, load};
+pub use check::{check, overlaps};
+pub use load::load;
 
 /// `--set KEY=VALUE` in the order given.
 pub(crate) type Overrides = Vec<(String, String)>;

@@ -9,6 +9,7 @@ use glam::{DMat3, DVec3};
 use crate::collide::Velocities;
 use crate::contact::{Contact, Touch};
 use crate::model::Model;
+use crate::order::Order;
 use crate::state::State;
 
 /// A problem under construction, with its buffers and the way back from blocks to contacts.
@@ -20,6 +21,8 @@ pub struct Assembler {
     /// The warm start, in the problem's rows.
     pub guess: Vec<f64>,
     colouring: Colouring,
+    regions: Vec<u32>,
+    velocities: Vec<[f64; 6]>,
 }
 
 impl Default for Assembler {
@@ -29,6 +32,8 @@ impl Default for Assembler {
             order: Vec::new(),
             guess: Vec::new(),
             colouring: Colouring::default(),
+            regions: Vec::new(),
+            velocities: Vec::new(),
         }
     }
 }
@@ -55,11 +60,13 @@ impl Assembler {
         }
     }
 
-    fn bodies_mut(&mut self) -> &mut Bodies {
-        match &mut self.problem {
-            Problem::Bodies(b) => b,
-            Problem::Explicit(_) => unreachable!("made matrix-free"),
-        }
+    /// v = v_free + M⁻¹ D γ by body slot.
+    pub(crate) fn velocities(&mut self, order: &Order, gamma: &[f64], to: &mut Vec<[f64; 6]>) {
+        let mut sorted = std::mem::take(&mut self.velocities);
+        self.bodies().velocities(gamma, &mut sorted);
+        to.clear();
+        to.extend((0..sorted.len() as u32).map(|slot| sorted[order.rank(slot) as usize]));
+        self.velocities = sorted;
     }
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
@@ -74,34 +81,41 @@ impl Assembler {
         v_free: &Velocities,
         row: impl Fn(&C) -> Row,
     ) {
-        let second = |b: u32| if model.bodies[b as usize].inv_mass > 0.0 { b } else { WORLD };
-        let pairs = contacts.iter().map(|c| {
-            let [a, b] = c.bodies(model);
-            (a, second(b))
-        });
-        self.colouring.run(model.bodies.len(), pairs);
-        std::mem::swap(&mut self.order, &mut self.colouring.order);
-        let spans = std::mem::take(&mut self.colouring.spans);
-        let order = std::mem::take(&mut self.order);
-
-        let p = self.bodies_mut();
+        let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, .. } = self else {
+            unreachable!("made matrix-free")
+        };
         p.model = Default::default();
-        p.inv_mass.clear();
-        p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
-        p.inv_inertia.clear();
-        p.inv_inertia
-            .extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
-        p.v_free.clear();
-        p.v_free.extend_from_slice(v_free);
+        // Bodies of the problem are numbered by their rank.
+        let n = model.bodies.len();
+        p.inv_mass.resize(n, 0.0);
+        p.inv_inertia.resize(n, [0.0; 6]);
+        p.v_free.resize(n, [0.0; 6]);
+        for (slot, body) in model.bodies.iter().enumerate() {
+            let rank = state.order.rank(slot as u32) as usize;
+            p.inv_mass[rank] = body.inv_mass;
+            p.inv_inertia[rank] = world_inertia(&body.inv_inertia, state.rotation[slot]);
+            p.v_free[rank] = v_free[slot];
+        }
+        let ranks = |bodies: [u32; 2]| {
+            let [a, b] = bodies.map(|slot| state.order.rank(slot));
+            (a, if p.inv_mass[b as usize] > 0.0 { b } else { WORLD })
+        };
+        state.order.regions(regions);
+        let regions = (!regions.is_empty()).then_some(regions.as_slice());
+        let pairs = contacts.iter().map(|c| ranks(c.bodies()));
+        colouring.run_in_regions(n, pairs, regions);
+        std::mem::swap(order, &mut colouring.order);
         p.points.clear();
-        for &i in &order {
+        p.points.spans.extend_from_slice(&colouring.spans);
+        p.points.regions.extend_from_slice(&colouring.regions);
+        for &i in order.iter() {
             let c = &contacts[i as usize];
-            let (bodies, normal) = (c.bodies(model), c.normal());
-            let b = second(bodies[1]);
+            let (bodies, normal) = (c.bodies(), c.normal());
+            let (a, b) = ranks(bodies);
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
-            let images = model.images(&c.key(), bodies);
+            let images = c.images(model);
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
             let Row { bias, mu } = row(c);
             let mut bias = bias * normal;
@@ -115,12 +129,10 @@ impl Assembler {
             } else {
                 arm_b = arm(1);
             }
-            p.points.push((bodies[0], b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
+            p.points.push((a, b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
         }
-        lock_planes(model, &mut p.general);
-        self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
-        self.order = order;
-        self.guess.clear();
+        lock_planes(model, &state.order, &mut p.general);
+        guess.clear();
     }
 
     /// Fills the guess from the contacts' impulses.
@@ -150,13 +162,13 @@ impl Assembler {
 }
 
 /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
-fn lock_planes(model: &Model, rows: &mut General) {
+fn lock_planes(model: &Model, order: &Order, rows: &mut General) {
     rows.clear();
     for i in model.dynamic() {
         if let Some(plane) = &model.bodies[i].planar {
             let mut row = [0.0; 12];
             row[..3].copy_from_slice(&plane.normal.to_array());
-            rows.push((i as u32, WORLD), Set::Free, &[row], &[0.0]);
+            rows.push((order.rank(i as u32), WORLD), Set::Free, &[row], &[0.0]);
         }
     }
     rows.one_colour();

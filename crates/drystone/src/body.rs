@@ -4,6 +4,7 @@ use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::material::MaterialId;
+pub use crate::principal::{principal_frame, principal_moments};
 use crate::shape::{Pose, Shape};
 
 /// How a body moves.
@@ -70,39 +71,6 @@ impl MassProperties {
         }
         Ok(())
     }
-}
-
-/// Eigenvalues of a symmetric 3x3 matrix in rising order, by cyclic Jacobi rotations.
-pub fn principal_moments(m: &DMat3) -> [f64; 3] {
-    let mut a = m.to_cols_array_2d();
-    for _ in 0..30 {
-        let off = a[0][1].abs() + a[0][2].abs() + a[1][2].abs();
-        if off <= 1e-16 * (a[0][0].abs() + a[1][1].abs() + a[2][2].abs()) {
-            break;
-        }
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            if a[p][q] == 0.0 {
-                continue;
-            }
-            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-            let c = 1.0 / (t * t + 1.0).sqrt();
-            let s = t * c;
-            for k in 0..3 {
-                let (x, y) = (a[k][p], a[k][q]);
-                a[k][p] = c * x - s * y;
-                a[k][q] = s * x + c * y;
-            }
-            for k in 0..3 {
-                let (x, y) = (a[p][k], a[q][k]);
-                a[p][k] = c * x - s * y;
-                a[q][k] = s * x + c * y;
-            }
-        }
-    }
-    let mut e = [a[0][0], a[1][1], a[2][2]];
-    e.sort_by(f64::total_cmp);
-    e
 }
 
 /// A shape fixed to a body.
@@ -358,15 +326,5 @@ mod tests {
         assert!(MassProperties::principal(1.0, DVec3::new(1.0, 1.0, -1.0)).check().is_err());
         let skew = DMat3::from_cols(DVec3::X, DVec3::new(0.1, 1.0, 0.0), DVec3::Z);
         assert!(MassProperties { inertia: skew, ..ok }.check().unwrap_err().contains("symmetric"));
-    }
-
-    #[test]
-    fn principal_moments_survive_a_rotation() {
-        let r = DMat3::from_quat(DQuat::from_euler(glam::EulerRot::XYZ, 0.3, -1.1, 2.0));
-        let m = r * DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.5)) * r.transpose();
-        let e = principal_moments(&m);
-        for (x, y) in e.iter().zip([1.0, 2.5, 3.0]) {
-            assert!((x - y).abs() < 1e-12, "{e:?}");
-        }
     }
 }

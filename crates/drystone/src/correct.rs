@@ -79,12 +79,11 @@ impl Corrector {
         self.rest.resize(model.bodies.len(), [0.0; 6]);
         self.total.clear();
         self.total.resize(model.bodies.len(), [0.0; 6]);
-        let size = |c: &Gap| model.pair_size(c.key().colliders[0], c.key().colliders[1]);
         let mut last = f64::INFINITY;
         let mut reach = how.envelope;
         for round in 0..how.rounds {
             detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
-            let worst = self.contacts.iter().map(|c| -c.gap() / size(c)).fold(0.0, f64::max);
+            let worst = self.contacts.iter().map(|c| -c.gap() / c.size()).fold(0.0, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let share = how.reach / how.rounds as f64;
             let enough = if round == 0 { how.tolerance } else { how.accept };
@@ -94,15 +93,15 @@ impl Corrector {
             last = worst;
             // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
             // may take a body, so that it is not pushed into a neighbour that has no contact yet.
-            let deepest = self.contacts.iter().map(|c| (-c.gap()).min(share * size(c))).fold(0.0, f64::max);
+            let deepest = self.contacts.iter().map(|c| (-c.gap()).min(share * c.size())).fold(0.0, f64::max);
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
                 detector.find_pairs(model, state, &self.rest, 0.0, reach);
                 detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
             }
-            let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
+            let smallest = self.contacts.iter().map(Gap::size).fold(f64::INFINITY, f64::min);
             assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
-                bias: c.gap().max(-share * size(c)),
+                bias: c.gap().max(-share * c.size()),
                 mu: 0.0,
             });
             let stop = Stop {
@@ -116,7 +115,7 @@ impl Corrector {
                     "the position problem diverged: its corrections are not finite".into(),
                 ));
             }
-            assembler.bodies().velocities(&solution.gamma, &mut self.moved);
+            assembler.velocities(&state.order, &solution.gamma, &mut self.moved);
             let way = self.longest_way(model);
             let scale = (0.5 * reach / way).min(1.0);
             for i in model.dynamic() {

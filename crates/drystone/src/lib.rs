@@ -14,6 +14,8 @@ pub mod material;
 pub mod measure;
 pub mod model;
 pub mod motion;
+mod order;
+mod principal;
 pub mod random;
 pub mod settings;
 pub mod shape;

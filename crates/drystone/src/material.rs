@@ -116,6 +116,12 @@ impl Materials {
         self.pairs.binary_search_by_key(&key, |p| p.0).ok().map(|k| self.pairs[k].1)
     }
 
+    /// No pair of surfaces whose own coefficients are at most `mu` has more friction than this.
+    pub fn most(&self, mu: f64) -> f64 {
+        let rule = self.combine.mu(mu, mu).max(mu);
+        self.pairs.iter().map(|(_, law)| law.mu).fold(rule, f64::max)
+    }
+
     /// Friction between two surfaces, each with its own coefficient and perhaps a material.
     #[inline]
     pub fn mu(&self, a: (f64, Option<MaterialId>), b: (f64, Option<MaterialId>)) -> f64 {
@@ -144,6 +150,9 @@ mod tests {
         assert!((m.mu((0.4, None), (0.9, Some(ice))) - 0.6).abs() < 1e-15);
         m.set_pair(steel, ice, PairLaw { mu: 0.05 }).unwrap();
         assert_eq!(m.mu((0.4, Some(steel)), (0.9, Some(ice))), 0.05);
+        assert_eq!((m.most(0.4), m.most(0.01)), (0.4, 0.05));
+        m.combine = Combine::Product;
+        assert_eq!(m.most(2.0), 4.0);
         assert!(m.set_pair(steel, ice, PairLaw { mu: f64::NAN }).is_err());
         assert!(m.set_pair(steel, MaterialId(7), PairLaw { mu: 0.1 }).is_err());
     }

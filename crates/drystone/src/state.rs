@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::body;
 use crate::contact::Remembered;
 use crate::model::Model;
+use crate::order::Order;
 use crate::random::Random;
 
 /// The complete state of a world, by body slot where not said otherwise.
@@ -31,7 +32,10 @@ pub struct State {
     pub force: Vec<DVec3>,
     /// Applied torque about the centre of mass for the next step, N m, world.
     pub torque: Vec<DVec3>,
-    /// The last step's contact multipliers, sorted by key.
+    /// In which order bodies are worked on.
+    #[serde(default)]
+    pub order: Order,
+    /// The last step's contact multipliers, in the order of the contacts.
     pub multipliers: Vec<Remembered>,
     /// For emitters, noise and users' hooks.
     pub random: Random,
@@ -50,6 +54,7 @@ impl State {
             crossings: Vec::new(),
             force: Vec::new(),
             torque: Vec::new(),
+            order: Order::default(),
             multipliers: Vec::new(),
             random: Random::new(seed),
         }
@@ -72,6 +77,14 @@ impl State {
             self.crossings[slot] = [0; 3];
             self.force[slot] = DVec3::ZERO;
             self.torque[slot] = DVec3::ZERO;
+        }
+    }
+
+    /// Brings the order of the bodies up to date, and with it what is kept in that order.
+    pub(crate) fn sort(&mut self, model: &Model) {
+        if self.order.renew(model, &self.position, self.step) {
+            let order = &self.order;
+            self.multipliers.sort_unstable_by_key(|m| (order.place(model, m.key.colliders), m.key.feature));
         }
     }
 

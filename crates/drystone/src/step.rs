@@ -127,23 +127,19 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
+    w.state.sort(&w.model);
     free_velocities(w)?; // v + h M⁻¹ f
     clock.stage(Stage::Assemble);
     w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
     clock.stage(Stage::Broadphase);
     w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
-    remember(&mut w.contacts, &w.state.multipliers);
+    remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
     w.call_contact_hook();
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
     let stabilisation = w.settings.stabilisation;
-    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |c| Row {
-        bias: stabilisation.bias(c.gap, h),
-        mu: c.mu,
-    });
-    w.assembler.problem.set_model(w.settings.model);
-    w.assembler.warm_start(&w.contacts);
+    pose(w, false);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -156,19 +152,32 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     // Without iterations a guess would be the solution.
     let warm = w.settings.warm_start && w.settings.iterations > 0;
     let guess = warm.then_some(w.assembler.guess.as_slice());
-    let solution =
+    let mut solution =
         w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
+    let mut status = solution.status;
+    if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
+        let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        if wedged(w, status, &certificate) {
+            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
+            status = Status::Wedged;
+            let before = solution.iterations;
+            pose(w, true);
+            let guess = warm.then_some(w.assembler.guess.as_slice());
+            solution =
+                w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
+            solution.iterations += before;
+        }
+    }
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
-    w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
+    w.assembler.velocities(&w.state.order, &solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
-    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
     let worst_contact = certificate.worst_block.and_then(|b| w.assembler.order.get(b)).map(|&i| i as usize);
     clock.stage(Stage::Certificate);
 
@@ -289,15 +298,31 @@ fn integrate(w: &mut World) {
     }
 }
 
-/// Multipliers that grow from step to step, warm start after warm start, as told by the speed that any solution would
-/// need. In a free column of n bodies the last has to move at n times the speed that each contact asks for: twice as much
-/// as that means that the contacts contradict each other.
+/// Builds the velocity problem; softened, overlaps are left alone.
+fn pose(w: &mut World, softened: bool) {
+    let (h, stabilisation) = (w.settings.h, w.settings.stabilisation);
+    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |c| {
+        let bias = stabilisation.bias(c.gap, h);
+        Row { bias: if softened { bias.max(0.0) } else { bias }, mu: c.mu }
+    });
+    w.assembler.problem.set_model(w.settings.model);
+    w.assembler.warm_start(&w.contacts);
+}
+
+/// Whether some overlap asks for a speed in this step: only then can contacts contradict each other.
+fn asks_for_separation(w: &World) -> bool {
+    let h = w.settings.h;
+    w.contacts.iter().any(|c| w.settings.stabilisation.bias(c.gap, h) < 0.0)
+}
+
+/// The solver's own word, or multipliers that grow from step to step, warm start after warm start, as told by the speed
+/// that any solution would need. In a free column of n bodies the last has to move at n times the speed that each contact
+/// asks for: twice as much as that means that the contacts contradict each other.
 fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
     let h = w.settings.h;
     let asked = w.contacts.iter().map(|c| -w.settings.stabilisation.bias(c.gap, h)).fold(0.0, f64::max);
-    status == Status::Iterations
-        && asked > 0.0
-        && certificate
+    status == Status::Wedged
+        || certificate
             .least_feasible_speed(w.total_mass())
             .is_some_and(|needed| needed > 2.0 * asked * w.model.dynamic().count() as f64)
 }

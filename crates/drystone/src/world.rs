@@ -13,7 +13,7 @@ use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
 use crate::material::Materials;
-use crate::model::{BodyId, ColliderSlot, Model};
+use crate::model::{BodyId, ColliderSlot, Model, NOBODY};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -216,14 +216,17 @@ impl World {
 
     /// Removes a body, before or between steps.
     pub fn remove_body(&mut self, id: BodyId) -> Result<(), WorldError> {
-        self.slot(id)?;
-        let mine: Vec<u32> = (0..self.model.colliders.len() as u32)
-            .filter(|&k| self.model.colliders[k as usize].body == id.slot)
-            .collect();
-        let gone = |colliders: [u32; 2]| colliders.iter().any(|k| mine.contains(k));
-        self.state.multipliers.retain(|m| !gone(m.key.colliders));
-        self.contacts.retain(|c| !c.bodies.contains(&id.slot));
-        self.model.remove(id);
+        self.remove_bodies(&[id])
+    }
+
+    /// Removes bodies in one pass over the world, however many they are; none of them if one is not there.
+    pub fn remove_bodies(&mut self, ids: &[BodyId]) -> Result<(), WorldError> {
+        ids.iter().try_for_each(|id| self.slot(*id).map(|_| ()))?;
+        self.model.remove(ids);
+        let model = &self.model;
+        self.contacts.retain(|c| c.bodies.iter().all(|&b| model.bodies[b as usize].alive));
+        let there = |k: u32| model.colliders.get(k as usize).is_some_and(|c| c.body != NOBODY);
+        self.state.multipliers.retain(|m| m.key.colliders.into_iter().all(there));
         Ok(())
     }
 
@@ -344,7 +347,8 @@ impl World {
     pub(crate) fn call_contact_hook(&mut self) {
         if let Some(hook) = &mut self.contact_hook {
             hook(&self.model, &self.state, &mut self.contacts);
-            self.contacts.sort_unstable_by_key(|c| c.key);
+            let (order, model) = (&self.state.order, &self.model);
+            self.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
         }
     }
 
@@ -354,9 +358,7 @@ impl World {
         call(self, |w| &mut w.before);
         let mut report = step::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
-            for &id in &report.left {
-                let _ = self.remove_body(id); // It was there a moment ago.
-            }
+            let _ = self.remove_bodies(&report.left); // They were there a moment ago.
             report.worst_contact = None;
         }
         call(self, |w| &mut w.after);

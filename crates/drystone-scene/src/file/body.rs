@@ -72,6 +72,10 @@ pub(super) fn read(
     def.motion = motion;
     def.colliders = colliders;
     def.name = at.get("name").map(|n| n.text()).transpose()?.map(Into::into);
+    if def.name.is_none() && at.get("count").is_none() {
+        // Bodies are numbered with those that move first: messages should find their way back into the file.
+        def.name = Some(at.field());
+    }
     let vector = |key: &str| at.get(key).map_or(Ok(DVec3::ZERO), |v| v.vector());
     def.position = vector("position")?;
     def.rotation = at.get("rotation").map_or(Ok(DQuat::IDENTITY), |r| rotation(&r))?;

@@ -5,9 +5,9 @@ use drystone::{BodyDef, Collider, Filter, MassProperties, Model, Motion, Pose, S
 use glam::{DMat3, DQuat, DVec3};
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
-use crate::principal::principal_frame;
 use crate::probe::Support;
 use crate::{Scene, SceneError};
+use drystone::body::principal_frame;
 
 fn refuse<T>(field: impl Into<String>, message: impl Into<String>) -> Result<T, SceneError> {
     Err(SceneError { field: Some(field.into()), ..SceneError::new(message) })

@@ -55,6 +55,8 @@ pub struct Points {
     pub compliance: [Vec<f64>; 2],
     /// The colours.
     pub spans: Vec<Span>,
+    /// The first span of each region, and of what joins them; empty where there are no regions.
+    pub regions: Vec<u32>,
 }
 
 /// Blocks with explicit rows, in coloured order.
@@ -154,6 +156,7 @@ impl Points {
         self.mu.clear();
         self.compliance.iter_mut().for_each(Vec::clear);
         self.spans.clear();
+        self.regions.clear();
     }
 
     /// Appends a point with a bias as a world vector; the caller keeps the coloured order.
@@ -546,7 +549,7 @@ impl Bodies {
             }
             Set::Friction3 { mu: p.mu[i] }.check().map_err(|e| format!("contact point {i}: {e}"))?;
         }
-        colour::verify(n, &p.a, &p.b, &p.spans).map_err(|e| format!("contact points: {e}"))?;
+        colour::verify(n, &p.a, &p.b, &p.spans, &p.regions).map_err(|e| format!("contact points: {e}"))?;
         let g = &self.general;
         if g.b.len() != g.a.len()
             || g.set.len() != g.a.len()
@@ -566,6 +569,6 @@ impl Bodies {
                 return Err(format!("block {i} has a Jacobian or bias that is not finite"));
             }
         }
-        colour::verify(n, &g.a, &g.b, &g.spans).map_err(|e| format!("general blocks: {e}"))
+        colour::verify(n, &g.a, &g.b, &g.spans, &[]).map_err(|e| format!("general blocks: {e}"))
     }
 }

@@ -45,7 +45,7 @@ impl Bodies {
 
 impl Points {
     fn copy_from(&mut self, from: &Self) {
-        let Points { a, b, normal, arm_a, arm_b, bias, drift, mu, compliance, spans } = from;
+        let Points { a, b, normal, arm_a, arm_b, bias, drift, mu, compliance, spans, regions } = from;
         self.a.clone_from(a);
         self.b.clone_from(b);
         self.normal.clone_from(normal);
@@ -56,6 +56,7 @@ impl Points {
         self.mu.clone_from(mu);
         self.compliance.clone_from(compliance);
         self.spans.clone_from(spans);
+        self.regions.clone_from(regions);
     }
 }
 

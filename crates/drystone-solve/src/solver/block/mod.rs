@@ -257,8 +257,10 @@ impl Solver for BlockSplitting {
                 break;
             }
         }
-        // Multipliers that grow for ever are the proof that they do.
-        out.gamma = if out.status == Status::Wedged { self.gamma.clone() } else { self.best.clone() };
+        // Multipliers that grow for ever are the proof that they do; and on facets the round cone's residual does not tell
+        // which of two sweeps is the better one.
+        let last = out.status == Status::Wedged || (!self.info.is_exact() && out.status != Status::Diverged);
+        out.gamma = if last { self.gamma.clone() } else { self.best.clone() };
         Ok(out)
     }
 }

@@ -2,12 +2,11 @@
 //! program over the cone's edges by an active-set method that survives degeneracy (section 4.3).
 //!
 //! What is found is the solution for the facets. On the round cone it leaves a residual of about μ (π/ν)² of the sliding
-//! speed, which the certificate shows: these solvers are for comparison with the paper. With `align=on` the facets of
-//! a contact are turned so that one edge opposes its last slip; where the sweeps come to rest that edge is exact.
+//! speed, which the certificate shows: these solvers are for comparison with the paper.
 
 use super::newton::linear_solve;
 use super::{BlockSplitting, Local, Matrix, One, Vector};
-use crate::cone::{MAX_ROWS, Set, norm};
+use crate::cone::{MAX_ROWS, norm};
 use crate::lcp::{Facets, Lcp, LcpStatus, directions, lemke};
 use crate::model::Model;
 use crate::solver::{BadSpec, Info, Param, Solver, Spec};
@@ -19,7 +18,7 @@ pub(in crate::solver) static LEMKE: Info = Info {
     models: &["polyhedral"],
     unit: "sweep",
     citation: "RenoufAcary2006, section 4.2",
-    params: &[FACETS, CONE, ALIGN],
+    params: &[FACETS, CONE],
     make: make_lemke,
 };
 
@@ -30,57 +29,27 @@ pub(in crate::solver) static QP: Info = Info {
     models: &["polyhedral"],
     unit: "sweep",
     citation: "RenoufAcary2006, section 4.3",
-    params: &[FACETS, CONE, ALIGN],
+    params: &[FACETS, CONE],
     make: make_qp,
 };
 
 const FACETS: Param = Param { name: "facets", default: "8", help: "facets of the cone, 3 to 64" };
 const CONE: Param =
     Param { name: "cone", default: "inner", help: "inner: edges on the round cone; outer: faces on it" };
-const ALIGN: Param = Param {
-    name: "align",
-    default: "off",
-    help: "on: turn the facets against the last slip of each contact",
-};
 
-struct Cut {
-    facets: Facets,
-    align: bool,
-}
 
-impl Cut {
-    fn parse(spec: &Spec) -> Result<Self, BadSpec> {
-        let count = spec.positive("facets", 8.0, 64.0)?;
-        if count.fract() != 0.0 || count < 3.0 {
-            let text = format!("parameter 'facets' of '{}' must be whole, 3 to 64, got {count}", spec.name);
-            return Err(BadSpec(text));
-        }
-        let outer = match spec.text("cone") {
-            None | Some("inner") => false,
-            Some("outer") => true,
-            Some(other) => return Err(BadSpec::unknown("cone", other, &["inner", "outer"])),
-        };
-        let align = match spec.text("align") {
-            None | Some("off") => false,
-            Some("on") => true,
-            Some(other) => return Err(BadSpec::unknown("align", other, &["on", "off"])),
-        };
-        Ok(Self { facets: Facets { count: count as usize, outer }, align })
+fn parse(spec: &Spec) -> Result<Facets, BadSpec> {
+    let count = spec.positive("facets", 8.0, 64.0)?;
+    if count.fract() != 0.0 || count < 3.0 {
+        let text = format!("parameter 'facets' of '{}' must be whole, 3 to 64, got {count}", spec.name);
+        return Err(BadSpec(text));
     }
-
-    /// μ and the directions for a contact at γ; None for what is no friction cone.
-    fn directions(&self, one: &One, gamma: &Vector) -> Option<(f64, Vec<[f64; 2]>)> {
-        let (mu, mut d) = directions(one.set, self.facets)?;
-        if self.align && matches!(one.set, Set::Friction3 { .. }) {
-            let u = one.velocity(gamma);
-            let slip = norm(&u[1..3]);
-            if slip > 0.0 {
-                let [c, s] = [-u[1] / slip, -u[2] / slip];
-                d.iter_mut().for_each(|d| *d = [c * d[0] - s * d[1], s * d[0] + c * d[1]]);
-            }
-        }
-        Some((mu, d))
-    }
+    let outer = match spec.text("cone") {
+        None | Some("inner") => false,
+        Some("outer") => true,
+        Some(other) => return Err(BadSpec::unknown("cone", other, &["inner", "outer"])),
+    };
+    Ok(Facets { count: count as usize, outer })
 }
 
 /// γ back on the round cone: edges of the outer one lie beyond it.
@@ -92,16 +61,16 @@ fn accept(one: &One, found: Vector, gamma: &mut Vector) {
 }
 
 struct Lemke {
-    cut: Cut,
+    facets: Facets,
 }
 
 fn make_lemke(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
-    Ok(Box::new(BlockSplitting::new(&LEMKE, Box::new(Lemke { cut: Cut::parse(spec)? }))))
+    Ok(Box::new(BlockSplitting::new(&LEMKE, Box::new(Lemke { facets: parse(spec)? }))))
 }
 
 impl Local for Lemke {
     fn solve(&mut self, one: &One, gamma: &mut Vector) {
-        let Some((mu, d)) = self.cut.directions(one, gamma) else {
+        let Some((mu, d)) = directions(one.set, self.facets) else {
             return super::projection::extragradient(one, gamma, 100, 1e-4);
         };
         let (n, w) = (d.len() + 2, &one.w);
@@ -154,11 +123,11 @@ impl Local for Lemke {
 
 /// γ = Σ x_j (1, μ d_j), x ≥ 0: min ½ xᵀ(GᵀWG)x + (Gᵀ(b + s e_n))ᵀx, with s of the last pass.
 struct Qp {
-    cut: Cut,
+    facets: Facets,
 }
 
 fn make_qp(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
-    Ok(Box::new(BlockSplitting::new(&QP, Box::new(Qp { cut: Cut::parse(spec)? }))))
+    Ok(Box::new(BlockSplitting::new(&QP, Box::new(Qp { facets: parse(spec)? }))))
 }
 
 /// Passes on s for Coulomb's law.
@@ -166,7 +135,7 @@ const PASSES: usize = 20;
 
 impl Local for Qp {
     fn solve(&mut self, one: &One, gamma: &mut Vector) {
-        let Some((mu, d)) = self.cut.directions(one, gamma) else {
+        let Some((mu, d)) = directions(one.set, self.facets) else {
             return super::projection::extragradient(one, gamma, 100, 1e-4);
         };
         let edges: Vec<Vector> = d
