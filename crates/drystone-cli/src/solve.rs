@@ -11,6 +11,7 @@ use drystone_solve::{Malformed, Model, Problem};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::lcp;
 use crate::outputs::{self, Output};
 use crate::run::{say, write};
 use crate::simulation::pool;
@@ -20,15 +21,16 @@ const NOT_SOLVED: i32 = 3;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A contact problem: the uniform JSON form (.json, .json.gz) or Siconos text (.dat).
+    /// A contact problem: the uniform JSON form (.json, .json.gz), Siconos text (.dat) or FCLib (.hdf5, .h5).
     problem: PathBuf,
-    /// What a .dat file holds, where its name does not say: fc (W), gfc (M and H), rfc or grfc (with rolling friction).
+    /// What a .dat file holds, where its name does not say: fc (W), gfc (M and H), rfc or grfc (with rolling friction), or
+    /// lcp (a linear complementarity problem).
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Model: ccp, the convex relaxation (of W's symmetric part), or coulomb, the exact law.
+    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of facets.
     #[arg(long, value_name = "ccp|coulomb|lcp", default_value = "ccp")]
     model: String,
-    /// Solver with parameters (see `drystone solvers`).
+    /// Solver with parameters (see `drystone solvers`); for lcp: lemke:pivots=N or psor:omega=1 [default there: lemke].
     #[arg(long, value_name = "NAME[:k=v,...]", default_value = "apgd")]
     solver: String,
     /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.
@@ -43,6 +45,15 @@ pub struct Args {
     /// Threads [default: one per core]; any number gives bitwise the same result.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Facets of every cone, for lcp.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    facets: usize,
+    /// Law on the facets, for lcp: stewart (Stewart and Trinkle's, Coulomb's law) or convex (Anitescu's relaxation).
+    #[arg(long, value_name = "stewart|convex", default_value = "stewart")]
+    form: String,
+    /// Where the facets lie, for lcp: inner (edges on the round cone) or outer (faces on it).
+    #[arg(long, value_name = "inner|outer", default_value = "inner")]
+    cone: String,
     /// Put r and u, normal first, into the report.
     #[arg(long)]
     vectors: bool,
@@ -97,11 +108,14 @@ struct Outcome {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    if args.model == "lcp" {
-        return Err(Failure::input("--model lcp: not available yet (valid: ccp, coulomb)"));
-    }
-    let model = Model::parse(&args.model).map_err(Failure::input)?;
-    let kind = args.kind.as_deref().map(parse_kind).transpose()?;
+    let bare_lcp = args.kind.as_deref() == Some("lcp") || lcp::is_one(&args.problem);
+    let lcp = args.model == "lcp" || bare_lcp;
+    let model = match args.model.as_str() {
+        "lcp" => Model::Ccp,
+        name => Model::parse(name)
+            .map_err(|_| Failure::input(BadSpec::unknown("model", name, &["ccp", "coulomb", "lcp"])))?,
+    };
+    let kind = args.kind.as_deref().filter(|_| !bare_lcp).map(parse_kind).transpose()?;
     if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
         return Err(Failure::input(format!(
             "--tolerance must be finite and not negative, got {}",
@@ -116,6 +130,21 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
     };
     outputs::check(Some(&args.problem), [Output::text("--report", args.report.as_ref())])?;
+    if lcp {
+        let asked = lcp::Asked {
+            problem: &args.problem,
+            kind,
+            bare: bare_lcp,
+            solver: if args.solver == "apgd" { "lemke" } else { &args.solver },
+            facets: args.facets,
+            form: &args.form,
+            cone: &args.cone,
+            tolerance: args.tolerance,
+            iterations: args.iterations,
+            vectors: args.vectors,
+        };
+        return lcp::solve(&asked, args.report.as_deref());
+    }
     let mut solver = solver::make(&args.solver).map_err(Failure::input)?;
     pool(args.threads)?;
     let file = problem::read(&args.problem, kind)?;
@@ -138,10 +167,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
 }
 
 fn parse_kind(name: &str) -> Result<Kind, Failure> {
-    if name == "lcp" {
-        return Err(Failure::input("--kind lcp: not available yet (valid: fc, gfc, rfc, grfc)"));
-    }
-    let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).collect();
+    let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).chain(["lcp"]).collect();
     Kind::NAMES
         .iter()
         .find(|(n, _)| *n == name)

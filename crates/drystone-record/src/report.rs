@@ -332,7 +332,10 @@ fn wedged(world: &World, r: &StepReport) -> Warning {
     let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
     let (kind, what) = match r.status {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
-        _ => ("wedged", "the multipliers grow without bound: contacts contradict each other"),
+        _ => (
+            "wedged",
+            "contacts contradict each other: the multipliers grew without bound, so the step left overlaps alone",
+        ),
     };
     let text = format!(
         "{what}; worst between {}, residual {:.3e} m/s after {} iterations",

@@ -17,6 +17,7 @@
 pub mod certificate;
 pub mod colour;
 pub mod cone;
+pub mod lcp;
 pub mod model;
 pub mod problem;
 pub mod solver;

@@ -142,7 +142,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     let stabilisation = w.settings.stabilisation;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-    build(w);
+    build(w, false);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -157,10 +157,27 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution =
         w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
+    let mut status = solution.status;
+    if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
+        let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        if wedged(w, status, &certificate) {
+            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
+            status = Status::Wedged;
+            let before = solution.iterations;
+            build(w, true);
+            let guess = warm.then_some(w.assembler.guess.as_slice());
+            solution =
+                w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
+            solution.iterations += before;
+        }
+    }
     let compressed = w.laws.expands() && solution.status != Status::Diverged;
     let compression = if compressed {
         let judged = w.judge.judge(&w.assembler.problem, &solution.gamma);
         solution = expand(w, &solution, &stop).map_err(|e| bad_contact(w, number, &e))?;
+        if status != Status::Wedged {
+            status = solution.status;
+        }
         Some(judged)
     } else {
         None
@@ -181,7 +198,6 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
-    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
     let worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
     clock.stage(Stage::Certificate);
 
@@ -238,12 +254,15 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     })
 }
 
-/// Poses the velocity problem and its warm start.
-fn build(w: &mut World) {
+/// Poses the velocity problem and its warm start. Softened, nothing asks for a speed of separation: overlaps are left alone.
+fn build(w: &mut World, softened: bool) {
     let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
-    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| match laws.on() {
-        true => laws.get(i),
-        false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
+    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| {
+        let row = match laws.on() {
+            true => laws.get(i),
+            false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
+        };
+        Row { bias: if softened { row.bias.max(0.0) } else { row.bias }, ..row }
     });
     w.assembler.stage_rows(&w.model, &w.state, &w.v_free, Purpose::Velocity { h, stabilisation });
     w.assembler.build_rows(&w.state.order);
@@ -260,7 +279,7 @@ fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution
     }
     w.laws.begin_compression(w.contacts.len());
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
-    build(w);
+    build(w, false);
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
@@ -350,14 +369,18 @@ fn integrate(w: &mut World) {
     }
 }
 
-/// Multipliers that grow from step to step, warm start after warm start, as told by the speed that any solution would
-/// need. In a free column of n bodies the last has to move at n times the speed that each contact asks for: twice as much
-/// as that means that the contacts contradict each other.
+/// Whether some contact asks for a speed in this step: only then can contacts contradict each other.
+fn asks_for_separation(w: &World) -> bool {
+    w.laws.asked(&w.settings, &w.contacts) > 0.0
+}
+
+/// The solver's own word, or multipliers that grow from step to step, warm start after warm start, as told by the speed
+/// that any solution would need. In a free column of n bodies the last has to move at n times the speed that each contact
+/// asks for: twice as much as that means that the contacts contradict each other.
 fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
     let asked = w.laws.asked(&w.settings, &w.contacts);
-    status == Status::Iterations
-        && asked > 0.0
-        && certificate
+    status == Status::Wedged
+        || certificate
             .least_feasible_speed(w.total_mass())
             .is_some_and(|needed| needed > 2.0 * asked * w.model.dynamic().count() as f64)
 }

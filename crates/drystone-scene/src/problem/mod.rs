@@ -4,17 +4,21 @@
 //!     u = W r + q,     K ∋ r ⊥ u ∈ K*          rows of a contact normal first: (n, t), (n, t, t) or (n, t, t, m, m)
 //! ```
 //!
-//! There W, r, q are what the papers call N, γ, r. Two forms are read: a uniform JSON, and the text form of Siconos
-//! (`.dat`). Problems given by bodies, M v = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and
+//! There W, r, q are what the papers call N, γ, r. Three forms are read: a uniform JSON, the text form of Siconos
+//! (`.dat`), and FCLib's HDF5; the first and the last are written, too. Problems given by bodies, M v = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and
 //! q = Hᵀ M⁻¹ f + w.
 
 mod eliminate;
+mod export;
+mod fclib;
+mod hdf5;
 mod json;
 mod siconos;
 
 use std::path::Path;
 
 use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
+use drystone_solve::lcp::Lcp;
 use drystone_solve::model::{Model, slip_term};
 use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::{Problem, Set};
@@ -213,9 +217,27 @@ pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem
         problem.check().map_err(|e| SceneError { file: Some(path.into()), ..e })?;
         problem
     } else if name.ends_with(".hdf5") || name.ends_with(".h5") {
-        return Err(refuse("FCLib's HDF5 form: not available yet (valid: .json, .json.gz, .dat)".into()));
+        let bytes = std::fs::read(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
+        let stem = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let problem = fclib::problem(&bytes, &stem)
+            .map_err(|(field, text)| SceneError { field: Some(field), ..refuse(text) })?;
+        problem.check().map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+        if let Some(kind) = kind.filter(|k| *k != problem.kind) {
+            return Err(refuse(
+                format!("kind: the file says {:?}, --kind {kind:?}", problem.kind).to_lowercase(),
+            ));
+        }
+        problem
     } else {
-        return Err(refuse("the name must end in .json, .json.gz or .dat".into()));
+        return Err(refuse("the name must end in .json, .json.gz, .dat, .hdf5 or .h5".into()));
     };
     Ok(problem)
+}
+
+/// Reads a linear complementarity problem in the text form of Siconos.
+pub fn read_lcp(path: impl AsRef<Path>) -> Result<Lcp, SceneError> {
+    let path = path.as_ref();
+    let in_file = |e: SceneError| SceneError { file: Some(path.into()), ..e };
+    let bytes = std::fs::read(path).map_err(|e| in_file(SceneError::new(format!("cannot be read: {e}"))))?;
+    siconos::lcp(&String::from_utf8_lossy(&bytes)).map_err(in_file)
 }

@@ -14,6 +14,7 @@
 mod bodies;
 mod copy;
 mod explicit;
+mod form;
 
 pub use bodies::{Bodies, General, Points, WORLD, basis};
 pub(crate) use bodies::{cross, dot, symmetric};

@@ -145,6 +145,8 @@ pub const REGISTRY: &[&Info] = &[
     &cpg::INFO,
     &block::AC,
     &block::PROJECTION,
+    &block::LEMKE,
+    &block::QP,
     &block::SPHERE,
 ];
 

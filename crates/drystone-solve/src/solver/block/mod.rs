@@ -10,6 +10,7 @@
 //! thread.
 
 mod newton;
+mod polyhedral;
 mod projection;
 mod simple;
 mod sphere;
@@ -25,6 +26,7 @@ use super::growth::Growth;
 use super::{Info, Record, Solution, Solver, Status, Stop, first_order};
 
 pub(super) use newton::INFO as AC;
+pub(super) use polyhedral::{LEMKE, QP};
 pub(super) use projection::INFO as PROJECTION;
 pub(super) use sphere::INFO as SPHERE;
 
@@ -255,7 +257,10 @@ impl Solver for BlockSplitting {
                 break;
             }
         }
-        out.gamma = self.best.clone();
+        // Multipliers that grow for ever are the proof that they do; and on facets the round cone's residual does not tell
+        // which of two sweeps is the better one.
+        let last = out.status == Status::Wedged || (!self.info.is_exact() && out.status != Status::Diverged);
+        out.gamma = if last { self.gamma.clone() } else { self.best.clone() };
         Ok(out)
     }
 }
