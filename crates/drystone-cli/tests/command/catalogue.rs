@@ -74,7 +74,10 @@ fn solvers_tell_parameters_use_and_citation() {
         for key in ["title", "use_when", "citation"] {
             assert!(!text(solver, key).is_empty(), "{name}: {key}");
         }
-        assert!(["sweep", "multiplication"].contains(&text(solver, "unit")), "{name}");
+        assert!(
+            ["sweep", "multiplication", "factorisation", "solve"].contains(&text(solver, "unit")),
+            "{name}"
+        );
         assert!(solver["models"].as_array().unwrap().contains(&"ccp".into()), "{name} solves ccp");
         holds(&people, &[name, text(solver, "title"), text(solver, "citation")]);
         // What it says it takes, it takes.

@@ -3,19 +3,24 @@
 //! A solver turns a [`Problem`] and a guess into a [`Solution`]. Not converging is a [`Status`], not an error;
 //! the only error is a malformed problem.
 
+mod admm;
 mod apgd;
 mod bb;
 mod cpg;
 mod first_order;
 mod fixed_point;
 mod growth;
+mod ipm;
 mod nncg;
 mod pgj;
 mod pgs;
+mod prox;
 mod pssor;
+mod sparse;
 mod spec;
 mod sweep;
 mod sweep_explicit;
+mod system;
 
 use std::time::Duration;
 
@@ -114,7 +119,7 @@ pub struct Info {
     pub use_when: &'static str,
     /// Models it can solve.
     pub models: &'static [&'static str],
-    /// What one iteration is: "sweep" or "multiplication".
+    /// What one iteration is: "sweep", "multiplication", "factorisation" or "solve" (with a factor that is kept).
     pub unit: &'static str,
     /// Key in REFERENCES.bib and place.
     pub citation: &'static str,
@@ -125,8 +130,18 @@ pub struct Info {
 }
 
 /// Every solver.
-pub const REGISTRY: &[&Info] =
-    &[&pgj::INFO, &pgs::INFO, &pssor::INFO, &apgd::INFO, &bb::INFO, &nncg::INFO, &cpg::INFO];
+pub const REGISTRY: &[&Info] = &[
+    &pgj::INFO,
+    &pgs::INFO,
+    &pssor::INFO,
+    &apgd::INFO,
+    &bb::INFO,
+    &nncg::INFO,
+    &cpg::INFO,
+    &admm::INFO,
+    &prox::INFO,
+    &ipm::INFO,
+];
 
 /// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.
 pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
