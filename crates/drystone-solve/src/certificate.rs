@@ -13,11 +13,24 @@
 //! ```
 //!
 //! where h_i(u) = sup over γ in K_i of -⟨u, γ⟩ - ½ ⟨γ, C_i γ⟩: zero or infinite for a rigid cone, finite for every
-//! bounded or compliant set. Where it is finite F(v) + f(γ) ≥ 0 is the duality gap, and since F is strongly convex,
-//! ½ |v - v*|²_M ≤ gap: a bound on the velocity error.
+//! bounded or compliant set (see `penalty`). Where it is finite F(v) + f(γ) is the duality gap, a sum of one term for
+//! each block, none of them negative:
 //!
-//! Under exact Coulomb (see [`crate::model`]) the residual, both violations and the complementarity are those of
-//! u + s(u) e_n; no objective belongs to that law, so there is no gap and no bound, and f is the relaxed problem's.
+//! ```text
+//!     gap = Σ h_i(Dᵢᵀv + bᵢ) + ⟨γ_i, Dᵢᵀv + bᵢ⟩ + ½ ⟨γ_i, C_i γ_i⟩,      ½ |v - v*|²_M ≤ f(γ) - f* ≤ gap
+//! ```
+//!
+//! because F is strongly convex: a bound on the velocity error. (A natural-map residual is none: it says how little must
+//! be changed in each block alone for the block to be right, and a pile passes such changes on and adds them up.) Where
+//! nothing is compliant the bound needs a velocity that satisfies every constraint: see [`crate::bound`]. Without either
+//! there is the backward error: γ solves exactly a problem whose b differs by at most
+//!
+//! ```text
+//!     backward error   max dist(u_i, { w ∈ K_i* : ⟨γ_i, w⟩ = 0 })        m/s; times h, gaps in m
+//! ```
+//!
+//! Under exact Coulomb (see [`crate::model`]) the residual, both violations, the complementarity and the backward error are
+//! those of u + s(u) e_n; no objective belongs to that law, so there is no gap and no bound, and f is the relaxed problem's.
 //!
 //! Growing multipliers prove a problem infeasible: if some v satisfies all (rigid) constraints, Dᵀv + b ∈ K*, then for
 //! every γ in K
@@ -29,11 +42,16 @@
 //! a lower bound on the speed that any solution must have. In a wedged problem γ runs off along a ray with Dγ → 0 and
 //! bᵀγ < 0, and the bound grows beyond anything that could be meant.
 
+mod penalty;
+mod points;
+
 use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
-use crate::problem::Problem;
+use crate::problem::{Bodies, Explicit, Problem, WORLD, symmetric};
+
+use penalty::{penalty, support_of_minus};
 
 /// What the judge found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -56,6 +74,8 @@ pub struct Certificate {
     pub primal_objective: Option<f64>,
     /// F(v) + f(γ), J, where defined: γ admissible and F finite.
     pub duality_gap: Option<f64>,
+    /// γ solves exactly a problem whose b differs by at most this in each block, m/s.
+    pub backward_error: f64,
     /// Any v that satisfies the constraints has at least this |v|_M = √(Σ vᵀMv), √J; None where C or an explicit matrix
     /// leave no such bound.
     pub least_feasible_norm: Option<f64>,
@@ -85,11 +105,50 @@ impl Certificate {
 #[derive(Clone, Debug, Default)]
 pub struct Judge {
     v: Vec<[f64; 6]>,
+    /// D γ by body, N s and N m s.
+    impulse: Vec<[f64; 6]>,
+    /// γ of the contact points in world axes.
+    world: Vec<[f64; 3]>,
 }
 
 /// Judges `gamma` once.
 pub fn certificate(problem: &Problem, gamma: &[f64]) -> Certificate {
     Judge::default().judge(problem, gamma)
+}
+
+/// What the blocks add up to.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    c: Certificate,
+    model: Model,
+    /// Blocks so far.
+    blocks: usize,
+    /// Σ e_i².
+    squares: f64,
+    /// |γ|².
+    multipliers: f64,
+    /// γᵀNγ, rᵀγ, γᵀCγ.
+    kinetic: f64,
+    rhs: f64,
+    soft: f64,
+    /// Σ h_i, and the gap's terms; None once some h_i is infinite or unknown.
+    penalties: Option<f64>,
+    gap: f64,
+    /// bᵀγ; None where some set is no rigid cone.
+    bias: Option<f64>,
+}
+
+/// One block, as the judge sees it.
+struct Block<'a> {
+    set: Set,
+    gamma: &'a [f64],
+    /// Dᵀv + b + Cγ.
+    u: &'a [f64],
+    compliance: &'a [f64],
+    /// Mean diagonal.
+    g: f64,
+    /// ⟨b, γ⟩, where known.
+    bias: Option<f64>,
 }
 
 impl Judge {
@@ -99,74 +158,157 @@ impl Judge {
     /// When `gamma` has not one entry per row.
     pub fn judge(&mut self, problem: &Problem, gamma: &[f64]) -> Certificate {
         assert_eq!(gamma.len(), problem.rows(), "one multiplier per row");
-        problem.velocities(gamma, &mut self.v);
-        let mut c = Certificate { rest_is_feasible: problem.rest_is_feasible(), ..Certificate::default() };
-        let (mut squares, mut twice_dual, mut multipliers, mut curvature) = (0.0, 0.0, 0.0, 0.0);
-        // Σ ½ γᵀ N γ, the kinetic part of F, and Σ h_i; None once some h_i is infinite or unknown.
-        let (mut twice_kinetic, mut penalties) = (0.0, Some(0.0));
-        let mut bias_work = Some(0.0);
-        let convex = problem.model() == Model::Ccp;
-        for i in 0..problem.blocks() {
-            let rows = problem.block(i);
-            let (mut u, mut r) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-            problem.block_velocity(i, &self.v, gamma, &mut u);
-            problem.block_rhs(i, &mut r);
-            let set = problem.set(i);
-            let mut law = u;
-            problem.model().correct(set, &mut law[..rows.len()]);
-            let (g, u, r) = (&gamma[rows.clone()], &u[..rows.len()], &r[..rows.len()]);
-            let law = &law[..rows.len()];
-            let residual = natural_residual(set, g, law, problem.block_diagonal(i)[0]);
-            squares += residual * residual;
-            if residual > c.residual_max || c.worst_block.is_none() {
-                c.residual_max = residual;
-                c.worst_block = Some(i);
-            }
-            c.constraint_violation = c.constraint_violation.max(violation(set, law, residual));
-            let mut p = [0.0; MAX_ROWS];
-            let p = &mut p[..g.len()];
-            p.copy_from_slice(g);
-            set.project(p);
-            p.iter_mut().zip(g).for_each(|(p, g)| *p -= g);
-            c.cone_violation = c.cone_violation.max(norm(p));
-            let mut work = 0.0;
-            let mut rigid = [0.0; MAX_ROWS];
-            let mut compliance = [0.0; MAX_ROWS];
-            for (k, row) in rows.enumerate() {
-                compliance[k] = problem.compliance(i, row);
-                rigid[k] = u[k] - compliance[k] * g[k];
-                work += g[k] * law[k];
-                twice_dual += g[k] * (u[k] + r[k]);
-                curvature += g[k] * (u[k] - r[k]);
-                twice_kinetic += g[k] * (rigid[k] - r[k]);
-                multipliers += g[k] * g[k];
-            }
-            c.complementarity +=
-                if set.is_cone() { work.abs() } else { (work + support_of_minus(set, law)).abs() };
-            let n = g.len();
-            let mut b = [0.0; MAX_ROWS];
-            let rigid_cone = set.is_cone() && compliance == [0.0; MAX_ROWS];
-            bias_work = bias_work
-                .filter(|_| convex && rigid_cone && problem.block_bias(i, &mut b))
-                .map(|sum| sum + (0..n).map(|k| b[k] * g[k]).sum::<f64>());
-            penalties = penalties
-                .filter(|_| convex)
-                .and_then(|sum| Some(sum + penalty(set, &rigid[..n], &compliance[..n])?));
+        let rest = problem.rest_is_feasible();
+        let model = problem.model();
+        // Only the relaxed problem has an objective, and a theorem about growing multipliers.
+        let convex = (model == Model::Ccp).then_some(0.0);
+        let mut t = Tally { model, penalties: convex, bias: convex, ..Tally::default() };
+        t.c.rest_is_feasible = rest;
+        match problem {
+            Problem::Bodies(p) => self.bodies(problem, p, gamma, &mut t),
+            Problem::Explicit(p) => matrix(problem, p, gamma, &mut t),
         }
-        let n = problem.blocks().max(1) as f64;
-        c.residual_rms = (squares / n).sqrt();
-        c.dual_objective = 0.5 * twice_dual;
-        c.multipliers = multipliers.sqrt();
-        c.curvature = curvature;
-        c.least_feasible_norm = bias_work.map(|work: f64| match work < 0.0 {
+        t.finish()
+    }
+
+    /// Over bodies: D γ once, M⁻¹ once for each body, and every block once.
+    fn bodies(&mut self, problem: &Problem, p: &Bodies, gamma: &[f64], t: &mut Tally) {
+        self.impulse.clear();
+        self.impulse.resize(p.bodies(), [0.0; 6]);
+        points::push(&p.points, gamma, &mut self.world, &mut self.impulse);
+        let (general, base) = (&p.general, 3 * p.points.len());
+        for i in 0..general.a.len() {
+            for j in general.first_row[i] as usize..general.first_row[i + 1] as usize {
+                for (body, part) in [(general.a[i], 0), (general.b[i], 6)] {
+                    if body != WORLD {
+                        let (row, into) = (&general.jacobian[j], &mut self.impulse[body as usize]);
+                        (0..6).for_each(|k| into[k] += row[part + k] * gamma[base + j]);
+                    }
+                }
+            }
+        }
+        self.v.clone_from(&p.v_free);
+        for (i, v) in self.v.iter_mut().enumerate() {
+            let f = &self.impulse[i];
+            let turn = symmetric(&p.inv_inertia[i], [f[3], f[4], f[5]]);
+            for k in 0..3 {
+                let change = [p.inv_mass[i] * f[k], turn[k]];
+                t.rhs += v[k] * f[k] + v[3 + k] * f[3 + k];
+                t.kinetic += change[0] * f[k] + change[1] * f[3 + k];
+                v[k] += change[0];
+                v[3 + k] += change[1];
+            }
+        }
+        points::judge(p, &self.world, &self.v, t);
+        for i in p.points.len()..problem.blocks() {
+            let rows = problem.block(i);
+            let (mut u, mut b, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+            problem.block_velocity(i, &self.v, gamma, &mut u);
+            problem.block_bias(i, &mut b);
+            rows.clone().enumerate().for_each(|(k, row)| c[k] = problem.compliance(i, row));
+            let gamma = &gamma[rows.clone()];
+            let bias = gamma.iter().zip(&b).map(|(g, b)| g * b).sum::<f64>();
+            t.rhs += bias;
+            t.add(&Block {
+                set: problem.set(i),
+                gamma,
+                u: &u[..rows.len()],
+                compliance: &c[..rows.len()],
+                g: problem.block_diagonal(i)[0],
+                bias: Some(bias),
+            });
+        }
+    }
+}
+
+/// Over an explicit matrix.
+fn matrix(problem: &Problem, p: &Explicit, gamma: &[f64], t: &mut Tally) {
+    for i in 0..problem.blocks() {
+        let rows = problem.block(i);
+        let (mut u, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+        problem.block_velocity(i, &[], gamma, &mut u);
+        for (k, row) in rows.clone().enumerate() {
+            c[k] = problem.compliance(i, row);
+            t.rhs += p.q[row] * gamma[row];
+            t.kinetic += gamma[row] * (u[k] - c[k] * gamma[row] - p.q[row]);
+        }
+        t.add(&Block {
+            set: problem.set(i),
+            gamma: &gamma[rows.clone()],
+            u: &u[..rows.len()],
+            compliance: &c[..rows.len()],
+            g: problem.block_diagonal(i)[0],
+            bias: None,
+        });
+    }
+}
+
+impl Tally {
+    fn residual(&mut self, e: f64) {
+        self.squares += e * e;
+        if e > self.c.residual_max || self.c.worst_block.is_none() {
+            self.c.residual_max = e;
+            self.c.worst_block = Some(self.blocks);
+        }
+        self.blocks += 1;
+    }
+
+    fn add(&mut self, b: &Block) {
+        let n = b.gamma.len();
+        let mut law = [0.0; MAX_ROWS];
+        let law = &mut law[..n];
+        law.copy_from_slice(b.u);
+        self.model.correct(b.set, law);
+        let residual = natural_residual(b.set, b.gamma, law, b.g);
+        self.residual(residual);
+        let cone = b.set.is_cone();
+        let violation = if cone { dual_distance(b.set, law) } else { residual };
+        self.c.constraint_violation = self.c.constraint_violation.max(violation);
+        let mut p = [0.0; MAX_ROWS];
+        let p = &mut p[..n];
+        p.copy_from_slice(b.gamma);
+        b.set.project(p);
+        p.iter_mut().zip(b.gamma).for_each(|(p, g)| *p -= g);
+        self.c.cone_violation = self.c.cone_violation.max(norm(p));
+        let mut rigid = [0.0; MAX_ROWS];
+        let (mut work, mut soft) = (0.0, 0.0);
+        for k in 0..n {
+            rigid[k] = b.u[k] - b.compliance[k] * b.gamma[k];
+            work += b.gamma[k] * law[k];
+            soft += b.compliance[k] * b.gamma[k] * b.gamma[k];
+            self.multipliers += b.gamma[k] * b.gamma[k];
+        }
+        self.soft += soft;
+        self.c.complementarity += if cone { work.abs() } else { (work + support_of_minus(b.set, law)).abs() };
+        let back = backward_error(b.set, b.gamma, law);
+        self.c.backward_error = self.c.backward_error.max(if b.g > 0.0 { back } else { 0.0 });
+        let hard = cone && soft == 0.0 && b.compliance.iter().all(|c| *c == 0.0);
+        self.bias = self.bias.filter(|_| hard).and_then(|sum| Some(sum + b.bias?));
+        self.cost(penalty(b.set, &rigid[..n], b.compliance), work - 0.5 * soft);
+    }
+
+    /// A block's h and the rest of its term of the gap, ⟨γ, u⟩ - ½⟨γ, Cγ⟩ with the compliant u.
+    fn cost(&mut self, h: Option<f64>, rest: f64) {
+        self.penalties = self.penalties.and_then(|sum| Some(sum + h?));
+        // Rounding aside no term is negative.
+        self.gap += h.map_or(0.0, |h| (h + rest).max(0.0));
+    }
+
+    fn finish(self) -> Certificate {
+        let mut c = self.c;
+        c.residual_rms = (self.squares / self.blocks.max(1) as f64).sqrt();
+        c.curvature = self.kinetic + self.soft;
+        c.dual_objective = 0.5 * c.curvature + self.rhs;
+        c.multipliers = self.multipliers.sqrt();
+        c.least_feasible_norm = self.bias.map(|work| match work < 0.0 {
             // Dγ = 0 exactly: no velocity at all will do. The largest number, because reports know no infinity.
-            true if twice_kinetic <= 0.0 => f64::MAX,
-            true => -work / twice_kinetic.sqrt(),
+            true if self.kinetic <= 0.0 => f64::MAX,
+            true => -work / self.kinetic.sqrt(),
             false => 0.0,
         });
-        c.primal_objective = penalties.map(|h| 0.5 * twice_kinetic + h);
+        c.primal_objective = self.penalties.map(|h| 0.5 * self.kinetic + h);
         if c.cone_violation <= 1e-12 * c.multipliers.max(f64::MIN_POSITIVE) {
-            c.duality_gap = c.primal_objective.map(|f| f + c.dual_objective);
+            c.duality_gap = c.primal_objective.map(|_| self.gap);
         }
         c
     }
@@ -189,12 +331,8 @@ pub(crate) fn natural_residual(set: Set, gamma: &[f64], u: &[f64], g: f64) -> f6
     norm(p) * g
 }
 
-/// dist(u, K*) = |P_K(-u)| for a cone; a set that is no cone has no velocity constraint of its own, so the
-/// residual stands in.
-fn violation(set: Set, u: &[f64], residual: f64) -> f64 {
-    if !set.is_cone() {
-        return residual;
-    }
+/// dist(u, K*) = |P_K(-u)| for a cone.
+fn dual_distance(set: Set, u: &[f64]) -> f64 {
     let mut p = [0.0; MAX_ROWS];
     let p = &mut p[..u.len()];
     for k in 0..u.len() {
@@ -204,29 +342,14 @@ fn violation(set: Set, u: &[f64], residual: f64) -> f64 {
     norm(p)
 }
 
-fn support_of_minus(set: Set, u: &[f64]) -> f64 {
+/// dist(u, { w ∈ K* : ⟨γ, w⟩ = 0 }), or its like for a bounded set: -w must be a normal of K at γ. That cone of normals is
+/// the polar of the tangent cone T, so that the distance is |P_T(-u)|.
+fn backward_error(set: Set, gamma: &[f64], u: &[f64]) -> f64 {
     let mut p = [0.0; MAX_ROWS];
     let p = &mut p[..u.len()];
     for k in 0..u.len() {
         p[k] = -u[k];
     }
-    set.support(p)
-}
-
-/// h(u) = sup over K of -⟨u, γ⟩ - ½ ⟨γ, C γ⟩; None where infinite, or where C differs within a block of several rows.
-fn penalty(set: Set, u: &[f64], compliance: &[f64]) -> Option<f64> {
-    let c = compliance[0];
-    if compliance.iter().any(|x| *x != c) {
-        return None;
-    }
-    if c == 0.0 {
-        return Some(support_of_minus(set, u)).filter(|x| x.is_finite());
-    }
-    let mut p = [0.0; MAX_ROWS];
-    let p = &mut p[..u.len()];
-    for k in 0..u.len() {
-        p[k] = -u[k] / c;
-    }
-    set.project(p);
-    Some(p.iter().zip(u).map(|(g, u)| -u * g - 0.5 * c * g * g).sum())
+    set.project_tangent(gamma, p);
+    norm(p)
 }

@@ -14,6 +14,7 @@
 //! - a [`solver::Solver`] turns a problem and a guess into a [`Solution`]; not converging is a status;
 //! - a [`certificate`] judges any multipliers, whoever computed them.
 
+pub mod bound;
 pub mod certificate;
 pub mod colour;
 pub mod cone;

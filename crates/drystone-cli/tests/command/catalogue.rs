@@ -74,7 +74,10 @@ fn solvers_tell_parameters_use_and_citation() {
         for key in ["title", "use_when", "citation"] {
             assert!(!text(solver, key).is_empty(), "{name}: {key}");
         }
-        assert!(["sweep", "multiplication"].contains(&text(solver, "unit")), "{name}");
+        assert!(
+            ["sweep", "multiplication", "factorisation", "solve"].contains(&text(solver, "unit")),
+            "{name}"
+        );
         let models = solver["models"].as_array().unwrap();
         let known = models.contains(&"ccp".into()) || models == &["polyhedral"];
         assert!(known, "{name} solves ccp, or the same on facets: {models:?}");

@@ -7,6 +7,7 @@
 //! For a cone, Moreau's decomposition x = P_K(x) + P_K°(x) with the polar K° = -K* gives the dual
 //! projection for free: P_K*(x) = x + P_K(-x).
 
+mod derivative;
 mod face;
 mod friction;
 mod linear;

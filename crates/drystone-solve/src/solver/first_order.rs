@@ -23,6 +23,7 @@ mod widest;
 pub(super) use bodies::BodySpace;
 pub(super) use explicit::ExplicitSpace;
 pub(super) use watch::{Notebook, Watch};
+pub(super) use widest::{Kernel, widest};
 
 use crate::problem::{Malformed, Problem};
 

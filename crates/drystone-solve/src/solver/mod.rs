@@ -3,6 +3,7 @@
 //! A solver turns a [`Problem`] and a guess into a [`Solution`]. Not converging is a [`Status`], not an error;
 //! the only error is a malformed problem.
 
+mod admm;
 mod apgd;
 mod bb;
 mod block;
@@ -10,14 +11,18 @@ mod cpg;
 mod first_order;
 mod fixed_point;
 mod growth;
+mod ipm;
 mod nncg;
 mod outer;
 mod pgj;
 mod pgs;
+mod prox;
 mod pssor;
+mod sparse;
 mod spec;
 mod sweep;
 mod sweep_explicit;
+mod system;
 
 use std::time::Duration;
 
@@ -117,7 +122,7 @@ pub struct Info {
     /// Models it solves by itself. One that knows the relaxed problem alone solves Coulomb's by outer iterations on the
     /// slip.
     pub models: &'static [&'static str],
-    /// What one iteration is: "sweep" or "multiplication".
+    /// What one iteration is: "sweep", "multiplication", "factorisation" or "solve" (with a factor that is kept).
     pub unit: &'static str,
     /// Key in REFERENCES.bib and place.
     pub citation: &'static str,
@@ -148,6 +153,9 @@ pub const REGISTRY: &[&Info] = &[
     &block::LEMKE,
     &block::QP,
     &block::SPHERE,
+    &admm::INFO,
+    &prox::INFO,
+    &ipm::INFO,
 ];
 
 /// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.

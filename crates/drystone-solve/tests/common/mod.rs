@@ -134,3 +134,25 @@ pub fn explicit(bodies: &Bodies) -> Problem {
     let sets = (0..free.blocks()).map(|i| free.set(i)).collect();
     Problem::Explicit(Explicit::new(w, q, sets))
 }
+
+/// Boxes on top of each other, four contact points to a face, falling for a hundredth of a second.
+pub fn stack(height: usize) -> Bodies {
+    let mut p = Bodies::default();
+    let mut pairs = Vec::new();
+    for i in 0..height as u32 {
+        p.inv_mass.push(1.0);
+        p.inv_inertia.push([6.0, 6.0, 6.0, 0.0, 0.0, 0.0]);
+        p.v_free.push([0.0, 0.0, -0.0981, 0.0, 0.0, 0.0]);
+        (0..4).for_each(|k| pairs.push((i, if i == 0 { WORLD } else { i - 1 }, k)));
+    }
+    let mut c = Colouring::default();
+    c.run(height, pairs.iter().map(|p| (p.0, p.1)));
+    for &i in &c.order {
+        let (a, b, k) = pairs[i as usize];
+        let at = [[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]][k];
+        let arm_b = if b == WORLD { [0.0; 3] } else { [at[0], at[1], 0.5] };
+        p.points.push((a, b), [0.0, 0.0, 1.0], [at[0], at[1], -0.5], arm_b, [0.0; 3], 0.5);
+    }
+    p.points.spans = c.spans;
+    p
+}

@@ -3,7 +3,7 @@
 use crate::solver::sweep::vector::Vector;
 
 /// A piece of work written for any number of lanes; `run` must be forced inline and do the same for all.
-pub(super) trait Kernel {
+pub(in crate::solver) trait Kernel {
     /// What it returns.
     type Out;
 
@@ -27,7 +27,7 @@ unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
 }
 
 /// Runs `kernel`.
-pub(super) fn widest<K: Kernel>(kernel: K) -> K::Out {
+pub(in crate::solver) fn widest<K: Kernel>(kernel: K) -> K::Out {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: each only where the machine has the instructions.
     unsafe {

@@ -1,0 +1,328 @@
+//! Proximal point around a semismooth Newton method: the winner at tight tolerances in the published comparison
+//! \[AcaryBremondHuber2018\], here for the relaxed problem.
+//!
+//! Outer step k makes every block a little compliant about where it stands, a_i = ε_k g_i:
+//!
+//! ```text
+//!     γ_k+1 = argmin over K of  ½ γᵀ(N + C)γ + rᵀγ + Σ ½ a_i |γ_i - γ_k,i|²
+//! ```
+//!
+//! which is γ = P(γ_k - a⁻¹((N + C)γ + r)). With x(θ) = γ_k - a⁻¹((N + C)θ + r) and F(θ) = θ - P(x), the semismooth Newton
+//! step (1 + a⁻¹V(N + C)) d = -F, V = P'(x), is the Newton step of the convex
+//!
+//! ```text
+//!     φ(θ) = ½ θᵀ(N + C)θ + Σ ½ a_i |P(x_i)|²,      φ' along d = ⟨(N + C)d, F⟩ < 0
+//! ```
+//!
+//! so that a line search on φ' (projections only, no products) makes it converge from anywhere. The matrix is that of
+//! [`System`] with H = (a + VC)⁻¹V. Small ε leaves few outer steps; cold starts begin with a larger one. An iteration is
+//! one factorisation. A guess is used as it is.
+
+use std::time::Instant;
+
+use crate::certificate::Judge;
+use crate::cone::AdmissibleSet;
+use crate::problem::{Malformed, Problem};
+
+use super::system::small::{self, Small, ZERO};
+use super::system::{System, record};
+use super::{BadSpec, Info, Param, Solution, Solver, Spec, Status, Stop, first_order};
+
+pub(super) static INFO: Info = Info {
+    name: "prox",
+    title: "proximal point around a semismooth Newton method, sparse Cholesky",
+    use_when: "tight tolerances, tall stacks, uneven masses; warm starts; a few factorisations a step",
+    models: &["ccp"],
+    unit: "factorisation",
+    citation: "AcaryBremondHuber2018",
+    params: &[Param {
+        name: "epsilon",
+        default: "1e-3",
+        help: "first proximal compliance, as a share of each block's diagonal, in (0, 1]",
+    }],
+    make,
+};
+
+fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
+    Ok(Box::new(Prox::new(spec.positive("epsilon", 1e-3, 1.0)?)))
+}
+
+/// ε does not fall below this: the matrix must stay within what rounding can bear.
+const LEAST: f64 = 1e-8;
+/// Newton steps of one outer step.
+const INNER: usize = 50;
+
+#[derive(Default)]
+pub(super) struct Prox {
+    epsilon: f64,
+    system: System,
+    judge: Judge,
+    gamma: Vec<f64>,
+    theta: Vec<f64>,
+    /// (N + C)θ + r.
+    u: Vec<f64>,
+    x: Vec<f64>,
+    p: Vec<f64>,
+    d: Vec<f64>,
+    q: Vec<f64>,
+    work: Vec<f64>,
+    t: Vec<Small>,
+    best: Vec<f64>,
+}
+
+impl Solver for Prox {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn bytes(&self) -> usize {
+        self.system.bytes() + 10 * size_of_val(self.gamma.as_slice()) + size_of_val(self.t.as_slice())
+    }
+
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
+        first_order::check(problem, guess)?;
+        let begun = Instant::now();
+        let rows = problem.rows();
+        self.gamma.clear();
+        self.gamma.resize(rows, 0.0);
+        if let Some(guess) = guess {
+            self.gamma.copy_from_slice(guess);
+        }
+        for i in 0..problem.blocks() {
+            problem.set(i).project(&mut self.gamma[problem.block(i)]);
+        }
+        let mut out = Solution {
+            gamma: self.gamma.clone(),
+            status: Status::Iterations,
+            iterations: 0,
+            history: Vec::new(),
+            omega: 1.0,
+            rejected: 0,
+        };
+        let start = self.judge.judge(problem, &self.gamma);
+        let mut best = start.residual_max;
+        self.best.clone_from(&self.gamma);
+        if best <= stop.tolerance || rows == 0 {
+            out.status = Status::Converged;
+            return Ok(out);
+        }
+        self.system.load(problem);
+        let wedgeable = !problem.rest_is_feasible();
+        for field in [&mut self.u, &mut self.x, &mut self.p, &mut self.q] {
+            field.clear();
+            field.resize(rows, 0.0);
+        }
+        self.theta.clone_from(&self.gamma);
+        let mut epsilon = self.epsilon;
+        let mut stuck = 0;
+        let spent = |done: usize| {
+            if done >= stop.iterations {
+                return Some(Status::Iterations);
+            }
+            (done > 0 && stop.budget.is_some_and(|b| begun.elapsed() >= b)).then_some(Status::Budget)
+        };
+        'outer: loop {
+            self.velocity();
+            let before = out.iterations;
+            loop {
+                let (error, moved) = self.project(problem, epsilon);
+                if error <= 0.1 * moved.max(stop.tolerance) && out.iterations > before {
+                    break;
+                }
+                if let Some(status) = spent(out.iterations) {
+                    out.status = status;
+                    break;
+                }
+                if out.iterations - before >= INNER || !self.newton(problem, epsilon) {
+                    break;
+                }
+                out.iterations += 1;
+                if stop.history {
+                    self.project(problem, epsilon);
+                    let c = self.judge.judge(problem, &self.p);
+                    out.history.push(record(&c, &self.gamma, &self.p));
+                }
+            }
+            let c = self.judge.judge(problem, &self.p);
+            // What came last also where nothing is better: its objective is lower than the start's.
+            if c.residual_max < best {
+                best = c.residual_max;
+                self.best.clone_from(&self.p);
+                stuck = 0;
+            } else {
+                stuck += 1;
+            }
+            if stop.tolerance > 0.0 && c.residual_max <= stop.tolerance {
+                out.status = Status::Converged;
+                break;
+            }
+            if spent(out.iterations).is_some() || stuck > 8 || self.p.iter().any(|x| !x.is_finite()) {
+                break;
+            }
+            std::mem::swap(&mut self.gamma, &mut self.p);
+            self.theta.clone_from(&self.gamma);
+            if wedgeable {
+                self.velocity();
+                if self.system.proves_contradiction(&self.gamma, &self.u) {
+                    out.status = Status::Wedged;
+                    self.best.clone_from(&self.gamma);
+                    break 'outer;
+                }
+            }
+            let quick = out.iterations - before <= 6;
+            epsilon = (epsilon * if quick { 0.1 } else { 0.3 }).max(LEAST);
+        }
+        out.gamma.clone_from(&self.best);
+        Ok(out)
+    }
+}
+
+impl Prox {
+    /// A solver that begins with this ε.
+    pub fn new(epsilon: f64) -> Self {
+        Self { epsilon, ..Self::default() }
+    }
+
+    /// u = (N + C)θ + r.
+    fn velocity(&mut self) {
+        self.system.apply(&self.theta, &mut self.u);
+        self.u.iter_mut().zip(&self.system.r).for_each(|(u, r)| *u += r);
+    }
+
+    /// x and p = P(x). Returns the largest g |θ - p| and ε g |p - γ|, m/s.
+    fn project(&mut self, problem: &Problem, epsilon: f64) -> (f64, f64) {
+        let (mut error, mut moved) = (0.0f64, 0.0f64);
+        for i in 0..self.system.blocks() {
+            let rows = self.system.block(i);
+            let g = self.system.diagonal[i];
+            for j in rows.clone() {
+                self.x[j] = if g > 0.0 { self.gamma[j] - self.u[j] / (epsilon * g) } else { self.gamma[j] };
+                self.p[j] = self.x[j];
+            }
+            problem.set(i).project(&mut self.p[rows.clone()]);
+            let far = |y: &[f64]| rows.clone().map(|j| (y[j] - self.p[j]).powi(2)).sum::<f64>().sqrt();
+            error = error.max(g * far(&self.theta));
+            moved = moved.max(epsilon * g * far(&self.gamma));
+        }
+        (error, moved)
+    }
+
+    /// One Newton step with line search; false where rounding lets nothing more be gained.
+    fn newton(&mut self, problem: &Problem, epsilon: f64) -> bool {
+        let blocks = self.system.blocks();
+        self.t.clear();
+        // f = B⁻¹ (-F), B = 1 + VC/a.
+        self.work.clear();
+        self.work.extend(self.p.iter().zip(&self.theta).map(|(p, t)| p - t));
+        for i in 0..blocks {
+            let rows = self.system.block(i);
+            let (n, a) = (rows.len(), epsilon * self.system.diagonal[i]);
+            if a <= 0.0 {
+                self.t.push(ZERO);
+                continue;
+            }
+            let v = problem.set(i).derivative(&self.x[rows.clone()]);
+            let c = &self.system.compliance[rows.clone()];
+            let mut h = ZERO;
+            if c.iter().all(|c| *c == 0.0) {
+                for r in 0..n {
+                    (0..n).for_each(|k| h[r][k] = v[r][k] / a);
+                }
+            } else {
+                let mut m = ZERO;
+                for r in 0..n {
+                    (0..n).for_each(|k| m[r][k] = v[r][k] * c[k]);
+                    m[r][r] += a;
+                }
+                let inverse = small::general_inverse(n, &m);
+                for r in 0..n {
+                    for k in 0..n {
+                        h[r][k] = (0..n).map(|s| inverse[r][s] * v[s][k]).sum();
+                    }
+                }
+                for r in 0..n {
+                    for k in 0..r {
+                        let mean = 0.5 * (h[r][k] + h[k][r]);
+                        (h[r][k], h[k][r]) = (mean, mean);
+                    }
+                }
+                let mut f = [0.0; crate::cone::MAX_ROWS];
+                small::multiply(n, &inverse, &self.work[rows.clone()], &mut f);
+                for (k, j) in rows.enumerate() {
+                    self.work[j] = a * f[k];
+                }
+            }
+            self.t.push(small::root(n, &h));
+        }
+        self.system.factorise(&self.t);
+        // d = f - (N + H⁻¹)⁻¹ N f.
+        self.system.apply(&self.work, &mut self.q);
+        for j in 0..self.q.len() {
+            self.q[j] -= self.system.compliance[j] * self.work[j];
+        }
+        self.system.solve(&self.q, &mut self.d);
+        self.d.iter_mut().zip(&self.work).for_each(|(d, f)| *d = f - *d);
+        self.system.apply(&self.d, &mut self.q);
+        let t = self.line_search(problem, epsilon);
+        if !(t > 0.0) || self.d.iter().any(|x| !x.is_finite()) {
+            return false;
+        }
+        for j in 0..self.theta.len() {
+            self.theta[j] += t * self.d[j];
+            self.u[j] += t * self.q[j];
+        }
+        true
+    }
+
+    /// φ'(t) along d.
+    fn slope(&self, problem: &Problem, epsilon: f64, t: f64) -> f64 {
+        let mut sum = 0.0;
+        for i in 0..self.system.blocks() {
+            let rows = self.system.block(i);
+            let a = epsilon * self.system.diagonal[i];
+            if a <= 0.0 {
+                continue;
+            }
+            let mut p = [0.0; crate::cone::MAX_ROWS];
+            for (k, j) in rows.clone().enumerate() {
+                p[k] = self.x[j] - t * self.q[j] / a;
+            }
+            problem.set(i).project(&mut p[..rows.len()]);
+            for (k, j) in rows.enumerate() {
+                sum += self.q[j] * (self.theta[j] + t * self.d[j] - p[k]);
+            }
+        }
+        sum
+    }
+
+    /// A step at which φ has all but stopped falling: 1 if it still falls there or rises slowly, else near the minimum.
+    fn line_search(&self, problem: &Problem, epsilon: f64) -> f64 {
+        let first = self.slope(problem, epsilon, 0.0);
+        let last = self.slope(problem, epsilon, 1.0);
+        if !(first < 0.0) || last <= -0.3 * first {
+            return 1.0;
+        }
+        // Regula falsi with the weight of the end that stays put halved.
+        let (mut lo, mut hi, mut f_lo, mut f_hi) = (0.0, 1.0, first, last);
+        for _ in 0..30 {
+            let t = lo + (hi - lo) * f_lo / (f_lo - f_hi);
+            let f = self.slope(problem, epsilon, t);
+            if f.abs() <= -0.1 * first {
+                return t;
+            }
+            if f < 0.0 {
+                (lo, f_lo) = (t, f);
+                f_hi *= 0.5;
+            } else {
+                (hi, f_hi) = (t, f);
+                f_lo *= 0.5;
+            }
+        }
+        0.5 * (lo + hi)
+    }
+}

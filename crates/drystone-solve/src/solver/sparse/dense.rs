@@ -1,0 +1,201 @@
+//! Partial Cholesky of one dense front: the first columns become columns of L, the rest the Schur complement.
+//!
+//! The front is stored by columns, lower triangle only. Panels of a few columns are factored one column at a time; what
+//! is left is updated by tiles that stay in registers.
+
+use crate::solver::first_order::{Kernel, widest};
+use crate::solver::sweep::vector::Vector;
+
+/// Columns of a panel.
+const PANEL: usize = 32;
+/// Columns of a tile.
+const TILE: usize = 4;
+
+/// Factors the first `width` of `height` columns. A pivot not above `floor` is replaced by one so large that its row
+/// drops out. Returns how many were.
+pub fn partial_cholesky(front: &mut [f64], height: usize, width: usize, floor: f64) -> usize {
+    assert!(front.len() >= height * height && width <= height);
+    widest(Partial { front, height, width, floor })
+}
+
+struct Partial<'a> {
+    front: &'a mut [f64],
+    height: usize,
+    width: usize,
+    floor: f64,
+}
+
+impl Kernel for Partial<'_> {
+    type Out = usize;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> usize {
+        let Partial { front, height, width, floor } = self;
+        let f = front.as_mut_ptr();
+        let mut dropped = 0;
+        let mut begin = 0;
+        while begin < width {
+            let end = (begin + PANEL).min(width);
+            // SAFETY: all columns are below `height`, whose square the front holds.
+            unsafe {
+                for j in begin..end {
+                    for t in begin..j {
+                        let factor = *f.add(t * height + j);
+                        if factor != 0.0 {
+                            subtract::<V>(f.add(j * height), f.add(t * height), j, height, factor);
+                        }
+                    }
+                    let pivot = f.add(j * height + j);
+                    // A NaN drops out as well.
+                    if !(*pivot > floor) {
+                        *pivot = 1e128;
+                        dropped += 1;
+                    } else {
+                        *pivot = (*pivot).sqrt();
+                    }
+                    let scale = 1.0 / *pivot;
+                    for i in j + 1..height {
+                        *f.add(j * height + i) *= scale;
+                    }
+                }
+                update::<V>(f, height, begin, end);
+            }
+            begin = end;
+        }
+        dropped
+    }
+}
+
+/// x[from..to] -= factor * y[from..to].
+#[inline(always)]
+unsafe fn subtract<V: Vector>(x: *mut f64, y: *const f64, from: usize, to: usize, factor: f64) {
+    let mut i = from;
+    // SAFETY: within the columns.
+    unsafe {
+        let much = V::splat(factor);
+        while i + V::L <= to {
+            V::load(x.add(i)).sub(V::load(y.add(i)).mul(much)).store(x.add(i));
+            i += V::L;
+        }
+        while i < to {
+            *x.add(i) -= *y.add(i) * factor;
+            i += 1;
+        }
+    }
+}
+
+/// Subtracts L Lᵀ of the panel's columns from every later column.
+#[inline(always)]
+unsafe fn update<V: Vector>(f: *mut f64, height: usize, begin: usize, end: usize) {
+    let mut j = end;
+    // SAFETY: rows and columns below `height`; a tile's rows begin at its own first column, so that it also writes a few
+    // entries above the diagonal, which nobody reads.
+    unsafe {
+        while j + TILE <= height {
+            let mut i = j;
+            while i + 2 * V::L <= height {
+                tile::<V, 2>(f, height, begin, end, i, j);
+                i += 2 * V::L;
+            }
+            if i + V::L <= height {
+                tile::<V, 1>(f, height, begin, end, i, j);
+                i += V::L;
+            }
+            while i < height {
+                tile::<f64, 1>(f, height, begin, end, i, j);
+                i += 1;
+            }
+            j += TILE;
+        }
+        while j < height {
+            for t in begin..end {
+                subtract::<V>(f.add(j * height), f.add(t * height), j, height, *f.add(t * height + j));
+            }
+            j += 1;
+        }
+    }
+}
+
+/// Rows i.., columns j..j + TILE: sums of products over the panel in registers.
+#[inline(always)]
+unsafe fn tile<V: Vector, const R: usize>(
+    f: *mut f64,
+    height: usize,
+    begin: usize,
+    end: usize,
+    i: usize,
+    j: usize,
+) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let mut sum = [[V::splat(0.0); R]; TILE];
+        for t in begin..end {
+            let column = f.add(t * height);
+            let mut rows = [V::splat(0.0); R];
+            for r in 0..R {
+                rows[r] = V::load(column.add(i + r * V::L));
+            }
+            for c in 0..TILE {
+                let much = V::splat(*column.add(j + c));
+                for r in 0..R {
+                    sum[c][r] = sum[c][r].add(rows[r].mul(much));
+                }
+            }
+        }
+        for c in 0..TILE {
+            for r in 0..R {
+                let to = f.add((j + c) * height + i + r * V::L);
+                V::load(to).sub(sum[c][r]).store(to);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A dense positive definite matrix, by columns.
+    fn matrix(n: usize) -> Vec<f64> {
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                a[j * n + i] = ((i * j + i + j) as f64 * 0.37).sin();
+            }
+        }
+        let mut b = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                b[j * n + i] = (0..n).map(|k| a[k * n + i] * a[k * n + j]).sum();
+            }
+            b[i * n + i] += 1.0;
+        }
+        b
+    }
+
+    #[test]
+    fn the_factor_gives_the_front_back() {
+        for (n, k) in [(1, 1), (7, 3), (40, 40), (83, 41), (70, 0)] {
+            let a = matrix(n);
+            let mut f = a.clone();
+            assert_eq!(partial_cholesky(&mut f, n, k, 0.0), 0);
+            for j in 0..n {
+                for i in j..n {
+                    let mut sum: f64 = (0..k.min(j + 1)).map(|t| f[t * n + i] * f[t * n + j]).sum();
+                    if j >= k {
+                        sum += f[j * n + i];
+                    }
+                    assert!((sum - a[j * n + i]).abs() < 1e-11 * n as f64, "{n} {k}: {i} {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_without_a_pivot_drops_out() {
+        let mut f = vec![1.0, 1.0, 0.5, 0.0, 1.0, 0.5, 0.0, 0.0, 1.0];
+        assert_eq!(partial_cholesky(&mut f, 3, 3, 1e-12), 1);
+        assert!(f.iter().all(|x| x.is_finite()));
+        assert_eq!(f[5], 0.0);
+    }
+}

@@ -1,0 +1,143 @@
+//! Puts the matrices together and factors them.
+
+use crate::problem::WORLD;
+
+use super::small::{self, Small};
+use super::{Form, System};
+
+impl System {
+    /// Factors for H = T Tᵀ, one T for each block. (T rather than H: where H has eigenvalues that differ by more than 1e16
+    /// the small ones survive in T.)
+    pub fn factorise(&mut self, t: &[Small]) {
+        self.t.clear();
+        self.t.extend_from_slice(t);
+        self.values.clear();
+        self.values.resize(self.pattern.values(), 0.0);
+        // The unit matrix.
+        for (i, s) in self.pattern.sizes.iter().enumerate() {
+            for k in 0..*s as usize {
+                self.values[self.pattern.start[i] + k * (*s as usize + 1)] = 1.0;
+            }
+        }
+        if self.has_bodies() {
+            self.scale();
+        }
+        match self.form {
+            Form::Primal => self.primal(),
+            Form::Dual if self.has_bodies() => self.dual_of_bodies(),
+            Form::Dual => self.dual_of_matrix(),
+        }
+        // Nothing is below 1 in exact arithmetic.
+        self.factor.compute(&self.symbolic, &self.values, 1e-8);
+        self.factorisations += 1;
+    }
+
+    /// Tᵀ D̂ᵀ.
+    fn scale(&mut self) {
+        self.scaled.clear();
+        self.scaled.resize(self.rows(), [0.0; 12]);
+        for i in 0..self.blocks() {
+            let rows = self.block(i);
+            for (c, j) in rows.clone().enumerate() {
+                for (r, row) in rows.clone().enumerate() {
+                    let much = self.t[i][r][c];
+                    if much != 0.0 {
+                        (0..12).for_each(|k| self.scaled[j][k] += much * self.jacobian[row][k]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// 1 + Σ D̂_i H_i D̂_iᵀ.
+    fn primal(&mut self) {
+        for i in 0..self.blocks() {
+            let [a, b] = self.ends[i];
+            let d = &self.scaled[self.block(i)];
+            let [first, second, pair] = self.slots[i];
+            let mut add = |start: usize, left: usize, right: usize| {
+                let into = &mut self.values[start..start + 36];
+                for row in d {
+                    for x in 0..6 {
+                        for y in 0..6 {
+                            into[6 * x + y] += row[left + x] * row[right + y];
+                        }
+                    }
+                }
+            };
+            add(first, 0, 0);
+            if b != WORLD {
+                add(second, 6, 6);
+                if a < b { add(pair, 0, 6) } else { add(pair, 6, 0) }
+            }
+        }
+    }
+
+    /// 1 + Tᵀ D̂ᵀ D̂ T, body by body.
+    fn dual_of_bodies(&mut self) {
+        for body in 0..self.bodies {
+            for (at, &i) in self.at_body[body].iter().enumerate() {
+                for &j in &self.at_body[body][at..] {
+                    let (i, j) = (i.min(j), i.max(j));
+                    let start = if i == j { self.pattern.start[i as usize] } else { self.pattern.pair(i, j) };
+                    let side = |k: u32| if self.ends[k as usize][0] as usize == body { 0 } else { 6 };
+                    let (left, right) = (side(i), side(j));
+                    let (rows, columns) = (self.block(i as usize), self.block(j as usize));
+                    let width = columns.len();
+                    for (r, x) in rows.enumerate() {
+                        for (c, y) in columns.clone().enumerate() {
+                            let (x, y) = (&self.scaled[x][left..left + 6], &self.scaled[y][right..right + 6]);
+                            let sum: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+                            self.values[start + r * width + c] += sum;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// 1 + Tᵀ W T.
+    fn dual_of_matrix(&mut self) {
+        let owner = self.owners();
+        let mut blocks: Vec<(u32, Small)> = Vec::new();
+        for i in 0..self.blocks() {
+            let rows = self.block(i);
+            let n = rows.len();
+            blocks.clear();
+            for (r, row) in rows.enumerate() {
+                for (column, x) in self.w.row(row) {
+                    let j = owner[column];
+                    if (j as usize) < i {
+                        continue;
+                    }
+                    let c = column - self.first[j as usize] as usize;
+                    match blocks.iter_mut().find(|b| b.0 == j) {
+                        Some((_, block)) => block[r][c] += x,
+                        None => {
+                            let mut block = small::ZERO;
+                            block[r][c] = x;
+                            blocks.push((j, block));
+                        }
+                    }
+                }
+            }
+            for (j, w) in &blocks {
+                let m = self.block(*j as usize).len();
+                let (ti, tj) = (&self.t[i], &self.t[*j as usize]);
+                let mut wt = small::ZERO;
+                for r in 0..n {
+                    for c in 0..m {
+                        wt[r][c] = (0..m).map(|k| w[r][k] * tj[k][c]).sum();
+                    }
+                }
+                let start =
+                    if *j as usize == i { self.pattern.start[i] } else { self.pattern.pair(i as u32, *j) };
+                for r in 0..n {
+                    for c in 0..m {
+                        self.values[start + r * m + c] += (0..n).map(|k| ti[k][r] * wt[k][c]).sum::<f64>();
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The bounds on the velocity error, against the solutions of the interior-point method.
+
+mod common;
+
+use common::{heap, stack};
+use drystone_solve::bound::feasible_bound;
+use drystone_solve::certificate::certificate;
+use drystone_solve::problem::Bodies;
+use drystone_solve::solver::{Status, Stop, make};
+use drystone_solve::{Problem, Set};
+
+fn soft(mut p: Bodies, c: f64) -> Bodies {
+    let n = p.points.len();
+    p.points.compliance = [vec![c; n], vec![c; n]];
+    p.general.compliance = vec![c; p.general.bias.len()];
+    p
+}
+
+fn mass(p: &Bodies) -> f64 {
+    p.inv_mass.iter().map(|m| 1.0 / m).sum()
+}
+
+/// Mass-weighted rms of the difference of two sets of velocities, m/s.
+fn error(p: &Bodies, gamma: &[f64], exact: &[f64]) -> f64 {
+    let (mut v, mut v_star) = (Vec::new(), Vec::new());
+    p.velocities(gamma, &mut v);
+    p.velocities(exact, &mut v_star);
+    let squares =
+        (0..v.len()).map(|i| (0..3).map(|k| (v[i][k] - v_star[i][k]).powi(2)).sum::<f64>() / p.inv_mass[i]);
+    (squares.sum::<f64>() / mass(p)).sqrt()
+}
+
+fn solve(problem: &Problem, name: &str, tolerance: f64, iterations: usize) -> Vec<f64> {
+    let stop = Stop { tolerance, iterations, ..Stop::default() };
+    let s = make(name).unwrap().solve(problem, None, &stop).unwrap();
+    assert!(tolerance == 0.0 || s.status == Status::Converged, "{name}: {:?}", s.status);
+    s.gamma
+}
+
+#[test]
+fn with_compliance_the_bound_holds_and_is_near() {
+    for p in [soft(heap(60, 3, false), 0.02), soft(heap(60, 4, true), 0.02), soft(stack(30), 0.01)] {
+        let problem = Problem::Bodies(p.clone());
+        let exact = solve(&problem, "ipm", 1e-9, 200);
+        for name in ["pgs", "apgd", "admm"] {
+            for iterations in [3, 10, 30, 60] {
+                let gamma = solve(&problem, name, 0.0, iterations);
+                let bound = certificate(&problem, &gamma).velocity_error_bound(mass(&p)).unwrap();
+                let error = error(&p, &gamma, &exact);
+                assert!(error <= bound, "{name} {iterations}: {error} {bound}");
+                if error > 1e-6 {
+                    assert!(bound <= 10.0 * error, "{name} {iterations}: {error} {bound}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_residual_misleads_and_the_bound_does_not() {
+    let p = soft(stack(60), 1e-3);
+    let problem = Problem::Bodies(p.clone());
+    let exact = solve(&problem, "ipm", 1e-9, 200);
+    let gamma = solve(&problem, "pgs", 0.0, 200);
+    let c = certificate(&problem, &gamma);
+    let error = error(&p, &gamma, &exact);
+    assert!(c.residual_max < 0.3 * error, "{} {error}", c.residual_max);
+    assert!(c.velocity_error_bound(mass(&p)).unwrap() >= error);
+}
+
+#[test]
+fn without_compliance_a_feasible_velocity_bounds_the_error() {
+    let p = stack(12);
+    let problem = Problem::Bodies(p.clone());
+    let exact = solve(&problem, "ipm", 1e-9, 200);
+    let gamma = solve(&problem, "pgs", 0.0, 60);
+    let c = certificate(&problem, &gamma);
+    assert_eq!(c.velocity_error_bound(mass(&p)), None);
+    assert!(c.backward_error > 0.0);
+    let found = feasible_bound(&problem, &gamma, 20_000).unwrap().expect("boxes can always be lifted apart");
+    let (bound, error) = (found.velocity_error_bound(mass(&p)).unwrap(), error(&p, &gamma, &exact));
+    assert!(error > 1e-4 && error <= bound, "{error} {bound}");
+    assert!(bound <= 30.0 * error, "{error} {bound}");
+    // A bilateral row leaves no room, and is not searched.
+    let mut held = p;
+    held.general.push(
+        (0, 1),
+        Set::Free,
+        &[[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]],
+        &[0.0],
+    );
+    held.general.spans = vec![drystone_solve::colour::Span { start: 0, two_end: 1, end: 1, serial: false }];
+    let gamma = vec![0.0; gamma.len() + 1];
+    assert_eq!(feasible_bound(&Problem::Bodies(held), &gamma, 100).unwrap(), None);
+}
+
+#[test]
+fn the_backward_error_is_what_must_be_added_to_the_bias() {
+    // One point at rest on the floor with nine tenths of the normal impulse it needs: the rest of the velocity is the error.
+    let p = Problem::Bodies(stack(1));
+    let gamma = solve(&p, "prox", 1e-10, 100);
+    assert!(certificate(&p, &gamma).backward_error < 1e-9);
+    let less: Vec<f64> = gamma.iter().map(|g| 0.9 * g).collect();
+    let c = certificate(&p, &less);
+    assert!((c.backward_error - 0.00981).abs() < 1e-9, "{c:?}");
+}
