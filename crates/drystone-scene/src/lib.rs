@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drystone::{BodyDef, Settings, World};
+use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
 pub use load::{check, load};
@@ -38,6 +38,10 @@ pub trait Probe: Send {
     /// What moves its kinematic bodies, if their velocities change.
     fn drive(&self) -> Option<Drive> {
         None
+    }
+    /// What joins the scene's bodies: body number i of the scene is `BodyId { slot: i, generation: 0 }`.
+    fn joints(&self) -> Vec<JointDef> {
+        Vec::new()
     }
     /// What pictures show by `--colour scene`, if the scene has something to show.
     fn paint(&self, _world: &World) -> Option<Paint> {
@@ -76,6 +80,8 @@ pub struct Scene {
     pub materials: drystone::Materials,
     /// The bodies, those that can move first, then the static ones.
     pub bodies: Vec<BodyDef>,
+    /// What joins them: body number i is `BodyId { slot: i, generation: 0 }`.
+    pub joints: Vec<JointDef>,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
     pub glass: Vec<usize>,
     /// What it measures.
@@ -129,6 +135,13 @@ impl Scene {
                 ..SceneError::new(e.to_string())
             };
             world.add_body(body.clone()).map_err(field)?;
+        }
+        for (i, joint) in self.joints.iter().enumerate() {
+            let field = |e: drystone::WorldError| SceneError {
+                field: Some(format!("joints[{i}]")),
+                ..SceneError::new(e.to_string())
+            };
+            world.add_joint(joint.clone()).map_err(field)?;
         }
         if let Some(drive) = self.probe.drive() {
             world.before_step(move |world| drive(world));

@@ -112,6 +112,14 @@ pub enum StepError {
         /// The contact with the largest residual.
         text: String,
     },
+    /// Joints that do not fit together.
+    #[error("step {step}: {text}")]
+    Assembly {
+        /// Step number.
+        step: u64,
+        /// Which joint, and by how much.
+        text: String,
+    },
     /// A body left a world whose bounds say that this is an error.
     #[error("step {step}: {text} left the bounds")]
     Left {
@@ -125,6 +133,9 @@ pub enum StepError {
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let (h, number) = (w.settings.h, w.state.step + 1);
+    if w.loose {
+        w.assemble_joints().map_err(|e| StepError::Assembly { step: number, text: e.to_string() })?;
+    }
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
@@ -143,7 +154,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         bias: stabilisation.bias(c.gap, h),
         mu: c.mu,
     });
-    w.assembler.stage_rows(&w.model, &w.state, &w.v_free, Purpose::Velocity { h, stabilisation });
+    w.assembler.stage_rows(&w.model, &w.state, &w.v_free, Purpose::Velocity { h, stabilisation, laws: true });
     w.assembler.build_rows();
     w.assembler.warm_start(&w.contacts, &w.state.joints);
     w.call_problem_hook();
@@ -314,7 +325,12 @@ fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
         Some(c) => {
             format!("the contact of {} with {}", w.model.describe(c.bodies[0]), w.model.describe(c.bodies[1]))
         }
-        None => "no contact".into(),
+        None => {
+            let joint = block
+                .and_then(|b| b.checked_sub(w.assembler.order.len()))
+                .and_then(|b| w.assembler.rows.joint_of(b));
+            joint.map_or("no contact".into(), |j| format!("the {}", w.model.describe_joint(j)))
+        }
     }
 }
 

@@ -82,6 +82,8 @@ pub struct World {
     pub(crate) v_free: Vec<[f64; 6]>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
+    /// Whether joints were added that no step has seen.
+    pub(crate) loose: bool,
     contact_hook: Option<ContactHook>,
     problem_hook: Option<ProblemHook>,
     kept_problem: Option<(Problem, Vec<f64>)>,
@@ -113,6 +115,7 @@ impl World {
             v_free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
+            loose: false,
             contact_hook: None,
             problem_hook: None,
             kept_problem: None,
@@ -189,6 +192,7 @@ impl World {
                 self.model.joints.len()
             )));
         }
+        self.loose = state.step == 0;
         self.state = state;
         Ok(())
     }
