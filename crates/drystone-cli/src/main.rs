@@ -5,6 +5,7 @@ mod catalogue;
 mod compare;
 mod decompose;
 mod failure;
+mod outputs;
 mod portrait;
 mod progress;
 mod run;

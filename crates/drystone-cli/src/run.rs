@@ -12,6 +12,7 @@ use drystone_record::snapshot::Snapshots;
 use drystone_record::usage;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::portrait::Look;
 use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
@@ -165,9 +166,16 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
 }
 
 fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
-    for path in [&args.report, &args.snapshots, &args.picture].into_iter().flatten() {
-        file::check_writable(path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
-    }
+    outputs::check(
+        Some(args.simulation.scene.as_ref()),
+        [
+            Output::text("--report", args.report.as_ref()),
+            Output::text("--snapshots", args.snapshots.as_ref()),
+            Output::text("--body-forces", args.body_forces.as_ref()),
+            Output::text("--pair-forces", args.pair_forces.as_ref()),
+            Output::png("--picture", args.picture.as_ref()),
+        ],
+    )?;
     let mut series = Vec::new();
     for (path, kind) in [
         (&args.body_forces, Kind::Bodies),
@@ -237,9 +245,13 @@ fn summary(r: &Report) -> String {
         r.threads
     );
     for (key, value) in &r.scene_results {
-        if !value.is_array() && !value.is_object() {
-            text += &format!("  {key:<13} {value}\n");
-        }
+        let shown = match value {
+            serde_json::Value::Array(_) | serde_json::Value::Object(_) => continue,
+            // Whole numbers are counts.
+            serde_json::Value::Number(n) if n.is_f64() => n.as_f64().map_or_else(String::new, short),
+            other => other.to_string(),
+        };
+        text += &format!("  {key:<13} {shown}\n");
     }
     for w in r.warnings.iter().take(3) {
         text += &format!("  warning       step {}: {}\n", w.step, w.text);
@@ -251,7 +263,44 @@ fn summary(r: &Report) -> String {
     text + &format!("  state hash    {}\n", r.state_hash)
 }
 
+/// To four digits; the report has them all.
+fn short(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 || (1e-3..1e5).contains(&size) {
+        let digits = if x == 0.0 { 0 } else { (3 - size.log10().floor() as i32).max(0) };
+        trim_zeros(&format!("{x:.*}", digits as usize))
+    } else {
+        format!("{x:.3e}")
+    }
+}
+
 fn trim(x: f64) -> String {
-    let text = format!("{x:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
+    trim_zeros(&format!("{x:.6}"))
+}
+
+fn trim_zeros(text: &str) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (x, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.9998844548538688, "0.9999"),
+            (0.99999999, "1"),
+            (1200.0, "1200"),
+            (12345.678, "12346"),
+            (-0.0123456, "-0.01235"),
+            (1.83126e-7, "1.831e-7"),
+            (2.5e7, "2.500e7"),
+        ] {
+            assert_eq!(short(x), text);
+        }
+        assert_eq!((trim(10.0), trim(0.25)), ("10".into(), "0.25".into()));
+    }
 }

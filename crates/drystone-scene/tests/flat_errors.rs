@@ -166,7 +166,7 @@ fn slightly_long_quaternions_are_normalised() {
 
 #[test]
 fn what_the_engine_lacks_is_refused_by_name() {
-    check(r#""restitution": 0.0"#, r#""restitution": 0.5"#, 15, "restitution", "not supported yet: only 0");
+    check(r#""restitution": 0.0"#, r#""restitution": 1.5"#, 15, "restitution", "0 to 1");
 }
 
 #[test]

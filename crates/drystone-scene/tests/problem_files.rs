@@ -159,9 +159,12 @@ fn rolling_friction_and_the_solution() {
         assert!((x - y).abs() < 1e-10, "{:?}", s.gamma);
     }
     let u: Vec<f64> = s.gamma.iter().zip(&p.q).map(|(r, q)| r + q).collect();
-    assert!(p.natural_map(&s.gamma, &u) < 1e-10);
+    assert!(p.natural_map(drystone_solve::Model::Ccp, &s.gamma, &u) < 1e-10);
     assert!(
-        (p.natural_map(&[0.0; 5], &p.q) - expected.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12
+        (p.natural_map(drystone_solve::Model::Ccp, &[0.0; 5], &p.q)
+            - expected.iter().map(|x| x * x).sum::<f64>().sqrt())
+        .abs()
+            < 1e-12
     );
 }
 

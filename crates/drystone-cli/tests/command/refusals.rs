@@ -170,7 +170,7 @@ fn what_is_not_there_yet_says_so() {
         &[
             ("run packing --model coulomb", &["--model", "coulomb", "not available yet", "ccp"]),
             ("run packing --backend cuda", &["--backend", "cuda", "not available yet", "cpu"]),
-            ("run packing --integrator moreau", &["--integrator", "moreau", "not available yet", "euler"]),
+            ("run packing --integrator moreau:theta=0.4", &["--integrator", "theta", "0.5 to 1"]),
             ("run packing --sleep", &["--sleep", "not available yet"]),
             ("run packing --record run.vtkhdf", &["--record", "not available yet"]),
             ("run packing --dump-problems 10:problems", &["--dump-problems", "not available yet"]),

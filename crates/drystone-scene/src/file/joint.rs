@@ -1,12 +1,12 @@
 //! One `[[joint]]` of a scene file. Places are in the world, at time zero.
 
-use drystone::function::{Beyond, Interpolation, Table};
 use drystone::joint::{Bushing, Command, Frames, Kind, Law, Limits, Motor, Spring, Trajectory, frame};
 use drystone::{BodyDef, BodyId, Function, JointDef, Pose};
 use glam::{DMat3, DQuat, DVec3};
 
+use super::function;
 use super::settings::not_negative;
-use crate::text::{At, Fault, Value};
+use crate::text::{At, Fault};
 
 /// The fields of every joint.
 const COMMON: &[&str] =
@@ -218,7 +218,7 @@ fn law(at: &At) -> Result<Law, Fault> {
 /// `{ speed = 3, limit = 300 }`, or `position` or `force` instead of `speed`.
 fn motor(at: &At) -> Result<Motor, Fault> {
     at.only(&["position", "speed", "force", "limit"])?;
-    let given = |key: &str| at.get(key).map(|f| function(&f)).transpose();
+    let given = |key: &str| at.get(key).map(|f| function::read(&f)).transpose();
     let command = match (given("position")?, given("speed")?, given("force")?) {
         (Some(f), None, None) => Command::Position(f),
         (None, Some(f), None) => Command::Speed(f),
@@ -230,46 +230,7 @@ fn motor(at: &At) -> Result<Motor, Fault> {
 }
 
 fn functions(at: &At) -> Result<[Function; 3], Fault> {
-    let all: Vec<Function> = at.items()?.map(|f| function(&f)).collect::<Result<_, _>>()?;
+    let all: Vec<Function> = at.items()?.map(|f| function::read(&f)).collect::<Result<_, _>>()?;
     let n = all.len();
     all.try_into().map_err(|_| at.fault(format!("must have 3 functions of time, got {n}")))
-}
-
-/// A number, or one of `{ ramp = .. }`, `{ sine = .. }`, `{ table = .. }`.
-fn function(at: &At) -> Result<Function, Fault> {
-    if let Value::Number(_) = at.node.value {
-        return at.number().map(Function::Constant);
-    }
-    at.only(&["ramp", "sine", "table"])?;
-    let f = match (at.get("ramp"), at.get("sine"), at.get("table")) {
-        (Some(r), None, None) => {
-            r.only(&["from", "to", "start", "end"])?;
-            let get = |key: &str| r.get(key).map_or(Ok(0.0), |x| x.number());
-            let to = r.need("to")?.number()?;
-            let end = r.need("end")?.number()?;
-            Function::Ramp { from: get("from")?, to, start: get("start")?, end }
-        }
-        (None, Some(s), None) => {
-            s.only(&["mean", "amplitude", "frequency", "phase"])?;
-            let get = |key: &str| s.get(key).map_or(Ok(0.0), |x| x.number());
-            let (amplitude, frequency) = (s.need("amplitude")?.number()?, s.need("frequency")?.number()?);
-            Function::Sine { mean: get("mean")?, amplitude, frequency, phase: get("phase")? }
-        }
-        (None, None, Some(t)) => {
-            t.only(&["points", "interpolation", "beyond"])?;
-            let points = t.need("points")?.items()?.map(|p| p.numbers()).collect::<Result<_, _>>()?;
-            let ways = [("linear", Interpolation::Linear), ("cubic", Interpolation::Cubic)];
-            let ends = [("hold", Beyond::Hold), ("repeat", Beyond::Repeat)];
-            Function::Table(Table {
-                points,
-                interpolation: t
-                    .get("interpolation")
-                    .map_or(Ok(Interpolation::Linear), |i| i.choice(&ways))?,
-                beyond: t.get("beyond").map_or(Ok(Beyond::Hold), |b| b.choice(&ends))?,
-            })
-        }
-        _ => return Err(at.fault("must be a number, or one of 'ramp', 'sine' and 'table'")),
-    };
-    f.check().map_err(|e| at.fault(e))?;
-    Ok(f)
 }

@@ -2,6 +2,8 @@
 //! other parameters, or settings and bodies of its own.
 
 mod body;
+mod flow;
+mod function;
 mod heights;
 mod joint;
 mod library;
@@ -20,8 +22,19 @@ use crate::text::{At, Fault, Node, Source, Value};
 use crate::{Overrides, Scene, SceneError, gallery};
 
 /// The fields at the top.
-pub(crate) const FIELDS: &[&str] =
-    &["name", "title", "citation", "scene", "parameters", "settings", "materials", "body", "joint"];
+pub(crate) const FIELDS: &[&str] = &[
+    "name",
+    "title",
+    "citation",
+    "scene",
+    "parameters",
+    "settings",
+    "materials",
+    "body",
+    "joint",
+    "emitter",
+    "sink",
+];
 
 /// Makes the scene of a file, with `--set` overrides.
 pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<Scene, SceneError> {
@@ -60,6 +73,11 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
     }
     if let Some(joint) = at.get("joint") {
         return Err(place(joint.fault("a scene of the gallery brings its own joints")));
+    }
+    for field in ["emitter", "sink"] {
+        if let Some(list) = at.get(field) {
+            return Err(place(list.fault("a scene of the gallery brings its own emitters and sinks")));
+        }
     }
     if let Some(table) = at.get("materials") {
         return Err(place(table.fault("a scene of the gallery brings its own materials")));
@@ -116,6 +134,7 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         Some(list) => list.items()?.map(|j| joint::read(&j, &bodies)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
+    let flow = flow::read(at, library, &materials)?;
     Ok(Scene {
         name: String::new(),
         title: format!("{} bodies from a scene file", bodies.len()),
@@ -125,6 +144,7 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         seed: 1,
         snaps: Vec::new(),
         materials: materials.into_inner(),
+        flow,
         glass,
         bodies,
         joints,

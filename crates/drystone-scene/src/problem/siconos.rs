@@ -11,7 +11,7 @@
 use drystone_solve::problem::Csr;
 
 use super::eliminate::eliminate;
-use super::{ContactProblem, Kind, from_rows};
+use super::{ContactProblem, Kind};
 use crate::SceneError;
 
 pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<ContactProblem, SceneError> {
@@ -171,7 +171,7 @@ impl<'t> Tokens<'t> {
             }
             all[i].push((j as u32, x));
         }
-        Ok(from_rows(columns, all))
+        Ok(Csr::from_rows(columns, all))
     }
 
     /// A size: no more than the text could have.

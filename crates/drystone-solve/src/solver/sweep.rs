@@ -13,9 +13,9 @@
 //!     v_A += Δ / m_A,   ω_A += I_A⁻¹ (r_A × Δ),   v_B -= Δ / m_B,   ω_B -= I_B⁻¹ (r_B × Δ)
 //! ```
 
-use rayon::prelude::*;
-
+use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::model::Model;
 use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
@@ -26,9 +26,6 @@ pub(super) mod vector;
 
 use groups::{Group, Groups, MOST};
 use kernel::{PointsView, Row, Spheres};
-
-/// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
-pub(super) const CHUNK: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
@@ -50,6 +47,8 @@ pub(super) struct BodySweeper {
     best: [Vec<f64>; 3],
     best_general: Vec<f64>,
     best_rows: Vec<Row>,
+    /// Scratch of the walk over the colours.
+    parts: Vec<PassStats>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -94,31 +93,18 @@ impl BodySweeper {
             measure: pass == Pass::Measure,
             spheres: self.all_spheres.then_some(&self.spheres),
             frictionless: self.frictionless,
+            coulomb: p.model == Model::Coulomb,
         };
-        let mut stats = PassStats::default();
-        let spans = &points.spans;
-        for k in 0..spans.len() {
-            let span = spans[if pass == Pass::Backward { spans.len() - 1 - k } else { k }];
-            if span.serial {
-                stats.add(kernel::serial(&view, span, pass == Pass::Backward));
-                continue;
+        let backward = pass == Pass::Backward;
+        let visit = |piece: Span| {
+            if piece.serial {
+                return kernel::serial(&view, piece, backward);
             }
-            let chunk = |c: u32| {
-                let start = span.start + c * CHUNK;
-                let end = (start + CHUNK).min(span.end);
-                // SAFETY: the problem was checked: no two points of this span share a body, all indices are in range,
-                // and chunks do not overlap, so no two calls touch the same row or multiplier.
-                unsafe { kernel::dispatch(&view, start, span.two_end.clamp(start, end), end) }
-            };
-            let chunks = (span.end - span.start).div_ceil(CHUNK);
-            if chunks >= 4 && rayon::current_num_threads() > 1 {
-                let parts: Vec<PassStats> = (0..chunks).into_par_iter().map(chunk).collect();
-                parts.into_iter().for_each(|part| stats.add(part));
-            } else {
-                (0..chunks).for_each(|c| stats.add(chunk(c)));
-            }
-        }
-        stats
+            // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all indices are
+            // in range, and pieces do not overlap, so no two calls at a time touch the same row or multiplier.
+            unsafe { kernel::dispatch(&view, piece.start, piece.two_end, piece.end) }
+        };
+        colour::walk(&points.spans, &points.regions, backward, &mut self.parts, visit, PassStats::add)
     }
 
     fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
@@ -144,7 +130,11 @@ impl BodySweeper {
                     }
                 }
             }
-            x[k] = seen[j] - step * u;
+            x[k] = u;
+        }
+        p.model.correct(g.set[i], &mut x[..end - first]);
+        for (k, j) in (first..end).enumerate() {
+            x[k] = seen[j] - step * x[k];
         }
         g.set[i].project(&mut x[..end - first]);
         let mut sq = 0.0;

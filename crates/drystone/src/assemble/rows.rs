@@ -15,7 +15,8 @@
 //! ½ h v·∇²Ψ·v and smaller. Without it the velocity of a body on a circle points along the tangent at the start of the step;
 //! the next step takes the part away that is across the new tangent, and (hω)² of the energy with it. With it the velocity is
 //! the secant, as in the scheme of \[Ryckaert1977\] (leapfrog steps with Ψ(q⁺) = 0), whose energy stays, and positions need
-//! hardly any correction. In the position problem it is
+//! hardly any correction. Where the new position follows a mean of old and new velocity (θ < 1), the Jacobian is that at
+//! q ⊕ (1-θ) h v and acts on the same mean: with θ = ½ joints do no work at all. In the position problem it is
 //! Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic enters as a compliant row and only in the velocity
 //! problem: see [`crate::joint::law`].
 //!
@@ -30,10 +31,11 @@ use glam::DVec3;
 use crate::collide::Velocities;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
-use crate::joint::slot::LAW_ROWS;
+use crate::joint::slot::{LAW_ROWS, ROWS};
 use crate::joint::{Equations, Joint, JointState, Kind, Reaction, Row, Sort, WORLD_BODY};
 use crate::model::Model;
 use crate::motion::rotate;
+use crate::order::Order;
 use crate::settings::Stabilisation;
 use crate::state::State;
 
@@ -46,8 +48,10 @@ pub(crate) enum Purpose {
         h: f64,
         /// What becomes of position errors.
         stabilisation: Stabilisation,
-        /// With motors, limits, friction and springs; without them the velocities are those of an instant, not of a step.
+        /// With motors, limits, friction and springs; without them the problem is about an instant, not about a step.
         laws: bool,
+        /// Weight of the new velocity in the new position.
+        theta: f64,
     },
     /// Corrections of positions at the end of the step.
     Position {
@@ -98,6 +102,7 @@ pub struct Rows {
     /// What they did, by slot.
     pub(crate) reactions: Vec<Reaction>,
     arms: Vec<DVec3>,
+    kept: Vec<(Reaction, [f64; ROWS])>,
 }
 
 impl Rows {
@@ -136,12 +141,14 @@ impl Rows {
         for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
             let memory = self.next[j];
             let placed = joint.place(state, &memory, time);
-            let e = joint.kind.equations(&placed);
+            let mut e = joint.kind.equations(&placed);
             let mut bend = [0.0; MOST_ROWS];
-            if velocity_problem && laws {
-                curvature(joint, state, &memory, h, &e, &mut bend);
+            if let Purpose::Velocity { theta, .. } = purpose
+                && laws
+            {
+                curvature(joint, state, &memory, [h, theta], &mut e, &mut bend);
             }
-            let mut stage = Stage { model, state, v, p, j, joint, purpose, rows: self, time, memory };
+            let mut stage = Stage { model, state, v, p, j, joint, purpose, laws, rows: self, time, memory };
             if velocity_problem {
                 stage.rows.arms[j] = placed.arm[1];
                 stage.rows.next[j].angle = e.angles();
@@ -170,7 +177,8 @@ impl Rows {
 
     /// Colours the joints and puts their staged rows into the problem, those of one joint one behind the other: solvers may
     /// take the bilateral ones together. The colours are runs to be visited in order, because rows of a joint share bodies.
-    pub(crate) fn finish(&mut self, bodies: usize, general: &mut General) {
+    /// Bodies of a problem are numbered by rank, those of staged rows by slot.
+    pub(crate) fn finish(&mut self, ranks: &Order, bodies: usize, general: &mut General) {
         general.clear();
         self.runs.clear();
         for (i, s) in self.staged.iter().enumerate() {
@@ -179,7 +187,9 @@ impl Rows {
                 self.runs.push(i as u32);
             }
         }
-        self.colouring.run(bodies, self.runs.iter().map(|&i| self.staged[i as usize].pair));
+        let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };
+        let pair = |s: &Staged| (rank(s.pair.0), rank(s.pair.1));
+        self.colouring.run(bodies, self.runs.iter().map(|&i| pair(&self.staged[i as usize])));
         self.order.clear();
         self.places.clear();
         for &run in &self.colouring.order {
@@ -190,7 +200,7 @@ impl Rows {
         self.places.push(self.order.len() as u32);
         for &i in &self.order {
             let s = &self.staged[i as usize];
-            general.push(s.pair, s.set, &[s.jacobian], &[s.bias]);
+            general.push(pair(s), s.set, &[s.jacobian], &[s.bias]);
         }
         if self.staged.iter().any(|s| s.compliance > 0.0) {
             general.compliance.extend(self.order.iter().map(|&i| self.staged[i as usize].compliance));
@@ -216,6 +226,13 @@ impl Rows {
                 };
             }
         }
+    }
+
+    /// Hands back the first of two solutions of a step: the second is added to it.
+    pub(crate) fn keep(&mut self, model: &Model, gamma: &[f64], h: f64) {
+        self.hand_back(model, gamma, h);
+        self.kept.clear();
+        self.kept.extend(self.reactions.iter().copied().zip(self.next.iter().map(|n| n.impulse)));
     }
 
     /// Hands multipliers of the general rows back to the joints.
@@ -257,6 +274,10 @@ impl Rows {
             let r = &mut self.reactions[j];
             r.torque -= self.arms[j].cross(r.force);
         }
+        for (j, (first, impulse)) in self.kept.drain(..).enumerate() {
+            self.reactions[j].add(&first);
+            self.next[j].impulse.iter_mut().zip(impulse).for_each(|(x, first)| *x += first);
+        }
     }
 }
 
@@ -270,8 +291,8 @@ fn curvature(
     joint: &Joint,
     state: &State,
     memory: &JointState,
-    h: f64,
-    now: &Equations,
+    [h, theta]: [f64; 2],
+    now: &mut Equations,
     bend: &mut [f64; MOST_ROWS],
 ) {
     // Without rotation every equation but a length is linear; so it nearly is with little.
@@ -280,18 +301,28 @@ fn curvature(
     if !curved && !joint.bodies.iter().any(turns) {
         return;
     }
-    let ahead = |i: usize| {
-        let x = state.position[i] + h * state.velocity[i];
-        (x, rotate(state.rotation[i], state.omega[i], h))
+    let ahead = |dt: f64| {
+        move |i: usize| {
+            let x = state.position[i] + dt * state.velocity[i];
+            (x, rotate(state.rotation[i], state.omega[i], dt))
+        }
     };
-    let then = joint.kind.equations(&joint.place_at(ahead, memory, [state.time + h; 2]));
+    let then = joint.kind.equations(&joint.place_at(ahead(h), memory, [state.time + h; 2]));
+    let start = *now;
+    if theta < 1.0 {
+        let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
+        now.take_jacobians(&joint.kind.equations(&middle));
+    }
     for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
         let moves = joint.rate(&row.jacobian, |i| state.twist(i));
+        let turned = moves - joint.rate(&start.rows()[k].jacobian, |i| state.twist(i));
         match row.sort {
             Sort::Holonomic | Sort::Unilateral => {
-                bend[k] = (then.error - row.error) / h - row.rate - moves;
+                let left = (then.error - row.error) / h - row.rate - moves;
+                bend[k] = (left + (1.0 - theta) * turned) / theta;
             }
             // In the middle of the step, where the secant is the tangent.
+            Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
             Sort::Nonholonomic => {
                 bend[k] = 0.5 * (joint.rate(&then.jacobian, |i| state.twist(i)) - moves);
             }
@@ -309,6 +340,7 @@ struct Stage<'a> {
     j: usize,
     joint: &'a Joint,
     purpose: Purpose,
+    laws: bool,
     rows: &'a mut Rows,
     time: [f64; 2],
     memory: JointState,
@@ -352,6 +384,7 @@ impl Stage<'_> {
         let soft = self.joint.compliance[row.angular as usize];
         match self.purpose {
             Purpose::Velocity { h, stabilisation, .. } => match row.sort {
+                Sort::Elastic { .. } if !self.laws => {}
                 Sort::Elastic { stiffness, damping } => {
                     self.elastic(k, &row.jacobian, row.error, stiffness, damping)
                 }
@@ -499,7 +532,8 @@ impl Stage<'_> {
             if body == WORLD_BODY {
                 continue;
             }
-            let (m, i) = (self.p.inv_mass[body as usize], &self.p.inv_inertia[body as usize]);
+            let rank = self.state.order.rank(body) as usize;
+            let (m, i) = (self.p.inv_mass[rank], &self.p.inv_inertia[rank]);
             let row = &jacobian[part..part + 6];
             let (x, y, z) = (row[3], row[4], row[5]);
             sum += m * (row[0] * row[0] + row[1] * row[1] + row[2] * row[2])

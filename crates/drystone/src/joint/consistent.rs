@@ -53,7 +53,7 @@ impl World {
     /// Stages the joints' rows, without contacts.
     fn stage_alone(&mut self, v: &[[f64; 6]], purpose: Purpose) {
         let v = v.to_vec();
-        self.assembler.build(&self.model, &self.state, &[] as &[Contact], &v, |_| Row { bias: 0.0, mu: 0.0 });
+        self.assembler.build(&self.model, &self.state, &[] as &[Contact], &v, |_, _| Row::default());
         self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
     }
 
@@ -69,10 +69,10 @@ impl World {
             if round == ROUNDS {
                 break;
             }
-            self.assembler.build_rows();
+            self.assembler.build_rows(&self.state.order);
             pseudo_inverse(&self.assembler.problem, &mut gamma);
             let mut moved = Vec::new();
-            self.assembler.bodies().velocities(&gamma, &mut moved);
+            self.assembler.velocities(&self.state.order, &gamma, &mut moved);
             for i in self.model.dynamic().collect::<Vec<_>>() {
                 let d = &moved[i];
                 self.state.position[i] += DVec3::new(d[0], d[1], d[2]);
@@ -113,11 +113,14 @@ impl World {
         }
         let v: Vec<[f64; 6]> = (0..self.model.bodies.len()).map(|i| self.state.twist(i)).collect();
         let h = self.settings.h;
-        self.stage_alone(&v, Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: false });
-        self.assembler.build_rows();
+        self.stage_alone(
+            &v,
+            Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: false, theta: 1.0 },
+        );
+        self.assembler.build_rows(&self.state.order);
         let (mut gamma, mut moved) = (Vec::new(), Vec::new());
         pseudo_inverse(&self.assembler.problem, &mut gamma);
-        self.assembler.bodies().velocities(&gamma, &mut moved);
+        self.assembler.velocities(&self.state.order, &gamma, &mut moved);
         for i in self.model.dynamic().collect::<Vec<_>>() {
             let d = &moved[i];
             self.state.velocity[i] = DVec3::new(d[0], d[1], d[2]);

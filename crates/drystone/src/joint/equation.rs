@@ -118,6 +118,16 @@ impl Equations {
         &self.coordinates[..self.free]
     }
 
+    /// Takes the Jacobians (and those alone) from the same joint elsewhere.
+    pub(crate) fn take_jacobians(&mut self, other: &Equations) {
+        for k in 0..self.count {
+            self.rows[k].jacobian = other.rows[k].jacobian;
+        }
+        for k in 0..self.free {
+            self.coordinates[k].jacobian = other.coordinates[k].jacobian;
+        }
+    }
+
     pub(super) fn push(&mut self, row: Row) {
         self.rows[self.count] = row;
         self.count += 1;

@@ -40,9 +40,9 @@ impl World {
         let v: Vec<[f64; 6]> = (0..self.model.bodies.len()).map(|i| self.state.twist(i)).collect();
         let h = self.settings.h;
         let empty: &[crate::Contact] = &[];
-        let row = |_: &crate::Contact| crate::assemble::Row { bias: 0.0, mu: 0.0 };
+        let row = |_: usize, _: &crate::Contact| crate::assemble::Row::default();
         self.assembler.build(&self.model, &self.state, empty, &v, row);
-        let purpose = Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: true };
+        let purpose = Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: true, theta: 1.0 };
         self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
         let p = self.assembler.bodies();
         let weights: Vec<[[f64; 3]; 3]> = p.inv_inertia.iter().map(lower_factor).collect();
@@ -78,7 +78,9 @@ impl World {
                     let mut x = vec![0.0; 6 * bodies.len()];
                     for (body, part) in [(rows[k].pair.0, 0), (rows[k].pair.1, 6)] {
                         let Ok(at) = bodies.binary_search(&body) else { continue };
-                        let (m, w) = (p.inv_mass[body as usize].sqrt(), &weights[body as usize]);
+                        // Masses of a problem are by rank, bodies of staged rows by slot.
+                        let rank = self.state.order.rank(body) as usize;
+                        let (m, w) = (p.inv_mass[rank].sqrt(), &weights[rank]);
                         for i in 0..3 {
                             x[6 * at + i] = m * rows[k].jacobian[part + i];
                             x[6 * at + 3 + i] =

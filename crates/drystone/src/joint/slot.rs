@@ -74,6 +74,24 @@ pub struct Reaction {
     pub equations: [f64; MOST_ROWS],
 }
 
+impl Reaction {
+    /// Adds what the joint did in another part of the step.
+    pub(crate) fn add(&mut self, other: &Reaction) {
+        self.force += other.force;
+        self.torque += other.torque;
+        let lists = [
+            (&mut self.motor[..], &other.motor[..]),
+            (&mut self.limit[..], &other.limit[..]),
+            (&mut self.friction[..], &other.friction[..]),
+            (&mut self.spring[..], &other.spring[..]),
+            (&mut self.equations[..], &other.equations[..]),
+        ];
+        for (mine, other) in lists {
+            mine.iter_mut().zip(other).for_each(|(x, y)| *x += y);
+        }
+    }
+}
+
 /// How far joints are from where they should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JointError {

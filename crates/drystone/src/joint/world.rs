@@ -129,10 +129,12 @@ impl World {
         }
     }
 
-    /// Removes the joints of a body that is about to go.
-    pub(crate) fn drop_joints_of(&mut self, body: u32) {
+    /// Removes the joints of bodies that are not there any more.
+    pub(crate) fn drop_joints_of_the_gone(&mut self) {
+        let gone = |world: &World, slot: u32| world.model.bodies.get(slot as usize).is_some_and(|b| !b.alive);
         for j in 0..self.model.joints.len() {
-            if self.model.joints[j].alive && self.model.joints[j].bodies.contains(&body) {
+            let joint = &self.model.joints[j];
+            if joint.alive && joint.bodies.iter().any(|&b| gone(self, b)) {
                 self.drop_joint(j);
             }
         }
