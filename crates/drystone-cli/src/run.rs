@@ -51,6 +51,9 @@ pub struct Args {
     /// Write the force between every pair of bodies in contact over time.
     #[arg(long, value_name = "FILE.csv")]
     pair_forces: Option<PathBuf>,
+    /// Write the reaction, coordinates and motor forces of every joint over time.
+    #[arg(long, value_name = "FILE.csv")]
+    joint_forces: Option<PathBuf>,
     /// Write forces every N steps.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     forces_every: u64,
@@ -213,7 +216,11 @@ fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
         ],
     )?;
     let mut series = Vec::new();
-    for (path, kind) in [(&args.body_forces, Kind::Bodies), (&args.pair_forces, Kind::Pairs)] {
+    for (path, kind) in [
+        (&args.body_forces, Kind::Bodies),
+        (&args.pair_forces, Kind::Pairs),
+        (&args.joint_forces, Kind::Joints),
+    ] {
         if let Some(path) = path {
             let file = ForceSeries::create(path, kind, args.forces_every);
             series.push(file.map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);

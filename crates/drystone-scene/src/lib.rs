@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drystone::{BodyDef, Settings, World};
+use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
 pub use check::{check, overlaps};
@@ -39,6 +39,10 @@ pub trait Probe: Send {
     /// What moves its kinematic bodies, if their velocities change.
     fn drive(&self) -> Option<Drive> {
         None
+    }
+    /// What joins the scene's bodies: body number i of the scene is `BodyId { slot: i, generation: 0 }`.
+    fn joints(&self) -> Vec<JointDef> {
+        Vec::new()
     }
     /// Laws of contact beside the friction that its bodies say themselves.
     fn materials(&self) -> drystone::Materials {
@@ -85,6 +89,8 @@ pub struct Scene {
     pub materials: drystone::Materials,
     /// The bodies, those that can move first, then the static ones.
     pub bodies: Vec<BodyDef>,
+    /// What joins them: body number i is `BodyId { slot: i, generation: 0 }`.
+    pub joints: Vec<JointDef>,
     /// What comes and goes while it runs.
     pub flow: drystone::Flow,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
@@ -140,6 +146,13 @@ impl Scene {
                 ..SceneError::new(e.to_string())
             };
             world.add_body(body.clone()).map_err(field)?;
+        }
+        for (i, joint) in self.joints.iter().enumerate() {
+            let field = |e: drystone::WorldError| SceneError {
+                field: Some(format!("joints[{i}]")),
+                ..SceneError::new(e.to_string())
+            };
+            world.add_joint(joint.clone()).map_err(field)?;
         }
         for emitter in &self.flow.emitters {
             world.add_emitter(emitter.clone()).map_err(|e| SceneError::new(e.to_string()))?;

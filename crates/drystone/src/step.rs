@@ -112,6 +112,14 @@ pub enum StepError {
         /// The contact with the largest residual.
         text: String,
     },
+    /// Joints that do not fit together.
+    #[error("step {step}: {text}")]
+    Assembly {
+        /// Step number.
+        step: u64,
+        /// Which joint, and by how much.
+        text: String,
+    },
     /// A body left a world whose bounds say that this is an error.
     #[error("step {step}: {text} left the bounds")]
     Left {
@@ -125,6 +133,9 @@ pub enum StepError {
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let (h, number) = (w.settings.h, w.state.step + 1);
+    if w.loose {
+        w.assemble_joints().map_err(|e| StepError::Assembly { step: number, text: e.to_string() })?;
+    }
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
@@ -142,7 +153,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     let stabilisation = w.settings.stabilisation;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-    build(w, false);
+    build(w, Posed::Whole);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -164,7 +175,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
             status = Status::Wedged;
             let before = solution.iterations;
-            build(w, true);
+            build(w, Posed::Softened);
             let guess = warm.then_some(w.assembler.guess.as_slice());
             solution =
                 w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
@@ -254,17 +265,34 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     })
 }
 
-/// Poses the velocity problem and its warm start. Softened, nothing asks for a speed of separation: overlaps are left alone.
-fn build(w: &mut World, softened: bool) {
+/// Which velocity problem is posed.
+#[derive(Clone, Copy, PartialEq)]
+enum Posed {
+    /// The step's own.
+    Whole,
+    /// Nothing asks for a speed of separation: overlaps are left alone.
+    Softened,
+    /// The second one of a step with Poisson's restitution: see `law/expansion.rs`.
+    Expansion,
+}
+
+/// Poses the velocity problem and its warm start.
+fn build(w: &mut World, posed: Posed) {
     let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
+    let theta = w.settings.integrator.theta();
     w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| {
         let row = match laws.on() {
             true => laws.get(i),
             false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
         };
-        Row { bias: if softened { row.bias.max(0.0) } else { row.bias }, ..row }
+        Row { bias: if posed == Posed::Softened { row.bias.max(0.0) } else { row.bias }, ..row }
     });
-    w.assembler.stage_rows(&w.model, &w.state, &w.v_free, Purpose::Velocity { h, stabilisation });
+    w.assembler.stage_rows(
+        &w.model,
+        &w.state,
+        &w.v_free,
+        Purpose::Velocity { h, stabilisation, laws: posed != Posed::Expansion, theta },
+    );
     w.assembler.build_rows(&w.state.order);
     w.assembler.problem.set_model(w.settings.model);
     w.assembler.warm_start(&w.contacts, &w.state.joints);
@@ -277,9 +305,11 @@ fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution
     for i in w.model.dynamic() {
         w.v_free[i] = w.velocity[i];
     }
+    // What springs, motors and friction of joints do in a step they have done.
+    w.assembler.rows.keep(&w.model, &compression.gamma[3 * w.assembler.order.len()..], w.settings.h);
     w.laws.begin_compression(w.contacts.len());
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
-    build(w, false);
+    build(w, Posed::Expansion);
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
@@ -392,7 +422,12 @@ fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
         Some(c) => {
             format!("the contact of {} with {}", w.model.describe(c.bodies[0]), w.model.describe(c.bodies[1]))
         }
-        None => "no contact".into(),
+        None => {
+            let joint = block
+                .and_then(|b| b.checked_sub(w.assembler.order.len()))
+                .and_then(|b| w.assembler.rows.joint_of(b));
+            joint.map_or("no contact".into(), |j| format!("the {}", w.model.describe_joint(j)))
+        }
     }
 }
 

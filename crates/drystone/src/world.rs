@@ -87,6 +87,8 @@ pub struct World {
     pub(crate) v_free: Vec<[f64; 6]>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
+    /// Whether joints were added that no step has seen.
+    pub(crate) loose: bool,
     contact_hook: Option<ContactHook>,
     problem_hook: Option<ProblemHook>,
     kept_problem: Option<(Problem, Vec<f64>)>,
@@ -120,6 +122,7 @@ impl World {
             v_free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
+            loose: false,
             contact_hook: None,
             problem_hook: None,
             kept_problem: None,
@@ -196,6 +199,7 @@ impl World {
                 self.model.joints.len()
             )));
         }
+        self.loose = state.step == 0;
         self.state = state;
         self.state.emitted.resize(self.flow.emitters.len(), 0);
         self.state.sunk.resize(self.flow.sinks.len(), 0);

@@ -103,9 +103,9 @@ fn bad_flat_states_are_told_by_place_and_field() {
             (r#""T": 1"#, r#""T": 1, "snaps": [0.5, «-1]"#, "snaps[1]", &["-1"]),
             (
                 r#""joints": []"#,
-                r#""joints": «[{"type": "ball", "a": 0, "b": -1, "anchor": [0, 0, 0], "axis": [0, 0, 1], "drive": null}]"#,
-                "joints",
-                &["not supported yet"],
+                r#""joints": [{"type": "ball", "a": 0, "b": «7, "anchor": [0, 0, 0], "axis": [0, 0, 1], "drive": null}]"#,
+                "joints[0].b",
+                &["no body 7"],
             ),
         ],
     );

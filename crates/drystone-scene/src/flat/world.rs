@@ -29,12 +29,6 @@ impl FlatState {
         let mut materials = Materials::default();
         let law = PairLaw { restitution: self.restitution, ..PairLaw::default() };
         materials.set_other(law).or_else(|e| refuse("restitution", e))?;
-        if !self.joints.is_empty() {
-            return refuse(
-                "joints",
-                format!("joints are not supported yet: only [], got {}", self.joints.len()),
-            );
-        }
         let mut bodies = Vec::with_capacity(self.bodies.len() + self.statics.len());
         for (i, body) in self.bodies.iter().enumerate() {
             bodies.push(body.definition(self.mu).map_err(|e| SceneError {
@@ -55,6 +49,7 @@ impl FlatState {
             seed: 1,
             snaps: self.snaps.clone().unwrap_or_default(),
             bodies,
+            joints: self.joints.iter().map(|j| j.definition()).collect(),
             glass: self.glass(),
             probe: Box::new(Support { on: !self.statics.is_empty() }),
         })
@@ -140,6 +135,8 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
     if model.periodic.is_some() {
         return refuse("periodic", "a flat state has no space that repeats");
     }
+    // The number of each dynamic body among the bodies of the state.
+    let mut number = vec![-1; model.bodies.len()];
     for i in model.slots() {
         let body = &model.bodies[i];
         let cannot = |what: &str| -> SceneError {
@@ -174,6 +171,7 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
             flat_body.vel = state.velocity[i].to_array();
             flat_body.omega = state.world_omega(i).to_array();
             flat_body.group = body.group;
+            number[i] = flat.bodies.len() as i64;
             flat.bodies.push(flat_body);
             continue;
         }
@@ -189,6 +187,12 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
             let Some(pose) = model.collider_pose(state, k) else { continue };
             flat.statics.push(wall(&model.colliders[k].shape, &pose).map_err(|e| cannot(&e))?);
         }
+    }
+    for j in model.joint_slots() {
+        let flat_joint = super::joint::of_joint(world, j, |body| number[body as usize]).map_err(|e| {
+            SceneError::new(format!("a flat state cannot hold the {}: {e}", model.describe_joint(j as u32)))
+        })?;
+        flat.joints.push(flat_joint);
     }
     Ok(flat)
 }

@@ -108,6 +108,7 @@ impl Entry {
             duration: params.positive("T", 1e6)?,
             seed: made.seed,
             snaps: Vec::new(),
+            joints: made.probe.joints(),
             bodies: made.bodies,
             glass: made.glass,
             probe: made.probe,

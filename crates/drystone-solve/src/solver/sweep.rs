@@ -20,9 +20,11 @@ use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
+mod groups;
 pub(super) mod kernel;
 pub(super) mod vector;
 
+use groups::{Group, Groups, MOST};
 use kernel::{PointsView, Row, Spheres};
 
 #[derive(Debug, Default)]
@@ -33,6 +35,7 @@ pub(super) struct BodySweeper {
     gamma_before: [Vec<f64>; 3],
     general: Vec<f64>,
     general_before: Vec<f64>,
+    groups: Groups,
     pub step: Vec<f64>,
     spheres: Spheres,
     all_spheres: bool,
@@ -73,7 +76,7 @@ impl BodySweeper {
             &self.best_general,
             &self.step,
         ]);
-        vectors.map(|v| size_of_val(v.as_slice())).sum()
+        vectors.map(|v| size_of_val(v.as_slice())).sum::<usize>() + self.groups.bytes()
     }
 
     fn points(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
@@ -156,6 +159,60 @@ impl BodySweeper {
         PassStats { residual: sq.sqrt() * weight, delta_sq: sq, weighted: sq * weight, curvature: 0.0 }
     }
 
+    /// A run of bilateral rows at once, or a block on its own.
+    fn group(&mut self, p: &Bodies, group: Group, pass: Pass, lambda: f64) -> PassStats {
+        if group.count == 1 {
+            return self.general_block(p, group.first as usize, pass, lambda);
+        }
+        let g: &General = &p.general;
+        let (first, n) = (group.first as usize, group.count as usize);
+        let row = g.first_row[first] as usize;
+        let jacobi = pass == Pass::Jacobi;
+        let (rows, seen) =
+            if jacobi { (&self.rows_before, &self.general_before) } else { (&self.rows, &self.general) };
+        let (a, b) = (g.a[first] as usize, g.b[first]);
+        // Both bodies' velocities as one vector; the world's is zero.
+        let mut v = [0.0; 12];
+        let mut take = |body: usize, part: usize| {
+            let (x, w) = rows[body].parts();
+            v[part..part + 3].copy_from_slice(&x);
+            v[part + 3..part + 6].copy_from_slice(&w);
+        };
+        take(a, 0);
+        if b != WORLD {
+            take(b as usize, 6);
+        }
+        let mut u = [0.0; MOST];
+        let mut residual = 0f64;
+        for k in 0..n {
+            let j = row + k;
+            let soft = g.compliance.get(j).map_or(0.0, |c| c * seen[j]);
+            u[k] = g.bias[j] + soft + g.jacobian[j].iter().zip(&v).map(|(x, y)| x * y).sum::<f64>();
+            residual = residual.max(u[k].abs());
+        }
+        let inverse = &self.groups.inverse[group.inverse as usize];
+        let mut stats = PassStats { residual, ..PassStats::default() };
+        let mut push = [0.0; 12];
+        for k in 0..n {
+            let d = -lambda * (0..n).map(|m| inverse[k * MOST + m] * u[m]).sum::<f64>();
+            stats.delta_sq += d * d;
+            stats.weighted -= d * u[k];
+            if pass == Pass::Measure {
+                continue;
+            }
+            self.general[row + k] += d;
+            let effect = &self.groups.effect[row + k];
+            (0..12).for_each(|m| push[m] += effect[m] * d);
+        }
+        if pass != Pass::Measure {
+            self.rows[a].add(&push[..6]);
+            if b != WORLD {
+                self.rows[b as usize].add(&push[6..]);
+            }
+        }
+        stats
+    }
+
     /// Δγᵀ(N + C)Δγ after a Jacobi pass: the kinetic energy (twice) of the change of velocity, and the springs'.
     fn curvature(&self, p: &Bodies) -> f64 {
         let mut sum = 0.0;
@@ -191,6 +248,7 @@ impl Sweeper for BodySweeper {
         let p = bodies(problem);
         self.step = step;
         let n = p.points.len();
+        self.groups.fill(p, &self.step[n..]);
         self.gamma.iter_mut().for_each(|g| g.clear());
         self.general.clear();
         match guess {
@@ -247,19 +305,19 @@ impl Sweeper for BodySweeper {
         if pass == Pass::Jacobi {
             self.remember();
         }
-        let blocks = p.general.a.len();
+        let groups = self.groups.list.len();
         let mut stats = PassStats::default();
         // The paper's order: contacts, then joints; a backward sweep is the exact reverse.
         if pass == Pass::Backward {
-            for i in (0..blocks).rev() {
-                let s = self.general_block(p, i, pass, lambda);
+            for i in (0..groups).rev() {
+                let s = self.group(p, self.groups.list[i], pass, lambda);
                 stats.add(s);
             }
             stats.add(self.points(p, pass, lambda));
         } else {
             stats.add(self.points(p, pass, lambda));
-            for i in 0..blocks {
-                let s = self.general_block(p, i, pass, lambda);
+            for i in 0..groups {
+                let s = self.group(p, self.groups.list[i], pass, lambda);
                 stats.add(s);
             }
         }
@@ -279,6 +337,7 @@ impl Sweeper for BodySweeper {
 
     fn rescale(&mut self, factor: f64) {
         self.step.iter_mut().for_each(|s| *s *= factor);
+        self.groups.rescale(factor);
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {

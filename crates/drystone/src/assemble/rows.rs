@@ -6,14 +6,24 @@
 //!     ∇Ψᵀ v + β(Ψ)/h + (Ψ(q, t + h) - Ψ(q, t))/h = 0
 //! ```
 //!
-//! with β by the kind of stabilisation: nothing, a share of Ψ, or Ψ within a bound. In the position problem it is
+//! with β by the kind of stabilisation: nothing, a share of Ψ, or Ψ within a bound. To this comes what the tangent leaves out,
+//!
+//! ```text
+//!     (Ψ(q ⊕ h v, t + h) - Ψ(q, t + h))/h - ∇Ψᵀ v      with v at the start of the step,
+//! ```
+//!
+//! ½ h v·∇²Ψ·v and smaller. Without it the velocity of a body on a circle points along the tangent at the start of the step;
+//! the next step takes the part away that is across the new tangent, and (hω)² of the energy with it. With it the velocity is
+//! the secant, as in the scheme of \[Ryckaert1977\] (leapfrog steps with Ψ(q⁺) = 0), whose energy stays, and positions need
+//! hardly any correction. Where the new position follows a mean of old and new velocity (θ < 1), the Jacobian is that at
+//! q ⊕ (1-θ) h v and acts on the same mean: with θ = ½ joints do no work at all. In the position problem it is
 //! Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic enters as a compliant row and only in the velocity
 //! problem: see [`crate::joint::law`].
 //!
-//! Rows are staged in the order of joints, coloured, and put into the problem in that order: the same for any number of
-//! threads.
+//! Rows are staged in the order of joints, the joints coloured, and the rows put into the problem in that order: the same for
+//! any number of threads.
 
-use drystone_solve::colour::Colouring;
+use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
 use glam::DVec3;
@@ -21,9 +31,10 @@ use glam::DVec3;
 use crate::collide::Velocities;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
-use crate::joint::slot::LAW_ROWS;
-use crate::joint::{Joint, JointState, Reaction, Row, Sort, WORLD_BODY};
+use crate::joint::slot::{LAW_ROWS, ROWS};
+use crate::joint::{Equations, Joint, JointState, Kind, Reaction, Row, Sort, WORLD_BODY};
 use crate::model::Model;
+use crate::motion::rotate;
 use crate::order::Order;
 use crate::settings::Stabilisation;
 use crate::state::State;
@@ -37,6 +48,10 @@ pub(crate) enum Purpose {
         h: f64,
         /// What becomes of position errors.
         stabilisation: Stabilisation,
+        /// With motors, limits, friction and springs; without them the problem is about an instant, not about a step.
+        laws: bool,
+        /// Weight of the new velocity in the new position.
+        theta: f64,
     },
     /// Corrections of positions at the end of the step.
     Position {
@@ -49,16 +64,16 @@ pub(crate) enum Purpose {
 
 /// One scalar row before colouring.
 #[derive(Clone, Copy, Debug)]
-struct Staged {
-    pair: (u32, u32),
-    set: Set,
-    jacobian: [f64; 12],
+pub(crate) struct Staged {
+    pub(crate) pair: (u32, u32),
+    pub(crate) set: Set,
+    pub(crate) jacobian: [f64; 12],
     bias: f64,
     compliance: f64,
     /// Joint slot, or NONE for the lock of a planar body.
-    joint: u32,
+    pub(crate) joint: u32,
     /// Which of the joint's multipliers.
-    row: u8,
+    pub(crate) row: u8,
     /// Whether the joint's second body comes first.
     turned: bool,
     /// The upper end of a limit: shares its place with the lower one, with the opposite sign.
@@ -74,6 +89,10 @@ const SIZE: f64 = 0.1;
 pub struct Rows {
     staged: Vec<Staged>,
     colouring: Colouring,
+    /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
+    runs: Vec<u32>,
+    order: Vec<u32>,
+    places: Vec<u32>,
     /// Largest error of a rigid row over the joint's size, and in m; the smallest such size, m.
     pub(crate) worst: f64,
     pub(crate) deepest: f64,
@@ -83,6 +102,7 @@ pub struct Rows {
     /// What they did, by slot.
     pub(crate) reactions: Vec<Reaction>,
     arms: Vec<DVec3>,
+    kept: Vec<(Reaction, [f64; ROWS])>,
 }
 
 impl Rows {
@@ -117,52 +137,84 @@ impl Rows {
         }
         let (Purpose::Velocity { h, .. } | Purpose::Position { h, .. }) = purpose;
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
+        let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
         for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
             let memory = self.next[j];
             let placed = joint.place(state, &memory, time);
-            let e = joint.kind.equations(&placed);
-            let mut stage = Stage { model, state, v, p, j, joint, purpose, rows: self, time, memory };
+            let mut e = joint.kind.equations(&placed);
+            let mut bend = [0.0; MOST_ROWS];
+            if let Purpose::Velocity { theta, .. } = purpose
+                && laws
+            {
+                curvature(joint, state, &memory, [h, theta], &mut e, &mut bend);
+            }
+            let mut stage = Stage { model, state, v, p, j, joint, purpose, laws, rows: self, time, memory };
             if velocity_problem {
                 stage.rows.arms[j] = placed.arm[1];
-                for (k, c) in e.coordinates().iter().enumerate().filter(|(_, c)| c.angular) {
-                    stage.rows.next[j].angle[k] = c.value;
-                }
+                stage.rows.next[j].angle = e.angles();
             }
             for (k, row) in e.rows().iter().enumerate() {
-                stage.equation(k, row);
+                stage.equation(k, row, bend[k]);
             }
             for (k, (c, law)) in e.coordinates().iter().zip(&joint.laws).enumerate() {
-                if !law.is_empty() {
+                if laws && !law.is_empty() {
                     stage.law(k, c, law);
                 }
             }
         }
     }
 
-    /// Colours the staged rows and puts them into the problem.
-    pub(crate) fn finish(&mut self, order: &Order, bodies: usize, general: &mut General) {
+    /// The rows that have no compliance.
+    pub(crate) fn rigid(&self) -> impl Iterator<Item = &Staged> {
+        self.staged.iter().filter(|s| s.compliance == 0.0)
+    }
+
+    /// The joint of a block of the problem, counted from the first general one.
+    pub(crate) fn joint_of(&self, block: usize) -> Option<u32> {
+        let i = *self.order.get(block)?;
+        Some(self.staged[i as usize].joint).filter(|j| *j != NONE)
+    }
+
+    /// Colours the joints and puts their staged rows into the problem, those of one joint one behind the other: solvers may
+    /// take the bilateral ones together. The colours are runs to be visited in order, because rows of a joint share bodies.
+    /// Bodies of a problem are numbered by rank, those of staged rows by slot.
+    pub(crate) fn finish(&mut self, ranks: &Order, bodies: usize, general: &mut General) {
         general.clear();
-        // The bodies of a problem are numbered by rank.
-        for s in &mut self.staged {
-            let (a, b) = s.pair;
-            s.pair = (order.rank(a), if b == WORLD { b } else { order.rank(b) });
+        self.runs.clear();
+        for (i, s) in self.staged.iter().enumerate() {
+            let goes_on = i > 0 && s.joint != NONE && self.staged[i - 1].joint == s.joint;
+            if !goes_on {
+                self.runs.push(i as u32);
+            }
         }
-        self.colouring.run(bodies, self.staged.iter().map(|s| s.pair));
-        for &i in &self.colouring.order {
+        let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };
+        let pair = |s: &Staged| (rank(s.pair.0), rank(s.pair.1));
+        self.colouring.run(bodies, self.runs.iter().map(|&i| pair(&self.staged[i as usize])));
+        self.order.clear();
+        self.places.clear();
+        for &run in &self.colouring.order {
+            let end = self.runs.get(run as usize + 1).copied().unwrap_or(self.staged.len() as u32);
+            self.places.push(self.order.len() as u32);
+            self.order.extend(self.runs[run as usize]..end);
+        }
+        self.places.push(self.order.len() as u32);
+        for &i in &self.order {
             let s = &self.staged[i as usize];
-            general.push(s.pair, s.set, &[s.jacobian], &[s.bias]);
+            general.push(pair(s), s.set, &[s.jacobian], &[s.bias]);
         }
         if self.staged.iter().any(|s| s.compliance > 0.0) {
-            general
-                .compliance
-                .extend(self.colouring.order.iter().map(|&i| self.staged[i as usize].compliance));
+            general.compliance.extend(self.order.iter().map(|&i| self.staged[i as usize].compliance));
         }
-        general.spans.clone_from(&self.colouring.spans);
+        let row = |run: u32| self.places[run as usize];
+        general.spans.extend(self.colouring.spans.iter().map(|s| {
+            let (start, two_end, end) = (row(s.start), row(s.two_end), row(s.end));
+            Span { start, two_end, end, serial: s.serial || end - start > s.end - s.start }
+        }));
     }
 
     /// Fills the guess for the general rows, which are `guess`.
     pub(crate) fn warm_start(&self, joints: &[JointState], guess: &mut [f64]) {
-        for (x, &i) in guess.iter_mut().zip(&self.colouring.order) {
+        for (x, &i) in guess.iter_mut().zip(&self.order) {
             let s = &self.staged[i as usize];
             if s.joint != NONE {
                 let kept = joints[s.joint as usize].impulse[s.row as usize];
@@ -176,6 +228,13 @@ impl Rows {
         }
     }
 
+    /// Hands back the first of two solutions of a step: the second is added to it.
+    pub(crate) fn keep(&mut self, model: &Model, gamma: &[f64], h: f64) {
+        self.hand_back(model, gamma, h);
+        self.kept.clear();
+        self.kept.extend(self.reactions.iter().copied().zip(self.next.iter().map(|n| n.impulse)));
+    }
+
     /// Hands multipliers of the general rows back to the joints.
     pub(crate) fn hand_back(&mut self, model: &Model, gamma: &[f64], h: f64) {
         self.reactions.clear();
@@ -183,7 +242,7 @@ impl Rows {
         for next in &mut self.next {
             next.impulse.fill(0.0);
         }
-        for (&x, &i) in gamma.iter().zip(&self.colouring.order) {
+        for (&x, &i) in gamma.iter().zip(&self.order) {
             let s = &self.staged[i as usize];
             if s.joint == NONE {
                 continue;
@@ -215,6 +274,10 @@ impl Rows {
             let r = &mut self.reactions[j];
             r.torque -= self.arms[j].cross(r.force);
         }
+        for (j, (first, impulse)) in self.kept.drain(..).enumerate() {
+            self.reactions[j].add(&first);
+            self.next[j].impulse.iter_mut().zip(impulse).for_each(|(x, first)| *x += first);
+        }
     }
 }
 
@@ -222,6 +285,51 @@ const MOTOR: usize = 0;
 const LIMIT: usize = 1;
 const FRICTION: usize = 2;
 const SPRING: usize = 3;
+
+/// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.
+fn curvature(
+    joint: &Joint,
+    state: &State,
+    memory: &JointState,
+    [h, theta]: [f64; 2],
+    now: &mut Equations,
+    bend: &mut [f64; MOST_ROWS],
+) {
+    // Without rotation every equation but a length is linear; so it nearly is with little.
+    let turns = |b: &u32| *b != WORLD_BODY && state.omega[*b as usize].length_squared() * h * h > 1e-12;
+    let curved = matches!(joint.kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. });
+    if !curved && !joint.bodies.iter().any(turns) {
+        return;
+    }
+    let ahead = |dt: f64| {
+        move |i: usize| {
+            let x = state.position[i] + dt * state.velocity[i];
+            (x, rotate(state.rotation[i], state.omega[i], dt))
+        }
+    };
+    let then = joint.kind.equations(&joint.place_at(ahead(h), memory, [state.time + h; 2]));
+    let start = *now;
+    if theta < 1.0 {
+        let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
+        now.take_jacobians(&joint.kind.equations(&middle));
+    }
+    for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
+        let moves = joint.rate(&row.jacobian, |i| state.twist(i));
+        let turned = moves - joint.rate(&start.rows()[k].jacobian, |i| state.twist(i));
+        match row.sort {
+            Sort::Holonomic | Sort::Unilateral => {
+                let left = (then.error - row.error) / h - row.rate - moves;
+                bend[k] = (left + (1.0 - theta) * turned) / theta;
+            }
+            // In the middle of the step, where the secant is the tangent.
+            Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
+            Sort::Nonholonomic => {
+                bend[k] = 0.5 * (joint.rate(&then.jacobian, |i| state.twist(i)) - moves);
+            }
+            Sort::Elastic { .. } => {}
+        }
+    }
+}
 
 /// One joint being staged.
 struct Stage<'a> {
@@ -232,6 +340,7 @@ struct Stage<'a> {
     j: usize,
     joint: &'a Joint,
     purpose: Purpose,
+    laws: bool,
     rows: &'a mut Rows,
     time: [f64; 2],
     memory: JointState,
@@ -271,10 +380,11 @@ impl Stage<'_> {
         self.rows.smallest = self.rows.smallest.min(size);
     }
 
-    fn equation(&mut self, k: usize, row: &Row) {
+    fn equation(&mut self, k: usize, row: &Row, bend: f64) {
         let soft = self.joint.compliance[row.angular as usize];
         match self.purpose {
-            Purpose::Velocity { h, stabilisation } => match row.sort {
+            Purpose::Velocity { h, stabilisation, .. } => match row.sort {
+                Sort::Elastic { .. } if !self.laws => {}
                 Sort::Elastic { stiffness, damping } => {
                     self.elastic(k, &row.jacobian, row.error, stiffness, damping)
                 }
@@ -284,11 +394,11 @@ impl Stage<'_> {
                     self.push(k, Set::Free, &row.jacobian, bias, soft * scale / (h * h), false);
                 }
                 Sort::Holonomic | Sort::Nonholonomic => {
-                    let bias = stabilisation.bilateral_bias(row.error, h) + row.rate;
+                    let bias = stabilisation.bilateral_bias(row.error, h) + row.rate + bend;
                     self.push(k, Set::Free, &row.jacobian, bias, 0.0, false);
                 }
                 Sort::Unilateral => {
-                    let bias = stabilisation.bias(row.error, h) + row.rate;
+                    let bias = stabilisation.bias(row.error, h) + row.rate + bend;
                     self.push(k, Set::NonNegative, &row.jacobian, bias, 0.0, false);
                 }
             },
@@ -333,7 +443,7 @@ impl Stage<'_> {
         let place = MOST_ROWS + k * LAW_ROWS;
         debug_assert!(k < MOST_COORDINATES);
         match self.purpose {
-            Purpose::Velocity { h, stabilisation } => {
+            Purpose::Velocity { h, stabilisation, .. } => {
                 self.motor(place + MOTOR, c, law, scale, &jacobian, h);
                 if let Some(limits) = &law.limits {
                     for (gap, upper) in [(c.value - limits.lower, false), (limits.upper - c.value, true)] {

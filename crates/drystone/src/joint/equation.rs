@@ -33,6 +33,8 @@ pub struct Placed {
     pub length: f64,
     /// Start and end of the step, s.
     pub time: [f64; 2],
+    /// Origins and axes of the frames when the joint was made, world.
+    pub reference: [(DVec3, DMat3); 2],
     /// Last known values of angles, rad: what tells one turn from the next.
     pub angle: [f64; MOST_COORDINATES],
 }
@@ -90,6 +92,7 @@ pub struct Equations {
     count: usize,
     coordinates: [Coordinate; MOST_COORDINATES],
     free: usize,
+    angle: [f64; MOST_COORDINATES],
 }
 
 impl Default for Equations {
@@ -99,6 +102,7 @@ impl Default for Equations {
             count: 0,
             coordinates: [Coordinate::default(); MOST_COORDINATES],
             free: 0,
+            angle: [0.0; MOST_COORDINATES],
         }
     }
 }
@@ -114,14 +118,36 @@ impl Equations {
         &self.coordinates[..self.free]
     }
 
+    /// Takes the Jacobians (and those alone) from the same joint elsewhere.
+    pub(crate) fn take_jacobians(&mut self, other: &Equations) {
+        for k in 0..self.count {
+            self.rows[k].jacobian = other.rows[k].jacobian;
+        }
+        for k in 0..self.free {
+            self.coordinates[k].jacobian = other.coordinates[k].jacobian;
+        }
+    }
+
     pub(super) fn push(&mut self, row: Row) {
         self.rows[self.count] = row;
         self.count += 1;
     }
 
     pub(super) fn leave(&mut self, coordinate: Coordinate) {
+        if coordinate.angular {
+            self.angle[self.free] = coordinate.value;
+        }
         self.coordinates[self.free] = coordinate;
         self.free += 1;
+    }
+
+    /// Angles with their turns, to be handed back as [`Placed::angle`] next time.
+    pub fn angles(&self) -> [f64; MOST_COORDINATES] {
+        self.angle
+    }
+
+    pub(super) fn remember(&mut self, k: usize, angle: f64) {
+        self.angle[k] = angle;
     }
 
     pub(super) fn last_mut(&mut self) -> Option<&mut Row> {
@@ -196,12 +222,13 @@ impl Placed {
         Coordinate { jacobian: self.along_row(a), value: a.dot(self.between()), angular: false }
     }
 
-    /// The angle by which B is turned about the common axis z; `k` says where its last value is kept.
+    /// The angle by which B is turned about the common axis z, θ = atan2(a₂·b₁, a₁·b₁); `k` says where its last value is
+    /// kept. θ̇ = ω·(b₁ × (a₁·b₁ a₂ - a₂·b₁ a₁))/((a₁·b₁)² + (a₂·b₁)²), which is a₃·ω where the axes agree.
     pub(super) fn angle_about_z(&self, k: usize) -> Coordinate {
-        let (x, y, z) = (self.a(0), self.a(1), self.a(2));
-        let turn = y.dot(self.b(0)).atan2(x.dot(self.b(0)));
-        let value = unwrap(turn, self.angle[k]);
-        Coordinate { jacobian: self.spin_row(z), value, angular: true }
+        let (b, x, y) = (self.b(0), self.a(0).dot(self.b(0)), self.a(1).dot(self.b(0)));
+        let gradient = b.cross(x * self.a(1) - y * self.a(0)) / (x * x + y * y).max(f64::MIN_POSITIVE);
+        let value = unwrap(y.atan2(x), self.angle[k]);
+        Coordinate { jacobian: self.spin_row(gradient), value, angular: true }
     }
 
     /// b₃ along a₃, and with `turn` also b₂ across a₁: two or three equations.

@@ -2,9 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use glam::DVec3;
+
+use super::bushing::Bushing;
 use super::equation::{Equations, Placed};
-use super::{ball, cylindrical, distance, fixed, planar, point_on_line, point_on_plane, prismatic};
-use super::{revolute, universal};
+use super::trajectory::Trajectory;
+use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
+use super::{prismatic, pulley, rack_and_pinion, revolute, rolling_disc, screw, universal};
 
 /// What a joint does. Frame A is fixed to its first body, frame B to its second; z is the axis unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +51,41 @@ pub enum Kind {
         /// N s/m
         damping: f64,
     },
+    /// B turns about z and advances along it. Coordinate: angle.
+    Screw {
+        /// m in a turn
+        pitch: f64,
+    },
+    /// B turns `ratio` times as fast as A, each about its own z axis, which bearings hold in the world.
+    Gear {
+        /// Turns of B for one of A.
+        ratio: f64,
+    },
+    /// The rack B moves along its z axis as the pinion A turns about its own.
+    RackAndPinion {
+        /// Of the pinion, m.
+        radius: f64,
+    },
+    /// A rope from the origin of A over two points of the world to the origin of B.
+    Pulley {
+        /// Where the rope leaves for A and for B, m, world.
+        points: [DVec3; 2],
+        /// How often the side of B counts.
+        ratio: f64,
+        /// |A side| + ratio |B side|, m.
+        length: f64,
+    },
+    /// Springs and dampers along and about all axes.
+    Bushing(Bushing),
+    /// B follows functions of time in A.
+    Trajectory(Trajectory),
+    /// The origin of B moves along the x axis of B only, as a skate does on A; it may turn.
+    KnifeEdge,
+    /// A thin disc about the z axis of B rolls without slip on the plane z = 0 of A.
+    RollingDisc {
+        /// m
+        radius: f64,
+    },
 }
 
 impl Kind {
@@ -65,6 +104,14 @@ impl Kind {
             Kind::Distance { .. } => "distance",
             Kind::Rope { .. } => "rope",
             Kind::Spring { .. } => "spring",
+            Kind::Screw { .. } => "screw",
+            Kind::Gear { .. } => "gear",
+            Kind::RackAndPinion { .. } => "rack_and_pinion",
+            Kind::Pulley { .. } => "pulley",
+            Kind::Bushing(_) => "bushing",
+            Kind::Trajectory(_) => "trajectory",
+            Kind::KnifeEdge => "knife_edge",
+            Kind::RollingDisc { .. } => "rolling_disc",
         }
     }
 
@@ -72,7 +119,9 @@ impl Kind {
     pub fn coordinates(&self) -> &'static [bool] {
         match self {
             Kind::Fixed | Kind::Ball | Kind::Distance { .. } => &[],
-            Kind::Revolute => &[true],
+            Kind::Gear { .. } | Kind::RackAndPinion { .. } | Kind::Pulley { .. } => &[],
+            Kind::Bushing(_) | Kind::Trajectory(_) | Kind::KnifeEdge | Kind::RollingDisc { .. } => &[],
+            Kind::Revolute | Kind::Screw { .. } => &[true],
             Kind::Prismatic | Kind::PointOnLine | Kind::Rope { .. } | Kind::Spring { .. } => &[false],
             Kind::Cylindrical => &[false, true],
             Kind::Universal => &[true, true],
@@ -99,6 +148,16 @@ impl Kind {
             Kind::Spring { length, stiffness, damping } => {
                 distance::spring(*length, *stiffness, *damping, p, &mut out)
             }
+            Kind::Screw { pitch } => screw::equations(*pitch, p, &mut out),
+            Kind::Gear { ratio } => gear::equations(*ratio, p, &mut out),
+            Kind::RackAndPinion { radius } => rack_and_pinion::equations(*radius, p, &mut out),
+            Kind::Pulley { points, ratio, length } => {
+                pulley::equations(*points, *ratio, *length, p, &mut out)
+            }
+            Kind::Bushing(bushing) => bushing.equations(p, &mut out),
+            Kind::Trajectory(trajectory) => trajectory.equations(p, &mut out),
+            Kind::KnifeEdge => knife_edge::equations(p, &mut out),
+            Kind::RollingDisc { radius } => rolling_disc::equations(*radius, p, &mut out),
         }
         out
     }
@@ -112,18 +171,53 @@ impl Kind {
                 Err(format!("{name} must be finite and not negative, got {x}"))
             }
         };
-        match *self {
-            Kind::Distance { length } | Kind::Rope { length } => {
-                if length.is_finite() && length > 0.0 {
-                    Ok(())
-                } else {
-                    Err(format!("length must be positive and finite, got {length}"))
-                }
+        let positive = |name: &str, x: f64| {
+            if x.is_finite() && x > 0.0 {
+                Ok(())
+            } else {
+                Err(format!("{name} must be positive and finite, got {x}"))
             }
-            Kind::Spring { length, stiffness, damping } => not_negative("length", length)
-                .and(not_negative("stiffness", stiffness))
-                .and(not_negative("damping", damping)),
+        };
+        let not_zero = |name: &str, x: f64| {
+            if x.is_finite() && x != 0.0 {
+                Ok(())
+            } else {
+                Err(format!("{name} must be finite and not zero, got {x}"))
+            }
+        };
+        match self {
+            Kind::Distance { length } | Kind::Rope { length } => positive("length", *length),
+            Kind::Spring { length, stiffness, damping } => not_negative("length", *length)
+                .and(not_negative("stiffness", *stiffness))
+                .and(not_negative("damping", *damping)),
+            Kind::Screw { pitch } => not_zero("pitch", *pitch),
+            Kind::Gear { ratio } => not_zero("ratio", *ratio),
+            Kind::RackAndPinion { radius } => not_zero("radius", *radius),
+            Kind::Pulley { points, ratio, length } => {
+                if points.iter().any(|p| !p.is_finite()) {
+                    return Err("points must be finite".into());
+                }
+                positive("ratio", *ratio).and(positive("length", *length))
+            }
+            Kind::Bushing(bushing) => bushing.check(),
+            Kind::Trajectory(trajectory) => trajectory.check(),
+            Kind::RollingDisc { radius } => positive("radius", *radius),
             _ => Ok(()),
         }
+    }
+
+    /// Whether axes that should agree point opposite ways: the equations alone do not tell.
+    pub(crate) fn is_reversed(&self, p: &Placed) -> bool {
+        let opposed = |k: usize| p.a(k).dot(p.b(k)) < 0.0;
+        match self {
+            Kind::Revolute | Kind::Cylindrical | Kind::Planar | Kind::Screw { .. } => opposed(2),
+            Kind::Fixed | Kind::Prismatic => opposed(2) || opposed(0),
+            _ => false,
+        }
+    }
+
+    /// Whether it measures from where the frames were when the joint was made.
+    pub(crate) fn remembers_start(&self) -> bool {
+        matches!(self, Kind::Gear { .. } | Kind::RackAndPinion { .. })
     }
 }

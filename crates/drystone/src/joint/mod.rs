@@ -9,25 +9,38 @@
 //! about the axis, seen from A; its reaction is what A (through the joint) does to B.
 
 mod ball;
+mod bushing;
+mod consistent;
 mod cylindrical;
 mod distance;
 pub mod equation;
 mod fixed;
+mod gear;
 mod kind;
+mod knife_edge;
 pub mod law;
 mod planar;
 mod point_on_line;
 mod point_on_plane;
 mod prismatic;
+mod pulley;
+mod rack_and_pinion;
+mod redundancy;
 mod revolute;
+mod rolling_disc;
+mod screw;
 pub(crate) mod slot;
+mod trajectory;
 mod universal;
 mod world;
 
+pub use bushing::Bushing;
 pub use equation::{Coordinate, Equations, Placed, Row, Sort};
 pub use kind::Kind;
 pub use law::{Command, Law, Limits, Motor, Spring};
+pub use redundancy::Redundancy;
 pub use slot::{Joint, JointError, JointState, ROWS, Reaction, WORLD_BODY};
+pub use trajectory::Trajectory;
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -49,6 +62,8 @@ pub struct JointId {
 pub enum Frames {
     /// Both are this frame of the world at the time when the joint is added.
     World(Pose),
+    /// Each is a frame of the world at the time when the joint is added.
+    Worlds(Pose, Pose),
     /// Frame A in the frame of the first body and frame B in that of the second (of the world, where there is no body).
     Local(Pose, Pose),
 }
@@ -98,6 +113,12 @@ fn along(axis: DVec3) -> DQuat {
         // `check` refuses it: here it only has to be visible.
         None => DQuat::from_xyzw(f64::NAN, f64::NAN, f64::NAN, f64::NAN),
     }
+}
+
+/// A frame at `position` whose z axis is `axis`, turned there by the shortest way. A zero axis makes a frame that every
+/// joint refuses.
+pub fn frame(position: DVec3, axis: DVec3) -> Pose {
+    Pose::new(position, along(axis))
 }
 
 impl JointDef {
@@ -208,6 +229,94 @@ impl JointDef {
         Self::new(Kind::PointOnPlane, a, b, at, along(normal))
     }
 
+    /// B turns about `axis` through `at` and advances along it by `pitch` in every turn.
+    pub fn screw(
+        a: impl Into<Option<BodyId>>,
+        b: impl Into<Option<BodyId>>,
+        at: DVec3,
+        axis: DVec3,
+        pitch: f64,
+    ) -> Self {
+        Self::new(Kind::Screw { pitch }, a, b, at, along(axis))
+    }
+
+    fn two_axes(
+        kind: Kind,
+        (a, axis_a): (BodyId, DVec3),
+        (b, axis_b): (BodyId, DVec3),
+        at: [DVec3; 2],
+    ) -> Self {
+        let mut def = Self::new(kind, a, b, DVec3::ZERO, DQuat::IDENTITY);
+        def.frames = Frames::Worlds(Pose::new(at[0], along(axis_a)), Pose::new(at[1], along(axis_b)));
+        def
+    }
+
+    /// B turns `ratio` times as fast as A, each about its axis (world, now).
+    pub fn gear(a: (BodyId, DVec3), b: (BodyId, DVec3), ratio: f64) -> Self {
+        Self::two_axes(Kind::Gear { ratio }, a, b, [DVec3::ZERO; 2])
+    }
+
+    /// The rack moves along its axis by `radius` times the angle of the pinion about its own.
+    pub fn rack_and_pinion(pinion: (BodyId, DVec3), rack: (BodyId, DVec3), radius: f64) -> Self {
+        Self::two_axes(Kind::RackAndPinion { radius }, pinion, rack, [DVec3::ZERO; 2])
+    }
+
+    /// A rope from a point of A (world, now) over two points of the world to a point of B; taut as it is now.
+    pub fn pulley(a: (BodyId, DVec3), b: (BodyId, DVec3), points: [DVec3; 2], ratio: f64) -> Self {
+        let length = (a.1 - points[0]).length() + ratio * (b.1 - points[1]).length();
+        let kind = Kind::Pulley { points, ratio, length };
+        Self::two_axes(kind, (a.0, DVec3::Z), (b.0, DVec3::Z), [a.1, b.1])
+    }
+
+    /// Springs and dampers between B and A, without force as they are now.
+    pub fn bushing(
+        a: impl Into<Option<BodyId>>,
+        b: impl Into<Option<BodyId>>,
+        at: DVec3,
+        bushing: Bushing,
+    ) -> Self {
+        Self::new(Kind::Bushing(bushing), a, b, at, DQuat::IDENTITY)
+    }
+
+    /// The point of B (in its own frame) follows functions of time along the axes of A (of the world, without A).
+    pub fn trajectory(
+        a: Option<BodyId>,
+        (b, point): (BodyId, DVec3),
+        position: [crate::Function; 3],
+        rotation: Option<[crate::Function; 3]>,
+    ) -> Self {
+        Self::points(Kind::Trajectory(Trajectory { position, rotation }), (a, DVec3::ZERO), (Some(b), point))
+    }
+
+    /// A blade at `at`, along `blade`, that does not slip sideways on A; `up` shows which way is sideways.
+    pub fn knife_edge(
+        a: impl Into<Option<BodyId>>,
+        b: impl Into<Option<BodyId>>,
+        at: DVec3,
+        blade: DVec3,
+        up: DVec3,
+    ) -> Self {
+        let side = up.cross(blade);
+        let rotation = match (blade.try_normalize(), side.try_normalize()) {
+            (Some(x), Some(y)) => DQuat::from_mat3(&glam::DMat3::from_cols(x, y, x.cross(y))),
+            _ => along(DVec3::ZERO),
+        };
+        Self::new(Kind::KnifeEdge, a, b, at, rotation)
+    }
+
+    /// The disc B about `axis` through its `centre` rolls on the plane of A through `ground` with this normal.
+    pub fn rolling_disc(
+        a: impl Into<Option<BodyId>>,
+        (ground, normal): (DVec3, DVec3),
+        b: BodyId,
+        (centre, axis): (DVec3, DVec3),
+        radius: f64,
+    ) -> Self {
+        let mut def = Self::new(Kind::RollingDisc { radius }, a, b, DVec3::ZERO, DQuat::IDENTITY);
+        def.frames = Frames::Worlds(Pose::new(ground, along(normal)), Pose::new(centre, along(axis)));
+        def
+    }
+
     /// A joint of this kind with frames given in the bodies' own frames.
     pub fn local(
         kind: Kind,
@@ -307,7 +416,7 @@ impl JointDef {
         self.kind.check()?;
         let poses = match self.frames {
             Frames::World(p) => [p, p],
-            Frames::Local(a, b) => [a, b],
+            Frames::Local(a, b) | Frames::Worlds(a, b) => [a, b],
         };
         for p in poses {
             if !p.position.is_finite() {

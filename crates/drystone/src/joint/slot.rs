@@ -1,6 +1,6 @@
 //! Joints as the model and the state keep them.
 
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::equation::{Equations, MOST_COORDINATES, MOST_ROWS, Placed};
@@ -34,6 +34,8 @@ pub struct Joint {
     pub bodies: [u32; 2],
     /// The frames, relative to the bodies' centres of mass and along their axes (of the world, for the world).
     pub frames: [Pose; 2],
+    /// The frames in the world when the joint was made.
+    pub reference: [Pose; 2],
     /// What acts along the free coordinates.
     pub laws: Vec<Law>,
     /// m/N and rad/(N m).
@@ -72,6 +74,24 @@ pub struct Reaction {
     pub equations: [f64; MOST_ROWS],
 }
 
+impl Reaction {
+    /// Adds what the joint did in another part of the step.
+    pub(crate) fn add(&mut self, other: &Reaction) {
+        self.force += other.force;
+        self.torque += other.torque;
+        let lists = [
+            (&mut self.motor[..], &other.motor[..]),
+            (&mut self.limit[..], &other.limit[..]),
+            (&mut self.friction[..], &other.friction[..]),
+            (&mut self.spring[..], &other.spring[..]),
+            (&mut self.equations[..], &other.equations[..]),
+        ];
+        for (mine, other) in lists {
+            mine.iter_mut().zip(other).for_each(|(x, y)| *x += y);
+        }
+    }
+}
+
 /// How far joints are from where they should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JointError {
@@ -82,26 +102,39 @@ pub struct JointError {
 }
 
 impl Joint {
-    /// Centre, rotation and generation-independent placement of the two frames; `time` is the step from start to end.
+    /// Where the two frames are; `time` is the step from start to end.
     pub(crate) fn place(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Placed {
+        self.place_at(|i| (state.position[i], state.rotation[i]), memory, time)
+    }
+
+    /// The same for bodies that are somewhere else.
+    pub(crate) fn place_at(
+        &self,
+        pose: impl Fn(usize) -> (DVec3, DQuat),
+        memory: &JointState,
+        time: [f64; 2],
+    ) -> Placed {
         let mut placed = Placed {
             origin: [DVec3::ZERO; 2],
             axes: [DMat3::IDENTITY; 2],
             arm: [DVec3::ZERO; 2],
             length: self.length,
             time,
+            reference: [(DVec3::ZERO, DMat3::IDENTITY); 2],
             angle: memory.angle,
         };
+        if self.kind.remembers_start() {
+            placed.reference = self.reference.map(|p| (p.position, DMat3::from_quat(p.rotation)));
+        }
         for k in 0..2 {
             let frame = &self.frames[k];
             if self.bodies[k] == WORLD_BODY {
                 placed.origin[k] = frame.position;
                 placed.axes[k] = DMat3::from_quat(frame.rotation);
             } else {
-                let i = self.bodies[k] as usize;
-                let q = state.rotation[i];
+                let (x, q) = pose(self.bodies[k] as usize);
                 placed.arm[k] = q * frame.position;
-                placed.origin[k] = state.position[i] + placed.arm[k];
+                placed.origin[k] = x + placed.arm[k];
                 placed.axes[k] = DMat3::from_quat(q * frame.rotation);
             }
         }

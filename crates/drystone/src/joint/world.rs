@@ -54,6 +54,7 @@ impl World {
             kind: def.kind,
             bodies,
             frames,
+            reference: [0, 1].map(|k| self.world_frame(bodies[k], &frames[k])),
             laws,
             compliance: def.compliance,
             length: def.length.unwrap_or(gyration),
@@ -67,6 +68,7 @@ impl World {
             self.state.joints[number as usize] = JointState::default();
         }
         self.assembler.rows.forget(number);
+        self.loose = true;
         Ok(JointId { slot: number, generation })
     }
 
@@ -76,15 +78,17 @@ impl World {
         if body == WORLD_BODY {
             return unit(match frames {
                 Frames::World(p) => *p,
-                Frames::Local(a, b) => [*a, *b][k],
+                Frames::Local(a, b) | Frames::Worlds(a, b) => [*a, *b][k],
             });
         }
         let i = body as usize;
+        let from_world = |p: &Pose| {
+            let back = self.state.rotation[i].conjugate();
+            unit(Pose::new(back * (p.position - self.state.position[i]), back * p.rotation))
+        };
         match frames {
-            Frames::World(p) => {
-                let back = self.state.rotation[i].conjugate();
-                unit(Pose::new(back * (p.position - self.state.position[i]), back * p.rotation))
-            }
+            Frames::World(p) => from_world(p),
+            Frames::Worlds(a, b) => from_world([a, b][k]),
             Frames::Local(a, b) => {
                 let p = [*a, *b][k];
                 let b = &self.model.bodies[i];
@@ -92,6 +96,14 @@ impl World {
                 unit(Pose::new(p.position - centre, p.rotation))
             }
         }
+    }
+
+    fn world_frame(&self, body: u32, local: &Pose) -> Pose {
+        if body == WORLD_BODY {
+            return *local;
+        }
+        let (x, q) = (self.state.position[body as usize], self.state.rotation[body as usize]);
+        Pose::new(x + q * local.position, q * local.rotation)
     }
 
     /// Removes a joint, before or between steps.
@@ -221,6 +233,12 @@ impl World {
         let j = self.joint_slot(id)?;
         let memory = &self.state.joints[j];
         Ok(self.model.joints[j].place(&self.state, memory, [self.state.time; 2]).origin[1])
+    }
+
+    /// The two frames of a joint now, in the world.
+    pub fn joint_frames(&self, id: JointId) -> Result<[Pose; 2], WorldError> {
+        let joint = &self.model.joints[self.joint_slot(id)?];
+        Ok([0, 1].map(|k| self.world_frame(joint.bodies[k], &joint.frames[k])))
     }
 
     /// How far the joints' equations are from being met by the present positions and velocities. Compliant equations do
