@@ -35,7 +35,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let r = p.positive("r", 10.0)?;
     let mu = p.number("mu", 0.0, 10.0)?;
     let speed = p.positive("speed", 100.0)?;
-    let settle = p.number("settle", 0.0, 1e3)?;
+    let settle = p.positive("settle", 1e3)?;
     let seed = p.whole("seed", 0, u64::MAX)?;
     let end = p.positive("T", 1e6)?.max(settle + 1e-3);
 
@@ -47,7 +47,11 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let height = radius * 3f64.sqrt();
     let cone = Shape::cone(radius, height);
     let start = top + height;
-    let way = Function::Ramp { from: 0.0, to: -speed * (end - settle), start: settle, end };
+    // Down to the settled bed while that comes to rest, then at its speed.
+    let bed = n as f64 * 4.0 / 3.0 * std::f64::consts::PI * r.powi(3) / 0.57 / (width * width);
+    let near = (start - 0.75 * height - bed - r).max(0.0);
+    let last = -near - speed * (end - settle);
+    let way = Function::table(vec![[0.0, 0.0], [0.5 * settle, 0.0], [settle, -near], [end, last]]);
     let push = BodyDef::kinematic(cone)
         .turned(DQuat::from_rotation_x(std::f64::consts::PI))
         .at(DVec3::Z * start)

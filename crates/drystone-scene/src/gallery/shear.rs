@@ -67,7 +67,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let slot = bodies.len();
     bodies.push(frame);
     bodies.push(ground(mu));
-    let below = walls(half, half, cut, t, mu);
+    // Thick: what is sheared off the lower half lies on them.
+    let below = walls(half, half, cut, 8.0 * r, mu);
     let glass = vec![slot, slot + 2, slot + 3, slot + 4, slot + 5];
     bodies.extend(below);
     Ok(Made {

@@ -63,3 +63,22 @@ fn soil_resists() {
     let (_, shear) = run(scene("shear", &[("n", "200"), ("T", "1.2"), ("settle", "0.5")]));
     assert!((0.2..1.5).contains(&number(&shear, "steady_ratio")), "{shear:?}");
 }
+
+/// One ball falls, one ball rises; with e < 1 less of it.
+#[test]
+fn cradle_hands_on() {
+    let (_, results) = run(scene("cradle", &[]));
+    near(&results, "last_rise_over_drop", 1.0, 0.02);
+    assert!(number(&results, "others_rise_over_drop") < 0.02, "{results:?}");
+    let (_, dull) = run(scene("cradle", &[("n", "2"), ("e", "0.5")]));
+    // v' = (1 + e)/2 v, and heights go with the square.
+    near(&dull, "last_rise_over_drop", 0.75f64.powi(2), 0.02);
+}
+
+#[test]
+fn soil_has_an_angle_of_friction() {
+    let (_, results) = run(scene("triaxial", &[("n", "150"), ("T", "1.3"), ("settle", "0.8")]));
+    let angle = number(&results, "friction_angle_deg");
+    assert!((12.0..50.0).contains(&angle), "{results:?}");
+    assert!((0.45..0.72).contains(&number(&results, "solid_fraction")), "{results:?}");
+}
