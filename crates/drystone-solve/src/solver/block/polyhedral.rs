@@ -37,7 +37,6 @@ const FACETS: Param = Param { name: "facets", default: "8", help: "facets of the
 const CONE: Param =
     Param { name: "cone", default: "inner", help: "inner: edges on the round cone; outer: faces on it" };
 
-
 fn parse(spec: &Spec) -> Result<Facets, BadSpec> {
     let count = spec.positive("facets", 8.0, 64.0)?;
     if count.fract() != 0.0 || count < 3.0 {
