@@ -132,7 +132,7 @@ fn projected_sor_agrees_with_lemke() {
     assert!(psor(&random(4, 1, true), 2.0, 1e-9, 1).is_err());
 }
 
-/// With more facets the velocities approach those of the round cone, for both laws, from inside and from outside; XX
+/// With more facets the velocities approach those of the round cone, for both laws, from inside and from outside.
 #[test]
 fn facets_converge_to_the_round_cone() {
     let form = heap(8, 21, false);

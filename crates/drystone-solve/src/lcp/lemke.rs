@@ -16,7 +16,9 @@ use super::{Lcp, LcpSolution, LcpStatus};
 use crate::problem::Malformed;
 
 /// Entries below this, relative to M, are no pivots.
-const PIVOT: f64 = 1e-11;
+const PIVOT: f64 = 1e-9;
+/// Values of basic variables below this, relative to q, are zeros that pivots have rounded.
+const ZERO: f64 = 1e-13;
 
 struct Tableau {
     n: usize,
@@ -38,6 +40,7 @@ pub fn lemke(lcp: &Lcp, pivots: usize) -> Result<LcpSolution, Malformed> {
     let mut t = Tableau::new(lcp);
     let scale = lcp.m.iter().fold(1.0f64, |m, x| m.max(x.abs()));
     let (z0, small) = (2 * n, PIVOT * scale);
+    let largest = lcp.q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
     // 1: with rows (q, 1) the later one of a tie is the lesser.
     let q = |t: &Tableau, i: usize| t.cells[i * t.width + 2 * n + 1];
     let mut row = 0;
@@ -59,6 +62,12 @@ pub fn lemke(lcp: &Lcp, pivots: usize) -> Result<LcpSolution, Malformed> {
         };
         leaving = t.pivot(row, entering);
         count += 1;
+        for i in 0..n {
+            let value = &mut t.cells[i * t.width + 2 * n + 1];
+            if value.abs() <= ZERO * largest {
+                *value = 0.0;
+            }
+        }
         if t.cells.iter().any(|x| !x.is_finite()) {
             return done(vec![0.0; n], LcpStatus::Failed, count);
         }
