@@ -11,6 +11,9 @@ use drystone_record::series::{ForceSeries, Kind};
 use drystone_record::snapshot::Snapshots;
 use drystone_record::usage;
 
+use drystone_scene::problem::ContactProblem;
+use drystone_solve::Problem;
+
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 use crate::portrait::Look;
@@ -51,7 +54,7 @@ pub struct Args {
     /// Write forces every N steps.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     forces_every: u64,
-    /// Write every N-th problem to a folder (not available yet).
+    /// Write the contact problem of every N-th step to a folder, as JSON and as FCLib's HDF5.
     #[arg(long, value_name = "EVERY:FOLDER")]
     dump_problems: Option<String>,
     /// No progress bar and no summary.
@@ -68,13 +71,10 @@ struct Outputs {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    for (option, given) in
-        [("--record", args.record.is_some()), ("--dump-problems", args.dump_problems.is_some())]
-    {
-        if given {
-            return Err(Failure::input(format!("{option}: not available yet")));
-        }
+    if args.record.is_some() {
+        return Err(Failure::input("--record: not available yet"));
     }
+    let dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let view = args.look.check()?;
     let Prepared { mut scene, mut world, threads } = args.simulation.prepare()?;
     let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
@@ -95,7 +95,17 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             break;
         }
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
-        let report = match world.step() {
+        let due = dump.as_ref().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
+        let stepped = match due {
+            None => world.step(),
+            Some(dump) => world.step_keeping_problem().map(|(report, problem, _)| {
+                if let Err(e) = dump.save(&scene.name, report.step, &problem) {
+                    failed = Some(format!("step {}: {}", report.step, e.message));
+                }
+                report
+            }),
+        };
+        let report = match stepped {
             Ok(report) => report,
             Err(e) => {
                 failed = Some(e.to_string());
@@ -109,6 +119,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         let written = out.series.iter_mut().try_for_each(|s| s.observe(&world));
         progress.step(&report);
         recorder.step(&world, &report, wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
+        if failed.is_some() {
+            break;
+        }
         if let Err(e) = written {
             failed = Some(format!("step {}: writing forces: {e}", report.step));
             break;
@@ -148,6 +161,32 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     match failed {
         Some(reason) => Err(Failure::run(reason)),
         None => Ok(if interrupted { INTERRUPTED } else { 0 }),
+    }
+}
+
+/// `--dump-problems EVERY:FOLDER`.
+struct Dump {
+    every: u64,
+    folder: PathBuf,
+}
+
+impl Dump {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let wrong =
+            || Failure::input(format!("--dump-problems {text}: expected EVERY:FOLDER, such as 10:problems"));
+        let (every, folder) = text.split_once(':').filter(|(_, f)| !f.is_empty()).ok_or_else(wrong)?;
+        let every = every.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
+        Ok(Self { every, folder: folder.into() })
+    }
+
+    /// A step without contacts leaves no file.
+    fn save(&self, scene: &str, step: u64, problem: &Problem) -> Result<(), Failure> {
+        if problem.blocks() == 0 {
+            return Ok(());
+        }
+        let stem = std::path::Path::new(scene).file_stem().map_or(scene.into(), |s| s.to_string_lossy());
+        let problem = ContactProblem::from_problem(format!("{stem}-{step:06}"), problem)?;
+        Ok(problem.save(&self.folder)?)
     }
 }
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 use drystone::collide::broadphase;
-use drystone::{Settings, Stabilisation, World};
+use drystone::{Integrator, Settings, Stabilisation, World};
 use drystone_scene::Scene;
+use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Spec};
 
 use crate::failure::Failure;
@@ -21,12 +22,14 @@ pub struct Simulation {
     /// Step h, s [default: the scene's own].
     #[arg(long, value_name = "H")]
     pub step: Option<f64>,
-    /// Time integrator: euler, the half-implicit scheme of the papers.
-    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "euler")]
-    pub integrator: String,
-    /// Contact model: ccp, the convex relaxation (Coulomb's law exact but for a lift of mu h |v_t|).
-    #[arg(long, value_name = "ccp|coulomb", default_value = "ccp")]
-    pub model: String,
+    /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow the mean of old
+    /// and new velocities) [default: the scene's own].
+    #[arg(long, value_name = "NAME[:k=v,...]")]
+    pub integrator: Option<String>,
+    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|), or coulomb, the exact law
+    /// [default: the scene's own, ccp].
+    #[arg(long, value_name = "ccp|coulomb")]
+    pub model: Option<String>,
     /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`).
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub solver: Option<String>,
@@ -125,8 +128,6 @@ impl Simulation {
             }
             spec.check(&[]).map_err(Failure::input)
         };
-        one_of("integrator", &self.integrator, &["euler"], &["moreau"])?;
-        one_of("model", &self.model, &["ccp"], &["coulomb"])?;
         one_of("backend", &self.backend, &["cpu"], &["cuda"])?;
         if self.sleep {
             return Err(Failure::input("--sleep: not available yet; nothing ever sleeps"));
@@ -140,6 +141,9 @@ impl Simulation {
                 return Err(Failure::input(format!("--step must be positive and finite, got {h}")));
             }
             s.h = h;
+        }
+        if let Some(model) = &self.model {
+            s.model = Model::parse(model).map_err(Failure::input)?;
         }
         if let Some(solver) = &self.solver {
             s.solver.clone_from(solver);
@@ -165,6 +169,10 @@ impl Simulation {
                 )));
             }
             s.budget = Some(Duration::from_secs_f64(1e-3 * ms));
+        }
+        if let Some(text) = &self.integrator {
+            s.integrator =
+                Integrator::parse(text).map_err(|e| Failure::input(format!("--integrator: {e}")))?;
         }
         if let Some(text) = &self.stabilisation {
             s.stabilisation =

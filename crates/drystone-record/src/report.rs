@@ -214,8 +214,8 @@ impl Recorder {
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: false,
-            model: "ccp",
-            integrator: "euler",
+            model: settings.model.name(),
+            integrator: settings.integrator.text(),
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),
             envelope_m: world.envelope(),
@@ -332,7 +332,10 @@ fn wedged(world: &World, r: &StepReport) -> Warning {
     let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
     let (kind, what) = match r.status {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
-        _ => ("wedged", "the multipliers grow without bound: contacts contradict each other"),
+        _ => (
+            "wedged",
+            "contacts contradict each other: the multipliers grew without bound, so the step left overlaps alone",
+        ),
     };
     let text = format!(
         "{what}; worst between {}, residual {:.3e} m/s after {} iterations",
@@ -373,7 +376,7 @@ pub struct Report {
     pub seed: u64,
     pub sleep: bool,
     pub model: &'static str,
-    pub integrator: &'static str,
+    pub integrator: String,
     pub stabilisation: String,
     pub broadphase: Option<&'static str>,
     pub envelope_m: f64,

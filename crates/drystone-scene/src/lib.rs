@@ -40,6 +40,14 @@ pub trait Probe: Send {
     fn drive(&self) -> Option<Drive> {
         None
     }
+    /// Laws of contact beside the friction that its bodies say themselves.
+    fn materials(&self) -> drystone::Materials {
+        Default::default()
+    }
+    /// What comes and goes while it runs.
+    fn flow(&self) -> drystone::Flow {
+        Default::default()
+    }
     /// What pictures show by `--colour scene`, if the scene has something to show.
     fn paint(&self, _world: &World) -> Option<Paint> {
         None
@@ -77,6 +85,8 @@ pub struct Scene {
     pub materials: drystone::Materials,
     /// The bodies, those that can move first, then the static ones.
     pub bodies: Vec<BodyDef>,
+    /// What comes and goes while it runs.
+    pub flow: drystone::Flow,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
     pub glass: Vec<usize>,
     /// What it measures.
@@ -130,6 +140,12 @@ impl Scene {
                 ..SceneError::new(e.to_string())
             };
             world.add_body(body.clone()).map_err(field)?;
+        }
+        for emitter in &self.flow.emitters {
+            world.add_emitter(emitter.clone()).map_err(|e| SceneError::new(e.to_string()))?;
+        }
+        for sink in &self.flow.sinks {
+            world.add_sink(*sink).map_err(|e| SceneError::new(e.to_string()))?;
         }
         if let Some(drive) = self.probe.drive() {
             world.before_step(move |world| drive(world));

@@ -166,7 +166,7 @@ fn slightly_long_quaternions_are_normalised() {
 
 #[test]
 fn what_the_engine_lacks_is_refused_by_name() {
-    check(r#""restitution": 0.0"#, r#""restitution": 0.5"#, 15, "restitution", "not supported yet: only 0");
+    check(r#""restitution": 0.0"#, r#""restitution": 1.5"#, 15, "restitution", "0 to 1");
     let joint = r#""joints": [{"type": "ball", "a": -1, "b": 0, "anchor": [0, 0, 0], "axis": [0, 0, 1], "drive": null, "loop": true}]"#;
     check(r#""joints": []"#, joint, 10, "joints", "joints are not supported yet");
 }

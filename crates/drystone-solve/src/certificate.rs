@@ -16,6 +16,9 @@
 //! bounded or compliant set. Where it is finite F(v) + f(γ) ≥ 0 is the duality gap, and since F is strongly convex,
 //! ½ |v - v*|²_M ≤ gap: a bound on the velocity error.
 //!
+//! Under exact Coulomb (see [`crate::model`]) the residual, both violations and the complementarity are those of
+//! u + s(u) e_n; no objective belongs to that law, so there is no gap and no bound, and f is the relaxed problem's.
+//!
 //! Growing multipliers prove a problem infeasible: if some v satisfies all (rigid) constraints, Dᵀv + b ∈ K*, then for
 //! every γ in K
 //!
@@ -29,6 +32,7 @@
 use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
+use crate::model::Model;
 use crate::problem::Problem;
 
 /// What the judge found.
@@ -101,20 +105,24 @@ impl Judge {
         // Σ ½ γᵀ N γ, the kinetic part of F, and Σ h_i; None once some h_i is infinite or unknown.
         let (mut twice_kinetic, mut penalties) = (0.0, Some(0.0));
         let mut bias_work = Some(0.0);
+        let convex = problem.model() == Model::Ccp;
         for i in 0..problem.blocks() {
             let rows = problem.block(i);
             let (mut u, mut r) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             problem.block_velocity(i, &self.v, gamma, &mut u);
             problem.block_rhs(i, &mut r);
-            let (g, u, r) = (&gamma[rows.clone()], &u[..rows.len()], &r[..rows.len()]);
             let set = problem.set(i);
-            let residual = natural_residual(set, g, u, problem.block_diagonal(i)[0]);
+            let mut law = u;
+            problem.model().correct(set, &mut law[..rows.len()]);
+            let (g, u, r) = (&gamma[rows.clone()], &u[..rows.len()], &r[..rows.len()]);
+            let law = &law[..rows.len()];
+            let residual = natural_residual(set, g, law, problem.block_diagonal(i)[0]);
             squares += residual * residual;
             if residual > c.residual_max || c.worst_block.is_none() {
                 c.residual_max = residual;
                 c.worst_block = Some(i);
             }
-            c.constraint_violation = c.constraint_violation.max(violation(set, u, residual));
+            c.constraint_violation = c.constraint_violation.max(violation(set, law, residual));
             let mut p = [0.0; MAX_ROWS];
             let p = &mut p[..g.len()];
             p.copy_from_slice(g);
@@ -127,21 +135,23 @@ impl Judge {
             for (k, row) in rows.enumerate() {
                 compliance[k] = problem.compliance(i, row);
                 rigid[k] = u[k] - compliance[k] * g[k];
-                work += g[k] * u[k];
+                work += g[k] * law[k];
                 twice_dual += g[k] * (u[k] + r[k]);
                 curvature += g[k] * (u[k] - r[k]);
                 twice_kinetic += g[k] * (rigid[k] - r[k]);
                 multipliers += g[k] * g[k];
             }
             c.complementarity +=
-                if set.is_cone() { work.abs() } else { (work + support_of_minus(set, u)).abs() };
+                if set.is_cone() { work.abs() } else { (work + support_of_minus(set, law)).abs() };
             let n = g.len();
             let mut b = [0.0; MAX_ROWS];
             let rigid_cone = set.is_cone() && compliance == [0.0; MAX_ROWS];
             bias_work = bias_work
-                .filter(|_| rigid_cone && problem.block_bias(i, &mut b))
+                .filter(|_| convex && rigid_cone && problem.block_bias(i, &mut b))
                 .map(|sum| sum + (0..n).map(|k| b[k] * g[k]).sum::<f64>());
-            penalties = penalties.and_then(|sum| Some(sum + penalty(set, &rigid[..n], &compliance[..n])?));
+            penalties = penalties
+                .filter(|_| convex)
+                .and_then(|sum| Some(sum + penalty(set, &rigid[..n], &compliance[..n])?));
         }
         let n = problem.blocks().max(1) as f64;
         c.residual_rms = (squares / n).sqrt();

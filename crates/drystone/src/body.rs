@@ -3,6 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::guide::Guide;
 use crate::material::MaterialId;
 pub use crate::principal::{principal_frame, principal_moments};
 use crate::shape::{Pose, Shape};
@@ -88,12 +89,16 @@ pub struct Collider {
     /// With what it collides.
     #[serde(default)]
     pub filter: Filter,
+    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential to a contact counts.
+    #[serde(default)]
+    pub surface_velocity: DVec3,
 }
 
 impl Collider {
     /// A shape at the body's origin.
     pub fn new(shape: Shape, mu: f64) -> Self {
-        Self { shape, local: Pose::IDENTITY, mu, material: None, filter: Filter::default() }
+        let (material, filter) = (None, Filter::default());
+        Self { shape, local: Pose::IDENTITY, mu, material, filter, surface_velocity: DVec3::ZERO }
     }
 }
 
@@ -151,6 +156,9 @@ pub struct BodyDef {
     /// A unit normal (world axes): the body moves only in the plane across it and turns only about it. None: freely.
     #[serde(default)]
     pub planar: Option<DVec3>,
+    /// What leads it, if it is kinematic. None: its own velocity.
+    #[serde(default)]
+    pub guide: Option<Guide>,
 }
 
 impl BodyDef {
@@ -166,6 +174,7 @@ impl BodyDef {
             colliders,
             group: 0,
             planar: None,
+            guide: None,
         }
     }
 
@@ -239,9 +248,21 @@ impl BodyDef {
         self
     }
 
+    /// Lets the surfaces of all shapes run over the body, m/s, the body's axes: a belt.
+    pub fn surface_velocity(mut self, velocity: DVec3) -> Self {
+        self.colliders.iter_mut().for_each(|c| c.surface_velocity = velocity);
+        self
+    }
+
     /// Locks the body to the plane through its centre of mass across `normal` (world axes).
     pub fn planar(mut self, normal: DVec3) -> Self {
         self.planar = Some(normal);
+        self
+    }
+
+    /// Lets a kinematic body follow functions of time.
+    pub fn guided(mut self, guide: Guide) -> Self {
+        self.guide = Some(guide);
         self
     }
 
@@ -281,10 +302,22 @@ impl BodyDef {
                 return Err(format!("planar: the normal must be a unit vector, its length is {length}"));
             }
         }
+        if let Some(guide) = &self.guide {
+            if self.motion != Motion::Kinematic {
+                return Err("guide: only a kinematic body can be guided".into());
+            }
+            guide.check()?;
+        }
         for (k, c) in self.colliders.iter().enumerate() {
             c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;
             if !(c.mu.is_finite() && c.mu >= 0.0) {
                 return Err(format!("collider {k}: mu must be finite and not negative, got {}", c.mu));
+            }
+            if !c.surface_velocity.is_finite() {
+                return Err(format!(
+                    "collider {k}: surface_velocity must be finite, got {}",
+                    c.surface_velocity
+                ));
             }
             if self.motion == Motion::Dynamic
                 && let Some(why) = ground_only(&c.shape)

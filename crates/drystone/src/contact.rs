@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collide::periodic;
 use crate::model::Model;
+use crate::order::Place;
 use crate::shape::MOST_PARTS;
 
 /// A contact is the same contact from step to step while its key is the same.
@@ -147,6 +148,8 @@ pub(crate) struct Gap {
     /// The image of the pair in a periodic box, and whether A has the second collider.
     image: u16,
     turned: bool,
+    /// A compliant contact: its overlap is how it pushes.
+    soft: bool,
     /// What overlaps of the pair are measured by, rounded, m.
     size: f32,
     point: DVec3,
@@ -155,6 +158,11 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
+    /// Whether its overlap is not to be removed.
+    pub fn is_soft(&self) -> bool {
+        self.soft
+    }
+
     /// What overlaps of the pair are measured by, m.
     pub fn size(&self) -> f64 {
         f64::from(self.size)
@@ -169,6 +177,7 @@ impl Touch for Gap {
             bodies: c.bodies,
             image: image as u16,
             turned: image != 0 && c.is_turned(model),
+            soft: model.is_soft([i, j]),
             size: model.pair_size(i, j) as f32,
             point: c.point,
             normal: c.normal,
@@ -208,15 +217,16 @@ pub struct Remembered {
     pub impulse: DVec3,
 }
 
-/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are sorted by key, so one walk
-/// does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
+/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are in the same order, so one
+/// walk does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
 /// another part, as when a wheel rolls on to the next triangle. All others start from zero. The impulse is turned back
 /// into the cone by the solver's first projection.
-pub fn remember(contacts: &mut [Contact], last: &[Remembered]) {
+pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place) {
     let mut at = 0;
     for now in contacts.chunk_by_mut(|a, b| a.key.colliders == b.key.colliders) {
         let colliders = now[0].key.colliders;
-        while at < last.len() && last[at].key.colliders < colliders {
+        let here = place(colliders);
+        while at < last.len() && last[at].key.colliders != colliders && place(last[at].key.colliders) < here {
             at += 1;
         }
         let length = last[at..].iter().take_while(|m| m.key.colliders == colliders).count();
@@ -296,11 +306,11 @@ mod tests {
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
         // Corner 1 goes from 5 to 7, corner 3 stays, corner 2 leaves 5 and 9 for 8 and 11, and corner 4 is new.
         let mut now = [key(6, 3), key(7, 1), key(7, 4), key(8, 2), key(11, 2)].map(contact);
-        remember(&mut now, &last);
+        remember(&mut now, &last, |c| ([0; 2], c));
         assert_eq!(now.map(|c| c.impulse.x), [3.0, 1.0, 0.0, 2.0, 4.0]);
         // A key that is still there keeps its own, and nobody else gets it.
         let mut now = [key(5, 2), key(6, 2)].map(contact);
-        remember(&mut now, &last[1..2]);
+        remember(&mut now, &last[1..2], |c| ([0; 2], c));
         assert_eq!(now.map(|c| c.impulse.x), [2.0, 0.0]);
     }
 
@@ -310,7 +320,7 @@ mod tests {
         let mut now: Vec<_> = [key(0, 1, 0), key(0, 1, 2), key(2, 3, 0)].map(contact).to_vec();
         let last = [(key(0, 1, 1), 1.0), (key(0, 1, 2), 2.0), (key(1, 3, 0), 3.0)]
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
-        remember(&mut now, &last);
+        remember(&mut now, &last, |c| ([0; 2], c));
         assert_eq!(now.iter().map(|c| c.impulse.x).collect::<Vec<_>>(), [0.0, 2.0, 0.0]);
     }
 }

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{BodyDef, Filter, MassProperties, Motion};
 use crate::collide::{Aabb, Periodic};
-use crate::material::{MaterialId, Materials};
+use crate::guide::Guided;
+use crate::joint::Joint;
+use crate::material::{MaterialId, Materials, PairLaw};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -46,6 +48,9 @@ pub struct Body {
     /// The plane it is locked to.
     #[serde(default)]
     pub planar: Option<Planar>,
+    /// What leads it, if it is kinematic.
+    #[serde(default)]
+    pub guide: Option<Box<Guided>>,
 }
 
 /// The plane that a body's centre of mass stays in.
@@ -89,6 +94,9 @@ pub struct ColliderSlot {
     pub material: Option<MaterialId>,
     /// With what it collides.
     pub filter: Filter,
+    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential counts.
+    #[serde(default)]
+    pub surface_velocity: DVec3,
     /// Radius about the centre of mass that holds the shape, m.
     pub radius: f64,
 }
@@ -109,6 +117,11 @@ pub struct Model {
     pub(crate) apart: Vec<(u32, u32)>,
     free_bodies: Vec<u32>,
     free_colliders: Vec<u32>,
+    /// By joint slot.
+    #[serde(default)]
+    pub joints: Vec<Joint>,
+    #[serde(default)]
+    pub(crate) free_joints: Vec<u32>,
     /// Another number, unlike that of any other model, after every change to which pairs may touch; 0 if unknown.
     #[serde(skip)]
     revision: u64,
@@ -167,6 +180,7 @@ impl Model {
             inv_inertia: if dynamic { inv_inertia } else { DMat3::ZERO },
             group: def.group,
             planar,
+            guide: def.guide.map(|g| Box::new(Guided::new(g, position, rotation))),
         };
         if slot as usize == self.bodies.len() {
             self.bodies.push(body);
@@ -188,6 +202,7 @@ impl Model {
                 mu: c.mu,
                 material: c.material,
                 filter: c.filter,
+                surface_velocity: c.surface_velocity,
                 radius,
             };
             match self.free_colliders.pop() {
@@ -289,6 +304,41 @@ impl Model {
     pub(crate) fn pair_mu(&self, i: u32, j: u32) -> f64 {
         let (a, b) = (&self.colliders[i as usize], &self.colliders[j as usize]);
         self.materials.mu((a.mu, a.material), (b.mu, b.material))
+    }
+
+    /// The law of a pair.
+    pub(crate) fn pair_law(&self, colliders: [u32; 2]) -> PairLaw {
+        let [a, b] = colliders.map(|k| &self.colliders[k as usize]);
+        self.materials.law((a.mu, a.material), (b.mu, b.material))
+    }
+
+    /// Whether contacts of a pair are compliant.
+    pub(crate) fn is_soft(&self, colliders: [u32; 2]) -> bool {
+        !self.materials.is_plain() && self.pair_law(colliders).stiffness.is_some()
+    }
+
+    /// What a hovering gap of the pair is per way slid: μ, and for resistance to rolling its arm over the size.
+    pub(crate) fn pair_hover(&self, i: u32, j: u32) -> f64 {
+        let arm = if self.materials.largest_arm() > 0.0 {
+            let law = self.pair_law([i, j]);
+            (law.rolling + law.spinning) / self.pair_size(i, j)
+        } else {
+            0.0
+        };
+        self.pair_mu(i, j) + arm
+    }
+
+    /// How fast the surfaces of a contact's two shapes run over their own bodies, A's less B's, m/s, world axes.
+    pub(crate) fn belt(&self, state: &State, colliders: [u32; 2], first: u32) -> DVec3 {
+        let mut sum = DVec3::ZERO;
+        for k in colliders {
+            let c = &self.colliders[k as usize];
+            if c.surface_velocity != DVec3::ZERO {
+                let v = state.rotation[c.body as usize] * c.surface_velocity;
+                sum += if c.body == first { v } else { -v };
+            }
+        }
+        sum
     }
 
     /// No pair of colliders has more friction than this.

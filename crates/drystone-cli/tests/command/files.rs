@@ -92,7 +92,6 @@ fn bad_flat_states_are_told_by_place_and_field() {
             (r#""T": 1"#, r#""T": «-1"#, "T", &["above 0"]),
             (r#""mu": 0.4"#, r#""mu": «-0.4"#, "mu", &["negative"]),
             (r#""restitution": 0"#, r#""restitution": «1.5"#, "restitution", &["0 to 1"]),
-            (r#""restitution": 0"#, r#""restitution": «0.5"#, "restitution", &["not supported yet"]),
             (r#""group": 0"#, r#""group": «-1"#, "bodies[0].group", &[]),
             (r#""group": 0"#, r#""group": «0.5"#, "bodies[0].group", &["whole"]),
             (r#""group": 0"#, r#""group": 0, «"colour": "red""#, "colour", &["unknown"]),

@@ -1,7 +1,10 @@
 //! Flat states to scenes, and worlds to flat states.
 
 use drystone::model::ColliderSlot;
-use drystone::{BodyDef, Collider, Filter, MassProperties, Model, Motion, Pose, Settings, Shape, World};
+use drystone::{
+    BodyDef, Collider, Filter, MassProperties, Materials, Model, Motion, PairLaw, Pose, Settings, Shape,
+    World,
+};
 use glam::{DMat3, DQuat, DVec3};
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
@@ -23,12 +26,9 @@ impl FlatState {
     /// The scene, as far as the engine can run it: refuses, by name, what it cannot.
     pub fn scene(&self) -> Result<Scene, SceneError> {
         self.check()?;
-        if self.restitution != 0.0 {
-            return refuse(
-                "restitution",
-                format!("restitution is not supported yet: only 0, got {}", self.restitution),
-            );
-        }
+        let mut materials = Materials::default();
+        let law = PairLaw { restitution: self.restitution, ..PairLaw::default() };
+        materials.set_other(law).or_else(|e| refuse("restitution", e))?;
         if !self.joints.is_empty() {
             return refuse(
                 "joints",
@@ -45,7 +45,8 @@ impl FlatState {
         }
         bodies.extend(self.statics.iter().map(|wall| wall.definition(self.mu)));
         Ok(Scene {
-            materials: Default::default(),
+            materials,
+            flow: Default::default(),
             name: self.name.clone(),
             title: format!("{} bodies from a flat state", self.bodies.len()),
             citation: None,
@@ -129,7 +130,7 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
         duration,
         gravity: settings.gravity.to_array(),
         mu: friction(model)?,
-        restitution: 0.0,
+        restitution: restitution(model)?,
         snaps: (!snaps.is_empty()).then(|| snaps.to_vec()),
         statics: Vec::new(),
         bodies: Vec::new(),
@@ -190,6 +191,27 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
         }
     }
     Ok(flat)
+}
+
+/// The one coefficient of restitution, or what else there is that the format has no word for.
+fn restitution(model: &Model) -> Result<f64, SceneError> {
+    let other = model.materials.other();
+    let known = PairLaw { restitution: other.restitution, ..PairLaw::default() };
+    if *other != known {
+        return refuse("materials", "a flat state has friction and restitution (newton) and no other law");
+    }
+    let rows = model.materials.pairs().iter();
+    for (_, law) in rows {
+        let plain = PairLaw { restitution: other.restitution, ..PairLaw::friction(law.mu) };
+        if *law != plain {
+            return refuse("materials", "a flat state has one restitution for all pairs and no other law");
+        }
+    }
+    if let Some(c) = model.colliders.iter().find(|c| c.surface_velocity != DVec3::ZERO) {
+        let body = model.describe(c.body);
+        return refuse("surface_velocity", format!("a flat state cannot hold {body}: its surface is a belt"));
+    }
+    Ok(other.restitution)
 }
 
 /// The one coefficient of friction, or which bodies differ.

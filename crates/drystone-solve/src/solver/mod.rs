@@ -5,11 +5,13 @@
 
 mod apgd;
 mod bb;
+mod block;
 mod cpg;
 mod first_order;
 mod fixed_point;
 mod growth;
 mod nncg;
+mod outer;
 mod pgj;
 mod pgs;
 mod pssor;
@@ -112,7 +114,8 @@ pub struct Info {
     pub title: &'static str,
     /// When to use it.
     pub use_when: &'static str,
-    /// Models it can solve.
+    /// Models it solves by itself. One that knows the relaxed problem alone solves Coulomb's by outer iterations on the
+    /// slip.
     pub models: &'static [&'static str],
     /// What one iteration is: "sweep" or "multiplication".
     pub unit: &'static str,
@@ -124,9 +127,28 @@ pub struct Info {
     make: fn(&Spec) -> Result<Box<dyn Solver>, BadSpec>,
 }
 
+impl Info {
+    /// Whether it solves the laws themselves. (Otherwise it solves them for a cone of facets.)
+    pub fn is_exact(&self) -> bool {
+        !self.models.contains(&"polyhedral")
+    }
+}
+
 /// Every solver.
-pub const REGISTRY: &[&Info] =
-    &[&pgj::INFO, &pgs::INFO, &pssor::INFO, &apgd::INFO, &bb::INFO, &nncg::INFO, &cpg::INFO];
+pub const REGISTRY: &[&Info] = &[
+    &pgj::INFO,
+    &pgs::INFO,
+    &pssor::INFO,
+    &apgd::INFO,
+    &bb::INFO,
+    &nncg::INFO,
+    &cpg::INFO,
+    &block::AC,
+    &block::PROJECTION,
+    &block::LEMKE,
+    &block::QP,
+    &block::SPHERE,
+];
 
 /// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.
 pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
@@ -137,5 +159,10 @@ pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
         .find(|i| i.name == spec.name)
         .ok_or_else(|| BadSpec::unknown("solver", &spec.name, &names))?;
     spec.check(info.params)?;
-    (info.make)(&spec)
+    let solver = (info.make)(&spec)?;
+    Ok(if info.models.contains(&"coulomb") || !info.is_exact() {
+        solver
+    } else {
+        Box::new(outer::Outer::new(solver))
+    })
 }

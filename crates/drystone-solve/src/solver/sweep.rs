@@ -15,6 +15,7 @@
 
 use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::model::Model;
 use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
@@ -89,6 +90,7 @@ impl BodySweeper {
             measure: pass == Pass::Measure,
             spheres: self.all_spheres.then_some(&self.spheres),
             frictionless: self.frictionless,
+            coulomb: p.model == Model::Coulomb,
         };
         let backward = pass == Pass::Backward;
         let visit = |piece: Span| {
@@ -125,7 +127,11 @@ impl BodySweeper {
                     }
                 }
             }
-            x[k] = seen[j] - step * u;
+            x[k] = u;
+        }
+        p.model.correct(g.set[i], &mut x[..end - first]);
+        for (k, j) in (first..end).enumerate() {
+            x[k] = seen[j] - step * x[k];
         }
         g.set[i].project(&mut x[..end - first]);
         let mut sq = 0.0;

@@ -21,6 +21,7 @@ use super::pair::{Ball, Look, Yield};
 use super::periodic::{Ghosts, WrappedPair};
 use crate::contact::{Contact, Touch};
 use crate::model::{ColliderSlot, Model};
+use crate::order::PairSort;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -50,14 +51,16 @@ pub struct Detector {
     /// The same with a skin, when the pairs were found, and in which model that was.
     skins: Vec<Aabb>,
     revision: u64,
+    order: u64,
     movable: Vec<bool>,
     poses: Vec<Pose>,
     balls: Vec<Ball>,
-    /// The last pairs of collider slots.
+    /// The last pairs of collider slots, in the order of the state.
     pub pairs: Vec<(u32, u32)>,
     /// The last pairs across the faces of a periodic box.
     pub(crate) wrapped: Vec<WrappedPair>,
     ghosts: Ghosts,
+    sorter: PairSort,
     chunks: Vec<Chunk>,
     /// Contacts with those across the faces of a periodic box still to come.
     unsorted: Vec<Contact>,
@@ -84,12 +87,14 @@ impl Detector {
             boxes: Vec::new(),
             skins: Vec::new(),
             revision: 0,
+            order: 0,
             movable: Vec::new(),
             poses: Vec::new(),
             balls: Vec::new(),
             pairs: Vec::new(),
             wrapped: Vec::new(),
             ghosts: Ghosts::default(),
+            sorter: PairSort::default(),
             chunks: Vec::new(),
             unsorted: Vec::new(),
             parts: false,
@@ -111,8 +116,9 @@ impl Detector {
     /// some more.
     pub fn find_pairs(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
         self.enclose(model, state, v, h, envelope);
-        let known =
-            self.revision != 0 && self.revision == model.revision() && self.skins.len() == self.boxes.len();
+        let known = self.revision != 0
+            && (self.revision, self.order) == (model.revision(), state.order.stamp())
+            && self.skins.len() == self.boxes.len();
         if known && self.boxes.iter().zip(&self.skins).all(|(b, skin)| skin.encloses(b)) {
             return;
         }
@@ -158,13 +164,17 @@ impl Detector {
             self.wrapped.retain(|p| model.may_touch(p.colliders[0], p.colliders[1]));
         }
         self.pairs.retain(|&(i, j)| model.may_touch(i, j));
+        self.order = state.order.stamp();
+        if self.order != 0 {
+            self.sorter.sort(model, &state.order, &mut self.pairs);
+        }
     }
 
     /// Fills `boxes`.
     fn enclose(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
         self.boxes.clear();
         self.parts = false;
-        let mu = model.most_mu();
+        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
         for (k, c) in model.colliders.iter().enumerate() {
             let still = model.collider_aabb(state, k);
             self.parts |= !c.shape.is_convex();
@@ -180,13 +190,13 @@ impl Detector {
                 continue;
             }
             let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
-            let hover = mu * (way.length() + spin);
+            let hover = mu * (way.length() + spin + h * c.surface_velocity.length()) + arm * turn;
             let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
             self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
         }
     }
 
-    /// The contacts of the known pairs at the positions of `state`, sorted by key.
+    /// The contacts of the known pairs at the positions of `state`, in the state's order and by key.
     pub fn find_contacts(
         &mut self,
         model: &Model,
@@ -214,7 +224,7 @@ impl Detector {
         self.poses.extend(
             (0..model.colliders.len()).map(|k| model.collider_pose(state, k).unwrap_or(Pose::IDENTITY)),
         );
-        let mu = model.most_mu();
+        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
         self.balls.clear();
         self.balls.extend(model.colliders.iter().zip(&self.poses).map(|(c, pose)| {
             let Shape::Sphere { radius } = c.shape else {
@@ -223,7 +233,8 @@ impl Detector {
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
             let (speed, turn) =
                 (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());
-            let ahead = h * (speed + turn * c.radius) * (1.0 + mu);
+            let belt = c.surface_velocity.length();
+            let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
             Ball { centre: pose.position, radius, ahead }
         }));
         let look =
@@ -259,7 +270,8 @@ impl Detector {
                 self.unsorted.extend_from_slice(&task.found);
                 self.tested += task.tested;
             }
-            self.unsorted.sort_unstable_by_key(|c| c.key);
+            let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
+            self.unsorted.sort_unstable_by_key(place);
             out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model)));
         }
     }

@@ -61,12 +61,14 @@ struct Approach {
     /// What rotation of both may add, m.
     spin: f64,
     mu: f64,
+    /// What the surfaces run over their own bodies, m.
+    belt: f64,
 }
 
 impl Approach {
     /// The gap at which friction may let things of the given size hover, m.
     fn hover(&self, size: f64) -> f64 {
-        (self.mu * (self.way.length() + self.spin)).min(size)
+        (self.mu * (self.way.length() + self.spin + self.belt)).min(size)
     }
 }
 
@@ -125,7 +127,8 @@ impl Look<'_> {
         let approach = Approach {
             way: self.h * (self.linear(ci.body) - self.linear(cj.body)),
             spin: self.h * (self.spin(ci, cj) + self.spin(cj, ci)),
-            mu: self.model.pair_mu(i, j),
+            mu: self.model.pair_hover(i, j),
+            belt: self.h * self.belt([ci, cj]),
         };
         let side = |k: u32| Side {
             collider: k,
@@ -150,7 +153,9 @@ impl Look<'_> {
 
     /// How far apart two shapes can be and still need a contact, m.
     fn reach(&self, approach: &Approach) -> f64 {
-        self.envelope + (approach.way.length() + approach.spin) * (1.0 + approach.mu)
+        self.envelope
+            + (approach.way.length() + approach.spin) * (1.0 + approach.mu)
+            + approach.belt * approach.mu
     }
 
     /// Two balls that would merely fly past each other make no contact, but sliding ones may hover.
@@ -163,7 +168,7 @@ impl Look<'_> {
         if apart.length_squared() > touch * touch {
             let way = self.h * (self.linear(ci.body) - self.linear(cj.body));
             let spin = self.h * (self.spin(ci, cj) + self.spin(cj, ci));
-            let hover = self.model.pair_mu(i, j) * (way.length() + spin);
+            let hover = self.model.pair_hover(i, j) * (way.length() + spin + self.h * self.belt([ci, cj]));
             let hover = hover.min(radii[0].min(radii[1]));
             let reach = touch + hover;
             if apart.length_squared() > reach * reach && !swept_spheres_meet(apart, way, reach) {
@@ -277,6 +282,11 @@ impl Look<'_> {
         }
     }
 
+    /// How fast the surfaces run over their own bodies, at most, m/s.
+    fn belt(&self, colliders: [&ColliderSlot; 2]) -> f64 {
+        colliders.iter().map(|c| c.surface_velocity.length()).sum()
+    }
+
     /// Speed of the surface of `c` near `other` by rotation alone, at most, m/s.
     fn spin(&self, c: &ColliderSlot, other: &ColliderSlot) -> f64 {
         let omega = self.angular(c.body).length();
@@ -328,8 +338,12 @@ impl Look<'_> {
             let half = 0.5 * p.gap * normal;
             let u = self.velocity(a, point + half) - self.velocity(b, point - half);
             let along = u.dot(normal);
-            let slip = (u - along * normal).length();
-            let hover = (self.h * mu * slip).min(size);
+            let slip = (u - along * normal).length()
+                + self.belt(colliders.map(|k| &self.model.colliders[k as usize]));
+            let roll = (self.model.pair_hover(colliders[0], colliders[1]) - mu)
+                * self.model.pair_size(colliders[0], colliders[1])
+                * (self.angular(a) - self.angular(b)).length();
+            let hover = (self.h * (mu * slip + roll)).min(size);
             if p.gap > self.envelope + self.h * (-along).max(0.0) + hover {
                 return;
             }

@@ -191,7 +191,7 @@ fn heavy_on_light_says_when_it_is_not_solved() {
 #[test]
 fn prisms_stacked_askew_keep_their_points() {
     let corner = |k: u32| {
-        let side = if k % 2 == 0 { -0.04 } else { 0.04 };
+        let side = if k.is_multiple_of(2) { -0.04 } else { 0.04 };
         let (sin, cos) = (std::f64::consts::TAU * f64::from(k / 2) / 7.0).sin_cos();
         DVec3::new(0.1 * cos, 0.1 * sin, side)
     };
