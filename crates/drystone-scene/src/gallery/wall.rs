@@ -82,7 +82,12 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.push(BodyDef::fixed(still).at(still_at).friction(mu).named("ground"));
     Ok(Made {
         // Solved less accurately than this, other joints open with other solvers and stabilisations.
-        settings: Settings { solver: "apgd".into(), tolerance: 1e-5, iterations: 500, ..Settings::default() },
+        settings: Settings {
+            solver: "apgd".into(),
+            tolerance: 1e-5,
+            iterations: 20_000,
+            ..Settings::default()
+        },
         seed: 1,
         bodies,
         glass: Vec::new(),
