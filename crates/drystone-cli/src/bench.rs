@@ -8,6 +8,7 @@ use drystone_solve::solver::BadSpec;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::run::{say, write};
 use crate::simulation::pool;
 
@@ -129,6 +130,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         return Err(Failure::input(BadSpec::unknown("bench", unknown, &names)));
     }
     drystone_solve::solver::make(&args.solver).map_err(Failure::input)?;
+    outputs::check(None, [Output::text("--report", args.report.as_ref())])?;
     let threads = pool(args.threads)?;
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
     if !to_pipe {

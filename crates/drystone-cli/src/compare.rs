@@ -9,6 +9,7 @@ use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::run::{say, write};
 use crate::simulation::{Prepared, Simulation};
 
@@ -126,6 +127,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     for spec in &specs {
         solver::make(spec).map_err(Failure::input)?;
     }
+    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::text("--report", args.report.as_ref())];
+    outputs::check(Some(args.simulation.scene.as_ref()), asked)?;
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
     let time = args.at_time.unwrap_or(scene.duration).max(world.settings().h);
     // The problem of the step that ends at `time`.

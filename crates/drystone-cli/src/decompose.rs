@@ -10,6 +10,7 @@ use drystone_scene::mesh::{Decomposition, Origin, Surface, Target, parts_of};
 use glam::DVec3;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -36,10 +37,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let scale = scale(&args.scale)?;
     let target = Target { parts: args.parts, threshold: args.threshold };
     target.check().map_err(Failure::input)?;
-    for path in args.out.iter().chain(&args.picture) {
-        drystone_record::file::check_writable(path)
-            .map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
-    }
+    let asked = [Output::text("--out", args.out.as_ref()), Output::png("--picture", args.picture.as_ref())];
+    outputs::check(Some(&args.mesh), asked)?;
     let start = Instant::now();
     let (surface, found, origin) = parts_of(&args.mesh, scale, &target).map_err(Failure::input)?;
     table(&args.mesh, &surface, &found);

@@ -5,6 +5,8 @@ mod catalogue;
 mod compare;
 mod decompose;
 mod failure;
+mod lcp;
+mod outputs;
 mod portrait;
 mod progress;
 mod run;
@@ -44,6 +46,8 @@ enum Command {
     /// Solve a bare contact problem from a file; exit 3 if the tolerance was not reached.
     #[command(allow_negative_numbers = true)]
     Solve(solve::Args),
+    /// Pyramids of balls as linear complementarity problems, and the relaxed law against the exact one as h falls.
+    Lcp(lcp::Args),
     /// Run a scene once for every value of an option and compare one number of the reports.
     Study(Box<study::Args>),
     /// Measure fixed scenes: milliseconds by stage, nanoseconds per contact and iteration, memory.
@@ -74,6 +78,7 @@ fn main() {
         Command::Check(args) => catalogue::check(args),
         Command::Compare(args) => compare::main(args),
         Command::Solve(args) => solve::main(args),
+        Command::Lcp(args) => lcp::tables(args),
         Command::Study(args) => study::main(*args),
         Command::Bench(args) => bench::main(args),
         Command::State(args) => state::main(args),

@@ -9,6 +9,7 @@ use drystone_scene::Scene;
 use drystone_solve::solver::BadSpec;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::simulation::{Prepared, Simulation};
 
 /// How pictures look.
@@ -94,6 +95,7 @@ pub struct Args {
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     let drawing = args.look.check()?;
+    outputs::check(Some(args.simulation.scene.as_ref()), [Output::png("--to", Some(&args.to))])?;
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
     crate::state::advance(&mut world, args.at_time)?;
     drawing.draw(&world, &scene, &args.to)?;

@@ -11,7 +11,11 @@ use drystone_record::series::{ForceSeries, Kind};
 use drystone_record::snapshot::Snapshots;
 use drystone_record::usage;
 
+use drystone_scene::problem::ContactProblem;
+use drystone_solve::Problem;
+
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::portrait::Look;
 use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
@@ -47,10 +51,13 @@ pub struct Args {
     /// Write the force between every pair of bodies in contact over time.
     #[arg(long, value_name = "FILE.csv")]
     pair_forces: Option<PathBuf>,
+    /// Write the reaction, coordinates and motor forces of every joint over time.
+    #[arg(long, value_name = "FILE.csv")]
+    joint_forces: Option<PathBuf>,
     /// Write forces every N steps.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     forces_every: u64,
-    /// Write every N-th problem to a folder (not available yet).
+    /// Write the contact problem of every N-th step to a folder, as JSON and as FCLib's HDF5.
     #[arg(long, value_name = "EVERY:FOLDER")]
     dump_problems: Option<String>,
     /// No progress bar and no summary.
@@ -67,13 +74,10 @@ struct Outputs {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    for (option, given) in
-        [("--record", args.record.is_some()), ("--dump-problems", args.dump_problems.is_some())]
-    {
-        if given {
-            return Err(Failure::input(format!("{option}: not available yet")));
-        }
+    if args.record.is_some() {
+        return Err(Failure::input("--record: not available yet"));
     }
+    let dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let view = args.look.check()?;
     let Prepared { mut scene, mut world, threads } = args.simulation.prepare()?;
     let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
@@ -94,7 +98,17 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             break;
         }
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
-        let report = match world.step() {
+        let due = dump.as_ref().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
+        let stepped = match due {
+            None => world.step(),
+            Some(dump) => world.step_keeping_problem().map(|(report, problem, _)| {
+                if let Err(e) = dump.save(&scene.name, report.step, &problem) {
+                    failed = Some(format!("step {}: {}", report.step, e.message));
+                }
+                report
+            }),
+        };
+        let report = match stepped {
             Ok(report) => report,
             Err(e) => {
                 failed = Some(e.to_string());
@@ -108,6 +122,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         let written = out.series.iter_mut().try_for_each(|s| s.observe(&world));
         progress.step(&report);
         recorder.step(&world, &report, wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
+        if failed.is_some() {
+            break;
+        }
         if let Err(e) = written {
             failed = Some(format!("step {}: writing forces: {e}", report.step));
             break;
@@ -150,6 +167,32 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
 }
 
+/// `--dump-problems EVERY:FOLDER`.
+struct Dump {
+    every: u64,
+    folder: PathBuf,
+}
+
+impl Dump {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let wrong =
+            || Failure::input(format!("--dump-problems {text}: expected EVERY:FOLDER, such as 10:problems"));
+        let (every, folder) = text.split_once(':').filter(|(_, f)| !f.is_empty()).ok_or_else(wrong)?;
+        let every = every.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
+        Ok(Self { every, folder: folder.into() })
+    }
+
+    /// A step without contacts leaves no file.
+    fn save(&self, scene: &str, step: u64, problem: &Problem) -> Result<(), Failure> {
+        if problem.blocks() == 0 {
+            return Ok(());
+        }
+        let stem = std::path::Path::new(scene).file_stem().map_or(scene.into(), |s| s.to_string_lossy());
+        let problem = ContactProblem::from_problem(format!("{stem}-{step:06}"), problem)?;
+        Ok(problem.save(&self.folder)?)
+    }
+}
+
 fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
     if let Some(n) = args.steps {
         return Ok(n);
@@ -162,11 +205,22 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
 }
 
 fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
-    for path in [&args.report, &args.snapshots, &args.picture].into_iter().flatten() {
-        file::check_writable(path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
-    }
+    outputs::check(
+        Some(args.simulation.scene.as_ref()),
+        [
+            Output::text("--report", args.report.as_ref()),
+            Output::text("--snapshots", args.snapshots.as_ref()),
+            Output::text("--body-forces", args.body_forces.as_ref()),
+            Output::text("--pair-forces", args.pair_forces.as_ref()),
+            Output::png("--picture", args.picture.as_ref()),
+        ],
+    )?;
     let mut series = Vec::new();
-    for (path, kind) in [(&args.body_forces, Kind::Bodies), (&args.pair_forces, Kind::Pairs)] {
+    for (path, kind) in [
+        (&args.body_forces, Kind::Bodies),
+        (&args.pair_forces, Kind::Pairs),
+        (&args.joint_forces, Kind::Joints),
+    ] {
         if let Some(path) = path {
             let file = ForceSeries::create(path, kind, args.forces_every);
             series.push(file.map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);
@@ -230,9 +284,13 @@ fn summary(r: &Report) -> String {
         r.threads
     );
     for (key, value) in &r.scene_results {
-        if !value.is_array() && !value.is_object() {
-            text += &format!("  {key:<13} {value}\n");
-        }
+        let shown = match value {
+            serde_json::Value::Array(_) | serde_json::Value::Object(_) => continue,
+            // Whole numbers are counts.
+            serde_json::Value::Number(n) if n.is_f64() => n.as_f64().map_or_else(String::new, short),
+            other => other.to_string(),
+        };
+        text += &format!("  {key:<13} {shown}\n");
     }
     for w in r.warnings.iter().take(3) {
         text += &format!("  warning       step {}: {}\n", w.step, w.text);
@@ -244,7 +302,44 @@ fn summary(r: &Report) -> String {
     text + &format!("  state hash    {}\n", r.state_hash)
 }
 
+/// To four digits; the report has them all.
+fn short(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 || (1e-3..1e5).contains(&size) {
+        let digits = if x == 0.0 { 0 } else { (3 - size.log10().floor() as i32).max(0) };
+        trim_zeros(&format!("{x:.*}", digits as usize))
+    } else {
+        format!("{x:.3e}")
+    }
+}
+
 fn trim(x: f64) -> String {
-    let text = format!("{x:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
+    trim_zeros(&format!("{x:.6}"))
+}
+
+fn trim_zeros(text: &str) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (x, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.9998844548538688, "0.9999"),
+            (0.99999999, "1"),
+            (1200.0, "1200"),
+            (12345.678, "12346"),
+            (-0.0123456, "-0.01235"),
+            (1.83126e-7, "1.831e-7"),
+            (2.5e7, "2.500e7"),
+        ] {
+            assert_eq!(short(x), text);
+        }
+        assert_eq!((trim(10.0), trim(0.25)), ("10".into(), "0.25".into()));
+    }
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 use drystone::collide::broadphase;
-use drystone::{Settings, Stabilisation, World};
+use drystone::{Integrator, Settings, Stabilisation, World};
 use drystone_scene::Scene;
+use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Spec};
 
 use crate::failure::Failure;
@@ -21,12 +22,14 @@ pub struct Simulation {
     /// Step h, s [default: the scene's own].
     #[arg(long, value_name = "H")]
     pub step: Option<f64>,
-    /// Time integrator: euler, the half-implicit scheme of the papers.
-    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "euler")]
-    pub integrator: String,
-    /// Contact model: ccp, the convex relaxation (Coulomb's law exact but for a lift of mu h |v_t|).
-    #[arg(long, value_name = "ccp|coulomb", default_value = "ccp")]
-    pub model: String,
+    /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow the mean of old
+    /// and new velocities) [default: the scene's own].
+    #[arg(long, value_name = "NAME[:k=v,...]")]
+    pub integrator: Option<String>,
+    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|), or coulomb, the exact law
+    /// [default: the scene's own, ccp].
+    #[arg(long, value_name = "ccp|coulomb")]
+    pub model: Option<String>,
     /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`).
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub solver: Option<String>,
@@ -79,7 +82,9 @@ pub fn pool(threads: Option<usize>) -> Result<usize, Failure> {
     if threads == 0 || threads > 512 {
         return Err(Failure::input(format!("--threads must be between 1 and 512, got {threads}")));
     }
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::run)?;
+    // This thread is one of them: it would otherwise sleep while they work.
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+    builder.build_global().map_err(Failure::run)?;
     Ok(threads)
 }
 
@@ -123,8 +128,6 @@ impl Simulation {
             }
             spec.check(&[]).map_err(Failure::input)
         };
-        one_of("integrator", &self.integrator, &["euler"], &["moreau"])?;
-        one_of("model", &self.model, &["ccp"], &["coulomb"])?;
         one_of("backend", &self.backend, &["cpu"], &["cuda"])?;
         if self.sleep {
             return Err(Failure::input("--sleep: not available yet; nothing ever sleeps"));
@@ -138,6 +141,9 @@ impl Simulation {
                 return Err(Failure::input(format!("--step must be positive and finite, got {h}")));
             }
             s.h = h;
+        }
+        if let Some(model) = &self.model {
+            s.model = Model::parse(model).map_err(Failure::input)?;
         }
         if let Some(solver) = &self.solver {
             s.solver.clone_from(solver);
@@ -164,6 +170,10 @@ impl Simulation {
             }
             s.budget = Some(Duration::from_secs_f64(1e-3 * ms));
         }
+        if let Some(text) = &self.integrator {
+            s.integrator =
+                Integrator::parse(text).map_err(|e| Failure::input(format!("--integrator: {e}")))?;
+        }
         if let Some(text) = &self.stabilisation {
             s.stabilisation =
                 Stabilisation::parse(text).map_err(|e| Failure::input(format!("--stabilisation: {e}")))?;
@@ -181,19 +191,9 @@ impl Simulation {
     }
 
     fn check_overlaps(&self, world: &mut World) -> Result<(), Failure> {
-        if self.allow_overlap {
-            return Ok(());
+        match drystone_scene::overlaps(world) {
+            Some(refusal) if !self.allow_overlap => Err(Failure::input(refusal)),
+            _ => Ok(()),
         }
-        let deep = world.deep_overlaps(0.5);
-        let Some((a, b, depth)) = deep.iter().max_by(|x, y| x.2.total_cmp(&y.2)) else { return Ok(()) };
-        let model = world.model();
-        Err(Failure::input(format!(
-            "{} and {} overlap by {depth:.4} m at the start, more than half a radius ({} such pair{}); \
-             --allow-overlap starts anyway and separates them with bounded speed",
-            model.describe(a.slot),
-            model.describe(b.slot),
-            deep.len(),
-            if deep.len() == 1 { "" } else { "s" },
-        )))
     }
 }

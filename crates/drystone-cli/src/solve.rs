@@ -7,10 +7,12 @@ use drystone_record::usage;
 use drystone_scene::problem::{self, ContactProblem, Kind};
 use drystone_solve::certificate::certificate;
 use drystone_solve::solver::{self, BadSpec, Solver, Status, Stop};
-use drystone_solve::{Malformed, Problem};
+use drystone_solve::{Malformed, Model, Problem};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::lcp;
+use crate::outputs::{self, Output};
 use crate::run::{say, write};
 use crate::simulation::pool;
 
@@ -19,15 +21,16 @@ const NOT_SOLVED: i32 = 3;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A contact problem: the uniform JSON form (.json, .json.gz) or Siconos text (.dat).
+    /// A contact problem: the uniform JSON form (.json, .json.gz), Siconos text (.dat) or FCLib (.hdf5, .h5).
     problem: PathBuf,
-    /// What a .dat file holds, where its name does not say: fc (W), gfc (M and H), rfc or grfc (with rolling friction).
+    /// What a .dat file holds, where its name does not say: fc (W), gfc (M and H), rfc or grfc (with rolling friction), or
+    /// lcp (a linear complementarity problem).
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Model: ccp, the convex relaxation.
+    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of facets.
     #[arg(long, value_name = "ccp|coulomb|lcp", default_value = "ccp")]
     model: String,
-    /// Solver with parameters (see `drystone solvers`).
+    /// Solver with parameters (see `drystone solvers`); for lcp: lemke:pivots=N or psor:omega=1 [default there: lemke].
     #[arg(long, value_name = "NAME[:k=v,...]", default_value = "apgd")]
     solver: String,
     /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.
@@ -42,6 +45,15 @@ pub struct Args {
     /// Threads [default: one per core]; any number gives bitwise the same result.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Facets of every cone, for lcp.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    facets: usize,
+    /// Law on the facets, for lcp: stewart (Stewart and Trinkle's, Coulomb's law) or convex (Anitescu's relaxation).
+    #[arg(long, value_name = "stewart|convex", default_value = "stewart")]
+    form: String,
+    /// Where the facets lie, for lcp: inner (edges on the round cone) or outer (faces on it).
+    #[arg(long, value_name = "inner|outer", default_value = "inner")]
+    cone: String,
     /// Put r and u, normal first, into the report.
     #[arg(long)]
     vectors: bool,
@@ -65,17 +77,17 @@ struct Report {
     iterations: usize,
     wall_s: f64,
     cpu_s: f64,
-    /// ½ rᵀWr + qᵀr with the symmetric part of W.
-    objective: f64,
-    /// |r - P(r - u)| / |q|; null where q = 0.
+    /// ½ rᵀWr + qᵀr with the symmetric part of W; null for Coulomb's law, which minimises nothing.
+    objective: Option<f64>,
+    /// |r - P(r - u)| / |q|, with u + mu |u_T| e_N for u under Coulomb's law; null where q = 0.
     residual_over_q: Option<f64>,
     /// max |r_i - P_i(r_i - η_i u_i)| / η_i, in the units of u.
     residual_scaled: f64,
     /// Largest distance of a contact's r from its cone.
     cone_violation: f64,
-    /// Largest distance of a contact's u from the dual cone.
+    /// Largest distance of a contact's u (corrected, under Coulomb's law) from the dual cone.
     dual_cone_violation: f64,
-    /// |rᵀu| / |objective|; null where the objective is 0 and rᵀu is not.
+    /// |rᵀu| / |objective|; null where the objective is 0 and rᵀu is not, and under Coulomb's law.
     duality_gap_rel: Option<f64>,
     /// |W - Wᵀ| / |W|: above rounding, the relaxed problem is that of the symmetric part.
     asymmetry: f64,
@@ -96,14 +108,14 @@ struct Outcome {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    match args.model.as_str() {
-        "ccp" => {}
-        "coulomb" | "lcp" => {
-            return Err(Failure::input(format!("--model {}: not available yet (valid: ccp)", args.model)));
-        }
-        other => return Err(Failure::input(BadSpec::unknown("model", other, &["ccp"]))),
-    }
-    let kind = args.kind.as_deref().map(parse_kind).transpose()?;
+    let bare_lcp = args.kind.as_deref() == Some("lcp") || lcp::is_one(&args.problem);
+    let lcp = args.model == "lcp" || bare_lcp;
+    let model = match args.model.as_str() {
+        "lcp" => Model::Ccp,
+        name => Model::parse(name)
+            .map_err(|_| Failure::input(BadSpec::unknown("model", name, &["ccp", "coulomb", "lcp"])))?,
+    };
+    let kind = args.kind.as_deref().filter(|_| !bare_lcp).map(parse_kind).transpose()?;
     if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
         return Err(Failure::input(format!(
             "--tolerance must be finite and not negative, got {}",
@@ -117,18 +129,34 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
         ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
     };
+    outputs::check(Some(&args.problem), [Output::text("--report", args.report.as_ref())])?;
+    if lcp {
+        let asked = lcp::Asked {
+            problem: &args.problem,
+            kind,
+            bare: bare_lcp,
+            solver: if args.solver == "apgd" { "lemke" } else { &args.solver },
+            facets: args.facets,
+            form: &args.form,
+            cone: &args.cone,
+            tolerance: args.tolerance,
+            iterations: args.iterations,
+            vectors: args.vectors,
+        };
+        return lcp::solve(&asked, args.report.as_deref());
+    }
     let mut solver = solver::make(&args.solver).map_err(Failure::input)?;
     pool(args.threads)?;
     let file = problem::read(&args.problem, kind)?;
-    let relaxed = file.ccp();
+    let posed = file.under(model);
 
     let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
     let goal = args.tolerance * file.scale();
-    let outcome = run(&file, &relaxed, solver.as_mut(), goal, args.iterations, budget)
+    let outcome = run(&file, &posed, solver.as_mut(), goal, args.iterations, budget)
         .map_err(|e| Failure::input(format!("{}: {e}", args.problem.display())))?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     let solved = outcome.natural <= goal;
-    let report = judge(&file, &relaxed, &args, solver.as_ref(), &outcome, solved, [wall_s, cpu_s]);
+    let report = judge(&file, &posed, &args, solver.as_ref(), &outcome, solved, [wall_s, cpu_s]);
     if let Some(path) = &args.report {
         write(path, &(serde_json::to_string_pretty(&report).map_err(Failure::run)? + "\n"))?;
     }
@@ -139,10 +167,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
 }
 
 fn parse_kind(name: &str) -> Result<Kind, Failure> {
-    if name == "lcp" {
-        return Err(Failure::input("--kind lcp: not available yet (valid: fc, gfc, rfc, grfc)"));
-    }
-    let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).collect();
+    let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).chain(["lcp"]).collect();
     Kind::NAMES
         .iter()
         .find(|(n, _)| *n == name)
@@ -170,7 +195,7 @@ fn run(
     };
     // Nothing to do: zero is the solution.
     problem.rhs(&mut out.u);
-    out.natural = file.natural_map(&out.r, &out.u);
+    out.natural = file.natural_map(problem.model(), &out.r, &out.u);
     if out.natural == 0.0 {
         return Ok(out);
     }
@@ -184,7 +209,7 @@ fn run(
         out.status = s.status;
         out.r = s.gamma;
         problem.apply(&out.r, &mut out.u);
-        out.natural = file.natural_map(&out.r, &out.u);
+        out.natural = file.natural_map(problem.model(), &out.r, &out.u);
         // Below the smallest positive number there is nothing to ask for.
         let next = tolerance * (0.3 * goal / out.natural).min(0.3);
         if s.status != Status::Converged || out.natural <= goal || out.iterations >= iterations || next <= 0.0
@@ -205,6 +230,7 @@ fn judge(
     [wall_s, cpu_s]: [f64; 2],
 ) -> Report {
     let c = certificate(problem, &out.r);
+    let convex = problem.model() == Model::Ccp;
     let work = out.r.iter().zip(&out.u).map(|(r, u)| r * u).sum::<f64>().abs();
     let ratio = |x: f64, y: f64| if x == 0.0 { Some(0.0) } else { Some(x / y).filter(|z| z.is_finite()) };
     Report {
@@ -212,7 +238,7 @@ fn judge(
         kind: file.kind,
         contacts: file.contacts(),
         rows: problem.rows(),
-        model: "ccp",
+        model: problem.model().name(),
         solver: args.solver.clone(),
         unit: solver.info().unit,
         status: match out.status {
@@ -226,12 +252,12 @@ fn judge(
         iterations: out.iterations,
         wall_s,
         cpu_s,
-        objective: c.dual_objective,
+        objective: convex.then_some(c.dual_objective),
         residual_over_q: ratio(out.natural, file.scale()),
         residual_scaled: c.residual_max,
         cone_violation: c.cone_violation,
         dual_cone_violation: c.constraint_violation,
-        duality_gap_rel: ratio(work, c.dual_objective.abs()),
+        duality_gap_rel: ratio(work, c.dual_objective.abs()).filter(|_| convex),
         asymmetry: file.asymmetry(),
         r: args.vectors.then(|| out.r.clone()),
         u: args.vectors.then(|| out.u.clone()),
@@ -241,12 +267,16 @@ fn judge(
 fn summary(r: &Report) -> String {
     let mut text = format!("{} {}: {} contacts, {} rows\n", r.name, r.status, r.contacts, r.rows);
     text += &format!("  solver        {}: {} {}s, {:.3} s\n", r.solver, r.iterations, r.unit, r.wall_s);
-    text += &format!("  objective     {:e}\n", r.objective);
+    if let Some(objective) = r.objective {
+        text += &format!("  objective     {objective:e}\n");
+    }
     let residual = r.residual_over_q.map_or("undefined, q = 0".into(), |x| format!("{x:.2e}"));
     text += &format!("  residual / q  {residual} (asked for {:e})\n", r.tolerance);
-    let gap = r.duality_gap_rel.map_or("undefined, objective 0".into(), |x| format!("{x:.2e}"));
-    text += &format!("  duality gap   {gap} of the objective\n");
-    if r.asymmetry > 1e-6 {
+    if r.objective.is_some() {
+        let gap = r.duality_gap_rel.map_or("undefined, objective 0".into(), |x| format!("{x:.2e}"));
+        text += &format!("  duality gap   {gap} of the objective\n");
+    }
+    if r.asymmetry > 1e-6 && r.objective.is_some() {
         text += &format!(
             "  note          W is not symmetric ({:.1e}): this is the relaxed problem of its symmetric part\n",
             r.asymmetry

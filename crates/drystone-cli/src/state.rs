@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use drystone::World;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
 
@@ -36,6 +37,7 @@ pub fn advance(world: &mut World, time: f64) -> Result<(), Failure> {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
+    outputs::check(Some(args.simulation.scene.as_ref()), [Output::text("--to", Some(&args.to))])?;
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
     advance(&mut world, args.at_time)?;
     let flat = drystone_scene::flat::of_world(&world, &scene.name, scene.duration, &scene.snaps)?;

@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::outputs::{self, Output};
 use crate::run::{INTERRUPTED, write};
 use crate::simulation::Simulation;
 use list::{List, SWEEPS, handed_on, options_of, without};
@@ -117,6 +118,8 @@ struct Run {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
+    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::text("--report", args.report.as_ref())];
+    outputs::check(Some(args.simulation.scene.as_ref()), asked)?;
     let vary = List::parse("--vary", &args.vary)?;
     let by = args.curves.as_deref().map(|text| List::parse("--for", text)).transpose()?;
     if let Some(twice) = by.iter().flat_map(|l| &l.names).find(|n| vary.names.contains(n)) {

@@ -6,9 +6,7 @@ use drystone::shape::{HeightField, Hull};
 use drystone::{Motion, Pose, Shape, World};
 use glam::DVec3;
 
-use crate::picture::{
-    CATEGORIES, Camera, Item, Legend, Picture, Rgb, Solid, View, bounds, category, distinct,
-};
+use crate::picture::{CATEGORIES, Item, Legend, Picture, Rgb, Solid, View, bounds, category, distinct};
 
 /// What colour means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,15 +110,20 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
     let alone = |i: &&Item| !matches!(i.solid, Solid::Ground) && i.piece_of.is_none();
     let room = (items.iter().filter(alone).count() == 1).then(|| bounds(&items)).flatten();
     let mut picture = Picture::of(items, how.view, how.width, how.height);
-    if let Some((low, high)) = room {
-        let margin = 1.5 * (high - low).max_element();
-        let aspect = how.width as f64 / how.height as f64;
-        picture.camera = Camera::fit(low - margin, high + margin, how.view, aspect);
-    }
     picture.legend = legend;
+    match room {
+        Some((low, high)) => {
+            let margin = LONE * (high - low).max_element();
+            picture.look_at(&[(low - margin, high + margin)], how.view);
+        }
+        None => picture.look_at_all(how.view),
+    }
     picture.title.clone_from(&how.title);
     picture
 }
+
+/// Room around a body alone on a plane, in its longest side.
+const LONE: f64 = 0.8;
 
 /// Edges of meshes that turn by less than this look round, degrees.
 const CREASE: f64 = 25.0;

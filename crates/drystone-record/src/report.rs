@@ -87,6 +87,7 @@ pub struct Recorder {
     residual_sum: f64,
     penetration_max: f64,
     penetration_sum: f64,
+    joint_error: drystone::joint::JointError,
     latest: Option<StepReport>,
     steps: u64,
     warnings: Vec<Warning>,
@@ -114,6 +115,7 @@ impl Recorder {
             residual_sum: 0.0,
             penetration_max: 0.0,
             penetration_sum: 0.0,
+            joint_error: Default::default(),
             latest: None,
             steps: 0,
             warnings: Vec::new(),
@@ -135,6 +137,9 @@ impl Recorder {
         }
         self.last.push_back(lap);
         self.steps += 1;
+        let joints = world.joint_error();
+        self.joint_error.position = self.joint_error.position.max(joints.position);
+        self.joint_error.velocity = self.joint_error.velocity.max(joints.velocity);
         self.contacts_sum += r.contacts as f64;
         self.contacts_max = self.contacts_max.max(r.contacts);
         self.iterations_sum += r.iterations as f64;
@@ -205,6 +210,9 @@ impl Recorder {
         let name = settings.solver.split(':').next().unwrap_or_default().to_string();
         let info = drystone_solve::solver::REGISTRY.iter().find(|i| i.name == name);
         let bytes = world.contact_bytes() as f64;
+        let (bilaterals, joint_error) = (world.bilaterals(), world.joint_error());
+        // Last: it borrows the memory of the problem.
+        let redundancy = world.redundancy();
         Report {
             status,
             reason,
@@ -214,8 +222,8 @@ impl Recorder {
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: false,
-            model: "ccp",
-            integrator: "euler",
+            model: settings.model.name(),
+            integrator: settings.integrator.text(),
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),
             envelope_m: world.envelope(),
@@ -233,7 +241,8 @@ impl Recorder {
                 bytes_per_contact: (!world.contacts().is_empty())
                     .then(|| bytes / world.contacts().len() as f64),
             },
-            bilaterals: 0,
+            bilaterals,
+            redundant_bilaterals: redundancy.rows - redundancy.rank,
             solver: SolverUse {
                 name,
                 parameters: settings.solver.clone(),
@@ -272,7 +281,12 @@ impl Recorder {
                 last_max: penetration.max,
                 last_mean: penetration.mean,
             },
-            joint_error: JointError { position_m: 0.0, velocity_m_s: 0.0 },
+            joint_error: JointError {
+                position_m: self.joint_error.position.max(joint_error.position),
+                velocity_m_s: self.joint_error.velocity.max(joint_error.velocity),
+                last_position_m: joint_error.position,
+                last_velocity_m_s: joint_error.velocity,
+            },
             support_over_weight: Support {
                 last: world.support_over_weight(),
                 mean_last100: Some(self.last.iter().map(|l| l.support).sum::<f64>() / self.last.len() as f64)
@@ -332,7 +346,10 @@ fn wedged(world: &World, r: &StepReport) -> Warning {
     let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
     let (kind, what) = match r.status {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
-        _ => ("wedged", "the multipliers grow without bound: contacts contradict each other"),
+        _ => (
+            "wedged",
+            "contacts contradict each other: the multipliers grew without bound, so the step left overlaps alone",
+        ),
     };
     let text = format!(
         "{what}; worst between {}, residual {:.3e} m/s after {} iterations",
@@ -373,7 +390,7 @@ pub struct Report {
     pub seed: u64,
     pub sleep: bool,
     pub model: &'static str,
-    pub integrator: &'static str,
+    pub integrator: String,
     pub stabilisation: String,
     pub broadphase: Option<&'static str>,
     pub envelope_m: f64,
@@ -384,7 +401,10 @@ pub struct Report {
     pub wall_s: f64,
     pub cpu_s: f64,
     pub contacts: Contacts,
+    /// Scalar equations of joints, and motors that impose positions or speeds.
     pub bilaterals: usize,
+    /// How many rigid ones repeat others: their multipliers are not unique.
+    pub redundant_bilaterals: usize,
     pub solver: SolverUse,
     pub ms_per_step: Milliseconds,
     pub ms_per_step_last100: Milliseconds,
@@ -464,8 +484,11 @@ pub struct PenetrationUse {
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct JointError {
+    /// Largest over the run.
     pub position_m: f64,
     pub velocity_m_s: f64,
+    pub last_position_m: f64,
+    pub last_velocity_m_s: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -1,4 +1,4 @@
-//! Contact forces over time, as CSV: one row per body, or per pair of bodies, and step.
+//! Forces of contacts and joints over time, as CSV: one row per body, per pair of bodies, or per joint, and step.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,6 +14,8 @@ pub enum Kind {
     Bodies,
     /// Two bodies and the force between them.
     Pairs,
+    /// A joint: what it does to its second body, its free coordinates and their motors.
+    Joints,
 }
 
 /// A CSV file that grows by one group of rows per recorded step.
@@ -33,6 +35,11 @@ impl ForceSeries {
             Kind::Pairs => writeln!(
                 out,
                 "step,time_s,body_a,body_b,contacts,normal_n,tangential_n,fx_n,fy_n,fz_n,least_gap_m"
+            )?,
+            Kind::Joints => writeln!(
+                out,
+                "step,time_s,joint,fx_n,fy_n,fz_n,tx_nm,ty_nm,tz_nm,coordinate_0,coordinate_1,coordinate_2,\
+                 motor_0,motor_1,motor_2"
             )?,
         }
         Ok(Self { out, kind, every: every.max(1) })
@@ -72,6 +79,30 @@ impl ForceSeries {
                         "{},{},{a},{b},{n},{normal},{tangential},{x},{y},{z},{gap}",
                         s.step, s.time
                     )?;
+                }
+            }
+            Kind::Joints => {
+                for id in world.joints() {
+                    let (Ok(r), Ok(c)) = (world.joint_reaction(id), world.joint_coordinates(id)) else {
+                        continue;
+                    };
+                    write!(self.out, "{},{},{}", s.step, s.time, id.slot)?;
+                    for x in r.force.to_array().into_iter().chain(r.torque.to_array()) {
+                        write!(self.out, ",{x}")?;
+                    }
+                    for k in 0..3 {
+                        match c.get(k) {
+                            Some(x) => write!(self.out, ",{x}")?,
+                            None => write!(self.out, ",")?,
+                        }
+                    }
+                    for k in 0..3 {
+                        match c.get(k) {
+                            Some(_) => write!(self.out, ",{}", r.motor[k])?,
+                            None => write!(self.out, ",")?,
+                        }
+                    }
+                    writeln!(self.out)?;
                 }
             }
         }

@@ -2,12 +2,12 @@
 //!
 //! A [`Scene`] is data: bodies, settings, and what to measure. [`load`] makes one from a gallery name or a file.
 
+mod check;
 mod file;
 pub mod flat;
 pub mod gallery;
 mod load;
 pub mod mesh;
-mod principal;
 mod probe;
 pub mod problem;
 mod text;
@@ -16,10 +16,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drystone::{BodyDef, Settings, World};
+use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
-pub use load::{check, load};
+pub use check::{check, overlaps};
+pub use load::load;
 
 /// `--set KEY=VALUE` in the order given.
 pub(crate) type Overrides = Vec<(String, String)>;
@@ -38,6 +39,18 @@ pub trait Probe: Send {
     /// What moves its kinematic bodies, if their velocities change.
     fn drive(&self) -> Option<Drive> {
         None
+    }
+    /// What joins the scene's bodies: body number i of the scene is `BodyId { slot: i, generation: 0 }`.
+    fn joints(&self) -> Vec<JointDef> {
+        Vec::new()
+    }
+    /// Laws of contact beside the friction that its bodies say themselves.
+    fn materials(&self) -> drystone::Materials {
+        Default::default()
+    }
+    /// What comes and goes while it runs.
+    fn flow(&self) -> drystone::Flow {
+        Default::default()
     }
     /// What pictures show by `--colour scene`, if the scene has something to show.
     fn paint(&self, _world: &World) -> Option<Paint> {
@@ -76,6 +89,10 @@ pub struct Scene {
     pub materials: drystone::Materials,
     /// The bodies, those that can move first, then the static ones.
     pub bodies: Vec<BodyDef>,
+    /// What joins them: body number i is `BodyId { slot: i, generation: 0 }`.
+    pub joints: Vec<JointDef>,
+    /// What comes and goes while it runs.
+    pub flow: drystone::Flow,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
     pub glass: Vec<usize>,
     /// What it measures.
@@ -125,10 +142,23 @@ impl Scene {
         *world.materials_mut() = self.materials.clone();
         for (i, body) in self.bodies.iter().enumerate() {
             let field = |e: drystone::WorldError| SceneError {
-                field: Some(format!("bodies[{i}]")),
+                field: Some(body.name.clone().unwrap_or_else(|| format!("bodies[{i}]"))),
                 ..SceneError::new(e.to_string())
             };
             world.add_body(body.clone()).map_err(field)?;
+        }
+        for (i, joint) in self.joints.iter().enumerate() {
+            let field = |e: drystone::WorldError| SceneError {
+                field: Some(format!("joints[{i}]")),
+                ..SceneError::new(e.to_string())
+            };
+            world.add_joint(joint.clone()).map_err(field)?;
+        }
+        for emitter in &self.flow.emitters {
+            world.add_emitter(emitter.clone()).map_err(|e| SceneError::new(e.to_string()))?;
+        }
+        for sink in &self.flow.sinks {
+            world.add_sink(*sink).map_err(|e| SceneError::new(e.to_string()))?;
         }
         if let Some(drive) = self.probe.drive() {
             world.before_step(move |world| drive(world));

@@ -46,27 +46,8 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     Ok(scene)
 }
 
-/// Reads a file as [`load`] would, builds its world, and says in one line what it holds.
-pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
-    let path = path.as_ref();
-    let source = Source::open(path)?;
-    let kind = if is_flat(&source, &source.parse()?) { "flat state" } else { "scene file" };
-    let scene = load(&path.to_string_lossy(), &[])?;
-    let world =
-        scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
-    let moving = world.model().dynamic().count();
-    Ok(format!(
-        "{}: {kind} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
-        path.display(),
-        scene.name,
-        scene.bodies.len() - moving,
-        scene.settings.h,
-        scene.duration
-    ))
-}
-
 /// Both kinds of JSON file may be called `.json`: the keys at the top tell, and a draw is a flat state.
-fn is_flat(source: &Source, root: &Node) -> bool {
+pub(crate) fn is_flat(source: &Source, root: &Node) -> bool {
     let Value::Table(entries) = &root.value else { return true };
     let score = |fields: &[&str]| entries.iter().filter(|e| fields.contains(&e.key.as_ref())).count();
     source.format == Format::Json && score(flat::FIELDS) >= score(file::FIELDS)

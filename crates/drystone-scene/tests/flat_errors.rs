@@ -166,9 +166,7 @@ fn slightly_long_quaternions_are_normalised() {
 
 #[test]
 fn what_the_engine_lacks_is_refused_by_name() {
-    check(r#""restitution": 0.0"#, r#""restitution": 0.5"#, 15, "restitution", "not supported yet: only 0");
-    let joint = r#""joints": [{"type": "ball", "a": -1, "b": 0, "anchor": [0, 0, 0], "axis": [0, 0, 1], "drive": null, "loop": true}]"#;
-    check(r#""joints": []"#, joint, 10, "joints", "joints are not supported yet");
+    check(r#""restitution": 0.0"#, r#""restitution": 1.5"#, 15, "restitution", "0 to 1");
 }
 
 #[test]
@@ -193,7 +191,7 @@ fn hulls_without_volume_are_refused_where_they_stand() {
 }
 
 #[test]
-fn joints_are_checked_even_so() {
+fn joints_are_checked() {
     let joint = |inside: &str| with(r#""joints": []"#, &format!(r#""joints": [{{{inside}}}]"#));
     let e = refused(&joint(r#""type": "hinge""#));
     assert_eq!(e.field.as_deref(), Some("joints[0]"), "{e:?}");
@@ -203,6 +201,12 @@ fn joints_are_checked_even_so() {
     let drive = r#"{"mode": "speed", "target": 1, "kp": 0, "kd": 0, "fmax": 1}"#;
     let e = refused(&joint(&base.replace("null", drive)));
     assert_eq!(e.field.as_deref(), Some("joints[0].drive.mode"), "{e:?}");
+    let base = base.replace("9", "-1");
+    let drive = r#"{"mode": "velocity", "target": 1, "kp": 0, "kd": 0, "fmax": -1}"#;
+    let e = refused(&joint(&base.replace("null", drive)));
+    assert_eq!(e.field.as_deref(), Some("joints[0].drive"), "{e:?}");
+    let e = refused(&joint(&base.replace("null", drive).replace("ball", "revolute")));
+    assert_eq!(e.field.as_deref(), Some("joints[0].drive.fmax"), "{e:?}");
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn friction_of_pairs_must_be_one() {
         let oak = materials.add("oak").unwrap();
         let ice = materials.add("ice").unwrap();
         if let Some(mu) = law {
-            materials.set_pair(oak, ice, PairLaw { mu }).unwrap();
+            materials.set_pair(oak, ice, PairLaw::friction(mu)).unwrap();
         }
         *world.materials_mut() = materials;
         for material in [oak, ice] {

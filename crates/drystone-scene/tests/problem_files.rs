@@ -159,9 +159,12 @@ fn rolling_friction_and_the_solution() {
         assert!((x - y).abs() < 1e-10, "{:?}", s.gamma);
     }
     let u: Vec<f64> = s.gamma.iter().zip(&p.q).map(|(r, q)| r + q).collect();
-    assert!(p.natural_map(&s.gamma, &u) < 1e-10);
+    assert!(p.natural_map(drystone_solve::Model::Ccp, &s.gamma, &u) < 1e-10);
     assert!(
-        (p.natural_map(&[0.0; 5], &p.q) - expected.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12
+        (p.natural_map(drystone_solve::Model::Ccp, &[0.0; 5], &p.q)
+            - expected.iter().map(|x| x * x).sum::<f64>().sqrt())
+        .abs()
+            < 1e-12
     );
 }
 
@@ -226,7 +229,64 @@ fn text_faults_name_file_line_and_field() {
     assert!(
         problem::read(folder.0.join("none.dat"), None).unwrap_err().to_string().contains("cannot be read")
     );
-    for (name, say) in [("p.hdf5", "not available yet"), ("p.txt", ".json, .json.gz or .dat")] {
+    for (name, say) in [("p.hdf5", "is not an HDF5 file"), ("p.txt", ".dat, .hdf5 or .h5")] {
         assert!(folder.read(name, "", None).unwrap_err().contains(say));
+    }
+}
+
+fn rolling() -> ContactProblem {
+    let mut w = vec![Vec::new(); 10];
+    for (i, row) in w.iter_mut().enumerate() {
+        row.push((i as u32, 2.0 + i as f64));
+        row.push(((i as u32 + 3) % 10, -0.25));
+    }
+    ContactProblem {
+        name: "two".into(),
+        kind: Kind::Rfc,
+        dimension: 5,
+        w: drystone_solve::problem::Csr::from_rows(10, w),
+        q: (0..10).map(|i| i as f64 - 4.5).collect(),
+        mu: vec![0.5, 0.25],
+        mu_r: vec![0.1, 0.2],
+    }
+}
+
+fn flat() -> ContactProblem {
+    ContactProblem { kind: Kind::Fc, dimension: 2, mu: vec![0.3; 5], mu_r: Vec::new(), ..rolling() }
+}
+
+/// What is written is what is read, in both forms.
+#[test]
+fn written_problems_are_read_back() {
+    let folder = Folder::new("problems-written");
+    for p in [rolling(), flat()] {
+        p.save(&folder.0).unwrap();
+        let back = problem::read(folder.0.join("two.json"), None).unwrap();
+        assert_eq!((back.w, back.q, back.mu, back.mu_r), (p.w, p.q, p.mu, p.mu_r));
+    }
+    let p = flat();
+    let back = problem::read(folder.0.join("two.hdf5"), None).unwrap();
+    assert_eq!((back.kind, back.dimension), (p.kind, p.dimension));
+    assert_eq!((back.w, back.q, back.mu), (p.w, p.q, p.mu));
+}
+
+/// A damaged file is an error, whatever byte is wrong.
+#[test]
+fn damaged_hdf5_never_panics() {
+    let folder = Folder::new("problems-damaged");
+    let good = flat().to_fclib();
+    let path = folder.0.join("p.hdf5");
+    let mut refused = 0;
+    for k in 0..good.len() {
+        let mut bad = good.clone();
+        bad[k] ^= 0xff;
+        std::fs::write(&path, &bad).unwrap();
+        refused += problem::read(&path, None).is_err() as usize;
+    }
+    assert!(refused > 200, "{refused} of {}", good.len());
+    for k in (0..good.len()).step_by(61) {
+        std::fs::write(&path, &good[..k]).unwrap();
+        let e = problem::read(&path, None).unwrap_err().to_string();
+        assert!(e.contains("p.hdf5"), "{e}");
     }
 }

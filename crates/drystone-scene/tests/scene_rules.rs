@@ -65,6 +65,87 @@ velocity = [2, 0, 0]
 }
 
 #[test]
+fn laws_of_pairs_reach_the_world() {
+    let text = r#"
+[settings]
+T = 1
+integrator = "moreau"
+[materials]
+other = { restitution = 0.25, impact = "poisson", bounce_speed = 0.1 }
+pair = [
+  { between = ["steel", "oil"], mu = 0.4, mu_kinetic = 0.1, stick_speed = 0.01, rolling = 0.001, spinning = 0.002, cohesion = 3 },
+  { between = ["steel", "foam"], mu = 0.4, stiffness = 1e4, damping = 20 },
+]
+[[body]]
+motion = "static"
+shape = { type = "plane" }
+material = "oil"
+surface_velocity = [2, 0, 0]
+[[body]]
+mass = 1
+shape = { type = "sphere", r = 0.5 }
+"#;
+    let w = world("laws", text);
+    let m = w.materials();
+    let [steel, oil, foam] = ["steel", "oil", "foam"].map(|name| m.find(name).unwrap());
+    let plain = drystone::PairLaw::friction(0.4);
+    assert_eq!(
+        m.pair(steel, oil).unwrap(),
+        drystone::PairLaw {
+            mu_kinetic: Some(0.1),
+            stick_speed: 0.01,
+            rolling: 0.001,
+            spinning: 0.002,
+            cohesion: 3.0,
+            ..plain
+        }
+    );
+    let soft = drystone::PairLaw { stiffness: Some(1e4), damping: 20.0, ..plain };
+    assert_eq!(m.pair(foam, steel), Some(soft));
+    let other = m.other();
+    assert_eq!((other.restitution, other.impact), (0.25, drystone::Impact::Poisson));
+    assert_eq!(other.bounce_speed, Some(0.1));
+    assert_eq!(w.settings().integrator, drystone::Integrator::Moreau { theta: 0.5 });
+    let belt = w.model().colliders.iter().find(|c| c.material == Some(oil)).unwrap();
+    assert_eq!(belt.surface_velocity, glam::DVec3::new(2.0, 0.0, 0.0));
+}
+
+#[test]
+fn guides_emitters_and_sinks_reach_the_world() {
+    let text = r#"
+[settings]
+T = 1
+[[body]]
+motion = "kinematic"
+shape = { type = "box", half = [1, 1, 0.1] }
+position = [0, 0, -0.1]
+guide = [
+  { along = [0, 0, 1], way = { sine = { amplitude = 0.02, frequency = 5 } } },
+  { about = [0, 0, 2], angle = { ramp = { to = 3, end = 3 } } },
+]
+[[emitter]]
+min = [-0.5, -0.5, 0.5]
+max = [0.5, 0.5, 1.0]
+rate = 20
+limit = 10
+turned = true
+[[emitter.body]]
+shape = { type = "box", half = [0.05, 0.05, 0.05] }
+density = 800
+[[sink]]
+max = [9, 9, -1]
+"#;
+    let mut w = world("flow", text);
+    for _ in 0..100 {
+        w.step().unwrap();
+    }
+    assert_eq!((w.emitted(), w.sunk()), ([10].as_slice(), [0].as_slice()));
+    let (x, q) = (w.state().position[0], w.state().rotation[0]);
+    assert!((x.z + 0.1 - 0.02 * (10.0 * std::f64::consts::PI).sin()).abs() < 1e-9, "{x}");
+    assert!((q * glam::DVec3::X - glam::DVec3::new(1f64.cos(), 1f64.sin(), 0.0)).length() < 1e-9);
+}
+
+#[test]
 fn layers_bounds_and_planes_reach_the_world() {
     let text = format!(
         r#"
@@ -138,6 +219,23 @@ fn slips_are_named_with_their_place() {
             "already",
         ),
         ("friction", "", "[materials]\npair = [{ between = [\"a\", \"b\"], mu = -1 }]", "mu"),
+        (
+            "kinetic",
+            "",
+            "[materials]\npair = [{ between = [\"a\", \"b\"], mu = 1, mu_kinetic = 2 }]",
+            "mu_kinetic",
+        ),
+        (
+            "excluded",
+            "",
+            "[materials]\npair = [{ between = [\"a\", \"b\"], mu = 1, restitution = 0.5, stiffness = 1e4 }]",
+            "between 'a' and 'b': restitution and stiffness",
+        ),
+        ("other", "", "[materials]\nother = { restitution = 0.5, damping = 3 }", "damping needs a stiffness"),
+        ("guide", "", "guide = { along = [0, 0, 1], way = 0 }", "kinematic"),
+        ("emitter", "", "[[emitter]]\nmin = [0, 0, 0]\nmax = [1, 1, 1]\nrate = 1\nbody = []", "bodies"),
+        ("sink", "", "[[sink]]\nmin = [1, 0, 0]\nmax = [0, 0, 0]", "sink"),
+        ("integrator", "integrator = \"moreau:theta=0.3\"", "", "theta"),
     ] {
         let text = format!("[settings]\nT = 1\n{settings}\n{body}{extra}\n");
         let error = load(name, &text).map(|_| ()).unwrap_err();

@@ -29,6 +29,9 @@
 //!     backward error   max dist(u_i, { w ∈ K_i* : ⟨γ_i, w⟩ = 0 })        m/s; times h, gaps in m
 //! ```
 //!
+//! Under exact Coulomb (see [`crate::model`]) the residual, both violations, the complementarity and the backward error are
+//! those of u + s(u) e_n; no objective belongs to that law, so there is no gap and no bound, and f is the relaxed problem's.
+//!
 //! Growing multipliers prove a problem infeasible: if some v satisfies all (rigid) constraints, Dᵀv + b ∈ K*, then for
 //! every γ in K
 //!
@@ -45,6 +48,7 @@ mod points;
 use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
+use crate::model::Model;
 use crate::problem::{Bodies, Explicit, Problem, WORLD, symmetric};
 
 use penalty::{penalty, support_of_minus};
@@ -116,6 +120,7 @@ pub fn certificate(problem: &Problem, gamma: &[f64]) -> Certificate {
 #[derive(Clone, Debug, Default)]
 struct Tally {
     c: Certificate,
+    model: Model,
     /// Blocks so far.
     blocks: usize,
     /// Σ e_i².
@@ -154,7 +159,10 @@ impl Judge {
     pub fn judge(&mut self, problem: &Problem, gamma: &[f64]) -> Certificate {
         assert_eq!(gamma.len(), problem.rows(), "one multiplier per row");
         let rest = problem.rest_is_feasible();
-        let mut t = Tally { penalties: Some(0.0), bias: Some(0.0), ..Tally::default() };
+        let model = problem.model();
+        // Only the relaxed problem has an objective, and a theorem about growing multipliers.
+        let convex = (model == Model::Ccp).then_some(0.0);
+        let mut t = Tally { model, penalties: convex, bias: convex, ..Tally::default() };
         t.c.rest_is_feasible = rest;
         match problem {
             Problem::Bodies(p) => self.bodies(problem, p, gamma, &mut t),
@@ -247,10 +255,14 @@ impl Tally {
 
     fn add(&mut self, b: &Block) {
         let n = b.gamma.len();
-        let residual = natural_residual(b.set, b.gamma, b.u, b.g);
+        let mut law = [0.0; MAX_ROWS];
+        let law = &mut law[..n];
+        law.copy_from_slice(b.u);
+        self.model.correct(b.set, law);
+        let residual = natural_residual(b.set, b.gamma, law, b.g);
         self.residual(residual);
         let cone = b.set.is_cone();
-        let violation = if cone { dual_distance(b.set, b.u) } else { residual };
+        let violation = if cone { dual_distance(b.set, law) } else { residual };
         self.c.constraint_violation = self.c.constraint_violation.max(violation);
         let mut p = [0.0; MAX_ROWS];
         let p = &mut p[..n];
@@ -262,13 +274,13 @@ impl Tally {
         let (mut work, mut soft) = (0.0, 0.0);
         for k in 0..n {
             rigid[k] = b.u[k] - b.compliance[k] * b.gamma[k];
-            work += b.gamma[k] * b.u[k];
+            work += b.gamma[k] * law[k];
             soft += b.compliance[k] * b.gamma[k] * b.gamma[k];
             self.multipliers += b.gamma[k] * b.gamma[k];
         }
         self.soft += soft;
-        self.c.complementarity += if cone { work.abs() } else { (work + support_of_minus(b.set, b.u)).abs() };
-        let back = backward_error(b.set, b.gamma, b.u);
+        self.c.complementarity += if cone { work.abs() } else { (work + support_of_minus(b.set, law)).abs() };
+        let back = backward_error(b.set, b.gamma, law);
         self.c.backward_error = self.c.backward_error.max(if b.g > 0.0 { back } else { 0.0 });
         let hard = cone && soft == 0.0 && b.compliance.iter().all(|c| *c == 0.0);
         self.bias = self.bias.filter(|_| hard).and_then(|sum| Some(sum + b.bias?));

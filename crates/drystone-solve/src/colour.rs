@@ -3,6 +3,13 @@
 //! Inside a colour a Gauss-Seidel sweep may visit its blocks in any order, or all at once, and gets
 //! bitwise the same result: that is what lets lanes and threads share one sweep. First-fit over the
 //! blocks in their given order, with the used colours of each body in a 64-bit mask.
+//!
+//! Where there are many bodies, every colour of the whole would run through all of them, past every cache. Bodies are
+//! therefore parted into regions of a few thousand neighbours. The blocks inside a region are coloured by themselves and
+//! visited region by region, with all their bodies in the cache; regions share no body, so that threads may take one
+//! each. What joins two regions is coloured apart and visited after them.
+
+use rayon::prelude::*;
 
 use crate::problem::WORLD;
 
@@ -22,63 +29,177 @@ pub struct Span {
 /// Buffers kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct Colouring {
-    masks: Vec<u64>,
+    /// By body: colours used inside its region, and by what joins it to others.
+    masks: Vec<[u64; 2]>,
     colour: Vec<u8>,
     starts: Vec<[u32; 2]>,
     /// Block numbers in coloured order.
     pub order: Vec<u32>,
     /// One span per colour, in the order of visiting.
     pub spans: Vec<Span>,
+    /// The first span of each region, and of what joins them; empty where there are no regions.
+    pub regions: Vec<u32>,
 }
 
 const OVERFLOW: u8 = 64;
+const COLOURS: usize = OVERFLOW as usize + 1;
+
+/// Blocks that are visited at once: enough work to hand to a thread, few enough to stay in its first-level cache.
+pub(crate) const CHUNK: u32 = 512;
 
 impl Colouring {
     /// Colours the blocks `(a[i], b[i])`; `b` may be [`WORLD`]. Fills `order` and `spans`.
     pub fn run(&mut self, bodies: usize, a: impl Iterator<Item = (u32, u32)> + Clone) {
+        self.run_in_regions(bodies, a, None);
+    }
+
+    /// The same, with the number of each body's region, from 0. Fills `regions` too.
+    pub fn run_in_regions(
+        &mut self,
+        bodies: usize,
+        a: impl Iterator<Item = (u32, u32)> + Clone,
+        region: Option<&[u32]>,
+    ) {
+        let count = region.and_then(|r| r.iter().max()).map_or(0, |most| *most as usize + 1);
+        // What joins regions, or everything where there are none, comes after them.
+        let place = |a: u32, b: u32| match region {
+            Some(r) if b == WORLD || r[a as usize] == r[b as usize] => r[a as usize] as usize,
+            _ => count,
+        };
         self.masks.clear();
-        self.masks.resize(bodies, 0);
+        self.masks.resize(bodies, [0; 2]);
         self.colour.clear();
         self.starts.clear();
-        self.starts.resize(OVERFLOW as usize + 2, [0; 2]);
+        self.starts.resize((count + 1) * COLOURS, [0; 2]);
         for (a, b) in a.clone() {
-            let other = if b == WORLD { 0 } else { self.masks[b as usize] };
-            let colour = (self.masks[a as usize] | other).trailing_ones() as u8;
+            let place = place(a, b);
+            let side = usize::from(place == count);
+            let other = if b == WORLD { 0 } else { self.masks[b as usize][side] };
+            let colour = (self.masks[a as usize][side] | other).trailing_ones() as u8;
             if colour < OVERFLOW {
-                self.masks[a as usize] |= 1 << colour;
+                self.masks[a as usize][side] |= 1 << colour;
                 if b != WORLD {
-                    self.masks[b as usize] |= 1 << colour;
+                    self.masks[b as usize][side] |= 1 << colour;
                 }
             }
             self.colour.push(colour);
-            self.starts[colour as usize][(b == WORLD) as usize] += 1;
+            self.starts[place * COLOURS + colour as usize][usize::from(b == WORLD)] += 1;
         }
         self.spans.clear();
+        self.regions.clear();
         let mut at = 0;
-        for (colour, count) in self.starts.iter_mut().enumerate() {
-            let (start, two_end) = (at, at + count[0]);
-            at = two_end + count[1];
-            if at > start {
-                self.spans.push(Span { start, two_end, end: at, serial: colour == OVERFLOW as usize });
+        for (cell, number) in self.starts.iter_mut().enumerate() {
+            if count > 0 && cell % COLOURS == 0 {
+                self.regions.push(self.spans.len() as u32);
             }
-            *count = [start, two_end];
+            let (start, two_end) = (at, at + number[0]);
+            at = two_end + number[1];
+            if at > start {
+                let serial = cell % COLOURS == OVERFLOW as usize;
+                self.spans.push(Span { start, two_end, end: at, serial });
+            }
+            *number = [start, two_end];
         }
         self.order.clear();
         self.order.resize(self.colour.len(), 0);
-        for (i, (_, b)) in a.enumerate() {
-            let slot = &mut self.starts[self.colour[i] as usize][(b == WORLD) as usize];
+        for (i, (a, b)) in a.enumerate() {
+            let cell = place(a, b) * COLOURS + self.colour[i] as usize;
+            let slot = &mut self.starts[cell][usize::from(b == WORLD)];
             self.order[*slot as usize] = i as u32;
             *slot += 1;
         }
     }
 }
 
-/// Checks that `spans` cover `0..a.len()` in order and that no body occurs twice inside a parallel span.
-/// Sweeps over raw pointers rely on this.
-pub fn verify(bodies: usize, a: &[u32], b: &[u32], spans: &[Span]) -> Result<(), String> {
-    let mut stamp = vec![0u32; bodies];
+/// Visits all blocks, colour after colour, in pieces of at most [`CHUNK`] blocks, and adds up what the visits return in
+/// an order that does not depend on the number of threads. A serial span is one piece. `parts` is scratch.
+pub(crate) fn walk<T: Copy + Default + Send>(
+    spans: &[Span],
+    regions: &[u32],
+    backward: bool,
+    parts: &mut Vec<T>,
+    visit: impl Fn(Span) -> T + Sync,
+    add: impl Fn(&mut T, T) + Sync,
+) -> T {
+    let threads = rayon::current_num_threads() > 1;
+    let joins = regions.last().map_or(0, |k| *k as usize);
+    let mut total = T::default();
+    let across = |total: &mut T, parts: &mut Vec<T>| {
+        let spans = &spans[joins..];
+        for k in 0..spans.len() {
+            let span = spans[if backward { spans.len() - 1 - k } else { k }];
+            let pieces = span.pieces();
+            if pieces >= 4 && threads {
+                parts.clear();
+                parts.resize(pieces as usize, T::default());
+                parts.par_iter_mut().enumerate().for_each(|(c, part)| *part = visit(span.piece(c as u32)));
+                parts.iter().for_each(|part| add(total, *part));
+            } else {
+                (0..pieces).for_each(|c| add(total, visit(span.piece(c))));
+            }
+        }
+    };
+    if backward {
+        across(&mut total, parts);
+    }
+    if regions.len() > 1 {
+        let region = |k: usize| {
+            let spans = &spans[regions[k] as usize..regions[k + 1] as usize];
+            let mut sum = T::default();
+            for k in 0..spans.len() {
+                let span = spans[if backward { spans.len() - 1 - k } else { k }];
+                (0..span.pieces()).for_each(|c| add(&mut sum, visit(span.piece(c))));
+            }
+            sum
+        };
+        parts.clear();
+        parts.resize(regions.len() - 1, T::default());
+        if threads {
+            parts.par_iter_mut().with_max_len(1).enumerate().for_each(|(k, part)| *part = region(k));
+        } else {
+            parts.iter_mut().enumerate().for_each(|(k, part)| *part = region(k));
+        }
+        parts.iter().for_each(|part| add(&mut total, *part));
+    }
+    if !backward {
+        across(&mut total, parts);
+    }
+    total
+}
+
+impl Span {
+    fn pieces(&self) -> u32 {
+        if self.serial { 1 } else { (self.end - self.start).div_ceil(CHUNK) }
+    }
+
+    fn piece(&self, k: u32) -> Span {
+        if self.serial {
+            return *self;
+        }
+        let start = self.start + k * CHUNK;
+        let end = (start + CHUNK).min(self.end);
+        Span { start, two_end: self.two_end.clamp(start, end), end, serial: false }
+    }
+}
+
+/// Checks that `spans` cover `0..a.len()` in order, that no body occurs twice inside a parallel span, and that no two
+/// regions share one. Sweeps over raw pointers rely on this.
+pub fn verify(bodies: usize, a: &[u32], b: &[u32], spans: &[Span], regions: &[u32]) -> Result<(), String> {
+    // By body: the last colour and the last region that it was seen in, from 1.
+    let mut stamp = vec![[0u32; 2]; bodies];
     let mut at = 0;
+    if !regions.is_sorted()
+        || regions.last().is_some_and(|k| *k as usize > spans.len())
+        || regions.first().is_some_and(|k| *k > 0)
+    {
+        return Err("the regions are no proper runs of colours".into());
+    }
+    let mut region = 0;
     for (k, s) in spans.iter().enumerate() {
+        while regions.get(region).is_some_and(|first| *first as usize <= k) {
+            region += 1;
+        }
+        let inside = if region < regions.len() { region as u32 } else { 0 };
         if s.start != at || s.two_end < s.start || s.end < s.two_end || s.end as usize > a.len() {
             return Err(format!("colour {k} is not a proper run of blocks"));
         }
@@ -99,10 +220,13 @@ pub fn verify(bodies: usize, a: &[u32], b: &[u32], spans: &[Span]) -> Result<(),
                 let Some(seen) = stamp.get_mut(body as usize) else {
                     return Err(format!("block {i} names body {body}, but there are {bodies}"));
                 };
-                if *seen == mark && !s.serial {
+                if seen[0] == mark && !s.serial {
                     return Err(format!("body {body} occurs twice in colour {k}"));
                 }
-                *seen = mark;
+                if inside > 0 && seen[1] != 0 && seen[1] != inside {
+                    return Err(format!("body {body} occurs in regions {} and {}", seen[1] - 1, inside - 1));
+                }
+                *seen = [mark, if inside > 0 { inside } else { seen[1] }];
             }
         }
     }
@@ -116,12 +240,12 @@ pub fn verify(bodies: usize, a: &[u32], b: &[u32], spans: &[Span]) -> Result<(),
 mod tests {
     use super::*;
 
-    fn check(bodies: usize, pairs: &[(u32, u32)]) -> Colouring {
+    fn check(bodies: usize, pairs: &[(u32, u32)], region: Option<&[u32]>) -> Colouring {
         let mut c = Colouring::default();
-        c.run(bodies, pairs.iter().copied());
+        c.run_in_regions(bodies, pairs.iter().copied(), region);
         let a: Vec<u32> = c.order.iter().map(|&i| pairs[i as usize].0).collect();
         let b: Vec<u32> = c.order.iter().map(|&i| pairs[i as usize].1).collect();
-        verify(bodies, &a, &b, &c.spans).unwrap();
+        verify(bodies, &a, &b, &c.spans, &c.regions).unwrap();
         let mut seen = c.order.clone();
         seen.sort_unstable();
         assert_eq!(seen, (0..pairs.len() as u32).collect::<Vec<_>>());
@@ -131,13 +255,13 @@ mod tests {
     #[test]
     fn a_chain_needs_two_colours() {
         let pairs: Vec<_> = (0..100).map(|i| (i, i + 1)).collect();
-        assert_eq!(check(101, &pairs).spans.len(), 2);
+        assert_eq!(check(101, &pairs, None).spans.len(), 2);
     }
 
     #[test]
     fn a_hub_overflows_into_a_serial_span() {
         let pairs: Vec<_> = (1..=200).map(|i| (0, i)).collect();
-        let c = check(201, &pairs);
+        let c = check(201, &pairs, None);
         let last = c.spans.last().unwrap();
         assert!(last.serial);
         assert_eq!(last.end - last.start, 200 - 64);
@@ -146,15 +270,71 @@ mod tests {
     #[test]
     fn world_contacts_of_different_bodies_share_a_colour() {
         let pairs: Vec<_> = (0..50).map(|i| (i, WORLD)).collect();
-        assert_eq!(check(50, &pairs).spans, [Span { start: 0, two_end: 0, end: 50, serial: false }]);
+        assert_eq!(check(50, &pairs, None).spans, [Span { start: 0, two_end: 0, end: 50, serial: false }]);
     }
 
     #[test]
     fn verify_sees_a_shared_body() {
         let span = Span { start: 0, two_end: 2, end: 2, serial: false };
-        assert!(verify(3, &[0, 1], &[1, 2], &[span]).unwrap_err().contains("twice"));
+        assert!(verify(3, &[0, 1], &[1, 2], &[span], &[]).unwrap_err().contains("twice"));
         assert!(
-            verify(2, &[0, 1], &[1, 7], &[Span { serial: true, ..span }]).unwrap_err().contains("body 7")
+            verify(2, &[0, 1], &[1, 7], &[Span { serial: true, ..span }], &[])
+                .unwrap_err()
+                .contains("body 7")
         );
+    }
+
+    /// A chain of 100 in four regions of 25, each end on the ground.
+    fn chain() -> (Vec<(u32, u32)>, Vec<u32>) {
+        let pairs = (0..99).map(|i| (i, i + 1)).chain([(0, WORLD), (99, WORLD)]).collect();
+        (pairs, (0..100).map(|i| i / 25).collect())
+    }
+
+    #[test]
+    fn regions_keep_to_themselves() {
+        let (pairs, region) = chain();
+        let c = check(100, &pairs, Some(&region));
+        // Two colours in each, three links between them that share no body.
+        assert_eq!(c.regions, [0, 2, 4, 6, 8]);
+        assert_eq!(c.spans.len(), 9);
+        assert_eq!(c.spans[8], Span { start: 98, two_end: 101, end: 101, serial: false });
+        let (a, b): (Vec<u32>, Vec<u32>) = c.order.iter().map(|&i| pairs[i as usize]).unzip();
+        // The second region begins a span too early: it takes bodies of the first.
+        let wrong = verify(100, &a, &b, &c.spans, &[0, 1, 4, 6, 8]).unwrap_err();
+        assert!(wrong.contains("regions 0 and 1"), "{wrong}");
+        assert!(verify(100, &a, &b, &c.spans, &[0, 2, 1]).is_err());
+        assert!(verify(100, &a, &b, &c.spans, &[0, 20]).is_err());
+        assert!(verify(100, &a, &b, &c.spans, &[2, 4]).is_err());
+    }
+
+    #[test]
+    fn a_walk_meets_every_block_once_and_backward_in_reverse() {
+        let (pairs, region) = chain();
+        let c = check(100, &pairs, Some(&region));
+        let met = std::sync::Mutex::new(Vec::new());
+        let mut parts = Vec::new();
+        for backward in [false, true] {
+            let sum = walk(
+                &c.spans,
+                &c.regions,
+                backward,
+                &mut parts,
+                |piece| {
+                    met.lock().unwrap().push(piece.start);
+                    piece.end - piece.start
+                },
+                |sum, part| *sum += part,
+            );
+            assert_eq!(sum, 101);
+        }
+        let met = met.into_inner().unwrap();
+        assert_eq!(met.len(), 18);
+        // What joins the regions comes after all of them, or before.
+        assert_eq!((met[8], met[9]), (98, 98));
+        let first = |from: &[u32]| from.iter().filter(|s| **s < 25).copied().collect::<Vec<_>>();
+        let (there, mut back) = (first(&met[..9]), first(&met[9..]));
+        back.reverse();
+        assert_eq!(there.len(), 2);
+        assert_eq!(there, back);
     }
 }

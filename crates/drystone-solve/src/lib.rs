@@ -18,10 +18,13 @@ pub mod bound;
 pub mod certificate;
 pub mod colour;
 pub mod cone;
+pub mod lcp;
+pub mod model;
 pub mod problem;
 pub mod solver;
 
 pub use certificate::Certificate;
 pub use cone::Set;
+pub use model::Model;
 pub use problem::{Malformed, Problem};
 pub use solver::{Solution, Solver, Status, Stop};

@@ -23,7 +23,7 @@ fn all_solvers_reach_the_same_velocities_on_both_forms() {
         }
         let (p, e) = (Problem::Bodies(body_form.clone()), explicit(&body_form));
         let mut reference: Option<Vec<[f64; 6]>> = None;
-        for info in REGISTRY {
+        for info in REGISTRY.iter().filter(|i| i.is_exact()) {
             for problem in [&p, &e] {
                 let s = make(info.name).unwrap().solve(problem, None, &tight()).unwrap();
                 assert_eq!(s.status, Status::Converged, "{} after {}", info.name, s.iterations);
@@ -49,7 +49,7 @@ fn all_solvers_reach_the_same_velocities_on_both_forms() {
 #[test]
 fn warm_start_at_the_solution_stops_at_once() {
     let p = Problem::Bodies(heap(24, 5, true));
-    for info in REGISTRY {
+    for info in REGISTRY.iter().filter(|i| i.is_exact()) {
         let mut solver = make(info.name).unwrap();
         let s = solver.solve(&p, None, &tight()).unwrap();
         let again = solver.solve(&p, Some(&s.gamma), &Stop { tolerance: 1e-8, ..tight() }).unwrap();
@@ -137,7 +137,7 @@ fn wedged() -> Bodies {
 
 #[test]
 fn wedged_problems_are_recognised_and_sound_ones_are_not() {
-    for info in REGISTRY {
+    for info in REGISTRY.iter().filter(|i| i.is_exact()) {
         let stop = Stop { tolerance: 1e-6, iterations: 5000, ..Stop::default() };
         let s = make(info.name).unwrap().solve(&Problem::Bodies(wedged()), None, &stop).unwrap();
         assert_eq!(s.status, Status::Wedged, "{}", info.name);
@@ -185,7 +185,7 @@ fn compliance_gives_a_gap_and_a_bound_that_holds() {
 #[test]
 fn threads_do_not_change_a_bit() {
     let p = Problem::Bodies(heap(20_000, 23, true));
-    for info in REGISTRY {
+    for info in REGISTRY.iter().filter(|i| i.is_exact()) {
         let stop = Stop { tolerance: 0.0, iterations: 10, ..Stop::default() };
         let solve = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

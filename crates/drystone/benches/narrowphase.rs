@@ -1,7 +1,7 @@
 //! Nanoseconds per query of the narrow phase, beside parry in the same run.
 //!
-//! `cargo bench -p drystone --bench narrowphase [-- PART_OF_A_NAME [TURNS]]`. Plain loops and clocks: every row is measured in turns with the others,
-//! and the fastest turn is printed: what a busy machine adds is not the code's.
+//! `cargo bench -p drystone --bench narrowphase [-- PART_OF_A_NAME [TURNS]]`. Plain loops and clocks: every row is measured
+//! in turns with the others, and the fastest turn is printed: what a busy machine adds is not the code's.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,15 +1,21 @@
 //! Where geometry meets the solver: contacts become blocks of a cone complementarity problem.
 
+mod rolling;
+pub(crate) mod rows;
+
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
-use drystone_solve::cone::Set;
-use drystone_solve::problem::{Bodies, General, WORLD};
+use drystone_solve::problem::{Bodies, WORLD};
 use glam::{DMat3, DVec3};
 
 use crate::collide::Velocities;
 use crate::contact::{Contact, Touch};
+use crate::joint::JointState;
 use crate::model::Model;
+use crate::order::Order;
 use crate::state::State;
+use rolling::{Placed, Turning};
+use rows::{Purpose, Rows};
 
 /// A problem under construction, with its buffers and the way back from blocks to contacts.
 pub struct Assembler {
@@ -19,7 +25,13 @@ pub struct Assembler {
     pub order: Vec<u32>,
     /// The warm start, in the problem's rows.
     pub guess: Vec<f64>,
+    /// The joints' rows.
+    pub(crate) rows: Rows,
+    /// Contacts that resist rolling or spinning.
+    turning: Turning,
     colouring: Colouring,
+    regions: Vec<u32>,
+    velocities: Vec<[f64; 6]>,
 }
 
 impl Default for Assembler {
@@ -28,17 +40,42 @@ impl Default for Assembler {
             problem: Problem::Bodies(Bodies::default()),
             order: Vec::new(),
             guess: Vec::new(),
+            rows: Rows::default(),
+            turning: Turning::default(),
             colouring: Colouring::default(),
+            regions: Vec::new(),
+            velocities: Vec::new(),
         }
     }
 }
 
 /// What the normal row and the friction of a contact are to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     /// Added to the normal velocity, m/s (or m, in a position problem).
     pub bias: f64,
+    /// Added to the tangential velocity, m/s, world axes: belts.
+    pub drift: DVec3,
     /// Coefficient of friction.
     pub mu: f64,
+    /// Of the normal row, (m/s)/(N s).
+    pub compliance: f64,
+    /// Arms of resistance to rolling and spinning, m.
+    pub rolling: f64,
+    /// See there.
+    pub spinning: f64,
+    /// Size of the pair, m, where the arms are not zero.
+    pub size: f64,
+    /// The last step's normal impulse there, N s.
+    pub pressed: f64,
+    /// Of the compression's normal impulse, which share the expansion gives back at least.
+    pub expansion: f64,
+}
+
+impl Row {
+    fn turns(&self) -> bool {
+        self.rolling > 0.0 || self.spinning > 0.0
+    }
 }
 
 impl Assembler {
@@ -55,54 +92,67 @@ impl Assembler {
         }
     }
 
-    fn bodies_mut(&mut self) -> &mut Bodies {
-        match &mut self.problem {
-            Problem::Bodies(b) => b,
-            Problem::Explicit(_) => unreachable!("made matrix-free"),
-        }
+    /// v = v_free + M⁻¹ D γ by body slot.
+    pub(crate) fn velocities(&mut self, order: &Order, gamma: &[f64], to: &mut Vec<[f64; 6]>) {
+        let mut sorted = std::mem::take(&mut self.velocities);
+        self.bodies().velocities(gamma, &mut sorted);
+        to.clear();
+        to.extend((0..sorted.len() as u32).map(|slot| sorted[order.rank(slot) as usize]));
+        self.velocities = sorted;
     }
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
     /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
-    /// folded into the bias. `row` says bias and friction contact by contact.
+    /// folded into the bias. `row` says bias and friction contact by contact. The law is the relaxed one until
+    /// [`Problem::set_model`] says otherwise.
     pub(crate) fn build<C: Touch>(
         &mut self,
         model: &Model,
         state: &State,
         contacts: &[C],
         v_free: &Velocities,
-        row: impl Fn(&C) -> Row,
+        row: impl Fn(usize, &C) -> Row,
     ) {
-        let second = |b: u32| if model.bodies[b as usize].inv_mass > 0.0 { b } else { WORLD };
-        let pairs = contacts.iter().map(|c| {
-            let [a, b] = c.bodies(model);
-            (a, second(b))
-        });
-        self.colouring.run(model.bodies.len(), pairs);
-        std::mem::swap(&mut self.order, &mut self.colouring.order);
-        let spans = std::mem::take(&mut self.colouring.spans);
-        let order = std::mem::take(&mut self.order);
-
-        let p = self.bodies_mut();
-        p.inv_mass.clear();
-        p.inv_mass.extend(model.bodies.iter().map(|b| b.inv_mass));
-        p.inv_inertia.clear();
-        p.inv_inertia
-            .extend(model.bodies.iter().zip(&state.rotation).map(|(b, q)| world_inertia(&b.inv_inertia, *q)));
-        p.v_free.clear();
-        p.v_free.extend_from_slice(v_free);
+        let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, turning, .. } = self else {
+            unreachable!("made matrix-free")
+        };
+        p.model = Default::default();
+        // Bodies of the problem are numbered by their rank.
+        let n = model.bodies.len();
+        p.inv_mass.resize(n, 0.0);
+        p.inv_inertia.resize(n, [0.0; 6]);
+        p.v_free.resize(n, [0.0; 6]);
+        for (slot, body) in model.bodies.iter().enumerate() {
+            let rank = state.order.rank(slot as u32) as usize;
+            p.inv_mass[rank] = body.inv_mass;
+            p.inv_inertia[rank] = world_inertia(&body.inv_inertia, state.rotation[slot]);
+            p.v_free[rank] = v_free[slot];
+        }
+        let ranks = |bodies: [u32; 2]| {
+            let [a, b] = bodies.map(|slot| state.order.rank(slot));
+            (a, if p.inv_mass[b as usize] > 0.0 { b } else { WORLD })
+        };
+        state.order.regions(regions);
+        let regions = (!regions.is_empty()).then_some(regions.as_slice());
+        turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
+        let pairs = turning.points.iter().map(|&i| ranks(contacts[i as usize].bodies()));
+        colouring.run_in_regions(n, pairs, regions);
+        std::mem::swap(order, &mut colouring.order);
+        order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
         p.points.clear();
-        for &i in &order {
+        p.points.spans.extend_from_slice(&colouring.spans);
+        p.points.regions.extend_from_slice(&colouring.regions);
+        for &i in order.iter() {
             let c = &contacts[i as usize];
-            let (bodies, normal) = (c.bodies(model), c.normal());
-            let b = second(bodies[1]);
+            let (bodies, normal) = (c.bodies(), c.normal());
+            let (a, b) = ranks(bodies);
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
-            let images = model.images(&c.key(), bodies);
+            let images = c.images(model);
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
-            let Row { bias, mu } = row(c);
-            let mut bias = bias * normal;
+            let Row { bias, drift, mu, compliance, .. } = row(i as usize, c);
+            let mut bias = bias * normal + drift;
             let mut arm_b = DVec3::ZERO;
             if b == WORLD {
                 let v = &v_free[bodies[1] as usize];
@@ -113,16 +163,40 @@ impl Assembler {
             } else {
                 arm_b = arm(1);
             }
-            p.points.push((bodies[0], b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
+            p.points.push((a, b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
+            if compliance > 0.0 || !p.points.compliance[0].is_empty() {
+                let [along, across] = &mut p.points.compliance;
+                along.resize(p.points.mu.len() - 1, 0.0);
+                along.push(compliance);
+                across.resize(p.points.mu.len(), 0.0);
+            }
         }
-        lock_planes(model, &mut p.general);
-        self.colouring.spans = std::mem::replace(&mut p.points.spans, spans);
-        self.order = order;
-        self.guess.clear();
+        if turning.points.len() < contacts.len() {
+            for (i, c) in contacts.iter().enumerate() {
+                let row = row(i, c);
+                if row.turns() {
+                    turning.stage(&placed(model, state, i, c, row), v_free);
+                }
+            }
+        }
+        guess.clear();
     }
 
-    /// Fills the guess from the contacts' impulses.
-    pub fn warm_start(&mut self, contacts: &[Contact]) {
+    /// Works out the joints' rows; a call of [`Assembler::build`] comes before.
+    pub(crate) fn stage_rows(&mut self, model: &Model, state: &State, v: &Velocities, purpose: Purpose) {
+        let Problem::Bodies(p) = &self.problem else { return };
+        self.rows.stage(model, state, v, p, purpose);
+    }
+
+    /// Puts the joints' rows behind the contacts.
+    pub(crate) fn build_rows(&mut self, order: &Order) {
+        let Problem::Bodies(p) = &mut self.problem else { return };
+        self.rows.finish(order, p.inv_mass.len(), &mut p.general);
+        self.turning.append(p.inv_mass.len(), &mut p.general);
+    }
+
+    /// Fills the guess from the contacts' and the joints' impulses.
+    pub fn warm_start(&mut self, contacts: &[Contact], joints: &[JointState]) {
         let Problem::Bodies(p) = &self.problem else { return };
         self.guess.clear();
         for (k, &i) in self.order.iter().enumerate() {
@@ -134,6 +208,9 @@ impl Assembler {
             );
         }
         self.guess.resize(self.problem.rows(), 0.0);
+        let general = &mut self.guess[3 * self.order.len()..];
+        self.rows.warm_start(joints, general);
+        self.turning.warm_start(|i| contacts[i].impulse, general);
     }
 
     /// Hands multipliers back to the contacts as impulses in world axes.
@@ -144,20 +221,34 @@ impl Assembler {
             contacts[i as usize].impulse =
                 (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
         }
+        self.turning.hand_back(&gamma[3 * self.order.len()..], |i, impulse| contacts[i].impulse = impulse);
+    }
+
+    /// The contact of a block, if it is one's.
+    pub fn contact_of(&self, block: usize) -> Option<usize> {
+        let point = self.order.get(block).copied();
+        let contact = point.or_else(|| self.turning.contact_of(block - self.order.len()));
+        contact.map(|i| i as usize)
     }
 }
 
-/// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
-fn lock_planes(model: &Model, rows: &mut General) {
-    rows.clear();
-    for i in model.dynamic() {
-        if let Some(plane) = &model.bodies[i].planar {
-            let mut row = [0.0; 12];
-            row[..3].copy_from_slice(&plane.normal.to_array());
-            rows.push((i as u32, WORLD), Set::Free, &[row], &[0.0]);
-        }
+/// A contact with the arms at which it pushes its bodies.
+fn placed<C: Touch>(model: &Model, state: &State, i: usize, c: &C, row: Row) -> Placed {
+    let (bodies, normal) = (c.bodies(), c.normal());
+    let images = c.images(model);
+    let arm = |side: usize, half: f64| {
+        c.point() + half * c.gap() * normal - (state.position[bodies[side] as usize] + images[side])
+    };
+    let rank = |slot: u32| state.order.rank(slot);
+    let moves = model.bodies[bodies[1] as usize].inv_mass > 0.0;
+    Placed {
+        contact: i as u32,
+        pair: (rank(bodies[0]), if moves { rank(bodies[1]) } else { WORLD }),
+        other: bodies[1],
+        normal,
+        arms: [arm(0, 0.5), arm(1, -0.5)],
+        row,
     }
-    rows.one_colour();
 }
 
 /// R I⁻¹ Rᵀ as (xx, yy, zz, xy, xz, yz).

@@ -3,7 +3,9 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::guide::Guide;
 use crate::material::MaterialId;
+pub use crate::principal::{principal_frame, principal_moments};
 use crate::shape::{Pose, Shape};
 
 /// How a body moves.
@@ -72,39 +74,6 @@ impl MassProperties {
     }
 }
 
-/// Eigenvalues of a symmetric 3x3 matrix in rising order, by cyclic Jacobi rotations.
-pub fn principal_moments(m: &DMat3) -> [f64; 3] {
-    let mut a = m.to_cols_array_2d();
-    for _ in 0..30 {
-        let off = a[0][1].abs() + a[0][2].abs() + a[1][2].abs();
-        if off <= 1e-16 * (a[0][0].abs() + a[1][1].abs() + a[2][2].abs()) {
-            break;
-        }
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            if a[p][q] == 0.0 {
-                continue;
-            }
-            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-            let c = 1.0 / (t * t + 1.0).sqrt();
-            let s = t * c;
-            for k in 0..3 {
-                let (x, y) = (a[k][p], a[k][q]);
-                a[k][p] = c * x - s * y;
-                a[k][q] = s * x + c * y;
-            }
-            for k in 0..3 {
-                let (x, y) = (a[p][k], a[q][k]);
-                a[p][k] = c * x - s * y;
-                a[q][k] = s * x + c * y;
-            }
-        }
-    }
-    let mut e = [a[0][0], a[1][1], a[2][2]];
-    e.sort_by(f64::total_cmp);
-    e
-}
-
 /// A shape fixed to a body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Collider {
@@ -120,12 +89,16 @@ pub struct Collider {
     /// With what it collides.
     #[serde(default)]
     pub filter: Filter,
+    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential to a contact counts.
+    #[serde(default)]
+    pub surface_velocity: DVec3,
 }
 
 impl Collider {
     /// A shape at the body's origin.
     pub fn new(shape: Shape, mu: f64) -> Self {
-        Self { shape, local: Pose::IDENTITY, mu, material: None, filter: Filter::default() }
+        let (material, filter) = (None, Filter::default());
+        Self { shape, local: Pose::IDENTITY, mu, material, filter, surface_velocity: DVec3::ZERO }
     }
 }
 
@@ -183,6 +156,9 @@ pub struct BodyDef {
     /// A unit normal (world axes): the body moves only in the plane across it and turns only about it. None: freely.
     #[serde(default)]
     pub planar: Option<DVec3>,
+    /// What leads it, if it is kinematic. None: its own velocity.
+    #[serde(default)]
+    pub guide: Option<Guide>,
 }
 
 impl BodyDef {
@@ -198,6 +174,7 @@ impl BodyDef {
             colliders,
             group: 0,
             planar: None,
+            guide: None,
         }
     }
 
@@ -271,9 +248,21 @@ impl BodyDef {
         self
     }
 
+    /// Lets the surfaces of all shapes run over the body, m/s, the body's axes: a belt.
+    pub fn surface_velocity(mut self, velocity: DVec3) -> Self {
+        self.colliders.iter_mut().for_each(|c| c.surface_velocity = velocity);
+        self
+    }
+
     /// Locks the body to the plane through its centre of mass across `normal` (world axes).
     pub fn planar(mut self, normal: DVec3) -> Self {
         self.planar = Some(normal);
+        self
+    }
+
+    /// Lets a kinematic body follow functions of time.
+    pub fn guided(mut self, guide: Guide) -> Self {
+        self.guide = Some(guide);
         self
     }
 
@@ -313,10 +302,22 @@ impl BodyDef {
                 return Err(format!("planar: the normal must be a unit vector, its length is {length}"));
             }
         }
+        if let Some(guide) = &self.guide {
+            if self.motion != Motion::Kinematic {
+                return Err("guide: only a kinematic body can be guided".into());
+            }
+            guide.check()?;
+        }
         for (k, c) in self.colliders.iter().enumerate() {
             c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;
             if !(c.mu.is_finite() && c.mu >= 0.0) {
                 return Err(format!("collider {k}: mu must be finite and not negative, got {}", c.mu));
+            }
+            if !c.surface_velocity.is_finite() {
+                return Err(format!(
+                    "collider {k}: surface_velocity must be finite, got {}",
+                    c.surface_velocity
+                ));
             }
             if self.motion == Motion::Dynamic
                 && let Some(why) = ground_only(&c.shape)
@@ -358,15 +359,5 @@ mod tests {
         assert!(MassProperties::principal(1.0, DVec3::new(1.0, 1.0, -1.0)).check().is_err());
         let skew = DMat3::from_cols(DVec3::X, DVec3::new(0.1, 1.0, 0.0), DVec3::Z);
         assert!(MassProperties { inertia: skew, ..ok }.check().unwrap_err().contains("symmetric"));
-    }
-
-    #[test]
-    fn principal_moments_survive_a_rotation() {
-        let r = DMat3::from_quat(DQuat::from_euler(glam::EulerRot::XYZ, 0.3, -1.1, 2.0));
-        let m = r * DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.5)) * r.transpose();
-        let e = principal_moments(&m);
-        for (x, y) in e.iter().zip([1.0, 2.5, 3.0]) {
-            assert!((x - y).abs() < 1e-12, "{e:?}");
-        }
     }
 }

@@ -3,7 +3,10 @@
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+use crate::collide::periodic;
 use crate::model::Model;
+use crate::order::Place;
+use crate::shape::MOST_PARTS;
 
 /// A contact is the same contact from step to step while its key is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -17,7 +20,7 @@ pub struct ContactKey {
 
 impl ContactKey {
     /// Parts are numbered below this.
-    pub const PARTS: u32 = 1 << 20;
+    pub const PARTS: u32 = MOST_PARTS as u32;
     /// Features are numbered below this.
     pub const FEATURES: u32 = 1 << 19;
     const IMAGE: u32 = 19;
@@ -50,6 +53,11 @@ impl ContactKey {
     /// The features of the parts, as the narrow phase names them.
     pub fn features(&self) -> u32 {
         self.feature as u32 & (Self::FEATURES - 1)
+    }
+
+    /// Whether the two are between the same parts in the same image.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.colliders == other.colliders && self.feature >> Self::IMAGE == other.feature >> Self::IMAGE
     }
 
     /// Whether the two name the same features of the same part on one side: what a contact keeps when a body slides from
@@ -87,6 +95,11 @@ impl Contact {
         self.impulse.dot(self.normal)
     }
 
+    /// Whether A has the second collider.
+    fn is_turned(&self, model: &Model) -> bool {
+        self.bodies[0] == model.colliders[self.key.colliders[1] as usize].body
+    }
+
     /// Tangential part of the impulse, N s.
     pub fn tangential_impulse(&self) -> DVec3 {
         self.impulse - self.normal_impulse() * self.normal
@@ -94,10 +107,13 @@ impl Contact {
 }
 
 /// What the geometry of a contact is, however it is kept.
-pub(crate) trait Touch: From<Contact> + Send {
-    fn key(&self) -> ContactKey;
+pub(crate) trait Touch: Send {
+    /// What is kept of a contact.
+    fn of(c: &Contact, model: &Model) -> Self;
     /// Body slots, A (dynamic) then B.
-    fn bodies(&self, model: &Model) -> [u32; 2];
+    fn bodies(&self) -> [u32; 2];
+    /// Where the two bodies are taken: displacements of their centres, nonzero across the faces of a periodic box.
+    fn images(&self, model: &Model) -> [DVec3; 2];
     fn point(&self) -> DVec3;
     /// From B to A.
     fn normal(&self) -> DVec3;
@@ -105,11 +121,14 @@ pub(crate) trait Touch: From<Contact> + Send {
 }
 
 impl Touch for Contact {
-    fn key(&self) -> ContactKey {
-        self.key
+    fn of(c: &Contact, _: &Model) -> Self {
+        *c
     }
-    fn bodies(&self, _: &Model) -> [u32; 2] {
+    fn bodies(&self) -> [u32; 2] {
         self.bodies
+    }
+    fn images(&self, model: &Model) -> [DVec3; 2] {
+        images(model, self.key.image(), || self.is_turned(model))
     }
     fn point(&self) -> DVec3 {
         self.point
@@ -125,24 +144,51 @@ impl Touch for Contact {
 /// A contact as a position problem needs it: without friction and impulse, in little memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
-    key: ContactKey,
+    bodies: [u32; 2],
+    /// The image of the pair in a periodic box, and whether A has the second collider.
+    image: u16,
+    turned: bool,
+    /// A compliant contact: its overlap is how it pushes.
+    soft: bool,
+    /// What overlaps of the pair are measured by, rounded, m.
+    size: f32,
     point: DVec3,
     normal: DVec3,
     gap: f64,
 }
 
-impl From<Contact> for Gap {
-    fn from(c: Contact) -> Self {
-        Self { key: c.key, point: c.point, normal: c.normal, gap: c.gap }
+impl Gap {
+    /// Whether its overlap is not to be removed.
+    pub fn is_soft(&self) -> bool {
+        self.soft
+    }
+
+    /// What overlaps of the pair are measured by, m.
+    pub fn size(&self) -> f64 {
+        f64::from(self.size)
     }
 }
 
 impl Touch for Gap {
-    fn key(&self) -> ContactKey {
-        self.key
+    fn of(c: &Contact, model: &Model) -> Self {
+        let [i, j] = c.key.colliders;
+        let image = c.key.image();
+        Self {
+            bodies: c.bodies,
+            image: image as u16,
+            turned: image != 0 && c.is_turned(model),
+            soft: model.is_soft([i, j]),
+            size: model.pair_size(i, j) as f32,
+            point: c.point,
+            normal: c.normal,
+            gap: c.gap,
+        }
     }
-    fn bodies(&self, model: &Model) -> [u32; 2] {
-        model.ordered_bodies(self.key.colliders).0
+    fn bodies(&self) -> [u32; 2] {
+        self.bodies
+    }
+    fn images(&self, model: &Model) -> [DVec3; 2] {
+        images(model, u32::from(self.image), || self.turned)
     }
     fn point(&self) -> DVec3 {
         self.point
@@ -155,6 +201,13 @@ impl Touch for Gap {
     }
 }
 
+/// The body of the second collider is the one that is displaced; `turned`: that is A.
+fn images(model: &Model, image: u32, turned: impl Fn() -> bool) -> [DVec3; 2] {
+    let Some(periodic) = model.periodic.as_ref().filter(|_| image != 0) else { return [DVec3::ZERO; 2] };
+    let shift = periodic.shift(periodic::image(image));
+    if turned() { [shift, DVec3::ZERO] } else { [DVec3::ZERO, shift] }
+}
+
 /// What a contact leaves for the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
@@ -164,15 +217,16 @@ pub struct Remembered {
     pub impulse: DVec3,
 }
 
-/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are sorted by key, so one walk
-/// does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
+/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are in the same order, so one
+/// walk does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
 /// another part, as when a wheel rolls on to the next triangle. All others start from zero. The impulse is turned back
 /// into the cone by the solver's first projection.
-pub fn remember(contacts: &mut [Contact], last: &[Remembered]) {
+pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place) {
     let mut at = 0;
     for now in contacts.chunk_by_mut(|a, b| a.key.colliders == b.key.colliders) {
         let colliders = now[0].key.colliders;
-        while at < last.len() && last[at].key.colliders < colliders {
+        let here = place(colliders);
+        while at < last.len() && last[at].key.colliders != colliders && place(last[at].key.colliders) < here {
             at += 1;
         }
         let length = last[at..].iter().take_while(|m| m.key.colliders == colliders).count();
@@ -252,11 +306,11 @@ mod tests {
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
         // Corner 1 goes from 5 to 7, corner 3 stays, corner 2 leaves 5 and 9 for 8 and 11, and corner 4 is new.
         let mut now = [key(6, 3), key(7, 1), key(7, 4), key(8, 2), key(11, 2)].map(contact);
-        remember(&mut now, &last);
+        remember(&mut now, &last, |c| ([0; 2], c));
         assert_eq!(now.map(|c| c.impulse.x), [3.0, 1.0, 0.0, 2.0, 4.0]);
         // A key that is still there keeps its own, and nobody else gets it.
         let mut now = [key(5, 2), key(6, 2)].map(contact);
-        remember(&mut now, &last[1..2]);
+        remember(&mut now, &last[1..2], |c| ([0; 2], c));
         assert_eq!(now.map(|c| c.impulse.x), [2.0, 0.0]);
     }
 
@@ -266,7 +320,7 @@ mod tests {
         let mut now: Vec<_> = [key(0, 1, 0), key(0, 1, 2), key(2, 3, 0)].map(contact).to_vec();
         let last = [(key(0, 1, 1), 1.0), (key(0, 1, 2), 2.0), (key(1, 3, 0), 3.0)]
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
-        remember(&mut now, &last);
+        remember(&mut now, &last, |c| ([0; 2], c));
         assert_eq!(now.iter().map(|c| c.impulse.x).collect::<Vec<_>>(), [0.0, 2.0, 0.0]);
     }
 }

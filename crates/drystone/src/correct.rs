@@ -13,6 +13,7 @@ use drystone_solve::Malformed;
 use drystone_solve::solver::{Solver, Status, Stop};
 use glam::DVec3;
 
+use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
 use crate::collide::Detector;
 use crate::contact::{Gap, Touch};
@@ -35,6 +36,8 @@ pub struct Correction {
     pub iterations: usize,
     /// Contacts up to this gap take part, at least, m.
     pub envelope: f64,
+    /// The step that the positions are the end of, s.
+    pub h: f64,
 }
 
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
@@ -60,6 +63,12 @@ impl Corrector {
         model.colliders.iter().map(way).fold(f64::MIN_POSITIVE, f64::max)
     }
 
+    /// The contacts to correct: an overlap of compliant ones is how they push.
+    fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, reach: f64) {
+        detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+        self.contacts.retain(|c| !c.is_soft());
+    }
+
     /// Memory over contacts, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.contacts.as_slice())
@@ -79,14 +88,15 @@ impl Corrector {
         self.rest.resize(model.bodies.len(), [0.0; 6]);
         self.total.clear();
         self.total.resize(model.bodies.len(), [0.0; 6]);
-        let size = |c: &Gap| model.pair_size(c.key().colliders[0], c.key().colliders[1]);
         let mut last = f64::INFINITY;
         let mut reach = how.envelope;
         for round in 0..how.rounds {
-            detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
-            let worst = self.contacts.iter().map(|c| -c.gap() / size(c)).fold(0.0, f64::max);
-            // Done, or stuck: the last round did not do a tenth of what it was asked to.
+            self.find(model, state, detector, reach);
             let share = how.reach / how.rounds as f64;
+            assembler.stage_rows(model, state, &self.rest, Purpose::Position { h: how.h, share });
+            let joints = assembler.rows.worst;
+            let worst = self.contacts.iter().map(|c| -c.gap() / c.size()).fold(joints, f64::max);
+            // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let enough = if round == 0 { how.tolerance } else { how.accept };
             if worst <= enough || last - worst < 0.1 * last.min(share) {
                 return Ok(round);
@@ -94,17 +104,20 @@ impl Corrector {
             last = worst;
             // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
             // may take a body, so that it is not pushed into a neighbour that has no contact yet.
-            let deepest = self.contacts.iter().map(|c| (-c.gap()).min(share * size(c))).fold(0.0, f64::max);
+            let joints = assembler.rows.deepest;
+            let deepest =
+                self.contacts.iter().map(|c| (-c.gap()).min(share * c.size())).fold(joints, f64::max);
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
                 detector.find_pairs(model, state, &self.rest, 0.0, reach);
-                detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+                self.find(model, state, detector, reach);
             }
-            let smallest = self.contacts.iter().map(size).fold(f64::INFINITY, f64::min);
-            assembler.build(model, state, &self.contacts, &self.rest, |c| Row {
-                bias: c.gap().max(-share * size(c)),
-                mu: 0.0,
+            let smallest = self.contacts.iter().map(Gap::size).fold(assembler.rows.smallest, f64::min);
+            assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
+                bias: c.gap().max(-share * c.size()),
+                ..Row::default()
             });
+            assembler.build_rows(&state.order);
             let stop = Stop {
                 tolerance: 0.25 * how.tolerance * smallest,
                 iterations: how.iterations,
@@ -116,7 +129,7 @@ impl Corrector {
                     "the position problem diverged: its corrections are not finite".into(),
                 ));
             }
-            assembler.bodies().velocities(&solution.gamma, &mut self.moved);
+            assembler.velocities(&state.order, &solution.gamma, &mut self.moved);
             let way = self.longest_way(model);
             let scale = (0.5 * reach / way).min(1.0);
             for i in model.dynamic() {

@@ -1,4 +1,4 @@
-//! Rigid bodies, hard contacts and dry friction: the engine.
+//! Rigid bodies, joints, hard contacts and dry friction: the engine.
 //!
 //! A [`World`] holds bodies and steps them with the half-implicit scheme of \[TasoraAnitescu2011\]: every step finds the
 //! contacts, builds one cone complementarity problem, solves it to the accuracy asked for, moves the bodies, removes
@@ -10,10 +10,17 @@ pub mod bounds;
 pub mod collide;
 pub mod contact;
 mod correct;
+pub mod flow;
+pub mod function;
+pub mod guide;
+pub mod joint;
+pub mod law;
 pub mod material;
 pub mod measure;
 pub mod model;
 pub mod motion;
+mod order;
+mod principal;
 pub mod random;
 pub mod settings;
 pub mod shape;
@@ -25,9 +32,14 @@ pub use body::{BodyDef, Collider, Filter, MassProperties, Motion};
 pub use bounds::{Bounds, Leaving};
 pub use contact::Contact;
 pub use drystone_solve as solve;
-pub use material::{Combine, MaterialId, Materials, PairLaw};
+pub use flow::{Emitter, Flow, Sink};
+pub use function::Function;
+pub use guide::Guide;
+pub use joint::{JointDef, JointId, Motor};
+pub use law::{Impact, PairLaw};
+pub use material::{Combine, MaterialId, Materials};
 pub use model::{BodyId, Model};
-pub use settings::{Settings, Stabilisation};
+pub use settings::{Integrator, Settings, Stabilisation};
 pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};
 pub use state::State;
 pub use step::{Stage, StepError, StepReport};

@@ -1,7 +1,9 @@
-//! Which friction a pair of surfaces has: a rule that combines the two coefficients, and a table of pairs that are known
-//! better than that.
+//! Which law a pair of surfaces has: a table of pairs that are known, and for all others a rule that combines the two
+//! coefficients of friction.
 
 use serde::{Deserialize, Serialize};
+
+pub use crate::law::PairLaw;
 
 /// How the friction of a pair follows from its two surfaces, where the table says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,13 +50,6 @@ impl Combine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MaterialId(pub u16);
 
-/// What is known of a pair of materials.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PairLaw {
-    /// Coefficient of friction.
-    pub mu: f64,
-}
-
 /// Materials by name, and their pairs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Materials {
@@ -63,6 +58,9 @@ pub struct Materials {
     names: Vec<String>,
     /// Sorted by pair, the lower number first.
     pairs: Vec<((MaterialId, MaterialId), PairLaw)>,
+    /// Of pairs without a row, but for the friction.
+    #[serde(default)]
+    other: PairLaw,
 }
 
 impl Materials {
@@ -92,16 +90,15 @@ impl Materials {
     /// Says what happens between two materials, or one and itself.
     ///
     /// # Errors
-    /// For a coefficient that no surface can have, or a material that is not of this table.
+    /// For a coefficient that no surface can have, laws that exclude each other, or a material that is not of this table.
     pub fn set_pair(&mut self, a: MaterialId, b: MaterialId, law: PairLaw) -> Result<(), String> {
-        if !(law.mu.is_finite() && law.mu >= 0.0) {
-            return Err(format!("mu must be finite and not negative, got {}", law.mu));
-        }
         for id in [a, b] {
             if id.0 as usize >= self.names.len() {
                 return Err(format!("there is no material number {}", id.0));
             }
         }
+        let name = |id: MaterialId| &self.names[id.0 as usize];
+        law.check().map_err(|e| format!("between '{}' and '{}': {e}", name(a), name(b)))?;
         let key = (a.min(b), a.max(b));
         match self.pairs.binary_search_by_key(&key, |p| p.0) {
             Ok(k) => self.pairs[k].1 = law,
@@ -110,10 +107,61 @@ impl Materials {
         Ok(())
     }
 
+    /// All rows, sorted by pair, the lower number first.
+    pub fn pairs(&self) -> &[((MaterialId, MaterialId), PairLaw)] {
+        &self.pairs
+    }
+
     /// The row of a pair.
     pub fn pair(&self, a: MaterialId, b: MaterialId) -> Option<PairLaw> {
         let key = (a.min(b), a.max(b));
         self.pairs.binary_search_by_key(&key, |p| p.0).ok().map(|k| self.pairs[k].1)
+    }
+
+    /// Says what happens between surfaces that no row is about, beside friction: that follows from their own coefficients,
+    /// and the `mu` given here does not count.
+    ///
+    /// # Errors
+    /// For a number that no surface can have, or laws that exclude each other.
+    pub fn set_other(&mut self, law: PairLaw) -> Result<(), String> {
+        if law.mu_kinetic.is_some() {
+            return Err("mu_kinetic needs a pair: without one, mu follows from two surfaces".into());
+        }
+        law.check().map_err(|e| format!("between materials without a pair: {e}"))?;
+        self.other = PairLaw { mu: 0.0, ..law };
+        Ok(())
+    }
+
+    /// The law of pairs without a row; its `mu` does not count.
+    pub fn other(&self) -> &PairLaw {
+        &self.other
+    }
+
+    /// Whether all pairs have friction and nothing else.
+    pub fn is_plain(&self) -> bool {
+        self.other.is_plain() && self.pairs.iter().all(|(_, law)| law.is_plain())
+    }
+
+    /// The largest arm of rolling or spinning resistance, m.
+    pub(crate) fn largest_arm(&self) -> f64 {
+        let laws = self.pairs.iter().map(|(_, law)| law).chain([&self.other]);
+        laws.map(|law| law.rolling + law.spinning).fold(0.0, f64::max)
+    }
+
+    /// The law between two surfaces, each with its own coefficient of friction and perhaps a material.
+    pub fn law(&self, a: (f64, Option<MaterialId>), b: (f64, Option<MaterialId>)) -> PairLaw {
+        if let (Some(x), Some(y)) = (a.1, b.1)
+            && let Some(law) = self.pair(x, y)
+        {
+            return law;
+        }
+        PairLaw { mu: self.combine.mu(a.0, b.0), ..self.other }
+    }
+
+    /// No pair of surfaces whose own coefficients are at most `mu` has more friction than this.
+    pub fn most(&self, mu: f64) -> f64 {
+        let rule = self.combine.mu(mu, mu).max(mu);
+        self.pairs.iter().map(|(_, law)| law.mu).fold(rule, f64::max)
     }
 
     /// Friction between two surfaces, each with its own coefficient and perhaps a material.
@@ -137,15 +185,18 @@ mod tests {
         let mut m = Materials::default();
         let (steel, ice) = (m.add("steel").unwrap(), m.add("ice").unwrap());
         assert_eq!(m.add("steel"), Ok(steel));
-        m.set_pair(ice, steel, PairLaw { mu: 0.03 }).unwrap();
+        m.set_pair(ice, steel, PairLaw::friction(0.03)).unwrap();
         assert_eq!(m.mu((0.4, Some(steel)), (0.9, Some(ice))), 0.03);
         assert_eq!(m.mu((0.4, Some(ice)), (0.9, Some(steel))), 0.03);
         assert!((m.mu((0.4, Some(steel)), (0.9, Some(steel))) - 0.6).abs() < 1e-15);
         assert!((m.mu((0.4, None), (0.9, Some(ice))) - 0.6).abs() < 1e-15);
-        m.set_pair(steel, ice, PairLaw { mu: 0.05 }).unwrap();
+        m.set_pair(steel, ice, PairLaw::friction(0.05)).unwrap();
         assert_eq!(m.mu((0.4, Some(steel)), (0.9, Some(ice))), 0.05);
-        assert!(m.set_pair(steel, ice, PairLaw { mu: f64::NAN }).is_err());
-        assert!(m.set_pair(steel, MaterialId(7), PairLaw { mu: 0.1 }).is_err());
+        assert_eq!((m.most(0.4), m.most(0.01)), (0.4, 0.05));
+        m.combine = Combine::Product;
+        assert_eq!(m.most(2.0), 4.0);
+        assert!(m.set_pair(steel, ice, PairLaw::friction(f64::NAN)).is_err());
+        assert!(m.set_pair(steel, MaterialId(7), PairLaw::friction(0.1)).is_err());
     }
 
     #[test]

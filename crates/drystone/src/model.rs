@@ -1,14 +1,16 @@
 //! The bodies and shapes of a world, without their motion: flat arrays over slots. A removed body leaves its slot to the
 //! next one added; a generation number keeps old ids from meaning the newcomer.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::body::{BodyDef, Filter, MassProperties, Motion};
-use crate::collide::periodic;
 use crate::collide::{Aabb, Periodic};
-use crate::contact::ContactKey;
-use crate::material::{MaterialId, Materials};
+use crate::guide::Guided;
+use crate::joint::Joint;
+use crate::material::{MaterialId, Materials, PairLaw};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -22,7 +24,7 @@ pub struct BodyId {
 }
 
 /// Marks an empty collider slot.
-const NOBODY: u32 = u32::MAX;
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// A body slot.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,6 +48,9 @@ pub struct Body {
     /// The plane it is locked to.
     #[serde(default)]
     pub planar: Option<Planar>,
+    /// What leads it, if it is kinematic.
+    #[serde(default)]
+    pub guide: Option<Box<Guided>>,
 }
 
 /// The plane that a body's centre of mass stays in.
@@ -89,6 +94,9 @@ pub struct ColliderSlot {
     pub material: Option<MaterialId>,
     /// With what it collides.
     pub filter: Filter,
+    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential counts.
+    #[serde(default)]
+    pub surface_velocity: DVec3,
     /// Radius about the centre of mass that holds the shape, m.
     pub radius: f64,
 }
@@ -109,6 +117,14 @@ pub struct Model {
     pub(crate) apart: Vec<(u32, u32)>,
     free_bodies: Vec<u32>,
     free_colliders: Vec<u32>,
+    /// By joint slot.
+    #[serde(default)]
+    pub joints: Vec<Joint>,
+    #[serde(default)]
+    pub(crate) free_joints: Vec<u32>,
+    /// Another number, unlike that of any other model, after every change to which pairs may touch; 0 if unknown.
+    #[serde(skip)]
+    revision: u64,
 }
 
 /// Normalised, unless it is a unit quaternion already up to rounding: a saved state then comes back bit for bit.
@@ -122,8 +138,19 @@ fn outer(a: DVec3, b: DVec3) -> DMat3 {
 }
 
 impl Model {
+    /// Equal numbers, not 0, mean the same colliders with the same leave to touch.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn changed(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.revision = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    }
+
     /// Adds a checked body to the model and its motion to the state.
     pub(crate) fn add(&mut self, state: &mut State, def: BodyDef) -> BodyId {
+        self.changed();
         let dynamic = def.motion == Motion::Dynamic;
         let slot = self.free_bodies.pop().unwrap_or(self.bodies.len() as u32);
         let generation = self.bodies.get(slot as usize).map_or(0, |b| b.generation + 1);
@@ -153,6 +180,7 @@ impl Model {
             inv_inertia: if dynamic { inv_inertia } else { DMat3::ZERO },
             group: def.group,
             planar,
+            guide: def.guide.map(|g| Box::new(Guided::new(g, position, rotation))),
         };
         if slot as usize == self.bodies.len() {
             self.bodies.push(body);
@@ -174,6 +202,7 @@ impl Model {
                 mu: c.mu,
                 material: c.material,
                 filter: c.filter,
+                surface_velocity: c.surface_velocity,
                 radius,
             };
             match self.free_colliders.pop() {
@@ -184,14 +213,20 @@ impl Model {
         BodyId { slot, generation }
     }
 
-    /// Removes a body; its slots are free from now on.
-    pub(crate) fn remove(&mut self, id: BodyId) {
-        self.bodies[id.slot as usize].alive = false;
-        self.free_bodies.push(id.slot);
-        self.apart.retain(|&(a, b)| a != id.slot && b != id.slot);
-        for k in (0..self.colliders.len()).rev() {
-            if self.colliders[k].body == id.slot {
-                self.colliders[k].body = NOBODY;
+    /// Removes bodies; their slots are free from now on.
+    pub(crate) fn remove(&mut self, ids: &[BodyId]) {
+        self.changed();
+        for id in ids {
+            let body = &mut self.bodies[id.slot as usize];
+            if std::mem::take(&mut body.alive) {
+                self.free_bodies.push(id.slot);
+            }
+        }
+        let bodies = &self.bodies;
+        self.apart.retain(|&(a, b)| bodies[a as usize].alive && bodies[b as usize].alive);
+        for (k, c) in self.colliders.iter_mut().enumerate().rev() {
+            if c.body != NOBODY && !bodies[c.body as usize].alive {
+                c.body = NOBODY;
                 self.free_colliders.push(k as u32);
             }
         }
@@ -258,18 +293,6 @@ impl Model {
         (a.motion == Motion::Dynamic || b.motion == Motion::Dynamic) && (a.group == 0 || a.group != b.group)
     }
 
-    /// Where the two bodies of a contact are taken: displacements of their centres, nonzero across the faces of a periodic
-    /// box.
-    pub(crate) fn images(&self, key: &ContactKey, bodies: [u32; 2]) -> [DVec3; 2] {
-        let (Some(periodic), image) = (&self.periodic, key.image()) else { return [DVec3::ZERO; 2] };
-        if image == 0 {
-            return [DVec3::ZERO; 2];
-        }
-        let shift = periodic.shift(periodic::image(image));
-        let second = self.colliders[key.colliders[1] as usize].body;
-        bodies.map(|b| if b == second { shift } else { DVec3::ZERO })
-    }
-
     /// The bodies of two colliders in the order of a contact, which wants a dynamic one first; whether that turned them.
     #[inline]
     pub(crate) fn ordered_bodies(&self, colliders: [u32; 2]) -> ([u32; 2], bool) {
@@ -283,8 +306,49 @@ impl Model {
         self.materials.mu((a.mu, a.material), (b.mu, b.material))
     }
 
+    /// The law of a pair.
+    pub(crate) fn pair_law(&self, colliders: [u32; 2]) -> PairLaw {
+        let [a, b] = colliders.map(|k| &self.colliders[k as usize]);
+        self.materials.law((a.mu, a.material), (b.mu, b.material))
+    }
+
+    /// Whether contacts of a pair are compliant.
+    pub(crate) fn is_soft(&self, colliders: [u32; 2]) -> bool {
+        !self.materials.is_plain() && self.pair_law(colliders).stiffness.is_some()
+    }
+
+    /// What a hovering gap of the pair is per way slid: μ, and for resistance to rolling its arm over the size.
+    pub(crate) fn pair_hover(&self, i: u32, j: u32) -> f64 {
+        let arm = if self.materials.largest_arm() > 0.0 {
+            let law = self.pair_law([i, j]);
+            (law.rolling + law.spinning) / self.pair_size(i, j)
+        } else {
+            0.0
+        };
+        self.pair_mu(i, j) + arm
+    }
+
+    /// How fast the surfaces of a contact's two shapes run over their own bodies, A's less B's, m/s, world axes.
+    pub(crate) fn belt(&self, state: &State, colliders: [u32; 2], first: u32) -> DVec3 {
+        let mut sum = DVec3::ZERO;
+        for k in colliders {
+            let c = &self.colliders[k as usize];
+            if c.surface_velocity != DVec3::ZERO {
+                let v = state.rotation[c.body as usize] * c.surface_velocity;
+                sum += if c.body == first { v } else { -v };
+            }
+        }
+        sum
+    }
+
+    /// No pair of colliders has more friction than this.
+    pub(crate) fn most_mu(&self) -> f64 {
+        self.materials.most(self.colliders.iter().map(|c| c.mu).fold(0.0, f64::max))
+    }
+
     /// Lets two bodies collide, or keeps their contacts away.
     pub(crate) fn set_collides(&mut self, a: u32, b: u32, collide: bool) {
+        self.changed();
         let pair = (a.min(b), a.max(b));
         match (self.apart.binary_search(&pair), collide) {
             (Ok(k), true) => {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Param, Spec};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -123,6 +124,74 @@ impl Stabilisation {
     }
 }
 
+/// How positions follow velocities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Integrator {
+    /// The half-implicit scheme: q ← Λ(q, v⁺, h) [TasoraAnitescu2011, eq. 47].
+    #[default]
+    Euler,
+    /// Moreau's θ-method: q ← Λ(q, θ v⁺ + (1-θ) v, h) [RenoufAcary2006, eq. 2]. Of second order in free motion for θ = ½.
+    Moreau {
+        /// From ½ to 1; 1 is `Euler` but for the rotation of bodies that are not balls.
+        theta: f64,
+    },
+}
+
+const THETA: Param =
+    Param { name: "theta", default: "0.5", help: "weight of the new velocity, from 0.5 to 1" };
+
+impl Integrator {
+    /// The names.
+    pub const NAMES: &'static [&'static str] = &["euler", "moreau"];
+
+    /// Reads `moreau:theta=0.5` and the like.
+    pub fn parse(text: &str) -> Result<Self, BadSpec> {
+        let spec = Spec::parse(text)?;
+        match spec.name.as_str() {
+            "euler" => spec.check(&[]).map(|()| Integrator::Euler),
+            "moreau" => {
+                spec.check(&[THETA])?;
+                let theta = spec.positive("theta", 0.5, 1.0)?;
+                if theta < 0.5 {
+                    return Err(BadSpec(format!(
+                        "parameter 'theta' of 'moreau' must be from 0.5 to 1, got {theta}"
+                    )));
+                }
+                Ok(Integrator::Moreau { theta })
+            }
+            other => Err(BadSpec::unknown("integrator", other, Self::NAMES)),
+        }
+    }
+
+    /// As the command line spells it.
+    pub fn text(&self) -> String {
+        match self {
+            Integrator::Euler => "euler".into(),
+            Integrator::Moreau { theta } => format!("moreau:theta={theta}"),
+        }
+    }
+
+    /// Weight of the new velocity.
+    pub(crate) fn theta(&self) -> f64 {
+        match *self {
+            Integrator::Euler => 1.0,
+            Integrator::Moreau { theta } => theta,
+        }
+    }
+}
+
+impl Stabilisation {
+    /// The bias of a bilateral row of the velocity problem for an error Ψ in m, m/s.
+    pub fn bilateral_bias(&self, error: f64, h: f64) -> f64 {
+        match *self {
+            Stabilisation::None | Stabilisation::Post { .. } => 0.0,
+            Stabilisation::Scaled { k } => k * error / h,
+            Stabilisation::Clamped { a } => (error / h).clamp(-a, a),
+        }
+    }
+}
+
 /// How a world steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -130,6 +199,9 @@ pub struct Settings {
     pub h: f64,
     /// m/s².
     pub gravity: DVec3,
+    /// The contact law.
+    #[serde(default)]
+    pub model: Model,
     /// A solver by name, with parameters: see [`drystone_solve::solver::REGISTRY`].
     pub solver: String,
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
@@ -138,6 +210,9 @@ pub struct Settings {
     pub iterations: usize,
     /// Cap on the time of the velocity problem.
     pub budget: Option<Duration>,
+    /// How positions follow velocities.
+    #[serde(default)]
+    pub integrator: Integrator,
     /// What happens to overlaps.
     pub stabilisation: Stabilisation,
     /// Cap on iterations of one position problem.
@@ -163,10 +238,12 @@ impl Default for Settings {
         Self {
             h: 0.01,
             gravity: DVec3::new(0.0, 0.0, -9.81),
+            model: Model::Ccp,
             solver: "pgs".into(),
             tolerance: 1e-4,
             iterations: 200,
             budget: None,
+            integrator: Integrator::default(),
             stabilisation: Stabilisation::default(),
             position_iterations: 50,
             envelope: None,
@@ -189,6 +266,9 @@ impl Settings {
         }
         if !(self.tolerance.is_finite() && self.tolerance >= 0.0) {
             return Err(format!("tolerance must be finite and not negative, got {}", self.tolerance));
+        }
+        if !(0.5..=1.0).contains(&self.integrator.theta()) {
+            return Err(format!("integrator: theta must be from 0.5 to 1, got {}", self.integrator.theta()));
         }
         if let Some(e) = self.envelope
             && !(e.is_finite() && e >= 0.0)
@@ -219,6 +299,17 @@ mod tests {
         assert!(Stabilisation::parse("pots").unwrap_err().0.contains("did you mean 'post'"));
         assert!(Stabilisation::parse("scaled:A=1").unwrap_err().0.contains("valid: K"));
         assert!(Stabilisation::parse("scaled:K=2").is_err());
+    }
+
+    #[test]
+    fn integrators_round_trip() {
+        for text in ["euler", "moreau:theta=0.5", "moreau:theta=0.75"] {
+            assert_eq!(Integrator::parse(text).unwrap().text(), text);
+        }
+        assert_eq!(Integrator::parse("moreau").unwrap(), Integrator::Moreau { theta: 0.5 });
+        for wrong in ["moreau:theta=0.4", "moreau:theta=1.1", "moreau:alpha=1", "rk4"] {
+            assert!(Integrator::parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::body;
 use crate::contact::Remembered;
+use crate::joint::JointState;
 use crate::model::Model;
+use crate::order::Order;
 use crate::random::Random;
 
 /// The complete state of a world, by body slot where not said otherwise.
@@ -31,8 +33,20 @@ pub struct State {
     pub force: Vec<DVec3>,
     /// Applied torque about the centre of mass for the next step, N m, world.
     pub torque: Vec<DVec3>,
-    /// The last step's contact multipliers, sorted by key.
+    /// In which order bodies are worked on.
+    #[serde(default)]
+    pub order: Order,
+    /// The last step's contact multipliers, in the order of the contacts.
     pub multipliers: Vec<Remembered>,
+    /// What the joints carry from step to step, by joint slot.
+    #[serde(default)]
+    pub joints: Vec<JointState>,
+    /// Bodies that each emitter has added.
+    #[serde(default)]
+    pub emitted: Vec<u64>,
+    /// Bodies that each sink has taken.
+    #[serde(default)]
+    pub sunk: Vec<u64>,
     /// For emitters, noise and users' hooks.
     pub random: Random,
 }
@@ -50,7 +64,11 @@ impl State {
             crossings: Vec::new(),
             force: Vec::new(),
             torque: Vec::new(),
+            order: Order::default(),
             multipliers: Vec::new(),
+            joints: Vec::new(),
+            emitted: Vec::new(),
+            sunk: Vec::new(),
             random: Random::new(seed),
         }
     }
@@ -75,6 +93,14 @@ impl State {
         }
     }
 
+    /// Brings the order of the bodies up to date, and with it what is kept in that order.
+    pub(crate) fn sort(&mut self, model: &Model) {
+        if self.order.renew(model, &self.position, self.step) {
+            let order = &self.order;
+            self.multipliers.sort_unstable_by_key(|m| (order.place(model, m.key.colliders), m.key.feature));
+        }
+    }
+
     /// Brings a body that has left a periodic box back into it.
     pub(crate) fn wrap(&mut self, model: &Model, slot: usize) {
         let Some(periodic) = &model.periodic else { return };
@@ -90,6 +116,12 @@ impl State {
     /// Angular velocity in world axes, rad/s.
     pub fn world_omega(&self, slot: usize) -> DVec3 {
         self.rotation[slot] * self.omega[slot]
+    }
+
+    /// (v, ω) in world axes, m/s and rad/s.
+    pub(crate) fn twist(&self, slot: usize) -> [f64; 6] {
+        let (v, w) = (self.velocity[slot], self.world_omega(slot));
+        [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
     /// Velocity of a world point fixed to the body, m/s.

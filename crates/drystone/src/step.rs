@@ -4,16 +4,17 @@ use std::time::{Duration, Instant};
 
 use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
-use drystone_solve::solver::{Status, Stop};
+use drystone_solve::solver::{Solution, Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::Row;
+use crate::assemble::rows::Purpose;
 use crate::body::Motion;
 use crate::bounds::Leaving;
 use crate::contact::{Contact, Remembered, remember};
 use crate::correct::Correction;
 use crate::model::BodyId;
-use crate::motion::{gyroscopic, rotate};
+use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::Stabilisation;
 use crate::world::World;
 
@@ -111,6 +112,14 @@ pub enum StepError {
         /// The contact with the largest residual.
         text: String,
     },
+    /// Joints that do not fit together.
+    #[error("step {step}: {text}")]
+    Assembly {
+        /// Step number.
+        step: u64,
+        /// Which joint, and by how much.
+        text: String,
+    },
     /// A body left a world whose bounds say that this is an error.
     #[error("step {step}: {text} left the bounds")]
     Left {
@@ -124,25 +133,27 @@ pub enum StepError {
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let (h, number) = (w.settings.h, w.state.step + 1);
+    if w.loose {
+        w.assemble_joints().map_err(|e| StepError::Assembly { step: number, text: e.to_string() })?;
+    }
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
+    w.state.sort(&w.model);
     free_velocities(w)?; // v + h M⁻¹ f
     clock.stage(Stage::Assemble);
     w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
     clock.stage(Stage::Broadphase);
     w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
-    remember(&mut w.contacts, &w.state.multipliers);
+    remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
+    w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
     let stabilisation = w.settings.stabilisation;
-    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |c| Row {
-        bias: stabilisation.bias(c.gap, h),
-        mu: c.mu,
-    });
-    w.assembler.warm_start(&w.contacts);
+    w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
+    build(w, Posed::Whole);
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -155,20 +166,50 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     // Without iterations a guess would be the solution.
     let warm = w.settings.warm_start && w.settings.iterations > 0;
     let guess = warm.then_some(w.assembler.guess.as_slice());
-    let solution =
+    let mut solution =
         w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
+    let mut status = solution.status;
+    if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
+        let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        if wedged(w, status, &certificate) {
+            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
+            status = Status::Wedged;
+            let before = solution.iterations;
+            build(w, Posed::Softened);
+            let guess = warm.then_some(w.assembler.guess.as_slice());
+            solution =
+                w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
+            solution.iterations += before;
+        }
+    }
+    let compressed = w.laws.expands() && solution.status != Status::Diverged;
+    let compression = if compressed {
+        let judged = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        solution = expand(w, &solution, &stop).map_err(|e| bad_contact(w, number, &e))?;
+        if status != Status::Wedged {
+            status = solution.status;
+        }
+        Some(judged)
+    } else {
+        None
+    };
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
-    w.assembler.bodies().velocities(&solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
+    w.assembler.velocities(&w.state.order, &solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
-    let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
-    let status = if wedged(w, solution.status, &certificate) { Status::Wedged } else { solution.status };
-    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.order.get(b)).map(|&i| i as usize);
+    w.laws.add_compression(&mut w.contacts);
+    w.laws.finish(&mut w.contacts);
+    w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
+    let mut certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
+        certificate = first; // Two problems were posed: the word is on the worse one.
+    }
+    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
     clock.stage(Stage::Certificate);
 
     w.saved.save(&w.state);
@@ -184,6 +225,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             rounds,
             iterations: w.settings.position_iterations,
             envelope,
+            h,
         };
         let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
         let done = corrector.run(model, state, detector, assembler, solver.as_mut(), how);
@@ -202,6 +244,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 
     w.state.multipliers.clear();
     w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
+    w.state.joints.clone_from(&w.assembler.rows.next);
     w.state.step = number;
     w.state.time += h;
     Ok(StepReport {
@@ -222,6 +265,60 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     })
 }
 
+/// Which velocity problem is posed.
+#[derive(Clone, Copy, PartialEq)]
+enum Posed {
+    /// The step's own.
+    Whole,
+    /// Nothing asks for a speed of separation: overlaps are left alone.
+    Softened,
+    /// The second one of a step with Poisson's restitution: see `law/expansion.rs`.
+    Expansion,
+}
+
+/// Poses the velocity problem and its warm start.
+fn build(w: &mut World, posed: Posed) {
+    let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
+    let theta = w.settings.integrator.theta();
+    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| {
+        let row = match laws.on() {
+            true => laws.get(i),
+            false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
+        };
+        Row { bias: if posed == Posed::Softened { row.bias.max(0.0) } else { row.bias }, ..row }
+    });
+    w.assembler.stage_rows(
+        &w.model,
+        &w.state,
+        &w.v_free,
+        Purpose::Velocity { h, stabilisation, laws: posed != Posed::Expansion, theta },
+    );
+    w.assembler.build_rows(&w.state.order);
+    w.assembler.problem.set_model(w.settings.model);
+    w.assembler.warm_start(&w.contacts, &w.state.joints);
+}
+
+/// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
+fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution, Malformed> {
+    w.assembler.velocities(&w.state.order, &compression.gamma, &mut w.velocity);
+    w.assembler.hand_back(&compression.gamma, &mut w.contacts);
+    for i in w.model.dynamic() {
+        w.v_free[i] = w.velocity[i];
+    }
+    // What springs, motors and friction of joints do in a step they have done.
+    w.assembler.rows.keep(&w.model, &compression.gamma[3 * w.assembler.order.len()..], w.settings.h);
+    w.laws.begin_compression(w.contacts.len());
+    w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
+    build(w, Posed::Expansion);
+    let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
+    solution.iterations += compression.iterations;
+    solution.rejected += compression.rejected;
+    if solution.status == Status::Converged {
+        solution.status = compression.status;
+    }
+    Ok(solution)
+}
+
 /// v_free = v + h M⁻¹ f: gravity, applied forces, gyroscopic term; the own velocity of bodies that are not dynamic.
 fn free_velocities(w: &mut World) -> Result<(), StepError> {
     let (h, g) = (w.settings.h, w.settings.gravity);
@@ -231,7 +328,7 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {
             v += h * (g + body.inv_mass * s.force[i]);
-            omega = gyroscopic(&body.mass.inertia, omega, h);
+            omega = free_rotation(&body.mass.inertia, omega, h).0;
             omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * s.torque[i]));
             if let Some(plane) = &body.planar {
                 v = plane.within(v);
@@ -239,6 +336,9 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
             }
         } else if !body.alive {
             (v, omega) = (DVec3::ZERO, DVec3::ZERO);
+        } else if let Some(guided) = &body.guide {
+            (v, omega) = guided.velocity(s.position[i], s.rotation[i], s.time + h, h);
+            omega = s.rotation[i].conjugate() * omega;
         }
         let turn = s.rotation[i] * omega;
         if !(v.is_finite() && turn.is_finite() && s.position[i].is_finite()) {
@@ -253,19 +353,23 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
     Ok(())
 }
 
+/// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World) {
-    let h = w.settings.h;
+    let (h, theta) = (w.settings.h, w.settings.integrator.theta());
     for i in 0..w.model.bodies.len() {
         let body = &w.model.bodies[i];
         if !body.alive || body.motion == Motion::Static {
             continue;
         }
         let s = &mut w.state;
-        let mut turn = DVec3::ZERO;
+        let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
+        let before = (s.velocity[i], s.omega[i]);
+        if body.guide.is_some() {
+            let v = &w.v_free[i];
+            s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
+            s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
+        }
         if body.motion == Motion::Dynamic {
-            // Half of what the gyroscopic term alone did to ω: the rotation is advanced with the mean of start and end
-            // as far as free motion goes (second order), and with the end as far as the constraints go (eq. 3).
-            turn = 0.5 * (gyroscopic(&body.mass.inertia, s.omega[i], h) - s.omega[i]);
             let v = &w.velocity[i];
             s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
             s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
@@ -276,27 +380,37 @@ fn integrate(w: &mut World) {
             // The solver holds the lock to its tolerance; here it is exact.
             s.velocity[i] = plane.within(s.velocity[i]);
             s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
-            turn = DVec3::ZERO;
         }
-        s.position[i] += h * s.velocity[i];
+        s.position[i] += h * (theta * s.velocity[i] + (1.0 - theta) * before.0);
         if let Some(plane) = &body.planar {
             s.position[i] = plane.nearest(s.position[i]);
         }
-        if s.omega[i] != DVec3::ZERO || turn != DVec3::ZERO {
-            s.rotation[i] = rotate(s.rotation[i], s.omega[i] - turn, h);
+        if s.omega[i] == DVec3::ZERO && before.1 == DVec3::ZERO {
+            continue;
         }
+        let whole = body.motion != Motion::Dynamic || body.planar.is_some() || is_ball(&body.mass.inertia);
+        s.rotation[i] = if whole {
+            rotate(s.rotation[i], theta * s.omega[i] + (1.0 - theta) * before.1, h)
+        } else {
+            // As far as free motion goes, to high order; what forces and constraints changed comes on top, by θ.
+            let (free, turn) = free_rotation(&body.mass.inertia, before.1, h);
+            rotate(s.rotation[i] * turn, theta * (s.omega[i] - free), h)
+        };
     }
 }
 
-/// Multipliers that grow from step to step, warm start after warm start, as told by the speed that any solution would
-/// need. In a free column of n bodies the last has to move at n times the speed that each contact asks for: twice as much
-/// as that means that the contacts contradict each other.
+/// Whether some contact asks for a speed in this step: only then can contacts contradict each other.
+fn asks_for_separation(w: &World) -> bool {
+    w.laws.asked(&w.settings, &w.contacts) > 0.0
+}
+
+/// The solver's own word, or multipliers that grow from step to step, warm start after warm start, as told by the speed
+/// that any solution would need. In a free column of n bodies the last has to move at n times the speed that each contact
+/// asks for: twice as much as that means that the contacts contradict each other.
 fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
-    let h = w.settings.h;
-    let asked = w.contacts.iter().map(|c| -w.settings.stabilisation.bias(c.gap, h)).fold(0.0, f64::max);
-    status == Status::Iterations
-        && asked > 0.0
-        && certificate
+    let asked = w.laws.asked(&w.settings, &w.contacts);
+    status == Status::Wedged
+        || certificate
             .least_feasible_speed(w.total_mass())
             .is_some_and(|needed| needed > 2.0 * asked * w.model.dynamic().count() as f64)
 }
@@ -304,11 +418,16 @@ fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
 /// The contact with the largest residual, in words.
 fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
     let block = w.judge.judge(&w.assembler.problem, gamma).worst_block;
-    match block.and_then(|b| w.assembler.order.get(b)).map(|&i| &w.contacts[i as usize]) {
+    match block.and_then(|b| w.assembler.contact_of(b)).map(|i| &w.contacts[i]) {
         Some(c) => {
             format!("the contact of {} with {}", w.model.describe(c.bodies[0]), w.model.describe(c.bodies[1]))
         }
-        None => "no contact".into(),
+        None => {
+            let joint = block
+                .and_then(|b| b.checked_sub(w.assembler.order.len()))
+                .and_then(|b| w.assembler.rows.joint_of(b));
+            joint.map_or("no contact".into(), |j| format!("the {}", w.model.describe_joint(j)))
+        }
     }
 }
 

@@ -12,8 +12,12 @@ use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::flow::Flow;
+use crate::guide::{Guide, Guided};
+use crate::joint::JointId;
+use crate::law::pose::Laws;
 use crate::material::Materials;
-use crate::model::{BodyId, ColliderSlot, Model};
+use crate::model::{BodyId, ColliderSlot, Model, NOBODY};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -31,6 +35,12 @@ pub enum WorldError {
     /// The id names no living body.
     #[error("body {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
     NoBody(BodyId),
+    /// A definition that no joint can have, or a joint that does not fit this world.
+    #[error("{0}")]
+    Joint(String),
+    /// The id names no living joint.
+    #[error("joint {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
+    NoJoint(JointId),
     /// A state that does not fit the bodies of this world.
     #[error("the state has {state} bodies, the world {world}")]
     StateSize {
@@ -68,6 +78,8 @@ pub struct World {
     pub(crate) state: State,
     pub(crate) detector: Detector,
     pub(crate) contacts: Vec<Contact>,
+    pub(crate) laws: Laws,
+    pub(crate) flow: Flow,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
     pub(crate) corrector: Corrector,
@@ -75,6 +87,8 @@ pub struct World {
     pub(crate) v_free: Vec<[f64; 6]>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
+    /// Whether joints were added that no step has seen.
+    pub(crate) loose: bool,
     contact_hook: Option<ContactHook>,
     problem_hook: Option<ProblemHook>,
     kept_problem: Option<(Problem, Vec<f64>)>,
@@ -99,6 +113,8 @@ impl World {
             model,
             state: State::new(seed),
             contacts: Vec::new(),
+            laws: Laws::default(),
+            flow: Flow::default(),
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),
@@ -106,6 +122,7 @@ impl World {
             v_free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
+            loose: false,
             contact_hook: None,
             problem_hook: None,
             kept_problem: None,
@@ -123,6 +140,9 @@ impl World {
     pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
         let solver = make_solver(&settings)?;
         if let Some(p) = &settings.periodic {
+            if self.model.joint_slots().next().is_some() {
+                return Err(WorldError::Settings("joints do not work in a periodic world yet".into()));
+            }
             for c in self
                 .model
                 .colliders
@@ -172,7 +192,17 @@ impl World {
                 world: self.model.bodies.len(),
             });
         }
+        if state.joints.len() != self.model.joints.len() {
+            return Err(WorldError::Joint(format!(
+                "the state has {} joints, the world {}",
+                state.joints.len(),
+                self.model.joints.len()
+            )));
+        }
+        self.loose = state.step == 0;
         self.state = state;
+        self.state.emitted.resize(self.flow.emitters.len(), 0);
+        self.state.sunk.resize(self.flow.sinks.len(), 0);
         Ok(())
     }
 
@@ -193,8 +223,40 @@ impl World {
             }
         }
         let id = self.model.add(&mut self.state, def);
+        if let Some(guided) = &self.model.bodies[id.slot as usize].guide {
+            // Where the functions say, from the start.
+            let (x, q) = guided.pose(self.state.time);
+            (self.state.position[id.slot as usize], self.state.rotation[id.slot as usize]) = (x, q);
+        }
         self.state.wrap(&self.model, id.slot as usize);
         Ok(id)
+    }
+
+    /// Lets a kinematic body follow functions of time from where it is now, or, with None, go on with its own velocity.
+    pub fn set_guide(&mut self, id: BodyId, guide: Option<Guide>) -> Result<(), WorldError> {
+        let i = self.slot(id)?;
+        if self.model.bodies[i].motion != Motion::Kinematic {
+            let body = self.model.describe(id.slot);
+            return Err(WorldError::Body(format!("{body}: only a kinematic body can be guided")));
+        }
+        if let Some(guide) = &guide {
+            guide.check().map_err(WorldError::Body)?;
+        }
+        let (x, q, t) = (self.state.position[i], self.state.rotation[i], self.state.time);
+        self.model.bodies[i].guide = guide.map(|g| Box::new(Guided::from_now(g, x, q, t)));
+        Ok(())
+    }
+
+    /// Lets the surfaces of a body's shapes run over it, m/s, the body's axes: a belt.
+    pub fn set_surface_velocity(&mut self, id: BodyId, velocity: DVec3) -> Result<(), WorldError> {
+        self.slot(id)?;
+        if !velocity.is_finite() {
+            return Err(WorldError::Body(format!("surface_velocity must be finite, got {velocity}")));
+        }
+        for c in self.model.colliders.iter_mut().filter(|c| c.body == id.slot) {
+            c.surface_velocity = velocity;
+        }
+        Ok(())
     }
 
     /// Materials: names, pairs, and the rule for pairs that the table does not have.
@@ -214,16 +276,20 @@ impl World {
         Ok(())
     }
 
-    /// Removes a body, before or between steps.
+    /// Removes a body and its joints, before or between steps.
     pub fn remove_body(&mut self, id: BodyId) -> Result<(), WorldError> {
-        self.slot(id)?;
-        let mine: Vec<u32> = (0..self.model.colliders.len() as u32)
-            .filter(|&k| self.model.colliders[k as usize].body == id.slot)
-            .collect();
-        let gone = |colliders: [u32; 2]| colliders.iter().any(|k| mine.contains(k));
-        self.state.multipliers.retain(|m| !gone(m.key.colliders));
-        self.contacts.retain(|c| !c.bodies.contains(&id.slot));
-        self.model.remove(id);
+        self.remove_bodies(&[id])
+    }
+
+    /// Removes bodies and their joints in one pass over the world, however many they are; none of them if one is not there.
+    pub fn remove_bodies(&mut self, ids: &[BodyId]) -> Result<(), WorldError> {
+        ids.iter().try_for_each(|id| self.slot(*id).map(|_| ()))?;
+        self.model.remove(ids);
+        self.drop_joints_of_the_gone();
+        let model = &self.model;
+        self.contacts.retain(|c| c.bodies.iter().all(|&b| model.bodies[b as usize].alive));
+        let there = |k: u32| model.colliders.get(k as usize).is_some_and(|c| c.body != NOBODY);
+        self.state.multipliers.retain(|m| m.key.colliders.into_iter().all(there));
         Ok(())
     }
 
@@ -344,7 +410,8 @@ impl World {
     pub(crate) fn call_contact_hook(&mut self) {
         if let Some(hook) = &mut self.contact_hook {
             hook(&self.model, &self.state, &mut self.contacts);
-            self.contacts.sort_unstable_by_key(|c| c.key);
+            let (order, model) = (&self.state.order, &self.model);
+            self.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
         }
     }
 
@@ -352,12 +419,16 @@ impl World {
     /// forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         call(self, |w| &mut w.before);
+        self.emit();
         let mut report = step::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
-            for &id in &report.left {
-                let _ = self.remove_body(id); // It was there a moment ago.
-            }
+            let _ = self.remove_bodies(&report.left); // They were there a moment ago.
             report.worst_contact = None;
+        }
+        if !self.flow.sinks.is_empty() {
+            let before = self.contacts.len();
+            self.drain();
+            report.worst_contact = report.worst_contact.filter(|_| self.contacts.len() == before);
         }
         call(self, |w| &mut w.after);
         Ok(report)

@@ -1,38 +1,12 @@
 //! Once it has seen a scene, a broad phase takes no more memory for scenes like it.
-//!
-//! Alone in its own program: the allocator that counts is the whole program's. It counts per thread, because the
-//! test harness has a thread of its own that allocates when it likes.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
+use counting::TAKEN;
 use drystone::collide::Aabb;
 use drystone::collide::broadphase::{Kind, make};
 use drystone::random::Random;
 use glam::DVec3;
-
-thread_local! {
-    static TAKEN: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: everything is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        TAKEN.set(TAKEN.get() + 1);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`, and `pointer` came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 #[test]
 fn no_allocation_once_the_buffers_are_there() {

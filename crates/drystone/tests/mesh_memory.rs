@@ -1,40 +1,15 @@
 //! Once it has seen a scene of meshes and compounds, the search for contacts takes no more memory.
-//!
-//! Alone in its own program: the allocator that counts is the whole program's. It counts per thread.
 
+mod counting;
 mod mesh_common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 
+use counting::TAKEN;
 use drystone::collide::Detector;
 use drystone::{BodyDef, Compound, Pose, Settings, Shape, World};
 use glam::{DQuat, DVec3};
 use mesh_common::{field, irregular, mesh};
-
-thread_local! {
-    static TAKEN: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: everything is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        TAKEN.set(TAKEN.get() + 1);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`, and `pointer` came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 #[test]
 fn no_allocation_once_the_buffers_are_there() {
@@ -81,7 +56,8 @@ fn no_allocation_once_the_buffers_are_there() {
             most
         };
         let fresh = TAKEN.get();
-        let most = all();
+        // Twice: the second time it comes back from the last place to the first.
+        let most = all().max(all());
         let warm = TAKEN.get();
         (0..5).for_each(|_| {
             all();

@@ -108,6 +108,27 @@ fn removing_the_floor_and_adding_it_again() {
 }
 
 #[test]
+fn several_are_removed_at_once_or_none() {
+    let mut w = with_floor();
+    let ids: Vec<BodyId> =
+        (0..6).map(|k| w.add_body(ball(0.1).at(DVec3::new(0.1 * f64::from(k), 0.0, 0.1))).unwrap()).collect();
+    steps(&mut w, 3);
+    let never = BodyId { slot: 99, generation: 0 };
+    assert_eq!(w.remove_bodies(&[ids[0], never]), Err(WorldError::NoBody(never)));
+    assert_eq!(w.model().dynamic().count(), 6);
+    w.remove_bodies(&[ids[4], ids[1], ids[4]]).unwrap();
+    assert_eq!(w.model().dynamic().count(), 4);
+    let gone = [ids[1].slot, ids[4].slot];
+    assert!(!w.contacts().is_empty() && !w.state().multipliers.is_empty());
+    assert!(w.contacts().iter().all(|c| !c.bodies.iter().any(|b| gone.contains(b))));
+    let colliders = |k: u32| w.model().colliders[k as usize].body;
+    assert!(w.state().multipliers.iter().all(|m| m.key.colliders.iter().all(|&k| colliders(k) != u32::MAX)));
+    let again: Vec<u32> = (0..3).map(|_| w.add_body(ball(0.1).at(DVec3::Z)).unwrap().slot).collect();
+    assert_eq!(again.iter().filter(|s| gone.contains(s)).count(), 2, "slots are used once each: {again:?}");
+    steps(&mut w, 3);
+}
+
+#[test]
 fn bodies_rain_and_are_taken_away_for_ever() {
     let mut w = with_floor();
     let mut alive = std::collections::VecDeque::new();

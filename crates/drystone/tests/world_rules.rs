@@ -73,7 +73,7 @@ fn slides(mu: [f64; 2], rule: Combine, pair: Option<f64>) -> f64 {
     w.materials_mut().combine = rule;
     let (stone, oak) = (w.materials_mut().add("stone").unwrap(), w.materials_mut().add("oak").unwrap());
     if let Some(mu) = pair {
-        w.materials_mut().set_pair(stone, oak, PairLaw { mu }).unwrap();
+        w.materials_mut().set_pair(stone, oak, PairLaw::friction(mu)).unwrap();
     }
     w.add_body(floor().friction(mu[0]).material(stone)).unwrap();
     let block =

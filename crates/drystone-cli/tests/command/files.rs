@@ -92,7 +92,6 @@ fn bad_flat_states_are_told_by_place_and_field() {
             (r#""T": 1"#, r#""T": «-1"#, "T", &["above 0"]),
             (r#""mu": 0.4"#, r#""mu": «-0.4"#, "mu", &["negative"]),
             (r#""restitution": 0"#, r#""restitution": «1.5"#, "restitution", &["0 to 1"]),
-            (r#""restitution": 0"#, r#""restitution": «0.5"#, "restitution", &["not supported yet"]),
             (r#""group": 0"#, r#""group": «-1"#, "bodies[0].group", &[]),
             (r#""group": 0"#, r#""group": «0.5"#, "bodies[0].group", &["whole"]),
             (r#""group": 0"#, r#""group": 0, «"colour": "red""#, "colour", &["unknown"]),
@@ -104,9 +103,9 @@ fn bad_flat_states_are_told_by_place_and_field() {
             (r#""T": 1"#, r#""T": 1, "snaps": [0.5, «-1]"#, "snaps[1]", &["-1"]),
             (
                 r#""joints": []"#,
-                r#""joints": «[{"type": "ball", "a": 0, "b": -1, "anchor": [0, 0, 0], "axis": [0, 0, 1], "drive": null}]"#,
-                "joints",
-                &["not supported yet"],
+                r#""joints": [{"type": "ball", "a": 0, "b": «7, "anchor": [0, 0, 0], "axis": [0, 0, 1], "drive": null}]"#,
+                "joints[0].b",
+                &["no body 7"],
             ),
         ],
     );
@@ -227,4 +226,37 @@ fn a_file_says_what_it_holds_and_runs_with_its_own_settings() {
     let r = scratch.report("one.toml --solver pgs --set T=0.2");
     assert_eq!((&r["solver"]["name"], &r["steps"]), (&"pgs".into(), &20.into()));
     holds(&scratch.bad("run one.toml --set n=5"), &["'n'", "valid: h, T, mu, seed"]);
+}
+
+#[test]
+fn what_is_allowed_but_hardly_meant_is_noted() {
+    let scratch = Scratch::new("files-notes");
+    let square = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n";
+    scratch.write("sheet.obj", square);
+    let corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n";
+    scratch.write("solid.obj", format!("{corners}f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"));
+    scratch.write("inside-out.obj", format!("{corners}f 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n"));
+    let file = |mesh: &str, z: f64| {
+        let ball = "shape = { type = \"sphere\", r = 0.5 }\nmass = 1\nmaterial = \"oak\"";
+        format!(
+            "name = \"notes\"\n[settings]\nT = 1\n[materials]\npair = [{{ between = [\"oak\", \"stone\"], mu = 0.5 }}]\n\
+             [[body]]\nmotion = \"static\"\nmaterial = \"stone\"\nshape = {{ type = \"mesh\", file = \"{mesh}\" }}\n\
+             [[body]]\n{ball}\nposition = [5, 0, 0]\n[[body]]\n{ball}\nposition = [5, 0, {z}]\n"
+        )
+    };
+    scratch.write("good.toml", file("solid.obj", 1.0));
+    let said = scratch.good("check good.toml");
+    assert_eq!(said.lines().count(), 1, "{said}");
+
+    scratch.write("deep.toml", file("solid.obj", 0.4));
+    let said = scratch.good("check deep.toml");
+    holds(&said, &["note: body 0 (body[1]) and body 1 (body[2]) overlap by 0.6000 m", "--allow-overlap"]);
+    holds(&scratch.bad("run deep.toml"), &["overlap by 0.6000 m", "--allow-overlap"]);
+
+    scratch.write("open.toml", file("sheet.obj", 1.0));
+    holds(&scratch.good("check open.toml"), &["note: the mesh of body 2 (body[0]) is open (4 edges"]);
+    scratch.write("out.toml", file("inside-out.obj", 1.0));
+    holds(&scratch.good("check out.toml"), &["note: the mesh of body 2 (body[0]) is inside out"]);
+    scratch.write("slip.toml", file("solid.obj", 1.0).replace("[\"oak\"", "[\"oka\""));
+    holds(&scratch.good("check slip.toml"), &["nothing is made of 'oka'", "did you mean 'oak'?"]);
 }

@@ -54,6 +54,46 @@ fn places_that_cannot_be_written_are_refused() {
     assert_eq!(scratch.read("file"), "not a folder");
 }
 
+#[test]
+fn two_results_in_one_place_are_refused() {
+    let scratch = Scratch::new("outputs-twice");
+    scratch.write("scene.toml", "scene = \"packing\"\n[parameters]\nn = 60\n");
+    let short = "scene.toml --steps 1 --quiet";
+    for (line, words) in [
+        (format!("run {short} --report a.json --snapshots a.json"), "--snapshots a.json: --report is there"),
+        (format!("run {short} --report ./b/../a.json --snapshots a.json"), "--report is there"),
+        (format!("run {short} --body-forces f.csv --pair-forces f.csv"), "--body-forces is there"),
+        (format!("run {short} --report - --snapshots -"), "--report is there"),
+        (format!("run {short} --report scene.toml"), "the input is there"),
+        ("picture scene.toml --to scene.toml".into(), "must end in .png"),
+    ] {
+        std::fs::create_dir_all(scratch.at("b")).unwrap();
+        holds(&scratch.bad(&line), &[words]);
+    }
+    assert!(!scratch.at("a.json").exists() && !scratch.at("f.csv").exists());
+    holds(&scratch.read("scene.toml"), &["n = 60"]);
+    // Devices take whatever comes.
+    scratch.good(&format!("run {short} --report /dev/null --snapshots /dev/null"));
+}
+
+#[test]
+fn names_that_promise_another_format_are_refused() {
+    let scratch = Scratch::new("outputs-formats");
+    let short = "packing --set n=60";
+    for (line, words) in [
+        (
+            format!("run {short} --steps 1 --quiet --picture p.jpg"),
+            "--picture p.jpg: the name must end in .png",
+        ),
+        (format!("picture {short} --to p"), "--to p: the name must end in .png"),
+        (format!("compare {short} --at-time 0.2 --sweeps 1 --plot p.png"), "must end in .svg"),
+    ] {
+        holds(&scratch.bad(&line), &[words]);
+    }
+    assert!(!scratch.at("p.jpg").exists() && !scratch.at("p").exists());
+    scratch.good(&format!("picture {short} --to P.PNG --size 32x32"));
+}
+
 /// Rows of a CSV file as numbers, by the names of its header.
 fn csv(text: &str, header: &str) -> Vec<Vec<f64>> {
     let mut lines = text.lines();

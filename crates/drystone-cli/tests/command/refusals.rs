@@ -168,12 +168,10 @@ fn what_is_not_there_yet_says_so() {
     all_refused(
         "refusals-later",
         &[
-            ("run packing --model coulomb", &["--model", "coulomb", "not available yet", "ccp"]),
             ("run packing --backend cuda", &["--backend", "cuda", "not available yet", "cpu"]),
-            ("run packing --integrator moreau", &["--integrator", "moreau", "not available yet", "euler"]),
+            ("run packing --integrator moreau:theta=0.4", &["--integrator", "theta", "0.5 to 1"]),
             ("run packing --sleep", &["--sleep", "not available yet"]),
             ("run packing --record run.vtkhdf", &["--record", "not available yet"]),
-            ("run packing --dump-problems 10:problems", &["--dump-problems", "not available yet"]),
         ],
     );
 }
@@ -210,6 +208,11 @@ fn values_out_of_range_are_refused() {
             ("run packing --forces-every 0 --steps 1 --quiet", &["--forces-every"]),
             ("run packing --camera frnt --steps 1 --quiet", &["did you mean 'front'"]),
             ("run packing --model coulom --steps 1 --quiet", &["coulomb"]),
+            ("run packing --dump-problems problems --steps 1 --quiet", &["--dump-problems", "EVERY:FOLDER"]),
+            (
+                "run packing --dump-problems 0:problems --steps 1 --quiet",
+                &["--dump-problems", "EVERY:FOLDER"],
+            ),
             ("run packing --step -0.01 --steps 1 --quiet", &["--step", "positive"]),
             ("compare packing --at-time nan --sweeps 1 --report -", &["--at-time", "finite"]),
             ("compare packing --at-time 0.1 --sweeps 1 --report - --solvers ,", &["--solvers"]),

@@ -137,6 +137,12 @@ impl Camera {
     /// Like [`Camera::fit`], for several boxes: nearer than the box around them all would allow, where they lie across
     /// the picture. Boxes that are empty or not finite are left out.
     pub fn fit_all(boxes: &[(DVec3, DVec3)], view: View, aspect: f64) -> Self {
+        Self::fit_beside(boxes, view, aspect, 0.0)
+    }
+
+    /// Like [`Camera::fit_all`], with the boxes in the left part of the frame: the share `free` of its width at the right
+    /// edge, at most a half, is left for a legend.
+    pub fn fit_beside(boxes: &[(DVec3, DVec3)], view: View, aspect: f64, free: f64) -> Self {
         let usable = |b: &&(DVec3, DVec3)| b.0.is_finite() && b.1.is_finite() && b.0.cmple(b.1).all();
         let mut boxes: Vec<(DVec3, DVec3)> = boxes.iter().filter(usable).copied().collect();
         if boxes.is_empty() {
@@ -146,11 +152,12 @@ impl Camera {
         let aspect = if aspect.is_finite() && aspect > 0.0 { aspect } else { 1.0 };
         let axes = Axes::new(view.towards_eye(), view.up());
         let tan_y = (0.5 * Self::FITTED_FOV.to_radians()).tan() * (1.0 - 2.0 * Self::MARGIN);
-        let tan_x = tan_y * aspect;
+        let left = tan_y * aspect;
+        let right = left * (1.0 - 2.0 * free.clamp(0.0, 0.5));
         let centre = 0.5 * (low + high);
 
-        // A corner (x, y, z) in picture axes is in frame when ±(x - c_x) ≤ (d - z) tan_x, and alike in y, where d
-        // is the distance of the eye and c its shift. The least d and the shift follow from the extremes.
+        // A corner (x, y, z) in picture axes is in frame when x - c_x ≤ (d - z) right, c_x - x ≤ (d - z) left, and alike in
+        // y, where d is the distance of the eye and c its shift. The least d and the shift follow from the extremes.
         let mut most = [f64::NEG_INFINITY; 4];
         let mut nearest = f64::NEG_INFINITY;
         for (low, high) in &boxes {
@@ -159,17 +166,19 @@ impl Camera {
                 let corner =
                     DVec3::new(pick(1, low.x, high.x), pick(2, low.y, high.y), pick(4, low.z, high.z));
                 let p = axes.local(corner - centre);
-                let sides = [p.x + p.z * tan_x, -p.x + p.z * tan_x, p.y + p.z * tan_y, -p.y + p.z * tan_y];
+                let sides = [p.x + p.z * right, -p.x + p.z * left, p.y + p.z * tan_y, -p.y + p.z * tan_y];
                 for (m, s) in most.iter_mut().zip(sides) {
                     *m = m.max(s);
                 }
                 nearest = nearest.max(p.z);
             }
         }
-        let shift = DVec3::new(0.5 * (most[0] - most[1]), 0.5 * (most[2] - most[3]), 0.0);
         let size = (high - low).length();
         let floor = nearest + if size > 0.0 { 0.05 * size } else { 2.0 };
-        let distance = (0.5 * (most[0] + most[1]) / tan_x).max(0.5 * (most[2] + most[3]) / tan_y).max(floor);
+        let distance =
+            ((most[0] + most[1]) / (left + right)).max(0.5 * (most[2] + most[3]) / tan_y).max(floor);
+        let across = 0.5 * (most[0] - most[1] + distance * (left - right));
+        let shift = DVec3::new(across, 0.5 * (most[2] - most[3]), 0.0);
         let at = centre + axes.world(shift);
         Self { from: at + axes.back * distance, at, up: view.up(), fov: Self::FITTED_FOV }
     }
@@ -239,6 +248,21 @@ mod tests {
                 let p = each.project(corner, 1600, 400).unwrap();
                 assert!(p.x > 111.0 && p.x < 1489.0 && p.y > 27.0 && p.y < 373.0, "{p}");
             }
+        }
+    }
+
+    #[test]
+    fn boxes_leave_room_for_a_legend() {
+        let boxes = [(DVec3::new(-4.0, -0.5, 0.0), DVec3::new(4.0, 0.5, 1.0))];
+        for view in View::ALL {
+            let camera = Camera::fit_beside(&boxes, view, 1.6, 0.2);
+            let corners = (0..8).map(|k| {
+                let low = glam::BVec3::new(k & 1 == 0, k & 2 == 0, k & 4 == 0);
+                camera.project(DVec3::select(low, boxes[0].0, boxes[0].1), 1600, 1000).unwrap()
+            });
+            let (first, last) = corners.fold((DVec3::MAX, DVec3::MIN), |(a, b), p| (a.min(p), b.max(p)));
+            assert!(first.x > 111.0 && last.x < 1214.0, "{view}: {} to {}", first.x, last.x);
+            assert!(first.y > 69.0 && last.y < 931.0, "{view}");
         }
     }
 

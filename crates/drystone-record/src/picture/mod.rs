@@ -1,8 +1,8 @@
 //! Pictures of bodies: a small ray caster on the CPU, PNG out. No window, no GPU, no knowledge of the engine's world.
 //!
 //! A [`Picture`] is a list of solids with places and colours, a camera and a frame; [`render`] makes an [`Image`] of
-//! it. Every solid is exact at every sample (a sphere is a sphere, a rounded cone a rounded cone, not triangles), each pixel takes several samples, and
-//! the same picture gives the same bytes for any number of threads.
+//! it. Every solid is exact at every sample (a sphere is a sphere, a rounded cone a rounded cone, not triangles), each
+//! pixel takes several samples, and the same picture gives the same bytes for any number of threads.
 //!
 //! ```
 //! use drystone_record::picture::{Item, Picture, Rgb, Solid, View, render};
@@ -265,11 +265,9 @@ impl Picture {
 
     /// A picture of the items from a named view that fits all bodies into the frame.
     pub fn of(items: Vec<Item>, view: View, width: usize, height: usize) -> Self {
-        let boxes: Vec<(DVec3, DVec3)> = boxes(&items).collect();
-        let camera = Camera::fit_all(&boxes, view, width as f64 / height.max(1) as f64);
-        Self {
+        let mut picture = Self {
             items,
-            camera,
+            camera: Camera::fit_all(&[], view, 1.0),
             width,
             height,
             samples: 2,
@@ -277,7 +275,23 @@ impl Picture {
             light: None,
             title: None,
             legend: None,
-        }
+        };
+        picture.look_at_all(view);
+        picture
+    }
+
+    /// Turns the camera to all bodies; where there is a legend, beside it.
+    pub fn look_at_all(&mut self, view: View) {
+        let boxes: Vec<(DVec3, DVec3)> = boxes(&self.items).collect();
+        self.look_at(&boxes, view);
+    }
+
+    /// Turns the camera to some boxes; where there is a legend, beside it.
+    pub fn look_at(&mut self, boxes: &[(DVec3, DVec3)], view: View) {
+        let legend = self.legend.as_ref().map_or(0.0, |l| l.share(self.width, self.height));
+        let aspect = self.width as f64 / self.height.max(1) as f64;
+        // The frame has a margin that the legend may use.
+        self.camera = Camera::fit_beside(boxes, view, aspect, (legend - Camera::MARGIN).max(0.0));
     }
 }
 

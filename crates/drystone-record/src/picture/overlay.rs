@@ -33,10 +33,43 @@ impl Legend {
         self.map.of(value, self.min, self.max)
     }
 
-    fn heading(&self) -> String {
-        if self.unit.is_empty() { self.title.clone() } else { format!("{} ({})", self.title, self.unit) }
+    /// The title and the unit, in lines no longer than `room` pixels where words allow it.
+    fn heading(&self, size: f32, room: f32) -> Vec<String> {
+        let unit = if self.unit.is_empty() { String::new() } else { format!("({})", self.unit) };
+        let mut lines: Vec<String> = Vec::new();
+        for word in self.title.split_whitespace().chain([unit.as_str()]).filter(|w| !w.is_empty()) {
+            match lines.last_mut() {
+                Some(line) if font::width(&format!("{line} {word}"), size) <= room => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => lines.push(word.to_string()),
+            }
+        }
+        lines
+    }
+
+    fn labels(&self) -> [String; 3] {
+        [self.max, 0.5 * (self.min + self.max), self.min].map(number::short)
+    }
+
+    /// The share of the width of a picture that the legend takes at its right edge.
+    pub fn share(&self, width: usize, height: usize) -> f64 {
+        let size = text_size(width, height);
+        let heading = self.heading(size, HEADING * size);
+        let labels = self.labels();
+        let widest = |lines: &[String]| lines.iter().map(|l| font::width(l, size)).fold(0.0, f32::max);
+        let taken = widest(&heading).max(widest(&labels) + (BAR + BESIDE) * size) + 2.0 * MARGIN * size;
+        f64::from(taken) / width.max(1) as f64
     }
 }
+
+/// Lengths in heights of capitals: to the edges of the picture, the width of the colour scale, from there to its labels,
+/// and what a line of the heading may be long.
+const MARGIN: f32 = 2.0;
+const BAR: f32 = 1.3;
+const BESIDE: f32 = 0.9;
+const HEADING: f32 = 12.0;
 
 /// Height of capitals for an image of the given size, pixels.
 fn text_size(width: usize, height: usize) -> f32 {
@@ -46,7 +79,7 @@ fn text_size(width: usize, height: usize) -> f32 {
 /// Writes title and legend over the image.
 pub(super) fn draw(picture: &Picture, image: &mut Image) {
     let size = text_size(image.width, image.height);
-    let margin = 2.0 * size;
+    let margin = MARGIN * size;
     let paper = picture.background.bytes();
     let ink = if picture.background.lightness() > 0.6 { [34, 38, 43] } else { [238, 240, 243] };
     if let Some(title) = &picture.title {
@@ -58,11 +91,11 @@ pub(super) fn draw(picture: &Picture, image: &mut Image) {
     }
     let Some(legend) = &picture.legend else { return };
 
-    let (bar_width, bar_height) = (1.3 * size, (0.42 * image.height as f32).max(4.0 * size));
-    let labels = [legend.max, 0.5 * (legend.min + legend.max), legend.min].map(number::short);
+    let (bar_width, bar_height) = (BAR * size, (0.42 * image.height as f32).max(4.0 * size));
+    let labels = legend.labels();
     let label_width = labels.iter().map(|l| font::width(l, size)).fold(0.0, f32::max);
     let right = image.width as f32 - margin;
-    let left = right - label_width - 0.9 * size - bar_width;
+    let left = right - label_width - BESIDE * size - bar_width;
     let top = 0.5 * (image.height as f32 - bar_height);
 
     let (columns, rows) = (bar_width.round() as i64, bar_height.round() as i64);
@@ -77,10 +110,13 @@ pub(super) fn draw(picture: &Picture, image: &mut Image) {
     }
     for (k, label) in labels.iter().enumerate() {
         let y = top + bar_height * 0.5 * k as f32;
-        font::write(image, left + bar_width + 0.9 * size, y + 0.5 * size, size, label, ink, paper);
+        font::write(image, left + bar_width + BESIDE * size, y + 0.5 * size, size, label, ink, paper);
     }
-    let heading = legend.heading();
-    let wide = font::width(&heading, size);
-    let fitted = size * ((image.width as f32 - 2.0 * margin) / wide).min(1.0);
-    font::write(image, right - wide * fitted / size, top - 1.9 * size, fitted, &heading, ink, paper);
+    let heading = legend.heading(size, HEADING * size);
+    for (k, line) in heading.iter().rev().enumerate() {
+        let wide = font::width(line, size);
+        let fitted = size * ((image.width as f32 - 2.0 * margin) / wide).min(1.0);
+        let y = top - (1.9 + 1.7 * k as f32) * size;
+        font::write(image, right - wide * fitted / size, y, fitted, line, ink, paper);
+    }
 }

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 
 use super::library::Library;
 use super::shape::Surface;
-use super::{mass, shape};
+use super::{function, mass, shape};
 use crate::text::{At, Fault, Value};
 
 const FIELDS: &[&str] = &[
@@ -18,6 +18,7 @@ const FIELDS: &[&str] = &[
     "material",
     "layers",
     "mask",
+    "surface_velocity",
     "planar",
     "mass",
     "density",
@@ -27,6 +28,7 @@ const FIELDS: &[&str] = &[
     "rotation",
     "velocity",
     "angular_velocity",
+    "guide",
     "group",
     "glass",
     "count",
@@ -72,6 +74,10 @@ pub(super) fn read(
     def.motion = motion;
     def.colliders = colliders;
     def.name = at.get("name").map(|n| n.text()).transpose()?.map(Into::into);
+    if def.name.is_none() && at.get("count").is_none() {
+        // Bodies are numbered with those that move first: messages should find their way back into the file.
+        def.name = Some(at.field());
+    }
     let vector = |key: &str| at.get(key).map_or(Ok(DVec3::ZERO), |v| v.vector());
     def.position = vector("position")?;
     def.rotation = at.get("rotation").map_or(Ok(DQuat::IDENTITY), |r| rotation(&r))?;
@@ -86,6 +92,9 @@ pub(super) fn read(
     if let Some(normal) = at.get("planar") {
         let direction = normal.vector()?.try_normalize();
         def.planar = Some(direction.ok_or_else(|| normal.fault("a zero vector is no direction"))?);
+    }
+    if let Some(guide) = at.get("guide") {
+        def.guide = Some(function::guide(&guide)?);
     }
     let glass = at.get("glass").map_or(Ok(false), |g| g.boolean())?;
     // Whatever the engine would refuse, it says here, where the place is known.

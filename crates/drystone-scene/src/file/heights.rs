@@ -10,8 +10,8 @@ use super::library::Library;
 use super::settings::positive;
 use crate::text::{At, Fault, Value};
 
-/// Grids with more points are refused before they are read.
-const MOST_POINTS: usize = 1 << 20;
+/// Grids with more points are refused before they are read: they have more triangles than a shape may have.
+const MOST_POINTS: usize = drystone::shape::MOST_PARTS;
 
 /// Heights in rows, the first one far.
 struct Grid {

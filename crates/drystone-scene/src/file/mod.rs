@@ -2,7 +2,10 @@
 //! other parameters, or settings and bodies of its own.
 
 mod body;
+mod flow;
+mod function;
 mod heights;
+mod joint;
 mod library;
 mod mass;
 mod rules;
@@ -19,8 +22,19 @@ use crate::text::{At, Fault, Node, Source, Value};
 use crate::{Overrides, Scene, SceneError, gallery};
 
 /// The fields at the top.
-pub(crate) const FIELDS: &[&str] =
-    &["name", "title", "citation", "scene", "parameters", "settings", "materials", "body"];
+pub(crate) const FIELDS: &[&str] = &[
+    "name",
+    "title",
+    "citation",
+    "scene",
+    "parameters",
+    "settings",
+    "materials",
+    "body",
+    "joint",
+    "emitter",
+    "sink",
+];
 
 /// Makes the scene of a file, with `--set` overrides.
 pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<Scene, SceneError> {
@@ -56,6 +70,14 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
         return Err(place(
             body.fault("a scene of the gallery brings its own bodies: leave out 'scene' or 'body'"),
         ));
+    }
+    if let Some(joint) = at.get("joint") {
+        return Err(place(joint.fault("a scene of the gallery brings its own joints")));
+    }
+    for field in ["emitter", "sink"] {
+        if let Some(list) = at.get(field) {
+            return Err(place(list.fault("a scene of the gallery brings its own emitters and sinks")));
+        }
     }
     if let Some(table) = at.get("materials") {
         return Err(place(table.fault("a scene of the gallery brings its own materials")));
@@ -106,6 +128,13 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
     bodies.sort_by_key(|b| b.def.motion == Motion::Static);
     let any_static = bodies.iter().any(|b| b.def.motion != Motion::Dynamic);
     settings::require_duration(at)?;
+    let glass = (0..bodies.len()).filter(|&i| bodies[i].glass).collect();
+    let bodies: Vec<drystone::BodyDef> = bodies.into_iter().map(|b| b.def).collect();
+    let joints = match at.get("joint") {
+        Some(list) => list.items()?.map(|j| joint::read(&j, &bodies)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    let flow = flow::read(at, library, &materials)?;
     Ok(Scene {
         name: String::new(),
         title: format!("{} bodies from a scene file", bodies.len()),
@@ -115,8 +144,10 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         seed: 1,
         snaps: Vec::new(),
         materials: materials.into_inner(),
-        glass: (0..bodies.len()).filter(|&i| bodies[i].glass).collect(),
-        bodies: bodies.into_iter().map(|b| b.def).collect(),
+        flow,
+        glass,
+        bodies,
+        joints,
         probe: Box::new(Support { on: any_static }),
     })
 }

@@ -1,7 +1,7 @@
 //! Who touches whom, and how: layers and masks of shapes, materials and their pairs, the bounds and periods of the world.
 
 use drystone::collide::Periodic;
-use drystone::{Bounds, Combine, Filter, Leaving, Materials, PairLaw};
+use drystone::{Bounds, Combine, Filter, Impact, Leaving, Materials, PairLaw};
 use glam::DVec3;
 
 use super::settings::not_negative;
@@ -18,14 +18,20 @@ pub(super) fn filter(at: &At, base: Filter) -> Result<Filter, Fault> {
 
 /// `[materials]`: the rule for pairs without a row, and the rows.
 pub(super) fn materials(at: &At) -> Result<Materials, Fault> {
-    at.only(&["combine", "pair"])?;
+    at.only(&["combine", "pair", "other"])?;
     let mut materials = Materials::default();
     if let Some(rule) = at.get("combine") {
         materials.combine = rule.choice(&Combine::NAMES)?;
     }
+    if let Some(other) = at.get("other") {
+        other.only(LAW)?;
+        materials.set_other(law(&other)?).map_err(|e| other.fault(e))?;
+    }
     let Some(rows) = at.get("pair") else { return Ok(materials) };
     for row in rows.items()? {
-        row.only(&["between", "mu"])?;
+        let mut fields = vec!["between", "mu", "mu_kinetic", "stick_speed"];
+        fields.extend(LAW);
+        row.only(&fields)?;
         let between = row.need("between")?;
         let names: Vec<&str> = between.items()?.map(|n| n.text()).collect::<Result<_, _>>()?;
         let &[a, b] = names.as_slice() else {
@@ -38,10 +44,35 @@ pub(super) fn materials(at: &At) -> Result<Materials, Fault> {
         if materials.pair(a, b).is_some() {
             return Err(between.fault("this pair has a row already"));
         }
-        let mu = not_negative(&row.need("mu")?, "")?;
-        materials.set_pair(a, b, PairLaw { mu }).map_err(|e| row.fault(e))?;
+        let mut pair = law(&row)?;
+        pair.mu = not_negative(&row.need("mu")?, "")?;
+        pair.mu_kinetic = row.get("mu_kinetic").map(|x| not_negative(&x, "")).transpose()?;
+        if let Some(x) = row.get("stick_speed") {
+            pair.stick_speed = not_negative(&x, "m/s")?;
+        }
+        materials.set_pair(a, b, pair).map_err(|e| row.fault(e))?;
     }
     Ok(materials)
+}
+
+/// What a pair may have beside friction.
+const LAW: &[&str] =
+    &["restitution", "impact", "bounce_speed", "rolling", "spinning", "cohesion", "stiffness", "damping"];
+
+/// The fields of [`LAW`].
+fn law(at: &At) -> Result<PairLaw, Fault> {
+    let number = |key: &str, unit: &str| at.get(key).map(|x| not_negative(&x, unit)).transpose();
+    Ok(PairLaw {
+        restitution: number("restitution", "")?.unwrap_or(0.0),
+        impact: at.get("impact").map_or(Ok(Impact::Newton), |i| i.choice(&Impact::NAMES))?,
+        bounce_speed: number("bounce_speed", "m/s")?,
+        rolling: number("rolling", "m")?.unwrap_or(0.0),
+        spinning: number("spinning", "m")?.unwrap_or(0.0),
+        cohesion: number("cohesion", "N")?.unwrap_or(0.0),
+        stiffness: number("stiffness", "N/m")?,
+        damping: number("damping", "N s/m")?.unwrap_or(0.0),
+        ..PairLaw::default()
+    })
 }
 
 /// `bounds = { min = [..], max = [..], leaving = "remove" }`; a corner that is not given is infinitely far.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use drystone::Stabilisation;
 use drystone::collide::broadphase;
+use drystone::{Integrator, Stabilisation};
+use drystone_solve::Model;
 use drystone_solve::solver::{self, nearest};
 
 use super::rules;
@@ -14,10 +15,12 @@ const FIELDS: &[&str] = &[
     "h",
     "T",
     "gravity",
+    "model",
     "solver",
     "tolerance",
     "iterations",
     "budget_ms",
+    "integrator",
     "stabilisation",
     "position_iterations",
     "envelope",
@@ -49,6 +52,9 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     if let Some(g) = at.get("gravity") {
         s.gravity = g.vector()?;
     }
+    if let Some(name) = at.get("model") {
+        s.model = Model::parse(name.text()?).map_err(|e| name.fault(e.0))?;
+    }
     if let Some(name) = at.get("solver") {
         let text = name.text()?;
         solver::make(text).map_err(|e| name.fault(e.0))?;
@@ -62,6 +68,9 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     }
     if let Some(ms) = at.get("budget_ms") {
         s.budget = Some(Duration::from_secs_f64(positive(&ms, "ms")?.min(1e12) * 1e-3));
+    }
+    if let Some(name) = at.get("integrator") {
+        s.integrator = Integrator::parse(name.text()?).map_err(|e| name.fault(e.0))?;
     }
     if let Some(name) = at.get("stabilisation") {
         s.stabilisation = Stabilisation::parse(name.text()?).map_err(|e| name.fault(e.0))?;

@@ -25,15 +25,16 @@ pub(super) struct Surface<'a> {
     mu: f64,
     material: Option<MaterialId>,
     filter: Filter,
+    velocity: DVec3,
     materials: &'a RefCell<Materials>,
 }
 
 impl<'a> Surface<'a> {
     /// What a body or a shape may say of it.
-    pub const FIELDS: &'static [&'static str] = &["mu", "material", "layers", "mask"];
+    pub const FIELDS: &'static [&'static str] = &["mu", "material", "layers", "mask", "surface_velocity"];
 
     pub fn new(materials: &'a RefCell<Materials>) -> Self {
-        Self { mu: 0.0, material: None, filter: Filter::default(), materials }
+        Self { mu: 0.0, material: None, filter: Filter::default(), velocity: DVec3::ZERO, materials }
     }
 
     /// With what `at` says.
@@ -49,6 +50,7 @@ impl<'a> Surface<'a> {
             mu: at.get("mu").map_or(Ok(self.mu), |m| not_negative(&m, ""))?,
             material,
             filter: rules::filter(at, self.filter)?,
+            velocity: at.get("surface_velocity").map_or(Ok(self.velocity), |v| v.vector())?,
             materials: self.materials,
         })
     }
@@ -78,6 +80,7 @@ pub(super) fn read(at: &At, base: &Surface, motion: Motion, library: &Library) -
             mu: surface.mu,
             material: surface.material,
             filter: surface.filter,
+            surface_velocity: surface.velocity,
         };
         let matter = made.matter.into_iter().map(|(p, s)| (pose.compose(&p), s)).collect();
         Ok(Read { collider, matter })

@@ -1,6 +1,6 @@
 //! What numbers a flat state may hold. Errors name the field; where there is a text, the caller finds its place.
 
-use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
+use super::{BodyShape, FlatBody, FlatState, FlatStatic, JointKind, StaticShape};
 use crate::SceneError;
 
 /// A quaternion this far from unit length is taken for a slip, not for rounding.
@@ -84,6 +84,16 @@ impl FlatState {
             finite(&field("axis"), &joint.axis)?;
             if joint.axis == [0.0; 3] {
                 return refuse(field("axis"), "a zero vector is no direction");
+            }
+            if let Some(drive) = &joint.drive {
+                if matches!(joint.kind, JointKind::Fixed | JointKind::Ball) {
+                    return refuse(field("drive"), "only a revolute or prismatic joint has a drive");
+                }
+                finite(&field("drive.target"), &[drive.target])?;
+                finite(&field("drive.fmax"), &[drive.fmax])?;
+                if drive.fmax < 0.0 {
+                    return refuse(field("drive.fmax"), format!("must not be negative, got {}", drive.fmax));
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! group other than 0 do not collide with each other. One coefficient of friction holds for all.
 
 mod check;
+mod joint;
 mod read;
 mod world;
 

@@ -1,13 +1,16 @@
 //! Flat states to scenes, and worlds to flat states.
 
 use drystone::model::ColliderSlot;
-use drystone::{BodyDef, Collider, Filter, MassProperties, Model, Motion, Pose, Settings, Shape, World};
+use drystone::{
+    BodyDef, Collider, Filter, MassProperties, Materials, Model, Motion, PairLaw, Pose, Settings, Shape,
+    World,
+};
 use glam::{DMat3, DQuat, DVec3};
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
-use crate::principal::principal_frame;
 use crate::probe::Support;
 use crate::{Scene, SceneError};
+use drystone::body::principal_frame;
 
 fn refuse<T>(field: impl Into<String>, message: impl Into<String>) -> Result<T, SceneError> {
     Err(SceneError { field: Some(field.into()), ..SceneError::new(message) })
@@ -23,18 +26,9 @@ impl FlatState {
     /// The scene, as far as the engine can run it: refuses, by name, what it cannot.
     pub fn scene(&self) -> Result<Scene, SceneError> {
         self.check()?;
-        if self.restitution != 0.0 {
-            return refuse(
-                "restitution",
-                format!("restitution is not supported yet: only 0, got {}", self.restitution),
-            );
-        }
-        if !self.joints.is_empty() {
-            return refuse(
-                "joints",
-                format!("joints are not supported yet: only [], got {}", self.joints.len()),
-            );
-        }
+        let mut materials = Materials::default();
+        let law = PairLaw { restitution: self.restitution, ..PairLaw::default() };
+        materials.set_other(law).or_else(|e| refuse("restitution", e))?;
         let mut bodies = Vec::with_capacity(self.bodies.len() + self.statics.len());
         for (i, body) in self.bodies.iter().enumerate() {
             bodies.push(body.definition(self.mu).map_err(|e| SceneError {
@@ -45,7 +39,8 @@ impl FlatState {
         }
         bodies.extend(self.statics.iter().map(|wall| wall.definition(self.mu)));
         Ok(Scene {
-            materials: Default::default(),
+            materials,
+            flow: Default::default(),
             name: self.name.clone(),
             title: format!("{} bodies from a flat state", self.bodies.len()),
             citation: None,
@@ -54,6 +49,7 @@ impl FlatState {
             seed: 1,
             snaps: self.snaps.clone().unwrap_or_default(),
             bodies,
+            joints: self.joints.iter().map(|j| j.definition()).collect(),
             glass: self.glass(),
             probe: Box::new(Support { on: !self.statics.is_empty() }),
         })
@@ -129,7 +125,7 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
         duration,
         gravity: settings.gravity.to_array(),
         mu: friction(model)?,
-        restitution: 0.0,
+        restitution: restitution(model)?,
         snaps: (!snaps.is_empty()).then(|| snaps.to_vec()),
         statics: Vec::new(),
         bodies: Vec::new(),
@@ -139,6 +135,8 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
     if model.periodic.is_some() {
         return refuse("periodic", "a flat state has no space that repeats");
     }
+    // The number of each dynamic body among the bodies of the state.
+    let mut number = vec![-1; model.bodies.len()];
     for i in model.slots() {
         let body = &model.bodies[i];
         let cannot = |what: &str| -> SceneError {
@@ -173,6 +171,7 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
             flat_body.vel = state.velocity[i].to_array();
             flat_body.omega = state.world_omega(i).to_array();
             flat_body.group = body.group;
+            number[i] = flat.bodies.len() as i64;
             flat.bodies.push(flat_body);
             continue;
         }
@@ -189,7 +188,34 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
             flat.statics.push(wall(&model.colliders[k].shape, &pose).map_err(|e| cannot(&e))?);
         }
     }
+    for j in model.joint_slots() {
+        let flat_joint = super::joint::of_joint(world, j, |body| number[body as usize]).map_err(|e| {
+            SceneError::new(format!("a flat state cannot hold the {}: {e}", model.describe_joint(j as u32)))
+        })?;
+        flat.joints.push(flat_joint);
+    }
     Ok(flat)
+}
+
+/// The one coefficient of restitution, or what else there is that the format has no word for.
+fn restitution(model: &Model) -> Result<f64, SceneError> {
+    let other = model.materials.other();
+    let known = PairLaw { restitution: other.restitution, ..PairLaw::default() };
+    if *other != known {
+        return refuse("materials", "a flat state has friction and restitution (newton) and no other law");
+    }
+    let rows = model.materials.pairs().iter();
+    for (_, law) in rows {
+        let plain = PairLaw { restitution: other.restitution, ..PairLaw::friction(law.mu) };
+        if *law != plain {
+            return refuse("materials", "a flat state has one restitution for all pairs and no other law");
+        }
+    }
+    if let Some(c) = model.colliders.iter().find(|c| c.surface_velocity != DVec3::ZERO) {
+        let body = model.describe(c.body);
+        return refuse("surface_velocity", format!("a flat state cannot hold {body}: its surface is a belt"));
+    }
+    Ok(other.restitution)
 }
 
 /// The one coefficient of friction, or which bodies differ.

@@ -5,7 +5,8 @@
 //! Dropping bodies one by one where there is room would stop near a fraction of 0.38; this goes well beyond. Only sums,
 //! products and roots of numbers drawn from the seed are used, so a seed means the same scene on every machine.
 
-use drystone::collide::{Aabb, broadphase, narrowphase};
+use drystone::collide::midphase::Finder;
+use drystone::collide::{Aabb, broadphase};
 use drystone::random::Random;
 use drystone::{Pose, Shape};
 use glam::{DQuat, DVec3};
@@ -54,6 +55,7 @@ struct Pile {
     /// Pairs closer than `margin` when they were last collected.
     pairs: Vec<(u32, u32)>,
     margin: f64,
+    finder: Finder,
 }
 
 impl Pile {
@@ -74,6 +76,7 @@ impl Pile {
             clearance: CLEARANCE * least,
             pairs: Vec::new(),
             margin: 0.5 * least,
+            finder: Finder::default(),
         })
     }
 
@@ -101,7 +104,9 @@ impl Pile {
             let pairs = std::mem::take(&mut self.pairs);
             for &(i, j) in &pairs {
                 let (i, j) = (i as usize, j as usize);
-                let Some(near) = near(&grains[i], &grains[j], self.clearance) else { continue };
+                let Some(near) = near(&mut self.finder, &grains[i], &grains[j], self.clearance) else {
+                    continue;
+                };
                 let lacking = self.clearance - near.gap;
                 if lacking <= 0.0 {
                     continue;
@@ -142,9 +147,9 @@ impl Pile {
 
     fn least_gap(&mut self, grains: &[Grain]) -> f64 {
         self.collect(grains);
-        let gaps =
-            self.pairs.iter().filter_map(|&(i, j)| near(&grains[i as usize], &grains[j as usize], 0.0));
-        gaps.map(|near| near.gap).fold(f64::INFINITY, f64::min)
+        let Self { pairs, finder, .. } = self;
+        let nearest = |&(i, j): &(u32, u32)| near(finder, &grains[i as usize], &grains[j as usize], 0.0);
+        pairs.iter().filter_map(nearest).map(|near| near.gap).fold(f64::INFINITY, f64::min)
     }
 
     /// Lets the pile reach from the floor to the lid: centres move apart vertically, never together.
@@ -204,7 +209,7 @@ struct Near {
 }
 
 /// Nothing if they are further apart than `within`.
-fn near(a: &Grain, b: &Grain, within: f64) -> Option<Near> {
+fn near(finder: &mut Finder, a: &Grain, b: &Grain, within: f64) -> Option<Near> {
     let d = a.pose.position - b.pose.position;
     let apart = d.length();
     if let (Shape::Sphere { radius: ra }, Shape::Sphere { radius: rb }) = (&a.shape, &b.shape) {
@@ -218,8 +223,29 @@ fn near(a: &Grain, b: &Grain, within: f64) -> Option<Near> {
     if apart > a.shape.bounding_radius() + b.shape.bounding_radius() + within {
         return None;
     }
-    let mut manifold = narrowphase::Manifold::default();
-    narrowphase::contacts(&a.shape, &a.pose, &b.shape, &b.pose, within, &mut manifold);
-    let deepest = manifold.points().iter().min_by(|p, q| p.gap.total_cmp(&q.gap))?;
+    let points = finder.find(&a.shape, &a.pose, &b.shape, &b.pose, within).iter().map(|c| &c.point);
+    let deepest = points.min_by(|p, q| p.gap.total_cmp(&q.gap))?;
     Some(Near { gap: deepest.gap, point: 0.5 * (deepest.on_a + deepest.on_b), normal: deepest.normal })
+}
+
+#[cfg(test)]
+mod tests {
+    use drystone::Compound;
+
+    use super::*;
+
+    /// Two balls a stick apart: what is between them is free.
+    #[test]
+    fn compounds_are_strewn_without_overlap() {
+        let ball = |x: f64| (Pose::at(DVec3::X * x), Shape::Sphere { radius: 0.5 });
+        let pair = Shape::Compound(Compound::new(vec![ball(-1.0), ball(1.0)]).unwrap().into());
+        let grains = strew(vec![pair; 30], DVec3::splat(7.0), &mut Random::new(3)).unwrap();
+        let balls: Vec<DVec3> =
+            grains.iter().flat_map(|g| [-1.0, 1.0].map(|x| g.pose.point(DVec3::X * x))).collect();
+        for (i, p) in balls.iter().enumerate() {
+            for q in &balls[..i - i % 2] {
+                assert!(p.distance(*q) > 1.0, "{p} {q}");
+            }
+        }
+    }
 }

@@ -3,19 +3,28 @@
 mod arch;
 mod arrange;
 mod ballast;
+mod brazil_nut;
 mod bulk;
+mod conveyor;
+mod cradle;
+mod drum;
 mod ellipse;
+mod hopper;
 mod incline;
 mod motion;
 mod packing;
+mod painleve;
 mod palletizer;
 mod params;
+mod penetrometer;
 mod pyramid;
 mod shaker;
+mod shear;
 mod slide;
 mod stack;
 mod stones;
 mod track;
+mod triaxial;
 mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
@@ -55,6 +64,15 @@ pub const ENTRIES: &[Entry] = &[
     ellipse::ENTRY,
     incline::ENTRY,
     slide::ENTRY,
+    painleve::ENTRY,
+    cradle::ENTRY,
+    brazil_nut::ENTRY,
+    drum::ENTRY,
+    hopper::ENTRY,
+    conveyor::ENTRY,
+    penetrometer::ENTRY,
+    shear::ENTRY,
+    triaxial::ENTRY,
 ];
 
 /// What a scene of the gallery decides by itself; the rest is the same for all.
@@ -81,7 +99,8 @@ impl Entry {
         let params = Params::new(self.name, self.params, set)?;
         let made = (self.build)(&params)?;
         Ok(Scene {
-            materials: Default::default(),
+            materials: made.probe.materials(),
+            flow: made.probe.flow(),
             name: self.name.into(),
             title: self.title.into(),
             citation: Some(self.citation.into()),
@@ -89,6 +108,7 @@ impl Entry {
             duration: params.positive("T", 1e6)?,
             seed: made.seed,
             snaps: Vec::new(),
+            joints: made.probe.joints(),
             bodies: made.bodies,
             glass: made.glass,
             probe: made.probe,

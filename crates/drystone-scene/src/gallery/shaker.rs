@@ -88,7 +88,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
 }
 
 /// Spheres on a jittered lattice over the floor of the box, and how high they reach.
-fn column(n: usize, ball: BodyDef, r: f64, width: f64, seed: u64) -> (Vec<BodyDef>, f64) {
+pub(super) fn column(n: usize, ball: BodyDef, r: f64, width: f64, seed: u64) -> (Vec<BodyDef>, f64) {
     let (spacing, jitter) = (2.0 * r * SPACING, 2.0 * r * JITTER);
     let across = ((width / spacing).floor() as usize).max(1);
     let cell = width / across as f64;

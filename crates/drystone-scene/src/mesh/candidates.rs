@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use super::Surface;
 use super::cut::{Plane, Sides};
-use crate::principal::principal_frame;
+use drystone::body::principal_frame;
 
 /// Most planes taken from concave edges.
 const MOST_FEATURES: usize = 24;

@@ -30,7 +30,7 @@ pub use stl::read_stl;
 pub const FARTHEST: f64 = 1e9;
 
 /// Files with more triangles than this are refused: contacts could not name them apart.
-pub const MOST_TRIANGLES: usize = 1 << 20;
+pub const MOST_TRIANGLES: usize = drystone::shape::MOST_PARTS;
 
 /// A triangle with a height below this share of its longest side has no normal to speak of.
 const THINNEST: f64 = 1e-12;

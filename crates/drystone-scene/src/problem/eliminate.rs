@@ -5,8 +5,6 @@
 
 use drystone_solve::problem::Csr;
 
-use super::from_rows;
-
 /// A part larger than this would take minutes.
 const LARGEST: usize = 3000;
 
@@ -78,7 +76,7 @@ pub(super) fn eliminate(
             }
         }
     }
-    Ok((from_rows(rows, sums), q))
+    Ok((Csr::from_rows(rows, sums), q))
 }
 
 /// The sets of indices that the entries of M tie together, each in rising order.

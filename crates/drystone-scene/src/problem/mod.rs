@@ -4,17 +4,22 @@
 //!     u = W r + q,     K ∋ r ⊥ u ∈ K*          rows of a contact normal first: (n, t), (n, t, t) or (n, t, t, m, m)
 //! ```
 //!
-//! There W, r, q are what the papers call N, γ, r. Two forms are read: a uniform JSON, and the text form of Siconos
-//! (`.dat`). Problems given by bodies, M v = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and
+//! There W, r, q are what the papers call N, γ, r. Three forms are read: a uniform JSON, the text form of Siconos
+//! (`.dat`), and FCLib's HDF5; the first and the last are written, too. Problems given by bodies, M v = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and
 //! q = Hᵀ M⁻¹ f + w.
 
 mod eliminate;
+mod export;
+mod fclib;
+mod hdf5;
 mod json;
 mod siconos;
 
 use std::path::Path;
 
 use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
+use drystone_solve::lcp::Lcp;
+use drystone_solve::model::{Model, slip_term};
 use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::{Problem, Set};
 use serde::Serialize;
@@ -90,12 +95,27 @@ impl ContactProblem {
     /// The relaxed problem. Its matrix is the symmetric part of W: only that has an objective.
     pub fn ccp(&self) -> Problem {
         let sets = (0..self.contacts()).map(|i| self.set(i)).collect();
-        Problem::Explicit(Explicit::new(symmetric_part(&self.w), self.q.clone(), sets))
+        Problem::Explicit(Explicit::new(self.w.symmetric_part(), self.q.clone(), sets))
+    }
+
+    /// The problem with exact Coulomb friction, with W as it is.
+    pub fn coulomb(&self) -> Problem {
+        let sets = (0..self.contacts()).map(|i| self.set(i)).collect();
+        let problem = Explicit::new(self.w.clone(), self.q.clone(), sets);
+        Problem::Explicit(Explicit { model: Model::Coulomb, ..problem })
+    }
+
+    /// The problem under either law.
+    pub fn under(&self, model: Model) -> Problem {
+        match model {
+            Model::Ccp => self.ccp(),
+            Model::Coulomb => self.coulomb(),
+        }
     }
 
     /// |W - Wᵀ| / |W| (Frobenius): above rounding, W is not that of an objective.
     pub fn asymmetry(&self) -> f64 {
-        let s = symmetric_part(&self.w);
+        let s = self.w.symmetric_part();
         let norm = |x: &Csr| x.data.iter().map(|x| x * x).sum::<f64>().sqrt();
         let all = norm(&self.w);
         // |W|² = |sym|² + |skew|², and W - Wᵀ is twice the skew part.
@@ -108,14 +128,18 @@ impl ContactProblem {
         self.q.iter().map(|x| x * x).sum::<f64>().sqrt()
     }
 
-    /// |r - P(r - u)| over all contacts: the published stopping test, where it is divided by |q|.
-    pub fn natural_map(&self, r: &[f64], u: &[f64]) -> f64 {
+    /// |r - P(r - u)| over all contacts, with u + s(u) e_n for u under Coulomb's law: the published stopping test, where
+    /// it is divided by |q|.
+    pub fn natural_map(&self, model: Model, r: &[f64], u: &[f64]) -> f64 {
         let d = self.dimension;
         let mut sum = 0.0;
         for i in 0..self.contacts() {
             let mut p = [0.0; MAX_ROWS];
             for k in 0..d {
                 p[k] = r[d * i + k] - u[d * i + k];
+            }
+            if model == Model::Coulomb {
+                p[0] -= slip_term(self.set(i), &u[d * i..d * i + d]);
             }
             self.set(i).project(&mut p[..d]);
             sum += (0..d).map(|k| (r[d * i + k] - p[k]).powi(2)).sum::<f64>();
@@ -168,39 +192,6 @@ impl ContactProblem {
     }
 }
 
-/// ½ (W + Wᵀ), duplicates summed.
-fn symmetric_part(w: &Csr) -> Csr {
-    let n = w.rows();
-    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
-    for i in 0..n {
-        for (j, x) in w.row(i) {
-            rows[i].push((j as u32, 0.5 * x));
-            rows[j].push((i as u32, 0.5 * x));
-        }
-    }
-    from_rows(n, rows)
-}
-
-/// Rows of (column, value) in any order, duplicates summed in the order given.
-fn from_rows(columns: usize, rows: Vec<Vec<(u32, f64)>>) -> Csr {
-    let mut csr = Csr { columns, indptr: vec![0], ..Csr::default() };
-    for mut row in rows {
-        row.sort_by_key(|(j, _)| *j);
-        for (j, x) in row {
-            if csr.indices.len() > csr.indptr[csr.indptr.len() - 1] && csr.indices.last() == Some(&j) {
-                if let Some(last) = csr.data.last_mut() {
-                    *last += x;
-                }
-            } else {
-                csr.indices.push(j);
-                csr.data.push(x);
-            }
-        }
-        csr.indptr.push(csr.indices.len());
-    }
-    csr
-}
-
 /// Reads a contact problem; `kind` where the content of a `.dat` file cannot tell (its name is asked otherwise).
 pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem, SceneError> {
     let path = path.as_ref();
@@ -226,9 +217,27 @@ pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem
         problem.check().map_err(|e| SceneError { file: Some(path.into()), ..e })?;
         problem
     } else if name.ends_with(".hdf5") || name.ends_with(".h5") {
-        return Err(refuse("FCLib's HDF5 form: not available yet (valid: .json, .json.gz, .dat)".into()));
+        let bytes = std::fs::read(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
+        let stem = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let problem = fclib::problem(&bytes, &stem)
+            .map_err(|(field, text)| SceneError { field: Some(field), ..refuse(text) })?;
+        problem.check().map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+        if let Some(kind) = kind.filter(|k| *k != problem.kind) {
+            return Err(refuse(
+                format!("kind: the file says {:?}, --kind {kind:?}", problem.kind).to_lowercase(),
+            ));
+        }
+        problem
     } else {
-        return Err(refuse("the name must end in .json, .json.gz or .dat".into()));
+        return Err(refuse("the name must end in .json, .json.gz, .dat, .hdf5 or .h5".into()));
     };
     Ok(problem)
+}
+
+/// Reads a linear complementarity problem in the text form of Siconos.
+pub fn read_lcp(path: impl AsRef<Path>) -> Result<Lcp, SceneError> {
+    let path = path.as_ref();
+    let in_file = |e: SceneError| SceneError { file: Some(path.into()), ..e };
+    let bytes = std::fs::read(path).map_err(|e| in_file(SceneError::new(format!("cannot be read: {e}"))))?;
+    siconos::lcp(&String::from_utf8_lossy(&bytes)).map_err(in_file)
 }

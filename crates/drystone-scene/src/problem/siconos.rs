@@ -8,10 +8,11 @@
 //!
 //! and whatever follows is ignored. A matrix is dense, in sparse blocks, or what CSparse prints.
 
+use drystone_solve::lcp::Lcp;
 use drystone_solve::problem::Csr;
 
 use super::eliminate::eliminate;
-use super::{ContactProblem, Kind, from_rows};
+use super::{ContactProblem, Kind};
 use crate::SceneError;
 
 pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<ContactProblem, SceneError> {
@@ -61,6 +62,28 @@ pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<Cont
     let mu_r = if kind.is_rolling() { tokens.numbers("mu_r", contacts)? } else { Vec::new() };
     let name = file.to_string();
     Ok(ContactProblem { name, kind, dimension, w, q, mu, mu_r })
+}
+
+/// A linear complementarity problem: n, M, q.
+pub(super) fn lcp(text: &str) -> Result<Lcp, SceneError> {
+    let mut tokens = Tokens { text, at: 0 };
+    let n = tokens.size("n")?;
+    let m = tokens.matrix("M")?;
+    if (m.rows(), m.columns) != (n, n) {
+        return Err(tokens.error("M", format!("is {} x {}, but n is {n}", m.rows(), m.columns)));
+    }
+    // Dense from here on: a size that no dense matrix can have is refused before it is made.
+    if n > 20_000 {
+        return Err(tokens.error("n", format!("must be at most 20000, got {n}")));
+    }
+    let q = tokens.numbers("q", n)?;
+    let mut dense = vec![0.0; n * n];
+    for i in 0..n {
+        for (j, x) in m.row(i) {
+            dense[i * n + j] += x;
+        }
+    }
+    Ok(Lcp { m: dense, q })
 }
 
 /// What the name of a published file says.
@@ -171,7 +194,7 @@ impl<'t> Tokens<'t> {
             }
             all[i].push((j as u32, x));
         }
-        Ok(from_rows(columns, all))
+        Ok(Csr::from_rows(columns, all))
     }
 
     /// A size: no more than the text could have.

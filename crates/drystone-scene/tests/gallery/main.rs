@@ -5,5 +5,6 @@ mod ballast;
 mod classic;
 mod common;
 mod ellipse;
+mod laws;
 mod palletizer;
 mod wall;

@@ -55,3 +55,29 @@ fn palletizer_fills_its_pallet() {
     assert_eq!((&results["placed"], &results["standing"]), (&27.into(), &true.into()), "{results:?}");
     assert!(number(&results, "largest_overlap_m") < 1e-3, "{results:?}");
 }
+
+/// Frictionless spheres, poured: random close packing, isostatic.
+#[test]
+fn random_close_packing() {
+    let set = [("n", "3000"), ("mu", "0"), ("T", "10"), ("height", "75")];
+    let (_, results) = run(scene("packing", &set));
+    let fraction = number(&results, "packing_fraction");
+    assert!((fraction - 0.64).abs() < 0.01, "{results:?}");
+    let contacts = number(&results, "mean_contacts");
+    assert!((contacts - 6.0).abs() < 0.4, "{results:?}");
+}
+
+/// [Anitescu2005]: at the top after about 40 shakes.
+#[test]
+fn brazil_nut_of_full_size_comes_to_the_top() {
+    let (_, results) = run(scene("brazil-nut", &[]));
+    assert!(number(&results, "shakes_to_surface") < 80.0, "{results:?}");
+}
+
+/// [RenoufAcary2006]: 800 balls of radius 1 on one of radius 2.
+#[test]
+fn brazil_nut_of_801_rises() {
+    let (_, results) = run(scene("brazil-nut", &[("n", "801"), ("h", "0.05")]));
+    let (first, last) = (number(&results, "nut_height_first_m"), number(&results, "nut_height_last_m"));
+    assert!(last > first + 4.0, "{results:?}");
+}

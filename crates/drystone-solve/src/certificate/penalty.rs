@@ -32,7 +32,7 @@ pub(super) fn penalty(set: Set, u: &[f64], compliance: &[f64]) -> Option<f64> {
         }
         _ => return None,
     };
-    if compliance[1..].iter().any(|x| *x == 0.0) {
+    if compliance[1..].contains(&0.0) {
         let rigid = compliance[1..].iter().all(|x| *x == 0.0);
         let slip = match set {
             Set::Friction2 { mu } | Set::Friction3 { mu } => mu * norm(&u[1..]),

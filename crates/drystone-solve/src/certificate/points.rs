@@ -1,6 +1,7 @@
 //! The judge's passes over contact points: the round cone needs lengths and angles only, so that everything is done on
 //! world vectors and no frame is made twice.
 
+use crate::model::Model;
 use crate::problem::{Bodies, Points, WORLD, cross, dot, symmetric};
 
 use super::Tally;
@@ -85,6 +86,10 @@ pub(super) fn judge(p: &Bodies, world: &[[f64; 3]], v: &[[f64; 6]], t: &mut Tall
             spring = cn * gamma_n * gamma_n + ct * gamma_tt;
             g += if mu == 0.0 { cn } else { (cn + 2.0 * ct) / 3.0 };
         }
+        let slip = dot(u_t, u_t).sqrt();
+        if t.model == Model::Coulomb {
+            u_n += mu * slip;
+        }
         t.soft += spring;
         t.multipliers += gamma_n * gamma_n + gamma_tt;
         let work = gamma_n * u_n + dot(gamma_t, u_t);
@@ -110,7 +115,6 @@ pub(super) fn judge(p: &Bodies, world: &[[f64; 3]], v: &[[f64; 6]], t: &mut Tall
         };
         t.residual(e);
         // Distances from K* and from K.
-        let slip = dot(u_t, u_t).sqrt();
         let apart = if mu * slip <= u_n {
             0.0
         } else if slip <= -mu * u_n {

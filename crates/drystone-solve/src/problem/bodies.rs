@@ -24,6 +24,7 @@ use std::ops::Range;
 
 use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
+use crate::model::Model;
 
 use super::trace_and_bound;
 
@@ -54,6 +55,8 @@ pub struct Points {
     pub compliance: [Vec<f64>; 2],
     /// The colours.
     pub spans: Vec<Span>,
+    /// The first span of each region, and of what joins them; empty where there are no regions.
+    pub regions: Vec<u32>,
 }
 
 /// Blocks with explicit rows, in coloured order.
@@ -90,6 +93,8 @@ pub struct Bodies {
     pub points: Points,
     /// All other blocks, after the points.
     pub general: General,
+    /// The contact law.
+    pub model: Model,
 }
 
 /// Two unit vectors that complete `n` to a right-handed frame, without branches \[Duff2017\].
@@ -151,6 +156,7 @@ impl Points {
         self.mu.clear();
         self.compliance.iter_mut().for_each(Vec::clear);
         self.spans.clear();
+        self.regions.clear();
     }
 
     /// Appends a point with a bias as a world vector; the caller keeps the coloured order.
@@ -358,25 +364,30 @@ impl Bodies {
     /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
     pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
         v.clone_from(&self.v_free);
+        for i in 0..self.blocks() {
+            self.move_block(i, &gamma[self.block(i)], v);
+        }
+    }
+
+    /// v ← v + M⁻¹ D_i Δ for a change Δ of block i's multipliers.
+    pub(super) fn move_block(&self, block: usize, delta: &[f64], v: &mut [[f64; 6]]) {
         let p = &self.points;
-        for i in 0..p.len() {
-            let g = &gamma[3 * i..3 * i + 3];
+        let Some(i) = block.checked_sub(p.len()) else {
+            let (i, g) = (block, delta);
             let [n, t1, t2] = p.frame(i);
             let impulse: [f64; 3] = std::array::from_fn(|k| g[0] * n[k] + g[1] * t1[k] + g[2] * t2[k]);
             self.push(v, p.a[i], impulse, cross(at(&p.arm_a, i), impulse), 1.0);
             if p.b[i] != WORLD {
                 self.push(v, p.b[i], impulse, cross(at(&p.arm_b, i), impulse), -1.0);
             }
-        }
+            return;
+        };
         let g = &self.general;
-        let base = 3 * p.len();
-        for i in 0..g.a.len() {
-            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                let (row, x) = (&g.jacobian[j], gamma[base + j]);
-                self.push(v, g.a[i], [row[0], row[1], row[2]], [row[3], row[4], row[5]], x);
-                if g.b[i] != WORLD {
-                    self.push(v, g.b[i], [row[6], row[7], row[8]], [row[9], row[10], row[11]], x);
-                }
+        for (j, x) in (g.first_row[i] as usize..g.first_row[i + 1] as usize).zip(delta) {
+            let row = &g.jacobian[j];
+            self.push(v, g.a[i], [row[0], row[1], row[2]], [row[3], row[4], row[5]], *x);
+            if g.b[i] != WORLD {
+                self.push(v, g.b[i], [row[6], row[7], row[8]], [row[9], row[10], row[11]], *x);
             }
         }
     }
@@ -413,13 +424,23 @@ impl Bodies {
     }
 
     pub(super) fn block_diagonal(&self, block: usize) -> [f64; 2] {
+        if block >= self.points.len() {
+            return trace_and_bound(self.block(block).len(), &self.block_matrix(block));
+        }
+        if let Some(g) = self.ball_diagonal(block) {
+            return g;
+        }
+        let g = self.block_matrix(block);
+        // Without friction only the normal row moves, and its own diagonal is the right scale.
+        if self.points.mu[block] == 0.0 { [g[0][0]; 2] } else { trace_and_bound(3, &g) }
+    }
+
+    /// The block's own part of N + C.
+    pub(super) fn block_matrix(&self, block: usize) -> [[f64; 5]; 5] {
         let mut g = [[0.0; 5]; 5];
         let p = &self.points;
         let Some(i) = block.checked_sub(p.len()) else {
             let i = block;
-            if let Some(g) = self.ball_diagonal(i) {
-                return g;
-            }
             let axes = p.frame(i);
             let mut side = |body: u32, arm: [f64; 3]| {
                 let (m, inertia) = (self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
@@ -440,8 +461,7 @@ impl Bodies {
             for k in 0..3 {
                 g[k][k] += c[k];
             }
-            // Without friction only the normal row moves, and its own diagonal is the right scale.
-            return if p.mu[i] == 0.0 { [g[0][0]; 2] } else { trace_and_bound(3, &g) };
+            return g;
         };
         let b = &self.general;
         let rows = b.first_row[i] as usize..b.first_row[i + 1] as usize;
@@ -461,7 +481,7 @@ impl Bodies {
             }
             g[r][r] += b.compliance.get(jr).copied().unwrap_or(0.0);
         }
-        trace_and_bound(rows.len(), &g)
+        g
     }
 
     pub(super) fn rest_is_feasible(&self) -> bool {
@@ -529,7 +549,7 @@ impl Bodies {
             }
             Set::Friction3 { mu: p.mu[i] }.check().map_err(|e| format!("contact point {i}: {e}"))?;
         }
-        colour::verify(n, &p.a, &p.b, &p.spans).map_err(|e| format!("contact points: {e}"))?;
+        colour::verify(n, &p.a, &p.b, &p.spans, &p.regions).map_err(|e| format!("contact points: {e}"))?;
         let g = &self.general;
         if g.b.len() != g.a.len()
             || g.set.len() != g.a.len()
@@ -549,6 +569,6 @@ impl Bodies {
                 return Err(format!("block {i} has a Jacobian or bias that is not finite"));
             }
         }
-        colour::verify(n, &g.a, &g.b, &g.spans).map_err(|e| format!("general blocks: {e}"))
+        colour::verify(n, &g.a, &g.b, &g.spans, &[]).map_err(|e| format!("general blocks: {e}"))
     }
 }

@@ -1,6 +1,7 @@
 //! The form with an explicit sparse matrix: u = W γ + q + C γ.
 
 use crate::cone::{AdmissibleSet, Set};
+use crate::model::Model;
 
 use super::trace_and_bound;
 
@@ -29,6 +30,46 @@ impl Csr {
         self.indices[range.clone()].iter().zip(&self.data[range]).map(|(&c, &x)| (c as usize, x))
     }
 
+    /// ½ (W + Wᵀ) of a square matrix, duplicates summed.
+    pub fn symmetric_part(&self) -> Csr {
+        let n = self.rows();
+        let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
+        for i in 0..n {
+            for (j, x) in self.row(i) {
+                rows[i].push((j as u32, 0.5 * x));
+                rows[j].push((i as u32, 0.5 * x));
+            }
+        }
+        Self::from_rows(self.columns, rows)
+    }
+
+    /// Rows of (column, value) in any order, duplicates summed in the order given.
+    pub fn from_rows(columns: usize, rows: Vec<Vec<(u32, f64)>>) -> Csr {
+        let mut csr = Csr { columns, indptr: vec![0], ..Csr::default() };
+        for mut row in rows {
+            row.sort_by_key(|(j, _)| *j);
+            for (j, x) in row {
+                if csr.indices.len() > csr.indptr[csr.indptr.len() - 1] && csr.indices.last() == Some(&j) {
+                    if let Some(last) = csr.data.last_mut() {
+                        *last += x;
+                    }
+                } else {
+                    csr.indices.push(j);
+                    csr.data.push(x);
+                }
+            }
+            csr.indptr.push(csr.indices.len());
+        }
+        csr
+    }
+
+    /// The difference of two matrices of the same size.
+    pub fn minus(&self, other: &Csr) -> Csr {
+        let both = |i: usize| self.row(i).chain(other.row(i).map(|(j, x)| (j, -x)));
+        let rows = (0..self.rows()).map(|i| both(i).map(|(j, x)| (j as u32, x)).collect()).collect();
+        Self::from_rows(self.columns, rows)
+    }
+
     /// Row i times x.
     pub fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         self.row(i).map(|(c, w)| w * x[c]).sum()
@@ -48,6 +89,8 @@ pub struct Explicit {
     pub first_row: Vec<u32>,
     /// C per row; empty where all is rigid.
     pub compliance: Vec<f64>,
+    /// The contact law.
+    pub model: Model,
 }
 
 impl Explicit {
@@ -59,7 +102,7 @@ impl Explicit {
             at += set.rows() as u32;
             first_row.push(at);
         }
-        Self { w, q, sets, first_row, compliance: Vec::new() }
+        Self { w, q, sets, first_row, ..Self::default() }
     }
 
     /// u of one row for given multipliers.
@@ -69,6 +112,11 @@ impl Explicit {
     }
 
     pub(super) fn block_diagonal(&self, i: usize) -> [f64; 2] {
+        let rows = (self.first_row[i + 1] - self.first_row[i]) as usize;
+        trace_and_bound(rows, &self.block_matrix(i))
+    }
+
+    pub(super) fn block_matrix(&self, i: usize) -> [[f64; 5]; 5] {
         let (first, end) = (self.first_row[i] as usize, self.first_row[i + 1] as usize);
         let mut g = [[0.0; 5]; 5];
         for row in first..end {
@@ -79,7 +127,7 @@ impl Explicit {
             }
             g[row - first][row - first] += self.compliance.get(row).copied().unwrap_or(0.0);
         }
-        trace_and_bound(end - first, &g)
+        g
     }
 
     pub(super) fn check(&self) -> Result<(), String> {

@@ -12,7 +12,9 @@
 //! Multipliers and velocities are flat arrays, block after block, normal row first.
 
 mod bodies;
+mod copy;
 mod explicit;
+mod form;
 
 pub use bodies::{Bodies, General, Points, WORLD, basis};
 pub(crate) use bodies::{cross, dot, symmetric};
@@ -21,6 +23,7 @@ pub use explicit::{Csr, Explicit};
 use std::ops::Range;
 
 use crate::cone::{MAX_ROWS, Set};
+use crate::model::Model;
 
 /// The problem data do not make sense: a field and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -42,6 +45,22 @@ impl Problem {
         match self {
             Problem::Bodies(p) => p.blocks(),
             Problem::Explicit(p) => p.sets.len(),
+        }
+    }
+
+    /// The contact law.
+    pub fn model(&self) -> Model {
+        match self {
+            Problem::Bodies(p) => p.model,
+            Problem::Explicit(p) => p.model,
+        }
+    }
+
+    /// Asks for another contact law.
+    pub fn set_model(&mut self, model: Model) {
+        match self {
+            Problem::Bodies(p) => p.model = model,
+            Problem::Explicit(p) => p.model = model,
         }
     }
 
@@ -148,6 +167,21 @@ impl Problem {
         match self {
             Problem::Bodies(p) => p.block_diagonal(i),
             Problem::Explicit(p) => p.block_diagonal(i),
+        }
+    }
+
+    /// Block `i`'s own part of N + C, in the first rows and columns.
+    pub fn block_matrix(&self, i: usize) -> [[f64; MAX_ROWS]; MAX_ROWS] {
+        match self {
+            Problem::Bodies(p) => p.block_matrix(i),
+            Problem::Explicit(p) => p.block_matrix(i),
+        }
+    }
+
+    /// v ← v + M⁻¹ D_i Δ for a change Δ of block `i`'s multipliers; nothing for an explicit matrix.
+    pub fn move_block(&self, i: usize, delta: &[f64], v: &mut [[f64; 6]]) {
+        if let Problem::Bodies(p) = self {
+            p.move_block(i, delta, v);
         }
     }
 

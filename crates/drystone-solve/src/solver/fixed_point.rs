@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::AdmissibleSet;
+use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
 use super::growth::Growth;
@@ -226,7 +227,9 @@ impl Solver for FixedPoint {
         sweeper.start(problem, guess, step);
         let mut conjugation = self.conjugated.then(|| Conjugation::new(sweeper.objective(problem)));
         let mut growth = Growth::default();
-        let may_wedge = !problem.rest_is_feasible();
+        // A file's Coulomb problem may let multipliers grow for long without contradicting itself.
+        let bare = matches!(problem, Problem::Explicit(_)) && problem.model() == Model::Coulomb;
+        let may_wedge = !bare && !problem.rest_is_feasible();
         // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
         // own. After a look that was not good enough, look again once the sweeps' own measure has fallen by as much as was
         // still missing, or after a quarter more sweeps. Only the judge's word ends the iteration.
@@ -306,7 +309,8 @@ impl Solver for FixedPoint {
         }
         // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
         // what ends above that, and above the guess, is worse than doing nothing.
-        if !self.safeguard && solution.status != Status::Converged {
+        let convex = problem.model() == Model::Ccp;
+        if convex && !self.safeguard && solution.status != Status::Converged {
             let reached = self.judge.judge(problem, &solution.gamma).dual_objective;
             let start = guess.map_or(0.0, |g| self.judge.judge(problem, g).dual_objective.max(0.0));
             if reached > start + 1e-9 * start.abs() + f64::MIN_POSITIVE {

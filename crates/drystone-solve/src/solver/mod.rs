@@ -6,12 +6,14 @@
 mod admm;
 mod apgd;
 mod bb;
+mod block;
 mod cpg;
 mod first_order;
 mod fixed_point;
 mod growth;
 mod ipm;
 mod nncg;
+mod outer;
 mod pgj;
 mod pgs;
 mod prox;
@@ -117,7 +119,8 @@ pub struct Info {
     pub title: &'static str,
     /// When to use it.
     pub use_when: &'static str,
-    /// Models it can solve.
+    /// Models it solves by itself. One that knows the relaxed problem alone solves Coulomb's by outer iterations on the
+    /// slip.
     pub models: &'static [&'static str],
     /// What one iteration is: "sweep", "multiplication", "factorisation" or "solve" (with a factor that is kept).
     pub unit: &'static str,
@@ -129,6 +132,13 @@ pub struct Info {
     make: fn(&Spec) -> Result<Box<dyn Solver>, BadSpec>,
 }
 
+impl Info {
+    /// Whether it solves the laws themselves. (Otherwise it solves them for a cone of facets.)
+    pub fn is_exact(&self) -> bool {
+        !self.models.contains(&"polyhedral")
+    }
+}
+
 /// Every solver.
 pub const REGISTRY: &[&Info] = &[
     &pgj::INFO,
@@ -138,6 +148,11 @@ pub const REGISTRY: &[&Info] = &[
     &bb::INFO,
     &nncg::INFO,
     &cpg::INFO,
+    &block::AC,
+    &block::PROJECTION,
+    &block::LEMKE,
+    &block::QP,
+    &block::SPHERE,
     &admm::INFO,
     &prox::INFO,
     &ipm::INFO,
@@ -152,5 +167,10 @@ pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
         .find(|i| i.name == spec.name)
         .ok_or_else(|| BadSpec::unknown("solver", &spec.name, &names))?;
     spec.check(info.params)?;
-    (info.make)(&spec)
+    let solver = (info.make)(&spec)?;
+    Ok(if info.models.contains(&"coulomb") || !info.is_exact() {
+        solver
+    } else {
+        Box::new(outer::Outer::new(solver))
+    })
 }

@@ -8,7 +8,7 @@ pub(super) static INFO: Info = Info {
     name: "pgs",
     title: "projected Gauss-Seidel, Algorithm 2",
     use_when: "the robust default: cheap sweeps, monotone, best with warm starting; slow on tall stacks",
-    models: &["ccp"],
+    models: &["ccp", "coulomb"],
     unit: "sweep",
     citation: "TasoraAnitescu2011, Algorithm 2",
     params: &[OMEGA, LAMBDA, ETA, SAFEGUARD],

@@ -8,7 +8,7 @@ pub(super) static INFO: Info = Info {
     name: "pssor",
     title: "projected symmetric SOR, forward and backward sweeps in turn",
     use_when: "chains and stacks in which information must travel both ways",
-    models: &["ccp"],
+    models: &["ccp", "coulomb"],
     unit: "sweep",
     citation: "TasoraAnitescu2008, section 2",
     params: &[OMEGA, LAMBDA, ETA, SAFEGUARD],

@@ -13,20 +13,19 @@
 //!     v_A += Δ / m_A,   ω_A += I_A⁻¹ (r_A × Δ),   v_B -= Δ / m_B,   ω_B -= I_B⁻¹ (r_B × Δ)
 //! ```
 
-use rayon::prelude::*;
-
+use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::model::Model;
 use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
+mod groups;
 pub(super) mod kernel;
 pub(super) mod vector;
 
+use groups::{Group, Groups, MOST};
 use kernel::{PointsView, Row, Spheres};
-
-/// Points per chunk: enough work to hand to a thread, few enough to stay in its first-level cache.
-pub(super) const CHUNK: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
@@ -36,6 +35,7 @@ pub(super) struct BodySweeper {
     gamma_before: [Vec<f64>; 3],
     general: Vec<f64>,
     general_before: Vec<f64>,
+    groups: Groups,
     pub step: Vec<f64>,
     spheres: Spheres,
     all_spheres: bool,
@@ -47,6 +47,8 @@ pub(super) struct BodySweeper {
     best: [Vec<f64>; 3],
     best_general: Vec<f64>,
     best_rows: Vec<Row>,
+    /// Scratch of the walk over the colours.
+    parts: Vec<PassStats>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -74,7 +76,7 @@ impl BodySweeper {
             &self.best_general,
             &self.step,
         ]);
-        vectors.map(|v| size_of_val(v.as_slice())).sum()
+        vectors.map(|v| size_of_val(v.as_slice())).sum::<usize>() + self.groups.bytes()
     }
 
     fn points(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
@@ -91,31 +93,18 @@ impl BodySweeper {
             measure: pass == Pass::Measure,
             spheres: self.all_spheres.then_some(&self.spheres),
             frictionless: self.frictionless,
+            coulomb: p.model == Model::Coulomb,
         };
-        let mut stats = PassStats::default();
-        let spans = &points.spans;
-        for k in 0..spans.len() {
-            let span = spans[if pass == Pass::Backward { spans.len() - 1 - k } else { k }];
-            if span.serial {
-                stats.add(kernel::serial(&view, span, pass == Pass::Backward));
-                continue;
+        let backward = pass == Pass::Backward;
+        let visit = |piece: Span| {
+            if piece.serial {
+                return kernel::serial(&view, piece, backward);
             }
-            let chunk = |c: u32| {
-                let start = span.start + c * CHUNK;
-                let end = (start + CHUNK).min(span.end);
-                // SAFETY: the problem was checked: no two points of this span share a body, all indices are in range,
-                // and chunks do not overlap, so no two calls touch the same row or multiplier.
-                unsafe { kernel::dispatch(&view, start, span.two_end.clamp(start, end), end) }
-            };
-            let chunks = (span.end - span.start).div_ceil(CHUNK);
-            if chunks >= 4 && rayon::current_num_threads() > 1 {
-                let parts: Vec<PassStats> = (0..chunks).into_par_iter().map(chunk).collect();
-                parts.into_iter().for_each(|part| stats.add(part));
-            } else {
-                (0..chunks).for_each(|c| stats.add(chunk(c)));
-            }
-        }
-        stats
+            // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all indices are
+            // in range, and pieces do not overlap, so no two calls at a time touch the same row or multiplier.
+            unsafe { kernel::dispatch(&view, piece.start, piece.two_end, piece.end) }
+        };
+        colour::walk(&points.spans, &points.regions, backward, &mut self.parts, visit, PassStats::add)
     }
 
     fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
@@ -141,7 +130,11 @@ impl BodySweeper {
                     }
                 }
             }
-            x[k] = seen[j] - step * u;
+            x[k] = u;
+        }
+        p.model.correct(g.set[i], &mut x[..end - first]);
+        for (k, j) in (first..end).enumerate() {
+            x[k] = seen[j] - step * x[k];
         }
         g.set[i].project(&mut x[..end - first]);
         let mut sq = 0.0;
@@ -164,6 +157,60 @@ impl BodySweeper {
             }
         }
         PassStats { residual: sq.sqrt() * weight, delta_sq: sq, weighted: sq * weight, curvature: 0.0 }
+    }
+
+    /// A run of bilateral rows at once, or a block on its own.
+    fn group(&mut self, p: &Bodies, group: Group, pass: Pass, lambda: f64) -> PassStats {
+        if group.count == 1 {
+            return self.general_block(p, group.first as usize, pass, lambda);
+        }
+        let g: &General = &p.general;
+        let (first, n) = (group.first as usize, group.count as usize);
+        let row = g.first_row[first] as usize;
+        let jacobi = pass == Pass::Jacobi;
+        let (rows, seen) =
+            if jacobi { (&self.rows_before, &self.general_before) } else { (&self.rows, &self.general) };
+        let (a, b) = (g.a[first] as usize, g.b[first]);
+        // Both bodies' velocities as one vector; the world's is zero.
+        let mut v = [0.0; 12];
+        let mut take = |body: usize, part: usize| {
+            let (x, w) = rows[body].parts();
+            v[part..part + 3].copy_from_slice(&x);
+            v[part + 3..part + 6].copy_from_slice(&w);
+        };
+        take(a, 0);
+        if b != WORLD {
+            take(b as usize, 6);
+        }
+        let mut u = [0.0; MOST];
+        let mut residual = 0f64;
+        for k in 0..n {
+            let j = row + k;
+            let soft = g.compliance.get(j).map_or(0.0, |c| c * seen[j]);
+            u[k] = g.bias[j] + soft + g.jacobian[j].iter().zip(&v).map(|(x, y)| x * y).sum::<f64>();
+            residual = residual.max(u[k].abs());
+        }
+        let inverse = &self.groups.inverse[group.inverse as usize];
+        let mut stats = PassStats { residual, ..PassStats::default() };
+        let mut push = [0.0; 12];
+        for k in 0..n {
+            let d = -lambda * (0..n).map(|m| inverse[k * MOST + m] * u[m]).sum::<f64>();
+            stats.delta_sq += d * d;
+            stats.weighted -= d * u[k];
+            if pass == Pass::Measure {
+                continue;
+            }
+            self.general[row + k] += d;
+            let effect = &self.groups.effect[row + k];
+            (0..12).for_each(|m| push[m] += effect[m] * d);
+        }
+        if pass != Pass::Measure {
+            self.rows[a].add(&push[..6]);
+            if b != WORLD {
+                self.rows[b as usize].add(&push[6..]);
+            }
+        }
+        stats
     }
 
     /// Δγᵀ(N + C)Δγ after a Jacobi pass: the kinetic energy (twice) of the change of velocity, and the springs'.
@@ -201,6 +248,7 @@ impl Sweeper for BodySweeper {
         let p = bodies(problem);
         self.step = step;
         let n = p.points.len();
+        self.groups.fill(p, &self.step[n..]);
         self.gamma.iter_mut().for_each(|g| g.clear());
         self.general.clear();
         match guess {
@@ -257,19 +305,19 @@ impl Sweeper for BodySweeper {
         if pass == Pass::Jacobi {
             self.remember();
         }
-        let blocks = p.general.a.len();
+        let groups = self.groups.list.len();
         let mut stats = PassStats::default();
         // The paper's order: contacts, then joints; a backward sweep is the exact reverse.
         if pass == Pass::Backward {
-            for i in (0..blocks).rev() {
-                let s = self.general_block(p, i, pass, lambda);
+            for i in (0..groups).rev() {
+                let s = self.group(p, self.groups.list[i], pass, lambda);
                 stats.add(s);
             }
             stats.add(self.points(p, pass, lambda));
         } else {
             stats.add(self.points(p, pass, lambda));
-            for i in 0..blocks {
-                let s = self.general_block(p, i, pass, lambda);
+            for i in 0..groups {
+                let s = self.group(p, self.groups.list[i], pass, lambda);
                 stats.add(s);
             }
         }
@@ -289,6 +337,7 @@ impl Sweeper for BodySweeper {
 
     fn rescale(&mut self, factor: f64) {
         self.step.iter_mut().for_each(|s| *s *= factor);
+        self.groups.rescale(factor);
     }
 
     fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {

@@ -33,7 +33,11 @@ impl ExplicitSweeper {
         let seen = if pass == Pass::Jacobi { &self.before } else { &self.gamma };
         let mut delta = [0.0; MAX_ROWS];
         for k in 0..n {
-            delta[k] = seen[first + k] - step * p.row(first + k, seen);
+            delta[k] = p.row(first + k, seen);
+        }
+        p.model.correct(p.sets[i], &mut delta[..n]);
+        for k in 0..n {
+            delta[k] = seen[first + k] - step * delta[k];
         }
         p.sets[i].project(&mut delta[..n]);
         let mut sq = 0.0;

@@ -6,6 +6,10 @@
 //! [TasoraAnitescu2011, eq. 43]: without it the contact would be lost there, and the body would hop. It is never more
 //! than the smaller body's inner radius, and bodies that pass without coming near make no contact at all, so that a body
 //! which flies past does not feel what it passes.
+//!
+//! Pairs are looked for among boxes with a skin around them, and kept as long as no collider leaves its own [Verlet1967]:
+//! where grains have come to rest that is nearly always. What is paired in vain the narrow phase drops, so when they were
+//! looked for changes no contact.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -13,17 +17,24 @@ use rayon::prelude::*;
 use super::Aabb;
 use super::broadphase::{self, BroadPhase};
 use super::midphase::Workspace;
-use super::pair::{Look, Yield};
+use super::pair::{Ball, Look, Yield};
 use super::periodic::{Ghosts, WrappedPair};
 use crate::contact::{Contact, Touch};
-use crate::model::Model;
-use crate::shape::Pose;
+use crate::model::{ColliderSlot, Model};
+use crate::order::PairSort;
+use crate::shape::{Pose, Shape};
 use crate::state::State;
 
 /// Pairs a thread takes at a time.
 const CHUNK: usize = 1024;
 /// The same where shapes have parts, each of which is as much work as a pair.
 const CHUNK_OF_PARTS: usize = 64;
+
+/// The skin, over the inner radius of the collider, or the mean of those that move where that is less: a floor under sand
+/// has the skin of a grain.
+const SKIN: f64 = 0.05;
+/// The same, over what the collider moves in a step: up to its inner radius.
+const SKIN_AHEAD: f64 = 4.0;
 
 /// Velocities that decide how far ahead contacts are looked for: linear and angular (world axes), by body slot.
 pub type Velocities = [[f64; 6]];
@@ -35,15 +46,24 @@ pub struct Detector {
     /// For how many boxes the broad phase was chosen, unless it was named. Asked again when they have doubled: all of
     /// them give the same answer, so nothing but the time depends on it.
     chosen_for: Option<usize>,
+    /// Where each collider may be during this step.
     boxes: Vec<Aabb>,
+    /// The same with a skin, when the pairs were found, and in which model that was.
+    skins: Vec<Aabb>,
+    revision: u64,
+    order: u64,
     movable: Vec<bool>,
     poses: Vec<Pose>,
-    /// The last pairs of collider slots.
+    balls: Vec<Ball>,
+    /// The last pairs of collider slots, in the order of the state.
     pub pairs: Vec<(u32, u32)>,
     /// The last pairs across the faces of a periodic box.
     pub(crate) wrapped: Vec<WrappedPair>,
     ghosts: Ghosts,
+    sorter: PairSort,
     chunks: Vec<Chunk>,
+    /// Contacts with those across the faces of a periodic box still to come.
+    unsorted: Vec<Contact>,
     /// Whether some shape is not one convex piece.
     parts: bool,
     tested: usize,
@@ -65,12 +85,18 @@ impl Detector {
             kind,
             chosen_for: if kind.is_none() { Some(0) } else { None },
             boxes: Vec::new(),
+            skins: Vec::new(),
+            revision: 0,
+            order: 0,
             movable: Vec::new(),
             poses: Vec::new(),
+            balls: Vec::new(),
             pairs: Vec::new(),
             wrapped: Vec::new(),
             ghosts: Ghosts::default(),
+            sorter: PairSort::default(),
             chunks: Vec::new(),
+            unsorted: Vec::new(),
             parts: false,
             tested: 0,
         }
@@ -86,40 +112,41 @@ impl Detector {
         self.kind
     }
 
-    /// Finds all pairs that could come within `envelope` of each other during a step of `h` at velocities `v`.
+    /// Finds all pairs that could come within `envelope` of each other during a step of `h` at velocities `v`, and maybe
+    /// some more.
     pub fn find_pairs(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
-        self.boxes.clear();
-        self.movable.clear();
-        self.parts = false;
-        let mu = model.colliders.iter().map(|c| c.mu).fold(0.0, f64::max);
-        for (k, c) in model.colliders.iter().enumerate() {
-            let still = model.collider_aabb(state, k);
-            self.parts |= !c.shape.is_convex();
-            let Some((v, inv_mass)) =
-                v.get(c.body as usize).map(|v| (v, model.bodies[c.body as usize].inv_mass))
-            else {
-                self.boxes.push(still);
-                self.movable.push(false);
-                continue;
-            };
-            let way = h * DVec3::new(v[0], v[1], v[2]);
-            let turn = h * DVec3::new(v[3], v[4], v[5]).length();
-            if turn > 0.0 && !c.radius.is_finite() {
-                // Ground without end that turns may come anywhere.
-                self.boxes.push(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY });
-                self.movable.push(inv_mass > 0.0);
-                continue;
+        self.enclose(model, state, v, h, envelope);
+        let known = self.revision != 0
+            && (self.revision, self.order) == (model.revision(), state.order.stamp())
+            && self.skins.len() == self.boxes.len();
+        if known && self.boxes.iter().zip(&self.skins).all(|(b, skin)| skin.encloses(b)) {
+            return;
+        }
+        self.revision = model.revision();
+        let movable = |c: &ColliderSlot| model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
+        let (mut sum, mut count) = (0.0, 0.0f64);
+        for c in model.colliders.iter().filter(|c| movable(c)) {
+            let size = c.shape.inner_radius();
+            if size.is_finite() {
+                (sum, count) = (sum + size, count + 1.0);
             }
-            let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
-            let hover = mu * (way.length() + spin);
-            let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
-            self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
-            self.movable.push(inv_mass > 0.0);
+        }
+        let typical = sum / count.max(1.0);
+        self.skins.clear();
+        self.movable.clear();
+        for (b, c) in self.boxes.iter().zip(&model.colliders) {
+            let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
+            let size = c.shape.inner_radius().min(typical);
+            let skin = SKIN * size + (SKIN_AHEAD * h * DVec3::new(v[0], v[1], v[2]).length()).min(size);
+            self.skins.push(b.grown(skin));
+            self.movable.push(movable(c));
         }
         if let Some(periodic) = &model.periodic {
-            self.ghosts.add(periodic, &mut self.boxes, &mut self.movable);
+            // Images move from box to box: nothing is kept.
+            self.revision = 0;
+            self.ghosts.add(periodic, &mut self.skins, &mut self.movable);
         }
-        let (boxes, movable) = (&self.boxes, &self.movable);
+        let (boxes, movable) = (&self.skins, &self.movable);
         if self.chosen_for.is_some_and(|n| boxes.len() > 2 * n) {
             let kind = broadphase::choose(boxes, movable);
             if self.kind != Some(kind) {
@@ -137,9 +164,39 @@ impl Detector {
             self.wrapped.retain(|p| model.may_touch(p.colliders[0], p.colliders[1]));
         }
         self.pairs.retain(|&(i, j)| model.may_touch(i, j));
+        self.order = state.order.stamp();
+        if self.order != 0 {
+            self.sorter.sort(model, &state.order, &mut self.pairs);
+        }
     }
 
-    /// The contacts of the known pairs at the positions of `state`, sorted by key.
+    /// Fills `boxes`.
+    fn enclose(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
+        self.boxes.clear();
+        self.parts = false;
+        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
+        for (k, c) in model.colliders.iter().enumerate() {
+            let still = model.collider_aabb(state, k);
+            self.parts |= !c.shape.is_convex();
+            let Some(v) = v.get(c.body as usize) else {
+                self.boxes.push(still);
+                continue;
+            };
+            let way = h * DVec3::new(v[0], v[1], v[2]);
+            let turn = h * DVec3::new(v[3], v[4], v[5]).length();
+            if turn > 0.0 && !c.radius.is_finite() {
+                // Ground without end that turns may come anywhere.
+                self.boxes.push(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY });
+                continue;
+            }
+            let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
+            let hover = mu * (way.length() + spin + h * c.surface_velocity.length()) + arm * turn;
+            let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
+            self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
+        }
+    }
+
+    /// The contacts of the known pairs at the positions of `state`, in the state's order and by key.
     pub fn find_contacts(
         &mut self,
         model: &Model,
@@ -167,7 +224,21 @@ impl Detector {
         self.poses.extend(
             (0..model.colliders.len()).map(|k| model.collider_pose(state, k).unwrap_or(Pose::IDENTITY)),
         );
-        let look = Look { model, state, v, h, envelope, poses: &self.poses, wrapped: None };
+        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
+        self.balls.clear();
+        self.balls.extend(model.colliders.iter().zip(&self.poses).map(|(c, pose)| {
+            let Shape::Sphere { radius } = c.shape else {
+                return Ball { centre: DVec3::ZERO, radius: f64::NAN, ahead: 0.0 };
+            };
+            let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
+            let (speed, turn) =
+                (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());
+            let belt = c.surface_velocity.length();
+            let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
+            Ball { centre: pose.position, radius, ahead }
+        }));
+        let look =
+            Look { model, state, v, h, envelope, poses: &self.poses, balls: &self.balls, wrapped: None };
         let chunk = if self.parts { CHUNK_OF_PARTS } else { CHUNK };
         // Tasks are done in waves, so that what they find passes through little memory.
         let alone = self.pairs.len() < 4 * chunk || rayon::current_num_threads() == 1;
@@ -183,8 +254,12 @@ impl Detector {
                 tasks.for_each(|(task, pairs)| task.run(&look, pairs));
             }
             for task in &self.chunks[..pairs.len().div_ceil(chunk)] {
-                out.extend(task.found.iter().map(|c| C::from(*c)));
                 self.tested += task.tested;
+                if self.wrapped.is_empty() {
+                    out.extend(task.found.iter().map(|c| C::of(c, model)));
+                } else {
+                    self.unsorted.extend_from_slice(&task.found);
+                }
             }
         }
         if let Some(periodic) = model.periodic.as_ref().filter(|_| !self.wrapped.is_empty()) {
@@ -192,10 +267,12 @@ impl Detector {
             for pair in &self.wrapped {
                 let wrapped = Some((*pair, periodic.shift(pair.image)));
                 task.run(&Look { wrapped, ..look }, &[(pair.colliders[0], pair.colliders[1])]);
-                out.extend(task.found.iter().map(|c| C::from(*c)));
+                self.unsorted.extend_from_slice(&task.found);
                 self.tested += task.tested;
             }
-            out.sort_unstable_by_key(Touch::key);
+            let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
+            self.unsorted.sort_unstable_by_key(place);
+            out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model)));
         }
     }
 }
@@ -204,7 +281,10 @@ impl Chunk {
     fn run(&mut self, look: &Look, pairs: &[(u32, u32)]) {
         self.found.clear();
         self.tested = 0;
-        let mut to = Yield { out: &mut self.found, work: &mut self.work, tested: &mut self.tested };
+        let Some(&(i, j)) = pairs.first() else { return };
+        let start = look.state.multipliers.partition_point(|m| m.key.colliders < [i, j]);
+        let (out, work, tested) = (&mut self.found, &mut self.work, &mut self.tested);
+        let mut to = Yield { out, work, tested, last: start..start };
         pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod broadphase;
 mod detect;
+mod last;
 pub mod midphase;
 pub mod narrowphase;
 mod pair;
@@ -32,6 +33,11 @@ impl Aabb {
     /// Grown by `margin` on every side.
     pub fn grown(&self, margin: f64) -> Self {
         Self { min: self.min - DVec3::splat(margin), max: self.max + DVec3::splat(margin) }
+    }
+
+    /// Whether the other lies inside; an empty one lies in all.
+    pub fn encloses(&self, other: &Aabb) -> bool {
+        self.min.cmple(other.min).all() && other.max.cmple(self.max).all()
     }
 
     /// Whether the two share a point (touching counts).

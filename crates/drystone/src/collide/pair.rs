@@ -1,8 +1,11 @@
 //! The contacts of one pair of colliders: pairs of parts, narrow phase, and which of the points count in this step.
 
+use std::ops::Range;
+
 use glam::DVec3;
 
 use super::detect::Velocities;
+use super::last::Last;
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
@@ -24,8 +27,20 @@ pub(super) struct Look<'a> {
     pub envelope: f64,
     /// World placements by collider slot.
     pub poses: &'a [Pose],
+    /// By collider slot.
+    pub balls: &'a [Ball],
     /// For a pair across the faces of a periodic box: where the second collider and its body are taken.
     pub wrapped: Option<(WrappedPair, DVec3)>,
+}
+
+/// What is known of a collider before its shape is looked at: in little memory, because in a pile most looks end here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ball {
+    pub centre: DVec3,
+    /// Of a sphere, m; NaN for all other shapes.
+    pub radius: f64,
+    /// How much further than the envelope this one may make a contact reach, at most, m.
+    pub ahead: f64,
 }
 
 /// Where contacts go, and memory to find them with.
@@ -34,6 +49,8 @@ pub(super) struct Yield<'a> {
     pub work: &'a mut Workspace,
     /// Counts pairs of parts.
     pub tested: &'a mut usize,
+    /// Where the contacts of the pair are among those of the last step; goes on from pair to pair.
+    pub last: Range<usize>,
 }
 
 /// How two colliders move relative to each other during the step.
@@ -44,12 +61,14 @@ struct Approach {
     /// What rotation of both may add, m.
     spin: f64,
     mu: f64,
+    /// What the surfaces run over their own bodies, m.
+    belt: f64,
 }
 
 impl Approach {
     /// The gap at which friction may let things of the given size hover, m.
     fn hover(&self, size: f64) -> f64 {
-        (self.mu * (self.way.length() + self.spin)).min(size)
+        (self.mu * (self.way.length() + self.spin + self.belt)).min(size)
     }
 }
 
@@ -93,16 +112,23 @@ impl Look<'_> {
 
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
     pub(super) fn pair(&self, i: u32, j: u32, to: &mut Yield) {
-        let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
-        if let (Shape::Sphere { radius: ra }, Shape::Sphere { radius: rb }) = (&ci.shape, &cj.shape) {
+        let (bi, bj) = (&self.balls[i as usize], &self.balls[j as usize]);
+        let radii = bi.radius + bj.radius;
+        if !radii.is_nan() {
             *to.tested += 1;
-            self.spheres([i, j], [*ra, *rb], to.out);
+            // The way, the spin and the hover of a pair are at most those of both added up.
+            let reach = (radii + self.envelope + bi.ahead + bj.ahead) * (1.0 + 1e-12);
+            if self.wrapped.is_some() || bi.centre.distance_squared(bj.centre) <= reach * reach {
+                self.spheres([i, j], [bi.radius, bj.radius], to.out);
+            }
             return;
         }
+        let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
         let approach = Approach {
             way: self.h * (self.linear(ci.body) - self.linear(cj.body)),
             spin: self.h * (self.spin(ci, cj) + self.spin(cj, ci)),
-            mu: self.model.pair_mu(i, j),
+            mu: self.model.pair_hover(i, j),
+            belt: self.h * self.belt([ci, cj]),
         };
         let side = |k: u32| Side {
             collider: k,
@@ -112,6 +138,8 @@ impl Look<'_> {
         };
         let reach = self.reach(&approach);
         let start = to.out.len();
+        to.last.start = self.after(to.last.start, |pair| pair < [i, j]);
+        to.last.end = self.after(to.last.start, |pair| pair == [i, j]);
         part_pairs(side(i), side(j), reach, &mut |a, b| match (a.shape, b.shape) {
             _ if is_ground(a.shape) && is_ground(b.shape) => {}
             (_, Shape::Mesh(mesh)) => self.surface(&a, &b, mesh.as_ref(), false, &approach, to),
@@ -125,7 +153,9 @@ impl Look<'_> {
 
     /// How far apart two shapes can be and still need a contact, m.
     fn reach(&self, approach: &Approach) -> f64 {
-        self.envelope + (approach.way.length() + approach.spin) * (1.0 + approach.mu)
+        self.envelope
+            + (approach.way.length() + approach.spin) * (1.0 + approach.mu)
+            + approach.belt * approach.mu
     }
 
     /// Two balls that would merely fly past each other make no contact, but sliding ones may hover.
@@ -138,7 +168,7 @@ impl Look<'_> {
         if apart.length_squared() > touch * touch {
             let way = self.h * (self.linear(ci.body) - self.linear(cj.body));
             let spin = self.h * (self.spin(ci, cj) + self.spin(cj, ci));
-            let hover = self.model.pair_mu(i, j) * (way.length() + spin);
+            let hover = self.model.pair_hover(i, j) * (way.length() + spin + self.h * self.belt([ci, cj]));
             let hover = hover.min(radii[0].min(radii[1]));
             let reach = touch + hover;
             if apart.length_squared() > reach * reach && !swept_spheres_meet(apart, way, reach) {
@@ -175,7 +205,8 @@ impl Look<'_> {
     /// The contact points of two convex parts; `ball` names them where one stands for the ball inside a part.
     fn points(&self, a: &Side, b: &Side, ball: Option<u32>, approach: &Approach, to: &mut Yield) {
         *to.tested += 1;
-        let mut manifold = Manifold::default();
+        let mut manifold =
+            Manifold::after(self.last([a.collider, b.collider], to).features([a.part, b.part]));
         narrowphase::contacts(a.shape, &a.pose, b.shape, &b.pose, self.reach(approach), &mut manifold);
         let nearest = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
         let size = a.shape.inner_radius().min(b.shape.inner_radius());
@@ -187,6 +218,20 @@ impl Look<'_> {
             let p = ContactPoint { feature, ..*p };
             self.push([a.collider, b.collider], [a.part, b.part], size, &p, to.out);
         }
+    }
+
+    /// The first of the last step's contacts from `start` on whose colliders do not fit.
+    fn after(&self, start: usize, fits: impl Fn([u32; 2]) -> bool) -> usize {
+        let rest = &self.state.multipliers[start..];
+        start + rest.iter().take_while(|m| fits(m.key.colliders)).count()
+    }
+
+    fn last(&self, colliders: [u32; 2], to: &Yield) -> Last<'_> {
+        Last::new(&self.state.multipliers[to.last.clone()], colliders, self.image())
+    }
+
+    fn image(&self) -> u32 {
+        self.wrapped.map_or(0, |(pair, _)| periodic::code(pair.image))
     }
 
     /// A convex part against a mesh or a height field; `swapped` where that is the first of the pair.
@@ -202,7 +247,11 @@ impl Look<'_> {
         let size = part.shape.inner_radius();
         let way = if swapped { -approach.way } else { approach.way };
         let (into, origin) = (ground.pose.rotation.conjugate(), ground.pose.position);
-        let [a, b] = [part, ground].map(|side| self.model.colliders[side.collider as usize].body);
+        let mut colliders = [part.collider, ground.collider];
+        let [a, b] = colliders.map(|k| self.model.colliders[k as usize].body);
+        if swapped {
+            colliders.reverse();
+        }
         let visitor = Visitor {
             shape: part.shape,
             pose: relative(&ground.pose, &part.pose),
@@ -215,11 +264,8 @@ impl Look<'_> {
             size,
             depth: part.shape.bounding_radius(),
             exact: false,
+            last: Some(self.last(colliders, to).with_surface(part.part, swapped)),
         };
-        let mut colliders = [part.collider, ground.collider];
-        if swapped {
-            colliders.reverse();
-        }
         let mut look = |visitor: &Visitor, ball: u32| {
             *to.tested += touches(surface, visitor, to.work);
             for touch in &to.work.found {
@@ -230,9 +276,15 @@ impl Look<'_> {
         };
         look(&visitor, 0);
         if let Some((ball, pose)) = self.inner_ball(part, approach) {
-            let inner = Visitor { shape: &ball, pose: relative(&ground.pose, &pose), world: pose, ..visitor };
+            let pose_in = relative(&ground.pose, &pose);
+            let inner = Visitor { shape: &ball, pose: pose_in, world: pose, last: None, ..visitor };
             look(&inner, INNER_BALL);
         }
+    }
+
+    /// How fast the surfaces run over their own bodies, at most, m/s.
+    fn belt(&self, colliders: [&ColliderSlot; 2]) -> f64 {
+        colliders.iter().map(|c| c.surface_velocity.length()).sum()
     }
 
     /// Speed of the surface of `c` near `other` by rotation alone, at most, m/s.
@@ -286,15 +338,18 @@ impl Look<'_> {
             let half = 0.5 * p.gap * normal;
             let u = self.velocity(a, point + half) - self.velocity(b, point - half);
             let along = u.dot(normal);
-            let slip = (u - along * normal).length();
-            let hover = (self.h * mu * slip).min(size);
+            let slip = (u - along * normal).length()
+                + self.belt(colliders.map(|k| &self.model.colliders[k as usize]));
+            let roll = (self.model.pair_hover(colliders[0], colliders[1]) - mu)
+                * self.model.pair_size(colliders[0], colliders[1])
+                * (self.angular(a) - self.angular(b)).length();
+            let hover = (self.h * (mu * slip + roll)).min(size);
             if p.gap > self.envelope + self.h * (-along).max(0.0) + hover {
                 return;
             }
         }
         out.push(Contact {
-            key: ContactKey::new(colliders, parts, p.feature)
-                .with_image(self.wrapped.map_or(0, |(pair, _)| periodic::code(pair.image))),
+            key: ContactKey::new(colliders, parts, p.feature).with_image(self.image()),
             bodies: [a, b],
             point,
             normal,

@@ -12,7 +12,8 @@ use crate::collide::midphase::Skin;
 /// Point (column i, row j) is at x = (i − (columns−1)/2) dx, y = (j − (rows−1)/2) dy and has height
 /// `heights[j * columns + i]`. Cell (i, j), number c = j (columns−1) + i, lies between that point and the next ones; the
 /// diagonal from (i, j) to (i+1, j+1) cuts it into triangle 2c (towards +x) and triangle 2c + 1 (towards +y), both
-/// counter-clockwise from above.
+/// counter-clockwise from above. As a shape it may have [`MOST_PARTS`](super::MOST_PARTS) triangles, which is 725 by 725
+/// points.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Data", into = "Data")]
 pub struct HeightField {

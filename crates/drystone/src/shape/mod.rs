@@ -33,7 +33,7 @@ use crate::collide::Aabb;
 /// range of numbers. m
 const FARTHEST: f64 = 1e60;
 
-/// A contact names the triangle of a mesh, or the part of a compound, with 20 bits.
+/// A contact names the triangle of a mesh or height field, or the part of a compound, with 20 bits.
 pub const MOST_PARTS: usize = 1 << 20;
 
 /// A collision shape.

@@ -1,7 +1,8 @@
 //! What the relaxation of Coulomb's law to a cone complementarity problem does to sliding bodies
 //! [TasoraAnitescu2011, §2.7]: they hover at the gap μ h |v_t|, and take off when they start with less.
 
-use drystone::{BodyDef, BodyId, Shape, World};
+use drystone::{BodyDef, BodyId, Settings, Shape, World};
+use drystone_solve::Model;
 use glam::DVec3;
 
 use crate::common::{G, add, precise, world};
@@ -89,4 +90,26 @@ fn body_that_starts_from_rest_does_not_take_off() {
     }
     println!("pulled from rest: largest |gap - mu h v| = {worst:.2e} m at speeds up to 1 m/s");
     assert!(worst < 1e-9, "gap leaves mu h v by {worst}");
+}
+
+/// Under exact Coulomb there is neither gap nor take-off: a body set down at gap 0 with v_t stays there, and slows down
+/// as the closed form says.
+#[test]
+fn exact_coulomb_neither_hovers_nor_takes_off() {
+    for solver in ["pgs", "apgd", "nsgs-ac"] {
+        for (h, mu, v0) in [(1e-3, 0.3, 1.0), (1e-2, 0.5, 4.0), (5e-3, 0.8, 10.0)] {
+            let (mut w, body) = sliding(h, mu, v0, 0.0, Shape::Box { half: HALF }, HALF.z);
+            let settings =
+                Settings { model: Model::Coulomb, solver: solver.into(), tolerance: 1e-10, ..precise(h) };
+            w.set_settings(settings).unwrap();
+            for k in 1..=20 {
+                w.step().unwrap();
+                let (gap, v) = (w.position(body).unwrap().z - HALF.z, w.velocity(body).unwrap());
+                assert!(v.z.abs() < 1e-8 * v0, "{solver}: leaves at {}", v.z);
+                assert!(gap.abs() < 1e-8, "{solver}: gap {gap}");
+                let exact = v0 - f64::from(k) * h * mu * G;
+                assert!((v.x - exact).abs() < 1e-7 * v0, "{solver}: {} against {exact}", v.x);
+            }
+        }
+    }
 }

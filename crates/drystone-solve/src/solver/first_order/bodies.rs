@@ -261,7 +261,7 @@ impl BodySpace {
         let geometry = Geometry { points: &p.points, spheres: spheres.0 };
         let work = Scatter { geometry, x: x.field(), force: force.as_mut_ptr() };
         // SAFETY: the problem was checked, x has an entry for every point, and the rows are ours alone.
-        let mut sum = unsafe { lanes::all(&work, &p.points.spans, spheres.1, parts) }[0];
+        let mut sum = unsafe { lanes::all(&work, &p.points, spheres.1, parts) }[0];
         let g = &p.general;
         for i in 0..g.a.len() {
             for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
@@ -291,7 +291,7 @@ impl BodySpace {
             u: u.field_mut(),
         };
         // SAFETY: the problem was checked, all vectors have an entry for every point, and u is ours alone.
-        unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) };
+        unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) };
         let g = &p.general;
         for i in 0..g.a.len() {
             for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
@@ -332,7 +332,7 @@ impl Walk for BodySpace {
             velocity: self.now.velocity.as_ptr(),
         };
         // SAFETY: the problem was checked and all vectors have an entry for every point.
-        let worst = unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) }[0];
+        let worst = unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) }[0];
         let mut worst = worst.sqrt();
         let g = &p.general;
         for i in 0..g.a.len() {
@@ -427,7 +427,7 @@ impl Space for BodySpace {
             force: self.trial.force.as_mut_ptr(),
         };
         // SAFETY: the problem was checked, all vectors have an entry for every point, and trial is ours alone.
-        let mut sums = unsafe { lanes::all(&work, &p.points.spans, self.all_spheres, &mut self.parts) };
+        let mut sums = unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) };
         self.step_general(p, t, &mut sums);
         let y = Reference { force: &self.force, velocity: &self.velocity };
         let trial = &mut self.trial;

@@ -5,11 +5,8 @@
 //! eight partial sums, point k of a run going to sum k mod 8 whatever the number of lanes; they are added up in one
 //! order, and the chunks' sums in theirs. So neither threads nor the width of the machine's vectors change a bit.
 
-use rayon::prelude::*;
-
-use crate::colour::Span;
+use crate::colour::{self, CHUNK, Span};
 use crate::problem::Points;
-use crate::solver::sweep::CHUNK;
 use crate::solver::sweep::kernel::{Row, Spheres, Three, cross, load_bias, load3, minus, plus, times};
 use crate::solver::sweep::vector::Vector;
 
@@ -123,41 +120,36 @@ impl<W: Work> Kernel for Chunk<'_, W> {
     }
 }
 
-/// Does `work` on all points; `parts` is scratch for the chunks' sums.
+/// Does `work` on all points; `parts` is scratch for the sums of pieces.
 ///
 /// # Safety
-/// The problem was checked (colours share no body, indices in range), and what `work` points to is as long as the
-/// problem says and touched by nobody else.
+/// The problem was checked (neither colours nor regions share a body, indices in range), and what `work` points to is as
+/// long as the problem says and touched by nobody else.
 pub(super) unsafe fn all<W: Work>(
     work: &W,
-    spans: &[Span],
+    points: &Points,
     spheres: bool,
     parts: &mut Vec<[f64; SUMS]>,
 ) -> [f64; SUMS] {
-    let mut total = [0.0; SUMS];
-    let mut add = |part: &[f64; SUMS]| {
-        for k in 0..SUMS {
-            total[k] = if W::MOST[k] { larger(total[k], part[k]) } else { total[k] + part[k] };
+    let visit = |piece: Span| {
+        // One after the other within a piece, in chunks: a serial span is as long as it is.
+        let mut total = [0.0; SUMS];
+        let mut start = piece.start;
+        while start < piece.end {
+            let end = (start + CHUNK).min(piece.end);
+            let range = [start, piece.two_end.clamp(start, end), end].map(|x| x as usize);
+            add::<W>(&mut total, widest(Chunk { work, spheres, range }).close(W::MOST));
+            start = end;
         }
+        total
     };
-    for span in spans {
-        let chunk = |c: u32| {
-            let start = span.start + c * CHUNK;
-            let end = (start + CHUNK).min(span.end);
-            let range = [start, span.two_end.clamp(start, end), end].map(|x| x as usize);
-            widest(Chunk { work, spheres, range }).close(W::MOST)
-        };
-        let chunks = (span.end - span.start).div_ceil(CHUNK);
-        if chunks >= 4 && !span.serial && rayon::current_num_threads() > 1 {
-            parts.clear();
-            parts.resize(chunks as usize, [0.0; SUMS]);
-            parts.par_iter_mut().enumerate().for_each(|(c, part)| *part = chunk(c as u32));
-            parts.iter().for_each(&mut add);
-        } else {
-            (0..chunks).for_each(|c| add(&chunk(c)));
-        }
+    colour::walk(&points.spans, &points.regions, false, parts, visit, add::<W>)
+}
+
+fn add<W: Work>(total: &mut [f64; SUMS], part: [f64; SUMS]) {
+    for k in 0..SUMS {
+        total[k] = if W::MOST[k] { larger(total[k], part[k]) } else { total[k] + part[k] };
     }
-    total
 }
 
 /// Where a few points are: normals, and arms as vectors or as radii along the normal.

@@ -302,7 +302,7 @@ mod tests {
                 // SAFETY: every vector has 37 entries, every row a body, and no two points share one.
                 let sums = unsafe {
                     if wide {
-                        lanes::all(&work, &p.spans, spheres, &mut Vec::new())
+                        lanes::all(&work, &p, spheres, &mut Vec::new())
                     } else {
                         lanes::scalar(&work, spheres, [0, 21, 37])
                     }

@@ -27,6 +27,14 @@ impl Row {
         ([self.0[0], self.0[1], self.0[2]], [self.0[4], self.0[5], self.0[6]])
     }
 
+    /// Adds to (v, ω).
+    pub fn add(&mut self, change: &[f64]) {
+        for k in 0..3 {
+            self.0[k] += change[k];
+            self.0[4 + k] += change[3 + k];
+        }
+    }
+
     pub fn push(&mut self, inertia: &[f64; 6], force: [f64; 3], torque: [f64; 3]) {
         let turn = crate::problem::symmetric(inertia, torque);
         for k in 0..3 {
@@ -79,6 +87,8 @@ pub(super) struct PointsView<'a> {
     pub spheres: Option<&'a Spheres>,
     /// μ = 0 everywhere, as in a position problem: multipliers lie along the normals.
     pub frictionless: bool,
+    /// Exact Coulomb: μ |u_T| is added to the normal velocity.
+    pub coulomb: bool,
 }
 
 /// The compact form of contacts between spheres (or of a sphere with a wall): both arms lie along the normal, and the
@@ -270,7 +280,12 @@ unsafe fn group<
             let dn = dot(old, n).sub(step.mul(dot(u, n)));
             times(dn.select_le(zero, zero, dn), n)
         } else {
-            project(minus(old, times(step, u)), n, V::load(p.mu.as_ptr().add(i)))
+            let mu = V::load(p.mu.as_ptr().add(i));
+            if view.coulomb {
+                let slip = minus(u, times(dot(u, n), n));
+                u = plus(u, times(mu.mul(dot(slip, slip).sqrt()), n));
+            }
+            project(minus(old, times(step, u)), n, mu)
         };
         let lambda = V::splat(view.lambda);
         let new = plus(times(lambda, projected), times(one.sub(lambda), old));

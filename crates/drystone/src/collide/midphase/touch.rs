@@ -18,7 +18,7 @@
 use glam::DVec3;
 
 use super::cone;
-use super::reduce::reduce;
+use super::reduce::Groups;
 use super::ridge::Asked;
 use super::skin::Crease;
 use super::surface::Surface;
@@ -71,7 +71,7 @@ impl Touch {
 pub(crate) struct Workspace {
     /// (region, triangle), sorted.
     triangles: Vec<(u32, u32)>,
-    marks: Vec<u32>,
+    groups: Groups,
     /// What was found, faces before edges.
     pub found: Vec<Touch>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Wor
         return looked;
     }
     work.found.sort_unstable_by_key(Touch::rank);
-    reduce(&mut work.found, &mut work.marks, CLOSE * visitor.size);
+    work.groups.reduce(&mut work.found, CLOSE * visitor.size, visitor.last);
     looked
 }
 
@@ -150,7 +150,7 @@ impl<S: Surface> Visit<'_, S> {
         self.behind |= (self.outline.middle - origin).dot(normal) < 0.0;
         let mut manifold = Manifold::default();
         let reach = v.near + (-v.way.dot(normal)).max(0.0);
-        v.plane_contacts(origin, normal, reach, &mut manifold);
+        v.plane_contacts(region, origin, normal, reach, &mut manifold);
         for p in manifold.points() {
             // What is round lies over a triangle if the middle of its roundness does.
             let (core, height) = (p.on_a + normal * self.outline.radius, p.gap + self.outline.radius);
@@ -215,8 +215,8 @@ impl<S: Surface> Visit<'_, S> {
         let v = self.visitor;
         let mut manifold = Manifold::default();
         let (origin, normal) = (self.surface.corners(out)[0], self.surface.normal(out));
-        v.plane_contacts(origin, normal, v.near, &mut manifold);
         let part = self.surface.skin().region(out);
+        v.plane_contacts(part, origin, normal, v.near, &mut manifold);
         found.extend(
             manifold
                 .points()

@@ -5,6 +5,7 @@ use glam::{DMat3, DVec3};
 use super::expand::relative;
 use super::pieces::{middle, plane_contacts, reach_along, roundness};
 use crate::collide::Aabb;
+use crate::collide::last::LastTouches;
 use crate::collide::narrowphase::{ContactPoint, Manifold};
 use crate::shape::{Pose, Shape};
 
@@ -29,6 +30,8 @@ pub(crate) struct Visitor<'a> {
     pub depth: f64,
     /// Whether gaps have to be exact, not just stable.
     pub exact: bool,
+    /// What it touched in the last step, if that is to have a say.
+    pub last: Option<LastTouches<'a>>,
 }
 
 impl<'a> Visitor<'a> {
@@ -46,16 +49,24 @@ impl<'a> Visitor<'a> {
             size: shape.inner_radius(),
             depth: shape.bounding_radius(),
             exact: false,
+            last: None,
         }
     }
 
-    /// Against the half-space below a plane, all in the frame of the surface.
-    pub(super) fn plane_contacts(&self, origin: DVec3, normal: DVec3, reach: f64, out: &mut Manifold) {
+    /// Against the half-space below the plane of a region, all in the frame of the surface.
+    pub(super) fn plane_contacts(
+        &self,
+        region: u32,
+        origin: DVec3,
+        normal: DVec3,
+        reach: f64,
+        out: &mut Manifold,
+    ) {
         if let Shape::Sphere { .. } = self.shape {
             plane_contacts(self.shape, &self.pose, origin, normal, reach, out);
             return;
         }
-        let mut found = Manifold::default();
+        let mut found = Manifold::after(self.last.iter().flat_map(|last| last.features(region)));
         let plane = (self.frame.point(origin), self.frame.rotation * normal);
         plane_contacts(self.shape, &self.world, plane.0, plane.1, reach, &mut found);
         out.clear();

@@ -5,9 +5,9 @@
 //! face, or the crossing of an incident edge with a side of the reference face. Corners of the two faces that nearly
 //! coincide, as in a flush stack, would change their maker with every small motion: near a corner, the corner's name wins.
 
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 
-use super::{ContactPoint, Cuboid, MAX_POINTS, Manifold, sign};
+use super::{ContactPoint, Cuboid, MAX_POINTS, Manifold, Names, four, sign};
 
 /// A quad cut by four lines has at most eight corners; the rest is for rounding at nearly parallel edges.
 const CAPACITY: usize = 12;
@@ -20,9 +20,6 @@ const FACE_SHIFT: u32 = 8;
 
 /// A corner's name holds within this part of the shorter half side of the two faces.
 const SNAP: f64 = 0.02;
-
-/// A patch is level when its heights differ by at most this part of the longer half side.
-const LEVEL: f64 = 1e-3;
 
 /// A corner of the cut polygon, and the edges before and after it.
 /// Edges 0 to 3 are those of the incident face, 4 to 7 the sides u = +, u = -, v = +, v = - of the reference face.
@@ -123,8 +120,6 @@ pub(super) struct Patch<'a> {
     /// Outward normal of the reference face.
     outward: DVec3,
     polygon: Polygon,
-    /// The longer half side of the reference face, m.
-    extent: f64,
 }
 
 impl<'a> Patch<'a> {
@@ -184,7 +179,7 @@ impl<'a> Patch<'a> {
                 };
             }
         }
-        let mut patch = Patch { reference, axis, outward, polygon, extent: half[0].max(half[1]) };
+        let mut patch = Patch { reference, axis, outward, polygon };
         patch.keep(reach, (axis as u32 * 2 + u32::from(side > 0.0)) << FACE_SHIFT);
         patch
     }
@@ -216,10 +211,11 @@ impl<'a> Patch<'a> {
         self.polygon.as_slice().iter().fold(f64::INFINITY, |least, p| least.min(p.height))
     }
 
-    /// At most four of the points, well spread, in the order of their names. With `reference_is_a` the reference box is A.
+    /// At most four of the points, well spread, in the order of their names: see [`four::four`]. With `reference_is_a` the
+    /// reference box is A.
     pub(super) fn push_to(&mut self, reference_is_a: bool, name: u32, out: &mut Manifold) {
         if self.polygon.len > MAX_POINTS {
-            self.choose();
+            self.choose(name, &out.last());
         }
         self.polygon.as_mut_slice().sort_unstable_by_key(|p| p.feature);
         let (ku, kv) = ((self.axis + 1) % 3, (self.axis + 2) % 3);
@@ -237,50 +233,19 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// Keeps four: the deepest, then the one furthest from it, then twice the one that adds most area.
-    ///
-    /// In a level patch the first is the outermost in a fixed direction of the face instead: a box at rest keeps its
-    /// points although noise decides which is deepest.
-    fn choose(&mut self) {
-        let points = self.polygon.as_slice();
-        let highest = points.iter().fold(f64::NEG_INFINITY, |most, p| most.max(p.height));
-        let level = highest - self.deepest() <= LEVEL * self.extent;
-        let outermost = |p: &Corner| 0.955 * p.uv[0] + 0.296 * p.uv[1];
-        let area = |a: &Corner, b: &Corner, c: &Corner| {
-            (b.uv[0] - a.uv[0]) * (c.uv[1] - a.uv[1]) - (b.uv[1] - a.uv[1]) * (c.uv[0] - a.uv[0])
-        };
-        let first = best(points, |p| if level { outermost(p) } else { -p.height });
-        let a = points[first];
-        let second = best(points, |p| (p.uv[0] - a.uv[0]).powi(2) + (p.uv[1] - a.uv[1]).powi(2));
-        let b = points[second];
-        let third = best(points, |p| area(&a, &b, p).abs());
-        let c = points[third];
-        let turn = sign(area(&a, &b, &c));
-        let fourth = best(points, |p| {
-            -(turn * area(&a, &b, p)).min(turn * area(&b, &c, p)).min(turn * area(&c, &a, p))
-        });
-        let mut len = 0;
-        for i in 0..self.polygon.len {
-            if [first, second, third, fourth].contains(&i) {
-                self.polygon.corners[len] = self.polygon.corners[i];
-                len += 1;
-            }
+    fn choose(&mut self, name: u32, last: &Names) {
+        let mut corners = [four::Corner::NONE; CAPACITY];
+        for (corner, p) in corners.iter_mut().zip(self.polygon.as_slice()) {
+            let known = last.has(name | p.feature);
+            *corner = four::Corner { place: DVec2::from(p.uv), gap: p.height, known };
         }
-        self.polygon.len = len;
-    }
-}
-
-/// Index of the first point with the greatest score.
-fn best(points: &[Corner], score: impl Fn(&Corner) -> f64) -> usize {
-    let mut found = 0;
-    let mut greatest = f64::NEG_INFINITY;
-    for (i, p) in points.iter().enumerate() {
-        let s = score(p);
-        if s > greatest {
-            (found, greatest) = (i, s);
+        let picks = four::four(&corners[..self.polygon.len]);
+        let all = self.polygon.corners;
+        for (to, p) in self.polygon.corners.iter_mut().zip(picks.as_slice()) {
+            *to = Corner { feature: all[p.name].feature, ..all[p.at] };
         }
+        self.polygon.len = picks.as_slice().len();
     }
-    found
 }
 
 fn bit(side: f64, k: usize) -> u32 {

@@ -224,7 +224,8 @@ impl Over<'_> {
                 along += 1;
             }
         }
-        for c in spread.chosen(0.0) {
+        let last = out.last();
+        for c in spread.chosen(|key| last.has(key as u32 & NAMES)) {
             self.push_with(c.gap, corner(c.source), c.key as u32 & NAMES, out);
         }
     }

@@ -6,7 +6,8 @@
 //! One file per family of pairs: `sphere`, `half_space`, `capsule`, `box_box`; `closest` and `clip` hold the
 //! geometry they share. All other pairs of bounded convex shapes go through `general`: support functions of `convex`,
 //! distance by `gjk` (on a `simplex`), depth by `epa`, curved surfaces by `refine`, and points of the `patch` between two
-//! `feature`s, of which `spread` keeps four. `project` knows the nearest point of every such shape.
+//! `feature`s, which `spread` collects. Where there are more than four points, `four` chooses. `project` knows the nearest
+//! point of every such shape.
 //! [`contacts`] is the dispatch table. Nothing here allocates.
 //!
 //! # What the points mean
@@ -22,6 +23,7 @@ mod closest;
 mod convex;
 mod epa;
 mod feature;
+pub(crate) mod four;
 mod general;
 mod gjk;
 mod half_space;
@@ -65,17 +67,46 @@ pub const MAX_POINTS: usize = 4;
 pub struct Manifold {
     points: [ContactPoint; MAX_POINTS],
     len: u8,
+    last: Names,
+}
+
+/// The names of the points of a pair of shapes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Names {
+    names: [u32; MAX_POINTS],
+    len: u8,
+}
+
+impl Names {
+    fn has(&self, name: u32) -> bool {
+        self.names[..self.len as usize].contains(&name)
+    }
 }
 
 impl Default for Manifold {
     fn default() -> Self {
         let none =
             ContactPoint { on_a: DVec3::ZERO, on_b: DVec3::ZERO, normal: DVec3::Z, gap: 0.0, feature: 0 };
-        Self { points: [none; MAX_POINTS], len: 0 }
+        Self { points: [none; MAX_POINTS], len: 0, last: Names::default() }
     }
 }
 
 impl Manifold {
+    /// An empty manifold for shapes whose points had these names, [`ContactPoint::feature`], the last time. Where there are
+    /// more than [`MAX_POINTS`] to choose from and the choice is a close one, the same are chosen again.
+    pub fn after(names: impl IntoIterator<Item = u32>) -> Self {
+        let mut last = Names::default();
+        for name in names.into_iter().take(MAX_POINTS) {
+            last.names[last.len as usize] = name;
+            last.len += 1;
+        }
+        Self { last, ..Self::default() }
+    }
+
+    fn last(&self) -> Names {
+        self.last
+    }
+
     /// Adds a point.
     ///
     /// # Panics
@@ -85,7 +116,7 @@ impl Manifold {
         self.len += 1;
     }
 
-    /// Forgets all points.
+    /// Forgets all points, but not the names of the last ones.
     pub fn clear(&mut self) {
         self.len = 0;
     }
@@ -205,7 +236,7 @@ pub fn contacts(
 
 /// Sine and cosine of the angle up to which features count as lying along each other, 2°.
 const ALONG_SIN: f64 = 0.034_899_496_702_500_97;
-const ALONG_COS: f64 = 0.999_390_827_019_095_8;
+pub(crate) const ALONG_COS: f64 = 0.999_390_827_019_095_8;
 
 /// Contact names have 19 bits.
 const NAMES: u32 = (1 << 19) - 1;

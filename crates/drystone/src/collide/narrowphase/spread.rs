@@ -2,16 +2,11 @@
 
 use glam::DVec2;
 
-use super::{MAX_POINTS, sign};
+use super::MAX_POINTS;
+use super::four::{Corner, four};
 
 /// Before a choice is made, this many are kept; beyond that only the outermost in eight directions, and the deepest.
 const CAPACITY: usize = 24;
-
-/// A patch is level when its gaps differ by at most this part of its extent.
-const LEVEL: f64 = 1e-3;
-
-/// Gaps of a level patch that differ by less than this part of its extent say nothing about which corner is deepest.
-const NOISE: f64 = 3e-5;
 
 /// Eight directions an eighth of a turn apart, skew to the axes of the plane.
 const DIRECTIONS: [DVec2; 8] = [
@@ -94,65 +89,23 @@ impl Spread {
         self.len = len;
     }
 
-    /// At most four corners in the order of their keys, well spread, the deepest among them up to `tolerance`.
-    ///
-    /// The first is the deepest, then the one furthest from it, then twice the one that adds most area. In a level patch the
-    /// first is the outermost in a fixed direction instead, so that what lies at rest keeps its points although noise decides
-    /// which corner is deepest. If that is none of the four, the nearest of them speaks for it: it takes its gap, or, where
-    /// that differs by more than noise, its place too, and keeps its own name.
-    pub(super) fn chosen(&mut self, tolerance: f64) -> &[Candidate] {
+    /// At most four corners in the order of their keys, well spread, the deepest gap among them: see [`four`]. `known` says
+    /// whether a key was chosen the last time.
+    pub(super) fn chosen(&mut self, known: impl Fn(u64) -> bool) -> &[Candidate] {
         if self.len > MAX_POINTS {
-            self.choose(tolerance);
+            let mut corners = [Corner::NONE; CAPACITY];
+            for (corner, c) in corners.iter_mut().zip(self.as_slice()) {
+                *corner = Corner { place: c.place, gap: c.gap, known: known(c.key) };
+            }
+            let picks = four(&corners[..self.len]);
+            let all = self.candidates;
+            for (to, p) in self.candidates.iter_mut().zip(picks.as_slice()) {
+                *to = Candidate { key: all[p.name].key, gap: p.gap, ..all[p.at] };
+            }
+            self.len = picks.as_slice().len();
         }
         self.candidates[..self.len].sort_unstable_by_key(|c| c.key);
         self.as_slice()
-    }
-
-    fn choose(&mut self, tolerance: f64) {
-        let points = self.as_slice();
-        let deepest = best(points, |c| -c.gap);
-        let most = points.iter().fold(f64::NEG_INFINITY, |most, c| most.max(c.gap));
-        let outermost = best(points, |c| DIRECTIONS[0].dot(c.place));
-        let a = points[outermost];
-        let extent =
-            points.iter().fold(0.0_f64, |most, c| most.max(c.place.distance_squared(a.place))).sqrt();
-        let level = most - points[deepest].gap <= 0.5 * LEVEL * extent;
-
-        let area =
-            |p: &Candidate, q: &Candidate, r: &Candidate| (q.place - p.place).perp_dot(r.place - p.place);
-        let first = if level { outermost } else { deepest };
-        let a = points[first];
-        let second = best(points, |p| p.place.distance_squared(a.place));
-        let b = points[second];
-        // Patches are often symmetric about that diagonal: one side is preferred a little, so that noise has no say.
-        let third = best(points, |p| area(&a, &b, p).max(-0.95 * area(&a, &b, p)));
-        let c = points[third];
-        let turn = sign(area(&a, &b, &c));
-        let fourth = best(points, |p| {
-            -(turn * area(&a, &b, p)).min(turn * area(&b, &c, p)).min(turn * area(&c, &a, p))
-        });
-        let four = [first, second, third, fourth];
-        let least = four.iter().fold(f64::INFINITY, |least, k| least.min(points[*k].gap));
-        if points[deepest].gap < least - tolerance {
-            let place = points[deepest].place;
-            let mut nearest = first;
-            for k in four {
-                if points[k].place.distance_squared(place) < points[nearest].place.distance_squared(place) {
-                    nearest = k;
-                }
-            }
-            let (near, deep) = (points[nearest], points[deepest]);
-            self.candidates[nearest] = if near.gap - deep.gap <= NOISE * extent {
-                Candidate { gap: deep.gap, ..near }
-            } else {
-                Candidate { key: near.key, ..deep }
-            };
-        }
-        let mut kept = [false; CAPACITY];
-        for k in four {
-            kept[k] = true;
-        }
-        self.keep(&kept);
     }
 }
 

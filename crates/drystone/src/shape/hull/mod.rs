@@ -247,7 +247,7 @@ impl Hull {
     }
 
     /// The faces that meet at vertex `v`, in rising order.
-    pub fn faces_around(&self, v: usize) -> &[u32] {
+    pub(crate) fn faces_around(&self, v: usize) -> &[u32] {
         &self.around[self.around_at[v] as usize..self.around_at[v + 1] as usize]
     }
 

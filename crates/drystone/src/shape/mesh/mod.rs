@@ -16,7 +16,8 @@ use extremes::Extremes;
 /// A surface of triangles, counter-clockwise seen from outside.
 ///
 /// Fit for ground, walls and moulds: static and kinematic bodies. It may be open; only [`TriMesh::mass_properties`] asks
-/// for a closed one.
+/// for a closed one. Its triangles push to the side from which their corners go counter-clockwise and not to the other, so
+/// that a sheet needs triangles on both sides to hold bodies on both.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Data", into = "Data")]
 pub struct TriMesh {

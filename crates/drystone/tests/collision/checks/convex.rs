@@ -7,11 +7,17 @@ use drystone::shape::Shape;
 use super::draw::Case;
 use super::oracle::{extent, height};
 
-/// Distances are known to this part of the size of the shapes and their distance. Where the minimum is flat the rounding
-/// leaves its square root, 1.5·10⁻⁸; a few times that is what kinks next to flat places cost.
+/// The distance is known to this part of the size of the shapes and their distance, unless they are deep in each other.
+const GAP: f64 = 1e-9;
+
+/// The same for places on the surfaces, for normals, and for deep overlaps. Where the minimum is flat, rounding leaves its
+/// square root, 1.5·10⁻⁸; a few times that is what kinks next to flat places cost.
 const FLAT: f64 = 1e-7;
 
-/// The same where numbers are only handed on.
+/// Overlaps of up to this part of the smaller shape are shallow.
+const SHALLOW: f64 = 0.01;
+
+/// Points, normal and gap agree to this part: numbers are only handed on.
 const ROUNDING: f64 = 1e-12;
 
 /// The gap of a patch may be off by this part: features count as lying along each other up to 2°.
@@ -30,9 +36,15 @@ const FACE_FIRST: f64 = 0.025;
 const NAMES: u32 = 1 << 19;
 
 impl Case {
-    /// Up to which distances are known, m.
-    pub fn tolerance(&self) -> f64 {
+    /// Up to which places and normals are known, m.
+    fn tolerance(&self) -> f64 {
         FLAT * self.size() + self.far()
+    }
+
+    /// Up to which a signed distance is known, m.
+    fn gap_tolerance(&self, distance: f64) -> f64 {
+        let shallow = SHALLOW * extent(&self.a).min(extent(&self.b));
+        if distance > -shallow { GAP * self.size() + self.far() } else { self.tolerance() }
     }
 
     fn size(&self) -> f64 {
@@ -78,8 +90,9 @@ pub fn check(case: &Case) -> Result<(), String> {
 
 /// The nearest point says the signed distance, and its normal proves it.
 fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Result<(), String> {
-    let tolerance = case.tolerance();
     let gap = nearest.gap;
+    let distance = query::distance(&case.a, &case.pose_a, &case.b, &case.pose_b);
+    let tolerance = case.gap_tolerance(distance);
     let mut slack = tolerance + PATCH * gap.abs();
     let mut tilt = 0.0;
     let written_out = |shape: &Shape| matches!(shape, Shape::Box { .. } | Shape::Capsule { .. });
@@ -92,7 +105,6 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     {
         slack += FACE_FIRST * gap.abs() + 1e-4 * ha.min_element().min(hb.min_element());
     }
-    let distance = query::distance(&case.a, &case.pose_a, &case.b, &case.pose_b);
     let mut normals: Vec<_> = all.iter().map(|p| p.normal).collect();
     normals.dedup();
     let points: Vec<_> = all.iter().map(|p| 0.5 * (p.on_a + p.on_b)).collect();
@@ -110,7 +122,7 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
         return Err(format!("gap {gap}, but distance {distance}"));
     }
     let proved = case.separation(nearest.normal);
-    if !(proved >= gap - slack - tilt) {
+    if !(proved >= gap - slack - tilt - case.tolerance()) {
         return Err(format!("gap {gap}, but its normal separates by {proved}"));
     }
     Ok(())

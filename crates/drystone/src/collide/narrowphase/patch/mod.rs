@@ -153,7 +153,8 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
     if deepest > gap + 4.0 * view.rounding {
         spread.offer(Candidate { place: DVec2::ZERO, gap, key: CLOSEST, source: EXACT });
     }
-    for c in spread.chosen(10.0 * view.rounding) {
+    let last = out.last();
+    for c in spread.chosen(|key| last.has(feature_of(key))) {
         let on_a = if c.source == EXACT {
             closest.on_a
         } else {

@@ -4,7 +4,7 @@ use glam::{DMat3, DVec3};
 
 /// Eigenvalues and the right-handed frame of unit eigenvectors (columns) of a symmetric matrix, by cyclic Jacobi
 /// rotations. Nothing is turned more than it must be: a diagonal matrix keeps its axes and their order.
-pub(crate) fn principal_frame(m: &DMat3) -> (DVec3, DMat3) {
+pub fn principal_frame(m: &DMat3) -> (DVec3, DMat3) {
     let mut a = m.to_cols_array_2d();
     let mut v = DMat3::IDENTITY.to_cols_array_2d();
     for _ in 0..30 {
@@ -37,6 +37,13 @@ pub(crate) fn principal_frame(m: &DMat3) -> (DVec3, DMat3) {
     (DVec3::new(a[0][0], a[1][1], a[2][2]), DMat3::from_cols_array_2d(&v))
 }
 
+/// Eigenvalues of a symmetric matrix in rising order.
+pub fn principal_moments(m: &DMat3) -> [f64; 3] {
+    let mut moments = principal_frame(m).0.to_array();
+    moments.sort_by(f64::total_cmp);
+    moments
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_frame_makes_it_diagonal() {
-        let mut random = drystone::random::Random::new(3);
+        let mut random = crate::random::Random::new(3);
         for k in 0..200 {
             let d = DVec3::new(1.0, 1.0 + 0.5 * (k % 3) as f64, 2.0);
             let r = DMat3::from_quat(random.rotation());
@@ -65,5 +72,15 @@ mod tests {
         let (_, frame) =
             principal_frame(&(near * DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.0)) * near.transpose()));
         assert!(frame.abs_diff_eq(near, 1e-14), "{frame}");
+    }
+
+    #[test]
+    fn principal_moments_survive_a_rotation() {
+        let r = DMat3::from_quat(DQuat::from_euler(glam::EulerRot::XYZ, 0.3, -1.1, 2.0));
+        let m = r * DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.5)) * r.transpose();
+        let e = principal_moments(&m);
+        for (x, y) in e.iter().zip([1.0, 2.5, 3.0]) {
+            assert!((x - y).abs() < 1e-12, "{e:?}");
+        }
     }
 }

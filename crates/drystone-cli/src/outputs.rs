@@ -1,0 +1,79 @@
+//! Where results go, looked at before anything is computed.
+
+use std::path::{Path, PathBuf};
+
+use drystone_record::file;
+
+use crate::failure::Failure;
+
+/// A file that a command was asked to write.
+pub struct Output<'a> {
+    option: &'static str,
+    path: &'a Path,
+    /// How its name must end.
+    ending: Option<&'static str>,
+}
+
+impl<'a> Output<'a> {
+    /// Text of any kind.
+    pub fn text(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        path.map(|path| Self { option, path, ending: None })
+    }
+
+    /// A picture.
+    pub fn png(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        path.map(|path| Self { option, path, ending: Some("png") })
+    }
+
+    /// A plot.
+    pub fn svg(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        path.map(|path| Self { option, path, ending: Some("svg") })
+    }
+
+    /// Nothing to overwrite: standard output, a pipe or a device.
+    fn is_stream(&self) -> bool {
+        self.path.as_os_str() == "-"
+            || std::fs::metadata(self.path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+    }
+}
+
+/// Refuses places that cannot be written, two results in one place, results over `input`, and names that promise another
+/// format.
+pub fn check<'a>(
+    input: Option<&Path>,
+    outputs: impl IntoIterator<Item = Option<Output<'a>>>,
+) -> Result<(), Failure> {
+    let mut taken: Vec<(PathBuf, &str)> =
+        input.and_then(|i| i.canonicalize().ok()).map(|i| (i, "the input")).into_iter().collect();
+    for output in outputs.into_iter().flatten() {
+        let (option, shown) = (output.option, output.path.display());
+        file::check_writable(output.path).map_err(|e| Failure::input(format!("{shown}: {e}")))?;
+        let ending = output.path.extension().map(|e| e.to_ascii_lowercase());
+        if let Some(wanted) = output.ending
+            && !output.is_stream()
+            && ending.as_deref() != Some(wanted.as_ref())
+        {
+            return Err(Failure::input(format!("{option} {shown}: the name must end in .{wanted}")));
+        }
+        let place = place(output.path);
+        match taken.iter().find(|(other, _)| *other == place) {
+            Some((_, other)) if !output.is_stream() || output.path.as_os_str() == "-" => {
+                return Err(Failure::input(format!("{option} {shown}: {other} is there already")));
+            }
+            _ => taken.push((place, option)),
+        }
+    }
+    Ok(())
+}
+
+/// One spelling for all paths of a file that need not exist.
+fn place(path: &Path) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
+    }
+}

@@ -1,0 +1,93 @@
+//! `drystone check`: what a file holds, and what in it is allowed but hardly meant.
+
+use std::path::Path;
+
+use drystone::shape::TriMesh;
+use drystone::{Shape, World};
+use drystone_solve::solver::nearest;
+
+use crate::load::{is_flat, load};
+use crate::text::Source;
+use crate::{Scene, SceneError};
+
+/// The share of the smaller inner radius from which on an overlap is refused unless it is asked for.
+const DEEP_OVERLAP: f64 = 0.5;
+
+/// Reads a file as [`load`] would and builds its world. Says in one line what it holds, and in a line each what looks
+/// like a slip: bodies deep in each other, open or inside-out meshes, pairs of materials that nothing is made of.
+pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
+    let path = path.as_ref();
+    let source = Source::open(path)?;
+    let kind = if is_flat(&source, &source.parse()?) { "flat state" } else { "scene file" };
+    let scene = load(&path.to_string_lossy(), &[])?;
+    let mut world =
+        scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+    let moving = world.model().dynamic().count();
+    let mut text = format!(
+        "{}: {kind} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
+        path.display(),
+        scene.name,
+        scene.bodies.len() - moving,
+        scene.settings.h,
+        scene.duration
+    );
+    for note in overlaps(&mut world).into_iter().chain(meshes(&world)).chain(materials(&scene)) {
+        text += &format!("\nnote: {note}");
+    }
+    Ok(text)
+}
+
+/// The deepest overlap at the start, if it is one that a run refuses.
+pub fn overlaps(world: &mut World) -> Option<String> {
+    let deep = world.deep_overlaps(DEEP_OVERLAP);
+    let (a, b, depth) = deep.iter().max_by(|x, y| x.2.total_cmp(&y.2))?;
+    let model = world.model();
+    Some(format!(
+        "{} and {} overlap by {depth:.4} m at the start, more than half a radius ({} such pair{}); \
+         --allow-overlap starts anyway and separates them with bounded speed",
+        model.describe(a.slot),
+        model.describe(b.slot),
+        deep.len(),
+        if deep.len() == 1 { "" } else { "s" },
+    ))
+}
+
+fn meshes(world: &World) -> Vec<String> {
+    let mut notes = Vec::new();
+    for c in &world.model().colliders {
+        let Shape::Mesh(mesh) = &c.shape else { continue };
+        let whose = world.model().describe(c.body);
+        let open = open_edges(mesh);
+        if open > 0 {
+            notes.push(format!(
+                "the mesh of {whose} is open ({open} edges with a triangle on one side only): it holds bodies up on \
+                 the side that its triangles face, and lets them through from behind"
+            ));
+        } else if mesh.is_closed() && mesh.is_oriented() && mesh.signed_volume() < 0.0 {
+            notes.push(format!(
+                "the mesh of {whose} is inside out: its corners go clockwise seen from outside, so that it holds \
+                 bodies in, not out"
+            ));
+        }
+    }
+    notes
+}
+
+fn open_edges(mesh: &TriMesh) -> usize {
+    let edges = (0..mesh.triangles().len()).flat_map(|k| (0..3).map(move |edge| (k, edge)));
+    edges.filter(|&(k, edge)| mesh.neighbour(k, edge).is_none()).count()
+}
+
+fn materials(scene: &Scene) -> Vec<String> {
+    let colliders = scene.bodies.iter().flat_map(|b| &b.colliders);
+    let used: Vec<_> = colliders.filter_map(|c| c.material).collect();
+    let names = scene.materials.names();
+    let (made, unused): (Vec<_>, Vec<_>) =
+        (0..names.len()).partition(|&k| used.iter().any(|m| usize::from(m.0) == k));
+    let made: Vec<&str> = made.into_iter().map(|k| names[k].as_str()).collect();
+    let note = |k: usize| {
+        let hint = nearest(&names[k], &made).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+        format!("nothing is made of '{}', which has a row in materials.pair{hint}", names[k])
+    };
+    unused.into_iter().map(note).collect()
+}

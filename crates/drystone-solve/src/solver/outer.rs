@@ -1,0 +1,212 @@
+//! Exact Coulomb for solvers of the relaxed problem: a fixed point on the correction s of [`crate::model`]
+//! [Acary2011, section 4].
+//!
+//! ```text
+//!     1   s_i = s(u_i) of the guess, 0 without one
+//!     2   γ solves the relaxed problem with s_i added to the bias of normal row i, warm-started
+//!     3   stop if γ solves Coulomb's problem: the certificate's residual with s(u(γ))
+//!     4   s ← (1 - θ) s + θ s(u(γ)), and 2
+//! ```
+//!
+//! Every relaxed problem is convex, so any solver serves. Its tolerance falls with the residual of step 3: the first
+//! ones need not be good. A fixed point need not contract: where the residual has not fallen for three rounds θ is
+//! halved, and what is returned is the γ with the least residual of all rounds.
+//!
+//! A W that is not symmetric has no objective either: its skew part is treated like s, as a bias from the last γ.
+
+use std::time::Instant;
+
+use crate::certificate::Judge;
+use crate::cone::MAX_ROWS;
+use crate::model::{Model, slip_term};
+use crate::problem::{Bodies, Csr, Malformed, Problem};
+
+use super::{Info, Record, Solution, Solver, Status, Stop};
+
+/// Inner problems are solved to this share of the last residual.
+const SHARE: f64 = 0.1;
+/// θ is halved after so many rounds without progress.
+const PATIENCE: usize = 3;
+/// Smallest θ.
+const LEAST: f64 = 1.0 / 16.0;
+
+/// A solver of the relaxed problem that solves Coulomb's as well.
+pub(super) struct Outer {
+    inner: Box<dyn Solver>,
+    relaxed: Problem,
+    judge: Judge,
+    v: Vec<[f64; 6]>,
+    /// s of the inner problem, and its change.
+    slip: Vec<f64>,
+    change: Vec<f64>,
+    gamma: Vec<f64>,
+    best: Vec<f64>,
+}
+
+impl Outer {
+    pub fn new(inner: Box<dyn Solver>) -> Self {
+        Self {
+            inner,
+            relaxed: Problem::Bodies(Bodies::default()),
+            judge: Judge::default(),
+            v: Vec::new(),
+            slip: Vec::new(),
+            change: Vec::new(),
+            gamma: Vec::new(),
+            best: Vec::new(),
+        }
+    }
+
+    /// Moves s by θ towards s(u(γ)), and the inner problem with it.
+    fn move_slip(&mut self, problem: &Problem, theta: f64) {
+        problem.velocities(&self.gamma, &mut self.v);
+        self.change.clear();
+        let mut u = [0.0; MAX_ROWS];
+        for (i, slip) in self.slip.iter_mut().enumerate() {
+            problem.block_velocity(i, &self.v, &self.gamma, &mut u);
+            let change = theta * (slip_term(problem.set(i), &u) - *slip);
+            *slip += change;
+            self.change.push(change);
+        }
+        self.relaxed.shift_normal_bias(&self.change);
+    }
+}
+
+/// W - ½ (W + Wᵀ), or None for a matrix that is symmetric up to rounding, or no matrix at all.
+fn split_skew(problem: &mut Problem) -> Option<Csr> {
+    let Problem::Explicit(p) = problem else { return None };
+    let symmetric = p.w.symmetric_part();
+    let scale = p.w.data.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let skew = p.w.minus(&symmetric);
+    if skew.data.iter().all(|x| x.abs() <= 1e-14 * scale) {
+        return None;
+    }
+    p.w = symmetric;
+    Some(skew)
+}
+
+impl Solver for Outer {
+    fn info(&self) -> &'static Info {
+        self.inner.info()
+    }
+
+    fn bytes(&self) -> usize {
+        let kept = match &self.relaxed {
+            Problem::Bodies(b) => b.points.bytes(),
+            Problem::Explicit(e) => size_of_val(e.w.data.as_slice()),
+        };
+        let vectors = [&self.slip, &self.change, &self.gamma, &self.best];
+        self.inner.bytes() + kept + vectors.iter().map(|v| size_of_val(v.as_slice())).sum::<usize>()
+    }
+
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
+        if problem.model() == Model::Ccp {
+            return self.inner.solve(problem, guess, stop);
+        }
+        super::first_order::check(problem, guess)?;
+        let begun = Instant::now();
+        self.relaxed.copy_from(problem);
+        self.relaxed.set_model(Model::Ccp);
+        let skew = split_skew(&mut self.relaxed);
+        self.slip.clear();
+        self.slip.resize(problem.blocks(), 0.0);
+        self.gamma.clear();
+        self.gamma.resize(problem.rows(), 0.0);
+        let mut residual = f64::INFINITY;
+        if let Some(g) = guess {
+            self.gamma.copy_from_slice(g);
+            residual = self.judge.judge(problem, g).residual_max;
+            self.move_slip(problem, 1.0);
+        }
+        self.best.clone_from(&self.gamma);
+        let mut out = Solution {
+            gamma: Vec::new(),
+            status: Status::Iterations,
+            iterations: 0,
+            history: Vec::new(),
+            omega: 1.0,
+            rejected: 0,
+        };
+        let mut least = residual;
+        let (mut theta, mut idle, mut start) = (1.0f64, 0, guess.is_some());
+        if stop.tolerance > 0.0 && residual <= stop.tolerance {
+            out.status = Status::Converged;
+            out.gamma = self.best.clone();
+            return Ok(out);
+        }
+        let mut skewed: Vec<f64> = vec![0.0; if skew.is_some() { problem.rows() } else { 0 }];
+        while out.iterations < stop.iterations {
+            if let (Some(k), Problem::Explicit(p)) = (&skew, &mut self.relaxed) {
+                for (j, old) in skewed.iter_mut().enumerate() {
+                    let new = k.row_dot(j, &self.gamma);
+                    p.q[j] += new - *old;
+                    *old = new;
+                }
+            }
+            let left = stop.iterations - out.iterations;
+            let tolerance = match residual.is_finite() {
+                true => (SHARE * residual).max(0.5 * stop.tolerance),
+                // The first round of a cold start: as good as the relaxed problem's own solution would be.
+                false => stop.tolerance,
+            };
+            // All iterations are asked for: rounds of a fixed size.
+            let (tolerance, iterations) =
+                if stop.tolerance > 0.0 { (tolerance, left) } else { (0.0, left.min(20)) };
+            let inner = Stop {
+                tolerance,
+                iterations,
+                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
+                history: false,
+            };
+            let s = self.inner.solve(&self.relaxed, start.then_some(self.gamma.as_slice()), &inner)?;
+            start = true;
+            // A round that had nothing to do must not make an endless loop.
+            let spent = s.iterations.max(1).min(left);
+            out.iterations += spent;
+            out.rejected += s.rejected;
+            out.omega = s.omega;
+            let before = std::mem::replace(&mut self.gamma, s.gamma);
+            let c = self.judge.judge(problem, &self.gamma);
+            residual = c.residual_max;
+            if stop.history {
+                let change = self.gamma.iter().zip(&before).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+                let record = Record {
+                    residual,
+                    constraint_violation: c.constraint_violation,
+                    delta_gamma: change,
+                    objective: c.dual_objective,
+                };
+                out.history.extend(std::iter::repeat_n(record, spent));
+            }
+            idle = if residual <= 0.9 * least { 0 } else { idle + 1 };
+            if residual <= least {
+                least = residual;
+                self.best.clone_from(&self.gamma);
+            }
+            if stop.tolerance > 0.0 && residual <= stop.tolerance {
+                out.status = Status::Converged;
+                break;
+            }
+            if matches!(s.status, Status::Wedged | Status::Diverged | Status::Budget) {
+                out.status = s.status;
+                break;
+            }
+            if stop.budget.is_some_and(|b| begun.elapsed() >= b) {
+                out.status = Status::Budget;
+                break;
+            }
+            if idle >= PATIENCE {
+                theta = (0.5 * theta).max(LEAST);
+                idle = 0;
+            }
+            self.move_slip(problem, theta);
+        }
+        out.gamma = self.best.clone();
+        Ok(out)
+    }
+}

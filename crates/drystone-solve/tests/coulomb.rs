@@ -1,0 +1,119 @@
+//! Exact Coulomb friction: the law itself, contact by contact, and every solver of the registry on it.
+
+mod common;
+
+use common::{explicit, heap};
+use drystone_solve::certificate::certificate;
+use drystone_solve::problem::{Csr, Explicit};
+use drystone_solve::solver::{REGISTRY, Status, Stop, make};
+use drystone_solve::{Model, Problem, Set};
+
+fn coulomb(mut p: Problem) -> Problem {
+    p.set_model(Model::Coulomb);
+    p
+}
+
+fn tight() -> Stop {
+    Stop { tolerance: 1e-8, iterations: 200_000, ..Stop::default() }
+}
+
+/// Signorini and Coulomb written out, without cones or corrections: the largest violation, m/s or N s.
+fn violation(p: &Problem, gamma: &[f64]) -> f64 {
+    let mut u = Vec::new();
+    p.apply(gamma, &mut u);
+    let mut worst = 0.0f64;
+    for i in 0..p.blocks() {
+        let Set::Friction3 { mu } = p.set(i) else { continue };
+        let (g, u) = (&gamma[p.block(i)], &u[p.block(i)]);
+        let (gt, ut) = (g[1].hypot(g[2]), u[1].hypot(u[2]));
+        worst = worst.max(-u[0]).max(-g[0]).max(g[0].min(u[0]));
+        worst = worst.max(gt - mu * g[0]);
+        // Where it slides, friction is at its limit and against the slip.
+        worst = worst.max(ut.min(mu * g[0] - gt));
+        worst = worst.max((g[1] * u[1] + g[2] * u[2] + gt * ut).abs() / (gt + ut).max(1e-3));
+    }
+    worst
+}
+
+#[test]
+fn every_solver_obeys_coulombs_law_on_both_forms() {
+    for (seed, joints) in [(1, false), (2, true)] {
+        let form = heap(20, seed, joints);
+        let (p, e) = (coulomb(Problem::Bodies(form.clone())), coulomb(explicit(&form)));
+        for info in REGISTRY.iter().filter(|i| i.is_exact()) {
+            for problem in [&p, &e] {
+                let s = make(info.name).unwrap().solve(problem, None, &tight()).unwrap();
+                assert_eq!(s.status, Status::Converged, "{} after {}", info.name, s.iterations);
+                for judge in [&p, &e] {
+                    let c = certificate(judge, &s.gamma);
+                    assert!(c.residual_max <= 2e-8, "{}: {c:?}", info.name);
+                    assert!(c.duality_gap.is_none() && c.least_feasible_norm.is_none());
+                }
+                let worst = violation(&p, &s.gamma);
+                assert!(worst < 1e-6, "{}: Coulomb's law is violated by {worst}", info.name);
+            }
+        }
+    }
+}
+
+/// The relaxed solution of the same heap is no Coulomb solution: the two laws differ where something slides.
+#[test]
+fn relaxed_solutions_do_not_pass_for_exact_ones() {
+    let form = heap(20, 1, false);
+    let relaxed = Problem::Bodies(form.clone());
+    let s = make("apgd").unwrap().solve(&relaxed, None, &tight()).unwrap();
+    assert!(certificate(&relaxed, &s.gamma).residual_max <= 1e-8);
+    assert!(certificate(&coulomb(relaxed), &s.gamma).residual_max > 1e-3);
+}
+
+/// One block that slides: γ_n = -q_n / (W_nn + μ W_nt), the closed form for W with a coupling between normal and slip.
+#[test]
+fn one_sliding_contact_has_a_closed_form() {
+    let (mu, w) = (0.3, [[2.0, 0.4, 0.0], [0.4, 3.0, 0.0], [0.0, 0.0, 3.0]]);
+    let q = vec![-1.0, -5.0, 0.0];
+    let rows = w.iter().map(|r| (0..3).map(|j| (j as u32, r[j])).collect()).collect();
+    let p = Explicit::new(Csr::from_rows(3, rows), q, vec![Set::Friction3 { mu }]);
+    let p = coulomb(Problem::Explicit(p));
+    // It slides towards -t₁, so friction pushes towards +t₁.
+    let normal = 1.0 / (2.0 + mu * 0.4);
+    for info in REGISTRY.iter().filter(|i| i.is_exact()) {
+        let s = make(info.name).unwrap().solve(&p, None, &Stop { tolerance: 1e-11, ..tight() }).unwrap();
+        for (x, exact) in s.gamma.iter().zip([normal, mu * normal, 0.0]) {
+            assert!((x - exact).abs() < 1e-9, "{}: {:?}", info.name, s.gamma);
+        }
+    }
+}
+
+/// A matrix that is not symmetric is solved as it is.
+#[test]
+fn unsymmetric_matrices_are_not_symmetrised() {
+    let form = heap(12, 5, false);
+    let Problem::Explicit(mut e) = explicit(&form) else { unreachable!() };
+    // A skew part of a thousandth, as gyroscopic terms make it.
+    let rows: Vec<Vec<(u32, f64)>> = (0..e.w.rows())
+        .map(|i| {
+            let skew = |j: usize| 1.0 + 1e-3 * (i as f64 - j as f64).signum();
+            e.w.row(i).map(|(j, x)| (j as u32, x * skew(j))).collect()
+        })
+        .collect();
+    e.w = Csr::from_rows(e.w.columns, rows);
+    let p = coulomb(Problem::Explicit(e));
+    for info in REGISTRY.iter().filter(|i| i.is_exact()) {
+        let s = make(info.name).unwrap().solve(&p, None, &tight()).unwrap();
+        assert_eq!(s.status, Status::Converged, "{} after {}", info.name, s.iterations);
+        let worst = violation(&p, &s.gamma);
+        assert!(worst < 1e-6, "{}: Coulomb's law is violated by {worst}", info.name);
+    }
+}
+
+#[test]
+fn a_warm_start_at_the_solution_costs_nothing() {
+    let p = coulomb(Problem::Bodies(heap(20, 3, true)));
+    for info in REGISTRY.iter().filter(|i| i.is_exact()) {
+        let mut solver = make(info.name).unwrap();
+        let s = solver.solve(&p, None, &tight()).unwrap();
+        let again = solver.solve(&p, Some(&s.gamma), &Stop { tolerance: 1e-7, ..tight() }).unwrap();
+        assert!(again.iterations <= 2, "{} took {}", info.name, again.iterations);
+        assert_eq!(again.status, Status::Converged);
+    }
+}

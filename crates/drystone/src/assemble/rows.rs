@@ -1,0 +1,568 @@
+//! Joints, and what acts along their free coordinates, become scalar rows of the cone complementarity problem.
+//!
+//! In the velocity problem a bilateral row is [TasoraAnitescu2011, eq. 16; Negrut2017, eq. 5c]
+//!
+//! ```text
+//!     ∇Ψᵀ v + β(Ψ)/h + (Ψ(q, t + h) - Ψ(q, t))/h = 0
+//! ```
+//!
+//! with β by the kind of stabilisation: nothing, a share of Ψ, or Ψ within a bound. To this comes what the tangent leaves out,
+//!
+//! ```text
+//!     (Ψ(q ⊕ h v, t + h) - Ψ(q, t + h))/h - ∇Ψᵀ v      with v at the start of the step,
+//! ```
+//!
+//! ½ h v·∇²Ψ·v and smaller. Without it the velocity of a body on a circle points along the tangent at the start of the step;
+//! the next step takes the part away that is across the new tangent, and (hω)² of the energy with it. With it the velocity is
+//! the secant, as in the scheme of \[Ryckaert1977\] (leapfrog steps with Ψ(q⁺) = 0), whose energy stays, and positions need
+//! hardly any correction. Where the new position follows a mean of old and new velocity (θ < 1), the Jacobian is that at
+//! q ⊕ (1-θ) h v and acts on the same mean: with θ = ½ joints do no work at all. In the position problem it is
+//! Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic enters as a compliant row and only in the velocity
+//! problem: see [`crate::joint::law`].
+//!
+//! Rows are staged in the order of joints, the joints coloured, and the rows put into the problem in that order: the same for
+//! any number of threads.
+
+use drystone_solve::colour::{Colouring, Span};
+use drystone_solve::cone::Set;
+use drystone_solve::problem::{Bodies, General, WORLD};
+use glam::DVec3;
+
+use crate::collide::Velocities;
+use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
+use crate::joint::law::{Command, Law};
+use crate::joint::slot::{LAW_ROWS, ROWS};
+use crate::joint::{Equations, Joint, JointState, Kind, Reaction, Row, Sort, WORLD_BODY};
+use crate::model::Model;
+use crate::motion::rotate;
+use crate::order::Order;
+use crate::settings::Stabilisation;
+use crate::state::State;
+
+/// Which problem the rows are for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    /// The step's velocities.
+    Velocity {
+        /// s
+        h: f64,
+        /// What becomes of position errors.
+        stabilisation: Stabilisation,
+        /// With motors, limits, friction and springs; without them the problem is about an instant, not about a step.
+        laws: bool,
+        /// Weight of the new velocity in the new position.
+        theta: f64,
+    },
+    /// Corrections of positions at the end of the step.
+    Position {
+        /// s
+        h: f64,
+        /// Largest correction of one row, over the joint's length.
+        share: f64,
+    },
+}
+
+/// One scalar row before colouring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Staged {
+    pub(crate) pair: (u32, u32),
+    pub(crate) set: Set,
+    pub(crate) jacobian: [f64; 12],
+    bias: f64,
+    compliance: f64,
+    /// Joint slot, or NONE for the lock of a planar body.
+    pub(crate) joint: u32,
+    /// Which of the joint's multipliers.
+    pub(crate) row: u8,
+    /// Whether the joint's second body comes first.
+    turned: bool,
+    /// The upper end of a limit: shares its place with the lower one, with the opposite sign.
+    upper: bool,
+}
+
+const NONE: u32 = u32::MAX;
+/// Joints are kept ten times as tight as contacts between bodies of their length.
+const SIZE: f64 = 0.1;
+
+/// Buffers, and the way back from rows to joints.
+#[derive(Debug, Default)]
+pub struct Rows {
+    staged: Vec<Staged>,
+    colouring: Colouring,
+    /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
+    runs: Vec<u32>,
+    order: Vec<u32>,
+    places: Vec<u32>,
+    /// Largest error of a rigid row over the joint's size, and in m; the smallest such size, m.
+    pub(crate) worst: f64,
+    pub(crate) deepest: f64,
+    pub(crate) smallest: f64,
+    /// What the joints will carry to the next step, by slot.
+    pub(crate) next: Vec<JointState>,
+    /// What they did, by slot.
+    pub(crate) reactions: Vec<Reaction>,
+    arms: Vec<DVec3>,
+    kept: Vec<(Reaction, [f64; ROWS])>,
+}
+
+impl Rows {
+    /// A new joint has done nothing yet.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        if let Some(r) = self.reactions.get_mut(slot as usize) {
+            *r = Reaction::default();
+        }
+    }
+
+    /// Works out all rows for `purpose` from positions, and errors on the way. `v` are the velocities of what is not
+    /// dynamic; `p` has the masses.
+    pub(crate) fn stage(
+        &mut self,
+        model: &Model,
+        state: &State,
+        v: &Velocities,
+        p: &Bodies,
+        purpose: Purpose,
+    ) {
+        self.staged.clear();
+        (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
+        lock_planes(model, &mut self.staged);
+        if model.joints.is_empty() {
+            return;
+        }
+        let velocity_problem = matches!(purpose, Purpose::Velocity { .. });
+        if velocity_problem {
+            self.next.clone_from(&state.joints);
+            self.arms.clear();
+            self.arms.resize(model.joints.len(), DVec3::ZERO);
+        }
+        let (Purpose::Velocity { h, .. } | Purpose::Position { h, .. }) = purpose;
+        let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
+        let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
+        for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
+            let memory = self.next[j];
+            let placed = joint.place(state, &memory, time);
+            let mut e = joint.kind.equations(&placed);
+            let mut bend = [0.0; MOST_ROWS];
+            if let Purpose::Velocity { theta, .. } = purpose
+                && laws
+            {
+                curvature(joint, state, &memory, [h, theta], &mut e, &mut bend);
+            }
+            let mut stage = Stage { model, state, v, p, j, joint, purpose, laws, rows: self, time, memory };
+            if velocity_problem {
+                stage.rows.arms[j] = placed.arm[1];
+                stage.rows.next[j].angle = e.angles();
+            }
+            for (k, row) in e.rows().iter().enumerate() {
+                stage.equation(k, row, bend[k]);
+            }
+            for (k, (c, law)) in e.coordinates().iter().zip(&joint.laws).enumerate() {
+                if laws && !law.is_empty() {
+                    stage.law(k, c, law);
+                }
+            }
+        }
+    }
+
+    /// The rows that have no compliance.
+    pub(crate) fn rigid(&self) -> impl Iterator<Item = &Staged> {
+        self.staged.iter().filter(|s| s.compliance == 0.0)
+    }
+
+    /// The joint of a block of the problem, counted from the first general one.
+    pub(crate) fn joint_of(&self, block: usize) -> Option<u32> {
+        let i = *self.order.get(block)?;
+        Some(self.staged[i as usize].joint).filter(|j| *j != NONE)
+    }
+
+    /// Colours the joints and puts their staged rows into the problem, those of one joint one behind the other: solvers may
+    /// take the bilateral ones together. The colours are runs to be visited in order, because rows of a joint share bodies.
+    /// Bodies of a problem are numbered by rank, those of staged rows by slot.
+    pub(crate) fn finish(&mut self, ranks: &Order, bodies: usize, general: &mut General) {
+        general.clear();
+        self.runs.clear();
+        for (i, s) in self.staged.iter().enumerate() {
+            let goes_on = i > 0 && s.joint != NONE && self.staged[i - 1].joint == s.joint;
+            if !goes_on {
+                self.runs.push(i as u32);
+            }
+        }
+        let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };
+        let pair = |s: &Staged| (rank(s.pair.0), rank(s.pair.1));
+        self.colouring.run(bodies, self.runs.iter().map(|&i| pair(&self.staged[i as usize])));
+        self.order.clear();
+        self.places.clear();
+        for &run in &self.colouring.order {
+            let end = self.runs.get(run as usize + 1).copied().unwrap_or(self.staged.len() as u32);
+            self.places.push(self.order.len() as u32);
+            self.order.extend(self.runs[run as usize]..end);
+        }
+        self.places.push(self.order.len() as u32);
+        for &i in &self.order {
+            let s = &self.staged[i as usize];
+            general.push(pair(s), s.set, &[s.jacobian], &[s.bias]);
+        }
+        if self.staged.iter().any(|s| s.compliance > 0.0) {
+            general.compliance.extend(self.order.iter().map(|&i| self.staged[i as usize].compliance));
+        }
+        let row = |run: u32| self.places[run as usize];
+        general.spans.extend(self.colouring.spans.iter().map(|s| {
+            let (start, two_end, end) = (row(s.start), row(s.two_end), row(s.end));
+            Span { start, two_end, end, serial: s.serial || end - start > s.end - s.start }
+        }));
+    }
+
+    /// Fills the guess for the general rows, which are `guess`.
+    pub(crate) fn warm_start(&self, joints: &[JointState], guess: &mut [f64]) {
+        for (x, &i) in guess.iter_mut().zip(&self.order) {
+            let s = &self.staged[i as usize];
+            if s.joint != NONE {
+                let kept = joints[s.joint as usize].impulse[s.row as usize];
+                *x = match s.set {
+                    Set::NonNegative => (if s.upper { -kept } else { kept }).max(0.0),
+                    // A force motor's is known beforehand.
+                    Set::Interval { lo, hi } => kept.clamp(lo, hi),
+                    _ => kept,
+                };
+            }
+        }
+    }
+
+    /// Hands back the first of two solutions of a step: the second is added to it.
+    pub(crate) fn keep(&mut self, model: &Model, gamma: &[f64], h: f64) {
+        self.hand_back(model, gamma, h);
+        self.kept.clear();
+        self.kept.extend(self.reactions.iter().copied().zip(self.next.iter().map(|n| n.impulse)));
+    }
+
+    /// Hands multipliers of the general rows back to the joints.
+    pub(crate) fn hand_back(&mut self, model: &Model, gamma: &[f64], h: f64) {
+        self.reactions.clear();
+        self.reactions.resize(model.joints.len(), Reaction::default());
+        for next in &mut self.next {
+            next.impulse.fill(0.0);
+        }
+        for (&x, &i) in gamma.iter().zip(&self.order) {
+            let s = &self.staged[i as usize];
+            if s.joint == NONE {
+                continue;
+            }
+            let (j, row) = (s.joint as usize, s.row as usize);
+            self.next[j].impulse[row] += if s.upper { -x } else { x };
+            let side = if s.turned { 0 } else { 6 };
+            let part = |k: usize| {
+                DVec3::new(s.jacobian[side + k], s.jacobian[side + k + 1], s.jacobian[side + k + 2])
+            };
+            let r = &mut self.reactions[j];
+            r.force += part(0) * (x / h);
+            r.torque += part(3) * (x / h);
+            let joint = &model.joints[j];
+            match row.checked_sub(MOST_ROWS) {
+                None => {
+                    let angular = s.jacobian[..3] == [0.0; 3] && s.jacobian[6..9] == [0.0; 3];
+                    r.equations[row] = x / h * if angular { joint.length } else { 1.0 };
+                }
+                Some(law) => {
+                    let (k, what) = (law / LAW_ROWS, law % LAW_ROWS);
+                    let scale = if joint.kind.coordinates()[k] { joint.length } else { 1.0 };
+                    let force = x / h * scale * if s.upper { -1.0 } else { 1.0 };
+                    [&mut r.motor, &mut r.limit, &mut r.friction, &mut r.spring][what][k] += force;
+                }
+            }
+        }
+        for j in model.joint_slots() {
+            let r = &mut self.reactions[j];
+            r.torque -= self.arms[j].cross(r.force);
+        }
+        for (j, (first, impulse)) in self.kept.drain(..).enumerate() {
+            self.reactions[j].add(&first);
+            self.next[j].impulse.iter_mut().zip(impulse).for_each(|(x, first)| *x += first);
+        }
+    }
+}
+
+const MOTOR: usize = 0;
+const LIMIT: usize = 1;
+const FRICTION: usize = 2;
+const SPRING: usize = 3;
+
+/// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.
+fn curvature(
+    joint: &Joint,
+    state: &State,
+    memory: &JointState,
+    [h, theta]: [f64; 2],
+    now: &mut Equations,
+    bend: &mut [f64; MOST_ROWS],
+) {
+    // Without rotation every equation but a length is linear; so it nearly is with little.
+    let turns = |b: &u32| *b != WORLD_BODY && state.omega[*b as usize].length_squared() * h * h > 1e-12;
+    let curved = matches!(joint.kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. });
+    if !curved && !joint.bodies.iter().any(turns) {
+        return;
+    }
+    let ahead = |dt: f64| {
+        move |i: usize| {
+            let x = state.position[i] + dt * state.velocity[i];
+            (x, rotate(state.rotation[i], state.omega[i], dt))
+        }
+    };
+    let then = joint.kind.equations(&joint.place_at(ahead(h), memory, [state.time + h; 2]));
+    let start = *now;
+    if theta < 1.0 {
+        let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
+        now.take_jacobians(&joint.kind.equations(&middle));
+    }
+    for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
+        let moves = joint.rate(&row.jacobian, |i| state.twist(i));
+        let turned = moves - joint.rate(&start.rows()[k].jacobian, |i| state.twist(i));
+        match row.sort {
+            Sort::Holonomic | Sort::Unilateral => {
+                let left = (then.error - row.error) / h - row.rate - moves;
+                bend[k] = (left + (1.0 - theta) * turned) / theta;
+            }
+            // In the middle of the step, where the secant is the tangent.
+            Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
+            Sort::Nonholonomic => {
+                bend[k] = 0.5 * (joint.rate(&then.jacobian, |i| state.twist(i)) - moves);
+            }
+            Sort::Elastic { .. } => {}
+        }
+    }
+}
+
+/// One joint being staged.
+struct Stage<'a> {
+    model: &'a Model,
+    state: &'a State,
+    v: &'a Velocities,
+    p: &'a Bodies,
+    j: usize,
+    joint: &'a Joint,
+    purpose: Purpose,
+    laws: bool,
+    rows: &'a mut Rows,
+    time: [f64; 2],
+    memory: JointState,
+}
+
+impl Stage<'_> {
+    /// Puts a row in its place: a dynamic body first, and what is not dynamic folded into the bias.
+    fn push(&mut self, row: usize, set: Set, jacobian: &[f64; 12], bias: f64, compliance: f64, upper: bool) {
+        let moves = |b: u32| b != WORLD_BODY && self.model.bodies[b as usize].inv_mass > 0.0;
+        let [a, b] = self.joint.bodies;
+        let mut bias = bias;
+        for (body, part) in [(a, 0), (b, 6)] {
+            if body != WORLD_BODY && !moves(body) {
+                let v = &self.v[body as usize];
+                bias += (0..6).map(|k| jacobian[part + k] * v[k]).sum::<f64>();
+            }
+        }
+        let turned = !moves(a);
+        let mut jacobian = *jacobian;
+        if turned {
+            jacobian.rotate_left(6);
+        }
+        let pair = match (moves(a), moves(b)) {
+            (true, true) => (a, b),
+            (true, false) => (a, WORLD),
+            _ => (b, WORLD),
+        };
+        let (joint, row) = (self.j as u32, row as u8);
+        self.rows.staged.push(Staged { pair, set, jacobian, bias, compliance, joint, row, turned, upper });
+    }
+
+    /// Notes the error of a rigid row.
+    fn note(&mut self, error: f64) {
+        let size = SIZE * self.joint.length;
+        self.rows.worst = self.rows.worst.max(error / size);
+        self.rows.deepest = self.rows.deepest.max(error);
+        self.rows.smallest = self.rows.smallest.min(size);
+    }
+
+    fn equation(&mut self, k: usize, row: &Row, bend: f64) {
+        let soft = self.joint.compliance[row.angular as usize];
+        match self.purpose {
+            Purpose::Velocity { h, stabilisation, .. } => match row.sort {
+                Sort::Elastic { .. } if !self.laws => {}
+                Sort::Elastic { stiffness, damping } => {
+                    self.elastic(k, &row.jacobian, row.error, stiffness, damping)
+                }
+                Sort::Holonomic | Sort::Nonholonomic if soft > 0.0 => {
+                    let scale = if row.angular { self.joint.length * self.joint.length } else { 1.0 };
+                    let bias = row.error / h + row.rate;
+                    self.push(k, Set::Free, &row.jacobian, bias, soft * scale / (h * h), false);
+                }
+                Sort::Holonomic | Sort::Nonholonomic => {
+                    let bias = stabilisation.bilateral_bias(row.error, h) + row.rate + bend;
+                    self.push(k, Set::Free, &row.jacobian, bias, 0.0, false);
+                }
+                Sort::Unilateral => {
+                    let bias = stabilisation.bias(row.error, h) + row.rate + bend;
+                    self.push(k, Set::NonNegative, &row.jacobian, bias, 0.0, false);
+                }
+            },
+            Purpose::Position { share, .. } if soft == 0.0 => {
+                let most = share * self.joint.length;
+                match row.sort {
+                    Sort::Holonomic => {
+                        self.note(row.error.abs());
+                        self.push(k, Set::Free, &row.jacobian, row.error.clamp(-most, most), 0.0, false);
+                    }
+                    Sort::Unilateral => {
+                        self.note((-row.error).max(0.0));
+                        self.push(k, Set::NonNegative, &row.jacobian, row.error.max(-most), 0.0, false);
+                    }
+                    Sort::Nonholonomic | Sort::Elastic { .. } => {}
+                }
+            }
+            Purpose::Position { .. } => {}
+        }
+    }
+
+    /// f = -k (Ψ + h u) - c u as the compliant row u + kΨ/(hk + c) + γ/(h(hk + c)) = 0.
+    fn elastic(&mut self, row: usize, jacobian: &[f64; 12], error: f64, stiffness: f64, damping: f64) {
+        let Purpose::Velocity { h, .. } = self.purpose else { return };
+        let resistance = h * stiffness + damping;
+        if resistance > 0.0 {
+            self.push(
+                row,
+                Set::Free,
+                jacobian,
+                stiffness * error / resistance,
+                1.0 / (h * resistance),
+                false,
+            );
+        }
+    }
+
+    /// All that acts along free coordinate `k`. Rows of angles are multiplied by L, their forces divided by it.
+    fn law(&mut self, k: usize, c: &Coordinate, law: &Law) {
+        let scale = if c.angular { self.joint.length } else { 1.0 };
+        let jacobian = c.jacobian.map(|x| scale * x);
+        let place = MOST_ROWS + k * LAW_ROWS;
+        debug_assert!(k < MOST_COORDINATES);
+        match self.purpose {
+            Purpose::Velocity { h, stabilisation, .. } => {
+                self.motor(place + MOTOR, c, law, scale, &jacobian, h);
+                if let Some(limits) = &law.limits {
+                    for (gap, upper) in [(c.value - limits.lower, false), (limits.upper - c.value, true)] {
+                        if gap == f64::INFINITY {
+                            continue;
+                        }
+                        let sign = if upper { -scale } else { scale };
+                        let jacobian = c.jacobian.map(|x| sign * x);
+                        let mut bias = stabilisation.bias(scale * gap, h);
+                        let before = self.joint.rate(&jacobian, |i| self.state.twist(i));
+                        if limits.restitution > 0.0 && scale * gap + h * before <= 0.0 {
+                            bias = bias.min(limits.restitution * before);
+                        }
+                        self.push(place + LIMIT, Set::NonNegative, &jacobian, bias, 0.0, upper);
+                    }
+                }
+                if law.friction > 0.0 {
+                    let most = law.friction * h / scale;
+                    let set = Set::Interval { lo: -most, hi: most };
+                    self.push(place + FRICTION, set, &jacobian, 0.0, 0.0, false);
+                }
+                if let Some(s) = &law.spring {
+                    let (stiffness, damping) = (s.stiffness / (scale * scale), s.damping / (scale * scale));
+                    self.elastic(place + SPRING, &jacobian, scale * (c.value - s.rest), stiffness, damping);
+                }
+            }
+            Purpose::Position { share, h } => {
+                let most = share * self.joint.length;
+                if let Some(motor) = law.motor.as_ref().filter(|m| m.commands_motion()) {
+                    let holds =
+                        self.memory.impulse[place + MOTOR].abs() < motor.limit * h / scale * (1.0 - 1e-9);
+                    let error = match &motor.command {
+                        Command::Position(f) if motor.is_rigid() => scale * (c.value - f.value(self.time[1])),
+                        _ => 0.0,
+                    };
+                    if holds {
+                        self.note(error.abs());
+                        self.push(place + MOTOR, Set::Free, &jacobian, error.clamp(-most, most), 0.0, false);
+                    }
+                }
+                if let Some(limits) = &law.limits {
+                    for (gap, upper) in [(c.value - limits.lower, false), (limits.upper - c.value, true)] {
+                        if gap == f64::INFINITY {
+                            continue;
+                        }
+                        self.note((-scale * gap).max(0.0));
+                        let sign = if upper { -scale } else { scale };
+                        let jacobian = c.jacobian.map(|x| sign * x);
+                        let bias = (scale * gap).max(-most);
+                        self.push(place + LIMIT, Set::NonNegative, &jacobian, bias, 0.0, upper);
+                    }
+                }
+            }
+        }
+    }
+
+    fn motor(&mut self, row: usize, c: &Coordinate, law: &Law, scale: f64, jacobian: &[f64; 12], h: f64) {
+        let Some(motor) = &law.motor else { return };
+        let end = self.time[1];
+        let most = motor.limit * h / scale;
+        let set = if most == f64::INFINITY { Set::Free } else { Set::Interval { lo: -most, hi: most } };
+        match &motor.command {
+            Command::Speed(f) => self.push(row, set, jacobian, -scale * f.value(end), 0.0, false),
+            Command::Position(f) => {
+                let way = scale * (f.value(end) - c.value);
+                let mut speed = way / h;
+                if motor.limit.is_finite() {
+                    let brakes = (0.25 * motor.limit / scale * self.mobility(jacobian) * way.abs()).sqrt();
+                    // The command's own motion comes on top: following it is not a matter of braking.
+                    let own = (scale * f.derivative(end)).abs();
+                    speed = speed.clamp(-brakes - own, brakes + own);
+                }
+                self.push(row, set, jacobian, -speed, 0.0, false);
+            }
+            Command::Force(f) => {
+                let x = (f.value(end) * h / scale).clamp(-most, most);
+                self.push(row, Set::Interval { lo: x, hi: x }, jacobian, 0.0, 0.0, false);
+            }
+        }
+    }
+
+    /// J M⁻¹ Jᵀ of a row.
+    fn mobility(&self, jacobian: &[f64; 12]) -> f64 {
+        let mut sum = 0.0;
+        for (body, part) in self.joint.bodies.into_iter().zip([0, 6]) {
+            if body == WORLD_BODY {
+                continue;
+            }
+            let rank = self.state.order.rank(body) as usize;
+            let (m, i) = (self.p.inv_mass[rank], &self.p.inv_inertia[rank]);
+            let row = &jacobian[part..part + 6];
+            let (x, y, z) = (row[3], row[4], row[5]);
+            sum += m * (row[0] * row[0] + row[1] * row[1] + row[2] * row[2])
+                + i[0] * x * x
+                + i[1] * y * y
+                + i[2] * z * z
+                + 2.0 * (i[3] * x * y + i[4] * x * z + i[5] * y * z);
+        }
+        sum
+    }
+}
+
+/// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
+fn lock_planes(model: &Model, staged: &mut Vec<Staged>) {
+    for i in model.dynamic() {
+        if let Some(plane) = &model.bodies[i].planar {
+            let mut jacobian = [0.0; 12];
+            jacobian[..3].copy_from_slice(&plane.normal.to_array());
+            staged.push(Staged {
+                pair: (i as u32, WORLD),
+                set: Set::Free,
+                jacobian,
+                bias: 0.0,
+                compliance: 0.0,
+                joint: NONE,
+                row: 0,
+                turned: false,
+                upper: false,
+            });
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Where bodies come from and where they go: emitters and sinks.
+//!
+//! An emitter puts copies of its bodies into a box, at a rate, wherever there is room; a sink takes out every dynamic body
+//! whose centre is in its box. Both are counted in the state, and places are drawn from the state's own generator, so that
+//! a run is the same every time.
+
+use glam::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use crate::body::{BodyDef, Motion};
+use crate::shape::Pose;
+use crate::world::{World, WorldError};
+
+/// How often a place is drawn anew before the emitter waits for the next step.
+const TRIES: usize = 16;
+
+/// Adds bodies while the world runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Emitter {
+    /// Lower corner of the box in which the origins of new bodies are, m.
+    pub min: DVec3,
+    /// Upper corner, m.
+    pub max: DVec3,
+    /// Bodies per second.
+    pub rate: f64,
+    /// When it begins, s.
+    pub start: f64,
+    /// How many in all; None: no end.
+    pub limit: Option<u64>,
+    /// Whether bodies are turned at random.
+    pub turned: bool,
+    /// What is added, one after the other and again from the first; their positions do not count.
+    pub bodies: Vec<BodyDef>,
+}
+
+impl Emitter {
+    /// Of one kind of body, without end.
+    pub fn new(min: DVec3, max: DVec3, rate: f64, body: BodyDef) -> Self {
+        Self { min, max, rate, start: 0.0, limit: None, turned: false, bodies: vec![body] }
+    }
+
+    /// Says what is wrong, naming the field.
+    pub fn check(&self) -> Result<(), String> {
+        check_box("emitter", self.min, self.max)?;
+        if !(self.rate.is_finite() && self.rate >= 0.0 && self.start.is_finite()) {
+            return Err(format!(
+                "emitter: rate and start must be finite, got {} and {}",
+                self.rate, self.start
+            ));
+        }
+        if self.bodies.is_empty() {
+            return Err("emitter: bodies must not be empty".into());
+        }
+        for (k, body) in self.bodies.iter().enumerate() {
+            if body.motion != Motion::Dynamic {
+                return Err(format!("emitter: bodies[{k}] must be dynamic"));
+            }
+            body.check().map_err(|e| format!("emitter: bodies[{k}]: {e}"))?;
+        }
+        Ok(())
+    }
+
+    /// How many bodies there should have been by `t`.
+    fn due(&self, t: f64) -> u64 {
+        let due = (self.rate * (t - self.start).max(0.0)).floor() as u64;
+        self.limit.map_or(due, |limit| due.min(limit))
+    }
+}
+
+/// Removes bodies while the world runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sink {
+    /// Lower corner of the box, m; may be infinite.
+    pub min: DVec3,
+    /// Upper corner, m; may be infinite.
+    pub max: DVec3,
+}
+
+impl Sink {
+    /// Says what is wrong, naming the field.
+    pub fn check(&self) -> Result<(), String> {
+        if self.min.is_nan() || self.max.is_nan() || !self.min.cmple(self.max).all() {
+            return Err(format!("sink: min must not be above max, got {} and {}", self.min, self.max));
+        }
+        Ok(())
+    }
+
+    fn contains(&self, x: DVec3) -> bool {
+        self.min.cmple(x).all() && x.cmple(self.max).all()
+    }
+}
+
+fn check_box(what: &str, min: DVec3, max: DVec3) -> Result<(), String> {
+    if !(min.is_finite() && max.is_finite() && min.cmple(max).all()) {
+        return Err(format!("{what}: min must be finite and not above max, got {min} and {max}"));
+    }
+    Ok(())
+}
+
+/// Emitters and sinks of a world.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// In the order of [`World::emitted`].
+    pub emitters: Vec<Emitter>,
+    /// In the order of [`World::sunk`].
+    pub sinks: Vec<Sink>,
+}
+
+impl World {
+    /// Adds an emitter; returns its number.
+    pub fn add_emitter(&mut self, emitter: Emitter) -> Result<usize, WorldError> {
+        emitter.check().map_err(WorldError::Body)?;
+        self.flow.emitters.push(emitter);
+        self.state.emitted.resize(self.flow.emitters.len(), 0);
+        Ok(self.flow.emitters.len() - 1)
+    }
+
+    /// Adds a sink; returns its number.
+    pub fn add_sink(&mut self, sink: Sink) -> Result<usize, WorldError> {
+        sink.check().map_err(WorldError::Body)?;
+        self.flow.sinks.push(sink);
+        self.state.sunk.resize(self.flow.sinks.len(), 0);
+        Ok(self.flow.sinks.len() - 1)
+    }
+
+    /// How many bodies each emitter has added.
+    pub fn emitted(&self) -> &[u64] {
+        &self.state.emitted
+    }
+
+    /// How many bodies each sink has taken.
+    pub fn sunk(&self) -> &[u64] {
+        &self.state.sunk
+    }
+
+    /// Adds what is due, as far as there is room.
+    pub(crate) fn emit(&mut self) {
+        let flow = std::mem::take(&mut self.flow);
+        for (k, emitter) in flow.emitters.iter().enumerate() {
+            while self.state.emitted[k] < emitter.due(self.state.time) {
+                let number = self.state.emitted[k] as usize;
+                let Some(def) = self.find_room(emitter, &emitter.bodies[number % emitter.bodies.len()])
+                else {
+                    break;
+                };
+                // The emitter was checked; a body that still does not fit (a periodic box) is passed over.
+                let _ = self.add_body(def);
+                self.state.emitted[k] += 1;
+            }
+        }
+        self.flow = flow;
+    }
+
+    fn find_room(&mut self, emitter: &Emitter, body: &BodyDef) -> Option<BodyDef> {
+        for _ in 0..TRIES {
+            let position = self.state.random.in_box(emitter.min, emitter.max);
+            let turn = if emitter.turned { self.state.random.rotation() } else { DQuat::IDENTITY };
+            let rotation = turn * body.rotation;
+            let free = body.colliders.iter().all(|c| {
+                let local = c.local;
+                let pose = Pose::new(position + rotation * local.position, rotation * local.rotation);
+                self.overlaps(&c.shape, &pose).is_empty()
+            });
+            if free {
+                return Some(body.clone().at(position).turned(rotation));
+            }
+        }
+        None
+    }
+
+    /// Takes out what is in a sink.
+    pub(crate) fn drain(&mut self) {
+        for k in 0..self.flow.sinks.len() {
+            let sink = self.flow.sinks[k];
+            let inside = |i: &usize| sink.contains(self.state.position[*i]);
+            let gone: Vec<_> =
+                self.model.dynamic().filter(inside).filter_map(|i| self.model.id(i as u32)).collect();
+            for id in gone {
+                if self.remove_body(id).is_ok() {
+                    self.state.sunk[k] += 1;
+                }
+            }
+        }
+    }
+}

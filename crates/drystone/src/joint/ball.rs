@@ -1,0 +1,11 @@
+//! Ball (spherical): the origins coincide, B turns freely.
+//!
+//! ```text
+//!     a_k·d = 0, k = 1, 2, 3;     ∂Ψ/∂t = 0
+//! ```
+
+use super::equation::{Equations, Placed};
+
+pub(super) fn equations(p: &Placed, out: &mut Equations) {
+    (0..3).for_each(|k| out.push(p.along(p.a(k))));
+}

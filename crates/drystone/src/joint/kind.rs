@@ -1,0 +1,223 @@
+//! The list of joints.
+
+use serde::{Deserialize, Serialize};
+
+use glam::DVec3;
+
+use super::bushing::Bushing;
+use super::equation::{Equations, Placed};
+use super::trajectory::Trajectory;
+use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
+use super::{prismatic, pulley, rack_and_pinion, revolute, rolling_disc, screw, universal};
+
+/// What a joint does. Frame A is fixed to its first body, frame B to its second; z is the axis unless said otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// B does not move in A.
+    Fixed,
+    /// B turns about z. Coordinate: angle.
+    Revolute,
+    /// B slides along z. Coordinate: displacement.
+    Prismatic,
+    /// B slides along z and turns about it. Coordinates: displacement, angle.
+    Cylindrical,
+    /// B turns about the common origin.
+    Ball,
+    /// B turns about the x axis of A and its own y axis. Coordinates: the two angles.
+    Universal,
+    /// B slides in the plane z = 0 of A and turns about its normal. Coordinates: two displacements, angle.
+    Planar,
+    /// The origin of B slides along the z axis of A. Coordinate: displacement.
+    PointOnLine,
+    /// The origin of B slides in the plane z = 0 of A. Coordinates: two displacements.
+    PointOnPlane,
+    /// The origins stay this far apart.
+    Distance {
+        /// m
+        length: f64,
+    },
+    /// The origins are at most this far apart. Coordinate: their distance.
+    Rope {
+        /// m
+        length: f64,
+    },
+    /// A spring and damper between the origins. Coordinate: their distance.
+    Spring {
+        /// Without force, m.
+        length: f64,
+        /// N/m
+        stiffness: f64,
+        /// N s/m
+        damping: f64,
+    },
+    /// B turns about z and advances along it. Coordinate: angle.
+    Screw {
+        /// m in a turn
+        pitch: f64,
+    },
+    /// B turns `ratio` times as fast as A, each about its own z axis, which bearings hold in the world.
+    Gear {
+        /// Turns of B for one of A.
+        ratio: f64,
+    },
+    /// The rack B moves along its z axis as the pinion A turns about its own.
+    RackAndPinion {
+        /// Of the pinion, m.
+        radius: f64,
+    },
+    /// A rope from the origin of A over two points of the world to the origin of B.
+    Pulley {
+        /// Where the rope leaves for A and for B, m, world.
+        points: [DVec3; 2],
+        /// How often the side of B counts.
+        ratio: f64,
+        /// |A side| + ratio |B side|, m.
+        length: f64,
+    },
+    /// Springs and dampers along and about all axes.
+    Bushing(Bushing),
+    /// B follows functions of time in A.
+    Trajectory(Trajectory),
+    /// The origin of B moves along the x axis of B only, as a skate does on A; it may turn.
+    KnifeEdge,
+    /// A thin disc about the z axis of B rolls without slip on the plane z = 0 of A.
+    RollingDisc {
+        /// m
+        radius: f64,
+    },
+}
+
+impl Kind {
+    /// As messages and files spell it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Fixed => "fixed",
+            Kind::Revolute => "revolute",
+            Kind::Prismatic => "prismatic",
+            Kind::Cylindrical => "cylindrical",
+            Kind::Ball => "ball",
+            Kind::Universal => "universal",
+            Kind::Planar => "planar",
+            Kind::PointOnLine => "point_on_line",
+            Kind::PointOnPlane => "point_on_plane",
+            Kind::Distance { .. } => "distance",
+            Kind::Rope { .. } => "rope",
+            Kind::Spring { .. } => "spring",
+            Kind::Screw { .. } => "screw",
+            Kind::Gear { .. } => "gear",
+            Kind::RackAndPinion { .. } => "rack_and_pinion",
+            Kind::Pulley { .. } => "pulley",
+            Kind::Bushing(_) => "bushing",
+            Kind::Trajectory(_) => "trajectory",
+            Kind::KnifeEdge => "knife_edge",
+            Kind::RollingDisc { .. } => "rolling_disc",
+        }
+    }
+
+    /// Whether each free coordinate is an angle, in their order.
+    pub fn coordinates(&self) -> &'static [bool] {
+        match self {
+            Kind::Fixed | Kind::Ball | Kind::Distance { .. } => &[],
+            Kind::Gear { .. } | Kind::RackAndPinion { .. } | Kind::Pulley { .. } => &[],
+            Kind::Bushing(_) | Kind::Trajectory(_) | Kind::KnifeEdge | Kind::RollingDisc { .. } => &[],
+            Kind::Revolute | Kind::Screw { .. } => &[true],
+            Kind::Prismatic | Kind::PointOnLine | Kind::Rope { .. } | Kind::Spring { .. } => &[false],
+            Kind::Cylindrical => &[false, true],
+            Kind::Universal => &[true, true],
+            Kind::Planar => &[false, false, true],
+            Kind::PointOnPlane => &[false, false],
+        }
+    }
+
+    /// The equations and free coordinates at a placement.
+    pub fn equations(&self, p: &Placed) -> Equations {
+        let mut out = Equations::default();
+        match self {
+            Kind::Fixed => fixed::equations(p, &mut out),
+            Kind::Revolute => revolute::equations(p, &mut out),
+            Kind::Prismatic => prismatic::equations(p, &mut out),
+            Kind::Cylindrical => cylindrical::equations(p, &mut out),
+            Kind::Ball => ball::equations(p, &mut out),
+            Kind::Universal => universal::equations(p, &mut out),
+            Kind::Planar => planar::equations(p, &mut out),
+            Kind::PointOnLine => point_on_line::equations(p, &mut out),
+            Kind::PointOnPlane => point_on_plane::equations(p, &mut out),
+            Kind::Distance { length } => distance::rod(*length, p, &mut out),
+            Kind::Rope { length } => distance::rope(*length, p, &mut out),
+            Kind::Spring { length, stiffness, damping } => {
+                distance::spring(*length, *stiffness, *damping, p, &mut out)
+            }
+            Kind::Screw { pitch } => screw::equations(*pitch, p, &mut out),
+            Kind::Gear { ratio } => gear::equations(*ratio, p, &mut out),
+            Kind::RackAndPinion { radius } => rack_and_pinion::equations(*radius, p, &mut out),
+            Kind::Pulley { points, ratio, length } => {
+                pulley::equations(*points, *ratio, *length, p, &mut out)
+            }
+            Kind::Bushing(bushing) => bushing.equations(p, &mut out),
+            Kind::Trajectory(trajectory) => trajectory.equations(p, &mut out),
+            Kind::KnifeEdge => knife_edge::equations(p, &mut out),
+            Kind::RollingDisc { radius } => rolling_disc::equations(*radius, p, &mut out),
+        }
+        out
+    }
+
+    /// Says what is wrong with the parameters, naming the field.
+    pub fn check(&self) -> Result<(), String> {
+        let not_negative = |name: &str, x: f64| {
+            if x.is_finite() && x >= 0.0 {
+                Ok(())
+            } else {
+                Err(format!("{name} must be finite and not negative, got {x}"))
+            }
+        };
+        let positive = |name: &str, x: f64| {
+            if x.is_finite() && x > 0.0 {
+                Ok(())
+            } else {
+                Err(format!("{name} must be positive and finite, got {x}"))
+            }
+        };
+        let not_zero = |name: &str, x: f64| {
+            if x.is_finite() && x != 0.0 {
+                Ok(())
+            } else {
+                Err(format!("{name} must be finite and not zero, got {x}"))
+            }
+        };
+        match self {
+            Kind::Distance { length } | Kind::Rope { length } => positive("length", *length),
+            Kind::Spring { length, stiffness, damping } => not_negative("length", *length)
+                .and(not_negative("stiffness", *stiffness))
+                .and(not_negative("damping", *damping)),
+            Kind::Screw { pitch } => not_zero("pitch", *pitch),
+            Kind::Gear { ratio } => not_zero("ratio", *ratio),
+            Kind::RackAndPinion { radius } => not_zero("radius", *radius),
+            Kind::Pulley { points, ratio, length } => {
+                if points.iter().any(|p| !p.is_finite()) {
+                    return Err("points must be finite".into());
+                }
+                positive("ratio", *ratio).and(positive("length", *length))
+            }
+            Kind::Bushing(bushing) => bushing.check(),
+            Kind::Trajectory(trajectory) => trajectory.check(),
+            Kind::RollingDisc { radius } => positive("radius", *radius),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether axes that should agree point opposite ways: the equations alone do not tell.
+    pub(crate) fn is_reversed(&self, p: &Placed) -> bool {
+        let opposed = |k: usize| p.a(k).dot(p.b(k)) < 0.0;
+        match self {
+            Kind::Revolute | Kind::Cylindrical | Kind::Planar | Kind::Screw { .. } => opposed(2),
+            Kind::Fixed | Kind::Prismatic => opposed(2) || opposed(0),
+            _ => false,
+        }
+    }
+
+    /// Whether it measures from where the frames were when the joint was made.
+    pub(crate) fn remembers_start(&self) -> bool {
+        matches!(self, Kind::Gear { .. } | Kind::RackAndPinion { .. })
+    }
+}

@@ -1,0 +1,19 @@
+//! Point on line: the origin of B stays on the axis z of A; B turns freely.
+//!
+//! ```text
+//!     a₁·d = 0,  a₂·d = 0;     ∂Ψ/∂t = 0
+//!     free: the displacement s = a₃·d
+//! ```
+
+use super::equation::{Equations, Placed};
+
+/// The two equations without the coordinate.
+pub(super) fn across(p: &Placed, out: &mut Equations) {
+    out.push(p.along(p.a(0)));
+    out.push(p.along(p.a(1)));
+}
+
+pub(super) fn equations(p: &Placed, out: &mut Equations) {
+    across(p, out);
+    out.leave(p.slide(p.a(2)));
+}

@@ -1,0 +1,194 @@
+//! Joints as the model and the state keep them.
+
+use glam::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use super::equation::{Equations, MOST_COORDINATES, MOST_ROWS, Placed};
+use super::kind::Kind;
+use super::law::Law;
+use crate::model::Model;
+use crate::shape::Pose;
+use crate::state::State;
+
+/// In place of a body slot: the world.
+pub const WORLD_BODY: u32 = u32::MAX;
+
+/// Rows that act along one coordinate: motor, limits, friction, spring.
+pub(crate) const LAW_ROWS: usize = 4;
+
+/// Multipliers kept for a joint: its equations, then [motor, limits, friction, spring] for each coordinate.
+pub const ROWS: usize = MOST_ROWS + MOST_COORDINATES * LAW_ROWS;
+
+/// A joint slot.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Joint {
+    /// Whether the slot holds a joint now.
+    pub alive: bool,
+    /// See [`super::JointId`].
+    pub generation: u32,
+    /// For messages.
+    pub name: Option<String>,
+    /// What it does.
+    pub kind: Kind,
+    /// Body slots, [`WORLD_BODY`] for the world.
+    pub bodies: [u32; 2],
+    /// The frames, relative to the bodies' centres of mass and along their axes (of the world, for the world).
+    pub frames: [Pose; 2],
+    /// The frames in the world when the joint was made.
+    pub reference: [Pose; 2],
+    /// What acts along the free coordinates.
+    pub laws: Vec<Law>,
+    /// m/N and rad/(N m).
+    pub compliance: [f64; 2],
+    /// L, m.
+    pub length: f64,
+    /// Whether adding this joint kept its bodies from colliding, so that removing it lets them again.
+    pub parted: bool,
+}
+
+/// What a joint carries from step to step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JointState {
+    /// Last values of the angles among the free coordinates, rad, turns included.
+    pub angle: [f64; MOST_COORDINATES],
+    /// Multipliers of the last step, N s: see [`ROWS`].
+    pub impulse: [f64; ROWS],
+}
+
+/// What a joint did in the last step, to its second body (the first got the opposite).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reaction {
+    /// All of the joint's rows together, motor, limits, friction and springs included, N, world axes.
+    pub force: DVec3,
+    /// Their torque about the origin of frame B, N m, world axes.
+    pub torque: DVec3,
+    /// Force or torque of the motors along the free coordinates, N or N m.
+    pub motor: [f64; MOST_COORDINATES],
+    /// Of the limits.
+    pub limit: [f64; MOST_COORDINATES],
+    /// Of dry friction.
+    pub friction: [f64; MOST_COORDINATES],
+    /// Of springs and dampers.
+    pub spring: [f64; MOST_COORDINATES],
+    /// The rest: what the joint's equations alone do, N (equations about angles: N m).
+    pub equations: [f64; MOST_ROWS],
+}
+
+impl Reaction {
+    /// Adds what the joint did in another part of the step.
+    pub(crate) fn add(&mut self, other: &Reaction) {
+        self.force += other.force;
+        self.torque += other.torque;
+        let lists = [
+            (&mut self.motor[..], &other.motor[..]),
+            (&mut self.limit[..], &other.limit[..]),
+            (&mut self.friction[..], &other.friction[..]),
+            (&mut self.spring[..], &other.spring[..]),
+            (&mut self.equations[..], &other.equations[..]),
+        ];
+        for (mine, other) in lists {
+            mine.iter_mut().zip(other).for_each(|(x, y)| *x += y);
+        }
+    }
+}
+
+/// How far joints are from where they should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JointError {
+    /// Largest |Ψ| of any equation, angles multiplied by the joint's length, m.
+    pub position: f64,
+    /// Largest |Ψ̇|, m/s.
+    pub velocity: f64,
+}
+
+impl Joint {
+    /// Where the two frames are; `time` is the step from start to end.
+    pub(crate) fn place(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Placed {
+        self.place_at(|i| (state.position[i], state.rotation[i]), memory, time)
+    }
+
+    /// The same for bodies that are somewhere else.
+    pub(crate) fn place_at(
+        &self,
+        pose: impl Fn(usize) -> (DVec3, DQuat),
+        memory: &JointState,
+        time: [f64; 2],
+    ) -> Placed {
+        let mut placed = Placed {
+            origin: [DVec3::ZERO; 2],
+            axes: [DMat3::IDENTITY; 2],
+            arm: [DVec3::ZERO; 2],
+            length: self.length,
+            time,
+            reference: [(DVec3::ZERO, DMat3::IDENTITY); 2],
+            angle: memory.angle,
+        };
+        if self.kind.remembers_start() {
+            placed.reference = self.reference.map(|p| (p.position, DMat3::from_quat(p.rotation)));
+        }
+        for k in 0..2 {
+            let frame = &self.frames[k];
+            if self.bodies[k] == WORLD_BODY {
+                placed.origin[k] = frame.position;
+                placed.axes[k] = DMat3::from_quat(frame.rotation);
+            } else {
+                let (x, q) = pose(self.bodies[k] as usize);
+                placed.arm[k] = q * frame.position;
+                placed.origin[k] = x + placed.arm[k];
+                placed.axes[k] = DMat3::from_quat(q * frame.rotation);
+            }
+        }
+        placed
+    }
+
+    pub(crate) fn equations(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Equations {
+        self.kind.equations(&self.place(state, memory, time))
+    }
+
+    /// Whether its equations are springs and not constraints.
+    pub(crate) fn is_compliant(&self, angular: bool) -> bool {
+        self.compliance[angular as usize] > 0.0
+    }
+
+    /// J v for one row, of whatever moves the bodies.
+    pub(crate) fn rate(&self, row: &[f64; 12], velocity: impl Fn(usize) -> [f64; 6]) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..2 {
+            if self.bodies[k] != WORLD_BODY {
+                let v = velocity(self.bodies[k] as usize);
+                sum += (0..6).map(|m| row[6 * k + m] * v[m]).sum::<f64>();
+            }
+        }
+        sum
+    }
+}
+
+impl Model {
+    /// Whether the id still names a joint.
+    pub fn contains_joint(&self, id: super::JointId) -> bool {
+        self.joints.get(id.slot as usize).is_some_and(|j| j.alive && j.generation == id.generation)
+    }
+
+    /// Slots of the living joints.
+    pub fn joint_slots(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.joints.len()).filter(|&j| self.joints[j].alive)
+    }
+
+    /// "revolute joint 3 (mast)".
+    pub fn describe_joint(&self, slot: u32) -> String {
+        match self.joints.get(slot as usize) {
+            Some(j) => match &j.name {
+                Some(name) => format!("{} joint {slot} ({name})", j.kind.name()),
+                None => format!("{} joint {slot}", j.kind.name()),
+            },
+            None => format!("joint {slot}"),
+        }
+    }
+
+    /// The radius of gyration of a body, √(tr I / 3m), m; None if it is not dynamic.
+    pub(crate) fn gyration(&self, slot: u32) -> Option<f64> {
+        let b = self.bodies.get(slot as usize).filter(|b| b.inv_mass > 0.0)?;
+        let i = &b.mass.inertia;
+        Some(((i.x_axis.x + i.y_axis.y + i.z_axis.z) / (3.0 * b.mass.mass)).sqrt())
+    }
+}
