@@ -26,6 +26,16 @@ impl Set {
         out
     }
 
+    /// The derivative well inside the set.
+    pub(crate) fn closed(&self) -> [[f64; MAX_ROWS]; MAX_ROWS] {
+        let mut x = [0.0; MAX_ROWS];
+        x[0] = match *self {
+            Set::Interval { lo, hi } => 0.5 * (lo.max(-1.0) + hi.min(1.0)),
+            _ => 1.0,
+        };
+        self.derivative(&x[..self.rows()])
+    }
+
     fn round(&self, x: &[f64], parts: &[(usize, usize, f64)], out: &mut [[f64; MAX_ROWS]; MAX_ROWS]) {
         let mut p = [0.0; MAX_ROWS];
         let p = &mut p[..x.len()];

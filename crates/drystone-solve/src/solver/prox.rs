@@ -16,7 +16,9 @@
 //!
 //! so that a line search on φ' (projections only, no products) makes it converge from anywhere. The matrix is that of
 //! [`System`] with H = (a + VC)⁻¹V. Small ε leaves few outer steps; cold starts begin with a larger one. An iteration is
-//! one factorisation. A guess is used as it is.
+//! one factorisation. A guess is used as it is. A cold start begins with a step that takes every contact to be closed and to
+//! stick (any symmetric V gives a step along which φ falls): otherwise contacts would close one layer after the other, one
+//! in each iteration.
 
 use std::time::Instant;
 
@@ -118,6 +120,7 @@ impl Solver for Prox {
             field.resize(rows, 0.0);
         }
         self.theta.clone_from(&self.gamma);
+        let cold = self.gamma.iter().all(|g| *g == 0.0);
         let mut epsilon = self.epsilon;
         let mut stuck = 0;
         let spent = |done: usize| {
@@ -129,6 +132,7 @@ impl Solver for Prox {
         'outer: loop {
             self.velocity();
             let before = out.iterations;
+            let mut settled = true;
             loop {
                 let (error, moved) = self.project(problem, epsilon);
                 if error <= 0.1 * moved.max(stop.tolerance) && out.iterations > before {
@@ -138,7 +142,9 @@ impl Solver for Prox {
                     out.status = status;
                     break;
                 }
-                if out.iterations - before >= INNER || !self.newton(problem, epsilon) {
+                let closed = cold && out.iterations == 0;
+                if out.iterations - before >= INNER || !self.newton(problem, epsilon, closed) {
+                    settled = false;
                     break;
                 }
                 out.iterations += 1;
@@ -174,8 +180,11 @@ impl Solver for Prox {
                     break 'outer;
                 }
             }
-            let quick = out.iterations - before <= 6;
-            epsilon = (epsilon * if quick { 0.1 } else { 0.3 }).max(LEAST);
+            // A step that was not solved is taken again from where it got to.
+            if settled {
+                let quick = out.iterations - before <= 6;
+                epsilon = (epsilon * if quick { 0.1 } else { 0.3 }).max(LEAST);
+            }
         }
         out.gamma.clone_from(&self.best);
         Ok(out)
@@ -212,8 +221,8 @@ impl Prox {
         (error, moved)
     }
 
-    /// One Newton step with line search; false where rounding lets nothing more be gained.
-    fn newton(&mut self, problem: &Problem, epsilon: f64) -> bool {
+    /// One Newton step with line search, with V = 1 for all cones if `closed`; false where rounding lets nothing more be gained.
+    fn newton(&mut self, problem: &Problem, epsilon: f64, closed: bool) -> bool {
         let blocks = self.system.blocks();
         self.t.clear();
         // f = B⁻¹ (-F), B = 1 + VC/a.
@@ -226,7 +235,9 @@ impl Prox {
                 self.t.push(ZERO);
                 continue;
             }
-            let v = problem.set(i).derivative(&self.x[rows.clone()]);
+            let set = problem.set(i);
+            let v =
+                if closed && set.is_cone() { set.closed() } else { set.derivative(&self.x[rows.clone()]) };
             let c = &self.system.compliance[rows.clone()];
             let mut h = ZERO;
             if c.iter().all(|c| *c == 0.0) {
