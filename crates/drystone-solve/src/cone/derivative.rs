@@ -111,7 +111,7 @@ mod tests {
                             continue;
                         }
                         assert!((0.5 * (left + right) - d[r][c]).abs() < 1e-4, "{set:?} {x:?} {r} {c}");
-                        assert_eq!(d[r][c], d[c][r]);
+                        assert!((d[r][c] - d[c][r]).abs() < 1e-14);
                     }
                 }
             }
