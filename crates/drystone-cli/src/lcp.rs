@@ -1,4 +1,4 @@
-//! Linear complementarity problems: `drystone solve --model lcp`, and the tables of [Anitescu2005] by `drystone lcp`.
+//! Linear complementarity problems: `drystone solve --model lcp`, and the tables of Anitescu2005 by `drystone lcp`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

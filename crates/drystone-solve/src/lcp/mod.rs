@@ -5,7 +5,7 @@
 //! ```
 //!
 //! dense and small: the reference beside the cone solvers, and what the hard-constraint papers before them solved. A
-//! contact problem becomes one by cutting its friction cones into facets: see [`polyhedral`].
+//! contact problem becomes one by cutting its friction cones into facets: see [`polyhedral()`].
 
 mod lemke;
 mod polyhedral;
