@@ -1,7 +1,7 @@
 //! Direct shear: a box of grains is cut in two at mid-height. The upper frame moves along, a loaded plate lies on the
 //! grains, and the force that the frame needs over the weight that rests on the cut is the friction of the soil.
 
-use drystone::{BodyDef, Collider, Function, Guide, Pose, Settings, Shape, World};
+use drystone::{BodyDef, Collider, Function, Guide, MassProperties, Pose, Settings, Shape, World};
 use glam::DVec3;
 use serde_json::json;
 
@@ -52,7 +52,10 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let plate = Shape::Box { half: DVec3::new(half - 0.2 * r, half - 0.2 * r, r) };
     let weight = load.max(1e-3) * n as f64 * mass;
     // Smooth against the frame: it is the frame that shears.
-    bodies.push(BodyDef::dynamic(plate, weight).at(DVec3::Z * (top + 2.0 * r)).named("plate"));
+    // And so hard to turn that it stays level.
+    let hard = MassProperties::principal(weight, DVec3::splat(1e4 * weight * width * width));
+    let plate = BodyDef::dynamic(plate, weight).mass(hard);
+    bodies.push(plate.at(DVec3::Z * (top + 2.0 * r)).named("plate"));
     let t = 2.0 * r;
     let up = 0.5 * (top + 8.0 * r - cut);
     let way = Function::Ramp { from: 0.0, to: speed * (end - settle), start: settle, end };
