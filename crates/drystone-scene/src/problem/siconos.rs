@@ -149,6 +149,7 @@ impl<'t> Tokens<'t> {
             Ok(x) if x <= most => Ok(x),
             _ => {
                 self.at = here;
+                let token: String = token.chars().take(40).collect();
                 Err(self.error(field, format!("expected a whole number from 0 to {most}, found '{token}'")))
             }
         }
