@@ -3,7 +3,7 @@
 #[path = "../gallery/common.rs"]
 mod common;
 
-use common::{Results, near, number, run, run_with, scene};
+use common::{near, number, run, run_with, scene};
 use drystone::{Settings, Stabilisation};
 
 /// The thinnest semicircular arch with radial joints has t/R = 0.1075 [Milankovitch1907].
@@ -19,8 +19,8 @@ fn arch_of_forty_blocks_stands_iff_it_is_thick_enough() {
     }
 }
 
-/// The published wall: the same stair of joints opens and nearly the same bricks leave their places, whichever
-/// stabilisation is used. Where the stair begins, in the lowest courses, is a close call.
+/// The published wall: the same stair of joints opens and the same bricks leave their places, whichever stabilisation is
+/// used. (Solved to 1e-5 m/s only, the lowest joint differs.)
 #[test]
 fn wall_of_full_size_cracks_in_the_same_way() {
     let [post, clamped] = ["post", "clamped"].map(|text| {
@@ -29,17 +29,14 @@ fn wall_of_full_size_cracks_in_the_same_way() {
         settings.stabilisation = Stabilisation::parse(text).unwrap();
         run_with(scene, settings)
     });
-    let list = |results: &Results, key: &str| results[key].as_array().unwrap().clone();
-    for (_, results) in [&post, &clamped] {
-        let open = list(results, "open_joints");
-        for joint in [[45, 57], [58, 70], [71, 83], [84, 96]] {
-            assert!(open.contains(&serde_json::json!(joint)), "{joint:?}: {open:?}");
-        }
-        assert!(open.len() <= 6, "{open:?}");
+    assert_eq!(post.1["open_joints"], serde_json::json!([[32, 44], [45, 57], [58, 70], [71, 83], [84, 96]]));
+    for key in ["open_joints", "detached"] {
+        assert_eq!(post.1[key], clamped.1[key], "{key}");
     }
-    let [a, b] = [&post, &clamped].map(|(_, results)| list(results, "detached"));
-    let both = a.iter().filter(|i| b.contains(i)).count();
-    assert!(both > 50 && a.len().max(b.len()) - both < 15, "{a:?} {b:?}");
+    for i in post.0.model().dynamic() {
+        let apart = (post.0.state().position[i] - clamped.0.state().position[i]).length();
+        assert!(apart < 0.02, "brick {i} is {apart} m away");
+    }
     assert_eq!(post.1["standing"], false);
 }
 
@@ -49,7 +46,7 @@ fn wall_on_still_ground_does_not_creep() {
     let scene =
         scene("wall", &[("settle", "0"), ("joint", "0.01"), ("width", "10"), ("T", "5"), ("h", "0.01")]);
     // It creeps by about what the solver leaves.
-    let settings = Settings { tolerance: 1e-7, iterations: 5000, ..scene.settings.clone() };
+    let settings = Settings { tolerance: 1e-7, ..scene.settings.clone() };
     let (_, results) = run_with(scene, settings);
     assert_eq!(results["standing"], true);
     assert!(number(&results, "lateral_m") < 1e-5, "{results:?}");
