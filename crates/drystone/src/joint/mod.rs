@@ -78,7 +78,7 @@ pub enum Frames {
 /// let rod = MassProperties::principal(1.0, DVec3::new(0.01, 0.1, 0.1));
 /// let rod = world.add_body(BodyDef::bare(rod).at(DVec3::new(0.5, 0.0, 0.0)))?;
 /// let hinge = world.add_joint(JointDef::revolute(None, rod, DVec3::ZERO, DVec3::Y))?;
-/// world.set_motor(hinge, 0, Some(Motor::speed(2.0).limited(50.0)))?;
+/// world.set_motor(hinge, 0, Some(Motor::speed(2.0).limited(100.0)))?;
 /// world.step()?;
 /// assert!((world.joint_rates(hinge)?[0] - 2.0).abs() < 1e-3);
 /// # Ok(())
