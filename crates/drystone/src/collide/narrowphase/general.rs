@@ -6,7 +6,7 @@
 //! 3. Where a core is curved, `refine` brings the normal to the last digits; flat circular faces are recognised.
 //! 4. `patch` spreads the contact over features that lie along each other.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use super::convex::{Convex, Pair, Vertex};
 use super::epa::{self, WayOut};
@@ -93,6 +93,9 @@ pub(crate) fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: 
     closest(&pair, f64::INFINITY).map_or(f64::NAN, |c| c.separation - pair.radii)
 }
 
+/// Overlaps deeper than this part of the smaller core may have a way out that is not near the one found.
+const DEEP: f64 = 0.1;
+
 /// Nothing when the shapes, with their radii, are further apart than `reach`.
 pub(super) fn closest(pair: &Pair, reach: f64) -> Option<Closest> {
     if !(pair.scale.is_finite() && pair.turn.is_finite()) {
@@ -148,9 +151,20 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
             }
         }
     }
-    let Some(way) = epa::way_out(pair, &gjk.simplex, seed) else {
+    let Some(mut way) = epa::way_out(pair, &gjk.simplex, seed) else {
         return Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), gjk.simplex.witnesses());
     };
+    if !pair.is_polytope() && way.depth > DEEP * pair.a.extent().min(pair.b.extent()) {
+        // Around a common axis of round shapes all ways out are alike, and none leads on to the one along it.
+        for n in [DMat3::IDENTITY, pair.turn].into_iter().flat_map(|m| [m.x_axis, m.y_axis, m.z_axis]) {
+            for normal in [n, -n] {
+                let depth = -normal.dot(pair.support(normal, gjk.hint).w);
+                if depth < way.depth - 1e-12 * pair.scale {
+                    way = WayOut { normal, depth, settled: false, ..way };
+                }
+            }
+        }
+    }
     let points = if way.settled { (way.on_a, way.on_b) } else { pushed_apart(pair, &way) };
     let mut best = (way.normal, pair.support(way.normal, gjk.hint));
     if !pair.is_polytope() {
