@@ -157,42 +157,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let stop = Stop {
-        tolerance: w.settings.tolerance,
-        iterations: w.settings.iterations,
-        budget: w.settings.budget,
-        history: false,
-    };
-    // Without iterations a guess would be the solution.
-    let warm = w.settings.warm_start && w.settings.iterations > 0;
-    let guess = warm.then_some(w.assembler.guess.as_slice());
-    let mut solution =
-        w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
-    let mut status = solution.status;
-    if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
-        let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
-        if wedged(w, status, &certificate) {
-            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
-            status = Status::Wedged;
-            let before = solution.iterations;
-            build(w, Posed::Softened);
-            let guess = warm.then_some(w.assembler.guess.as_slice());
-            solution =
-                w.solver.solve(&w.assembler.problem, guess, &stop).map_err(|e| bad_contact(w, number, &e))?;
-            solution.iterations += before;
-        }
-    }
-    let compressed = w.laws.expands() && solution.status != Status::Diverged;
-    let compression = if compressed {
-        let judged = w.judge.judge(&w.assembler.problem, &solution.gamma);
-        solution = expand(w, &solution, &stop).map_err(|e| bad_contact(w, number, &e))?;
-        if status != Status::Wedged {
-            status = solution.status;
-        }
-        Some(judged)
-    } else {
-        None
-    };
+    let Solved { solution, status, compression } = solve(w).map_err(|e| bad_contact(w, number, &e))?;
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
@@ -263,6 +228,54 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         left,
         spans: clock.spans,
     })
+}
+
+/// What the velocity problem, or the two of a step with Poisson's restitution, came to.
+struct Solved {
+    solution: Solution,
+    /// Wedged, where a softened problem was solved instead.
+    status: Status,
+    /// Of the first of two problems.
+    compression: Option<Certificate>,
+}
+
+/// Solves the posed problem; softens it where its contacts contradict each other, and lets what was compressed expand.
+fn solve(w: &mut World) -> Result<Solved, Malformed> {
+    let stop = Stop {
+        tolerance: w.settings.tolerance,
+        iterations: w.settings.iterations,
+        budget: w.settings.budget,
+        history: false,
+    };
+    // Without iterations a guess would be the solution.
+    let warm = w.settings.warm_start && w.settings.iterations > 0;
+    let guess = warm.then_some(w.assembler.guess.as_slice());
+    let mut solution = w.solver.solve(&w.assembler.problem, guess, &stop)?;
+    let mut status = solution.status;
+    if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
+        let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        if wedged(w, status, &certificate) {
+            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
+            status = Status::Wedged;
+            let before = solution.iterations;
+            build(w, Posed::Softened);
+            let guess = warm.then_some(w.assembler.guess.as_slice());
+            solution = w.solver.solve(&w.assembler.problem, guess, &stop)?;
+            solution.iterations += before;
+        }
+    }
+    let compressed = w.laws.expands() && solution.status != Status::Diverged;
+    let compression = if compressed {
+        let judged = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        solution = expand(w, &solution, &stop)?;
+        if status != Status::Wedged {
+            status = solution.status;
+        }
+        Some(judged)
+    } else {
+        None
+    };
+    Ok(Solved { solution, status, compression })
 }
 
 /// Which velocity problem is posed.

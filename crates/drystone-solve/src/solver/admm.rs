@@ -104,22 +104,8 @@ impl Solver for Admm {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         let rows = problem.rows();
-        self.y.clear();
-        self.y.resize(rows, 0.0);
-        if let Some(guess) = guess {
-            self.y.copy_from_slice(guess);
-        }
-        for i in 0..problem.blocks() {
-            problem.set(i).project(&mut self.y[problem.block(i)]);
-        }
-        let mut out = Solution {
-            gamma: self.y.clone(),
-            status: Status::Iterations,
-            iterations: 0,
-            history: Vec::new(),
-            omega: 1.0,
-            rejected: 0,
-        };
+        let mut out = Solution::start(problem, guess);
+        self.y.clone_from(&out.gamma);
         let mut best = self.judge.judge(problem, &self.y).residual_max;
         self.best.clone_from(&self.y);
         if best <= stop.tolerance || rows == 0 {

@@ -105,20 +105,7 @@ impl Solver for Ipm {
     ) -> Result<Solution, Malformed> {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
-        let mut out = Solution {
-            gamma: vec![0.0; problem.rows()],
-            status: Status::Iterations,
-            iterations: 0,
-            history: Vec::new(),
-            omega: 1.0,
-            rejected: 0,
-        };
-        if let Some(guess) = guess {
-            out.gamma.copy_from_slice(guess);
-        }
-        for i in 0..problem.blocks() {
-            problem.set(i).project(&mut out.gamma[problem.block(i)]);
-        }
+        let mut out = Solution::start(problem, guess);
         let start = self.judge.judge(problem, &out.gamma);
         let mut best = start.residual_max;
         if best <= stop.tolerance || problem.rows() == 0 {

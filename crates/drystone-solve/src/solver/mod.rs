@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
 pub use spec::{BadSpec, Param, Spec, nearest};
@@ -95,6 +96,24 @@ pub struct Solution {
     pub omega: f64,
     /// Iterations rejected because assumption A3 failed.
     pub rejected: usize,
+}
+
+impl Solution {
+    /// Before the first iteration: the guess with every block projected on its set, or zeros.
+    fn start(problem: &Problem, guess: Option<&[f64]>) -> Self {
+        let mut gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
+        for i in 0..problem.blocks() {
+            problem.set(i).project(&mut gamma[problem.block(i)]);
+        }
+        Self {
+            gamma,
+            status: Status::Iterations,
+            iterations: 0,
+            history: Vec::new(),
+            omega: 1.0,
+            rejected: 0,
+        }
+    }
 }
 
 /// A solver with its parameters and buffers.

@@ -90,22 +90,8 @@ impl Solver for Prox {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         let rows = problem.rows();
-        self.gamma.clear();
-        self.gamma.resize(rows, 0.0);
-        if let Some(guess) = guess {
-            self.gamma.copy_from_slice(guess);
-        }
-        for i in 0..problem.blocks() {
-            problem.set(i).project(&mut self.gamma[problem.block(i)]);
-        }
-        let mut out = Solution {
-            gamma: self.gamma.clone(),
-            status: Status::Iterations,
-            iterations: 0,
-            history: Vec::new(),
-            omega: 1.0,
-            rejected: 0,
-        };
+        let mut out = Solution::start(problem, guess);
+        self.gamma.clone_from(&out.gamma);
         let start = self.judge.judge(problem, &self.gamma);
         let mut best = start.residual_max;
         self.best.clone_from(&self.gamma);
