@@ -9,8 +9,10 @@ mod conveyor;
 mod cradle;
 mod drum;
 mod ellipse;
+mod forklift;
 mod hopper;
 mod incline;
+mod machine;
 mod motion;
 mod packing;
 mod painleve;
@@ -21,10 +23,12 @@ mod pyramid;
 mod shaker;
 mod shear;
 mod slide;
+mod spider;
 mod stack;
 mod stones;
 mod track;
 mod triaxial;
+mod truck;
 mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
@@ -60,6 +64,8 @@ pub const ENTRIES: &[Entry] = &[
     wall::ENTRY,
     arch::ENTRY,
     palletizer::ENTRY,
+    forklift::ENTRY,
+    spider::ENTRY,
     ballast::ENTRY,
     ellipse::ENTRY,
     incline::ENTRY,

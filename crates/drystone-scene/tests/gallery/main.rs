@@ -6,5 +6,6 @@ mod classic;
 mod common;
 mod ellipse;
 mod laws;
+mod machines;
 mod palletizer;
 mod wall;
