@@ -557,7 +557,6 @@ impl Kernel for Sweep<'_> {
         }
         let mut newton = Newton::default();
         let mut growth = Growth::default();
-        let may_wedge = !problem.rest_is_feasible();
         let (mut last, mut before) = (None, None);
         let mut least = f64::INFINITY;
         let mut worst = f64::INFINITY;
@@ -578,7 +577,8 @@ impl Kernel for Sweep<'_> {
                 least = worst;
                 work.best.clone_from(&work.gamma);
             }
-            if may_wedge && Growth::due(k) {
+            // The question is about the whole problem: not one to ask in every island.
+            if Growth::due(k) && !problem.rest_is_feasible() {
                 let [size, curvature] = work.size();
                 if growth.tell(size, curvature, work.residual(model)) {
                     return (Status::Wedged, k);
