@@ -24,6 +24,7 @@ mod principal;
 pub mod random;
 pub mod settings;
 pub mod shape;
+mod smooth;
 pub mod state;
 pub mod step;
 pub mod world;
