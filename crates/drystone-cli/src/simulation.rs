@@ -23,7 +23,8 @@ pub struct Simulation {
     #[arg(long, value_name = "H")]
     pub step: Option<f64>,
     /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow the mean of old
-    /// and new velocities) [default: the scene's own].
+    /// and new velocities), rattle:order=4 (or 2; smooth motion of mechanisms, euler in steps with contacts), auto (rattle
+    /// in worlds with joints, euler in others) [default: the scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub integrator: Option<String>,
     /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|), or coulomb, the exact law

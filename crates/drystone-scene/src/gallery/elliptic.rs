@@ -72,7 +72,11 @@ mod tests {
                 w += dt / 6.0 * (l1 + 2.0 * l2 + 2.0 * l3 + l4);
             }
             let (sin, cos) = pendulum(k, v, 1.3);
-            assert!((sin - x.sin()).abs() < 1e-11 && (cos - x.cos()).abs() < 1e-11, "{k} {v}: {sin} {}", x.sin());
+            assert!(
+                (sin - x.sin()).abs() < 1e-11 && (cos - x.cos()).abs() < 1e-11,
+                "{k} {v}: {sin} {}",
+                x.sin()
+            );
         }
     }
 }

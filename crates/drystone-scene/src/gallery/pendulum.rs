@@ -1,12 +1,12 @@
 //! The simple pendulum of the IFToMM library of benchmarks: 1 kg on a massless rod of 1 m, released level
-//! [Gonzalez2006, A01]. Its motion in closed form is Jacobi's: see `elliptic.rs`. The spheres on the arc show where the
-//! mass is after equal times.
+//! [Gonzalez2006, A01]. Its motion in closed form is Jacobi's: see `elliptic.rs`. The rods behind it show where it is
+//! after equal times.
 
-use drystone::{BodyDef, JointDef, Settings, Shape, World};
+use drystone::{BodyDef, JointDef, Shape, World};
 use glam::DVec3;
 
 use super::elliptic::{complete, pendulum};
-use super::linkage::{EnergyWatch, Passes, body, pin, seen};
+use super::linkage::{EnergyWatch, Passes, bar, body, pin, seen};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact};
 use crate::probe::{Results, number};
@@ -35,21 +35,30 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     // Like the benchmark's: released on the left, x = -l.
     let start = length * DVec3::new(-angle.sin(), 0.0, -angle.cos());
     let radius = 0.05 * length;
-    let mut bodies =
-        vec![seen(BodyDef::dynamic(Shape::Sphere { radius }, 1.0)).at(start).named("mass")];
+    let mut bodies = vec![seen(BodyDef::dynamic(Shape::Sphere { radius }, 1.0)).at(start).named("mass")];
     bodies.push(pin(DVec3::ZERO, 0.5 * radius, "pin"));
     let swing = Swing { k: g / length, angle, length };
     for i in 0..=12 {
         let (x, z) = swing.at(swing.period() * i as f64 / 24.0);
-        bodies.push(pin(DVec3::new(x, 0.0, z), 0.2 * radius, "mark"));
+        let at = DVec3::new(x, 0.0, z);
+        let mut mark = pin(at, 0.2 * radius, "mark");
+        // Behind the mass.
+        let behind = DVec3::Y * radius;
+        mark.colliders.push(bar(behind, behind - at, 0.06 * radius));
+        bodies.push(mark);
     }
     let first = g * start.z;
     Ok(Made {
-        settings: Settings { ..settings },
+        settings,
         seed: 1,
         bodies,
         glass: Vec::new(),
-        probe: Box::new(Pendulum { swing, passes: Passes::default(), energy: EnergyWatch::from(first), off: 0.0 }),
+        probe: Box::new(Pendulum {
+            swing,
+            passes: Passes::default(),
+            energy: EnergyWatch::from(first),
+            off: 0.0,
+        }),
     })
 }
 

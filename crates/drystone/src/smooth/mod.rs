@@ -18,10 +18,10 @@
 //! coordinate to the integral of its command. Five such parts of lengths s, s, 1 - 4s, s, s with s = 1/(4 - ∛4) are of fourth
 //! order \[Suzuki1990\].
 //!
-//! λ comes from Newton's method with the matrix J M⁻¹ Jᵀ at q, iterated until rounding stops it; positions then fit the joints as
+//! λ comes from a quasi-Newton method that starts from the matrix J M⁻¹ Jᵀ at q, iterated until rounding stops it; positions then fit the joints as
 //! well as numbers can say it, and no position problem follows. Springs, dampers and motors that impose a force are forces f. A
 //! step in which a spring or damper is too stiff for that, in which something unilateral is or would become active, or in which
-//! Newton's method does not arrive, is not taken: the half-implicit scheme takes it instead.
+//! Broyden's method does not arrive, is not taken: the half-implicit scheme takes it instead.
 
 mod gather;
 
@@ -43,9 +43,11 @@ use gather::{Found, Gathered, Goal, Motion, walk, way};
 const RESOLVED: f64 = 0.25;
 /// Multiplications of one factor beyond which a step would take too long.
 const LARGE: f64 = 2e9;
-/// Errors at which Newton's method may stop, over the size of the mechanism.
+/// Errors at which Broyden's method may stop, over the size of the mechanism.
 const ARRIVED: f64 = 1e-11;
 const ROUNDS: usize = 60;
+/// Steps of Broyden's method that are remembered.
+const MEMORY: usize = 20;
 /// Most angle of a piece of free rotation, rad.
 const PIECE: f64 = 0.1;
 
@@ -58,7 +60,7 @@ fn parts(order: u8) -> &'static [f64] {
 /// What such a step came to.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
-    /// Rounds of Newton's method, all parts together.
+    /// Rounds of Broyden's method, all parts together.
     pub iterations: usize,
     /// How well the new velocities fit the joints.
     pub certificate: Certificate,
@@ -77,6 +79,8 @@ pub(crate) struct Smooth {
     ends: Vec<[u32; 2]>,
     memory: Vec<JointState>,
     lambda: Vec<f64>,
+    weights: Vec<f64>,
+    steps: Vec<f64>,
     error: Vec<f64>,
     target: Vec<f64>,
     pushed: Vec<f64>,
@@ -188,7 +192,7 @@ impl Smooth {
         self.strain.iter().all(|s| 2.0 * h * h * s[0] <= RESOLVED && 2.0 * h * s[1] <= RESOLVED)
     }
 
-    /// One part; None if Newton's method does not arrive.
+    /// One part; None if Broyden's method does not arrive.
     fn part(&mut self, w: &World, part: Part) -> Option<usize> {
         let half = 0.5 * part.dt;
         self.damped_pushes(&w.model, half);
@@ -227,14 +231,23 @@ impl Smooth {
         Some(rounds)
     }
 
-    /// λ with Ψ(q⁺) = 0; `now` becomes q⁺ and v½⁺.
+    /// λ with Ψ(q⁺) = 0; `now` becomes q⁺ and v½⁺. Broyden's method from the factor of J M⁻¹ Jᵀ, in the form that keeps the steps
+    /// alone [Kelley1995, §7.3]: the matrix J(q⁺) M⁻¹ J(q)ᵀ that it stands for is neither symmetric nor, where a mechanism
+    /// passes a singular position, of the same sign.
     fn meet_positions(&mut self, w: &World, part: Part) -> Option<usize> {
+        let n = self.rows.equations.len();
         self.lambda.clear();
-        self.lambda.resize(self.rows.equations.len(), 0.0);
+        self.lambda.resize(n, 0.0);
+        self.weights.clear();
+        let mobility = |(row, weighted): (&[f64; 12], &[f64; 12])| {
+            row.iter().zip(weighted).map(|(a, b)| a * b).sum::<f64>()
+        };
+        self.weights.extend(self.rows.rows.iter().zip(&self.rows.weighted).map(mobility));
+        self.steps.clear();
         let (mut last, mut rounds) = (f64::INFINITY, 0);
         loop {
             self.drift(&w.model, part.dt);
-            if self.lambda.is_empty() {
+            if n == 0 {
                 return Some(0);
             }
             self.errors(&w.model, part);
@@ -242,13 +255,41 @@ impl Smooth {
             if worst <= 1e-16 * self.size || (!(worst < 0.5 * last) && worst <= ARRIVED * self.size) {
                 return Some(rounds);
             }
-            if !(worst < 0.9 * last) && rounds > 3 || rounds == ROUNDS {
+            if !worst.is_finite() || rounds == ROUNDS {
                 return None;
             }
             last = worst;
             rounds += 1;
+            if self.steps.len() == MEMORY * n {
+                self.steps.clear();
+            }
             self.direct.solve(&mut self.error);
-            self.lambda.iter_mut().zip(&self.error).for_each(|(l, e)| *l -= e / part.dt);
+            self.error.iter_mut().for_each(|e| *e /= -part.dt);
+            self.improve(n);
+            self.lambda.iter_mut().zip(&self.error).for_each(|(l, e)| *l += e);
+            self.steps.extend_from_slice(&self.error);
+        }
+    }
+
+    /// Makes the step in `error`, which the factor gave, Broyden's.
+    fn improve(&mut self, n: usize) {
+        let Self { error: z, steps, weights, .. } = self;
+        let dot =
+            |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&*weights).map(|((a, b), w)| w * a * b).sum::<f64>();
+        let mut before: Option<&[f64]> = None;
+        for step in steps.chunks(n) {
+            if let Some(before) = before {
+                let much = dot(before, z) / dot(before, before).max(f64::MIN_POSITIVE);
+                z.iter_mut().zip(step).for_each(|(z, s)| *z += much * s);
+            }
+            before = Some(step);
+        }
+        if let Some(last) = before {
+            let left = 1.0 - dot(last, z) / dot(last, last).max(f64::MIN_POSITIVE);
+            // A secant that is nearly level says nothing.
+            if left.abs() > 0.05 {
+                z.iter_mut().for_each(|z| *z /= left);
+            }
         }
     }
 

@@ -3,5 +3,6 @@
 mod assembly;
 mod basic;
 mod jacobian;
+mod smooth;
 mod special;
 mod springs;
