@@ -64,6 +64,10 @@ pub struct Simulation {
     /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded speed.
     #[arg(long)]
     pub allow_overlap: bool,
+    /// Begin at a static equilibrium: the bodies are moved to a nearby state of rest before the first step; an error says
+    /// why there is none.
+    #[arg(long)]
+    pub settle: bool,
     /// Put resting bodies to sleep (not available yet).
     #[arg(long)]
     pub sleep: bool,
@@ -110,6 +114,9 @@ impl Simulation {
         let settings = self.settings(scene.settings.clone())?;
         let mut world = scene.world(settings)?;
         self.check_overlaps(&mut world)?;
+        if self.settle {
+            world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
+        }
         Ok(Prepared { scene, world, threads })
     }
 

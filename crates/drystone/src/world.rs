@@ -41,6 +41,9 @@ pub enum WorldError {
     /// The id names no living joint.
     #[error("joint {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
     NoJoint(JointId),
+    /// No state of rest was found.
+    #[error("{0}")]
+    Unsettled(String),
     /// A state that does not fit the bodies of this world.
     #[error("the state has {state} bodies, the world {world}")]
     StateSize {

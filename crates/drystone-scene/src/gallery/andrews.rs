@@ -60,7 +60,6 @@ const E: f64 = 0.02;
 const EA: f64 = 0.01421;
 const RR: f64 = 0.007;
 const RA: f64 = 0.00092;
-const SS: f64 = 0.035;
 const SA: f64 = 0.01874;
 const SB: f64 = 0.01043;
 const SC: f64 = 0.018;

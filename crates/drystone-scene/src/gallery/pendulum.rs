@@ -42,9 +42,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         let (x, z) = swing.at(swing.period() * i as f64 / 24.0);
         let at = DVec3::new(x, 0.0, z);
         let mut mark = pin(at, 0.2 * radius, "mark");
-        // Behind the mass.
-        let behind = DVec3::Y * radius;
-        mark.colliders.push(bar(behind, behind - at, 0.06 * radius));
+        mark.colliders.push(bar(DVec3::ZERO, -at, 0.06 * radius));
         bodies.push(mark);
     }
     let first = g * start.z;

@@ -244,7 +244,7 @@ impl Smooth {
         };
         self.weights.extend(self.rows.rows.iter().zip(&self.rows.weighted).map(mobility));
         self.steps.clear();
-        let (mut last, mut rounds) = (f64::INFINITY, 0);
+        let (mut best, mut stuck, mut rounds) = (f64::INFINITY, 0, 0);
         loop {
             self.drift(&w.model, part.dt);
             if n == 0 {
@@ -252,13 +252,17 @@ impl Smooth {
             }
             self.errors(&w.model, part);
             let worst = self.error.iter().fold(0.0, |a: f64, e| if e.is_nan() { *e } else { a.max(e.abs()) });
-            if worst <= 1e-16 * self.size || (!(worst < 0.5 * last) && worst <= ARRIVED * self.size) {
+            // Broyden's method is not monotone: only twice without progress means that rounding is reached.
+            stuck = if worst < 0.5 * best { 0 } else { stuck + 1 };
+            best = best.min(worst);
+            if worst <= 1e-16 * self.size
+                || (stuck > 1 && worst <= 2.0 * best && worst <= ARRIVED * self.size)
+            {
                 return Some(rounds);
             }
             if !worst.is_finite() || rounds == ROUNDS {
                 return None;
             }
-            last = worst;
             rounds += 1;
             if self.steps.len() == MEMORY * n {
                 self.steps.clear();

@@ -2,6 +2,7 @@
 
 mod assembly;
 mod basic;
+mod equilibrium;
 mod jacobian;
 mod smooth;
 mod special;
