@@ -256,6 +256,12 @@ fn summary(r: &Report) -> String {
         "  contacts      {} at the end, {} of them touching, {:.0} on average\n",
         r.contacts.last, r.contacts.touching_last, r.contacts.mean
     );
+    if r.smooth_steps > 0 {
+        text += &format!(
+            "  smooth        {} of {} steps by rattle, the others by euler\n",
+            r.smooth_steps, r.steps
+        );
+    }
     text += &format!(
         "  solver        {}: {:.1} {}s a step, {} of {} steps within {:e} m/s\n",
         r.solver.parameters,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use drystone::{Stage, StepReport, World};
+use drystone::{Integrator, Stage, StepReport, World};
 use drystone_solve::Status;
 use serde::Serialize;
 use serde_json::Value;
@@ -78,6 +78,7 @@ pub struct Recorder {
     last: VecDeque<Lap>,
     contacts_sum: f64,
     contacts_max: usize,
+    smooth_steps: u64,
     iterations_sum: f64,
     iterations_max: usize,
     contact_iterations: f64,
@@ -106,6 +107,7 @@ impl Recorder {
             last: VecDeque::with_capacity(LAST),
             contacts_sum: 0.0,
             contacts_max: 0,
+            smooth_steps: 0,
             iterations_sum: 0.0,
             iterations_max: 0,
             contact_iterations: 0.0,
@@ -142,8 +144,13 @@ impl Recorder {
         self.joint_error.velocity = self.joint_error.velocity.max(joints.velocity);
         self.contacts_sum += r.contacts as f64;
         self.contacts_max = self.contacts_max.max(r.contacts);
-        self.iterations_sum += r.iterations as f64;
-        self.iterations_max = self.iterations_max.max(r.iterations);
+        if matches!(r.integrator, Integrator::Rattle { .. }) {
+            // Its rounds of Newton's method are not the solver's iterations.
+            self.smooth_steps += 1;
+        } else {
+            self.iterations_sum += r.iterations as f64;
+            self.iterations_max = self.iterations_max.max(r.iterations);
+        }
         self.contact_iterations += r.contacts as f64 * r.iterations as f64;
         self.rounds_sum += r.position_rounds as f64;
         *self.statuses.entry(status_name(r.status)).or_default() += 1;
@@ -224,6 +231,7 @@ impl Recorder {
             sleep: false,
             model: settings.model.name(),
             integrator: settings.integrator.text(),
+            smooth_steps: self.smooth_steps,
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),
             envelope_m: world.envelope(),
@@ -391,6 +399,8 @@ pub struct Report {
     pub sleep: bool,
     pub model: &'static str,
     pub integrator: String,
+    /// Steps taken by `rattle`; all others by `euler`, or by the integrator that is named.
+    pub smooth_steps: u64,
     pub stabilisation: String,
     pub broadphase: Option<&'static str>,
     pub envelope_m: f64,

@@ -15,7 +15,8 @@ use crate::contact::{Contact, Remembered, remember};
 use crate::correct::Correction;
 use crate::model::BodyId;
 use crate::motion::{free_rotation, is_ball, rotate};
-use crate::settings::Stabilisation;
+use crate::settings::{Integrator, Stabilisation};
+use crate::smooth;
 use crate::world::World;
 
 /// The timed stages.
@@ -61,6 +62,8 @@ impl Stage {
 pub struct StepReport {
     /// Number of the step, from 1.
     pub step: u64,
+    /// What took the step: never [`Integrator::Auto`], and [`Integrator::Euler`] where `Rattle` could not.
+    pub integrator: Integrator,
     /// Contacts in the problem.
     pub contacts: usize,
     /// Of those, with gap ≤ 0 at the start of the step.
@@ -151,6 +154,10 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
+    if let Some(taken) = smooth_step(w) {
+        clock.stage(Stage::Integrate);
+        return finish(w, clock, overlap, taken);
+    }
     let stabilisation = w.settings.stabilisation;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
     build(w, Posed::Whole);
@@ -200,6 +207,56 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             take_velocities_from_positions(w);
         }
     }
+    let integrator = match w.settings.integrator {
+        Integrator::Moreau { theta } => Integrator::Moreau { theta },
+        _ => Integrator::Euler,
+    };
+    let Solution { iterations, omega, rejected, .. } = solution;
+    let done =
+        Done { integrator, status, iterations, omega, rejected, position_rounds, certificate, worst_contact };
+    finish(w, clock, overlap, done)
+}
+
+/// What is to be said of a step whose new positions and velocities are there.
+struct Done {
+    integrator: Integrator,
+    status: Status,
+    iterations: usize,
+    omega: f64,
+    rejected: usize,
+    position_rounds: usize,
+    certificate: Certificate,
+    worst_contact: Option<usize>,
+}
+
+/// The step of a mechanism that nothing touches, where the settings ask for it and it can be had: see `smooth`.
+fn smooth_step(w: &mut World) -> Option<Done> {
+    let order = w.settings.integrator.smooth(w.model.joint_slots().next().is_some())?;
+    if !w.contacts.is_empty() || w.settings.iterations == 0 {
+        return None;
+    }
+    let taken = smooth::advance(w, order)?;
+    if w.shows_problem() {
+        build(w, Posed::Whole);
+        w.call_problem_hook();
+    }
+    w.saved.save(&w.state);
+    smooth::write_back(w);
+    Some(Done {
+        integrator: Integrator::Rattle { order },
+        status: Status::Converged,
+        iterations: taken.iterations,
+        omega: 1.0,
+        rejected: 0,
+        position_rounds: 0,
+        certificate: taken.certificate,
+        worst_contact: None,
+    })
+}
+
+/// Looks at where the bodies came to, and closes the step.
+fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Result<StepReport, StepError> {
+    let number = w.state.step + 1;
     check_positions(w, number)?;
     for i in 0..w.model.bodies.len() {
         w.state.wrap(&w.model, i);
@@ -211,20 +268,21 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
     w.state.joints.clone_from(&w.assembler.rows.next);
     w.state.step = number;
-    w.state.time += h;
+    w.state.time += w.settings.h;
     Ok(StepReport {
         step: number,
+        integrator: done.integrator,
         contacts: w.contacts.len(),
         touching: overlap.touching,
         penetration_max: overlap.max,
         penetration_mean: overlap.mean,
-        status,
-        iterations: solution.iterations,
-        omega: solution.omega,
-        rejected: solution.rejected,
-        position_rounds,
-        certificate,
-        worst_contact,
+        status: done.status,
+        iterations: done.iterations,
+        omega: done.omega,
+        rejected: done.rejected,
+        position_rounds: done.position_rounds,
+        certificate: done.certificate,
+        worst_contact: done.worst_contact,
         left,
         spans: clock.spans,
     })

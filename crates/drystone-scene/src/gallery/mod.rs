@@ -1,5 +1,6 @@
 //! The gallery: named scenes with parameters, each with something to measure.
 
+mod andrews;
 mod arch;
 mod arrange;
 mod ballast;
@@ -9,13 +10,17 @@ mod conveyor;
 mod cradle;
 mod drum;
 mod ellipse;
+mod elliptic;
+mod four_bar;
 mod hopper;
 mod incline;
+mod linkage;
 mod motion;
 mod packing;
 mod painleve;
 mod palletizer;
 mod params;
+mod pendulum;
 mod penetrometer;
 mod pyramid;
 mod shaker;
@@ -23,6 +28,7 @@ mod shear;
 mod slide;
 mod stack;
 mod stones;
+mod top;
 mod track;
 mod triaxial;
 mod wall;
@@ -66,6 +72,10 @@ pub const ENTRIES: &[Entry] = &[
     slide::ENTRY,
     painleve::ENTRY,
     cradle::ENTRY,
+    pendulum::ENTRY,
+    four_bar::ENTRY,
+    andrews::ENTRY,
+    top::ENTRY,
     brazil_nut::ENTRY,
     drum::ENTRY,
     hopper::ENTRY,

@@ -6,5 +6,6 @@ mod classic;
 mod common;
 mod ellipse;
 mod laws;
+mod mechanisms;
 mod palletizer;
 mod wall;

@@ -8,6 +8,7 @@ mod apgd;
 mod bb;
 mod block;
 mod cpg;
+mod direct;
 mod first_order;
 mod fixed_point;
 mod growth;
@@ -31,6 +32,7 @@ use serde::Serialize;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
+pub use direct::Direct;
 pub use spec::{BadSpec, Param, Spec, nearest};
 
 /// When to stop.
