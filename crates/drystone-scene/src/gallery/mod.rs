@@ -11,10 +11,12 @@ mod cradle;
 mod drum;
 mod ellipse;
 mod elliptic;
+mod forklift;
 mod four_bar;
 mod hopper;
 mod incline;
 mod linkage;
+mod machine;
 mod motion;
 mod packing;
 mod painleve;
@@ -26,11 +28,13 @@ mod pyramid;
 mod shaker;
 mod shear;
 mod slide;
+mod spider;
 mod stack;
 mod stones;
 mod top;
 mod track;
 mod triaxial;
+mod truck;
 mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
@@ -66,6 +70,8 @@ pub const ENTRIES: &[Entry] = &[
     wall::ENTRY,
     arch::ENTRY,
     palletizer::ENTRY,
+    forklift::ENTRY,
+    spider::ENTRY,
     ballast::ENTRY,
     ellipse::ENTRY,
     incline::ENTRY,
