@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
-use drystone_solve::solver::{Solution, Status, Stop};
+use drystone_solve::solver::{Attempt, Solution, Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::Row;
@@ -77,6 +77,8 @@ pub struct StepReport {
     pub omega: f64,
     /// Iterations that the safeguard rejected.
     pub rejected: usize,
+    /// Which solvers `auto` picked, one after the other; empty where a solver was named.
+    pub attempts: Vec<Attempt>,
     /// Position problems solved.
     pub position_rounds: usize,
     /// The judge's word on the velocity problem.
@@ -157,7 +159,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let Solved { solution, status, compression } = solve(w).map_err(|e| bad_contact(w, number, &e))?;
+    let Solved { mut solution, status, compression } = solve(w).map_err(|e| bad_contact(w, number, &e))?;
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
@@ -193,7 +195,11 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             h,
         };
         let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
-        let done = corrector.run(model, state, detector, assembler, solver.as_mut(), how);
+        let solver = match solver.for_positions() {
+            Some(other) => other,
+            None => solver.as_mut(),
+        };
+        let done = corrector.run(model, state, detector, assembler, solver, how);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -222,6 +228,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         iterations: solution.iterations,
         omega: solution.omega,
         rejected: solution.rejected,
+        attempts: std::mem::take(&mut solution.attempts),
         position_rounds,
         certificate,
         worst_contact,
@@ -257,11 +264,12 @@ fn solve(w: &mut World) -> Result<Solved, Malformed> {
         if wedged(w, status, &certificate) {
             // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
             status = Status::Wedged;
-            let before = solution.iterations;
+            let (before, attempts) = (solution.iterations, solution.attempts);
             build(w, Posed::Softened);
             let guess = warm.then_some(w.assembler.guess.as_slice());
             solution = w.solver.solve(&w.assembler.problem, guess, &stop)?;
             solution.iterations += before;
+            solution.attempts.splice(..0, attempts);
         }
     }
     let compressed = w.laws.expands() && solution.status != Status::Diverged;
@@ -326,6 +334,7 @@ fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
+    solution.attempts.splice(..0, compression.attempts.iter().copied());
     if solution.status == Status::Converged {
         solution.status = compression.status;
     }
