@@ -31,7 +31,7 @@ pub struct Simulation {
     /// [default: the scene's own, ccp].
     #[arg(long, value_name = "ccp|coulomb")]
     pub model: Option<String>,
-    /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`).
+    /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`) [default: the scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub solver: Option<String>,
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.

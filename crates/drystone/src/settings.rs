@@ -270,7 +270,7 @@ impl Default for Settings {
             h: 0.01,
             gravity: DVec3::new(0.0, 0.0, -9.81),
             model: Model::Ccp,
-            solver: "pgs".into(),
+            solver: "auto".into(),
             tolerance: 1e-4,
             iterations: 200,
             budget: None,

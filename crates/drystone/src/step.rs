@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
-use drystone_solve::solver::{Solution, Status, Stop};
+use drystone_solve::solver::{Attempt, Solution, Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::Row;
@@ -80,6 +80,8 @@ pub struct StepReport {
     pub omega: f64,
     /// Iterations that the safeguard rejected.
     pub rejected: usize,
+    /// Which solvers `auto` picked, one after the other; empty where a solver was named.
+    pub attempts: Vec<Attempt>,
     /// Position problems solved.
     pub position_rounds: usize,
     /// The judge's word on the velocity problem.
@@ -200,7 +202,11 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             h,
         };
         let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
-        let done = corrector.run(model, state, detector, assembler, solver.as_mut(), how);
+        let solver = match solver.for_positions() {
+            Some(other) => other,
+            None => solver.as_mut(),
+        };
+        let done = corrector.run(model, state, detector, assembler, solver, how);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -211,9 +217,18 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         Integrator::Moreau { theta } => Integrator::Moreau { theta },
         _ => Integrator::Euler,
     };
-    let Solution { iterations, omega, rejected, .. } = solution;
-    let done =
-        Done { integrator, status, iterations, omega, rejected, position_rounds, certificate, worst_contact };
+    let Solution { iterations, omega, rejected, attempts, .. } = solution;
+    let done = Done {
+        integrator,
+        status,
+        iterations,
+        omega,
+        rejected,
+        attempts,
+        position_rounds,
+        certificate,
+        worst_contact,
+    };
     finish(w, clock, overlap, done)
 }
 
@@ -224,6 +239,7 @@ struct Done {
     iterations: usize,
     omega: f64,
     rejected: usize,
+    attempts: Vec<Attempt>,
     position_rounds: usize,
     certificate: Certificate,
     worst_contact: Option<usize>,
@@ -248,6 +264,7 @@ fn smooth_step(w: &mut World) -> Option<Done> {
         iterations: taken.iterations,
         omega: 1.0,
         rejected: 0,
+        attempts: Vec::new(),
         position_rounds: 0,
         certificate: taken.certificate,
         worst_contact: None,
@@ -280,6 +297,7 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
         iterations: done.iterations,
         omega: done.omega,
         rejected: done.rejected,
+        attempts: done.attempts,
         position_rounds: done.position_rounds,
         certificate: done.certificate,
         worst_contact: done.worst_contact,
@@ -315,11 +333,12 @@ fn solve(w: &mut World) -> Result<Solved, Malformed> {
         if wedged(w, status, &certificate) {
             // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
             status = Status::Wedged;
-            let before = solution.iterations;
+            let (before, attempts) = (solution.iterations, solution.attempts);
             build(w, Posed::Softened);
             let guess = warm.then_some(w.assembler.guess.as_slice());
             solution = w.solver.solve(&w.assembler.problem, guess, &stop)?;
             solution.iterations += before;
+            solution.attempts.splice(..0, attempts);
         }
     }
     let compressed = w.laws.expands() && solution.status != Status::Diverged;
@@ -384,6 +403,7 @@ fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
+    solution.attempts.splice(..0, compression.attempts.iter().copied());
     if solution.status == Status::Converged {
         solution.status = compression.status;
     }
