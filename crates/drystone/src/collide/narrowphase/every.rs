@@ -61,7 +61,7 @@ pub(super) fn shorter(pair: &Pair, known: &WayOut) -> Option<WayOut> {
             }
         }
     }
-    (best.depth < known.depth).then(|| WayOut {
+    (best.depth < known.depth).then_some(WayOut {
         normal: best.normal,
         depth: best.depth,
         settled: false,
