@@ -1,11 +1,14 @@
 //! What the narrow phase tests share: random shapes and placements, and the definition of distance by support planes.
 #![allow(dead_code)]
 
+#[path = "../collision/checks/solid.rs"]
+mod solid;
+
 use std::sync::Arc;
 
 use drystone::collide::narrowphase::{ContactPoint, Manifold, contacts};
 use drystone::shape::{Hull, Pose, Shape};
-use glam::{DQuat, DVec2, DVec3};
+use glam::{DQuat, DVec3};
 use parry3d_f64::shape::SharedShape;
 
 /// SplitMix64: the same numbers on every machine.
@@ -188,40 +191,12 @@ pub const NAMES: [&str; KINDS] =
 pub fn depth_of(shape: &Shape, pose: &Pose, point: DVec3) -> f64 {
     let p = pose.inverse_point(point);
     match shape {
-        Shape::Sphere { radius } => p.length() - radius,
-        Shape::HalfSpace => p.z,
-        Shape::Box { half } => {
-            let q = p.abs() - *half;
-            q.max(DVec3::ZERO).length() + q.max_element().min(0.0)
-        }
-        Shape::Capsule { radius, half_length } => {
-            (p - DVec3::Z * p.z.clamp(-half_length, *half_length)).length() - radius
-        }
-        Shape::Cylinder { radius, half_length } => {
-            let q = DVec2::new(p.truncate().length() - radius, p.z.abs() - half_length);
-            q.max(DVec2::ZERO).length() + q.max_element().min(0.0)
-        }
-        Shape::Cone { radius, height } => {
-            // Of the triangle that the cone is turned from.
-            let q = DVec2::new(p.truncate().length(), p.z);
-            let (apex, rim) = (DVec2::new(0.0, 0.75 * height), DVec2::new(*radius, -0.25 * height));
-            let to = |from: DVec2, to: DVec2| {
-                let along = to - from;
-                (q - from - along * ((q - from).dot(along) / along.length_squared()).clamp(0.0, 1.0)).length()
-            };
-            let nearest = to(apex, rim).min(to(DVec2::new(0.0, rim.y), rim));
-            let inside = q.y >= rim.y && (rim - apex).perp_dot(q - apex) <= 0.0;
-            if inside { -nearest } else { nearest }
-        }
         Shape::Ellipsoid { half } => {
             // Not the distance, but zero where it is, with the same slope.
             let (f, g) = ((p / *half).length(), (p / (*half * *half)).length());
             if g > 0.0 { f * (f - 1.0) / g } else { -half.min_element() }
         }
-        Shape::Hull(hull) => {
-            hull.faces().iter().map(|f| f.normal.dot(p) - f.offset).fold(f64::NEG_INFINITY, f64::max)
-        }
-        _ => f64::NAN,
+        _ => solid::height(shape, p),
     }
 }
 

@@ -3,9 +3,10 @@
 use drystone::collide::narrowphase::{ContactPoint, MAX_POINTS, Manifold, contacts};
 use drystone::collide::query;
 use drystone::shape::Shape;
+use glam::DVec3;
 
 use super::draw::Case;
-use super::oracle::{extent, height};
+use super::solid::{extent, height};
 
 /// The distance is known to this part of the size of the shapes and their distance, unless they are deep in each other.
 const GAP: f64 = 1e-9;
@@ -13,6 +14,9 @@ const GAP: f64 = 1e-9;
 /// The same for places on the surfaces, for normals, and for deep overlaps. Where the minimum is flat, rounding leaves its
 /// square root, 1.5·10⁻⁸; a few times that is what kinks next to flat places cost.
 const FLAT: f64 = 1e-7;
+
+/// Normals are known to this angle where shapes are apart.
+const NORMAL: f64 = 1e-6;
 
 /// Overlaps of up to this part of the smaller shape are shallow.
 const SHALLOW: f64 = 0.01;
@@ -97,8 +101,9 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     let mut tilt = 0.0;
     let written_out = |shape: &Shape| matches!(shape, Shape::Box { .. } | Shape::Capsule { .. });
     if written_out(&case.a) && written_out(&case.b) {
-        // Faces come first, with normals up to 2° from the direction of the closest points.
-        tilt = ALONG_SIN * (extent(&case.a) + extent(&case.b));
+        // Faces come first, with normals up to 2° from the direction of the closest points: along them, the far end of a
+        // large face may reach deeper than the contact by that angle times its length.
+        tilt = ALONG_SIN * (diameter(&case.a) + diameter(&case.b));
     }
     if let (Shape::Box { half: ha }, Shape::Box { half: hb }) = (&case.a, &case.b)
         && gap < 0.0
@@ -112,8 +117,10 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     if !(distance <= bounds.upper + tolerance) {
         return Err(format!("distance {distance}, but points show at most {}", bounds.upper));
     }
-    // Deep in a curved shape the way out may be longer than the shortest by a little.
-    let detour = PATCH * (-distance).max(0.0);
+    // Deep in a curved shape the way out may be longer than the shortest by a little: there may be any number of ways out,
+    // and the search for the shortest has an end. Between flat faces there are only so many.
+    let curved = curved(&case.a) || curved(&case.b);
+    let detour = if curved { PATCH * (-distance).max(0.0) } else { 0.0 };
     if !(distance >= bounds.lower - tolerance - detour) {
         let n = bounds.direction;
         return Err(format!("distance {distance}, but {} separates by {}", n, bounds.lower));
@@ -124,6 +131,43 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     let proved = case.separation(nearest.normal);
     if !(proved >= gap - slack - tilt - case.tolerance()) {
         return Err(format!("gap {gap}, but its normal separates by {proved}"));
+    }
+    // Bars have normals of their own along each other, and faces of boxes come first; a half-space has but one.
+    let plane = matches!(case.a, Shape::HalfSpace) || matches!(case.b, Shape::HalfSpace);
+    if normals.len() == 1 && tilt == 0.0 && !plane {
+        normal_of(case, nearest.normal, distance)
+    } else {
+        Ok(())
+    }
+}
+
+/// Of a box or a capsule.
+fn diameter(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Box { half } => 2.0 * half.length(),
+        Shape::Capsule { radius, half_length } => 2.0 * (radius + half_length),
+        _ => 0.0,
+    }
+}
+
+/// Whether there is more to the shape than flat faces, or such with a radius around them.
+fn curved(shape: &Shape) -> bool {
+    match shape {
+        Shape::Cylinder { .. } | Shape::Cone { .. } | Shape::Ellipsoid { .. } => true,
+        Shape::Rounded { core, .. } => curved(core),
+        _ => false,
+    }
+}
+
+/// The normal of shapes that are apart, within 10⁻⁶. Of two points as far apart as the distance d, any direction at an angle
+/// θ from theirs separates by d cos θ at most, so that what the normal separates by tells its angle.
+fn normal_of(case: &Case, normal: DVec3, distance: f64) -> Result<(), String> {
+    let lost = distance - case.separation(normal);
+    let rounding = 3e-15 * case.size() + case.far();
+    // Below this, rounding says more about the separation than the angle.
+    if distance > 0.01 * case.size() && lost > 0.5 * NORMAL * NORMAL * distance + rounding {
+        let angle = (2.0 * lost / distance).sqrt();
+        return Err(format!("normal {normal} off by {angle}"));
     }
     Ok(())
 }
@@ -171,7 +215,11 @@ pub fn sound(case: &Case, points: &[ContactPoint], reach: f64) -> Result<(), Str
 
 /// With A and B exchanged the result is the same but for their names.
 fn flipped(case: &Case, points: &[ContactPoint]) -> Result<(), String> {
-    if case.a == case.b && case.pose_a.position == case.pose_b.position {
+    // Spheres have no orientation.
+    let ball = matches!(case.a, Shape::Sphere { .. });
+    let same_pose = case.pose_a.position == case.pose_b.position
+        && (ball || case.pose_a.rotation == case.pose_b.rotation);
+    if case.a == case.b && same_pose {
         // No telling them apart.
         return Ok(());
     }
