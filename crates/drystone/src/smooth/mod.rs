@@ -86,6 +86,8 @@ pub(crate) struct Smooth {
     pushed: Vec<f64>,
     pieces: Vec<f64>,
     strain: Vec<[f64; 2]>,
+    /// Joints at each body.
+    degrees: Vec<usize>,
     /// Slacks at the start of the step.
     before: Vec<[f64; 2]>,
     reactions: Vec<Reaction>,
@@ -132,12 +134,8 @@ impl Smooth {
         self.reactions.resize(w.model.joints.len(), Reaction::default());
         self.lead(w, t0);
         self.rows.at(&w.model, &self.now, &mut self.memory, t0);
-        self.arrange(&w.model);
-        if self.rows.stop
-            || !self.rows.slacks.iter().all(|s| s[0] > 0.0)
-            || !self.resolves(&w.model, h)
-            || self.direct.flops() > LARGE
-        {
+        let slack = self.rows.slacks.iter().all(|s| s[0] > 0.0);
+        if self.rows.stop || !slack || !self.resolves(&w.model, h) || !self.arrange(&w.model) {
             return None;
         }
         self.before.clone_from(&self.rows.slacks);
@@ -159,21 +157,29 @@ impl Smooth {
         Some(Taken { iterations, certificate: self.certify(&w.model) })
     }
 
-    /// Which blocks the factor has: the joints with equations.
-    fn arrange(&mut self, model: &Model) {
+    /// Which blocks the factor has: the joints with equations. Whether there is a factor of bearable size.
+    fn arrange(&mut self, model: &Model) -> bool {
         self.sizes.clear();
         self.ends.clear();
+        self.degrees.clear();
+        self.degrees.resize(model.bodies.len(), 0);
         for block in self.rows.equations.chunk_by(|a, b| a.joint == b.joint) {
             self.sizes.push(block.len() as u32);
             let dynamic = |slot: u32| model.bodies.get(slot as usize).is_some_and(|b| b.inv_mass > 0.0);
             let ends = model.joints[block[0].joint as usize].bodies;
-            self.ends.push(ends.map(|b| if dynamic(b) { b } else { WORLD }));
+            let ends = ends.map(|b| if dynamic(b) { b } else { WORLD });
+            ends.iter().filter(|b| **b != WORLD).for_each(|b| self.degrees[*b as usize] += 1);
+            self.ends.push(ends);
+        }
+        if self.degrees.iter().map(|d| (d * d) as f64).sum::<f64>() > 0.001 * LARGE {
+            return false;
         }
         self.direct.arrange(&self.sizes, &self.ends);
         self.rolls = self.rows.equations.iter().any(|e| e.goal == Goal::Rolling);
         let far = model.dynamic().map(|i| self.now.x[i].abs().max_element()).fold(0.0, f64::max);
         let long = model.joint_slots().map(|j| model.joints[j].length).fold(0.0, f64::max);
         self.size = far + long;
+        self.direct.flops() <= LARGE
     }
 
     /// Whether the step is short enough for the springs and dampers as forces: with a = M^-½ Jᵀ the largest eigenvalue of
