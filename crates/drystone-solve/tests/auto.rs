@@ -26,7 +26,9 @@ fn grains(n: usize) -> Problem {
 #[test]
 fn stacks_and_mechanisms_get_factors_and_more_digits_than_asked_for() {
     let stop = Stop { tolerance: 1e-4, iterations: 200, ..Stop::default() };
-    for problem in [Problem::Bodies(stack(30)), Problem::Bodies(heap(100, 2, true))] {
+    for problem in
+        [30, 100].map(|n| Problem::Bodies(stack(n))).into_iter().chain([Problem::Bodies(heap(100, 2, true))])
+    {
         let s = solve("auto", &problem, None, &stop);
         assert_eq!((s.status, picked(&s)), (Status::Converged, vec!["prox"]));
         let c = certificate(&problem, &s.gamma);
@@ -91,7 +93,18 @@ fn without_a_tolerance_it_is_pgs() {
 fn nothing_is_remembered() {
     let stop = Stop { tolerance: 1e-6, iterations: 500, ..Stop::default() };
     let mut old = make("auto").unwrap();
-    for problem in [grains(150), Problem::Bodies(stack(20)), grains(90), Problem::Bodies(heap(80, 5, true))] {
+    // The same contacts, and one more body that touches nothing.
+    let mut wider = stack(20);
+    wider.inv_mass.push(1.0);
+    wider.inv_inertia.push([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    wider.v_free.push([0.0; 6]);
+    for problem in [
+        grains(150),
+        Problem::Bodies(stack(20)),
+        Problem::Bodies(wider),
+        grains(90),
+        Problem::Bodies(heap(80, 5, true)),
+    ] {
         let s = old.solve(&problem, None, &stop).unwrap();
         let fresh = solve("auto", &problem, None, &stop);
         assert_eq!((s.gamma, s.attempts), (fresh.gamma, fresh.attempts));

@@ -49,6 +49,7 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         blocks: super::make("nsgs-ac")?,
         judge: Judge::default(),
         rhs: Vec::new(),
+        pairs: Vec::new(),
     }))
 }
 
@@ -60,6 +61,7 @@ struct Auto {
     blocks: Box<dyn Solver>,
     judge: Judge,
     rhs: Vec<f64>,
+    pairs: Vec<u64>,
 }
 
 impl Auto {
@@ -91,7 +93,9 @@ impl Solver for Auto {
 
     fn bytes(&self) -> usize {
         let all = [&self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
-        all.iter().map(|s| s.bytes()).sum::<usize>() + size_of_val(self.rhs.as_slice())
+        all.iter().map(|s| s.bytes()).sum::<usize>()
+            + size_of_val(self.rhs.as_slice())
+            + size_of_val(self.pairs.as_slice())
     }
 
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
@@ -107,7 +111,7 @@ impl Solver for Auto {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         let judged = stop.tolerance > 0.0 && stop.iterations > 0;
-        let turns = if judged { look::turns(problem, stop) } else { look::ALL_SWEEPS };
+        let turns = if judged { look::turns(problem, stop, &mut self.pairs) } else { look::ALL_SWEEPS };
         let mut out: Option<Solution> = None;
         let mut least = f64::INFINITY;
         let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());

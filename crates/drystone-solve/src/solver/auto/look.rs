@@ -24,7 +24,7 @@ impl Pick {
     /// takes depends on the problem: see [`operations`].)
     pub fn weight(self) -> f64 {
         match self {
-            Pick::Gradients => 4.0 / 3.0,
+            Pick::Gradients => 1.5,
             Pick::Conjugate => 2.0,
             Pick::Factors | Pick::Sweeps | Pick::Blocks => 1.0,
         }
@@ -99,13 +99,13 @@ const SPEED: f64 = 1e9;
 
 /// So many bodies are few.
 const FEW: usize = 64;
-/// Bodies that meet in points have at most so many contacts each; more are faces and edges.
-const POINTS: usize = 6;
+/// Points for each pair of bodies that touch: more are faces and edges.
+const POINTS: f64 = 1.25;
 /// A ratio of masses beyond which sweeps and gradients take too long.
 const UNEVEN: f64 = 30.0;
 /// Gradients carry impulses through a heap of n contacts in some n^(1/3) iterations, and need several times as many to
 /// make something of it.
-const CROSSINGS: f64 = 10.0;
+const CROSSINGS: f64 = 8.0;
 
 /// How many operations a factorisation may take.
 pub(super) fn operations(problem: &Problem, stop: &Stop) -> f64 {
@@ -116,7 +116,7 @@ pub(super) fn operations(problem: &Problem, stop: &Stop) -> f64 {
 }
 
 /// Who is to try `problem`.
-pub(super) fn turns(problem: &Problem, stop: &Stop) -> &'static [Turn] {
+pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'static [Turn] {
     let p = match problem {
         Problem::Bodies(p) => p,
         Problem::Explicit(_) if problem.model() == Model::Ccp => return FILE,
@@ -124,7 +124,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop) -> &'static [Turn] {
         Problem::Explicit(_) => return FILE_COULOMB,
     };
     let patient = stop.iterations >= PATIENCE;
-    match stiff(p) {
+    match stiff(p, pairs) {
         true if patient => PATIENT_STIFF,
         true => STIFF,
         false if patient => PATIENT,
@@ -138,9 +138,20 @@ pub(super) fn turns(problem: &Problem, stop: &Stop) -> &'static [Turn] {
     }
 }
 
-fn stiff(p: &Bodies) -> bool {
-    let bodies = p.bodies();
-    bodies <= FEW || !p.general.a.is_empty() || p.points.len() > POINTS * bodies || uneven(p)
+fn stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
+    p.bodies() <= FEW || !p.general.a.is_empty() || uneven(p) || flat(p, pairs)
+}
+
+/// Whether pairs of bodies mostly touch in more than one point.
+fn flat(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
+    pairs.clear();
+    pairs.extend(p.points.a.iter().zip(&p.points.b).map(|(a, b)| {
+        let (low, high) = (a.min(b), a.max(b));
+        u64::from(*low) << 32 | u64::from(*high)
+    }));
+    pairs.sort_unstable();
+    pairs.dedup();
+    p.points.len() as f64 > POINTS * pairs.len() as f64
 }
 
 /// Whether some contact joins masses that differ much.
