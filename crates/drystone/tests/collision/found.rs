@@ -3,6 +3,8 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
+use drystone::collide::narrowphase::{Manifold, contacts};
+use drystone::collide::query;
 use drystone::random::Random;
 use drystone::shape::{Hull, Pose, Shape};
 use glam::{DQuat, DVec3};
@@ -193,4 +195,61 @@ fn rim_on_rim() {
     let place = DVec3::new(-1.986_506_104_604_094_2, 0.928_245_139_037_040_8, -3.279_973_556_110_700_6);
     let upright = DQuat::from_rotation_y(TAU / 4.0);
     holds(&drum, Pose::new(DVec3::ZERO, turn), &sheet, Pose::new(place, upright), f64::INFINITY);
+}
+
+/// A box and a cone that touch: whether the last digit says that they overlap must not depend on how far one looks.
+#[test]
+fn touching_to_the_last_digit() {
+    let (slab, cone) =
+        (Shape::Box { half: DVec3::new(1.0, 1.0, 0.5) }, Shape::Cone { radius: 0.5, height: 1.0 });
+    let turn = DQuat::from_xyzw(0.0, 0.0, -2.913_126_592_772_496_8e-8, 0.999_999_999_999_999_6);
+    let (above, lying) =
+        (Pose::new(DVec3::Z, turn), Pose::new(DVec3::ZERO, DQuat::from_rotation_x(-TAU / 4.0)));
+    let mut found = Manifold::default();
+    contacts(&slab, &above, &cone, &lying, 0.0, &mut found);
+    let touch = query::overlap(&slab, &above, &cone, &lying);
+    assert_eq!(touch, !found.points().is_empty(), "{:?}", found.points());
+}
+
+/// Crossed blades of 1 km that touch: many edges are as far along the normal, most of them nowhere near.
+#[test]
+fn crossed_blades() {
+    let blade = Shape::Box { half: DVec3::new(500.0, 0.001_381_796_338_456_604_1, 1000.0) };
+    let turn_a = DQuat::from_rotation_x(TAU / 8.0);
+    let turn_b = DQuat::from_xyzw(
+        -0.653_281_482_438_188_2,
+        0.270_598_050_073_098_5,
+        0.270_598_050_073_098_45,
+        0.653_281_482_438_188_3,
+    );
+    let place = Pose::new(DVec3::X * 853.554_367_670_835, turn_b);
+    holds(&blade, Pose::new(DVec3::ZERO, turn_a), &blade, place, 0.0);
+}
+
+/// Boxes of which one stands a little tilted over the other, turned by 45° and not at all: of the corners of the patch, one
+/// of the four that are left speaks for the deepest.
+#[test]
+fn deepest_corner_of_a_patch() {
+    let shape = Shape::Box { half: DVec3::new(0.5, 1.0, 0.5) };
+    let turn = DQuat::from_xyzw(
+        1.252_048_443_475_457_4e-5,
+        -5.186_154_460_356_58e-6,
+        0.382_683_432_329_948_2,
+        0.923_879_532_426_447_5,
+    );
+    let place = DVec3::new(0.0, -2.710_488_401_956_861_7e-5, 1.000_027_103_598_403_6);
+    holds(&shape, Pose::new(DVec3::ZERO, turn), &shape, Pose::at(place), 0.0);
+    let shape = Shape::Box { half: DVec3::new(0.5, 2.0, 1.0) };
+    let tilt = -0.000_110_999_053_548_703_38;
+    let turn = DQuat::from_xyzw(0.0, tilt, tilt, 0.999_999_987_679_210_1);
+    holds(&shape, Pose::new(DVec3::ZERO, turn), &shape, Pose::at(DVec3::Z * 2.000_111_023_693_761), 0.0);
+}
+
+/// Drums one beyond the other that overlap by a hair's breadth of their length: the normal at the ends is that of their rims.
+#[test]
+fn drums_rim_to_rim() {
+    let drum = Shape::Cylinder { radius: 2.0, half_length: 1.0 };
+    let turn = DQuat::from_xyzw(0.0, -0.003_671_230_969_148_034, 0.0, 0.999_993_261_008_878_5);
+    let place = DVec3::new(-4.014_360_765_027_416, -4.0, -2.044_188_064_406_637);
+    holds(&drum, Pose::new(DVec3::ZERO, turn), &drum, Pose::at(place), 0.0);
 }

@@ -23,6 +23,9 @@ const EDGE_ABSOLUTE: f64 = 1e-4;
 /// Faces of A and B that separate alike, up to this part of the smallest half side, are told apart by their area.
 const FACE_TIE: f64 = 1e-3;
 
+/// Edges meet when their closest points differ from the gap by no more than this part of the smallest half sides.
+const MEETING: f64 = 1e-6;
+
 /// A patch at a distance must say the true distance up to this part; 1 - cos 2° and rounding fit in.
 const PATCH_RELATIVE: f64 = 1e-3;
 
@@ -201,10 +204,12 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, reach: f64, out: &mut Manifold) {
                 out.push_within(reach, ContactPoint { on_a, on_b, normal, gap: distance, feature: CLOSEST });
             }
         }
-    } else if let Some(edges) = axes.edges {
-        out.push_within(reach, edge_contact(a, b, &edges));
     } else {
-        out.push_within(reach, corner_contact(a, b, &axes));
+        let corner = || corner_contact(a, b, &axes);
+        out.push_within(
+            reach,
+            axes.edges.and_then(|edges| edge_contact(a, b, &edges)).unwrap_or_else(corner),
+        );
     }
 }
 
@@ -247,8 +252,8 @@ fn area(c: &Cuboid, axis: usize) -> f64 {
 }
 
 /// Overlapping boxes whose shortest way apart is across two edges. Where the way is square to a side of a box, several edges
-/// are as far along it: those count that meet.
-fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> ContactPoint {
+/// are as far along it: those count that meet. Nothing where none do: then these edges separate no better than others.
+fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> Option<ContactPoint> {
     let (i, j, n) = (edges.axis_a, edges.axis_b, edges.normal);
     let name = |c: &Cuboid, along: usize, edge: DVec3| {
         let (k1, k2) = ((along + 1) % 3, (along + 2) % 3);
@@ -260,17 +265,19 @@ fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> ContactPoint {
         closest::supporting_edges(b, j, n, |q, v| {
             let (s, t) = closest::segment_segment(p, u, q, v);
             let (on_a, on_b) = (p + u * s, q + v * t);
-            let off = (on_a - on_b - n * edges.separation).length_squared();
+            let off = (on_a - on_b - n * edges.separation).length();
             if off < best.0 {
                 best = (off, on_a, on_b, EDGE | name(a, i, p) << 4 | name(b, j, q));
             }
         });
     });
-    let (on_a, on_b) = across(best.1, best.2, n, edges.separation);
-    ContactPoint { on_a, on_b, normal: n, gap: edges.separation, feature: best.3 }
+    let (off, on_a, on_b, feature) = best;
+    let (on_a, on_b) = across(on_a, on_b, n, edges.separation);
+    let meet = off <= MEETING * (a.smallest_half() + b.smallest_half());
+    meet.then_some(ContactPoint { on_a, on_b, normal: n, gap: edges.separation, feature })
 }
 
-/// Touching boxes with a face axis whose patch was lost to rounding: where they are nearest.
+/// Touching boxes whose patch was lost to rounding, or whose edges do not meet: where they are nearest.
 fn corner_contact(a: &Cuboid, b: &Cuboid, axes: &Axes) -> ContactPoint {
     let normal = axes.normal(a, b);
     let gap = axes.separation();

@@ -179,24 +179,28 @@ fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
     if gjk.lower <= 0.0 {
         return None;
     }
-    let points = gjk.simplex.witnesses();
-    if let Some(plane) = gjk.simplex.plane() {
+    let simplex = &gjk.simplex;
+    let mut best = (gjk.lower, gjk.normal, simplex.witnesses());
+    if let Some(plane) = simplex.plane() {
         let n = plane * super::sign(plane.dot(gjk.normal));
-        let low = pair.support(n, gjk.hint);
-        if n.dot(low.w) >= gjk.lower {
-            return Some(Closest::new(pair, n, &low, points));
+        let separation = n.dot(pair.support(n, gjk.hint).w);
+        if separation >= gjk.lower {
+            best = (separation, n, best.2);
         }
     }
-    if gjk.simplex.nearest().length() - gjk.lower > 1e-13 * pair.scale {
+    let nearest = simplex.nearest();
+    let upper = nearest.length();
+    for from in [gjk.normal, nearest / upper] {
         // Squares of distances cannot tell directions apart that differ by less than a root of rounding, and large faces are
         // long levers. Newton's method can.
-        let simplex = &gjk.simplex;
-        let top = refine::climb(pair, gjk.normal, simplex.corners(), simplex.weights());
-        if let Some(o) = top.filter(|o| o.separation > gjk.lower) {
-            return Some(Closest::new(pair, o.normal, &pair.support(o.normal, gjk.hint), (o.on_a, o.on_b)));
+        if upper - best.0 > 1e-13 * pair.scale
+            && let Some(o) = refine::climb(pair, from, simplex.corners(), simplex.weights())
+            && o.separation > best.0
+        {
+            best = (o.separation, o.normal, (o.on_a, o.on_b));
         }
     }
-    Some(Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), points))
+    Some(Closest::new(pair, best.1, &pair.support(best.1, gjk.hint), best.2))
 }
 
 /// `seed` is a direction nothing nearby is better than.

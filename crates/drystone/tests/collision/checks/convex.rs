@@ -71,8 +71,10 @@ impl Case {
 /// Two convex shapes.
 pub fn check(case: &Case) -> Result<(), String> {
     let (near, all) = (case.contacts(case.reach), case.contacts(f64::INFINITY));
-    sound(case, near.points(), case.reach)?;
-    sound(case, all.points(), f64::INFINITY)?;
+    // Of a patch only one point may be within reach.
+    let patch = all.points().len() > 1;
+    sound(case, near.points(), case.reach, patch)?;
+    sound(case, all.points(), f64::INFINITY, patch)?;
     flipped(case, near.points())?;
     if let (Shape::HalfSpace, Shape::HalfSpace) = (&case.a, &case.b) {
         return Ok(());
@@ -90,6 +92,29 @@ pub fn check(case: &Case) -> Result<(), String> {
         return Err(format!("gap {within} within reach, {} without", nearest.gap));
     }
     distances(case, nearest, all.points())
+}
+
+/// Numbers are numbers, and where a ball fits into both shapes there is a contact, however near they must be, and it is deep.
+pub fn check_overlap(case: &Case) -> Result<(), String> {
+    let near = case.contacts(case.reach);
+    let distance = query::distance(&case.a, &case.pose_a, &case.b, &case.pose_b);
+    if distance.is_nan() || !near.points().iter().all(finite) {
+        return Err(format!("not a number: {distance} {:?}", near.points()));
+    }
+    if let (Shape::HalfSpace, Shape::HalfSpace) = (&case.a, &case.b) {
+        return Ok(());
+    }
+    let upper = case.bounds(&[], &[]).upper;
+    let deepest = near.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
+    let overlap = upper < -case.tolerance();
+    if overlap && !(deepest < 0.0 && distance < 0.0) {
+        return Err(format!("overlap by {}, but contact {deepest} and distance {distance}", -upper));
+    }
+    Ok(())
+}
+
+fn finite(p: &ContactPoint) -> bool {
+    p.on_a.is_finite() && p.on_b.is_finite() && p.normal.is_finite() && p.gap.is_finite()
 }
 
 /// The nearest point says the signed distance, and its normal proves it.
@@ -134,8 +159,10 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     }
     // Bars have normals of their own along each other, and faces of boxes come first; a half-space has but one.
     let plane = matches!(case.a, Shape::HalfSpace) || matches!(case.b, Shape::HalfSpace);
-    if normals.len() == 1 && tilt == 0.0 && !plane {
-        normal_of(case, nearest.normal, distance)
+    // Nearer than this the separation says little about the direction.
+    let apart = distance > 0.01 * case.size();
+    if apart && normals.len() == 1 && tilt == 0.0 && !plane {
+        normal_of(case, nearest.normal)
     } else {
         Ok(())
     }
@@ -159,27 +186,25 @@ fn curved(shape: &Shape) -> bool {
     }
 }
 
-/// The normal of shapes that are apart, within 10⁻⁶. Of two points as far apart as the distance d, any direction at an angle
-/// θ from theirs separates by d cos θ at most, so that what the normal separates by tells its angle.
-fn normal_of(case: &Case, normal: DVec3, distance: f64) -> Result<(), String> {
-    let lost = distance - case.separation(normal);
-    let rounding = 3e-15 * case.size() + case.far();
-    // Below this, rounding says more about the separation than the angle.
-    if distance > 0.01 * case.size() && lost > 0.5 * NORMAL * NORMAL * distance + rounding {
-        let angle = (2.0 * lost / distance).sqrt();
-        return Err(format!("normal {normal} off by {angle}"));
+/// The normal of shapes that are apart, within 10⁻⁶: around it, no direction further away separates better.
+fn normal_of(case: &Case, normal: DVec3) -> Result<(), String> {
+    let (separation, best) = case.widest_near(normal);
+    let gained = separation - case.separation(normal);
+    let angle = best.distance(normal);
+    if angle > NORMAL && gained > 1e-14 * case.size() + case.far() {
+        return Err(format!("normal {normal} off by {angle}: {best} separates better by {gained}"));
     }
     Ok(())
 }
 
-/// What is true of every point.
-pub fn sound(case: &Case, points: &[ContactPoint], reach: f64) -> Result<(), String> {
+/// What is true of every point; `patch` where features lie along each other.
+fn sound(case: &Case, points: &[ContactPoint], reach: f64, patch: bool) -> Result<(), String> {
     let tolerance = case.tolerance();
     if points.len() > MAX_POINTS {
         return Err(format!("{} points", points.len()));
     }
     for (k, p) in points.iter().enumerate() {
-        if !(p.on_a.is_finite() && p.on_b.is_finite() && p.normal.is_finite() && p.gap.is_finite()) {
+        if !finite(p) {
             return Err(format!("not a number: {p:?}"));
         }
         if (p.normal.length() - 1.0).abs() > 1e-9 {
@@ -197,10 +222,10 @@ pub fn sound(case: &Case, points: &[ContactPoint], reach: f64) -> Result<(), Str
         {
             let outside = height(shape, pose.inverse_point(point));
             // Where features count as lying along each other, one is off the other's surface in between.
-            let off = if points.len() == 1 {
-                PATCH * extent(shape).min(p.gap.abs())
-            } else {
+            let off = if patch {
                 ALONG * extent(&case.a).min(extent(&case.b)) + ALONG_SIN * p.gap.abs()
+            } else {
+                PATCH * extent(shape).min(p.gap.abs())
             };
             if outside > tolerance + off {
                 return Err(format!("point outside {name} by {outside}: {p:?}"));

@@ -20,6 +20,13 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     case(bytes).map_or(Ok(()), |case| check_case(&case))
 }
 
+/// Of the case that the bytes spell, checks only that numbers are numbers and that no overlap is missed.
+#[allow(dead_code)]
+pub fn check_overlap(bytes: &[u8]) -> Result<(), String> {
+    let Some(case) = case(bytes) else { return Ok(()) };
+    convex::check_overlap(&case).map_err(|error| format!("{error}\n{}", case.describe()))
+}
+
 /// Checks two shapes in their places; tells what is wrong, and with what.
 pub fn check_case(case: &Case) -> Result<(), String> {
     convex::check(case).map_err(|error| format!("{error}\n{}", case.describe()))

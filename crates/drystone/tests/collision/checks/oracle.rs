@@ -90,14 +90,21 @@ impl Case {
         let mut rated: Vec<(f64, DVec3)> = tried.into_iter().map(|n| (self.separation(n), n)).collect();
         rated.sort_by(|x, y| y.0.total_cmp(&x.0));
         rated.truncate(3);
-        let climbed = rated.into_iter().map(|from| {
-            climb(from, 0.3, |n: DVec3, step, k| {
-                let (u, v) = n.any_orthonormal_pair();
-                let turned = (n + [u, -u, v, -v, u + v, u - v][k] * step).normalize();
-                (self.separation(turned), turned)
-            })
-        });
+        let climbed = rated.into_iter().map(|from| self.turned(from, 0.3));
         climbed.max_by(|x, y| x.0.total_cmp(&y.0)).unwrap_or((f64::NEG_INFINITY, DVec3::Z))
+    }
+
+    /// The same around one direction only.
+    pub fn widest_near(&self, normal: DVec3) -> (f64, DVec3) {
+        self.turned((self.separation(normal), normal), 1e-3)
+    }
+
+    fn turned(&self, from: (f64, DVec3), first: f64) -> (f64, DVec3) {
+        climb(from, first, |n, step, k| {
+            let (u, v) = n.any_orthonormal_pair();
+            let turned = (n + [u, -u, v, -v, u + v, u - v][k] * step).normalize();
+            (self.separation(turned), turned)
+        })
     }
 
     /// The greatest sum of the radii of balls about one point in both shapes; negative where none was found.

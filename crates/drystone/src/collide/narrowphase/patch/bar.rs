@@ -17,6 +17,9 @@ const SAME_SIDE_TAN: f64 = 0.484;
 /// surface.
 const BESIDE: f64 = 0.05;
 
+/// The closest points are at an end when they are this part of the smaller radius from it.
+const AT_END: f64 = 0.01;
+
 impl View {
     /// The ends of a part of a segment.
     pub(super) fn stretch(&self, ends: [DVec2; 2], from: f64, to: f64, spread: &mut Spread) {
@@ -103,8 +106,14 @@ impl View {
             };
             let on_a = pa - side(normal, axis_a) * round_a - normal * self.radius_a;
             let on_b = pb + side(normal, axis_b) * round_b + normal * self.radius_b;
-            // Nothing is nearer than the closest points.
+            // Nothing is nearer than the closest points, and where they are at this end their normal is exact.
             let gap = (on_a - on_b).dot(normal).max(least);
+            let exact = closest.on_a - closest.normal * self.radius_a;
+            let (on_a, normal, gap) = if on_a.distance(exact) <= AT_END * thinner {
+                (exact, closest.normal, least)
+            } else {
+                (on_a, normal, gap)
+            };
             out.push_within(
                 self.reach,
                 ContactPoint { on_a, on_b: on_a - normal * gap, normal, gap, feature: name as u32 },
