@@ -43,7 +43,8 @@ use gather::{Found, Gathered, Goal, Motion, walk, way};
 const RESOLVED: f64 = 0.25;
 /// Multiplications of one factor beyond which a step would take too long.
 const LARGE: f64 = 2e9;
-/// Errors at which Broyden's method may stop, over the size of the mechanism.
+/// Errors at which Broyden's method stops, over the size of the mechanism, and at which it may where it gets no further.
+const DONE: f64 = 1e-14;
 const ARRIVED: f64 = 1e-11;
 const ROUNDS: usize = 60;
 /// Steps of Broyden's method that are remembered.
@@ -81,6 +82,7 @@ pub(crate) struct Smooth {
     lambda: Vec<f64>,
     weights: Vec<f64>,
     steps: Vec<f64>,
+    best: Vec<f64>,
     error: Vec<f64>,
     target: Vec<f64>,
     pushed: Vec<f64>,
@@ -257,13 +259,22 @@ impl Smooth {
                 return Some(0);
             }
             self.errors(&w.model, part);
-            let worst = self.error.iter().fold(0.0, |a: f64, e| if e.is_nan() { *e } else { a.max(e.abs()) });
-            // Broyden's method is not monotone: only twice without progress means that rounding is reached.
+            let worst = self
+                .error
+                .iter()
+                .fold(0.0, |a: f64, e| if a.is_nan() || e.is_nan() { f64::NAN } else { a.max(e.abs()) });
+            if worst <= DONE * self.size {
+                return Some(rounds);
+            }
+            // Not monotone: only twice without progress means that rounding, or a singular position, lets no more through.
             stuck = if worst < 0.5 * best { 0 } else { stuck + 1 };
-            best = best.min(worst);
-            if worst <= 1e-16 * self.size
-                || (stuck > 1 && worst <= 2.0 * best && worst <= ARRIVED * self.size)
-            {
+            if worst < best {
+                best = worst;
+                self.best.clone_from(&self.lambda);
+            }
+            if (stuck > 1 || rounds == ROUNDS) && best <= ARRIVED * self.size {
+                self.lambda.clone_from(&self.best);
+                self.drift(&w.model, part.dt);
                 return Some(rounds);
             }
             if !worst.is_finite() || rounds == ROUNDS {
