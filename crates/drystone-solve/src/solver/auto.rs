@@ -154,6 +154,10 @@ impl Solver for Auto {
             }
         }
         let mut out = out.unwrap_or_else(|| Solution::start(problem, guess));
+        // Nobody left the judge a number to go by.
+        if judged && !least.is_finite() {
+            out.status = Status::Diverged;
+        }
         (out.iterations, out.rejected) = (used, rejected);
         (out.attempts, out.history) = (attempts, history);
         Ok(out)
