@@ -245,12 +245,14 @@ fn auto_solves_the_published_problems() {
                 vectors["ccp_u"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
             let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
             let far = norm(&mut u.iter().zip(&u_ref).map(|(x, y)| x - y));
-            // A velocity that vanishes is no scale: then that of q is.
+            // A velocity that vanishes is no scale: then that of q is. The reference has an error of its own: with W = λ at
+            // most, |u - u*|² ≤ 2 λ gap.
             let scale = norm(&mut u_ref.iter().copied()).max(1e-3 * file.scale());
+            let gap = entry["ccp"]["duality_gap_abs"].as_f64().unwrap().abs();
+            let own = (2.0 * gap * entry["lmax"].as_f64().unwrap()).sqrt();
+            let near = far <= 1e-5 * scale + own;
             relaxed += 1;
-            if !(off <= if clipped { 1e-4 } else { 1e-6 })
-                || !(far <= if clipped { 1e-3 } else { 1e-5 } * scale)
-            {
+            if !(off <= if clipped { 1e-4 } else { 1e-6 }) || !near {
                 missing.push(format!("{name}, ccp: objective off by {off:.1e}, u by {:.1e}", far / scale));
             }
         }

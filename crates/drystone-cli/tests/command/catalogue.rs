@@ -75,7 +75,8 @@ fn solvers_tell_parameters_use_and_citation() {
             assert!(!text(solver, key).is_empty(), "{name}: {key}");
         }
         assert!(
-            ["sweep", "multiplication", "factorisation", "solve"].contains(&text(solver, "unit")),
+            ["sweep", "multiplication", "factorisation", "solve", "iteration"]
+                .contains(&text(solver, "unit")),
             "{name}"
         );
         let models = solver["models"].as_array().unwrap();
@@ -97,7 +98,7 @@ fn solvers_tell_parameters_use_and_citation() {
         assert_eq!(plain["state_hash"], spelled["state_hash"], "{name}: {params:?}");
         names.push(name);
     }
-    for name in ["pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg", "nsgs-ac", "nsgs-sphere"] {
+    for name in ["auto", "pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg", "nsgs-ac", "nsgs-sphere"] {
         assert!(names.contains(&name), "{name} is missing");
     }
 }

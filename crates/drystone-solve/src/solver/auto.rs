@@ -8,7 +8,7 @@
 //!
 //! No decision depends on a clock unless a time cap was given, and nothing is kept from call to call, so that a run can
 //! be resumed to the bit. Solvers with factors converge so fast in the end that further digits cost next to nothing: they
-//! are asked for [`DIGITS`] of the tolerance, and the tolerance decides. With a tolerance of zero all iterations are asked
+//! are asked for a thousandth of the tolerance (where that is not very small itself), and the tolerance decides. With a tolerance of zero all iterations are asked
 //! for and no word of the judge could end them: those are sweeps.
 
 mod look;
@@ -37,8 +37,8 @@ pub(super) static INFO: Info = Info {
 
 /// Share of the tolerance that solvers with factors are asked for.
 const DIGITS: f64 = 1e-3;
-/// What rounding leaves of a velocity.
-const ROUNDING: f64 = 1e-12;
+/// Below this, m/s, they are asked for the tolerance itself: further digits may be those of rounding.
+const COARSE: f64 = 1e-5;
 
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
@@ -48,7 +48,6 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         sweeps: super::make("pgs")?,
         blocks: super::make("nsgs-ac")?,
         judge: Judge::default(),
-        rhs: Vec::new(),
         pairs: Vec::new(),
     }))
 }
@@ -60,7 +59,6 @@ struct Auto {
     sweeps: Box<dyn Solver>,
     blocks: Box<dyn Solver>,
     judge: Judge,
-    rhs: Vec<f64>,
     pairs: Vec<u64>,
 }
 
@@ -74,16 +72,12 @@ impl Auto {
             Pick::Blocks => self.blocks.as_mut(),
         }
     }
+}
 
-    /// What to ask of solvers with factors.
-    fn aim(&mut self, problem: &Problem, tolerance: f64) -> f64 {
-        if matches!(problem, Problem::Explicit(_)) {
-            return tolerance;
-        }
-        problem.rhs(&mut self.rhs);
-        let speed = self.rhs.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        (DIGITS * tolerance).max(ROUNDING * speed).min(tolerance)
-    }
+/// What to ask of solvers with factors.
+fn aim(problem: &Problem, tolerance: f64) -> f64 {
+    let more = matches!(problem, Problem::Bodies(_)) && tolerance >= COARSE;
+    if more { DIGITS * tolerance } else { tolerance }
 }
 
 impl Solver for Auto {
@@ -93,9 +87,7 @@ impl Solver for Auto {
 
     fn bytes(&self) -> usize {
         let all = [&self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
-        all.iter().map(|s| s.bytes()).sum::<usize>()
-            + size_of_val(self.rhs.as_slice())
-            + size_of_val(self.pairs.as_slice())
+        all.iter().map(|s| s.bytes()).sum::<usize>() + size_of_val(self.pairs.as_slice())
     }
 
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
@@ -123,7 +115,7 @@ impl Solver for Auto {
             let iterations = ((part / pick.weight()) as usize).max(1).min(stop.iterations - used);
             let factors = *pick == Pick::Factors;
             let asked = Stop {
-                tolerance: if factors { self.aim(problem, stop.tolerance) } else { stop.tolerance },
+                tolerance: if factors { aim(problem, stop.tolerance) } else { stop.tolerance },
                 iterations,
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 history: stop.history,
@@ -162,6 +154,10 @@ impl Solver for Auto {
             }
         }
         let mut out = out.unwrap_or_else(|| Solution::start(problem, guess));
+        // Nobody left the judge a number to go by.
+        if judged && !least.is_finite() {
+            out.status = Status::Diverged;
+        }
         (out.iterations, out.rejected) = (used, rejected);
         (out.attempts, out.history) = (attempts, history);
         Ok(out)
