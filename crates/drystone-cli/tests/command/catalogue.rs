@@ -107,7 +107,7 @@ fn help_names_every_option_and_version_the_version() {
     let scratch = Scratch::new("catalogue-help");
     let help = scratch.good("run --help");
     let options = "--set --time --steps --step --integrator --model --solver --tolerance --iterations --budget-ms \
-                   --position-iterations --stabilisation --broadphase --envelope --threads --backend --allow-overlap \
+                   --position-iterations --stabilisation --broadphase --envelope --threads --backend --allow-overlap --settle \
                    --sleep --snapshots --record --report --dump-problems --quiet";
     holds(&help, &options.split_whitespace().collect::<Vec<_>>());
     let commands = scratch.good("--help");

@@ -39,6 +39,7 @@ const KEYS: &[(&str, Is)] = &[
     ("sleep", Is::Flag),
     ("model", Is::Text),
     ("integrator", Is::Text),
+    ("smooth_steps", Is::Whole),
     ("stabilisation", Is::Text),
     ("envelope_m", Is::Number),
     ("bodies", Is::Whole),

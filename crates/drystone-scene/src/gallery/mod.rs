@@ -1,5 +1,6 @@
 //! The gallery: named scenes with parameters, each with something to measure.
 
+mod andrews;
 mod arch;
 mod arrange;
 mod ballast;
@@ -9,22 +10,31 @@ mod conveyor;
 mod cradle;
 mod drum;
 mod ellipse;
+mod elliptic;
+mod forklift;
+mod four_bar;
 mod hopper;
 mod incline;
+mod linkage;
+mod machine;
 mod motion;
 mod packing;
 mod painleve;
 mod palletizer;
 mod params;
+mod pendulum;
 mod penetrometer;
 mod pyramid;
 mod shaker;
 mod shear;
 mod slide;
+mod spider;
 mod stack;
 mod stones;
+mod top;
 mod track;
 mod triaxial;
+mod truck;
 mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
@@ -60,12 +70,18 @@ pub const ENTRIES: &[Entry] = &[
     wall::ENTRY,
     arch::ENTRY,
     palletizer::ENTRY,
+    forklift::ENTRY,
+    spider::ENTRY,
     ballast::ENTRY,
     ellipse::ENTRY,
     incline::ENTRY,
     slide::ENTRY,
     painleve::ENTRY,
     cradle::ENTRY,
+    pendulum::ENTRY,
+    four_bar::ENTRY,
+    andrews::ENTRY,
+    top::ENTRY,
     brazil_nut::ENTRY,
     drum::ENTRY,
     hopper::ENTRY,

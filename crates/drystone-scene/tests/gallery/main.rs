@@ -6,5 +6,7 @@ mod classic;
 mod common;
 mod ellipse;
 mod laws;
+mod machines;
+mod mechanisms;
 mod palletizer;
 mod wall;
