@@ -141,7 +141,12 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         lift_error: 0.0,
     };
     Ok(Made {
-        settings: Settings { solver: "nncg".into(), tolerance: 1e-5, iterations: 100, ..Settings::default() },
+        settings: Settings {
+            solver: "schur".into(),
+            tolerance: 1e-5,
+            iterations: 100,
+            ..Settings::default()
+        },
         seed: 1,
         bodies,
         glass: Vec::new(),

@@ -20,6 +20,7 @@ mod pgj;
 mod pgs;
 mod prox;
 mod pssor;
+mod schur;
 mod sparse;
 mod spec;
 mod sweep;
@@ -204,6 +205,7 @@ pub const REGISTRY: &[&Info] = &[
     &block::SPHERE,
     &admm::INFO,
     &prox::INFO,
+    &schur::INFO,
     &ipm::INFO,
 ];
 

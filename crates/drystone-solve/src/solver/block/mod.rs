@@ -25,26 +25,26 @@ use crate::problem::{Malformed, Problem};
 use super::growth::Growth;
 use super::{Info, Record, Solution, Solver, Status, Stop, first_order};
 
-pub(super) use newton::INFO as AC;
+pub(super) use newton::{INFO as AC, Newton};
 pub(super) use polyhedral::{LEMKE, QP};
 pub(super) use projection::INFO as PROJECTION;
 pub(super) use sphere::INFO as SPHERE;
 
 /// Small square matrices, in the first rows and columns.
-type Matrix = [[f64; MAX_ROWS]; MAX_ROWS];
+pub(super) type Matrix = [[f64; MAX_ROWS]; MAX_ROWS];
 /// Rows of one block, in the first entries.
-type Vector = [f64; MAX_ROWS];
+pub(super) type Vector = [f64; MAX_ROWS];
 
 /// The problem of one block, all others held.
 #[derive(Clone, Copy, Debug)]
-struct One {
-    rows: usize,
-    w: Matrix,
-    b: Vector,
-    set: Set,
-    model: Model,
+pub(super) struct One {
+    pub rows: usize,
+    pub w: Matrix,
+    pub b: Vector,
+    pub set: Set,
+    pub model: Model,
     /// Mean of W's diagonal.
-    g: f64,
+    pub g: f64,
 }
 
 impl One {
@@ -88,6 +88,13 @@ impl One {
 trait Local: Send {
     /// Improves `gamma`, which is admissible on return.
     fn solve(&mut self, one: &One, gamma: &mut Vector);
+}
+
+/// Solves the problem of one block: at once where that is possible, by Newton's method otherwise.
+pub(super) fn local(one: &One, newton: &mut Newton, gamma: &mut Vector) {
+    if !simple::solve(one, gamma) && !simple::sticks(one, gamma) {
+        newton.solve(one, gamma);
+    }
 }
 
 /// The sweeps around a local solver.

@@ -38,7 +38,7 @@ const HALVINGS: usize = 8;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Newton {}
+pub(in crate::solver) struct Newton {}
 
 impl Local for Newton {
     fn solve(&mut self, one: &One, gamma: &mut Vector) {
