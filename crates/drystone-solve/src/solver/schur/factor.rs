@@ -114,10 +114,8 @@ impl Factor {
                         effect[s + k][r] = p.inv_mass[b] * row[s + k];
                         effect[s + 3 + k][r] = turn[k];
                     }
-                    for k in 0..6 {
-                        jacobian[r][s + k] = row[s + k];
-                        rhs[r] += row[s + k] * p.v_free[b][k];
-                    }
+                    jacobian[r][s..s + 6].copy_from_slice(&row[s..s + 6]);
+                    rhs[r] += (0..6).map(|k| row[s + k] * p.v_free[b][k]).sum::<f64>();
                 }
             }
             self.jacobian.push(jacobian);
