@@ -1,9 +1,14 @@
-//! `drystone compare`: the problem of one step, solved by several solvers and judged by one certificate.
+//! `drystone compare`: the problem of one step, or problems from files, solved by several solvers and judged by one
+//! certificate.
+
+mod profile;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use drystone_record::plot::{Axis, Chart, Series};
+use drystone_scene::problem;
+use drystone_solve::Model;
 use drystone_solve::certificate::certificate;
 use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
 use serde::Serialize;
@@ -11,15 +16,23 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 use crate::run::{say, write};
-use crate::simulation::{Prepared, Simulation};
+use crate::simulation::{Prepared, Simulation, pool};
+
+const STEP_SOLVERS: &str = "pgj,pgs,pssor";
+const PROBLEM_SOLVERS: &str = "auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac";
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
+    /// More contact problems, or folders of them: where the first one is no scene but a problem (.json, .dat, .hdf5) or a
+    /// folder, solvers are compared by performance profiles. --tolerance is then relative to |q| [default: 1e-8].
+    #[arg(value_name = "PROBLEM")]
+    more: Vec<PathBuf>,
     /// Solvers with parameters, separated by commas: pgs,pgj:omega=0.3,pssor (a part with = and no : continues the one before).
-    #[arg(long, value_name = "LIST", default_value = "pgj,pgs,pssor")]
-    solvers: String,
+    /// [default: pgj,pgs,pssor; for problems auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac]
+    #[arg(long, value_name = "LIST")]
+    solvers: Option<String>,
     /// Take the problem of the step at this time, s [default: the scene's whole duration].
     #[arg(long, value_name = "S")]
     at_time: Option<f64>,
@@ -101,7 +114,7 @@ impl Quantity {
 }
 
 /// Splits `pgs:omega=1,lambda=0.9,pgj` at the commas before a new solver: a part with `=` and no `:` is a parameter.
-fn split(list: &str) -> Vec<String> {
+pub fn split(list: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for part in list.split(',').filter(|p| !p.is_empty()) {
         match found.last_mut() {
@@ -117,7 +130,10 @@ fn split(list: &str) -> Vec<String> {
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     let quantity = Quantity::parse(&args.quantity)?;
-    let specs = split(&args.solvers);
+    let first = PathBuf::from(&args.simulation.scene);
+    let problems = first.is_dir() || problem::is_one(&first);
+    let default = if problems { PROBLEM_SOLVERS } else { STEP_SOLVERS };
+    let specs = split(args.solvers.as_deref().unwrap_or(default));
     if specs.is_empty() {
         return Err(Failure::input("--solvers names no solver"));
     }
@@ -129,6 +145,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     let asked = [Output::svg("--plot", args.plot.as_ref()), Output::text("--report", args.report.as_ref())];
     outputs::check(Some(args.simulation.scene.as_ref()), asked)?;
+    if problems {
+        return compare_problems(&args, first, &specs);
+    }
+    if let Some(path) = args.more.first() {
+        let text = format!("{}: a scene is compared alone; only problems can be many", path.display());
+        return Err(Failure::input(text));
+    }
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
     let time = args.at_time.unwrap_or(scene.duration).max(world.settings().h);
     // The problem of the step that ends at `time`.
@@ -191,6 +214,33 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         say(&table(&comparison))?;
     }
     Ok(0)
+}
+
+/// Every solver on every problem.
+fn compare_problems(args: &Args, first: PathBuf, specs: &[String]) -> Result<i32, Failure> {
+    let s = &args.simulation;
+    let (tolerance, ms) = (s.tolerance.unwrap_or(1e-8), s.budget_ms.unwrap_or(5000.0));
+    if !(tolerance.is_finite() && tolerance > 0.0) {
+        return Err(Failure::input(format!("--tolerance must be finite and positive, got {tolerance}")));
+    }
+    if !(0.0..=1e9).contains(&ms) {
+        return Err(Failure::input(format!("--budget-ms must be from 0 to 1e9, got {ms}")));
+    }
+    let model = s.model.as_deref().map(Model::parse).transpose().map_err(Failure::input)?;
+    // Times are compared: one thread, unless said otherwise.
+    pool(s.threads.or(Some(1)))?;
+    let mut paths = vec![first];
+    paths.extend_from_slice(&args.more);
+    profile::main(&profile::Asked {
+        paths: &paths,
+        solvers: specs,
+        model: model.unwrap_or_default(),
+        tolerance,
+        iterations: s.iterations.unwrap_or(100_000),
+        budget: Duration::from_secs_f64(1e-3 * ms),
+        plot: args.plot.as_deref(),
+        report: args.report.as_deref(),
+    })
 }
 
 fn chart(c: &Comparison, quantity: Quantity) -> Chart {

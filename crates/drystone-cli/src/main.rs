@@ -9,6 +9,7 @@ mod lcp;
 mod outputs;
 mod portrait;
 mod progress;
+mod race;
 mod run;
 mod simulation;
 mod solve;
@@ -40,7 +41,7 @@ enum Command {
     Solvers(catalogue::Args),
     /// Validate a scene file or flat state; exit 0, or 2 with file, line, column and field.
     Check(catalogue::CheckArgs),
-    /// Solve one step of a scene with several solvers, judged by one certificate.
+    /// Solve one step of a scene, or problems from files, with several solvers, judged by one certificate.
     #[command(allow_negative_numbers = true)]
     Compare(compare::Args),
     /// Solve a bare contact problem from a file; exit 3 if the tolerance was not reached.
@@ -48,6 +49,8 @@ enum Command {
     Solve(solve::Args),
     /// Pyramids of balls as linear complementarity problems, and the relaxed law against the exact one as h falls.
     Lcp(lcp::Args),
+    /// Race every solver on the same step: velocity errors, stacks, interior point beside first order.
+    Race(race::Args),
     /// Run a scene once for every value of an option and compare one number of the reports.
     Study(Box<study::Args>),
     /// Measure fixed scenes: milliseconds by stage, nanoseconds per contact and iteration, memory.
@@ -79,6 +82,7 @@ fn main() {
         Command::Compare(args) => compare::main(args),
         Command::Solve(args) => solve::main(args),
         Command::Lcp(args) => lcp::tables(args),
+        Command::Race(args) => race::main(args),
         Command::Study(args) => study::main(*args),
         Command::Bench(args) => bench::main(args),
         Command::State(args) => state::main(args),

@@ -256,6 +256,12 @@ fn summary(r: &Report) -> String {
         "  contacts      {} at the end, {} of them touching, {:.0} on average\n",
         r.contacts.last, r.contacts.touching_last, r.contacts.mean
     );
+    if r.smooth_steps > 0 {
+        text += &format!(
+            "  smooth        {} of {} steps by rattle, the others by euler\n",
+            r.smooth_steps, r.steps
+        );
+    }
     text += &format!(
         "  solver        {}: {:.1} {}s a step, {} of {} steps within {:e} m/s\n",
         r.solver.parameters,
@@ -265,6 +271,15 @@ fn summary(r: &Report) -> String {
         r.steps,
         r.solver.tolerance
     );
+    if r.solver.name == "auto" {
+        let used = r.solver.used.iter();
+        let each = used.map(|(name, u)| format!("{name} in {} ({} {}s)", u.solves, u.iterations, u.unit));
+        text += &format!(
+            "  picked        {}; {} fall-backs\n",
+            each.collect::<Vec<_>>().join(", "),
+            r.solver.fallbacks
+        );
+    }
     let last = r.certificate.residual_last.unwrap_or(0.0);
     text += &format!(
         "  residual      {:.2e} m/s at the end, {:.2e} on average, {:.2e} at worst\n",

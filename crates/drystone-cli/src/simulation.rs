@@ -23,14 +23,15 @@ pub struct Simulation {
     #[arg(long, value_name = "H")]
     pub step: Option<f64>,
     /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow the mean of old
-    /// and new velocities) [default: the scene's own].
+    /// and new velocities), rattle:order=4 (or 2; smooth motion of mechanisms, euler in steps with contacts), auto (rattle
+    /// in worlds with joints, euler in others) [default: the scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub integrator: Option<String>,
     /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|), or coulomb, the exact law
     /// [default: the scene's own, ccp].
     #[arg(long, value_name = "ccp|coulomb")]
     pub model: Option<String>,
-    /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`).
+    /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`) [default: the scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub solver: Option<String>,
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
@@ -63,6 +64,10 @@ pub struct Simulation {
     /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded speed.
     #[arg(long)]
     pub allow_overlap: bool,
+    /// Begin at a static equilibrium: the bodies are moved to a nearby state of rest before the first step; an error says
+    /// why there is none.
+    #[arg(long)]
+    pub settle: bool,
     /// Put resting bodies to sleep (not available yet).
     #[arg(long)]
     pub sleep: bool,
@@ -109,6 +114,9 @@ impl Simulation {
         let settings = self.settings(scene.settings.clone())?;
         let mut world = scene.world(settings)?;
         self.check_overlaps(&mut world)?;
+        if self.settle {
+            world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
+        }
         Ok(Prepared { scene, world, threads })
     }
 

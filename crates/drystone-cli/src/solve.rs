@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use drystone_record::usage;
 use drystone_scene::problem::{self, ContactProblem, Kind};
 use drystone_solve::certificate::certificate;
-use drystone_solve::solver::{self, BadSpec, Solver, Status, Stop};
+use drystone_solve::solver::{self, Attempt, BadSpec, Solver, Status, Stop};
 use drystone_solve::{Malformed, Model, Problem};
 use serde::Serialize;
 
@@ -30,9 +30,10 @@ pub struct Args {
     /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of facets.
     #[arg(long, value_name = "ccp|coulomb|lcp", default_value = "ccp")]
     model: String,
-    /// Solver with parameters (see `drystone solvers`); for lcp: lemke:pivots=N or psor:omega=1 [default there: lemke].
-    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "apgd")]
-    solver: String,
+    /// Solver with parameters (see `drystone solvers`) [default: auto]; for lcp: lemke:pivots=N or psor:omega=1 [default:
+    /// lemke].
+    #[arg(long, value_name = "NAME[:k=v,...]")]
+    solver: Option<String>,
     /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.
     #[arg(long, value_name = "T", default_value_t = 1e-6)]
     tolerance: f64,
@@ -75,6 +76,8 @@ struct Report {
     status: &'static str,
     tolerance: f64,
     iterations: usize,
+    /// Who did it, in order, where auto picked.
+    attempts: Vec<Attempt>,
     wall_s: f64,
     cpu_s: f64,
     /// ½ rᵀWr + qᵀr with the symmetric part of W; null for Coulomb's law, which minimises nothing.
@@ -98,13 +101,14 @@ struct Report {
 }
 
 /// What came out, whoever counts.
-struct Outcome {
+pub struct Outcome {
     r: Vec<f64>,
     u: Vec<f64>,
     status: Status,
-    iterations: usize,
+    pub iterations: usize,
+    attempts: Vec<Attempt>,
     /// |r - P(r - u)|.
-    natural: f64,
+    pub natural: f64,
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
@@ -135,7 +139,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             problem: &args.problem,
             kind,
             bare: bare_lcp,
-            solver: if args.solver == "apgd" { "lemke" } else { &args.solver },
+            solver: args.solver.as_deref().unwrap_or("lemke"),
             facets: args.facets,
             form: &args.form,
             cone: &args.cone,
@@ -145,14 +149,15 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         };
         return lcp::solve(&asked, args.report.as_deref());
     }
-    let mut solver = solver::make(&args.solver).map_err(Failure::input)?;
+    let name = args.solver.as_deref().unwrap_or("auto");
+    let mut solver = solver::make(name).map_err(Failure::input)?;
     pool(args.threads)?;
     let file = problem::read(&args.problem, kind)?;
     let posed = file.under(model);
 
     let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
     let goal = args.tolerance * file.scale();
-    let outcome = run(&file, &posed, solver.as_mut(), goal, args.iterations, budget)
+    let outcome = reach(&file, &posed, solver.as_mut(), goal, args.iterations, budget)
         .map_err(|e| Failure::input(format!("{}: {e}", args.problem.display())))?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     let solved = outcome.natural <= goal;
@@ -177,7 +182,7 @@ fn parse_kind(name: &str) -> Result<Kind, Failure> {
 
 /// Solves until |r - P(r - u)| is at most `goal`. A solver stops by the certificate's residual, which has another scale
 /// for each contact: where it stopped too early it goes on from there with a smaller tolerance.
-fn run(
+pub fn reach(
     file: &ContactProblem,
     problem: &Problem,
     solver: &mut dyn Solver,
@@ -191,6 +196,7 @@ fn run(
         u: Vec::new(),
         status: Status::Iterations,
         iterations: 0,
+        attempts: Vec::new(),
         natural: f64::INFINITY,
     };
     // Nothing to do: zero is the solution.
@@ -206,6 +212,7 @@ fn run(
         let guess = (out.iterations > 0).then_some(out.r.as_slice());
         let s = solver.solve(problem, guess, &stop)?;
         out.iterations += s.iterations;
+        out.attempts.extend(s.attempts);
         out.status = s.status;
         out.r = s.gamma;
         problem.apply(&out.r, &mut out.u);
@@ -239,7 +246,7 @@ fn judge(
         contacts: file.contacts(),
         rows: problem.rows(),
         model: problem.model().name(),
-        solver: args.solver.clone(),
+        solver: args.solver.clone().unwrap_or_else(|| solver.info().name.into()),
         unit: solver.info().unit,
         status: match out.status {
             _ if solved => "solved",
@@ -250,6 +257,7 @@ fn judge(
         },
         tolerance: args.tolerance,
         iterations: out.iterations,
+        attempts: out.attempts.clone(),
         wall_s,
         cpu_s,
         objective: convex.then_some(c.dual_objective),
@@ -267,6 +275,10 @@ fn judge(
 fn summary(r: &Report) -> String {
     let mut text = format!("{} {}: {} contacts, {} rows\n", r.name, r.status, r.contacts, r.rows);
     text += &format!("  solver        {}: {} {}s, {:.3} s\n", r.solver, r.iterations, r.unit, r.wall_s);
+    if !r.attempts.is_empty() {
+        let each = r.attempts.iter().map(|a| format!("{} {}", a.solver, a.iterations));
+        text += &format!("  by            {}\n", each.collect::<Vec<_>>().join(", then "));
+    }
     if let Some(objective) = r.objective {
         text += &format!("  objective     {objective:e}\n");
     }

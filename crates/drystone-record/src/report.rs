@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use drystone::{Stage, StepReport, World};
+use drystone::{Integrator, Stage, StepReport, World};
 use drystone_solve::Status;
+use drystone_solve::solver::Attempt;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -78,10 +79,13 @@ pub struct Recorder {
     last: VecDeque<Lap>,
     contacts_sum: f64,
     contacts_max: usize,
+    smooth_steps: u64,
     iterations_sum: f64,
     iterations_max: usize,
     contact_iterations: f64,
     statuses: BTreeMap<String, u64>,
+    used: BTreeMap<&'static str, Used>,
+    fallbacks: u64,
     rounds_sum: f64,
     residual_max: f64,
     residual_sum: f64,
@@ -106,10 +110,13 @@ impl Recorder {
             last: VecDeque::with_capacity(LAST),
             contacts_sum: 0.0,
             contacts_max: 0,
+            smooth_steps: 0,
             iterations_sum: 0.0,
             iterations_max: 0,
             contact_iterations: 0.0,
             statuses: BTreeMap::new(),
+            used: BTreeMap::new(),
+            fallbacks: 0,
             rounds_sum: 0.0,
             residual_max: 0.0,
             residual_sum: 0.0,
@@ -142,11 +149,17 @@ impl Recorder {
         self.joint_error.velocity = self.joint_error.velocity.max(joints.velocity);
         self.contacts_sum += r.contacts as f64;
         self.contacts_max = self.contacts_max.max(r.contacts);
-        self.iterations_sum += r.iterations as f64;
-        self.iterations_max = self.iterations_max.max(r.iterations);
+        if matches!(r.integrator, Integrator::Rattle { .. }) {
+            // Its rounds of Newton's method are not the solver's iterations.
+            self.smooth_steps += 1;
+        } else {
+            self.iterations_sum += r.iterations as f64;
+            self.iterations_max = self.iterations_max.max(r.iterations);
+        }
         self.contact_iterations += r.contacts as f64 * r.iterations as f64;
         self.rounds_sum += r.position_rounds as f64;
         *self.statuses.entry(status_name(r.status)).or_default() += 1;
+        self.count(world, r);
         self.residual_max = self.residual_max.max(r.certificate.residual_max);
         self.residual_sum += r.certificate.residual_max;
         self.penetration_max = self.penetration_max.max(r.penetration_max);
@@ -159,6 +172,26 @@ impl Recorder {
             self.warn(Warning { step: r.step, kind: "left", bodies: vec![id.slot], text });
         }
         self.latest = Some(r.clone());
+    }
+
+    /// Who solved, and who took over from whom.
+    fn count(&mut self, world: &World, r: &StepReport) {
+        let named = world.settings().solver.split(':').next().unwrap_or_default();
+        let info = drystone_solve::solver::REGISTRY.iter().find(|i| i.name == named);
+        let alone = info.filter(|_| r.attempts.is_empty()).map(|info| Attempt {
+            solver: info.name,
+            unit: info.unit,
+            iterations: r.iterations,
+            status: r.status,
+        });
+        for a in r.attempts.iter().chain(&alone) {
+            let used = self.used.entry(a.solver).or_insert(Used { unit: a.unit, ..Used::default() });
+            used.solves += 1;
+            used.iterations += a.iterations as u64;
+            used.converged += (a.status == Status::Converged) as u64;
+        }
+        let handed_on = |p: &&[Attempt]| !matches!(p[0].status, Status::Converged | Status::Wedged);
+        self.fallbacks += r.attempts.windows(2).filter(handed_on).count() as u64;
     }
 
     /// Adds a warning.
@@ -224,6 +257,7 @@ impl Recorder {
             sleep: false,
             model: settings.model.name(),
             integrator: settings.integrator.text(),
+            smooth_steps: self.smooth_steps,
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),
             envelope_m: world.envelope(),
@@ -255,6 +289,8 @@ impl Recorder {
                 tolerance: settings.tolerance,
                 converged_steps: self.statuses.get("converged").copied().unwrap_or(0),
                 statuses: self.statuses.clone(),
+                used: self.used.clone(),
+                fallbacks: self.fallbacks,
                 position_problems_mean: self.rounds_sum / steps,
                 ns_per_contact_iteration: (self.contact_iterations > 0.0)
                     .then(|| 1e9 * self.all.spans[Stage::Solve as usize] / self.contact_iterations),
@@ -391,6 +427,8 @@ pub struct Report {
     pub sleep: bool,
     pub model: &'static str,
     pub integrator: String,
+    /// Steps taken by `rattle`; all others by `euler`, or by the integrator that is named.
+    pub smooth_steps: u64,
     pub stabilisation: String,
     pub broadphase: Option<&'static str>,
     pub envelope_m: f64,
@@ -454,8 +492,25 @@ pub struct SolverUse {
     pub tolerance: f64,
     pub converged_steps: u64,
     pub statuses: BTreeMap<String, u64>,
+    /// By name: which solvers did the velocity problems. One, unless `auto` picked.
+    pub used: BTreeMap<&'static str, Used>,
+    /// How often `auto` went on with another solver because the certificate said no.
+    pub fallbacks: u64,
     pub position_problems_mean: f64,
     pub ns_per_contact_iteration: Option<f64>,
+}
+
+/// What one solver did in a run.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Used {
+    /// Problems that it was given.
+    pub solves: u64,
+    /// Of those, solved within the tolerance.
+    pub converged: u64,
+    /// In all, in its own unit.
+    pub iterations: u64,
+    /// What one iteration is.
+    pub unit: &'static str,
 }
 
 #[derive(Clone, Debug, Serialize)]

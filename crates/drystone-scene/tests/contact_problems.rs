@@ -201,3 +201,94 @@ fn times(p: &ContactProblem, probe: usize) -> Vec<f64> {
     let x: Vec<f64> = (0..p.q.len()).map(|i| ((7 * i * (probe + 1) + 3) % 11) as f64 - 5.0).collect();
     (0..p.q.len()).map(|i| p.w.row_dot(i, &x)).collect()
 }
+
+/// The default solver on the whole collection: objectives and velocities of the relaxed problems, and the published test
+/// for exact Coulomb on every problem with a reference.
+#[test]
+fn auto_solves_the_published_problems() {
+    let Some(folder) = folder() else { return };
+    let text = std::fs::read_to_string(folder.join("reference.json")).unwrap();
+    let reference: Value = serde_json::from_str(&text).unwrap();
+    let (mut missing, mut relaxed, mut exact) = (Vec::new(), 0, 0);
+    for path in files(folder.join("json"), ".json") {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+        let file = problem::read(&path, None).unwrap();
+        let entry = &reference["problems"][&name];
+        // Entries with a note have q at the level of rounding: they must not fail, and have no numbers to compare.
+        let robustness = entry.get("note").is_some();
+        for model in [Model::Ccp, Model::Coulomb] {
+            let begun = std::time::Instant::now();
+            let (r, u, attempts) = to_goal("auto", &file, model, 1e-8, 100_000);
+            let reached = file.natural_map(model, &r, &u) / file.scale();
+            println!(
+                "{name} {} {reached:.1e} {:.3} s {attempts}",
+                model.name(),
+                begun.elapsed().as_secs_f64()
+            );
+            if model == Model::Coulomb {
+                let known = entry["coulomb"]["solved"] == Value::Bool(true);
+                exact += (known && reached <= 1e-8) as usize;
+                if known && reached > 1e-8 {
+                    missing.push(format!("{name}, coulomb: {reached:.1e}"));
+                }
+                continue;
+            }
+            let Some(best) = entry["ccp"]["objective"].as_f64().filter(|_| !robustness) else { continue };
+            let clipped = entry["ccp"]["psd_clip_rel"].as_f64().unwrap_or(0.0) > 0.0;
+            let c = certificate(&file.ccp(), &r);
+            let off = (c.dual_objective - best).abs() / best.abs();
+            let vectors: Value = serde_json::from_str(
+                &std::fs::read_to_string(folder.join("ref").join(format!("{name}.ref.json"))).unwrap(),
+            )
+            .unwrap();
+            let u_ref: Vec<f64> =
+                vectors["ccp_u"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+            let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
+            let far = norm(&mut u.iter().zip(&u_ref).map(|(x, y)| x - y));
+            // A velocity that vanishes is no scale: then that of q is. The reference has an error of its own: with W = λ at
+            // most, |u - u*|² ≤ 2 λ gap.
+            let scale = norm(&mut u_ref.iter().copied()).max(1e-3 * file.scale());
+            let gap = entry["ccp"]["duality_gap_abs"].as_f64().unwrap().abs();
+            let own = (2.0 * gap * entry["lmax"].as_f64().unwrap()).sqrt();
+            let near = far <= 1e-5 * scale + own;
+            relaxed += 1;
+            if !(off <= if clipped { 1e-4 } else { 1e-6 }) || !near {
+                missing.push(format!("{name}, ccp: objective off by {off:.1e}, u by {:.1e}", far / scale));
+            }
+        }
+    }
+    println!("auto: {relaxed} relaxed and {exact} exact problems compared; missing {missing:#?}");
+    assert!(relaxed >= 40 && exact >= 44, "{relaxed}, {exact}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Solves until the published test is met, as `drystone solve` does; r, u and who did it.
+fn to_goal(
+    solver: &str,
+    file: &ContactProblem,
+    model: Model,
+    tolerance: f64,
+    iterations: usize,
+) -> (Vec<f64>, Vec<f64>, String) {
+    let (posed, goal) = (file.under(model), tolerance * file.scale());
+    let mut solver_ = make(solver).unwrap();
+    let (mut asked, mut left, mut guess, mut told) = (goal, iterations, None::<Vec<f64>>, String::new());
+    let mut u = Vec::new();
+    loop {
+        let stop = Stop { tolerance: asked, iterations: left, ..Stop::default() };
+        let s = solver_.solve(&posed, guess.as_deref(), &stop).unwrap();
+        s.attempts.iter().for_each(|a| told += &format!("{} {} ", a.solver, a.iterations));
+        let c = certificate(&posed, &s.gamma);
+        let honest = s.status != Status::Converged || c.residual_max <= asked;
+        assert!(honest && c.cone_violation <= 1e-12 * (1.0 + c.multipliers), "{}: {:?}", file.name, s.status);
+        assert!(s.gamma.iter().all(|x| x.is_finite()), "{}: not finite", file.name);
+        posed.apply(&s.gamma, &mut u);
+        let reached = file.natural_map(model, &s.gamma, &u);
+        left = left.saturating_sub(s.iterations);
+        let next = asked * (0.3 * goal / reached).min(0.3);
+        if reached <= goal || s.status != Status::Converged || left == 0 || !(next > 0.0) {
+            return (s.gamma, u, told);
+        }
+        (asked, guess) = (next, Some(s.gamma));
+    }
+}

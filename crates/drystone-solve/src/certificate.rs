@@ -45,6 +45,7 @@
 mod penalty;
 mod points;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
@@ -109,7 +110,11 @@ pub struct Judge {
     impulse: Vec<[f64; 6]>,
     /// γ of the contact points in world axes.
     world: Vec<[f64; 3]>,
+    parts: Vec<Tally>,
 }
+
+/// Contact points that one thread judges at a time.
+const PIECE: usize = 4096;
 
 /// Judges `gamma` once.
 pub fn certificate(problem: &Problem, gamma: &[f64]) -> Certificate {
@@ -160,9 +165,7 @@ impl Judge {
         assert_eq!(gamma.len(), problem.rows(), "one multiplier per row");
         let rest = problem.rest_is_feasible();
         let model = problem.model();
-        // Only the relaxed problem has an objective, and a theorem about growing multipliers.
-        let convex = (model == Model::Ccp).then_some(0.0);
-        let mut t = Tally { model, penalties: convex, bias: convex, ..Tally::default() };
+        let mut t = Tally::new(model);
         t.c.rest_is_feasible = rest;
         match problem {
             Problem::Bodies(p) => self.bodies(problem, p, gamma, &mut t),
@@ -199,7 +202,7 @@ impl Judge {
                 v[3 + k] += change[1];
             }
         }
-        points::judge(p, &self.world, &self.v, t);
+        self.points(p, t);
         for i in p.points.len()..problem.blocks() {
             let rows = problem.block(i);
             let (mut u, mut b, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
@@ -218,6 +221,24 @@ impl Judge {
                 bias: Some(bias),
             });
         }
+    }
+}
+
+impl Judge {
+    /// Every contact point. Many are judged by several threads; pieces and the order in which they are added up are the same
+    /// for any number of them.
+    fn points(&mut self, p: &Bodies, t: &mut Tally) {
+        let Self { world, v, parts, .. } = self;
+        let n = p.points.len();
+        if n <= PIECE {
+            return points::judge(p, 0..n, world, v, t);
+        }
+        parts.clear();
+        parts.resize(n.div_ceil(PIECE), Tally::new(t.model));
+        parts.par_iter_mut().enumerate().for_each(|(k, part)| {
+            points::judge(p, k * PIECE..n.min((k + 1) * PIECE), world, v, part);
+        });
+        parts.drain(..).for_each(|part| t.merge(part));
     }
 }
 
@@ -244,6 +265,35 @@ fn matrix(problem: &Problem, p: &Explicit, gamma: &[f64], t: &mut Tally) {
 }
 
 impl Tally {
+    /// Of no blocks yet.
+    fn new(model: Model) -> Self {
+        // Only the relaxed problem has an objective, and a theorem about growing multipliers.
+        let convex = (model == Model::Ccp).then_some(0.0);
+        Self { model, penalties: convex, bias: convex, ..Self::default() }
+    }
+
+    /// Adds the blocks that come next.
+    fn merge(&mut self, next: Self) {
+        let (c, n) = (&mut self.c, next.c);
+        if n.residual_max > c.residual_max || c.worst_block.is_none() {
+            c.residual_max = n.residual_max;
+            c.worst_block = n.worst_block.map(|b| self.blocks + b);
+        }
+        c.constraint_violation = c.constraint_violation.max(n.constraint_violation);
+        c.cone_violation = c.cone_violation.max(n.cone_violation);
+        c.backward_error = c.backward_error.max(n.backward_error);
+        c.complementarity += n.complementarity;
+        self.blocks += next.blocks;
+        self.squares += next.squares;
+        self.multipliers += next.multipliers;
+        self.kinetic += next.kinetic;
+        self.rhs += next.rhs;
+        self.soft += next.soft;
+        self.gap += next.gap;
+        self.penalties = self.penalties.zip(next.penalties).map(|(a, b)| a + b);
+        self.bias = self.bias.zip(next.bias).map(|(a, b)| a + b);
+    }
+
     fn residual(&mut self, e: f64) {
         self.squares += e * e;
         if e > self.c.residual_max || self.c.worst_block.is_none() {
@@ -352,4 +402,53 @@ fn backward_error(set: Set, gamma: &[f64], u: &[f64]) -> f64 {
     }
     set.project_tangent(gamma, p);
     norm(p)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points between pairs of twenty bodies, with multipliers that solve nothing.
+    fn heap(n: usize, model: Model) -> (Problem, Vec<f64>) {
+        let mut p = Bodies { model, ..Bodies::default() };
+        p.inv_mass = vec![0.5; 20];
+        p.inv_inertia = vec![[1.0, 2.0, 3.0, 0.1, 0.2, 0.3]; 20];
+        p.v_free = (0..20).map(|i| std::array::from_fn(|k| ((7 * i + k) as f64).sin())).collect();
+        let some = |i: usize, k: usize| ((13 * i + 5 * k) as f64).sin();
+        for i in 0..n {
+            let n = [some(i, 0), some(i, 1), 2.0]
+                .map(|x| x / (4.0 + some(i, 0).powi(2) + some(i, 1).powi(2)).sqrt());
+            let arm = |k: usize| std::array::from_fn(|x| some(i, k + x));
+            // Worse and worse towards the end.
+            let bias = n.map(|x| some(i, 9) * i as f64 * x);
+            p.points.push((i as u32 % 20, (i as u32 + 7) % 20), n, arm(2), arm(5), bias, 0.4);
+        }
+        let gamma = (0..3 * n).map(|k| if k % 3 == 0 { 1.0 } else { 0.2 * some(k, 3) }).collect();
+        (Problem::Bodies(p), gamma)
+    }
+
+    #[test]
+    fn pieces_add_up() {
+        for model in [Model::Ccp, Model::Coulomb] {
+            let (problem, gamma) = heap(2 * PIECE + 77, model);
+            let mut judge = Judge::default();
+            let c = judge.judge(&problem, &gamma);
+            let Problem::Bodies(p) = &problem else { unreachable!() };
+            let mut whole = Tally::new(model);
+            points::judge(p, 0..p.points.len(), &judge.world, &judge.v, &mut whole);
+            let one = whole.finish();
+            assert_eq!((c.residual_max, c.worst_block), (one.residual_max, one.worst_block));
+            assert!(c.worst_block > Some(PIECE), "{:?}: the worst is not in the first piece", c.worst_block);
+            assert_eq!(c.constraint_violation, one.constraint_violation);
+            assert_eq!(c.backward_error, one.backward_error);
+            assert_eq!(c.primal_objective.is_some(), one.primal_objective.is_some());
+            for (a, b) in [
+                (c.residual_rms, one.residual_rms),
+                (c.complementarity, one.complementarity),
+                (c.multipliers, one.multipliers),
+            ] {
+                assert!((a - b).abs() <= 1e-12 * b, "{a} {b}");
+            }
+        }
+    }
 }

@@ -108,8 +108,8 @@ impl Contact {
 
 /// What the geometry of a contact is, however it is kept.
 pub(crate) trait Touch: Send {
-    /// What is kept of a contact.
-    fn of(c: &Contact, model: &Model) -> Self;
+    /// What is kept of a contact; `size` says what overlaps of its pair are measured by, m.
+    fn of(c: &Contact, model: &Model, size: impl FnOnce() -> f64) -> Self;
     /// Body slots, A (dynamic) then B.
     fn bodies(&self) -> [u32; 2];
     /// Where the two bodies are taken: displacements of their centres, nonzero across the faces of a periodic box.
@@ -121,7 +121,7 @@ pub(crate) trait Touch: Send {
 }
 
 impl Touch for Contact {
-    fn of(c: &Contact, _: &Model) -> Self {
+    fn of(c: &Contact, _: &Model, _: impl FnOnce() -> f64) -> Self {
         *c
     }
     fn bodies(&self) -> [u32; 2] {
@@ -170,15 +170,14 @@ impl Gap {
 }
 
 impl Touch for Gap {
-    fn of(c: &Contact, model: &Model) -> Self {
-        let [i, j] = c.key.colliders;
+    fn of(c: &Contact, model: &Model, size: impl FnOnce() -> f64) -> Self {
         let image = c.key.image();
         Self {
             bodies: c.bodies,
             image: image as u16,
             turned: image != 0 && c.is_turned(model),
-            soft: model.is_soft([i, j]),
-            size: model.pair_size(i, j) as f32,
+            soft: model.is_soft(c.key.colliders),
+            size: size() as f32,
             point: c.point,
             normal: c.normal,
             gap: c.gap,
@@ -225,9 +224,15 @@ pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u
     let mut at = 0;
     for now in contacts.chunk_by_mut(|a, b| a.key.colliders == b.key.colliders) {
         let colliders = now[0].key.colliders;
-        let here = place(colliders);
-        while at < last.len() && last[at].key.colliders != colliders && place(last[at].key.colliders) < here {
-            at += 1;
+        // Most pairs are the next one of the last step's: only others ask where they stand.
+        if last.get(at).is_some_and(|m| m.key.colliders != colliders) {
+            let here = place(colliders);
+            while at < last.len()
+                && last[at].key.colliders != colliders
+                && place(last[at].key.colliders) < here
+            {
+                at += 1;
+            }
         }
         let length = last[at..].iter().take_while(|m| m.key.colliders == colliders).count();
         inherit(now, &last[at..at + length]);

@@ -98,6 +98,14 @@ impl Guided {
         (self.position + self.guide.displacement(t), self.guide.turn(t) * self.rotation)
     }
 
+    /// The velocities at time `t`, both in world axes.
+    pub(crate) fn twist(&self, t: f64) -> (DVec3, DVec3) {
+        let along = self.guide.along.iter().map(|(direction, f)| *direction * f.derivative(t)).sum();
+        let about =
+            self.guide.about.as_ref().map_or(DVec3::ZERO, |(axis, f)| axis.normalize() * f.derivative(t));
+        (along, about)
+    }
+
     /// The velocities, both in world axes, that take a body from a pose to where it has to be at `t`, in `h`.
     pub(crate) fn velocity(&self, position: DVec3, rotation: DQuat, t: f64, h: f64) -> (DVec3, DVec3) {
         let (x, q) = self.pose(t);

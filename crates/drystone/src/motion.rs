@@ -35,13 +35,17 @@ pub fn gyroscopic(inertia: &DMat3, omega: DVec3, dt: f64) -> DVec3 {
 /// A step is three of the midpoint rule, the middle one backwards, with lengths that cancel their errors of third order
 /// \[Yoshida1990\]: fourth order, and energy and |I ω| are kept as each of the three keeps them.
 pub fn free_rotation(inertia: &DMat3, omega: DVec3, dt: f64) -> (DVec3, DQuat) {
+    free_rotation_cut(inertia, omega, dt, omega.length() * dt.abs() / 0.2)
+}
+
+/// The same in at least `pieces` pieces, whatever ω is: a smooth function of ω.
+pub(crate) fn free_rotation_cut(inertia: &DMat3, omega: DVec3, dt: f64, pieces: f64) -> (DVec3, DQuat) {
     if is_ball(inertia) || omega == DVec3::ZERO {
         return (omega, rotate(DQuat::IDENTITY, omega, dt));
     }
-    let angle = omega.length() * dt.abs();
-    let pieces = (angle / 0.2).ceil().clamp(1.0, 64.0);
     // Below this the midpoint rule itself is right to rounding.
-    let weights: &[f64] = if angle < 1e-4 { &[1.0] } else { &[OUTER, 1.0 - 2.0 * OUTER, OUTER] };
+    let weights: &[f64] = if pieces < 5e-4 { &[1.0] } else { &[OUTER, 1.0 - 2.0 * OUTER, OUTER] };
+    let pieces = pieces.ceil().clamp(1.0, 64.0);
     let (mut w, mut q) = (omega, DQuat::IDENTITY);
     for _ in 0..pieces as usize {
         for weight in weights {

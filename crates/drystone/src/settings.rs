@@ -128,28 +128,48 @@ impl Stabilisation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Integrator {
-    /// The half-implicit scheme: q ← Λ(q, v⁺, h) [TasoraAnitescu2011, eq. 47].
+    /// `Rattle` of fourth order in worlds with joints, `Euler` in all others.
     #[default]
+    Auto,
+    /// The half-implicit scheme: q ← Λ(q, v⁺, h) [TasoraAnitescu2011, eq. 47].
     Euler,
     /// Moreau's θ-method: q ← Λ(q, θ v⁺ + (1-θ) v, h) [RenoufAcary2006, eq. 2]. Of second order in free motion for θ = ½.
     Moreau {
         /// From ½ to 1; 1 is `Euler` but for the rotation of bodies that are not balls.
         theta: f64,
     },
+    /// Symmetric and nearly symplectic steps, to rounding on the joints' equations \[Andersen1983\], as long as motion is smooth:
+    /// joints, motors that impose a position, a speed (both without a limit) or a force, springs and dampers that the step
+    /// resolves, slack ropes and limits. Any other step is one of `Euler`: one with a contact, an active limit or a taut rope,
+    /// dry friction in a joint, a motor with a limited force, a spring with (hω)² or a damper with hc/m beyond about ¼.
+    Rattle {
+        /// 2, or 4 at five times the work.
+        order: u8,
+    },
 }
 
+const ORDER: Param = Param { name: "order", default: "4", help: "order of the error, 2 or 4" };
 const THETA: Param =
     Param { name: "theta", default: "0.5", help: "weight of the new velocity, from 0.5 to 1" };
 
 impl Integrator {
     /// The names.
-    pub const NAMES: &'static [&'static str] = &["euler", "moreau"];
+    pub const NAMES: &'static [&'static str] = &["auto", "euler", "moreau", "rattle"];
 
     /// Reads `moreau:theta=0.5` and the like.
     pub fn parse(text: &str) -> Result<Self, BadSpec> {
         let spec = Spec::parse(text)?;
         match spec.name.as_str() {
+            "auto" => spec.check(&[]).map(|()| Integrator::Auto),
             "euler" => spec.check(&[]).map(|()| Integrator::Euler),
+            "rattle" => {
+                spec.check(&[ORDER])?;
+                match spec.positive("order", 4.0, 4.0)? {
+                    2.0 => Ok(Integrator::Rattle { order: 2 }),
+                    4.0 => Ok(Integrator::Rattle { order: 4 }),
+                    n => Err(BadSpec(format!("parameter 'order' of 'rattle' must be 2 or 4, got {n}"))),
+                }
+            }
             "moreau" => {
                 spec.check(&[THETA])?;
                 let theta = spec.positive("theta", 0.5, 1.0)?;
@@ -167,16 +187,27 @@ impl Integrator {
     /// As the command line spells it.
     pub fn text(&self) -> String {
         match self {
+            Integrator::Auto => "auto".into(),
             Integrator::Euler => "euler".into(),
+            Integrator::Rattle { order } => format!("rattle:order={order}"),
             Integrator::Moreau { theta } => format!("moreau:theta={theta}"),
         }
     }
 
-    /// Weight of the new velocity.
+    /// Weight of the new velocity, in steps that are not smooth ones.
     pub(crate) fn theta(&self) -> f64 {
         match *self {
-            Integrator::Euler => 1.0,
             Integrator::Moreau { theta } => theta,
+            _ => 1.0,
+        }
+    }
+
+    /// The order of smooth steps, if it takes any.
+    pub(crate) fn smooth(&self, joints: bool) -> Option<u8> {
+        match *self {
+            Integrator::Auto if joints => Some(4),
+            Integrator::Rattle { order } => Some(order),
+            _ => None,
         }
     }
 }
@@ -239,7 +270,7 @@ impl Default for Settings {
             h: 0.01,
             gravity: DVec3::new(0.0, 0.0, -9.81),
             model: Model::Ccp,
-            solver: "pgs".into(),
+            solver: "auto".into(),
             tolerance: 1e-4,
             iterations: 200,
             budget: None,
@@ -269,6 +300,12 @@ impl Settings {
         }
         if !(0.5..=1.0).contains(&self.integrator.theta()) {
             return Err(format!("integrator: theta must be from 0.5 to 1, got {}", self.integrator.theta()));
+        }
+        if let Integrator::Rattle { order } = self.integrator
+            && order != 2
+            && order != 4
+        {
+            return Err(format!("integrator: the order of rattle must be 2 or 4, got {order}"));
         }
         if let Some(e) = self.envelope
             && !(e.is_finite() && e >= 0.0)
@@ -303,11 +340,22 @@ mod tests {
 
     #[test]
     fn integrators_round_trip() {
-        for text in ["euler", "moreau:theta=0.5", "moreau:theta=0.75"] {
+        for text in
+            ["auto", "euler", "moreau:theta=0.5", "moreau:theta=0.75", "rattle:order=2", "rattle:order=4"]
+        {
             assert_eq!(Integrator::parse(text).unwrap().text(), text);
         }
         assert_eq!(Integrator::parse("moreau").unwrap(), Integrator::Moreau { theta: 0.5 });
-        for wrong in ["moreau:theta=0.4", "moreau:theta=1.1", "moreau:alpha=1", "rk4"] {
+        assert_eq!(Integrator::parse("rattle").unwrap(), Integrator::Rattle { order: 4 });
+        for wrong in [
+            "rattle:order=3",
+            "rattle:order=6",
+            "auto:order=2",
+            "moreau:theta=0.4",
+            "moreau:theta=1.1",
+            "moreau:alpha=1",
+            "rk4",
+        ] {
             assert!(Integrator::parse(wrong).is_err(), "{wrong}");
         }
     }

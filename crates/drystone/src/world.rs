@@ -41,6 +41,9 @@ pub enum WorldError {
     /// The id names no living joint.
     #[error("joint {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
     NoJoint(JointId),
+    /// No state of rest was found.
+    #[error("{0}")]
+    Unsettled(String),
     /// A state that does not fit the bodies of this world.
     #[error("the state has {state} bodies, the world {world}")]
     StateSize {
@@ -87,6 +90,7 @@ pub struct World {
     pub(crate) v_free: Vec<[f64; 6]>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
+    pub(crate) smooth: crate::smooth::Smooth,
     /// Whether joints were added that no step has seen.
     pub(crate) loose: bool,
     contact_hook: Option<ContactHook>,
@@ -122,6 +126,7 @@ impl World {
             v_free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
+            smooth: Default::default(),
             loose: false,
             contact_hook: None,
             problem_hook: None,
@@ -374,9 +379,15 @@ impl World {
     }
 
     /// Calls `hook` in every step with the velocity problem and the guess that warm-starts it (in its rows), before it is
-    /// solved: to keep problems, or to try other solvers on them. The last hook set is the one called.
+    /// solved: to keep problems, or to try other solvers on them. The last hook set is the one called. Smooth steps
+    /// ([`crate::Integrator::Rattle`]) solve no such problem: the hook is given the one of the half-implicit scheme.
     pub fn on_problem(&mut self, hook: impl FnMut(&Problem, &[f64]) + Send + 'static) {
         self.problem_hook = Some(Box::new(hook));
+    }
+
+    /// Whether somebody wants to see the velocity problem.
+    pub(crate) fn shows_problem(&self) -> bool {
+        self.problem_hook.is_some() || self.kept_problem.is_some()
     }
 
     pub(crate) fn call_problem_hook(&mut self) {

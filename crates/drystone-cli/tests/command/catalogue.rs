@@ -75,7 +75,8 @@ fn solvers_tell_parameters_use_and_citation() {
             assert!(!text(solver, key).is_empty(), "{name}: {key}");
         }
         assert!(
-            ["sweep", "multiplication", "factorisation", "solve"].contains(&text(solver, "unit")),
+            ["sweep", "multiplication", "factorisation", "solve", "iteration"]
+                .contains(&text(solver, "unit")),
             "{name}"
         );
         let models = solver["models"].as_array().unwrap();
@@ -97,7 +98,7 @@ fn solvers_tell_parameters_use_and_citation() {
         assert_eq!(plain["state_hash"], spelled["state_hash"], "{name}: {params:?}");
         names.push(name);
     }
-    for name in ["pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg", "nsgs-ac", "nsgs-sphere"] {
+    for name in ["auto", "pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg", "nsgs-ac", "nsgs-sphere"] {
         assert!(names.contains(&name), "{name} is missing");
     }
 }
@@ -107,7 +108,7 @@ fn help_names_every_option_and_version_the_version() {
     let scratch = Scratch::new("catalogue-help");
     let help = scratch.good("run --help");
     let options = "--set --time --steps --step --integrator --model --solver --tolerance --iterations --budget-ms \
-                   --position-iterations --stabilisation --broadphase --envelope --threads --backend --allow-overlap \
+                   --position-iterations --stabilisation --broadphase --envelope --threads --backend --allow-overlap --settle \
                    --sleep --snapshots --record --report --dump-problems --quiet";
     holds(&help, &options.split_whitespace().collect::<Vec<_>>());
     let commands = scratch.good("--help");

@@ -39,6 +39,7 @@ const KEYS: &[(&str, Is)] = &[
     ("sleep", Is::Flag),
     ("model", Is::Text),
     ("integrator", Is::Text),
+    ("smooth_steps", Is::Whole),
     ("stabilisation", Is::Text),
     ("envelope_m", Is::Number),
     ("bodies", Is::Whole),
@@ -141,7 +142,7 @@ fn the_figures_of_a_report_agree_with_each_other() {
     assert!(
         n("contacts.last") <= n("contacts.max") && n("contacts.touching_last") <= n("contacts.last") + 1.0
     );
-    assert!(["sweep", "multiplication"].contains(&r["solver"]["unit"].as_str().unwrap()));
+    assert!(["sweep", "multiplication", "iteration"].contains(&r["solver"]["unit"].as_str().unwrap()));
     assert!(n("solver.iterations_mean") <= n("solver.iterations_max"));
     assert!(n("solver.converged_steps") <= n("steps"));
     assert!(n("certificate.residual_last") <= n("certificate.residual_max"));
@@ -231,7 +232,7 @@ fn solver_options_reach_the_solver() {
     let loose = run("--tolerance 1000");
     assert_eq!(loose["solver"]["converged_steps"], 30);
     assert!(number(&loose, "solver.iterations_mean") < 5.0);
-    let strict = run("--tolerance 1e-300 --iterations 17");
+    let strict = run("--solver pgs --tolerance 1e-300 --iterations 17");
     assert_eq!(
         (&strict["solver"]["converged_steps"], number(&strict, "solver.iterations_max")),
         (&0.into(), 17.0)
@@ -244,6 +245,25 @@ fn solver_options_reach_the_solver() {
     let hurried = run("--budget-ms 0 --tolerance 1e-12 --iterations 100000");
     assert!(number(&hurried, "solver.iterations_max") < 1000.0);
     assert_eq!(hurried["status"], "ok");
+}
+
+#[test]
+fn the_default_solver_reports_whom_it_picked() {
+    let scratch = Scratch::new("report-auto");
+    let r = scratch.report("stack --set shape=box --steps 20");
+    assert_eq!((&r["solver"]["name"], &r["solver"]["converged_steps"]), (&"auto".into(), &20.into()));
+    assert_eq!(number(&r, "solver.used.prox.solves"), 20.0);
+    assert!(number(&r, "certificate.residual_max") <= 1e-7);
+    let r = scratch.report("packing --set n=100 --steps 30");
+    assert_eq!(number(&r, "solver.used.apgd.solves"), 30.0);
+    assert_eq!(number(&r, "solver.fallbacks"), 0.0);
+    // A cap of a thousand means accuracy, and one that nothing meets sends the problem round.
+    let r = scratch.report("packing --set n=100 --steps 30 --tolerance 1e-300 --iterations 1000");
+    assert!(number(&r, "solver.fallbacks") > 0.0 && number(&r, "solver.used.pgs.solves") > 0.0);
+    // Sweeps as before where all iterations are asked for.
+    let line = "packing --set n=100 --steps 30 --tolerance 0 --iterations 20";
+    let (auto, pgs) = (scratch.report(line), scratch.report(&format!("{line} --solver pgs")));
+    assert_eq!(auto["state_hash"], pgs["state_hash"]);
 }
 
 #[test]

@@ -70,9 +70,25 @@ fn every_solver_reports_the_same_solution() {
     }
     // Without --vectors none, and a file instead of the screen.
     let text = scratch.good("solve tower.json --report report.json");
-    holds(&text, &["tower solved", "apgd", "objective"]);
+    holds(&text, &["tower solved", "auto", "prox", "objective"]);
     let r = scratch.json("report.json");
     assert!(r.get("r").is_none() && r.get("u").is_none());
+}
+
+#[test]
+fn problems_are_compared_by_profiles() {
+    let scratch = Scratch::new("solve-profiles");
+    scratch.write("tower.json", tower());
+    scratch.write("rest.json", tower().replace("-1, 0.2", "-1, 0.1"));
+    let line = "compare tower.json rest.json --solvers pgs,prox,auto";
+    let table = scratch.good(&format!("{line} --plot p.svg --report r.json"));
+    holds(&table, &["2 problems", "tower", "fastest", "prox"]);
+    holds(&scratch.read("p.svg"), &["performance profiles", "auto"]);
+    let r = scratch.json("r.json");
+    assert_eq!(r["solved"], serde_json::json!([2, 2, 2]));
+    let fastest: u64 = r["fastest"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum();
+    assert!(fastest >= 2, "{r}");
+    holds(&scratch.bad("compare packing tower.json"), &["tower.json", "alone"]);
 }
 
 #[test]

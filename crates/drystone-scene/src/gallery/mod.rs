@@ -1,5 +1,6 @@
 //! The gallery: named scenes with parameters, each with something to measure.
 
+mod andrews;
 mod arch;
 mod arrange;
 mod ballast;
@@ -9,15 +10,19 @@ mod conveyor;
 mod cradle;
 mod drum;
 mod ellipse;
+mod elliptic;
 mod forklift;
+mod four_bar;
 mod hopper;
 mod incline;
+mod linkage;
 mod machine;
 mod motion;
 mod packing;
 mod painleve;
 mod palletizer;
 mod params;
+mod pendulum;
 mod penetrometer;
 mod pyramid;
 mod shaker;
@@ -26,6 +31,7 @@ mod slide;
 mod spider;
 mod stack;
 mod stones;
+mod top;
 mod track;
 mod triaxial;
 mod truck;
@@ -72,6 +78,10 @@ pub const ENTRIES: &[Entry] = &[
     slide::ENTRY,
     painleve::ENTRY,
     cradle::ENTRY,
+    pendulum::ENTRY,
+    four_bar::ENTRY,
+    andrews::ENTRY,
+    top::ENTRY,
     brazil_nut::ENTRY,
     drum::ENTRY,
     hopper::ENTRY,

@@ -25,7 +25,7 @@ use drystone_solve::{Problem, Set};
 use serde::Serialize;
 
 use crate::SceneError;
-use crate::text::Source;
+use crate::text::{Format, Source};
 
 /// What a file's problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -232,6 +232,17 @@ pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem
         return Err(refuse("the name must end in .json, .json.gz, .dat, .hdf5 or .h5".into()));
     };
     Ok(problem)
+}
+
+/// Whether a file is a contact problem: by its name, or, where scenes may have such a name, by its keys.
+pub fn is_one(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    let name = path.to_string_lossy();
+    if [".dat", ".hdf5", ".h5"].iter().any(|end| name.ends_with(end)) {
+        return true;
+    }
+    let Some(source) = Source::open(path).ok().filter(|s| s.format == Format::Json) else { return false };
+    source.parse().is_ok_and(|root| ["W", "q", "mu"].iter().all(|key| root.get(key).is_some()))
 }
 
 /// Reads a linear complementarity problem in the text form of Siconos.

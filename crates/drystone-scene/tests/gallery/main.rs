@@ -7,5 +7,6 @@ mod common;
 mod ellipse;
 mod laws;
 mod machines;
+mod mechanisms;
 mod palletizer;
 mod wall;

@@ -1,6 +1,8 @@
 //! The judge's passes over contact points: the round cone needs lengths and angles only, so that everything is done on
 //! world vectors and no frame is made twice.
 
+use std::ops::Range;
+
 use crate::model::Model;
 use crate::problem::{Bodies, Points, WORLD, cross, dot, symmetric};
 
@@ -51,11 +53,11 @@ fn diagonal(p: &Bodies, body: u32, arm: [f64; 3], n: [f64; 3], mu: f64) -> f64 {
     m + (trace * dot(arm, arm) - dot(arm, symmetric(inertia, arm))) / 3.0
 }
 
-/// Every point once; `world` from [`push`], `v` the bodies' velocities.
-pub(super) fn judge(p: &Bodies, world: &[[f64; 3]], v: &[[f64; 6]], t: &mut Tally) {
+/// The points of `range`, once each; `world` from [`push`], `v` the bodies' velocities.
+pub(super) fn judge(p: &Bodies, range: Range<usize>, world: &[[f64; 3]], v: &[[f64; 6]], t: &mut Tally) {
     let points = &p.points;
     let soft = !points.compliance[0].is_empty();
-    for i in 0..points.len() {
+    for i in range {
         let (n, mu, f) = (at(&points.normal, i), points.mu[i], world[i]);
         let (arm_a, arm_b) = (at(&points.arm_a, i), at(&points.arm_b, i));
         let bias = points.world_bias(i);

@@ -211,6 +211,7 @@ impl Solver for FixedPoint {
             history: Vec::new(),
             omega,
             rejected: 0,
+            attempts: Vec::new(),
         };
         let sweeper: &mut dyn Sweeper = match problem {
             Problem::Bodies(_) => &mut self.bodies,

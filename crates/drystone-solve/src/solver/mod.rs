@@ -5,9 +5,11 @@
 
 mod admm;
 mod apgd;
+mod auto;
 mod bb;
 mod block;
 mod cpg;
+mod direct;
 mod first_order;
 mod fixed_point;
 mod growth;
@@ -32,6 +34,7 @@ use serde::Serialize;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
+pub use direct::Direct;
 pub use spec::{BadSpec, Param, Spec, nearest};
 
 /// When to stop.
@@ -82,6 +85,19 @@ pub struct Record {
     pub objective: f64,
 }
 
+/// What one of the solvers that [`auto`](self) tried did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Attempt {
+    /// Its name.
+    pub solver: &'static str,
+    /// What one iteration is.
+    pub unit: &'static str,
+    /// Iterations done.
+    pub iterations: usize,
+    /// How it ended.
+    pub status: Status,
+}
+
 /// What a solver returns.
 #[derive(Clone, Debug)]
 pub struct Solution {
@@ -97,6 +113,8 @@ pub struct Solution {
     pub omega: f64,
     /// Iterations rejected because assumption A3 failed.
     pub rejected: usize,
+    /// Who did it, in order, where a solver handed the problem on to others; empty otherwise.
+    pub attempts: Vec<Attempt>,
 }
 
 impl Solution {
@@ -113,6 +131,7 @@ impl Solution {
             history: Vec::new(),
             omega: 1.0,
             rejected: 0,
+            attempts: Vec::new(),
         }
     }
 }
@@ -128,6 +147,15 @@ pub trait Solver: Send {
     /// Solves `problem` from `guess` (zero multipliers if none).
     fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop)
     -> Result<Solution, Malformed>;
+
+    /// From now on returns problems untouched for which one factorisation takes more operations than this. Those that factor
+    /// nothing take no notice.
+    fn limit_operations(&mut self, _most: f64) {}
+
+    /// The solver for position problems, if this one is not it: those may contradict themselves.
+    fn for_positions(&mut self) -> Option<&mut dyn Solver> {
+        None
+    }
 }
 
 /// A registry entry: what a solver is, for people and for `drystone solvers`.
@@ -142,7 +170,8 @@ pub struct Info {
     /// Models it solves by itself. One that knows the relaxed problem alone solves Coulomb's by outer iterations on the
     /// slip.
     pub models: &'static [&'static str],
-    /// What one iteration is: "sweep", "multiplication", "factorisation" or "solve" (with a factor that is kept).
+    /// What one iteration is: "sweep", "multiplication", "factorisation", "solve" (with a factor that is kept), or
+    /// "iteration" of whatever solver was picked.
     pub unit: &'static str,
     /// Key in REFERENCES.bib and place.
     pub citation: &'static str,
@@ -161,6 +190,7 @@ impl Info {
 
 /// Every solver.
 pub const REGISTRY: &[&Info] = &[
+    &auto::INFO,
     &pgj::INFO,
     &pgs::INFO,
     &pssor::INFO,

@@ -99,6 +99,10 @@ impl Solver for Outer {
         self.inner.bytes() + kept + vectors.iter().map(|v| size_of_val(v.as_slice())).sum::<usize>()
     }
 
+    fn limit_operations(&mut self, most: f64) {
+        self.inner.limit_operations(most);
+    }
+
     fn solve(
         &mut self,
         problem: &Problem,
@@ -131,6 +135,7 @@ impl Solver for Outer {
             history: Vec::new(),
             omega: 1.0,
             rejected: 0,
+            attempts: Vec::new(),
         };
         let mut least = residual;
         let (mut theta, mut idle, mut start) = (1.0f64, 0, guess.is_some());
@@ -190,6 +195,11 @@ impl Solver for Outer {
             }
             if stop.tolerance > 0.0 && residual <= stop.tolerance {
                 out.status = Status::Converged;
+                break;
+            }
+            // It would not do anything another time either.
+            if s.iterations == 0 && s.status == Status::Iterations {
+                out.iterations -= spent;
                 break;
             }
             if matches!(s.status, Status::Wedged | Status::Diverged | Status::Budget) {

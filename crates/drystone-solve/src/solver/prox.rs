@@ -57,6 +57,8 @@ const INNER: usize = 50;
 #[derive(Default)]
 pub(super) struct Prox {
     epsilon: f64,
+    /// Most operations of one factorisation; None: any.
+    most: Option<f64>,
     system: System,
     judge: Judge,
     gamma: Vec<f64>,
@@ -81,6 +83,10 @@ impl Solver for Prox {
         self.system.bytes() + 10 * size_of_val(self.gamma.as_slice()) + size_of_val(self.t.as_slice())
     }
 
+    fn limit_operations(&mut self, most: f64) {
+        self.most = Some(most);
+    }
+
     fn solve(
         &mut self,
         problem: &Problem,
@@ -100,6 +106,9 @@ impl Solver for Prox {
             return Ok(out);
         }
         self.system.load(problem);
+        if self.most.is_some_and(|most| self.system.flops() > most) {
+            return Ok(out);
+        }
         let wedgeable = !problem.rest_is_feasible();
         for field in [&mut self.u, &mut self.x, &mut self.p, &mut self.q] {
             field.clear();

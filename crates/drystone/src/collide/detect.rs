@@ -227,15 +227,14 @@ impl Detector {
         let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
         self.balls.clear();
         self.balls.extend(model.colliders.iter().zip(&self.poses).map(|(c, pose)| {
-            let Shape::Sphere { radius } = c.shape else {
-                return Ball { centre: DVec3::ZERO, radius: f64::NAN, ahead: 0.0 };
-            };
+            let radius = if let Shape::Sphere { radius } = c.shape { radius } else { f64::NAN };
+            let moves = model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
             let (speed, turn) =
                 (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());
             let belt = c.surface_velocity.length();
             let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
-            Ball { centre: pose.position, radius, ahead }
+            Ball { centre: pose.position, radius, ahead, mu: c.mu, material: c.material, body: c.body, moves }
         }));
         let look =
             Look { model, state, v, h, envelope, poses: &self.poses, balls: &self.balls, wrapped: None };
@@ -256,7 +255,9 @@ impl Detector {
             for task in &self.chunks[..pairs.len().div_ceil(chunk)] {
                 self.tested += task.tested;
                 if self.wrapped.is_empty() {
-                    out.extend(task.found.iter().map(|c| C::of(c, model)));
+                    out.extend(
+                        task.found.iter().map(|c| C::of(c, model, || look.pair_size(c.key.colliders))),
+                    );
                 } else {
                     self.unsorted.extend_from_slice(&task.found);
                 }
@@ -272,7 +273,7 @@ impl Detector {
             }
             let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
             self.unsorted.sort_unstable_by_key(place);
-            out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model)));
+            out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model, || look.pair_size(c.key.colliders))));
         }
     }
 }
@@ -282,7 +283,7 @@ impl Chunk {
         self.found.clear();
         self.tested = 0;
         let Some(&(i, j)) = pairs.first() else { return };
-        let start = look.state.multipliers.partition_point(|m| m.key.colliders < [i, j]);
+        let start = look.remembered(0, [i, j]).start;
         let (out, work, tested) = (&mut self.found, &mut self.work, &mut self.tested);
         let mut to = Yield { out, work, tested, last: start..start };
         pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));

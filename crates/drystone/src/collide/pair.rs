@@ -5,11 +5,12 @@ use std::ops::Range;
 use glam::DVec3;
 
 use super::detect::Velocities;
-use super::last::Last;
+use super::last::{self, Last};
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
 use crate::contact::{Contact, ContactKey};
+use crate::material::MaterialId;
 use crate::model::{ColliderSlot, Model};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -33,14 +34,31 @@ pub(super) struct Look<'a> {
     pub wrapped: Option<(WrappedPair, DVec3)>,
 }
 
-/// What is known of a collider before its shape is looked at: in little memory, because in a pile most looks end here.
+/// All that a contact of two balls needs, in one line of the cache: the slots of bodies and colliders, four times as
+/// large and in the order in which they were added, are not looked at.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Ball {
     pub centre: DVec3,
     /// Of a sphere, m; NaN for all other shapes.
     pub radius: f64,
     /// How much further than the envelope this one may make a contact reach, at most, m.
     pub ahead: f64,
+    pub mu: f64,
+    pub material: Option<MaterialId>,
+    pub body: u32,
+    /// Whether the body is dynamic.
+    pub moves: bool,
+}
+
+/// What the contacts of two colliders have in common.
+struct Between {
+    colliders: [u32; 2],
+    /// A, which is dynamic, then B.
+    bodies: [u32; 2],
+    /// Whether A has the second collider.
+    turned: bool,
+    mu: f64,
 }
 
 /// Where contacts go, and memory to find them with.
@@ -110,6 +128,13 @@ impl Look<'_> {
         }
     }
 
+    /// What overlaps of a contact are measured by: [`Model::pair_size`].
+    pub(super) fn pair_size(&self, [i, j]: [u32; 2]) -> f64 {
+        let radii = self.balls[i as usize].radius.min(self.balls[j as usize].radius);
+        let both = self.balls[i as usize].radius + self.balls[j as usize].radius;
+        if both.is_nan() { self.model.pair_size(i, j) } else { radii }
+    }
+
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
     pub(super) fn pair(&self, i: u32, j: u32, to: &mut Yield) {
         let (bi, bj) = (&self.balls[i as usize], &self.balls[j as usize]);
@@ -119,7 +144,7 @@ impl Look<'_> {
             // The way, the spin and the hover of a pair are at most those of both added up.
             let reach = (radii + self.envelope + bi.ahead + bj.ahead) * (1.0 + 1e-12);
             if self.wrapped.is_some() || bi.centre.distance_squared(bj.centre) <= reach * reach {
-                self.spheres([i, j], [bi.radius, bj.radius], to.out);
+                self.spheres([i, j], to.out);
             }
             return;
         }
@@ -138,8 +163,7 @@ impl Look<'_> {
         };
         let reach = self.reach(&approach);
         let start = to.out.len();
-        to.last.start = self.after(to.last.start, |pair| pair < [i, j]);
-        to.last.end = self.after(to.last.start, |pair| pair == [i, j]);
+        to.last = self.remembered(to.last.start, [i, j]);
         part_pairs(side(i), side(j), reach, &mut |a, b| match (a.shape, b.shape) {
             _ if is_ground(a.shape) && is_ground(b.shape) => {}
             (_, Shape::Mesh(mesh)) => self.surface(&a, &b, mesh.as_ref(), false, &approach, to),
@@ -159,24 +183,31 @@ impl Look<'_> {
     }
 
     /// Two balls that would merely fly past each other make no contact, but sliding ones may hover.
-    fn spheres(&self, pair: [u32; 2], radii: [f64; 2], out: &mut Vec<Contact>) {
-        let [i, j] = pair;
-        let (ci, cj) = (&self.model.colliders[i as usize], &self.model.colliders[j as usize]);
-        let (pa, pb) = (self.pose(i).position, self.pose(j).position);
-        let apart = pa - pb;
-        let touch = radii[0] + radii[1] + self.envelope;
+    fn spheres(&self, pair: [u32; 2], out: &mut Vec<Contact>) {
+        let [a, b] = pair.map(|k| &self.balls[k as usize]);
+        let shift = self.wrapped.map_or(DVec3::ZERO, |(_, shift)| shift);
+        let (pa, pb) = (a.centre, b.centre + shift);
+        let (apart, size) = (pa - pb, a.radius.min(b.radius));
+        let touch = a.radius + b.radius + self.envelope;
         if apart.length_squared() > touch * touch {
-            let way = self.h * (self.linear(ci.body) - self.linear(cj.body));
+            let [ci, cj] = pair.map(|k| &self.model.colliders[k as usize]);
+            let way = self.h * (self.linear(a.body) - self.linear(b.body));
             let spin = self.h * (self.spin(ci, cj) + self.spin(cj, ci));
-            let hover = self.model.pair_hover(i, j) * (way.length() + spin + self.h * self.belt([ci, cj]));
-            let hover = hover.min(radii[0].min(radii[1]));
-            let reach = touch + hover;
+            let hover = self.model.pair_hover(pair[0], pair[1])
+                * (way.length() + spin + self.h * self.belt([ci, cj]));
+            let reach = touch + hover.min(size);
             if apart.length_squared() > reach * reach && !swept_spheres_meet(apart, way, reach) {
                 return;
             }
         }
-        let point = narrowphase::sphere_sphere(pa, radii[0], pb, radii[1]);
-        self.push(pair, [0, 0], radii[0].min(radii[1]), &point, out);
+        let point = narrowphase::sphere_sphere(pa, a.radius, pb, b.radius);
+        let between = Between {
+            colliders: pair,
+            bodies: if a.moves { [a.body, b.body] } else { [b.body, a.body] },
+            turned: !a.moves,
+            mu: self.model.materials.mu((a.mu, a.material), (b.mu, b.material)),
+        };
+        self.push_between(&between, [0, 0], size, &point, out);
     }
 
     /// Two convex parts. A body that is hit off its middle turns, and would turn through what it hit if it came fast
@@ -220,10 +251,10 @@ impl Look<'_> {
         }
     }
 
-    /// The first of the last step's contacts from `start` on whose colliders do not fit.
-    fn after(&self, start: usize, fits: impl Fn([u32; 2]) -> bool) -> usize {
-        let rest = &self.state.multipliers[start..];
-        start + rest.iter().take_while(|m| fits(m.key.colliders)).count()
+    /// Where the last step's contacts of two colliders are, at `start` or after it.
+    pub(super) fn remembered(&self, start: usize, colliders: [u32; 2]) -> Range<usize> {
+        let place = |colliders| self.state.order.place(self.model, colliders);
+        last::find(&self.state.multipliers, start, colliders, place)
     }
 
     fn last(&self, colliders: [u32; 2], to: &Yield) -> Last<'_> {
@@ -330,10 +361,22 @@ impl Look<'_> {
         p: &ContactPoint,
         out: &mut Vec<Contact>,
     ) {
-        let ([a, b], turned) = self.model.ordered_bodies(colliders);
+        let (bodies, turned) = self.model.ordered_bodies(colliders);
+        let mu = self.model.pair_mu(colliders[0], colliders[1]);
+        self.push_between(&Between { colliders, bodies, turned, mu }, parts, size, p, out);
+    }
+
+    fn push_between(
+        &self,
+        between: &Between,
+        parts: [u32; 2],
+        size: f64,
+        p: &ContactPoint,
+        out: &mut Vec<Contact>,
+    ) {
+        let Between { colliders, bodies: [a, b], turned, mu } = *between;
         let normal = if turned { -p.normal } else { p.normal };
         let point = 0.5 * (p.on_a + p.on_b);
-        let mu = self.model.pair_mu(colliders[0], colliders[1]);
         if p.gap > self.envelope {
             let half = 0.5 * p.gap * normal;
             let u = self.velocity(a, point + half) - self.velocity(b, point - half);

@@ -216,6 +216,11 @@ impl Kind {
         }
     }
 
+    /// Whether its equations are functions of time.
+    pub(crate) fn is_led(&self) -> bool {
+        matches!(self, Kind::Trajectory(_))
+    }
+
     /// Whether it measures from where the frames were when the joint was made.
     pub(crate) fn remembers_start(&self) -> bool {
         matches!(self, Kind::Gear { .. } | Kind::RackAndPinion { .. })

@@ -2,6 +2,8 @@
 
 mod assembly;
 mod basic;
+mod equilibrium;
 mod jacobian;
+mod smooth;
 mod special;
 mod springs;

@@ -210,6 +210,7 @@ impl Solver for BlockSplitting {
             history: Vec::new(),
             omega: 1.0,
             rejected: 0,
+            attempts: Vec::new(),
         };
         let bare = matches!(problem, Problem::Explicit(_)) && problem.model() == Model::Coulomb;
         let may_wedge = !bare && !problem.rest_is_feasible();

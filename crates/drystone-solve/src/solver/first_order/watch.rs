@@ -233,6 +233,7 @@ impl<'a> Watch<'a> {
             history: self.history,
             omega: 1.0,
             rejected: 0,
+            attempts: Vec::new(),
         }
     }
 }

@@ -115,9 +115,7 @@ impl Factor {
                         effect[s + 3 + k][r] = turn[k];
                     }
                     jacobian[r][s..s + 6].copy_from_slice(&row[s..s + 6]);
-                    for k in 0..6 {
-                        rhs[r] += row[s + k] * p.v_free[b][k];
-                    }
+                    rhs[r] += (0..6).map(|k| row[s + k] * p.v_free[b][k]).sum::<f64>();
                 }
             }
             self.jacobian.push(jacobian);

@@ -9,14 +9,15 @@ impl System {
     /// Takes the problem over. The structure of the last factor is kept where the graph has not changed; true if N and C
     /// are those of the last problem to the bit, so that a factor still holds.
     pub fn load(&mut self, problem: &Problem) -> bool {
-        self.first.clear();
-        self.first.extend((0..problem.blocks()).map(|i| problem.block(i).start as u32));
-        self.first.push(problem.rows() as u32);
+        let mut first: Vec<u32> = (0..problem.blocks()).map(|i| problem.block(i).start as u32).collect();
+        first.push(problem.rows() as u32);
+        let same_rows = first == self.first;
+        self.first = first;
         let compliance: Vec<f64> = (0..problem.blocks())
             .flat_map(|i| problem.block(i).map(move |row| (i, row)))
             .map(|(i, row)| problem.compliance(i, row))
             .collect();
-        let mut same = compliance == self.compliance;
+        let mut same = same_rows && compliance == self.compliance;
         self.compliance = compliance;
         problem.rhs(&mut self.r);
         self.diagonal.clear();
@@ -25,10 +26,12 @@ impl System {
             Problem::Bodies(p) => {
                 let ends = ends(p);
                 let jacobian = jacobian(p);
-                same &= jacobian == self.jacobian && ends == self.ends && self.bodies == p.bodies();
+                // Bodies without a block count too: they have a place in the factor.
+                let same_graph = same_rows && ends == self.ends && self.bodies == p.bodies();
+                same &= same_graph && jacobian == self.jacobian;
                 self.jacobian = jacobian;
                 self.bodies = p.bodies();
-                let known = ends == self.ends && self.w.indptr.is_empty();
+                let known = same_graph && self.w.indptr.is_empty();
                 self.ends = ends;
                 self.w = Csr::default();
                 if !known || self.slots.len() != self.blocks() || self.symbolic.rows() == 0 {
@@ -38,7 +41,7 @@ impl System {
             Problem::Explicit(p) => {
                 let w = symmetric_part(p);
                 same &= w == self.w;
-                let known = same || (w.indptr == self.w.indptr && w.indices == self.w.indices);
+                let known = same || (same_rows && w.indptr == self.w.indptr && w.indices == self.w.indices);
                 self.w = w;
                 self.jacobian.clear();
                 self.ends.clear();

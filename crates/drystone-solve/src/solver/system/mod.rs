@@ -97,6 +97,11 @@ impl System {
         self.first.len().saturating_sub(1)
     }
 
+    /// Operations of one factorisation.
+    pub fn flops(&self) -> f64 {
+        self.symbolic.flops()
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.r.len()

@@ -13,7 +13,8 @@ use glam::DVec3;
 
 use super::clip::{Patch, edge_name};
 use super::closest;
-use super::{ALONG_COS, ContactPoint, Cuboid, Manifold, sign};
+use super::{ALONG_COS, ContactPoint, Cuboid, Manifold, in_order, sign};
+use crate::shape::Pose;
 
 /// How much less deep an edge must be than the best face: this part of the depth, and this part of the smallest half side.
 const EDGE_RELATIVE: f64 = 0.02;
@@ -21,6 +22,9 @@ const EDGE_ABSOLUTE: f64 = 1e-4;
 
 /// Faces of A and B that separate alike, up to this part of the smallest half side, are told apart by their area.
 const FACE_TIE: f64 = 1e-3;
+
+/// Edges meet when their closest points differ from the gap by no more than this part of the smallest half sides.
+const MEETING: f64 = 1e-6;
 
 /// A patch at a distance must say the true distance up to this part; 1 - cos 2° and rounding fit in.
 const PATCH_RELATIVE: f64 = 1e-3;
@@ -145,13 +149,11 @@ fn separate(a: &Cuboid, b: &Cuboid, reach: f64) -> Option<Axes> {
 }
 
 /// Signed distance of two boxes: the distance, or minus the length of the shortest way apart.
-pub(crate) fn signed_distance(
-    half_a: DVec3,
-    pose_a: &crate::shape::Pose,
-    half_b: DVec3,
-    pose_b: &crate::shape::Pose,
-) -> f64 {
-    let (a, b) = (Cuboid::new(half_a, pose_a), Cuboid::new(half_b, pose_b));
+pub(crate) fn signed_distance(half_a: DVec3, pose_a: &Pose, half_b: DVec3, pose_b: &Pose) -> f64 {
+    let (mut a, mut b) = (Cuboid::new(half_a, pose_a), Cuboid::new(half_b, pose_b));
+    if !in_order(&a.half, pose_a, &b.half, pose_b) {
+        std::mem::swap(&mut a, &mut b);
+    }
     let Some(axes) = separate(&a, &b, f64::INFINITY) else { return f64::NAN };
     let lower = axes.separation();
     if lower <= 0.0 {
@@ -194,15 +196,20 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, reach: f64, out: &mut Manifold) {
             }
             _ => {
                 // Rounding would decide the direction between points that nearly touch.
-                let normal =
-                    if distance > 1e-9 * size { (on_a - on_b) / distance } else { axes.normal(a, b) };
+                let (normal, (on_a, on_b)) = if distance > 1e-9 * size {
+                    ((on_a - on_b) / distance, (on_a, on_b))
+                } else {
+                    (axes.normal(a, b), across(on_a, on_b, axes.normal(a, b), distance))
+                };
                 out.push_within(reach, ContactPoint { on_a, on_b, normal, gap: distance, feature: CLOSEST });
             }
         }
-    } else if let Some(edges) = axes.edges {
-        out.push_within(reach, edge_contact(a, b, &edges));
     } else {
-        out.push_within(reach, corner_contact(a, b, &axes));
+        let corner = || corner_contact(a, b, &axes);
+        out.push_within(
+            reach,
+            axes.edges.and_then(|edges| edge_contact(a, b, &edges)).unwrap_or_else(corner),
+        );
     }
 }
 
@@ -244,31 +251,44 @@ fn area(c: &Cuboid, axis: usize) -> f64 {
     c.half[(axis + 1) % 3] * c.half[(axis + 2) % 3]
 }
 
-/// Overlapping boxes whose shortest way apart is across two edges.
-fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> ContactPoint {
+/// Overlapping boxes whose shortest way apart is across two edges. Where the way is square to a side of a box, several edges
+/// are as far along it: those count that meet. Nothing where none do: then these edges separate no better than others.
+fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> Option<ContactPoint> {
     let (i, j, n) = (edges.axis_a, edges.axis_b, edges.normal);
-    let (p, u) = (a.centre + a.support(-n, Some(i)), a.axes[i] * a.half[i]);
-    let (q, v) = (b.centre + b.support(n, Some(j)), b.axes[j] * b.half[j]);
-    let (s, t) = closest::segment_segment(p, u, q, v);
-    let edge = |c: &Cuboid, along: usize, direction: DVec3| {
+    let name = |c: &Cuboid, along: usize, edge: DVec3| {
         let (k1, k2) = ((along + 1) % 3, (along + 2) % 3);
-        let side = |k: usize| sign(direction.dot(c.axes[k]));
+        let side = |k: usize| sign((edge - c.centre).dot(c.axes[k]));
         edge_name(along, k1, side(k1), k2, side(k2))
     };
-    ContactPoint {
-        on_a: p + u * s,
-        on_b: q + v * t,
-        normal: n,
-        gap: edges.separation,
-        feature: EDGE | edge(a, i, -n) << 4 | edge(b, j, n),
-    }
+    let mut best = (f64::INFINITY, a.centre, b.centre, 0);
+    closest::supporting_edges(a, i, -n, |p, u| {
+        closest::supporting_edges(b, j, n, |q, v| {
+            let (s, t) = closest::segment_segment(p, u, q, v);
+            let (on_a, on_b) = (p + u * s, q + v * t);
+            let off = (on_a - on_b - n * edges.separation).length();
+            if off < best.0 {
+                best = (off, on_a, on_b, EDGE | name(a, i, p) << 4 | name(b, j, q));
+            }
+        });
+    });
+    let (off, on_a, on_b, feature) = best;
+    let (on_a, on_b) = across(on_a, on_b, n, edges.separation);
+    let meet = off <= MEETING * (a.smallest_half() + b.smallest_half());
+    meet.then_some(ContactPoint { on_a, on_b, normal: n, gap: edges.separation, feature })
 }
 
-/// Touching boxes with a face axis whose patch was lost to rounding: where they are nearest.
+/// Touching boxes whose patch was lost to rounding, or whose edges do not meet: where they are nearest.
 fn corner_contact(a: &Cuboid, b: &Cuboid, axes: &Axes) -> ContactPoint {
     let normal = axes.normal(a, b);
     let gap = axes.separation();
     let (p, q) = closest::box_box(a, b, gap);
+    let (on_a, on_b) = across(p, q, normal, gap);
+    ContactPoint { on_a, on_b, normal, gap, feature: CLOSEST }
+}
+
+/// Half-way between two points that rounding has brought off each other, `gap` apart along the normal: where edges lie
+/// nearly along each other, their closest points slide along them.
+fn across(p: DVec3, q: DVec3, normal: DVec3, gap: f64) -> (DVec3, DVec3) {
     let (middle, half) = (0.5 * (p + q), normal * (0.5 * gap));
-    ContactPoint { on_a: middle + half, on_b: middle - half, normal, gap, feature: CLOSEST }
+    (middle + half, middle - half)
 }

@@ -242,7 +242,7 @@ impl<'a> Patch<'a> {
         let picks = four::four(&corners[..self.polygon.len]);
         let all = self.polygon.corners;
         for (to, p) in self.polygon.corners.iter_mut().zip(picks.as_slice()) {
-            *to = Corner { feature: all[p.name].feature, ..all[p.at] };
+            *to = Corner { feature: all[p.name].feature, height: p.gap, ..all[p.at] };
         }
         self.polygon.len = picks.as_slice().len();
     }

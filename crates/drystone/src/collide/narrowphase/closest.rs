@@ -182,7 +182,12 @@ fn clamped(cuboid: &Cuboid, point: DVec3) -> DVec3 {
 
 /// Calls `visit(centre, half)` for the edge along `axis` that is furthest along `direction` (across that axis); for two
 /// or four edges when rounding could have decided between them.
-fn supporting_edges(cuboid: &Cuboid, axis: usize, direction: DVec3, mut visit: impl FnMut(DVec3, DVec3)) {
+pub(super) fn supporting_edges(
+    cuboid: &Cuboid,
+    axis: usize,
+    direction: DVec3,
+    mut visit: impl FnMut(DVec3, DVec3),
+) {
     let (k1, k2) = ((axis + 1) % 3, (axis + 2) % 3);
     let d1 = direction.dot(cuboid.axes[k1]);
     let d2 = direction.dot(cuboid.axes[k2]);

@@ -290,10 +290,20 @@ impl<'a> Pair<'a> {
         Self { offset, scale, ..*self }
     }
 
-    /// Whether A and B stand in canonical order: by kind and size, then by place.
-    pub(super) fn in_order(a: &Convex, b: &Convex, b_to_a: DVec3) -> bool {
+    /// Whether A and B stand in canonical order: by kind and size, hulls that are alike by their vertices, then by pose.
+    pub(super) fn in_order(a: &Convex, pose_a: &Pose, b: &Convex, pose_b: &Pose) -> bool {
         // Large indices first, as for boxes: what has more structure is A.
-        super::in_order(&a.signature(), &b.signature(), b_to_a)
+        let (of_a, of_b) = (a.signature(), b.signature());
+        if let (Kind::Hull(a), Kind::Hull(b)) = (&a.kind, &b.kind)
+            && of_a == of_b
+            && !std::ptr::eq(*a, *b)
+        {
+            let differ = |(p, q): (&DVec3, &DVec3)| super::greater(&p.to_array(), &q.to_array());
+            if let Some(first) = a.vertices().iter().zip(b.vertices()).find_map(differ) {
+                return first;
+            }
+        }
+        super::in_order(&of_a, pose_a, &of_b, pose_b)
     }
 
     /// The vector `n` of the frame in the frame of B.

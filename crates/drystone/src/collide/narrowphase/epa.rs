@@ -6,7 +6,7 @@
 //! best direction is polished by `refine`, and faces that it explains are left alone.
 //!
 //! The arrays have a fixed size. When they are full the best direction so far is the answer: it separates the shapes, but
-//! some other direction may do so with less.
+//! some other direction may do so with less; `every` knows for cores with finitely many corners.
 
 use std::cell::RefCell;
 
@@ -49,12 +49,14 @@ pub(super) struct WayOut {
     pub(super) on_b: DVec3,
     /// Whether they are: not when the arrays were full, or when rounding left nothing below the origin.
     pub(super) settled: bool,
+    /// Whether no other way is shorter, up to rounding: not known when the arrays were full.
+    pub(super) least: bool,
 }
 
 impl WayOut {
-    fn by(optimum: &Optimum) -> Self {
+    pub(super) fn by(optimum: &Optimum) -> Self {
         let Optimum { normal, separation, on_a, on_b, .. } = *optimum;
-        Self { normal, depth: -separation, on_a, on_b, settled: true }
+        Self { normal, depth: -separation, on_a, on_b, settled: true, least: false }
     }
 }
 
@@ -237,11 +239,13 @@ impl Polytope {
         let mut optima: [Option<Optimum>; OPTIMA] = [None; OPTIMA];
         optima[0] = seed;
         let mut asked = usize::from(seed.is_some());
+        let mut least = false;
         // Every turn adds a vertex or takes a face out, so the arrays end the loop; the cap is for rounding.
         for _ in 0..4 * FACES {
             let (at, distance) = self.nearest_face();
             let (depth, settled) = best.map_or((f64::INFINITY, false), |b| (b.depth, b.settled));
             if distance == f64::INFINITY || settled && depth - distance <= tolerance {
+                least = true;
                 break;
             }
             let face = self.faces[at];
@@ -280,7 +284,7 @@ impl Polytope {
                 break;
             }
         }
-        best
+        best.map(|way| WayOut { least, ..way })
     }
 
     /// Whether a known optimum is what expanding this face would find.
@@ -310,7 +314,7 @@ impl Polytope {
             on_a += v.a * w;
             on_b += v.b * w;
         }
-        WayOut { normal: -face.normal, depth, on_a, on_b, settled }
+        WayOut { normal: -face.normal, depth, on_a, on_b, settled, least: false }
     }
 
     /// Replaces all faces that `vertex` sees, `seen` among them, by faces from their outline to it. False when there is no

@@ -2,7 +2,7 @@
 //!
 //! 1. `gjk` finds whether the cores are apart, and by how much. Shapes with a radius are done here even when they overlap,
 //!    as long as their cores do not.
-//! 2. Otherwise `epa` finds the shortest way apart.
+//! 2. Otherwise `epa` finds the shortest way apart, and `every` where there are too many about as short.
 //! 3. Where a core is curved, `refine` brings the normal to the last digits; flat circular faces are recognised.
 //! 4. `patch` spreads the contact over features that lie along each other.
 
@@ -10,6 +10,7 @@ use glam::{DMat3, DVec3};
 
 use super::convex::{Convex, Pair, Vertex};
 use super::epa::{self, WayOut};
+use super::every;
 use super::gjk::{End, Gjk};
 use super::patch;
 use super::refine::{self, Optimum};
@@ -65,7 +66,7 @@ pub(super) fn contacts(
     if squared.is_nan() || squared > beyond * beyond {
         return;
     }
-    if Pair::in_order(&a, &b, b_to_a) {
+    if Pair::in_order(&a, pose_a, &b, pose_b) {
         ordered(a, pose_a, b, pose_b, reach, out);
     } else {
         ordered(b, pose_b, a, pose_a, reach, out);
@@ -88,13 +89,17 @@ fn ordered(a: Convex, pose_a: &Pose, b: Convex, pose_b: &Pose, reach: f64, out: 
 /// Signed distance of two bounded convex shapes, m. Not a number for other shapes, or when a pose is not made of numbers.
 pub(crate) fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: &Pose) -> f64 {
     let (Some(a), Some(b)) = (Convex::of(shape_a), Convex::of(shape_b)) else { return f64::NAN };
-    let in_order = Pair::in_order(&a, &b, pose_a.position - pose_b.position);
+    let in_order = Pair::in_order(&a, pose_a, &b, pose_b);
     let pair = if in_order { Pair::new(a, pose_a, b, pose_b) } else { Pair::new(b, pose_b, a, pose_a) };
     closest(&pair, f64::INFINITY).map_or(f64::NAN, |c| c.separation - pair.radii)
 }
 
 /// Overlaps deeper than this part of the smaller core may have a way out that is not near the one found.
 const DEEP: f64 = 0.1;
+
+/// The points of an overlap must agree with its normal up to this part of the smaller core; there are this many trials.
+const AGREE: f64 = 1e-9;
+const PUSHES: usize = 8;
 
 /// Nothing when the shapes, with their radii, are further apart than `reach`.
 pub(super) fn closest(pair: &Pair, reach: f64) -> Option<Closest> {
@@ -104,40 +109,98 @@ pub(super) fn closest(pair: &Pair, reach: f64) -> Option<Closest> {
     let mut gjk = Gjk::new(pair);
     let found =
         if pair.is_polytope() { polytopes(pair, &mut gjk, reach) } else { curved(pair, &mut gjk, reach) };
-    found.filter(|c| c.separation - pair.radii <= reach)
+    let closest = match found {
+        Found::BeyondReach => return None,
+        Found::Apart(closest) => closest,
+        Found::Overlap(seed) => overlapping(pair, &gjk, seed),
+    };
+    (closest.separation - pair.radii <= reach).then_some(closest)
 }
 
-/// The closest points of two cores with finitely many corners, if a plane proves that they are apart.
+/// The closest points of two cores, if a plane proves that they are apart.
 pub(super) fn apart(pair: &Pair) -> Option<Closest> {
     let mut gjk = Gjk::new(pair);
+    if !pair.is_polytope() {
+        return match curved(pair, &mut gjk, f64::INFINITY) {
+            Found::Apart(closest) => Some(closest),
+            _ => None,
+        };
+    }
     let end = gjk.walk(pair, f64::INFINITY, 0.0, 1e-15);
-    (end == End::Apart && gjk.lower > 0.0).then(|| separated(pair, &gjk, None))
+    if end == End::Apart { separated(pair, &gjk) } else { None }
 }
 
-fn polytopes(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
+/// What is known of two cores before their overlap is looked at.
+enum Found {
+    BeyondReach,
+    Apart(Closest),
+    /// They overlap, or no plane could prove that they do not; and a direction nothing nearby is better than.
+    Overlap(Option<Optimum>),
+}
+
+fn polytopes(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Found {
     match gjk.walk(pair, reach, 0.0, 1e-15) {
-        End::BeyondReach => None,
-        End::Overlap => Some(overlapping(pair, gjk, None)),
-        End::Apart => Some(separated(pair, gjk, None)),
+        End::BeyondReach => Found::BeyondReach,
+        End::Overlap => Found::Overlap(None),
+        End::Apart => separated(pair, gjk).map_or(Found::Overlap(None), Found::Apart),
     }
+}
+
+fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Found {
+    let mut seed = None;
+    for (slack, tolerance) in TRIALS {
+        match gjk.walk(pair, reach, slack * pair.scale, tolerance) {
+            End::BeyondReach => return Found::BeyondReach,
+            End::Overlap => return Found::Overlap(seed),
+            End::Apart => {}
+        }
+        let simplex = &gjk.simplex;
+        let cap = refine::cap(pair, gjk.normal, gjk.lower, simplex.witnesses());
+        let top = cap.or_else(|| refine::climb(pair, gjk.normal, simplex.corners(), simplex.weights()));
+        let Some(o) = top else { continue };
+        let error = (o.on_a - o.on_b - o.normal * o.separation).length();
+        if o.separation < gjk.lower - 1e-14 * pair.scale || error > 1e-12 * pair.scale {
+            continue;
+        }
+        if o.separation > 0.0 {
+            // Points and plane agree: this is the distance.
+            let low = pair.support(o.normal, gjk.hint);
+            return Found::Apart(Closest::new(pair, o.normal, &low, (o.on_a, o.on_b)));
+        }
+        seed = Some(o);
+    }
+    separated(pair, gjk).map_or(Found::Overlap(seed), Found::Apart)
 }
 
 /// From the simplex of two cores that are apart. Where three corners span a plane, its normal is good however small the
-/// distance; otherwise the nearest point gives the direction.
-fn separated(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
+/// distance; otherwise the nearest point gives the direction. Nothing where the walk ended by rounding before a plane could
+/// prove it.
+fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
     if gjk.lower <= 0.0 {
-        // The walk ended by rounding before a plane could prove it.
-        return overlapping(pair, gjk, seed);
+        return None;
     }
-    let points = gjk.simplex.witnesses();
-    if let Some(plane) = gjk.simplex.plane() {
+    let simplex = &gjk.simplex;
+    let mut best = (gjk.lower, gjk.normal, simplex.witnesses());
+    if let Some(plane) = simplex.plane() {
         let n = plane * super::sign(plane.dot(gjk.normal));
-        let low = pair.support(n, gjk.hint);
-        if n.dot(low.w) >= gjk.lower {
-            return Closest::new(pair, n, &low, points);
+        let separation = n.dot(pair.support(n, gjk.hint).w);
+        if separation >= gjk.lower {
+            best = (separation, n, best.2);
         }
     }
-    Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), points)
+    let nearest = simplex.nearest();
+    let upper = nearest.length();
+    for from in [gjk.normal, nearest / upper] {
+        // Squares of distances cannot tell directions apart that differ by less than a root of rounding, and large faces are
+        // long levers. Newton's method can.
+        if upper - best.0 > 1e-13 * pair.scale
+            && let Some(o) = refine::climb(pair, from, simplex.corners(), simplex.weights())
+            && o.separation > best.0
+        {
+            best = (o.separation, o.normal, (o.on_a, o.on_b));
+        }
+    }
+    Some(Closest::new(pair, best.1, &pair.support(best.1, gjk.hint), best.2))
 }
 
 /// `seed` is a direction nothing nearby is better than.
@@ -154,7 +217,11 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
     let Some(mut way) = epa::way_out(pair, &gjk.simplex, seed) else {
         return Closest::new(pair, gjk.normal, &pair.support(gjk.normal, gjk.hint), gjk.simplex.witnesses());
     };
-    if !pair.is_polytope() && way.depth > DEEP * pair.a.extent().min(pair.b.extent()) {
+    if pair.is_polytope() {
+        if !way.least {
+            way = every::shorter(pair, &way).unwrap_or(way);
+        }
+    } else if way.depth > DEEP * pair.a.extent().min(pair.b.extent()) {
         // Around a common axis of round shapes all ways out are alike, and none leads on to the one along it.
         for n in [DMat3::IDENTITY, pair.turn].into_iter().flat_map(|m| [m.x_axis, m.y_axis, m.z_axis]) {
             for normal in [n, -n] {
@@ -165,55 +232,50 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
             }
         }
     }
-    let points = if way.settled { (way.on_a, way.on_b) } else { pushed_apart(pair, &way) };
-    let mut best = (way.normal, pair.support(way.normal, gjk.hint));
+    way = agreeing(pair, way);
+    let mut low = pair.support(way.normal, gjk.hint);
     if !pair.is_polytope() {
         // Nearly parallel flat faces are all but equally deep: rounding apart, one of their normals is best.
-        for n in pair.faces_near(best.0, best.1.pieces).into_iter().flatten() {
-            let low = pair.support(n, best.1.pieces);
-            if n.dot(low.w) >= best.0.dot(best.1.w) {
-                best = (n, low);
+        for n in pair.faces_near(way.normal, low.pieces).into_iter().flatten() {
+            let other = pair.support(n, low.pieces);
+            let depth = -n.dot(other.w);
+            if depth <= way.depth {
+                way = agreeing(pair, WayOut { normal: n, depth, ..way });
+                low = pair.support(way.normal, other.pieces);
             }
         }
     }
-    Closest::new(pair, best.0, &best.1, points)
+    Closest::new(pair, way.normal, &low, (way.on_a, way.on_b))
 }
 
-/// Where two cores touch that were pushed apart along a way out: the closest points a little further on.
-fn pushed_apart(pair: &Pair, way: &WayOut) -> (DVec3, DVec3) {
-    let push = way.normal * (way.depth + 1e-3 * pair.scale);
-    let moved = pair.with_offset(pair.offset - push);
-    let mut gjk = Gjk::new(&moved);
-    match gjk.walk(&moved, f64::INFINITY, 0.0, 1e-12) {
-        End::Apart => {
-            let (on_a, on_b) = gjk.simplex.witnesses();
-            (on_a, on_b + push)
+/// A way out that is none longer, with points that agree with it.
+///
+/// Newton's method finds one where surfaces are curved. Otherwise the cores are pushed a little further than apart along the
+/// way out: then they have closest points, and the normal there is a way out as well. Let C be A - B, P the length of the
+/// push, and d the distance of C from where the origin was pushed to, along the new normal n'. The old way n of depth s leaves
+/// d ≥ P - s, and the new one has depth P n·n' - d ≤ s. Where the two normals are one, the points are those of the overlap.
+fn agreeing(pair: &Pair, mut way: WayOut) -> WayOut {
+    let rounding = 1e-14 * pair.scale;
+    let enough = AGREE * pair.a.extent().min(pair.b.extent()) + rounding;
+    let off = |way: &WayOut| (way.on_a - way.on_b + way.normal * way.depth).length();
+    for _ in 0..PUSHES {
+        if way.settled && off(&way) <= enough {
+            return way;
         }
-        _ => (way.on_a, way.on_b),
+        if !pair.is_polytope() {
+            let low = pair.support(way.normal, pair.start(way.normal));
+            let top = refine::climb(pair, way.normal, &[low], &[1.0]).map(|o| WayOut::by(&o));
+            if let Some(found) = top.filter(|w| w.depth <= way.depth + rounding && off(w) <= enough) {
+                return WayOut { least: way.least, ..found };
+            }
+        }
+        let push = way.normal * (way.depth + 1e-3 * pair.scale);
+        let Some(c) = apart(&pair.with_offset(pair.offset - push)) else { break };
+        let depth = -c.normal.dot(pair.support(c.normal, c.pieces).w);
+        if depth > way.depth + rounding {
+            break;
+        }
+        way = WayOut { normal: c.normal, depth, on_a: c.on_a, on_b: c.on_b + push, settled: true, ..way };
     }
-}
-
-fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Option<Closest> {
-    let mut seed = None;
-    for (slack, tolerance) in TRIALS {
-        match gjk.walk(pair, reach, slack * pair.scale, tolerance) {
-            End::BeyondReach => return None,
-            End::Overlap => return Some(overlapping(pair, gjk, seed)),
-            End::Apart => {}
-        }
-        let simplex = &gjk.simplex;
-        let cap = refine::cap(pair, gjk.normal, gjk.lower, simplex.witnesses());
-        let top = cap.or_else(|| refine::climb(pair, gjk.normal, simplex.corners(), simplex.weights()));
-        let Some(o) = top else { continue };
-        let error = (o.on_a - o.on_b - o.normal * o.separation).length();
-        if o.separation < gjk.lower - 1e-14 * pair.scale || error > 1e-12 * pair.scale {
-            continue;
-        }
-        if o.separation > 0.0 {
-            // Points and plane agree: this is the distance.
-            return Some(Closest::new(pair, o.normal, &pair.support(o.normal, gjk.hint), (o.on_a, o.on_b)));
-        }
-        seed = Some(o);
-    }
-    Some(separated(pair, gjk, seed))
+    way
 }

@@ -55,6 +55,8 @@ impl Gjk {
 
     /// Walks until the two bounds differ by no more than `slack`, or `tolerance` of the distance, or by rounding.
     pub(super) fn walk(&mut self, pair: &Pair, reach: f64, slack: f64, tolerance: f64) -> End {
+        // Where rounding decides, the result does.
+        let reach = reach + 8.0 * f64::EPSILON * pair.scale;
         if self.lower - pair.radii > reach {
             return End::BeyondReach;
         }

@@ -5,7 +5,7 @@
 //!
 //! One file per family of pairs: `sphere`, `half_space`, `capsule`, `box_box`; `closest` and `clip` hold the
 //! geometry they share. All other pairs of bounded convex shapes go through `general`: support functions of `convex`,
-//! distance by `gjk` (on a `simplex`), depth by `epa`, curved surfaces by `refine`, and points of the `patch` between two
+//! distance by `gjk` (on a `simplex`), depth by `epa` or `every`, curved surfaces by `refine`, and points of the `patch` between two
 //! `feature`s, which `spread` collects. Where there are more than four points, `four` chooses. `project` knows the nearest
 //! point of every such shape.
 //! [`contacts`] is the dispatch table. Nothing here allocates.
@@ -22,6 +22,7 @@ mod clip;
 mod closest;
 mod convex;
 mod epa;
+mod every;
 mod feature;
 pub(crate) mod four;
 mod general;
@@ -160,7 +161,7 @@ impl Manifold {
 /// Finds every contact point with gap at most `reach` (not negative, may be infinite) between shape A and shape B.
 ///
 /// `out` is cleared first. Swapping A and B gives the same points with `on_a`, `on_b` exchanged and the normal turned
-/// round, bit for bit, unless the centres of two shapes of one kind and size coincide: then there is no telling them apart.
+/// round, bit for bit, unless two equal shapes stand in one pose: then there is no telling them apart.
 pub fn contacts(
     shape_a: &Shape,
     pose_a: &Pose,
@@ -190,7 +191,7 @@ pub fn contacts(
         }
         (Capsule { .. }, Capsule { .. }) => {
             let (a, b) = (Core::of(shape_a, pose_a), Core::of(shape_b, pose_b));
-            if in_order(&[a.radius, a.half_length], &[b.radius, b.half_length], a.centre - b.centre) {
+            if in_order(&[a.radius, a.half_length], pose_a, &[b.radius, b.half_length], pose_b) {
                 capsule::capsule_capsule(&a, &b, reach, out);
             } else {
                 capsule::capsule_capsule(&b, &a, reach, out);
@@ -199,7 +200,7 @@ pub fn contacts(
         }
         (Box { half: ha }, Box { half: hb }) => {
             let (a, b) = (Cuboid::new(*ha, pose_a), Cuboid::new(*hb, pose_b));
-            if in_order(&a.half, &b.half, a.centre - b.centre) {
+            if in_order(&a.half, pose_a, &b.half, pose_b) {
                 box_box::box_box(&a, &b, reach, out);
             } else {
                 box_box::box_box(&b, &a, reach, out);
@@ -255,14 +256,21 @@ fn tangents(n: DVec3, skew: DVec3) -> (DVec3, DVec3) {
 }
 
 /// Whether two shapes of one kind stand in canonical order, so that the result does not depend on who is called A.
-/// Sizes decide; equal sizes are ordered by place along the skew direction.
-fn in_order(size_a: &[f64], size_b: &[f64], b_to_a: DVec3) -> bool {
-    for (a, b) in size_a.iter().zip(size_b) {
-        if a != b {
-            return a > b;
-        }
-    }
-    b_to_a.dot(SKEW) >= 0.0
+/// Sizes decide; equal sizes are ordered by place along the skew direction, then by whatever tells their poses apart.
+fn in_order(size_a: &[f64], pose_a: &Pose, size_b: &[f64], pose_b: &Pose) -> bool {
+    greater(size_a, size_b).unwrap_or_else(|| {
+        let skew = (pose_a.position - pose_b.position).dot(SKEW);
+        let numbers = |skew: f64, pose: &Pose| {
+            let ([x, y, z], [i, j, k, w]) = (pose.position.to_array(), pose.rotation.to_array());
+            [skew, x, y, z, i, j, k, w]
+        };
+        greater(&numbers(skew, pose_a), &numbers(-skew, pose_b)).unwrap_or(true)
+    })
+}
+
+/// Whether the first number in which they differ is greater in `a`; nothing where they are equal.
+fn greater(a: &[f64], b: &[f64]) -> Option<bool> {
+    a.iter().zip(b).find(|(a, b)| a != b).map(|(a, b)| a > b)
 }
 
 /// `1.0` or `-1.0`; zero counts as positive, so that a tie always falls the same way.
@@ -306,17 +314,6 @@ impl Cuboid {
 
     fn smallest_half(&self) -> f64 {
         self.half[0].min(self.half[1]).min(self.half[2])
-    }
-
-    /// From the centre to the point of the box furthest along `direction`; along axes across it, to the middle.
-    fn support(&self, direction: DVec3, skip: Option<usize>) -> DVec3 {
-        let mut s = [0.0; 3];
-        for k in 0..3 {
-            if skip != Some(k) {
-                s[k] = self.half[k] * sign(direction.dot(self.axes[k]));
-            }
-        }
-        self.outward(s)
     }
 }
 

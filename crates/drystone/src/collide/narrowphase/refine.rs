@@ -71,10 +71,10 @@ pub(super) fn cap(pair: &Pair, n: DVec3, lower: f64, points: (DVec3, DVec3)) -> 
         };
         for other in others {
             let off_axis = (other - centre).reject_from_normalized(normal).length();
-            if normal.dot(other - others[0]).abs() <= rounding && off_axis <= radius {
+            if normal.dot(other - others[0]).abs() <= rounding && off_axis <= radius + rounding {
                 let apart = normal * separation;
                 let (on_a, on_b) = if of_a { (other + apart, other) } else { (other, other - apart) };
-                let alone = (0.25 * (radius - off_axis) / (radius + separation.abs())).min(0.2).cos();
+                let alone = (0.25 * (radius - off_axis) / (radius + separation.abs())).clamp(0.0, 0.2).cos();
                 let pieces = [vertex.pieces, [0; 2], [0; 2]];
                 return Some(Optimum { normal, separation, on_a, on_b, alone, pieces, count: 1 });
             }
@@ -133,6 +133,8 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
     }
     let rounding = 4.0 * f64::EPSILON * pair.scale;
     let mut last = f64::INFINITY;
+    // Where many corners are all but in one plane, the branches may take turns: then the best direction met is the answer.
+    let mut best = (f64::NEG_INFINITY, n, branches, count);
     for _ in 0..STEPS {
         if near_kink(pair, n) {
             return None;
@@ -175,6 +177,9 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
         if length.is_nan() {
             return None;
         }
+        if n.dot(lowest.w) > best.0 {
+            best = (n.dot(lowest.w), n, branches, count);
+        }
         // A branch is trusted within its neighbourhood.
         let step = if length > 0.3 { step * (0.3 / length) } else { step };
         n = (n + u * step.x + v * step.y).normalize();
@@ -183,7 +188,15 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
         }
         last = length;
     }
-    if last < 1e-7 { finish(pair, n, &mut branches, count) } else { None }
+    let end = if last < 1e-7 { finish(pair, n, &mut branches, count) } else { None };
+    let (separation, n, mut branches, count) = best;
+    end.and_then(|end| {
+        if end.separation >= separation - rounding {
+            Some(end)
+        } else {
+            finish(pair, n, &mut branches, count)
+        }
+    })
 }
 
 fn drop_branch(branches: &mut [Branch; 3], count: &mut usize, k: usize) {

@@ -19,6 +19,10 @@ const FLAT: f64 = 1.136_868_377_216_160_3e-13;
 /// Up to so many vertices, looking at all is faster than walking along edges.
 const SCAN: usize = 32;
 
+/// Up to this angle faces may be uneven: on a surface that is not quite convex a walk along edges can end below the summit,
+/// by as much as the angle times the size.
+const EVEN: f64 = 1e-10;
+
 /// Cells along the side of a face of the cube of directions.
 const CELLS: usize = 4;
 
@@ -206,11 +210,25 @@ impl Hull {
             moments,
         };
         hull.fours = hull.vertices.chunks(4).map(four).collect();
-        if hull.vertices.len() > SCAN {
+        if hull.vertices.len() > SCAN && hull.unevenness() <= EVEN {
             hull.starts = (0..6 * CELLS * CELLS).map(|k| hull.scan(cell_middle(k))).collect();
             hull.fours = Vec::new();
         }
         hull
+    }
+
+    /// How far corners lie off the plane of their face, as a part of its shortest edge, at most: the angle that is lost where
+    /// faces were merged.
+    fn unevenness(&self) -> f64 {
+        let mut most = 0.0_f64;
+        for (k, f) in self.faces.iter().enumerate() {
+            let corners = self.face_vertices(k).iter().map(|v| self.vertices[*v as usize]);
+            let lowest = corners.clone().map(|p| f.normal.dot(p)).fold(f64::INFINITY, f64::min);
+            let after = corners.clone().cycle().skip(1);
+            let shortest = corners.zip(after).map(|(p, q)| p.distance(q)).fold(f64::INFINITY, f64::min);
+            most = most.max((f.offset - lowest) / shortest);
+        }
+        most
     }
 
     /// Corners, m, in the order of the points given.

@@ -3,9 +3,10 @@
 use drystone::collide::narrowphase::{ContactPoint, MAX_POINTS, Manifold, contacts};
 use drystone::collide::query;
 use drystone::shape::Shape;
+use glam::DVec3;
 
 use super::draw::Case;
-use super::oracle::{extent, height};
+use super::solid::{extent, height};
 
 /// The distance is known to this part of the size of the shapes and their distance, unless they are deep in each other.
 const GAP: f64 = 1e-9;
@@ -13,6 +14,9 @@ const GAP: f64 = 1e-9;
 /// The same for places on the surfaces, for normals, and for deep overlaps. Where the minimum is flat, rounding leaves its
 /// square root, 1.5·10⁻⁸; a few times that is what kinks next to flat places cost.
 const FLAT: f64 = 1e-7;
+
+/// Normals are known to this angle where shapes are apart.
+const NORMAL: f64 = 1e-6;
 
 /// Overlaps of up to this part of the smaller shape are shallow.
 const SHALLOW: f64 = 0.01;
@@ -67,8 +71,10 @@ impl Case {
 /// Two convex shapes.
 pub fn check(case: &Case) -> Result<(), String> {
     let (near, all) = (case.contacts(case.reach), case.contacts(f64::INFINITY));
-    sound(case, near.points(), case.reach)?;
-    sound(case, all.points(), f64::INFINITY)?;
+    // Of a patch only one point may be within reach.
+    let patch = all.points().len() > 1;
+    sound(case, near.points(), case.reach, patch)?;
+    sound(case, all.points(), f64::INFINITY, patch)?;
     flipped(case, near.points())?;
     if let (Shape::HalfSpace, Shape::HalfSpace) = (&case.a, &case.b) {
         return Ok(());
@@ -88,6 +94,29 @@ pub fn check(case: &Case) -> Result<(), String> {
     distances(case, nearest, all.points())
 }
 
+/// Numbers are numbers, and where a ball fits into both shapes there is a contact, however near they must be, and it is deep.
+pub fn check_overlap(case: &Case) -> Result<(), String> {
+    let near = case.contacts(case.reach);
+    let distance = query::distance(&case.a, &case.pose_a, &case.b, &case.pose_b);
+    if distance.is_nan() || !near.points().iter().all(finite) {
+        return Err(format!("not a number: {distance} {:?}", near.points()));
+    }
+    if let (Shape::HalfSpace, Shape::HalfSpace) = (&case.a, &case.b) {
+        return Ok(());
+    }
+    let upper = case.bounds(&[], &[]).upper;
+    let deepest = near.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
+    let overlap = upper < -case.tolerance();
+    if overlap && !(deepest < 0.0 && distance < 0.0) {
+        return Err(format!("overlap by {}, but contact {deepest} and distance {distance}", -upper));
+    }
+    Ok(())
+}
+
+fn finite(p: &ContactPoint) -> bool {
+    p.on_a.is_finite() && p.on_b.is_finite() && p.normal.is_finite() && p.gap.is_finite()
+}
+
 /// The nearest point says the signed distance, and its normal proves it.
 fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Result<(), String> {
     let gap = nearest.gap;
@@ -97,8 +126,9 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     let mut tilt = 0.0;
     let written_out = |shape: &Shape| matches!(shape, Shape::Box { .. } | Shape::Capsule { .. });
     if written_out(&case.a) && written_out(&case.b) {
-        // Faces come first, with normals up to 2° from the direction of the closest points.
-        tilt = ALONG_SIN * (extent(&case.a) + extent(&case.b));
+        // Faces come first, with normals up to 2° from the direction of the closest points: along them, the far end of a
+        // large face may reach deeper than the contact by that angle times its length.
+        tilt = ALONG_SIN * (diameter(&case.a) + diameter(&case.b));
     }
     if let (Shape::Box { half: ha }, Shape::Box { half: hb }) = (&case.a, &case.b)
         && gap < 0.0
@@ -112,8 +142,10 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     if !(distance <= bounds.upper + tolerance) {
         return Err(format!("distance {distance}, but points show at most {}", bounds.upper));
     }
-    // Deep in a curved shape the way out may be longer than the shortest by a little.
-    let detour = PATCH * (-distance).max(0.0);
+    // Deep in a curved shape the way out may be longer than the shortest by a little: there may be any number of ways out,
+    // and the search for the shortest has an end. Between flat faces there are only so many.
+    let curved = curved(&case.a) || curved(&case.b);
+    let detour = if curved { PATCH * (-distance).max(0.0) } else { 0.0 };
     if !(distance >= bounds.lower - tolerance - detour) {
         let n = bounds.direction;
         return Err(format!("distance {distance}, but {} separates by {}", n, bounds.lower));
@@ -125,17 +157,54 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     if !(proved >= gap - slack - tilt - case.tolerance()) {
         return Err(format!("gap {gap}, but its normal separates by {proved}"));
     }
+    // Bars have normals of their own along each other, and faces of boxes come first; a half-space has but one.
+    let plane = matches!(case.a, Shape::HalfSpace) || matches!(case.b, Shape::HalfSpace);
+    // Nearer than this the separation says little about the direction.
+    let apart = distance > 0.01 * case.size();
+    if apart && normals.len() == 1 && tilt == 0.0 && !plane {
+        normal_of(case, nearest.normal)
+    } else {
+        Ok(())
+    }
+}
+
+/// Of a box or a capsule.
+fn diameter(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Box { half } => 2.0 * half.length(),
+        Shape::Capsule { radius, half_length } => 2.0 * (radius + half_length),
+        _ => 0.0,
+    }
+}
+
+/// Whether there is more to the shape than flat faces, or such with a radius around them.
+fn curved(shape: &Shape) -> bool {
+    match shape {
+        Shape::Cylinder { .. } | Shape::Cone { .. } | Shape::Ellipsoid { .. } => true,
+        Shape::Rounded { core, .. } => curved(core),
+        _ => false,
+    }
+}
+
+/// The normal of shapes that are apart, within 10⁻⁶: around it, no direction further away separates better.
+fn normal_of(case: &Case, normal: DVec3) -> Result<(), String> {
+    let (separation, best) = case.widest_near(normal);
+    let gained = separation - case.separation(normal);
+    let angle = best.distance(normal);
+    if angle > NORMAL && gained > 1e-14 * case.size() + case.far() {
+        return Err(format!("normal {normal} off by {angle}: {best} separates better by {gained}"));
+    }
     Ok(())
 }
 
-/// What is true of every point.
-pub fn sound(case: &Case, points: &[ContactPoint], reach: f64) -> Result<(), String> {
+/// What is true of every point; `patch` where features lie along each other.
+fn sound(case: &Case, points: &[ContactPoint], reach: f64, patch: bool) -> Result<(), String> {
     let tolerance = case.tolerance();
     if points.len() > MAX_POINTS {
         return Err(format!("{} points", points.len()));
     }
     for (k, p) in points.iter().enumerate() {
-        if !(p.on_a.is_finite() && p.on_b.is_finite() && p.normal.is_finite() && p.gap.is_finite()) {
+        if !finite(p) {
             return Err(format!("not a number: {p:?}"));
         }
         if (p.normal.length() - 1.0).abs() > 1e-9 {
@@ -153,10 +222,10 @@ pub fn sound(case: &Case, points: &[ContactPoint], reach: f64) -> Result<(), Str
         {
             let outside = height(shape, pose.inverse_point(point));
             // Where features count as lying along each other, one is off the other's surface in between.
-            let off = if points.len() == 1 {
-                PATCH * extent(shape).min(p.gap.abs())
-            } else {
+            let off = if patch {
                 ALONG * extent(&case.a).min(extent(&case.b)) + ALONG_SIN * p.gap.abs()
+            } else {
+                PATCH * extent(shape).min(p.gap.abs())
             };
             if outside > tolerance + off {
                 return Err(format!("point outside {name} by {outside}: {p:?}"));
@@ -171,7 +240,11 @@ pub fn sound(case: &Case, points: &[ContactPoint], reach: f64) -> Result<(), Str
 
 /// With A and B exchanged the result is the same but for their names.
 fn flipped(case: &Case, points: &[ContactPoint]) -> Result<(), String> {
-    if case.a == case.b && case.pose_a.position == case.pose_b.position {
+    // Spheres have no orientation.
+    let ball = matches!(case.a, Shape::Sphere { .. });
+    let same_pose = case.pose_a.position == case.pose_b.position
+        && (ball || case.pose_a.rotation == case.pose_b.rotation);
+    if case.a == case.b && same_pose {
         // No telling them apart.
         return Ok(());
     }

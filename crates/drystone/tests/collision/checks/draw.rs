@@ -8,7 +8,7 @@ use drystone::shape::{Hull, Pose, Shape};
 use glam::{DQuat, DVec3};
 
 use super::bytes::Bytes;
-use super::oracle;
+use super::solid;
 
 /// Sizes, m.
 pub const SMALLEST: f64 = 1e-3;
@@ -120,9 +120,9 @@ fn hull(bytes: &mut Bytes, base: f64) -> Option<Shape> {
 /// A place for B next to A: their support planes meet along some direction, more or less.
 fn beside(bytes: &mut Bytes, a: &Shape, turn_a: DQuat, b: &Shape, turn_b: DQuat) -> DVec3 {
     let n = if bytes.pick(2) == 0 { bytes.direction() } else { turn_a * bytes.direction() };
-    let top = turn_a * oracle::support(a, turn_a.conjugate() * n);
-    let bottom = turn_b * oracle::support(b, turn_b.conjugate() * -n);
-    let small = oracle::extent(a).min(oracle::extent(b)).min(LARGEST);
+    let top = turn_a * solid::support(a, turn_a.conjugate() * n);
+    let bottom = turn_b * solid::support(b, turn_b.conjugate() * -n);
+    let small = solid::extent(a).min(solid::extent(b)).min(LARGEST);
     let off = match bytes.pick(6) {
         0 | 1 => 0.0,
         2 => small * bytes.magnitude(1e-16, 1e-2),
@@ -137,7 +137,7 @@ fn beside(bytes: &mut Bytes, a: &Shape, turn_a: DQuat, b: &Shape, turn_b: DQuat)
         0 => {}
         1 => place += across(top - bottom),
         2 => place += across(bytes.vector()) * small,
-        _ => place += across(bytes.vector()) * (oracle::extent(a) + oracle::extent(b)).min(2.0 * LARGEST),
+        _ => place += across(bytes.vector()) * (solid::extent(a) + solid::extent(b)).min(2.0 * LARGEST),
     }
     place
 }
@@ -147,8 +147,8 @@ pub fn poses(bytes: &mut Bytes, a: &Shape, b: &Shape) -> (Pose, Pose) {
     let (turn_a, turn_b) = (bytes.rotation(), bytes.rotation());
     let place = match bytes.pick(8) {
         0 => DVec3::ZERO,
-        1 => bytes.vector() * oracle::extent(a).max(oracle::extent(b)).min(LARGEST),
-        2 => bytes.vector() * oracle::extent(a).min(oracle::extent(b)).min(LARGEST),
+        1 => bytes.vector() * solid::extent(a).max(solid::extent(b)).min(LARGEST),
+        2 => bytes.vector() * solid::extent(a).min(solid::extent(b)).min(LARGEST),
         _ => beside(bytes, a, turn_a, b, turn_b),
     };
     // The whole scene somewhere else.
@@ -178,7 +178,7 @@ pub fn convex_pair(bytes: &mut Bytes) -> Option<Case> {
         _ => convex(bytes)?,
     };
     let (pose_a, pose_b) = poses(bytes, &a, &b);
-    let reach = reach(bytes, oracle::extent(&a).min(oracle::extent(&b)));
+    let reach = reach(bytes, solid::extent(&a).min(solid::extent(&b)));
     Some(Case { a, pose_a, b, pose_b, reach })
 }
 

@@ -96,7 +96,11 @@ impl View {
         let apart = cb - ca;
         let d = apart.length();
         let towards = if d > self.rounding { apart / d } else { DVec2::X };
-        let (from, to) = ((d - b.radius).max(-a.radius), (d + b.radius).min(a.radius));
+        // On the line of their centres, as both are seen: of a large disc that is tilted, less than its radius.
+        let line = [ca, ca + towards];
+        let within = self.crosses_rim(line, a, &self.a).zip(self.crosses_rim(line, b, &self.b));
+        let Some(((a0, a1), (b0, b1))) = within else { return };
+        let (from, to) = (a0.max(b0), a1.min(b1));
         if from > to {
             return;
         }

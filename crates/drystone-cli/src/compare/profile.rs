@@ -1,0 +1,250 @@
+//! `drystone compare` on problems from files: every solver on every problem, and performance profiles \[DolanMore2002\].
+//!
+//! With t_ps the time that solver s takes on problem p, and the ratio r_ps = t_ps / min over s of t_ps, the profile of s is
+//!
+//! ```text
+//!     ρ_s(τ) = share of the problems with r_ps ≤ τ
+//! ```
+//!
+//! ρ_s(1) is how often s was the fastest, and ρ_s for large τ how much it solves at all. A problem is solved when
+//! |r - P(r - u)| ≤ tolerance |q|, whatever the solver says of itself.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use drystone_record::plot::{Axis, Chart, Series, Style};
+use drystone_scene::problem::{self, ContactProblem};
+use drystone_solve::Model;
+use drystone_solve::solver;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::run::{say, write};
+use crate::solve::reach;
+
+/// Short solves are repeated this often, and the least time counts.
+const LAPS: usize = 5;
+/// Beyond this a solve is not repeated.
+const LONG: Duration = Duration::from_millis(100);
+
+/// What is asked for.
+pub struct Asked<'a> {
+    pub paths: &'a [PathBuf],
+    pub solvers: &'a [String],
+    pub model: Model,
+    /// Over |q|.
+    pub tolerance: f64,
+    pub iterations: usize,
+    pub budget: Duration,
+    pub plot: Option<&'a Path>,
+    pub report: Option<&'a Path>,
+}
+
+#[derive(Serialize)]
+struct Result {
+    /// Least time of several, s.
+    wall_s: f64,
+    iterations: usize,
+    residual_over_q: f64,
+    solved: bool,
+}
+
+#[derive(Serialize)]
+struct Line {
+    problem: String,
+    contacts: usize,
+    /// In the order of the solvers.
+    results: Vec<Result>,
+}
+
+#[derive(Serialize)]
+struct Profiles<'a> {
+    model: &'static str,
+    tolerance: f64,
+    solvers: &'a [String],
+    problems: Vec<Line>,
+    /// By solver: problems solved, and those it was the fastest on.
+    solved: Vec<usize>,
+    fastest: Vec<usize>,
+}
+
+/// The files that a list of paths means: a folder stands for all problems in it.
+pub fn files(paths: &[PathBuf]) -> std::result::Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        let refuse = |e: std::io::Error| Failure::input(format!("{}: {e}", path.display()));
+        let mut inside = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(refuse)? {
+            let file = entry.map_err(refuse)?.path();
+            if file.is_file() && problem::is_one(&file) {
+                inside.push(file);
+            }
+        }
+        if inside.is_empty() {
+            return Err(Failure::input(format!("{}: no contact problems in it", path.display())));
+        }
+        inside.sort();
+        found.extend(inside);
+    }
+    Ok(found)
+}
+
+/// Solves, judges, writes and prints.
+pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
+    let mut lines = Vec::new();
+    for path in files(asked.paths)? {
+        let file = problem::read(&path, None)?;
+        // Nothing to solve, and no |q| to measure by.
+        if file.scale() > 0.0 {
+            lines.push(line(&file, asked).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);
+        }
+    }
+    let n = asked.solvers.len();
+    let count = |f: &dyn Fn(&Line, usize) -> bool| {
+        (0..n).map(|s| lines.iter().filter(|l| f(l, s)).count()).collect::<Vec<_>>()
+    };
+    let (solved, fastest) = (count(&|l, s| l.results[s].solved), count(&|l, s| ratio(l, s) == Some(1.0)));
+    let all = Profiles {
+        model: asked.model.name(),
+        tolerance: asked.tolerance,
+        solvers: asked.solvers,
+        problems: lines,
+        solved,
+        fastest,
+    };
+    if let Some(path) = asked.plot {
+        write(path, &chart(&all).to_svg())?;
+    }
+    if let Some(path) = asked.report {
+        write(path, &(serde_json::to_string_pretty(&all).map_err(Failure::run)? + "\n"))?;
+    }
+    if asked.report.is_none_or(|p| p.as_os_str() != "-") {
+        say(&table(&all))?;
+    }
+    Ok(0)
+}
+
+fn line(file: &ContactProblem, asked: &Asked) -> std::result::Result<Line, String> {
+    let posed = file.under(asked.model);
+    let goal = asked.tolerance * file.scale();
+    let mut results = Vec::new();
+    for name in asked.solvers {
+        let mut best: Option<Result> = None;
+        for _ in 0..LAPS {
+            let mut solver = solver::make(name).map_err(|e| e.0)?;
+            let begun = Instant::now();
+            let out = reach(file, &posed, solver.as_mut(), goal, asked.iterations, Some(asked.budget))
+                .map_err(|e| e.to_string())?;
+            let took = begun.elapsed();
+            let lap = Result {
+                wall_s: took.as_secs_f64(),
+                iterations: out.iterations,
+                residual_over_q: out.natural / file.scale(),
+                solved: out.natural <= goal,
+            };
+            if best.as_ref().is_none_or(|b| lap.wall_s < b.wall_s) {
+                best = Some(lap);
+            }
+            if took > LONG {
+                break;
+            }
+        }
+        results.extend(best);
+    }
+    Ok(Line { problem: file.name.clone(), contacts: file.contacts(), results })
+}
+
+/// r_ps; None where s did not solve p.
+fn ratio(line: &Line, s: usize) -> Option<f64> {
+    let solved = line.results.iter().filter(|r| r.solved);
+    let least = solved.map(|r| r.wall_s).fold(f64::INFINITY, f64::min);
+    line.results[s].solved.then(|| line.results[s].wall_s / least)
+}
+
+/// ρ_s as steps: every ratio with the share of the problems up to it.
+fn profile(lines: &[Line], s: usize, last: f64) -> Vec<(f64, f64)> {
+    let mut ratios: Vec<f64> = lines.iter().filter_map(|l| ratio(l, s)).collect();
+    ratios.sort_by(f64::total_cmp);
+    let share = |k: usize| k as f64 / lines.len().max(1) as f64;
+    let mut points = vec![(1.0, share(ratios.iter().filter(|r| **r <= 1.0).count()))];
+    points.extend(ratios.iter().enumerate().filter(|(_, r)| **r > 1.0).map(|(k, r)| (*r, share(k + 1))));
+    points.push((last, share(ratios.len())));
+    points
+}
+
+fn chart(p: &Profiles) -> Chart {
+    let ratios = p.problems.iter().flat_map(|l| (0..p.solvers.len()).filter_map(|s| ratio(l, s)));
+    let last = 1.2 * ratios.fold(1.0, f64::max);
+    let title = format!(
+        "{} problems, {}, residual at most {:e} |q|: performance profiles",
+        p.problems.len(),
+        p.model,
+        p.tolerance
+    );
+    let x = Axis::log("time over that of the fastest").range(1.0, last);
+    let y = Axis::linear("share of the problems solved within that").range(0.0, 1.02);
+    let mut chart = Chart::new(title, x, y);
+    for (s, name) in p.solvers.iter().enumerate() {
+        chart = chart.with(Series::new(name.clone(), profile(&p.problems, s, last)).style(Style::Steps));
+    }
+    chart
+}
+
+fn table(p: &Profiles) -> String {
+    let first = p.problems.iter().map(|l| l.problem.len()).max().unwrap_or(7).max(8);
+    let widths: Vec<usize> = p.solvers.iter().map(|s| s.len().max(10)).collect();
+    let row = |head: &str, contacts: &str, cells: Vec<String>| {
+        let mut text = format!("{head:<first$} {contacts:>8}");
+        for (cell, width) in cells.iter().zip(&widths) {
+            text += &format!(" {cell:>width$}");
+        }
+        text + "\n"
+    };
+    let mut text = format!(
+        "{} problems under {}, ms to |r - P(r - u)| <= {:e} |q|; - where it was not reached\n",
+        p.problems.len(),
+        p.model,
+        p.tolerance
+    );
+    text += &row("problem", "contacts", p.solvers.to_vec());
+    for l in &p.problems {
+        let cell = |r: &Result| match r.solved {
+            true => format!("{:.3}", 1e3 * r.wall_s),
+            false => "-".into(),
+        };
+        text += &row(&l.problem, &l.contacts.to_string(), l.results.iter().map(cell).collect());
+    }
+    text += &row("solved", "", p.solved.iter().map(usize::to_string).collect());
+    text + &row("fastest", "", p.fastest.iter().map(usize::to_string).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(times: &[Option<f64>]) -> Line {
+        let results = times.iter().map(|t| Result {
+            wall_s: t.unwrap_or(9.0),
+            iterations: 1,
+            residual_over_q: 0.0,
+            solved: t.is_some(),
+        });
+        Line { problem: "p".into(), contacts: 1, results: results.collect() }
+    }
+
+    #[test]
+    fn profiles_count_problems_within_a_ratio() {
+        let lines = [
+            line(&[Some(1.0), Some(2.0)]),
+            line(&[Some(3.0), None]),
+            line(&[Some(4.0), Some(1.0)]),
+            line(&[None, None]),
+        ];
+        assert_eq!(profile(&lines, 0, 10.0), [(1.0, 0.5), (4.0, 0.75), (10.0, 0.75)]);
+        assert_eq!(profile(&lines, 1, 10.0), [(1.0, 0.25), (2.0, 0.5), (10.0, 0.5)]);
+    }
+}

@@ -1,0 +1,56 @@
+//! Mechanisms without contact, against closed forms and published solutions; with the settings of their scenes.
+
+use crate::common::{number, run, scene};
+
+fn close(x: f64, expected: f64, within: f64) {
+    assert!((x - expected).abs() <= within, "{x}, expected {expected} within {within}");
+}
+
+/// The benchmark's numbers, and those of the closed form.
+#[test]
+fn pendulum_of_the_benchmark() {
+    let (world, r) = run(scene("pendulum", &[]));
+    close(number(&r, "period_s"), 2.3678419, 1e-7);
+    close(number(&r, "x_m"), -0.275087, 1e-6);
+    close(number(&r, "z_m"), -0.961419, 1e-6);
+    close(number(&r, "expected_x_m"), -0.275087, 1e-6);
+    assert!(number(&r, "largest_error_m") < 1e-8, "{r:?}");
+    assert!(number(&r, "energy_change_max_j") < 1e-8, "{r:?}");
+    assert!(world.joint_error().position < 1e-12);
+}
+
+/// Through positions in which all bars lie in one line, twice a turn.
+#[test]
+fn four_bars_of_the_benchmark() {
+    let (_, r) = run(scene("four-bar", &[]));
+    close(number(&r, "turn_s"), 1.9425149, 1e-6);
+    close(number(&r, "x_m"), 0.328458, 1e-5);
+    close(number(&r, "z_m"), 0.944519, 1e-5);
+    close(number(&r, "expected_x_m"), 0.328458, 1e-6);
+    close(number(&r, "expected_z_m"), 0.944519, 1e-6);
+    assert!(number(&r, "joint_error_max_m") < 1e-9, "{r:?}");
+}
+
+/// 1e-4 at the finest step, and the order on the way there.
+#[test]
+fn andrews_arrives_where_he_should() {
+    let off = |h: &str| number(&run(scene("andrews", &[("h", h)])).1, "largest_error_rad");
+    let (coarse, middle, fine) = (off("0.0001"), off("0.00005"), off("0.000025"));
+    let order = (middle / fine).log2();
+    println!(
+        "Andrews: off by {coarse:.2e}, {middle:.2e}, {fine:.2e} rad at 100, 50, 25 µs: order {order:.2}"
+    );
+    assert!(fine < 1e-4 && order > 3.5, "{coarse:.3e} {middle:.3e} {fine:.3e}: order {order}");
+}
+
+#[test]
+fn top_nods_and_precesses() {
+    let (_, r) = run(scene("top", &[("T", "2")]));
+    for (key, within) in
+        [("nutation_period_s", 1e-6), ("precession_per_nod_rad", 1e-6), ("largest_tilt_deg", 1e-3)]
+    {
+        let expected = number(&r, &format!("expected_{key}"));
+        close(number(&r, key) / expected, 1.0, within);
+    }
+    assert!(number(&r, "energy_change_max_j") < 1e-6, "{r:?}");
+}

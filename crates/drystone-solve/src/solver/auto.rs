@@ -1,0 +1,165 @@
+//! The default: looks at the problem, picks a solver, asks the certificate, and hands on to another where it says no.
+//!
+//! ```text
+//!     1   what the problem is like (see `look`) decides in which order solvers are tried, and with how many iterations
+//!     2   the next solver goes on from the best multipliers so far
+//!     3   the judge: within the tolerance, done. Wedged or out of time: said so. Else 2
+//! ```
+//!
+//! No decision depends on a clock unless a time cap was given, and nothing is kept from call to call, so that a run can
+//! be resumed to the bit. Solvers with factors converge so fast in the end that further digits cost next to nothing: they
+//! are asked for a thousandth of the tolerance (where that is not very small itself), and the tolerance decides. With a tolerance of zero all iterations are asked
+//! for and no word of the judge could end them: those are sweeps.
+
+mod look;
+
+use std::time::Instant;
+
+use crate::certificate::Judge;
+use crate::problem::{Malformed, Problem};
+
+use super::outer::Outer;
+use super::prox::Prox;
+use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
+
+use look::{Pick, Turn};
+
+pub(super) static INFO: Info = Info {
+    name: "auto",
+    title: "picks a solver by the problem and falls back on others where the certificate says so",
+    use_when: "the default: factors for mechanisms, walls and few bodies, sweeps for grains, gradients for the rest",
+    models: &["ccp", "coulomb"],
+    unit: "iteration",
+    citation: "docs/decisions/0014-auto.md",
+    params: &[],
+    make,
+};
+
+/// Share of the tolerance that solvers with factors are asked for.
+const DIGITS: f64 = 1e-3;
+/// Below this, m/s, they are asked for the tolerance itself: further digits may be those of rounding.
+const COARSE: f64 = 1e-5;
+
+fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
+    Ok(Box::new(Auto {
+        factors: Box::new(Outer::new(Box::new(Prox::new(1e-3)))),
+        gradients: super::make("apgd")?,
+        conjugate: super::make("nncg")?,
+        sweeps: super::make("pgs")?,
+        blocks: super::make("nsgs-ac")?,
+        judge: Judge::default(),
+        pairs: Vec::new(),
+    }))
+}
+
+struct Auto {
+    factors: Box<dyn Solver>,
+    gradients: Box<dyn Solver>,
+    conjugate: Box<dyn Solver>,
+    sweeps: Box<dyn Solver>,
+    blocks: Box<dyn Solver>,
+    judge: Judge,
+    pairs: Vec<u64>,
+}
+
+impl Auto {
+    fn solver(&mut self, pick: Pick) -> &mut dyn Solver {
+        match pick {
+            Pick::Factors => self.factors.as_mut(),
+            Pick::Gradients => self.gradients.as_mut(),
+            Pick::Conjugate => self.conjugate.as_mut(),
+            Pick::Sweeps => self.sweeps.as_mut(),
+            Pick::Blocks => self.blocks.as_mut(),
+        }
+    }
+}
+
+/// What to ask of solvers with factors.
+fn aim(problem: &Problem, tolerance: f64) -> f64 {
+    let more = matches!(problem, Problem::Bodies(_)) && tolerance >= COARSE;
+    if more { DIGITS * tolerance } else { tolerance }
+}
+
+impl Solver for Auto {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn bytes(&self) -> usize {
+        let all = [&self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
+        all.iter().map(|s| s.bytes()).sum::<usize>() + size_of_val(self.pairs.as_slice())
+    }
+
+    fn for_positions(&mut self) -> Option<&mut dyn Solver> {
+        Some(self.sweeps.as_mut())
+    }
+
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
+        first_order::check(problem, guess)?;
+        let begun = Instant::now();
+        let judged = stop.tolerance > 0.0 && stop.iterations > 0;
+        let turns = if judged { look::turns(problem, stop, &mut self.pairs) } else { look::ALL_SWEEPS };
+        let mut out: Option<Solution> = None;
+        let mut least = f64::INFINITY;
+        let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());
+        // Of the cap, in sweeps.
+        let mut spent = 0.0;
+        for (at, Turn { pick, share }) in turns.iter().enumerate() {
+            let left = stop.iterations as f64 - spent;
+            let part = if at + 1 == turns.len() { left } else { left.min(share * stop.iterations as f64) };
+            let iterations = ((part / pick.weight()) as usize).max(1).min(stop.iterations - used);
+            let factors = *pick == Pick::Factors;
+            let asked = Stop {
+                tolerance: if factors { aim(problem, stop.tolerance) } else { stop.tolerance },
+                iterations,
+                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
+                history: stop.history,
+            };
+            if factors {
+                self.factors.limit_operations(look::operations(problem, stop));
+            }
+            let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);
+            let mut s = self.solver(*pick).solve(problem, start, &asked)?;
+            used += s.iterations;
+            spent += pick.weight() * s.iterations as f64;
+            rejected += s.rejected;
+            history.append(&mut s.history);
+            let residual = if stop.tolerance > 0.0 && s.status != Status::Diverged {
+                self.judge.judge(problem, &s.gamma).residual_max
+            } else {
+                f64::INFINITY
+            };
+            if residual <= stop.tolerance {
+                s.status = Status::Converged;
+            }
+            let info = self.solver(*pick).info();
+            attempts.push(Attempt {
+                solver: info.name,
+                unit: info.unit,
+                iterations: s.iterations,
+                status: s.status,
+            });
+            let done = matches!(s.status, Status::Converged | Status::Wedged | Status::Budget);
+            if residual <= least || done || out.is_none() {
+                least = residual;
+                out = Some(s);
+            }
+            if done || spent + pick.weight() > stop.iterations as f64 {
+                break;
+            }
+        }
+        let mut out = out.unwrap_or_else(|| Solution::start(problem, guess));
+        // Nobody left the judge a number to go by.
+        if judged && !least.is_finite() {
+            out.status = Status::Diverged;
+        }
+        (out.iterations, out.rejected) = (used, rejected);
+        (out.attempts, out.history) = (attempts, history);
+        Ok(out)
+    }
+}

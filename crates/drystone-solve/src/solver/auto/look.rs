@@ -1,0 +1,164 @@
+//! What a problem is like, and who is to try it in which order.
+
+use crate::model::Model;
+use crate::problem::{Bodies, Problem, WORLD};
+use crate::solver::Stop;
+
+/// Which solver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// `prox`.
+    Factors,
+    /// `apgd`.
+    Gradients,
+    /// `nncg`.
+    Conjugate,
+    /// `pgs`.
+    Sweeps,
+    /// `nsgs-ac`.
+    Blocks,
+}
+
+impl Pick {
+    /// How many sweeps one iteration takes the time of, as far as the cap on iterations is concerned. (What a factorisation
+    /// takes depends on the problem: see [`operations`].)
+    pub fn weight(self) -> f64 {
+        match self {
+            Pick::Gradients => 1.5,
+            Pick::Conjugate => 2.0,
+            Pick::Factors | Pick::Sweeps | Pick::Blocks => 1.0,
+        }
+    }
+}
+
+/// One solver's turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Turn {
+    pub pick: Pick,
+    /// Share of the cap on iterations that it may use; the last one has all that is left.
+    pub share: f64,
+}
+
+const fn turn(pick: Pick, share: f64) -> Turn {
+    Turn { pick, share }
+}
+
+/// Where all iterations are asked for.
+pub(super) const ALL_SWEEPS: &[Turn] = &[turn(Pick::Sweeps, 1.0)];
+/// Mechanisms, walls, uneven masses, few bodies.
+const STIFF: &[Turn] = &[turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
+/// Grains, with a cap that lets gradients converge.
+const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
+/// Grains, with a cap that gradients could make little of.
+const LARGE: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
+/// A cap that leaves room for everybody: accuracy is meant.
+const PATIENT: &[Turn] = &[turn(Pick::Gradients, 0.3), turn(Pick::Factors, 0.1), turn(Pick::Sweeps, 1.0)];
+/// The same, factors first.
+const PATIENT_STIFF: &[Turn] =
+    &[turn(Pick::Factors, 0.2), turn(Pick::Gradients, 0.5), turn(Pick::Sweeps, 1.0)];
+/// Problems from files: a cap that is meant for sweeps is far too many factorisations.
+const FILE: &[Turn] = &[
+    turn(Pick::Factors, 0.005),
+    turn(Pick::Gradients, 0.3),
+    turn(Pick::Sweeps, 0.3),
+    turn(Pick::Blocks, 1.0),
+];
+
+/// Exact Coulomb from a file: factors serve by outer iterations on the slip, which may converge slowly where sweeps, which
+/// know the law, do not.
+const FILE_COULOMB: &[Turn] = &[
+    turn(Pick::Factors, 0.001),
+    turn(Pick::Sweeps, 0.02),
+    turn(Pick::Factors, 0.005),
+    turn(Pick::Gradients, 0.3),
+    turn(Pick::Sweeps, 0.3),
+    turn(Pick::Blocks, 1.0),
+];
+/// The same with a small matrix: sweeps cost next to nothing.
+const FILE_COULOMB_SMALL: &[Turn] = &[
+    turn(Pick::Sweeps, 0.015),
+    turn(Pick::Factors, 0.0004),
+    turn(Pick::Gradients, 0.02),
+    turn(Pick::Sweeps, 0.1),
+    turn(Pick::Factors, 0.005),
+    turn(Pick::Gradients, 0.3),
+    turn(Pick::Blocks, 1.0),
+];
+/// Entries of a small matrix.
+const SMALL: usize = 12_000;
+
+/// From this cap on accuracy is meant.
+const PATIENCE: usize = 1000;
+/// A solve with factors takes about five factorisations. One of them may take as long as a tenth of the cap's sweeps: about
+/// so many operations for each block and sweep of the cap.
+const OPERATIONS: f64 = 15.0;
+/// And no less than this is nothing.
+const NOTHING: f64 = 1e6;
+/// Operations of a factorisation in a second, roughly: only where there is a time cap.
+const SPEED: f64 = 1e9;
+
+/// So many bodies are few.
+const FEW: usize = 64;
+/// Points for each pair of bodies that touch: more are faces and edges.
+const POINTS: f64 = 1.25;
+/// A ratio of masses beyond which sweeps and gradients take too long.
+const UNEVEN: f64 = 30.0;
+/// Gradients carry impulses through a heap of n contacts in some n^(1/3) iterations, and need several times as many to
+/// make something of it.
+const CROSSINGS: f64 = 8.0;
+
+/// How many operations a factorisation may take.
+pub(super) fn operations(problem: &Problem, stop: &Stop) -> f64 {
+    let Problem::Bodies(_) = problem else { return f64::INFINITY };
+    let most = OPERATIONS * problem.blocks() as f64 * stop.iterations as f64;
+    let in_time = stop.budget.map_or(f64::INFINITY, |b| 0.2 * SPEED * b.as_secs_f64());
+    most.max(NOTHING).min(in_time)
+}
+
+/// Who is to try `problem`.
+pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'static [Turn] {
+    let p = match problem {
+        Problem::Bodies(p) => p,
+        Problem::Explicit(_) if problem.model() == Model::Ccp => return FILE,
+        Problem::Explicit(e) if e.w.data.len() <= SMALL => return FILE_COULOMB_SMALL,
+        Problem::Explicit(_) => return FILE_COULOMB,
+    };
+    let patient = stop.iterations >= PATIENCE;
+    match stiff(p, pairs) {
+        true if patient => PATIENT_STIFF,
+        true => STIFF,
+        false if patient => PATIENT,
+        false
+            if stop.iterations as f64 / Pick::Gradients.weight()
+                < CROSSINGS * (p.points.len() as f64).cbrt() =>
+        {
+            LARGE
+        }
+        false => LOOSE,
+    }
+}
+
+fn stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
+    p.bodies() <= FEW || !p.general.a.is_empty() || uneven(p) || flat(p, pairs)
+}
+
+/// Whether pairs of bodies mostly touch in more than one point.
+fn flat(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
+    pairs.clear();
+    pairs.extend(p.points.a.iter().zip(&p.points.b).map(|(a, b)| {
+        let (low, high) = (a.min(b), a.max(b));
+        u64::from(*low) << 32 | u64::from(*high)
+    }));
+    pairs.sort_unstable();
+    pairs.dedup();
+    p.points.len() as f64 > POINTS * pairs.len() as f64
+}
+
+/// Whether some contact joins masses that differ much.
+fn uneven(p: &Bodies) -> bool {
+    let mut pairs = p.points.a.iter().zip(&p.points.b).filter(|(_, b)| **b != WORLD);
+    pairs.any(|(a, b)| {
+        let (x, y) = (p.inv_mass[*a as usize], p.inv_mass[*b as usize]);
+        x > UNEVEN * y || y > UNEVEN * x
+    })
+}

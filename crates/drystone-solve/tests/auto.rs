@@ -1,0 +1,123 @@
+//! The default solver: whom it picks, when it hands on, and that its word is the judge's.
+
+mod common;
+
+use common::{explicit, heap, stack};
+use drystone_solve::certificate::certificate;
+use drystone_solve::solver::{Solution, Status, Stop, make};
+use drystone_solve::{Model, Problem};
+
+fn solve(name: &str, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Solution {
+    make(name).unwrap().solve(problem, guess, stop).unwrap()
+}
+
+fn picked(s: &Solution) -> Vec<&'static str> {
+    s.attempts.iter().map(|a| a.solver).collect()
+}
+
+/// Equal balls in a loose heap: contact points and nothing else.
+fn grains(n: usize) -> Problem {
+    let mut p = heap(n, 11, false);
+    p.inv_mass.fill(1.0);
+    p.inv_inertia.fill([2.5, 2.5, 2.5, 0.0, 0.0, 0.0]);
+    Problem::Bodies(p)
+}
+
+#[test]
+fn stacks_and_mechanisms_get_factors_and_more_digits_than_asked_for() {
+    let stop = Stop { tolerance: 1e-4, iterations: 200, ..Stop::default() };
+    for problem in
+        [30, 100].map(|n| Problem::Bodies(stack(n))).into_iter().chain([Problem::Bodies(heap(100, 2, true))])
+    {
+        let s = solve("auto", &problem, None, &stop);
+        assert_eq!((s.status, picked(&s)), (Status::Converged, vec!["prox"]));
+        let c = certificate(&problem, &s.gamma);
+        assert!(c.residual_max <= 1e-7, "{}", c.residual_max);
+    }
+}
+
+#[test]
+fn uneven_masses_get_factors() {
+    let Problem::Bodies(mut p) = grains(200) else { unreachable!() };
+    let stop = Stop { tolerance: 1e-3, iterations: 400, ..Stop::default() };
+    assert_eq!(picked(&solve("auto", &Problem::Bodies(p.clone()), None, &stop))[0], "apgd");
+    p.inv_mass[3] = 1e-3;
+    assert_eq!(picked(&solve("auto", &Problem::Bodies(p), None, &stop))[0], "prox");
+}
+
+#[test]
+fn grains_get_gradients_or_with_a_cap_too_low_for_them_conjugate_sweeps() {
+    let problem = grains(200);
+    let stop = |tolerance, iterations| Stop { tolerance, iterations, ..Stop::default() };
+    let s = solve("auto", &problem, None, &stop(1e-2, 400));
+    assert_eq!((s.status, picked(&s)), (Status::Converged, vec!["apgd"]));
+    assert_eq!(picked(&solve("auto", &problem, None, &stop(1e-2, 40))), ["nncg"]);
+}
+
+/// Gradients get three tenths of a large cap and cannot reach a tolerance below rounding; nor can the others.
+#[test]
+fn who_does_not_get_there_hands_on() {
+    let problem = grains(200);
+    let s = solve("auto", &problem, None, &Stop { tolerance: 1e-17, iterations: 1000, ..Stop::default() });
+    assert_eq!((s.status, picked(&s)), (Status::Iterations, vec!["apgd", "prox", "pgs"]));
+    assert_eq!(s.iterations, s.attempts.iter().map(|a| a.iterations).sum::<usize>());
+    // What is returned is the best of them.
+    let c = certificate(&problem, &s.gamma);
+    assert!(c.residual_max <= 1e-12, "{}", c.residual_max);
+}
+
+#[test]
+fn caps_hold_and_what_is_not_reached_is_said() {
+    for problem in [grains(200), Problem::Bodies(stack(80)), explicit(&heap(40, 3, true))] {
+        for iterations in [0, 1, 2, 7] {
+            let stop = Stop { tolerance: 1e-12, iterations, ..Stop::default() };
+            let s = solve("auto", &problem, None, &stop);
+            assert!(s.iterations <= iterations, "{} > {iterations}", s.iterations);
+            let reached = certificate(&problem, &s.gamma).residual_max <= 1e-12;
+            assert_eq!(s.status == Status::Converged, reached, "{:?}", s.attempts);
+        }
+    }
+}
+
+/// Nothing could end them, so all iterations are sweeps: to the bit.
+#[test]
+fn without_a_tolerance_it_is_pgs() {
+    let problem = Problem::Bodies(stack(12));
+    let stop = Stop { tolerance: 0.0, iterations: 37, ..Stop::default() };
+    let (a, b) = (solve("auto", &problem, None, &stop), solve("pgs", &problem, None, &stop));
+    assert_eq!((a.gamma, a.iterations, a.status), (b.gamma, b.iterations, b.status));
+}
+
+/// A solver that has seen other problems gives the same bits as a new one: nothing is kept that decides anything.
+#[test]
+fn nothing_is_remembered() {
+    let stop = Stop { tolerance: 1e-6, iterations: 500, ..Stop::default() };
+    let mut old = make("auto").unwrap();
+    // The same contacts, and one more body that touches nothing.
+    let mut wider = stack(20);
+    wider.inv_mass.push(1.0);
+    wider.inv_inertia.push([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    wider.v_free.push([0.0; 6]);
+    for problem in [
+        grains(150),
+        Problem::Bodies(stack(20)),
+        Problem::Bodies(wider),
+        grains(90),
+        Problem::Bodies(heap(80, 5, true)),
+    ] {
+        let s = old.solve(&problem, None, &stop).unwrap();
+        let fresh = solve("auto", &problem, None, &stop);
+        assert_eq!((s.gamma, s.attempts), (fresh.gamma, fresh.attempts));
+    }
+}
+
+#[test]
+fn exact_coulomb_on_both_forms() {
+    let stop = Stop { tolerance: 1e-7, iterations: 20_000, ..Stop::default() };
+    for mut problem in [Problem::Bodies(stack(10)), grains(100), explicit(&heap(30, 8, false))] {
+        problem.set_model(Model::Coulomb);
+        let s = solve("auto", &problem, None, &stop);
+        assert_eq!(s.status, Status::Converged, "{:?}", s.attempts);
+        assert!(certificate(&problem, &s.gamma).residual_max <= 1e-7);
+    }
+}

@@ -1,0 +1,261 @@
+//! What a mechanism without contacts is made of at one configuration: equations, forces, and what must stay slack.
+
+use glam::{DQuat, DVec3};
+
+use crate::joint::equation::{Coordinate, Equations, MOST_ROWS};
+use crate::joint::law::{Command, Law};
+use crate::joint::slot::LAW_ROWS;
+use crate::joint::{Joint, JointState, Sort, WORLD_BODY};
+use crate::model::Model;
+
+/// Positions and velocities of all bodies, by slot; angular velocities in body axes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Motion {
+    pub x: Vec<DVec3>,
+    pub q: Vec<DQuat>,
+    pub v: Vec<DVec3>,
+    pub w: Vec<DVec3>,
+}
+
+impl Motion {
+    /// (v, ω) in world axes.
+    pub fn twist(&self, i: usize) -> [f64; 6] {
+        let (v, w) = (self.v[i], self.q[i] * self.w[i]);
+        [v.x, v.y, v.z, w.x, w.y, w.z]
+    }
+
+    /// As much of `other` as there is, without a new allocation where the sizes agree.
+    pub fn copy(&mut self, other: &Motion) {
+        self.x.clone_from(&other.x);
+        self.q.clone_from(&other.q);
+        self.v.clone_from(&other.v);
+        self.w.clone_from(&other.w);
+    }
+
+    /// The equations of a joint with the bodies here.
+    pub fn equations(&self, joint: &Joint, memory: &JointState, time: f64) -> Equations {
+        joint.kind.equations(&joint.place_at(|i| (self.x[i], self.q[i]), memory, [time; 2]))
+    }
+}
+
+/// What an equation is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Goal {
+    /// Ψ(q, t) = 0.
+    Place,
+    /// J(q) v = 0.
+    Rolling,
+    /// ẋ = f(t) of the joint's coordinate `k`: x is held to the integral of f.
+    Speed { k: usize },
+}
+
+/// One rigid equation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Equation {
+    pub joint: u32,
+    /// Which of the joint's multipliers.
+    pub place: u8,
+    pub goal: Goal,
+    /// Ψ, or the coordinate itself under [`Goal::Speed`], m.
+    pub error: f64,
+    /// ∂Ψ/∂t, m/s.
+    pub rate: f64,
+    pub jacobian: [f64; 12],
+}
+
+/// One force: value - damping J v, along J.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Push {
+    pub joint: u32,
+    pub place: u8,
+    pub jacobian: [f64; 12],
+    pub value: f64,
+    pub stiffness: f64,
+    pub damping: f64,
+}
+
+/// What [`walk`] finds.
+pub(super) enum Found {
+    Equation(Equation),
+    Push(Push),
+    /// The gap of something unilateral and its gradient, m.
+    Slack {
+        gap: f64,
+        jacobian: [f64; 12],
+    },
+    /// What only the half-implicit scheme can do.
+    Stop,
+}
+
+/// Goes through the rows of one joint, always in the same order.
+pub(super) fn walk(j: usize, joint: &Joint, e: &Equations, time: f64, mut each: impl FnMut(Found)) {
+    for (k, row) in e.rows().iter().enumerate() {
+        let (j, place, jacobian) = (j as u32, k as u8, row.jacobian);
+        let soft =
+            joint.compliance[row.angular as usize] * if row.angular { joint.length.powi(2) } else { 1.0 };
+        let equation =
+            Equation { joint: j, place, goal: Goal::Place, error: row.error, rate: row.rate, jacobian };
+        let push = |stiffness: f64, damping: f64| {
+            Found::Push(Push { joint: j, place, jacobian, value: -stiffness * row.error, stiffness, damping })
+        };
+        each(match row.sort {
+            Sort::Holonomic if soft == 0.0 => Found::Equation(equation),
+            Sort::Holonomic => push(1.0 / soft, 0.0),
+            Sort::Elastic { stiffness, damping } => push(stiffness, damping),
+            Sort::Nonholonomic if soft == 0.0 => {
+                Found::Equation(Equation { goal: Goal::Rolling, ..equation })
+            }
+            Sort::Nonholonomic => Found::Stop,
+            Sort::Unilateral => Found::Slack { gap: row.error, jacobian },
+        });
+    }
+    for (k, (c, law)) in e.coordinates().iter().zip(&joint.laws).enumerate() {
+        if !law.is_empty() {
+            along(j as u32, k, c, law, joint, time, &mut each);
+        }
+    }
+}
+
+/// Motor, limits, friction and spring along a free coordinate. Rows of angles are multiplied by L.
+fn along(
+    j: u32,
+    k: usize,
+    c: &Coordinate,
+    law: &Law,
+    joint: &Joint,
+    time: f64,
+    each: &mut impl FnMut(Found),
+) {
+    let scale = if c.angular { joint.length } else { 1.0 };
+    let jacobian = c.jacobian.map(|x| scale * x);
+    let place = |what: usize| (MOST_ROWS + k * LAW_ROWS + what) as u8;
+    if let Some(motor) = &law.motor {
+        let equation = |goal: Goal, error: f64, rate: f64| {
+            Found::Equation(Equation { joint: j, place: place(0), goal, error, rate, jacobian })
+        };
+        each(match &motor.command {
+            Command::Force(f) => {
+                let value = f.value(time).clamp(-motor.limit, motor.limit) / scale;
+                Found::Push(Push { joint: j, place: place(0), jacobian, value, stiffness: 0.0, damping: 0.0 })
+            }
+            _ if motor.limit < f64::INFINITY => Found::Stop,
+            Command::Position(f) => {
+                let [wanted, slope] = f.both(time);
+                equation(Goal::Place, scale * (c.value - wanted), -scale * slope)
+            }
+            Command::Speed(f) => equation(Goal::Speed { k }, scale * c.value, -scale * f.value(time)),
+        });
+    }
+    if let Some(limits) = &law.limits {
+        for (gap, sign) in [(c.value - limits.lower, 1.0), (limits.upper - c.value, -1.0)] {
+            if gap < f64::INFINITY {
+                each(Found::Slack { gap: scale * gap, jacobian: jacobian.map(|x| sign * x) });
+            }
+        }
+    }
+    if law.friction > 0.0 {
+        each(Found::Stop);
+    }
+    if let Some(s) = &law.spring {
+        let (stiffness, damping) = (s.stiffness / (scale * scale), s.damping / (scale * scale));
+        let value = -stiffness * scale * (c.value - s.rest);
+        each(Found::Push(Push { joint: j, place: place(3), jacobian, value, stiffness, damping }));
+    }
+}
+
+/// ∫ f dt over a part of the step for a motor that imposes a speed, in the units of its row, by Simpson's rule.
+pub(super) fn way(joint: &Joint, k: usize, from: f64, to: f64) -> f64 {
+    let Some(Command::Speed(f)) = joint.laws.get(k).and_then(|l| l.motor.as_ref()).map(|m| &m.command) else {
+        return 0.0;
+    };
+    let scale = if joint.kind.coordinates()[k] { joint.length } else { 1.0 };
+    let middle = f.value(0.5 * (from + to));
+    scale * (to - from) / 6.0 * (f.value(from) + 4.0 * middle + f.value(to))
+}
+
+/// Everything at one configuration, with M⁻¹ Jᵀ of each row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathered {
+    pub equations: Vec<Equation>,
+    pub pushes: Vec<Push>,
+    /// J and M⁻¹ Jᵀ of the equations, both in world axes.
+    pub rows: Vec<[f64; 12]>,
+    pub weighted: Vec<[f64; 12]>,
+    /// M⁻¹ Jᵀ of the pushes.
+    pub moved: Vec<[f64; 12]>,
+    /// From the centres of the second bodies to the joints, by joint slot.
+    pub arms: Vec<DVec3>,
+    /// Gaps of what is unilateral, m, and their rates, m/s.
+    pub slacks: Vec<[f64; 2]>,
+    /// Whether something asks for the half-implicit scheme.
+    pub stop: bool,
+}
+
+impl Gathered {
+    /// Gathers all joints; angles in `memory` are brought up to date.
+    pub fn at(&mut self, model: &Model, motion: &Motion, memory: &mut [JointState], time: f64) {
+        self.equations.clear();
+        self.pushes.clear();
+        self.arms.clear();
+        self.arms.resize(model.joints.len(), DVec3::ZERO);
+        self.slacks.clear();
+        self.stop = false;
+        for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
+            let e = motion.equations(joint, &memory[j], time);
+            memory[j].angle = e.angles();
+            if joint.bodies[1] != WORLD_BODY {
+                self.arms[j] = motion.q[joint.bodies[1] as usize] * joint.frames[1].position;
+            }
+            let first = self.equations.len();
+            walk(j, joint, &e, time, |found| match found {
+                Found::Equation(e) => self.equations.push(e),
+                Found::Push(p) => self.pushes.push(p),
+                Found::Slack { gap, jacobian } => {
+                    self.slacks.push([gap, joint.rate(&jacobian, |i| motion.twist(i))]);
+                }
+                Found::Stop => self.stop = true,
+            });
+            if joint.kind.is_led() {
+                self.led_rates(first, joint, motion, &memory[j], time);
+            }
+        }
+        self.rows.clear();
+        self.rows.extend(self.equations.iter().map(|e| e.jacobian));
+        self.weighted.clear();
+        self.weighted
+            .extend(self.equations.iter().map(|e| weighted(model, motion, e.joint as usize, &e.jacobian)));
+        self.moved.clear();
+        self.moved.extend(self.pushes.iter().map(|p| weighted(model, motion, p.joint as usize, &p.jacobian)));
+    }
+
+    /// Rates of equations that are functions of time, by central differences.
+    fn led_rates(&mut self, first: usize, joint: &Joint, motion: &Motion, memory: &JointState, time: f64) {
+        let apart = 1e-5;
+        let [before, after] = [time - apart, time + apart].map(|t| motion.equations(joint, memory, t));
+        for e in &mut self.equations[first..] {
+            if let (Some(a), Some(b)) =
+                (before.rows().get(e.place as usize), after.rows().get(e.place as usize))
+            {
+                e.rate = (b.error - a.error) / (2.0 * apart);
+            }
+        }
+    }
+}
+
+/// M⁻¹ Jᵀ in world axes; nothing for bodies that are not dynamic.
+fn weighted(model: &Model, motion: &Motion, j: usize, jacobian: &[f64; 12]) -> [f64; 12] {
+    let mut out = [0.0; 12];
+    for (side, slot) in model.joints[j].bodies.into_iter().enumerate() {
+        let Some(body) = model.bodies.get(slot as usize).filter(|b| b.inv_mass > 0.0) else { continue };
+        let at = 6 * side;
+        let mut force = DVec3::from_slice(&jacobian[at..at + 3]);
+        if let Some(plane) = &body.planar {
+            force = plane.within(force);
+        }
+        let q = motion.q[slot as usize];
+        let turn = q * (body.inv_inertia * (q.conjugate() * DVec3::from_slice(&jacobian[at + 3..at + 6])));
+        (body.inv_mass * force).write_to_slice(&mut out[at..at + 3]);
+        turn.write_to_slice(&mut out[at + 3..at + 6]);
+    }
+    out
+}

@@ -1,0 +1,80 @@
+//! Numbers that are not finite, bodies that leave: where they are noticed, and whom they are blamed on.
+
+use drystone_solve::Malformed;
+
+use super::StepError;
+use crate::bounds::Leaving;
+use crate::contact::Contact;
+use crate::model::BodyId;
+use crate::world::World;
+
+/// The contact with the largest residual, in words.
+pub(super) fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
+    let block = w.judge.judge(&w.assembler.problem, gamma).worst_block;
+    match block.and_then(|b| w.assembler.contact_of(b)).map(|i| &w.contacts[i]) {
+        Some(c) => {
+            format!("the contact of {} with {}", w.model.describe(c.bodies[0]), w.model.describe(c.bodies[1]))
+        }
+        None => {
+            let joint = block
+                .and_then(|b| b.checked_sub(w.assembler.order.len()))
+                .and_then(|b| w.assembler.rows.joint_of(b));
+            joint.map_or("no contact".into(), |j| format!("the {}", w.model.describe_joint(j)))
+        }
+    }
+}
+
+/// Undoes the step if a body has left the range of numbers.
+pub(super) fn check_positions(w: &mut World, step: u64) -> Result<(), StepError> {
+    let s = &w.state;
+    let Some(i) = (0..s.position.len()).find(|&i| !(s.position[i].is_finite() && s.rotation[i].is_finite()))
+    else {
+        return Ok(());
+    };
+    w.saved.restore(&mut w.state);
+    let text = format!("the new position of {} is not finite", w.model.describe(i as u32));
+    Err(StepError::NonFinite { step, text })
+}
+
+/// The bodies that were inside the bounds before the step and are not any more; or an error, and the step undone.
+pub(super) fn check_bounds(w: &mut World, step: u64) -> Result<Vec<BodyId>, StepError> {
+    let Some(bounds) = w.settings.bounds else { return Ok(Vec::new()) };
+    let gone = |i: &usize| !bounds.contain(w.state.position[*i]) && bounds.contain(w.saved.position(*i));
+    let left: Vec<BodyId> = w.model.dynamic().filter(gone).filter_map(|i| w.model.id(i as u32)).collect();
+    if let (Leaving::Stop, Some(first)) = (bounds.leaving, left.first()) {
+        let at = w.state.position[first.slot as usize];
+        let text = format!("{} at {at}", w.model.describe(first.slot));
+        w.saved.restore(&mut w.state);
+        return Err(StepError::Left { step, text });
+    }
+    Ok(left)
+}
+
+/// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have changed it).
+pub(super) fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError {
+    let finite = |c: &Contact| {
+        c.point.is_finite() && c.normal.is_finite() && c.gap.is_finite() && c.mu.is_finite() && c.mu >= 0.0
+    };
+    let text = match w.contacts.iter().find(|c| !finite(c)) {
+        Some(c) => format!(
+            "the contact of {} with {} (gap {}, mu {}) has a number that is not finite or negative friction",
+            w.model.describe(c.bodies[0]),
+            w.model.describe(c.bodies[1]),
+            c.gap,
+            c.mu
+        ),
+        None => error.to_string(),
+    };
+    StepError::NonFinite { step, text }
+}
+
+/// The first body whose new velocity is not finite, with a contact of its.
+pub(super) fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
+    let Some(i) = w.velocity.iter().position(|v| v.iter().any(|x| !x.is_finite())) else { return Ok(()) };
+    let touching = w.contacts.iter().find(|c| c.bodies.contains(&(i as u32)));
+    let by = touching.map_or("without a contact".into(), |c| {
+        format!("in contact with {}", w.model.describe(c.bodies[(c.bodies[0] == i as u32) as usize]))
+    });
+    let text = format!("the velocity of {} is not finite, {by}", w.model.describe(i as u32));
+    Err(StepError::NonFinite { step, text })
+}

@@ -1,0 +1,160 @@
+//! What a step says of itself.
+
+use std::time::{Duration, Instant};
+
+use drystone_solve::certificate::Certificate;
+use drystone_solve::solver::{Attempt, Status};
+
+use crate::model::BodyId;
+use crate::settings::Integrator;
+use crate::world::World;
+
+/// The timed stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Which shapes are near.
+    Broadphase,
+    /// Where they touch.
+    Narrowphase,
+    /// The problem is built, forces included.
+    Assemble,
+    /// Multipliers.
+    Solve,
+    /// Positions follow velocities.
+    Integrate,
+    /// Overlaps are removed.
+    Correct,
+    /// The judge.
+    Certificate,
+}
+
+impl Stage {
+    /// In the order of [`StepReport::spans`].
+    pub const ALL: [Stage; 7] = [
+        Stage::Broadphase,
+        Stage::Narrowphase,
+        Stage::Assemble,
+        Stage::Solve,
+        Stage::Integrate,
+        Stage::Correct,
+        Stage::Certificate,
+    ];
+
+    /// As reports spell it.
+    pub fn name(self) -> &'static str {
+        ["broadphase", "narrowphase", "assemble", "solve", "integrate", "correct", "certificate"]
+            [self as usize]
+    }
+}
+
+/// What one step did.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// Number of the step, from 1.
+    pub step: u64,
+    /// What took the step: never [`Integrator::Auto`], and [`Integrator::Euler`] where `Rattle` could not.
+    pub integrator: Integrator,
+    /// Contacts in the problem.
+    pub contacts: usize,
+    /// Of those, with gap ≤ 0 at the start of the step.
+    pub touching: usize,
+    /// Deepest overlap at the start of the step, m.
+    pub penetration_max: f64,
+    /// Mean overlap of the touching contacts at the start of the step, m.
+    pub penetration_mean: f64,
+    /// How the velocity solve ended.
+    pub status: Status,
+    /// Iterations of the velocity problem.
+    pub iterations: usize,
+    /// Smallest relaxation factor in force at the end (the safeguard may have halved it).
+    pub omega: f64,
+    /// Iterations that the safeguard rejected.
+    pub rejected: usize,
+    /// Which solvers `auto` picked, one after the other; empty where a solver was named.
+    pub attempts: Vec<Attempt>,
+    /// Position problems solved.
+    pub position_rounds: usize,
+    /// The judge's word on the velocity problem.
+    pub certificate: Certificate,
+    /// The contact with the largest residual: its place in [`World::contacts`].
+    pub worst_contact: Option<usize>,
+    /// Dynamic bodies whose centres left the bounds in this step.
+    pub left: Vec<BodyId>,
+    /// Wall time by stage, in the order of [`Stage::ALL`].
+    pub spans: [Duration; 7],
+}
+
+/// A step that could not be done; the state is the one before it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StepError {
+    /// A number that is not finite: where it was first seen.
+    #[error("step {step}: {text}")]
+    NonFinite {
+        /// Step number.
+        step: u64,
+        /// Body, contact, quantity.
+        text: String,
+    },
+    /// The solver's multipliers ran away.
+    #[error(
+        "step {step}: the solver diverged: multipliers not finite, or worse than none, after {iterations} iterations, worst at {text}"
+    )]
+    Diverged {
+        /// Step number.
+        step: u64,
+        /// Iterations done.
+        iterations: usize,
+        /// The contact with the largest residual.
+        text: String,
+    },
+    /// Joints that do not fit together.
+    #[error("step {step}: {text}")]
+    Assembly {
+        /// Step number.
+        step: u64,
+        /// Which joint, and by how much.
+        text: String,
+    },
+    /// A body left a world whose bounds say that this is an error.
+    #[error("step {step}: {text} left the bounds")]
+    Left {
+        /// Step number.
+        step: u64,
+        /// The body and where it is.
+        text: String,
+    },
+}
+
+pub(super) struct Overlap {
+    pub touching: usize,
+    pub max: f64,
+    pub mean: f64,
+}
+
+impl Overlap {
+    pub fn of(w: &World) -> Self {
+        let (mut touching, mut max, mut sum) = (0, 0.0f64, 0.0);
+        for c in w.contacts.iter().filter(|c| c.gap <= 0.0) {
+            touching += 1;
+            max = max.max(-c.gap);
+            sum -= c.gap;
+        }
+        Self { touching, max, mean: if touching > 0 { sum / touching as f64 } else { 0.0 } }
+    }
+}
+
+pub(super) struct Clock {
+    last: Instant,
+    pub spans: [Duration; 7],
+}
+
+impl Clock {
+    pub fn start() -> Self {
+        Self { last: Instant::now(), spans: [Duration::ZERO; 7] }
+    }
+    pub fn stage(&mut self, stage: Stage) {
+        let now = Instant::now();
+        self.spans[stage as usize] += now - self.last;
+        self.last = now;
+    }
+}
