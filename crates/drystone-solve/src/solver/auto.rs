@@ -20,6 +20,7 @@ use crate::problem::{Malformed, Problem};
 
 use super::outer::Outer;
 use super::prox::Prox;
+use super::schur::Schur;
 use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 
 use look::{Pick, Turn};
@@ -27,7 +28,7 @@ use look::{Pick, Turn};
 pub(super) static INFO: Info = Info {
     name: "auto",
     title: "picks a solver by the problem and falls back on others where the certificate says so",
-    use_when: "the default: factors for mechanisms, walls and few bodies, sweeps for grains, gradients for the rest",
+    use_when: "the default: elimination for mechanisms, factors for walls and few bodies, sweeps for grains, gradients for the rest",
     models: &["ccp", "coulomb"],
     unit: "iteration",
     citation: "docs/decisions/0014-auto.md",
@@ -35,13 +36,15 @@ pub(super) static INFO: Info = Info {
     make,
 };
 
-/// Share of the tolerance that solvers with factors are asked for.
+/// Share of the tolerance that solvers with factors are asked for, and those that eliminate joints.
 const DIGITS: f64 = 1e-3;
+const SOME_DIGITS: f64 = 1e-2;
 /// Below this, m/s, they are asked for the tolerance itself: further digits may be those of rounding.
 const COARSE: f64 = 1e-5;
 
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
+        elimination: Schur::default(),
         factors: Box::new(Outer::new(Box::new(Prox::new(1e-3)))),
         gradients: super::make("apgd")?,
         conjugate: super::make("nncg")?,
@@ -53,6 +56,7 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 }
 
 struct Auto {
+    elimination: Schur,
     factors: Box<dyn Solver>,
     gradients: Box<dyn Solver>,
     conjugate: Box<dyn Solver>,
@@ -65,6 +69,7 @@ struct Auto {
 impl Auto {
     fn solver(&mut self, pick: Pick) -> &mut dyn Solver {
         match pick {
+            Pick::Elimination => &mut self.elimination,
             Pick::Factors => self.factors.as_mut(),
             Pick::Gradients => self.gradients.as_mut(),
             Pick::Conjugate => self.conjugate.as_mut(),
@@ -74,10 +79,15 @@ impl Auto {
     }
 }
 
-/// What to ask of solvers with factors.
-fn aim(problem: &Problem, tolerance: f64) -> f64 {
-    let more = matches!(problem, Problem::Bodies(_)) && tolerance >= COARSE;
-    if more { DIGITS * tolerance } else { tolerance }
+/// What tolerance to ask for.
+fn aim(pick: Pick, problem: &Problem, tolerance: f64) -> f64 {
+    let share = match pick {
+        _ if tolerance < COARSE || matches!(problem, Problem::Explicit(_)) => 1.0,
+        Pick::Factors => DIGITS,
+        Pick::Elimination => SOME_DIGITS,
+        _ => 1.0,
+    };
+    share * tolerance
 }
 
 impl Solver for Auto {
@@ -87,7 +97,8 @@ impl Solver for Auto {
 
     fn bytes(&self) -> usize {
         let all = [&self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
-        all.iter().map(|s| s.bytes()).sum::<usize>() + size_of_val(self.pairs.as_slice())
+        let all = all.iter().map(|s| s.bytes()).sum::<usize>() + self.elimination.bytes();
+        all + size_of_val(self.pairs.as_slice())
     }
 
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
@@ -113,14 +124,13 @@ impl Solver for Auto {
             let left = stop.iterations as f64 - spent;
             let part = if at + 1 == turns.len() { left } else { left.min(share * stop.iterations as f64) };
             let iterations = ((part / pick.weight()) as usize).max(1).min(stop.iterations - used);
-            let factors = *pick == Pick::Factors;
             let asked = Stop {
-                tolerance: if factors { aim(problem, stop.tolerance) } else { stop.tolerance },
+                tolerance: aim(*pick, problem, stop.tolerance),
                 iterations,
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 history: stop.history,
             };
-            if factors {
+            if *pick == Pick::Factors {
                 self.factors.limit_operations(look::operations(problem, stop));
             }
             let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);

@@ -1,5 +1,6 @@
 //! What a problem is like, and who is to try it in which order.
 
+use crate::cone::Set;
 use crate::model::Model;
 use crate::problem::{Bodies, Problem, WORLD};
 use crate::solver::Stop;
@@ -7,6 +8,8 @@ use crate::solver::Stop;
 /// Which solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
+    /// `schur`.
+    Elimination,
     /// `prox`.
     Factors,
     /// `apgd`.
@@ -26,7 +29,7 @@ impl Pick {
         match self {
             Pick::Gradients => 1.5,
             Pick::Conjugate => 2.0,
-            Pick::Factors | Pick::Sweeps | Pick::Blocks => 1.0,
+            Pick::Elimination | Pick::Factors | Pick::Sweeps | Pick::Blocks => 1.0,
         }
     }
 }
@@ -45,7 +48,10 @@ const fn turn(pick: Pick, share: f64) -> Turn {
 
 /// Where all iterations are asked for.
 pub(super) const ALL_SWEEPS: &[Turn] = &[turn(Pick::Sweeps, 1.0)];
-/// Mechanisms, walls, uneven masses, few bodies.
+/// Mechanisms: sweeps over contacts alone may be stopped early where they are slow.
+const MECHANISMS: &[Turn] =
+    &[turn(Pick::Elimination, 0.25), turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
+/// Walls, uneven masses, few bodies.
 const STIFF: &[Turn] = &[turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
 /// Grains, with a cap that lets gradients converge.
 const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
@@ -56,6 +62,13 @@ const PATIENT: &[Turn] = &[turn(Pick::Gradients, 0.3), turn(Pick::Factors, 0.1),
 /// The same, factors first.
 const PATIENT_STIFF: &[Turn] =
     &[turn(Pick::Factors, 0.2), turn(Pick::Gradients, 0.5), turn(Pick::Sweeps, 1.0)];
+/// The same for mechanisms.
+const PATIENT_MECHANISMS: &[Turn] = &[
+    turn(Pick::Elimination, 0.2),
+    turn(Pick::Factors, 0.2),
+    turn(Pick::Gradients, 0.5),
+    turn(Pick::Sweeps, 1.0),
+];
 /// Problems from files: a cap that is meant for sweeps is far too many factorisations.
 const FILE: &[Turn] = &[
     turn(Pick::Factors, 0.005),
@@ -124,6 +137,9 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         Problem::Explicit(_) => return FILE_COULOMB,
     };
     let patient = stop.iterations >= PATIENCE;
+    if p.general.set.contains(&Set::Free) {
+        return if patient { PATIENT_MECHANISMS } else { MECHANISMS };
+    }
     match stiff(p, pairs) {
         true if patient => PATIENT_STIFF,
         true => STIFF,
