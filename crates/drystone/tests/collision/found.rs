@@ -253,3 +253,87 @@ fn drums_rim_to_rim() {
     let place = DVec3::new(-4.014_360_765_027_416, -4.0, -2.044_188_064_406_637);
     holds(&drum, Pose::new(DVec3::ZERO, turn), &drum, Pose::at(place), 0.0);
 }
+
+/// Caps, a base and a side tilted by less than the root of rounding, of which each lies over a part of the other: the best
+/// normal is between theirs.
+#[test]
+fn faces_off_parallel_by_less_than_a_root_of_rounding() {
+    let disc = Shape::Cylinder { radius: 2.0, half_length: 0.510_560_769_054_703_6 };
+    let place = DVec3::new(-2.225_477_701_373_837, -2.226_157_080_966_716, -2.226_157_080_966_716);
+    let tilt = DQuat::from_xyzw(1.007_228_690_094_166_9e-8, 0.0, 0.0, 1.0);
+    holds(&disc, Pose::IDENTITY, &disc, Pose::new(place, tilt), 0.0);
+
+    let disc = Shape::Cylinder { radius: 1.0, half_length: 0.448_734_264_133_669_07 };
+    let turn = DQuat::from_xyzw(0.0, 0.0, -2.756_029_146_260_312e-10, 1.0);
+    let place = DVec3::new(-1.240_315_531_813_373, -1.242_628_810_441_187_6, -1.242_628_810_441_187_6);
+    let tilt = DQuat::from_xyzw(-3.813_492_929_511_725e-9, 0.0, 1.0, 6.123_233_995_736_766e-17);
+    holds(&disc, Pose::new(DVec3::ZERO, turn), &disc, Pose::new(place, tilt), 0.0);
+
+    let drum = Shape::Cylinder { radius: 805.839_533_382_400_1, half_length: 805.839_533_382_400_1 };
+    let tilt = DQuat::from_xyzw(0.0, -1.006_839_484_354_734_7e-8, 0.0, 1.0);
+    let place = DVec3::new(-456.621_589_098_480_9, -1_468.560_485_705_314_7, -1_679.237_884_618_695_7);
+    holds(&drum, Pose::new(DVec3::ZERO, tilt), &drum, Pose::at(place), 0.0);
+
+    let disc = Shape::Cylinder { radius: 1.0, half_length: 0.5 };
+    let cube = Shape::Box { half: DVec3::ONE };
+    let turn = DQuat::from_xyzw(1.0, 0.0, -1.157_912_884_994_254_7e-9, 6.123_233_995_736_766e-17);
+    let place = DVec3::splat(-1.638_071_187_457_699);
+    holds(&disc, Pose::IDENTITY, &cube, Pose::new(place, turn), 0.0);
+
+    let cone = Shape::Cone { radius: 1.0, height: 1.0 };
+    let slab = Shape::Box { half: DVec3::new(1.0, 1.0, 0.5) };
+    let tilt_cone = DQuat::from_xyzw(-1.078_542_848_358_375e-8, 0.0, 0.0, 0.999_999_999_999_999_9);
+    let tilt_slab = DQuat::from_xyzw(0.0, 9.994_379_679_496_64e-13, 0.0, 1.0);
+    holds(&cone, Pose::new(DVec3::ZERO, tilt_cone), &slab, Pose::new(DVec3::splat(-1.0), tilt_slab), 0.0);
+}
+
+/// Boxes over each other along a sliver, between edges that cross at 10⁻⁷: where they cross is the least distance.
+#[test]
+fn edges_that_cross_all_but_parallel() {
+    let shape =
+        Shape::Box { half: DVec3::new(48.571_479_751_064_52, 24.285_739_875_532_26, 12.142_869_937_766_13) };
+    let tilt = DQuat::from_xyzw(
+        -1.187_017_893_772_925_6e-7,
+        -1.499_728_494_974_161e-8,
+        5.972_361_409_821_69e-8,
+        0.999_999_999_999_991,
+    );
+    let place = DVec3::new(-48.571_479_751_064_52, -48.571_479_751_064_52, 24.285_747_097_933_48);
+    let (a, b) = (
+        Pose::new(DVec3::ZERO, tilt),
+        Pose::new(place, DQuat::from_xyzw(-1.0, 0.0, 0.0, 2.220_446_049_250_313e-16)),
+    );
+    holds(&shape, a, &shape, b, 0.0);
+    // From all 729 sets of constraints of the quadratic programme, with 50 digits.
+    let distance = query::distance(&shape, &a, &shape, &b);
+    assert!((distance - 2.115_107_428_4e-6).abs() < 1e-12, "{distance}");
+}
+
+/// An edge of 2 km against a corner, to the last digit: of the patch nothing is left but a sliver off the corner.
+#[test]
+fn edge_on_a_corner() {
+    let cube = Shape::Box { half: DVec3::splat(1000.0) };
+    let turn = DQuat::from_xyzw(
+        -4.883_946_522_910_177e-9,
+        0.382_683_432_365_089_8,
+        -2.022_996_887_694_315_7e-9,
+        0.923_879_532_511_286_7,
+    );
+    let place = DVec3::new(-2414.213_562_373_095, -2000.0, -999.999_989_427_308_6);
+    holds(&cube, Pose::new(DVec3::ZERO, turn), &cube, Pose::at(place), f64::INFINITY);
+}
+
+/// A grain of a millimetre in the middle of a box of a kilometre: its point of contact is one of its own.
+#[test]
+fn a_grain_deep_in_a_box() {
+    let grain = hull(&[
+        DVec3::ZERO,
+        DVec3::new(0.001, -0.001, 0.0),
+        DVec3::new(0.001, 0.0, 0.001),
+        DVec3::new(-0.001, 0.001, -0.001),
+        DVec3::new(0.0, 0.001, 0.001),
+    ]);
+    let tilt = DQuat::from_xyzw(9.462_650_631_478_045e-11, 0.0, 0.0, 1.0);
+    let cube = Shape::Box { half: DVec3::splat(1000.0) };
+    holds(&grain, Pose::new(DVec3::ZERO, tilt), &cube, Pose::IDENTITY, 0.0);
+}

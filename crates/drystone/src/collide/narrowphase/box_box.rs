@@ -26,6 +26,9 @@ const FACE_TIE: f64 = 1e-3;
 /// Edges meet when their closest points differ from the gap by no more than this part of the smallest half sides.
 const MEETING: f64 = 1e-6;
 
+/// The patch of boxes that touch may have a gap of this part of the smallest half side.
+const TOUCHING: f64 = 1e-9;
+
 /// A patch at a distance must say the true distance up to this part; 1 - cos 2° and rounding fit in.
 const PATCH_RELATIVE: f64 = 1e-3;
 
@@ -122,7 +125,7 @@ fn separate(a: &Cuboid, b: &Cuboid, reach: f64) -> Option<Axes> {
                 continue;
             }
             let squared = r[i1][j] * r[i1][j] + r[i2][j] * r[i2][j];
-            if squared < 1e-12 {
+            if squared < closest::PARALLEL {
                 continue;
             }
             let length = squared.sqrt();
@@ -178,7 +181,12 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, reach: f64, out: &mut Manifold) {
             Patch::new(b, face.axis, face.side, a, reach)
         };
         let height = p.deepest();
-        let agrees = if lower <= 0.0 { lower + slack } else { lower + PATCH_RELATIVE * lower + 1e-12 * size };
+        // Boxes that touch have no gap: a patch with one has lost its deepest corner, a sliver, to rounding.
+        let agrees = if lower <= 0.0 {
+            (lower + slack).min(TOUCHING * size)
+        } else {
+            lower + PATCH_RELATIVE * lower + 1e-12 * size
+        };
         let name = FACE | if reference_is_a { 0 } else { REFERENCE_B };
         if height <= agrees {
             p.push_to(reference_is_a, name, out);

@@ -6,6 +6,9 @@ use glam::DVec3;
 
 use super::{Cuboid, sign};
 
+/// Square of the sine of the angle below which edges of boxes count as parallel.
+pub(super) const PARALLEL: f64 = 1e-20;
+
 /// The parameters (s, t) of the closest points of the segments `p + s u` and `q + t v`.
 ///
 /// |p + s u - q - t v|² is convex on the square: either its stationary point lies within, or the minimum is on one of
@@ -19,16 +22,21 @@ pub(super) fn segment_segment(p: DVec3, u: DVec3, q: DVec3, v: DVec3) -> (f64, f
     let squared = |s: f64, t: f64| (r + u * s - v * t).length_squared();
 
     // The determinant uu vv - uv² itself would cancel for nearly parallel segments.
-    let determinant = u.cross(v).length_squared();
+    let across = u.cross(v);
+    let determinant = across.length_squared();
     let mut best = (0.0, best_t(0.0));
     let mut least = squared(best.0, best.1);
     if determinant > 0.0 {
-        let s = (uv * vr - ur * vv) / determinant;
-        let t = (uu * vr - uv * ur) / determinant;
+        let slanted = determinant > 1e-8 * uu * vv;
+        let (s, t) = if slanted {
+            ((uv * vr - ur * vv) / determinant, (uu * vr - uv * ur) / determinant)
+        } else {
+            (-r.cross(v).dot(across) / determinant, -r.cross(u).dot(across) / determinant)
+        };
         if s.abs() <= 1.0 && t.abs() <= 1.0 {
             // Nearly parallel, both are uncertain along the segments: the foot of one on the other removes most of it.
             let t = best_t(s);
-            if determinant > 1e-8 * uu * vv {
+            if slanted {
                 return (s, t);
             }
             let d = squared(s, t);
@@ -113,7 +121,16 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, separation: f64) -> (DVec3, DVec3)
         for j in 0..3 {
             let across = a.axes[i].cross(b.axes[j]);
             let squared = across.length_squared();
+            if squared < PARALLEL {
+                continue;
+            }
             if squared < 1e-12 {
+                // The normal across is mostly rounding. But edges as parallel as that are as near as this all along: they
+                // are those by the closest points so far.
+                let ((p, u), (q, v)) = (edge_by(a, i, best.on_a), edge_by(b, j, best.on_b));
+                let (s, t) = segment_segment(p, u, q, v);
+                let (p, q) = (p + u * s, q + v * t);
+                best.offer(p.distance_squared(q), || (p, q));
                 continue;
             }
             let normal = across / squared.sqrt() * sign(across.dot(b_to_a));
@@ -178,6 +195,15 @@ fn clamped(cuboid: &Cuboid, point: DVec3) -> DVec3 {
         p[k] = p[k].clamp(-cuboid.half[k], cuboid.half[k]);
     }
     cuboid.centre + cuboid.outward(p)
+}
+
+/// The edge along `axis` nearest to a point of the surface, as centre and half.
+fn edge_by(cuboid: &Cuboid, axis: usize, point: DVec3) -> (DVec3, DVec3) {
+    let mut middle = cuboid.inward(point - cuboid.centre);
+    for k in 0..3 {
+        middle[k] = if k == axis { 0.0 } else { sign(middle[k]) * cuboid.half[k] };
+    }
+    (cuboid.centre + cuboid.outward(middle), cuboid.axes[axis] * cuboid.half[axis])
 }
 
 /// Calls `visit(centre, half)` for the edge along `axis` that is furthest along `direction` (across that axis); for two

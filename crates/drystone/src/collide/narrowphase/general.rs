@@ -200,7 +200,17 @@ fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
             best = (o.separation, o.normal, (o.on_a, o.on_b));
         }
     }
-    Some(Closest::new(pair, best.1, &pair.support(best.1, gjk.hint), best.2))
+    let found = Closest::new(pair, best.1, &pair.support(best.1, gjk.hint), best.2);
+    // Faces that are level but for less than a root of rounding: no direction found above need be the best, but they can be
+    // cut to each other. What is found is a distance of points; it must lie between the bounds.
+    if upper - best.0 > 1e-13 * pair.scale
+        && let Some((separation, on_a)) = patch::level(pair, &found)
+        && separation > best.0
+        && separation <= upper
+    {
+        return Some(Closest { separation, on_a, on_b: on_a - found.normal * separation, ..found });
+    }
+    Some(found)
 }
 
 /// `seed` is a direction nothing nearby is better than.
@@ -244,6 +254,14 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
                 low = pair.support(way.normal, other.pieces);
             }
         }
+    }
+    let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
+    let off = (way.on_a - way.on_b + way.normal * way.depth).length();
+    if off > 1e-6 * size_a.min(size_b) {
+        // Deep in something far larger, rounding is all that is left of the points of the small one: any of its furthest
+        // points will do.
+        let apart = way.normal * -way.depth;
+        (way.on_a, way.on_b) = if size_a < size_b { (low.a, low.a - apart) } else { (low.b + apart, low.b) };
     }
     Closest::new(pair, way.normal, &low, (way.on_a, way.on_b))
 }

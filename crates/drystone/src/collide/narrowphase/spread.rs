@@ -75,7 +75,12 @@ impl Spread {
 
     /// The least gap; infinite without candidates.
     pub(super) fn deepest(&self) -> f64 {
-        self.as_slice().iter().fold(f64::INFINITY, |least, c| least.min(c.gap))
+        self.least().map_or(f64::INFINITY, |c| c.gap)
+    }
+
+    /// The first candidate with the least gap.
+    pub(super) fn least(&self) -> Option<&Candidate> {
+        self.as_slice().iter().min_by(|p, q| p.gap.total_cmp(&q.gap))
     }
 
     fn keep(&mut self, kept: &[bool; CAPACITY]) {

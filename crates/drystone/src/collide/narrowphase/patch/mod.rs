@@ -26,6 +26,10 @@ use super::{ContactPoint, Manifold, tangents};
 /// The closest point of bars counts beside the ends of their common stretch when it is nearer by this part of the scale.
 const BETWEEN: f64 = 1e-13;
 
+/// Features within this angle of the normal are level: only its square is left of how the gap along it differs from the
+/// distance.
+const LEVEL: f64 = 1e-6;
+
 /// Kinds of names, and the names that are no corners.
 const CORNER_OF_A: u32 = 0;
 const CORNER_OF_B: u32 = 1 << 17;
@@ -83,11 +87,7 @@ struct View {
 /// `skew` is a direction that belongs to the world.
 pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out: &mut Manifold) {
     let n = closest.normal;
-    let [piece_a, piece_b] = closest.pieces;
-    let features = [
-        pair.a.feature(-n, piece_a, closest.on_a),
-        pair.b.feature(pair.in_b(n), piece_b, pair.in_b(closest.on_b - pair.offset)),
-    ];
+    let features = features(pair, closest);
     let gap = closest.separation - pair.radii;
     let single = |out: &mut Manifold| {
         let on_a = closest.on_a - n * pair.a.radius;
@@ -97,47 +97,10 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
     if features.iter().any(|f| matches!(f, Feature::Point)) {
         return single(out);
     }
-    let (e1, e2) = tangents(n, skew);
-    let mut view = View {
-        origin: closest.on_a,
-        normal: n,
-        e1,
-        e2,
-        a: Height { base: 0.0, slope: DVec2::ZERO },
-        b: Height { base: -closest.separation, slope: DVec2::ZERO },
-        radius_a: pair.a.radius,
-        radius_b: pair.b.radius,
-        reach,
-        rounding: 1e-14 * pair.scale,
-    };
-    let (outline_a, height_a) = view.outline(&pair.a, &features[0], |p| p, |v| v, -1.0);
-    let (outline_b, height_b) =
-        view.outline(&pair.b, &features[1], |p| pair.out_of_b(p), |v| pair.turn * v, 1.0);
-    (view.a, view.b) = (height_a, height_b);
-
-    use Outline::{Disc, Polygon, Segment};
+    let (view, outlines) = View::new(pair, closest, &features, skew, reach);
     let mut spread = Spread::new();
-    match (&outline_a, &outline_b) {
-        (Polygon(a), Polygon(b)) => view.polygons(a, b, &mut spread),
-        (Polygon(p), Segment { ends, .. }) | (Segment { ends, .. }, Polygon(p)) => {
-            if let Some((from, to)) = clip_to_polygon(*ends, p, view.rounding) {
-                view.stretch(*ends, from, to, &mut spread);
-            }
-        }
-        (Disc(d), Segment { ends, .. }) => {
-            if let Some((from, to)) = view.clip_to_disc(*ends, d, &view.a) {
-                view.stretch(*ends, from, to, &mut spread);
-            }
-        }
-        (Segment { ends, .. }, Disc(d)) => {
-            if let Some((from, to)) = view.clip_to_disc(*ends, d, &view.b) {
-                view.stretch(*ends, from, to, &mut spread);
-            }
-        }
-        (Disc(d), Polygon(p)) => view.disc_on_polygon(d, &view.a, RIM_OF_A, p, CORNER_OF_B, &mut spread),
-        (Polygon(p), Disc(d)) => view.disc_on_polygon(d, &view.b, RIM_OF_B, p, CORNER_OF_A, &mut spread),
-        (Disc(a), Disc(b)) => view.discs(a, b, &mut spread),
-        (Segment { round: ra, axis: a, .. }, Segment { round: rb, axis: b, .. })
+    match &outlines {
+        [Outline::Segment { round: ra, axis: a, .. }, Outline::Segment { round: rb, axis: b, .. }]
             if ra + rb + pair.radii > 0.0 =>
         {
             view.round_segments(*a, *ra, *b, *rb, closest, out);
@@ -146,8 +109,7 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
             }
             return;
         }
-        (Segment { ends: a, .. }, Segment { ends: b, .. }) => view.segments(*a, *b, &mut spread),
-        _ => {}
+        _ => view.common(&outlines, &mut spread),
     }
     let deepest = spread.deepest();
     if deepest > gap + 4.0 * view.rounding {
@@ -164,6 +126,36 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
         out.push(ContactPoint { on_a, on_b: on_a - n * c.gap, normal: n, gap: c.gap, feature });
     }
     out.distinct_features();
+}
+
+/// The least distance of the cores between flat faces, and flat faces and edges, that lie along each other all but exactly,
+/// and the point of A there. Along any direction as near as that to their normals it is the same, up to rounding; nothing
+/// where the features are others, or not over each other.
+pub(super) fn level(pair: &Pair, closest: &Closest) -> Option<(f64, DVec3)> {
+    let features = features(pair, closest);
+    if features.iter().any(|f| matches!(f, Feature::Point)) {
+        return None;
+    }
+    let (view, outlines) = View::new(pair, closest, &features, super::SKEW, f64::INFINITY);
+    let flat = |height: &Height| height.slope.length_squared() < LEVEL * LEVEL;
+    let segments = outlines.iter().filter(|o| matches!(o, Outline::Segment { .. })).count();
+    let round = outlines.iter().any(|o| matches!(o, Outline::Segment { round, .. } if *round > 0.0));
+    if round || segments == 2 || !flat(&view.a) || !flat(&view.b) {
+        return None;
+    }
+    let mut spread = Spread::new();
+    view.common(&outlines, &mut spread);
+    let least = spread.least()?;
+    Some((least.gap + pair.radii, view.on_disc(least.place, &view.a)))
+}
+
+/// What the cores turn towards each other.
+fn features(pair: &Pair, closest: &Closest) -> [Feature; 2] {
+    let (n, [piece_a, piece_b]) = (closest.normal, closest.pieces);
+    [
+        pair.a.feature(-n, piece_a, closest.on_a),
+        pair.b.feature(pair.in_b(n), piece_b, pair.in_b(closest.on_b - pair.offset)),
+    ]
 }
 
 fn least(out: &Manifold) -> f64 {
@@ -186,6 +178,67 @@ fn crossing(edge_a: [u32; 2], edge_b: [u32; 2]) -> u64 {
 }
 
 impl View {
+    fn new(
+        pair: &Pair,
+        closest: &Closest,
+        features: &[Feature; 2],
+        skew: DVec3,
+        reach: f64,
+    ) -> (Self, [Outline; 2]) {
+        let (e1, e2) = tangents(closest.normal, skew);
+        let mut view = Self {
+            origin: closest.on_a,
+            normal: closest.normal,
+            e1,
+            e2,
+            a: Height { base: 0.0, slope: DVec2::ZERO },
+            b: Height { base: -closest.separation, slope: DVec2::ZERO },
+            radius_a: pair.a.radius,
+            radius_b: pair.b.radius,
+            reach,
+            rounding: 1e-14 * pair.scale,
+        };
+        let (outline_a, height_a) = view.outline(&pair.a, &features[0], |p| p, |v| v, -1.0);
+        let (outline_b, height_b) =
+            view.outline(&pair.b, &features[1], |p| pair.out_of_b(p), |v| pair.turn * v, 1.0);
+        (view.a, view.b) = (height_a, height_b);
+        (view, [outline_a, outline_b])
+    }
+
+    /// The corners of the common part of two outlines, if these are not both round.
+    fn common(&self, outlines: &[Outline; 2], spread: &mut Spread) {
+        use Outline::{Disc, Polygon, Segment};
+        match outlines {
+            [Polygon(a), Polygon(b)] => self.polygons(a, b, spread),
+            [Polygon(p), Segment { ends, .. }] | [Segment { ends, .. }, Polygon(p)] => {
+                if let Some((from, to)) = clip_to_polygon(*ends, p, self.rounding) {
+                    self.stretch(*ends, from, to, spread);
+                }
+            }
+            [Disc(d), Segment { ends, .. }] => {
+                if let Some((from, to)) = self.clip_to_disc(*ends, d, &self.a) {
+                    self.stretch(*ends, from, to, spread);
+                }
+            }
+            [Segment { ends, .. }, Disc(d)] => {
+                if let Some((from, to)) = self.clip_to_disc(*ends, d, &self.b) {
+                    self.stretch(*ends, from, to, spread);
+                }
+            }
+            [Disc(d), Polygon(p)] => self.disc_on_polygon(d, &self.a, RIM_OF_A, p, CORNER_OF_B, spread),
+            [Polygon(p), Disc(d)] => self.disc_on_polygon(d, &self.b, RIM_OF_B, p, CORNER_OF_A, spread),
+            [Disc(a), Disc(b)] => self.discs(a, b, spread),
+            [Segment { ends: a, .. }, Segment { ends: b, .. }] => self.segments(*a, *b, spread),
+            _ => {}
+        }
+    }
+
+    /// The direction across the normal in which the gap falls fastest, as long as it falls.
+    fn downhill(&self) -> DVec3 {
+        let slope = self.b.slope - self.a.slope;
+        self.e1 * slope.x + self.e2 * slope.y
+    }
+
     fn place(&self, point: DVec3) -> DVec2 {
         let d = point - self.origin;
         DVec2::new(d.dot(self.e1), d.dot(self.e2))
