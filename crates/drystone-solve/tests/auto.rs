@@ -24,15 +24,28 @@ fn grains(n: usize) -> Problem {
 }
 
 #[test]
-fn stacks_and_mechanisms_get_factors_and_more_digits_than_asked_for() {
+fn stacks_get_factors_and_more_digits_than_asked_for() {
     let stop = Stop { tolerance: 1e-4, iterations: 200, ..Stop::default() };
-    for problem in
-        [30, 100].map(|n| Problem::Bodies(stack(n))).into_iter().chain([Problem::Bodies(heap(100, 2, true))])
-    {
+    for problem in [30, 100].map(|n| Problem::Bodies(stack(n))) {
         let s = solve("auto", &problem, None, &stop);
         assert_eq!((s.status, picked(&s)), (Status::Converged, vec!["prox"]));
         let c = certificate(&problem, &s.gamma);
         assert!(c.residual_max <= 1e-7, "{}", c.residual_max);
+    }
+}
+
+#[test]
+fn mechanisms_get_their_joints_eliminated_where_islands_are_small() {
+    let stop = Stop { tolerance: 1e-4, iterations: 400, ..Stop::default() };
+    for (bodies, picks) in [(20, ["schur", ""]), (400, ["schur", "prox"])] {
+        let problem = Problem::Bodies(heap(bodies, 2, true));
+        let s = solve("auto", &problem, None, &stop);
+        let picks: Vec<_> = picks.into_iter().filter(|p| !p.is_empty()).collect();
+        assert_eq!((s.status, picked(&s)), (Status::Converged, picks), "{bodies}");
+        // An island too large for it comes back untouched.
+        assert!(bodies == 20 || s.attempts[0].iterations == 0);
+        let c = certificate(&problem, &s.gamma);
+        assert!(c.residual_max <= 1e-6, "{}", c.residual_max);
     }
 }
 

@@ -5,8 +5,8 @@ use glam::{DVec2, DVec3};
 use super::convex::{Convex, Kind};
 use super::spread::{Candidate, Spread};
 use super::{
-    ALONG_COS, ALONG_SIN, ContactPoint, Core, Cuboid, MAX_POINTS, Manifold, NAMES, RIM_PLACES, SKEW, sign,
-    tangents,
+    ALONG_COS, ALONG_SIN, ContactPoint, Core, Cuboid, MAX_POINTS, Manifold, NAMES, RIM_PLACES, SKEW, SQUARE,
+    sign, tangents,
 };
 use crate::shape::Pose;
 
@@ -172,7 +172,7 @@ impl Over<'_> {
 
     /// The fixed places belong to the world: a body may spin about its axis over them.
     fn rim(&self, lowest: DVec3, name: u32, height: f64, fixed: u32, out: &mut Manifold) {
-        if self.down.x.hypot(self.down.y) > 1e-12 {
+        if self.down.x.hypot(self.down.y) > SQUARE {
             self.push(lowest, name, out);
         }
         let (e1, e2) = tangents(self.plane.normal, SKEW);

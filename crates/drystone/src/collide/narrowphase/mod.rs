@@ -245,6 +245,10 @@ const NAMES: u32 = (1 << 19) - 1;
 /// A direction skew to anything people build.
 const SKEW: DVec3 = DVec3::new(0.5377, 0.2113, 0.8162);
 
+/// A disc that is tilted by less than this, rad, lies flat: three fixed places of its rim say as much as its deepest one, and
+/// one at rest does not change its contacts.
+const SQUARE: f64 = 1e-10;
+
 /// Cosines and sines of the fixed places on the rim of a flat circular face, a third of a turn apart.
 const RIM_PLACES: [(f64, f64); 3] =
     [(1.0, 0.0), (-0.5, 0.866_025_403_784_438_6), (-0.5, -0.866_025_403_784_438_6)];

@@ -6,8 +6,8 @@ use glam::{DVec2, DVec3};
 
 use super::polygon::Polygon;
 use super::{DEEPEST, Height, RIM_OF_A, View, crossing};
-use crate::collide::narrowphase::RIM_PLACES;
 use crate::collide::narrowphase::spread::Spread;
+use crate::collide::narrowphase::{RIM_PLACES, SQUARE};
 
 /// A flat circular face.
 pub(super) struct Disc {
@@ -48,11 +48,11 @@ impl View {
         Some((foot - half, foot + half))
     }
 
-    /// The place on a rim that is furthest along `direction`, unless that is none, or the disc faces it squarely.
+    /// The place on a rim that is furthest along `direction`, unless that is none, or the disc faces it squarely: see `SQUARE`.
     pub(super) fn lowest_on_rim(&self, disc: &Disc, direction: DVec3) -> Option<DVec2> {
         let tilt = direction.reject_from_normalized(disc.normal);
         let squared = tilt.length_squared();
-        (squared > 1e-24).then(|| self.place(disc.centre + tilt * (disc.radius / squared.sqrt())))
+        (squared > SQUARE * SQUARE).then(|| self.place(disc.centre + tilt * (disc.radius / squared.sqrt())))
     }
 
     pub(super) fn disc_on_polygon(
