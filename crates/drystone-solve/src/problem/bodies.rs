@@ -500,8 +500,9 @@ impl Bodies {
             match g.set[i] {
                 Set::Free => bias.iter().copied().all(still),
                 set => {
-                    let minus: Vec<f64> = bias.iter().map(|x| -x).collect();
-                    set.support(&minus).is_finite()
+                    let mut minus = [0.0; MAX_ROWS];
+                    minus.iter_mut().zip(bias).for_each(|(m, b)| *m = -b);
+                    set.support(&minus[..bias.len()]).is_finite()
                 }
             }
         })
