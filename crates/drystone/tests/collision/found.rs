@@ -319,7 +319,7 @@ fn edge_on_a_corner() {
         -2.022_996_887_694_315_7e-9,
         0.923_879_532_511_286_7,
     );
-    let place = DVec3::new(-2414.213_562_373_095, -2000.0, -999.999_989_427_308_6);
+    let place = DVec3::new(-2_414.213_562_373_095, -2000.0, -999.999_989_427_308_6);
     holds(&cube, Pose::new(DVec3::ZERO, turn), &cube, Pose::at(place), f64::INFINITY);
 }
 

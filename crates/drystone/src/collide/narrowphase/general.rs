@@ -201,9 +201,10 @@ fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
         }
     }
     let found = Closest::new(pair, best.1, &pair.support(best.1, gjk.hint), best.2);
-    // Faces that are level but for less than a root of rounding: no direction found above need be the best, but they can be
-    // cut to each other. What is found is a distance of points; it must lie between the bounds.
+    // Rims of faces that are level but for less than a root of rounding have no curvature for Newton's method, but can be cut
+    // to each other. What is found is a distance of points; it must lie between the bounds.
     if upper - best.0 > 1e-13 * pair.scale
+        && !pair.is_polytope()
         && let Some((separation, on_a)) = patch::level(pair, &found)
         && separation > best.0
         && separation <= upper
