@@ -3,6 +3,7 @@
 mod checks;
 mod found;
 mod seeded;
+mod tilts;
 
 /// Some thousand cases of every style; `slow.rs` takes many more.
 #[test]

@@ -97,6 +97,9 @@ pub(crate) fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: 
 /// Overlaps deeper than this part of the smaller core may have a way out that is not near the one found.
 const DEEP: f64 = 0.1;
 
+/// A core this many times as large as the other is far larger.
+const FAR_LARGER: f64 = 1e3;
+
 /// The points of an overlap must agree with its normal up to this part of the smaller core; there are this many trials.
 const AGREE: f64 = 1e-9;
 const PUSHES: usize = 8;
@@ -201,9 +204,10 @@ fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
         }
     }
     let found = Closest::new(pair, best.1, &pair.support(best.1, gjk.hint), best.2);
-    // Faces that are level but for less than a root of rounding: no direction found above need be the best, but they can be
-    // cut to each other. What is found is a distance of points; it must lie between the bounds.
+    // Rims of faces that are level but for less than a root of rounding have no curvature for Newton's method, but can be cut
+    // to each other. What is found is a distance of points; it must lie between the bounds.
     if upper - best.0 > 1e-13 * pair.scale
+        && !pair.is_polytope()
         && let Some((separation, on_a)) = patch::level(pair, &found)
         && separation > best.0
         && separation <= upper
@@ -257,7 +261,7 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
     }
     let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
     let off = (way.on_a - way.on_b + way.normal * way.depth).length();
-    if off > 1e-6 * size_a.min(size_b) {
+    if size_a.max(size_b) > FAR_LARGER * size_a.min(size_b) && off > 1e-6 * size_a.min(size_b) {
         // Deep in something far larger, rounding is all that is left of the points of the small one: any of its furthest
         // points will do.
         let apart = way.normal * -way.depth;

@@ -64,7 +64,7 @@ impl View {
         corner: u32,
         spread: &mut Spread,
     ) {
-        let downhill = self.downhill();
+        let outward = if rim == RIM_OF_A { -self.normal } else { self.normal };
         for (k, (c, s)) in RIM_PLACES.into_iter().enumerate() {
             let towards = (self.e1 * c + self.e2 * s).reject_from_normalized(disc.normal).normalize_or_zero();
             let place = self.place(disc.centre + towards * disc.radius);
@@ -72,7 +72,7 @@ impl View {
                 self.offer(place, rim + k as u64, spread);
             }
         }
-        if let Some(place) = self.lowest_on_rim(disc, downhill).filter(|p| polygon.holds(*p, self.rounding)) {
+        if let Some(place) = self.lowest_on_rim(disc, outward).filter(|p| polygon.holds(*p, self.rounding)) {
             self.offer(place, rim + DEEPEST, spread);
         }
         for k in 0..polygon.len {
@@ -112,7 +112,6 @@ impl View {
                 self.offer(line[0].lerp(line[1], ta.min(tb)), RIM_OF_A + k as u64, spread);
             }
         }
-        let downhill = self.downhill();
         let mut deepest: Option<(f64, DVec2)> = None;
         let mut consider = |place: DVec2| {
             let gap = self.a.at(place) - self.b.at(place);
@@ -120,10 +119,10 @@ impl View {
                 deepest = Some((gap, place));
             }
         };
-        if let Some(place) = self.lowest_on_rim(a, downhill).filter(|p| self.disc_holds(b, &self.b, *p)) {
+        if let Some(place) = self.lowest_on_rim(a, -self.normal).filter(|p| self.disc_holds(b, &self.b, *p)) {
             consider(place);
         }
-        if let Some(place) = self.lowest_on_rim(b, downhill).filter(|p| self.disc_holds(a, &self.a, *p)) {
+        if let Some(place) = self.lowest_on_rim(b, self.normal).filter(|p| self.disc_holds(a, &self.a, *p)) {
             consider(place);
         }
         if d > (a.radius - b.radius).abs() && d > self.rounding {

@@ -130,21 +130,39 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
 
 /// The least distance of the cores between flat faces, and flat faces and edges, that lie along each other all but exactly,
 /// and the point of A there. Along any direction as near as that to their normals it is the same, up to rounding; nothing
-/// where the features are others, or not over each other.
+/// where the features are others, too many cornered, or not over each other.
 pub(super) fn level(pair: &Pair, closest: &Closest) -> Option<(f64, DVec3)> {
     let features = features(pair, closest);
-    if features.iter().any(|f| matches!(f, Feature::Point)) {
-        return None;
+    for (core, feature) in [&pair.a, &pair.b].into_iter().zip(&features) {
+        match *feature {
+            Feature::Point => return None,
+            Feature::Segment { round, .. } if round > 0.0 => return None,
+            Feature::Face { index, .. } if core.face_len(index) > CORNERS => return None,
+            _ => {}
+        }
     }
     let (view, outlines) = View::new(pair, closest, &features, super::SKEW, f64::INFINITY);
     let flat = |height: &Height| height.slope.length_squared() < LEVEL * LEVEL;
-    let segments = outlines.iter().filter(|o| matches!(o, Outline::Segment { .. })).count();
-    let round = outlines.iter().any(|o| matches!(o, Outline::Segment { round, .. } if *round > 0.0));
-    if round || segments == 2 || !flat(&view.a) || !flat(&view.b) {
+    let edges = outlines.iter().all(|o| matches!(o, Outline::Segment { .. }));
+    if edges || !flat(&view.a) || !flat(&view.b) {
         return None;
     }
     let mut spread = Spread::new();
     view.common(&outlines, &mut spread);
+    // The normal is good to less than the tilt of the faces: the deepest places of rims are found by the gap alone.
+    let [a, b] = &outlines;
+    for (outline, other, height) in [(a, b, &view.b), (b, a, &view.a)] {
+        let Outline::Disc(disc) = outline else { continue };
+        let Some(place) = view.lowest_on_rim(disc, view.downhill()) else { continue };
+        let over = match other {
+            Outline::Disc(d) => view.disc_holds(d, height, place),
+            Outline::Polygon(p) => p.holds(place, view.rounding),
+            _ => false,
+        };
+        if over {
+            view.offer(place, CLOSEST, &mut spread);
+        }
+    }
     let least = spread.least()?;
     Some((least.gap + pair.radii, view.on_disc(least.place, &view.a)))
 }
