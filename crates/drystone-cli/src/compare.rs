@@ -172,6 +172,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let mut entries = Vec::new();
     for spec in &specs {
         let mut s = solver::make(spec).map_err(Failure::input)?;
+        // Who picks by the tolerance gets the scene's.
+        let tolerance = if s.info().name == "auto" { world.settings().tolerance } else { 0.0 };
+        let stop = Stop { tolerance, ..stop.clone() };
         let begun = Instant::now();
         let solution = s.solve(problem, guess, &stop).map_err(Failure::run)?;
         let wall_ms = 1e3 * begun.elapsed().as_secs_f64();

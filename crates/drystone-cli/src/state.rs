@@ -39,6 +39,12 @@ pub fn advance(world: &mut World, time: f64) -> Result<(), Failure> {
 pub fn main(args: Args) -> Result<i32, Failure> {
     outputs::check(Some(args.simulation.scene.as_ref()), [Output::text("--to", Some(&args.to))])?;
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
+    if scene.probe.drive().is_some() {
+        return Err(Failure::input(format!(
+            "{} is driven while it runs (moving parts, joints made at the start, sinks): a flat state cannot hold that",
+            scene.name
+        )));
+    }
     advance(&mut world, args.at_time)?;
     let flat = drystone_scene::flat::of_world(&world, &scene.name, scene.duration, &scene.snaps)?;
     flat.write(&args.to)?;

@@ -33,7 +33,8 @@ impl World {
     /// become zero, and the joints' reactions are those of the equilibrium. The error says why none was found, and the world
     /// is then as it was.
     ///
-    /// An equilibrium that the bodies are in already is found whether it is stable or not. Hooks are not called.
+    /// An equilibrium that the bodies are in already is found whether it is stable or not. Hooks are not called. It is for
+    /// mechanisms: a heap without joints is refused.
     pub fn settle(&mut self) -> Result<Settled, WorldError> {
         let (before, settings) = (self.state.clone(), self.settings.clone());
         let found = if self.loose { self.assemble_joints() } else { Ok(()) };
@@ -85,6 +86,9 @@ impl World {
             // Commands are those of the end of the step: now.
             self.state.time = time - self.settings.h;
             step::step(self).map_err(|e| refuse(e.to_string()))?;
+            if steps == 1 && !self.contacts.is_empty() && self.model.joint_slots().next().is_none() {
+                return Err(refuse("a heap without joints comes to rest by running it".into()));
+            }
             since += 1;
             let kinetic = self.energy().kinetic;
             if since == 1 {

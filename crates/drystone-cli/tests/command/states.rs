@@ -93,6 +93,10 @@ fn what_a_state_cannot_hold_or_be_called_is_refused() {
     // The plane of the incline is tilted, and a flat state has only level ones.
     let said = scratch.bad("state incline --to s.json");
     holds(&said, &["flat state"]);
+    // Joints and motion that a scene makes while it runs would be lost.
+    for scene in ["cradle", "wall", "brazil-nut"] {
+        holds(&scratch.bad(&format!("state {scene} --to s.json")), &[scene, "driven"]);
+    }
     assert!(!scratch.at("s.json").exists());
 }
 

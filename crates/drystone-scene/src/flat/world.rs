@@ -135,6 +135,9 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
     if model.periodic.is_some() {
         return refuse("periodic", "a flat state has no space that repeats");
     }
+    if !(state.emitted.is_empty() && state.sunk.is_empty()) {
+        return refuse("emitters and sinks", "a flat state has none");
+    }
     // The number of each dynamic body among the bodies of the state.
     let mut number = vec![-1; model.bodies.len()];
     for i in model.slots() {
@@ -144,6 +147,9 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
         };
         if body.planar.is_some() {
             return Err(cannot("it is locked to a plane"));
+        }
+        if body.motion == Motion::Kinematic {
+            return Err(cannot("it moves by itself"));
         }
         if colliders[i].iter().any(|&k| model.colliders[k].filter != Filter::default()) {
             return Err(cannot("it has layers or a mask of its own"));

@@ -68,4 +68,10 @@ fn what_cannot_rest_is_refused() {
     let id = bar(&mut w, DVec3::X * 0.5);
     w.add_joint(JointDef::revolute(None, id, DVec3::ZERO, DVec3::Y).motor(0, Motor::speed(1.0))).unwrap();
     assert!(matches!(w.settle(), Err(WorldError::Unsettled(_))));
+
+    let mut w = World::new(exact()).unwrap();
+    w.add_body(BodyDef::fixed(Shape::HalfSpace)).unwrap();
+    w.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(DVec3::Z * 0.1)).unwrap();
+    let Err(WorldError::Unsettled(text)) = w.settle() else { panic!("no mechanism") };
+    assert!(text.contains("heap"), "{text}");
 }
