@@ -148,9 +148,6 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
         if body.planar.is_some() {
             return Err(cannot("it is locked to a plane"));
         }
-        if body.motion == Motion::Kinematic {
-            return Err(cannot("it moves by itself"));
-        }
         if colliders[i].iter().any(|&k| model.colliders[k].filter != Filter::default()) {
             return Err(cannot("it has layers or a mask of its own"));
         }
@@ -182,7 +179,7 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
             continue;
         }
         if body.motion == Motion::Kinematic
-            && (state.velocity[i], state.omega[i]) != (DVec3::ZERO, DVec3::ZERO)
+            && (body.guide.is_some() || (state.velocity[i], state.omega[i]) != (DVec3::ZERO, DVec3::ZERO))
         {
             return Err(cannot("it is kinematic and moves"));
         }
