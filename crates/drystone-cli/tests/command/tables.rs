@@ -43,6 +43,16 @@ fn compare_judges_every_solver_alike() {
     }
 }
 
+/// Without a tolerance it could not: it would be `pgs` under another name.
+#[test]
+fn compare_lets_auto_pick() {
+    let scratch = Scratch::new("tables-auto");
+    let line = "compare stack --set shape=box --at-time 0.5 --sweeps 100 --solvers auto,pgs --report -";
+    let c: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+    let [auto, pgs] = [0, 1].map(|k| number(&c["entries"][k], "residual"));
+    assert!(auto < 1e-6 && auto < 0.1 * pgs, "auto {auto}, pgs {pgs}");
+}
+
 #[test]
 fn compare_draws_every_quantity() {
     let scratch = Scratch::new("tables-plot");

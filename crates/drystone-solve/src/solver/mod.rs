@@ -124,8 +124,13 @@ impl Solution {
         for i in 0..problem.blocks() {
             problem.set(i).project(&mut gamma[problem.block(i)]);
         }
+        Self { gamma, ..Self::none() }
+    }
+
+    /// Of no multipliers yet.
+    fn none() -> Self {
         Self {
-            gamma,
+            gamma: Vec::new(),
             status: Status::Iterations,
             iterations: 0,
             history: Vec::new(),

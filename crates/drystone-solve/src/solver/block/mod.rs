@@ -203,15 +203,7 @@ impl Solver for BlockSplitting {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         self.start(problem, guess);
-        let mut out = Solution {
-            gamma: Vec::new(),
-            status: Status::Iterations,
-            iterations: 0,
-            history: Vec::new(),
-            omega: 1.0,
-            rejected: 0,
-            attempts: Vec::new(),
-        };
+        let mut out = Solution::none();
         let bare = matches!(problem, Problem::Explicit(_)) && problem.model() == Model::Coulomb;
         let may_wedge = !bare && !problem.rest_is_feasible();
         let mut growth = Growth::default();
