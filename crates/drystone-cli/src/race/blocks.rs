@@ -11,8 +11,9 @@ use serde::Serialize;
 use super::Args;
 use crate::failure::Failure;
 
-/// The paper's scenes.
-const SCENES: [&str; 3] = ["packing", "brazil-nut", "wall"];
+/// The paper's scenes, and the step of those whose own is too long for a comparison: with a tenth of a second the Brazil nut's
+/// floor strikes so hard that no sweeps are enough.
+const SCENES: [(&str, Option<&str>); 3] = [("packing", None), ("brazil-nut", Some("0.01")), ("wall", None)];
 /// Residual that ends a solve, m/s.
 const GOAL: f64 = 1e-4;
 
@@ -39,8 +40,9 @@ pub struct Row {
 /// A step's problem, and the guess that the run had for it.
 type Posed = (Problem, Vec<f64>);
 
-fn problems(scene: &str, steps: usize, until: f64) -> Result<Vec<Posed>, Failure> {
-    let scene = drystone_scene::load(scene, &[])?;
+fn problems(scene: &str, h: Option<&str>, steps: usize, until: f64) -> Result<Vec<Posed>, Failure> {
+    let set: Vec<(String, String)> = h.map(|h| ("h".into(), h.into())).into_iter().collect();
+    let scene = drystone_scene::load(scene, &set)?;
     let mut world = scene.world(scene.settings.clone())?;
     let all = (scene.duration.min(until) / world.settings().h).round().max(1.0) as usize;
     let mut found = Vec::new();
@@ -64,8 +66,8 @@ pub fn table(args: &Args, names: &[String]) -> Result<Vec<Row>, Failure> {
     let cap = args.iterations.first().copied().unwrap_or(1000);
     let stop = args.stop(GOAL, cap);
     let mut rows = Vec::new();
-    for scene in SCENES {
-        let posed = problems(scene, steps, args.at_time)?;
+    for (scene, h) in SCENES {
+        let posed = problems(scene, h, steps, args.at_time)?;
         let contacts: usize = posed.iter().map(|(p, _)| p.blocks()).sum();
         args.tell(&format!(
             "{scene}: {} steps, {:.0} contacts on average, to {GOAL:e} m/s, at most {cap} sweeps\n{:<12} {:>9} {:>8} {:>9} {:>10} {:>10} {:>10}\n",
