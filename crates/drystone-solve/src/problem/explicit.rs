@@ -113,7 +113,8 @@ fn merge(a: &Csr, b: &Csr, both: impl Fn(f64, f64) -> f64) -> Csr {
             let (j, value) = match (x.peek().copied(), y.peek().copied()) {
                 (None, None) => break,
                 (Some((j, p)), Some((k, q))) if j == k => {
-                    (x.next(), y.next());
+                    x.next();
+                    y.next();
                     (j, both(p, q))
                 }
                 (Some((j, p)), other) if other.is_none_or(|(k, _)| j < k) => {
@@ -223,5 +224,37 @@ impl Explicit {
             set.check().map_err(|e| format!("block {i}: {e}"))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Csr;
+
+    fn dense(m: &Csr) -> Vec<Vec<f64>> {
+        let mut out = vec![vec![0.0; m.columns]; m.rows()];
+        (0..m.rows()).for_each(|i| m.row(i).for_each(|(j, x)| out[i][j] += x));
+        out
+    }
+
+    #[test]
+    fn symmetric_and_skew_parts_add_up() {
+        // Rows out of order, an entry in two parts, an entry without a mirror image, an empty row.
+        let w = Csr {
+            columns: 4,
+            indptr: vec![0, 4, 5, 5, 7],
+            indices: vec![2, 0, 2, 3, 0, 3, 1],
+            data: vec![1.0, 5.0, 2.0, 4.0, -1.0, 7.0, 0.5],
+        };
+        let (whole, s) = (dense(&w), w.symmetric_part());
+        let (part, skew) = (dense(&s), dense(&w.minus(&s)));
+        for i in 0..4 {
+            assert!(s.indices[s.indptr[i]..s.indptr[i + 1]].windows(2).all(|p| p[0] < p[1]), "row {i}");
+            for j in 0..4 {
+                assert_eq!(part[i][j], 0.5 * (whole[i][j] + whole[j][i]), "{i} {j}");
+                assert_eq!(skew[i][j], whole[i][j] - part[i][j], "{i} {j}");
+            }
+        }
+        assert_eq!((part[0][2], part[1][2], s.indices.len()), (1.5, 0.0, 10));
     }
 }
