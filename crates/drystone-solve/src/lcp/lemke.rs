@@ -28,7 +28,7 @@ const TIE: f64 = 1e-9;
 /// max |min(z, w)|, relative to q, of what may be called a solution.
 const SOLVED: f64 = 1e-9;
 
-/// A variable's own number, all bits of it (Steele, Lea and Flood's mixing function).
+/// A variable's own number, all bits of it [SteeleLeaFlood2014, the mixing function].
 fn mixed(variable: usize) -> u64 {
     let mut x = (variable as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
