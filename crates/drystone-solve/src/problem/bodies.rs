@@ -363,9 +363,53 @@ impl Bodies {
 
     /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
     pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
-        v.clone_from(&self.v_free);
-        for i in 0..self.blocks() {
-            self.move_block(i, &gamma[self.block(i)], v);
+        // D γ first, and M⁻¹ once for each body.
+        v.clear();
+        v.resize(self.bodies(), [0.0; 6]);
+        let p = &self.points;
+        let mut push = |body: u32, f: [f64; 3], arm: [f64; 3], sign: f64| {
+            let (into, turn) = (&mut v[body as usize], cross(arm, f));
+            for k in 0..3 {
+                into[k] += sign * f[k];
+                into[3 + k] += sign * turn[k];
+            }
+        };
+        for i in 0..p.len() {
+            let ([n, t1, t2], g) = (p.frame(i), &gamma[3 * i..3 * i + 3]);
+            let f = std::array::from_fn(|k| g[0] * n[k] + g[1] * t1[k] + g[2] * t2[k]);
+            push(p.a[i], f, at(&p.arm_a, i), 1.0);
+            if p.b[i] != WORLD {
+                push(p.b[i], f, at(&p.arm_b, i), -1.0);
+            }
+        }
+        self.push_general(&gamma[3 * p.len()..], v);
+        for (i, v) in v.iter_mut().enumerate() {
+            let (f, free) = (*v, &self.v_free[i]);
+            let turn = symmetric(&self.inv_inertia[i], [f[3], f[4], f[5]]);
+            for k in 0..3 {
+                v[k] = free[k] + self.inv_mass[i] * f[k];
+                v[3 + k] = free[3 + k] + turn[k];
+            }
+        }
+    }
+
+    /// Adds D γ of the general blocks, by body.
+    pub(crate) fn push_general(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
+        let g = &self.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let (row, x) = (&g.jacobian[j], gamma[j]);
+                let into = &mut impulse[g.a[i] as usize];
+                for k in 0..6 {
+                    into[k] += row[k] * x;
+                }
+                if g.b[i] != WORLD {
+                    let into = &mut impulse[g.b[i] as usize];
+                    for k in 0..6 {
+                        into[k] += row[6 + k] * x;
+                    }
+                }
+            }
         }
     }
 
@@ -566,7 +610,9 @@ impl Bodies {
                 return Err(format!("block {i} has {} rows, its set wants {}", rows.len(), g.set[i].rows()));
             }
             g.set[i].check().map_err(|e| format!("block {i}: {e}"))?;
-            if rows.clone().any(|j| !g.bias[j].is_finite() || g.jacobian[j].iter().any(|x| !x.is_finite())) {
+            // Nothing times a number is nothing.
+            let nothing = |j: usize| g.jacobian[j].iter().fold(0.0 * g.bias[j], |sum, x| sum + 0.0 * x);
+            if rows.clone().any(|j| nothing(j) != 0.0) {
                 return Err(format!("block {i} has a Jacobian or bias that is not finite"));
             }
         }
