@@ -46,8 +46,9 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         return finish(w, clock, overlap, taken);
     }
     let stabilisation = w.settings.stabilisation;
+    w.linearise().map_err(|text| StepError::NonFinite { step: number, text })?;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-    build(w, Posed::Whole);
+    build(w, Posed::Whole).map_err(|e| bad_contact(w, number, &e))?;
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -58,13 +59,13 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
-    w.assembler.velocities(&w.state.order, &solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
+    w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     w.laws.add_compression(&mut w.contacts);
     w.laws.finish(&mut w.contacts);
     w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
-    let mut certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+    let mut certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
@@ -133,12 +134,12 @@ struct Done {
 /// The step of a mechanism that nothing touches, where the settings ask for it and it can be had: see `smooth`.
 fn smooth_step(w: &mut World) -> Option<Done> {
     let order = w.settings.integrator.smooth(w.model.joint_slots().next().is_some())?;
-    if !w.contacts.is_empty() || w.settings.iterations == 0 {
+    if !w.contacts.is_empty() || w.settings.iterations == 0 || !w.stiff.is_empty() {
         return None;
     }
     let taken = smooth::advance(w, order)?;
-    if w.shows_problem() {
-        build(w, Posed::Whole);
+    // Without stiff forces nothing about it can be wrong.
+    if w.shows_problem() && build(w, Posed::Whole).is_ok() {
         w.call_problem_hook();
     }
     w.saved.save(&w.state);
@@ -191,17 +192,19 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
     })
 }
 
-/// v_free = v + h M⁻¹ f: gravity, applied forces, gyroscopic term; the own velocity of bodies that are not dynamic.
+/// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
 fn free_velocities(w: &mut World) -> Result<(), StepError> {
+    w.act();
     let (h, g) = (w.settings.h, w.settings.gravity);
     w.v_free.clear();
     for (i, body) in w.model.bodies.iter().enumerate() {
         let s = &w.state;
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {
-            v += h * (g + body.inv_mass * s.force[i]);
+            let field = w.acting.on(i);
+            v += h * (g + body.inv_mass * (s.force[i] + field.force));
             omega = free_rotation(&body.mass.inertia, omega, h).0;
-            omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * s.torque[i]));
+            omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * (s.torque[i] + field.torque)));
             if let Some(plane) = &body.planar {
                 v = plane.within(v);
                 omega = s.rotation[i].conjugate() * plane.about(s.rotation[i] * omega);

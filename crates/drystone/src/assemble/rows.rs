@@ -80,6 +80,15 @@ pub(crate) struct Staged {
     upper: bool,
 }
 
+/// A compliant row of a stiff force: bodies by slot, the second may be [`WORLD`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elastic {
+    pub bodies: [u32; 2],
+    pub jacobian: [f64; 12],
+    pub bias: f64,
+    pub compliance: f64,
+}
+
 const NONE: u32 = u32::MAX;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 const SIZE: f64 = 0.1;
@@ -88,6 +97,8 @@ const SIZE: f64 = 0.1;
 #[derive(Debug, Default)]
 pub struct Rows {
     staged: Vec<Staged>,
+    /// Rows of stiff forces, for problems about a whole step.
+    pub(crate) elastic: Vec<Elastic>,
     colouring: Colouring,
     /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
     runs: Vec<u32>,
@@ -126,6 +137,19 @@ impl Rows {
         self.staged.clear();
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
         lock_planes(model, &mut self.staged);
+        if let Purpose::Velocity { laws: true, .. } = purpose {
+            self.staged.extend(self.elastic.iter().map(|e| Staged {
+                pair: (e.bodies[0], e.bodies[1]),
+                set: Set::Free,
+                jacobian: e.jacobian,
+                bias: e.bias,
+                compliance: e.compliance,
+                joint: NONE,
+                row: 0,
+                turned: false,
+                upper: false,
+            }));
+        }
         if model.joints.is_empty() {
             return;
         }
