@@ -42,6 +42,7 @@
 //! a lower bound on the speed that any solution must have. In a wedged problem γ runs off along a ray with Dγ → 0 and
 //! bᵀγ < 0, and the bound grows beyond anything that could be meant.
 
+mod free;
 mod penalty;
 mod points;
 
@@ -204,6 +205,10 @@ impl Judge {
         }
         self.points(p, t);
         for i in p.points.len()..problem.blocks() {
+            if general.set[i - p.points.len()] == Set::Free {
+                free::judge(p, i - p.points.len(), gamma, &self.v, t);
+                continue;
+            }
             let rows = problem.block(i);
             let (mut u, mut b, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             problem.block_velocity(i, &self.v, gamma, &mut u);

@@ -11,6 +11,7 @@ use glam::DVec3;
 use crate::body::Motion;
 use crate::contact::{Remembered, remember};
 use crate::correct::Correction;
+use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::smooth;
@@ -52,7 +53,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let Solved { solution, status, compression } = solve(w).map_err(|e| bad_contact(w, number, &e))?;
+    let Solved { mut solution, status, compression } = solve(w).map_err(|e| bad_contact(w, number, &e))?;
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
@@ -65,7 +66,10 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.laws.add_compression(&mut w.contacts);
     w.laws.finish(&mut w.contacts);
     w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
-    let mut certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
+    let mut certificate = match solution.certificate.take() {
+        Some(c) => c,
+        None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
+    };
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
@@ -197,13 +201,20 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
     w.act();
     let (h, g) = (w.settings.h, w.settings.gravity);
     w.v_free.clear();
+    w.free.clear();
     for (i, body) in w.model.bodies.iter().enumerate() {
         let s = &w.state;
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {
             let field = w.acting.on(i);
             v += h * (g + body.inv_mass * (s.force[i] + field.force));
-            omega = free_rotation(&body.mass.inertia, omega, h).0;
+            if !is_ball(&body.mass.inertia) {
+                let free = free_rotation(&body.mass.inertia, omega, h);
+                if turns_freely(body) {
+                    w.free.push(free);
+                }
+                omega = free.0;
+            }
             omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * (s.torque[i] + field.torque)));
             if let Some(plane) = &body.planar {
                 v = plane.within(v);
@@ -228,14 +239,21 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
     Ok(())
 }
 
+/// Whether a body's rotation is that of its free motion and what comes on top: `World::free` has the first for these.
+fn turns_freely(body: &Body) -> bool {
+    body.alive && body.motion == Motion::Dynamic && body.planar.is_none() && !is_ball(&body.mass.inertia)
+}
+
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World) {
     let (h, theta) = (w.settings.h, w.settings.integrator.theta());
+    let mut free = w.free.iter();
     for i in 0..w.model.bodies.len() {
         let body = &w.model.bodies[i];
         if !body.alive || body.motion == Motion::Static {
             continue;
         }
+        let free = if turns_freely(body) { free.next() } else { None };
         let s = &mut w.state;
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (s.velocity[i], s.omega[i]);
@@ -263,13 +281,10 @@ fn integrate(w: &mut World) {
         if s.omega[i] == DVec3::ZERO && before.1 == DVec3::ZERO {
             continue;
         }
-        let whole = body.motion != Motion::Dynamic || body.planar.is_some() || is_ball(&body.mass.inertia);
-        s.rotation[i] = if whole {
-            rotate(s.rotation[i], theta * s.omega[i] + (1.0 - theta) * before.1, h)
-        } else {
+        s.rotation[i] = match free {
             // As far as free motion goes, to high order; what forces and constraints changed comes on top, by θ.
-            let (free, turn) = free_rotation(&body.mass.inertia, before.1, h);
-            rotate(s.rotation[i] * turn, theta * (s.omega[i] - free), h)
+            Some((free, turn)) => rotate(s.rotation[i] * *turn, theta * (s.omega[i] - *free), h),
+            None => rotate(s.rotation[i], theta * s.omega[i] + (1.0 - theta) * before.1, h),
         };
     }
 }

@@ -97,6 +97,8 @@ pub struct World {
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     pub(crate) v_free: Vec<[f64; 6]>,
+    /// Free rotation over the step (ω after it in body axes, and the turn) of the bodies that need it, in their order.
+    pub(crate) free: Vec<(DVec3, DQuat)>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
@@ -137,6 +139,7 @@ impl World {
             corrector: Corrector::default(),
             judge: Judge::default(),
             v_free: Vec::new(),
+            free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
             smooth: Default::default(),

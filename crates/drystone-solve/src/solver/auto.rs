@@ -134,16 +134,18 @@ impl Solver for Auto {
                 self.factors.limit_operations(look::operations(problem, stop));
             }
             let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);
-            let mut s = self.solver(*pick).solve(problem, start, &asked)?;
+            // All others look at the problem once more by themselves.
+            let mut s = match pick {
+                Pick::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
+                _ => self.solver(*pick).solve(problem, start, &asked)?,
+            };
             used += s.iterations;
             spent += pick.weight() * s.iterations as f64;
             rejected += s.rejected;
             history.append(&mut s.history);
-            let residual = if stop.tolerance > 0.0 && s.status != Status::Diverged {
-                self.judge.judge(problem, &s.gamma).residual_max
-            } else {
-                f64::INFINITY
-            };
+            let judges = stop.tolerance > 0.0 && s.status != Status::Diverged;
+            s.certificate = judges.then(|| self.judge.judge(problem, &s.gamma));
+            let residual = s.certificate.as_ref().map_or(f64::INFINITY, |c| c.residual_max);
             if residual <= stop.tolerance {
                 s.status = Status::Converged;
             }

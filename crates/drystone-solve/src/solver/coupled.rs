@@ -302,7 +302,7 @@ fn inverse(m: &[f64; 6]) -> Option<[[f64; 3]; 3]> {
 mod tests {
     use super::*;
     use crate::cone::Set;
-    use crate::problem::{General, Problem};
+    use crate::problem::General;
 
     fn dice(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
@@ -417,7 +417,6 @@ mod tests {
             let wanted = free[k] + (0..6).map(|i| gamma[i] * images[i][k]).sum::<f64>();
             assert!((v[k / 6][k % 6] - wanted).abs() < 1e-12, "{k}");
         }
-        let _ = Problem::Explicit(found);
     }
 
     #[test]

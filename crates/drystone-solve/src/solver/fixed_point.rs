@@ -212,6 +212,7 @@ impl Solver for FixedPoint {
             omega,
             rejected: 0,
             attempts: Vec::new(),
+            certificate: None,
         };
         let sweeper: &mut dyn Sweeper = match problem {
             Problem::Bodies(_) => &mut self.bodies,

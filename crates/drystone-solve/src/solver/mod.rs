@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::certificate::Certificate;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
@@ -117,6 +118,8 @@ pub struct Solution {
     pub rejected: usize,
     /// Who did it, in order, where a solver handed the problem on to others; empty otherwise.
     pub attempts: Vec<Attempt>,
+    /// The judge's word on `gamma`, where the solver asked for it.
+    pub certificate: Option<Certificate>,
 }
 
 impl Solution {
@@ -139,6 +142,7 @@ impl Solution {
             omega: 1.0,
             rejected: 0,
             attempts: Vec::new(),
+            certificate: None,
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::problem::{Bodies, Malformed, Problem, WORLD};
 use super::first_order::widest;
 use super::{BadSpec, Info, Record, Solution, Solver, Spec, Status, Stop, first_order};
 use factor::Factor;
-use island::{Island, Reduce, Sweep};
+use island::{Island, Solve};
 use tree::{Tree, find, join};
 
 pub(super) static INFO: Info = Info {
@@ -79,7 +79,7 @@ impl Solver for Schur {
 
     fn bytes(&self) -> usize {
         let others = self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
-        8 * (self.work.n.len() + self.work.y.iter().map(Vec::len).sum::<usize>()) + others
+        64 * (self.work.n.len() + self.work.y.iter().map(|p| p.y.len()).sum::<usize>()) + others
     }
 
     fn solve(
@@ -89,6 +89,18 @@ impl Solver for Schur {
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
         first_order::check(problem, guess)?;
+        self.solve_checked(problem, guess, stop)
+    }
+}
+
+impl Schur {
+    /// For a problem that has been found well-formed.
+    pub fn solve_checked(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
         let fits = match problem {
             Problem::Bodies(p) => {
                 self.tree.load(p);
@@ -128,9 +140,7 @@ impl Solver for Schur {
             before.clone_from(&out.gamma);
         }
     }
-}
 
-impl Schur {
     fn hand_over(
         &mut self,
         problem: &Problem,
@@ -210,11 +220,11 @@ impl Schur {
             if factors.len() < mechanisms.len() {
                 factors.resize_with(mechanisms.len(), Factor::default);
             }
-            let reduce = Reduce { problem, p, tree, factors, work, blocks, mechanisms, gamma: &out.gamma };
-            dropped += widest(reduce);
-            let sweep = Sweep { work, problem, stop, begun };
-            let (status, sweeps) = widest(sweep);
-            out.iterations = out.iterations.max(sweeps);
+            let gamma = &mut out.gamma;
+            let ended =
+                widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun });
+            dropped += ended.dropped;
+            out.iterations = out.iterations.max(ended.sweeps);
             // The worst of all islands is the word on the whole.
             let grave = |s: Status| match s {
                 Status::Converged => 0,
@@ -223,10 +233,9 @@ impl Schur {
                 Status::Wedged => 3,
                 Status::Diverged => 4,
             };
-            if grave(status) > grave(out.status) {
-                out.status = status;
+            if grave(ended.status) > grave(out.status) {
+                out.status = ended.status;
             }
-            work.hand_back(problem, p, tree, factors, mechanisms, &mut out.gamma);
         }
         if out.gamma.iter().any(|x| !x.is_finite()) {
             out = Solution {

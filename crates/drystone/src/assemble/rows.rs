@@ -57,8 +57,8 @@ pub(crate) enum Purpose {
     Position {
         /// s
         h: f64,
-        /// Largest correction of one row, over the joint's length.
-        share: f64,
+        /// Largest correction of one row, over the joint's length; without one only the errors are wanted, no rows.
+        share: Option<f64>,
     },
 }
 
@@ -337,9 +337,11 @@ fn curvature(
         let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
         now.take_jacobians(&joint.kind.equations(&middle));
     }
+    let twists = joint.bodies.map(|b| if b == WORLD_BODY { [0.0; 6] } else { state.twist(b as usize) });
+    let rate = |row: &[f64; 12]| row.iter().zip(twists.as_flattened()).map(|(j, v)| j * v).sum::<f64>();
     for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
-        let moves = joint.rate(&row.jacobian, |i| state.twist(i));
-        let turned = moves - joint.rate(&start.rows()[k].jacobian, |i| state.twist(i));
+        let moves = rate(&row.jacobian);
+        let turned = if theta < 1.0 { moves - rate(&start.rows()[k].jacobian) } else { 0.0 };
         match row.sort {
             Sort::Holonomic | Sort::Unilateral => {
                 let left = (then.error - row.error) / h - row.rate - moves;
@@ -348,7 +350,7 @@ fn curvature(
             // In the middle of the step, where the secant is the tangent.
             Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
             Sort::Nonholonomic => {
-                bend[k] = 0.5 * (joint.rate(&then.jacobian, |i| state.twist(i)) - moves);
+                bend[k] = 0.5 * (rate(&then.jacobian) - moves);
             }
             Sort::Elastic { .. } => {}
         }
@@ -373,6 +375,9 @@ struct Stage<'a> {
 impl Stage<'_> {
     /// Puts a row in its place: a dynamic body first, and what is not dynamic folded into the bias.
     fn push(&mut self, row: usize, set: Set, jacobian: &[f64; 12], bias: f64, compliance: f64, upper: bool) {
+        if let Purpose::Position { share: None, .. } = self.purpose {
+            return;
+        }
         let moves = |b: u32| b != WORLD_BODY && self.model.bodies[b as usize].inv_mass > 0.0;
         let [a, b] = self.joint.bodies;
         let mut bias = bias;
@@ -427,7 +432,7 @@ impl Stage<'_> {
                 }
             },
             Purpose::Position { share, .. } if soft == 0.0 => {
-                let most = share * self.joint.length;
+                let most = share.unwrap_or(0.0) * self.joint.length;
                 match row.sort {
                     Sort::Holonomic => {
                         self.note(row.error.abs());
@@ -495,7 +500,7 @@ impl Stage<'_> {
                 }
             }
             Purpose::Position { share, h } => {
-                let most = share * self.joint.length;
+                let most = share.unwrap_or(0.0) * self.joint.length;
                 if let Some(motor) = law.motor.as_ref().filter(|m| m.commands_motion()) {
                     let holds =
                         self.memory.impulse[place + MOTOR].abs() < motor.limit * h / scale * (1.0 - 1e-9);
