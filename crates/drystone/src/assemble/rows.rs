@@ -99,6 +99,8 @@ pub struct Rows {
     staged: Vec<Staged>,
     /// Rows of stiff forces, for problems about a whole step.
     pub(crate) elastic: Vec<Elastic>,
+    /// Joints whose step is taken by others, by slot; empty if there are none.
+    pub(crate) elsewhere: Vec<bool>,
     colouring: Colouring,
     /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
     runs: Vec<u32>,
@@ -163,6 +165,9 @@ impl Rows {
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
         for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
+            if self.elsewhere.get(j) == Some(&true) {
+                continue;
+            }
             let memory = self.next[j];
             let placed = joint.place(state, &memory, time);
             let mut e = joint.kind.equations(&placed);
