@@ -15,8 +15,11 @@
 //!
 //! Where an island has too many rows for a dense matrix (a pile), and for matrices from files, another solver does the work.
 
+mod alike;
 mod factor;
 mod island;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::time::Instant;
@@ -28,8 +31,9 @@ use crate::problem::{Bodies, Malformed, Problem, WORLD};
 
 use super::first_order::widest;
 use super::{BadSpec, Info, Record, Solution, Solver, Spec, Status, Stop, first_order};
+use alike::{Alike, Groups, LANES, SolveAlike};
 use factor::Factor;
-use island::{Island, Solve};
+use island::{Ended, Island, Solve};
 use tree::{Tree, find, join};
 
 pub(super) static INFO: Info = Info {
@@ -67,6 +71,8 @@ pub(super) struct Schur {
     islands: Vec<(Vec<u32>, Vec<u32>)>,
     used: usize,
     work: Island,
+    groups: Groups,
+    alike: Alike,
     relaxed: Option<Box<dyn Solver>>,
     coulomb: Option<Box<dyn Solver>>,
     judge: Judge,
@@ -214,27 +220,34 @@ impl Schur {
         out.status = Status::Converged;
         let begun = Instant::now();
         let mut dropped = 0;
-        for k in 0..self.used {
-            let Self { tree, factors, islands, work, .. } = self;
-            let (blocks, mechanisms) = &islands[k];
-            if factors.len() < mechanisms.len() {
-                factors.resize_with(mechanisms.len(), Factor::default);
-            }
-            let gamma = &mut out.gamma;
-            let ended =
-                widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun });
-            dropped += ended.dropped;
-            out.iterations = out.iterations.max(ended.sweeps);
-            // The worst of all islands is the word on the whole.
-            let grave = |s: Status| match s {
-                Status::Converged => 0,
-                Status::Iterations => 1,
-                Status::Budget => 2,
-                Status::Wedged => 3,
-                Status::Diverged => 4,
-            };
-            if grave(ended.status) > grave(out.status) {
-                out.status = ended.status;
+        let plain = stop.tolerance > 0.0 && stop.iterations > 0;
+        self.groups.find(problem, p, &self.tree, &self.islands[..self.used]);
+        let mut at = 0;
+        for run in 0..self.groups.runs.len() {
+            let end = at + self.groups.runs[run] as usize;
+            while at < end {
+                let some = at..end.min(at + LANES);
+                at = some.end;
+                let Self { tree, islands, groups, alike, .. } = self;
+                let which = &groups.order[some.clone()];
+                let mut ended = Default::default();
+                if which.len() > 1 && plain {
+                    let (work, gamma) = (alike, &mut out.gamma);
+                    ended = widest(SolveAlike { problem, p, tree, work, which, islands, gamma, stop });
+                }
+                for (at, ended) in some.zip(ended) {
+                    let island = self.groups.order[at] as usize;
+                    let ended = match ended {
+                        Some(ended) => ended,
+                        None => self.one(problem, p, island, &mut out.gamma, stop, begun),
+                    };
+                    dropped += ended.dropped;
+                    out.iterations = out.iterations.max(ended.sweeps);
+                    // The worst of all islands is the word on the whole.
+                    if grave(ended.status) > grave(out.status) {
+                        out.status = ended.status;
+                    }
+                }
             }
         }
         if out.gamma.iter().any(|x| !x.is_finite()) {
@@ -252,5 +265,34 @@ impl Schur {
             }
         }
         out
+    }
+
+    /// One island by itself.
+    fn one(
+        &mut self,
+        problem: &Problem,
+        p: &Bodies,
+        island: usize,
+        gamma: &mut [f64],
+        stop: &Stop,
+        begun: Instant,
+    ) -> Ended {
+        let Self { tree, factors, islands, work, .. } = self;
+        let (blocks, mechanisms) = &islands[island];
+        if factors.len() < mechanisms.len() {
+            factors.resize_with(mechanisms.len(), Factor::default);
+        }
+        widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun })
+    }
+}
+
+/// How bad it is.
+fn grave(s: Status) -> u8 {
+    match s {
+        Status::Converged => 0,
+        Status::Iterations => 1,
+        Status::Budget => 2,
+        Status::Wedged => 3,
+        Status::Diverged => 4,
     }
 }

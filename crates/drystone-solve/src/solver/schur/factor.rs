@@ -17,7 +17,7 @@ const ZERO: Block = [[0.0; WIDE]; SIZE];
 type Rows = [[f64; 12]; SIZE];
 
 /// A pivot that small a share of its diagonal is rounding.
-const NOTHING: f64 = 1e-11;
+pub(super) const NOTHING: f64 = 1e-11;
 
 #[derive(Debug, Default)]
 pub(super) struct Factor {
