@@ -261,15 +261,15 @@ impl Bodies {
         self.inv_mass.len()
     }
 
-    pub(super) fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.points.len() + self.general.a.len()
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         3 * self.points.len() + self.general.jacobian.len()
     }
 
-    pub(super) fn block(&self, i: usize) -> Range<usize> {
+    pub(crate) fn block(&self, i: usize) -> Range<usize> {
         match i.checked_sub(self.points.len()) {
             None => 3 * i..3 * i + 3,
             Some(g) => {
@@ -279,14 +279,14 @@ impl Bodies {
         }
     }
 
-    pub(super) fn set(&self, i: usize) -> Set {
+    pub(crate) fn set(&self, i: usize) -> Set {
         match i.checked_sub(self.points.len()) {
             None => Set::Friction3 { mu: self.points.mu[i] },
             Some(g) => self.general.set[g],
         }
     }
 
-    pub(super) fn compliance(&self, block: usize, row: usize) -> f64 {
+    pub(crate) fn compliance(&self, block: usize, row: usize) -> f64 {
         match row.checked_sub(3 * self.points.len()) {
             None => self.points.compliance_of(block)[row - 3 * block],
             Some(j) => self.general.compliance.get(j).copied().unwrap_or(0.0),
@@ -337,7 +337,7 @@ impl Bodies {
         }
     }
 
-    pub(super) fn block_bias(&self, block: usize, b: &mut [f64; MAX_ROWS]) {
+    pub(crate) fn block_bias(&self, block: usize, b: &mut [f64; MAX_ROWS]) {
         match block.checked_sub(self.points.len()) {
             None => {
                 let world = self.points.world_bias(block);
@@ -414,7 +414,7 @@ impl Bodies {
     }
 
     /// v ← v + M⁻¹ D_i Δ for a change Δ of block i's multipliers.
-    pub(super) fn move_block(&self, block: usize, delta: &[f64], v: &mut [[f64; 6]]) {
+    pub(crate) fn move_block(&self, block: usize, delta: &[f64], v: &mut [[f64; 6]]) {
         let p = &self.points;
         let Some(i) = block.checked_sub(p.len()) else {
             let (i, g) = (block, delta);
