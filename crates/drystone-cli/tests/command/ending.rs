@@ -147,6 +147,42 @@ fn an_interrupt_ends_the_run_with_its_report() {
     assert!(rows.ends_with('\n') && rows.lines().count() as u64 == 1 + steps * 65, "every step has its rows");
 }
 
+/// The bit of SIGINT in the mask of signals that a process handles.
+#[cfg(target_os = "linux")]
+fn handles_interrupts(process: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = text.lines().find_map(|l| l.strip_prefix("SigCgt:"));
+    mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).is_some_and(|m| m & 2 != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_a_comparison_with_what_it_has() {
+    let scratch = Scratch::new("ending-compare");
+    scratch.good("run stack --steps 2 --quiet --dump-problems 1:problems");
+    // A tolerance that nothing reaches: a second for each solver on each problem.
+    let forever = "--solvers prox,pgs:lambda=0.5 --tolerance 1e-300 --iterations 1000000000 --budget-ms 1000";
+    for (line, say) in [
+        (format!("compare problems {forever}"), "of 2 problems done"),
+        ("compare packing --set n=60 --at-time 100000".to_string(), "no solver had its turn"),
+    ] {
+        let mut command = scratch.command(&line);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while !handles_interrupts(child.id()) && child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no handler in 30 s");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let sent =
+            std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let o = child.wait_with_output().unwrap();
+        let out = String::from_utf8(o.stdout).unwrap();
+        assert_eq!(o.status.code(), Some(130), "{line}: {out}");
+        holds(&out, &["interrupted", say]);
+    }
+}
+
 #[test]
 fn deep_overlaps_are_refused_and_shallow_ones_are_not() {
     let scratch = Scratch::new("ending-overlap");
