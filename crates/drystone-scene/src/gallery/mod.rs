@@ -22,9 +22,11 @@ mod packing;
 mod painleve;
 mod palletizer;
 mod params;
+mod pbr;
 mod pendulum;
 mod penetrometer;
 mod pyramid;
+mod radial;
 mod shaker;
 mod shear;
 mod slide;
@@ -35,6 +37,7 @@ mod top;
 mod track;
 mod triaxial;
 mod truck;
+mod vessel;
 mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
@@ -65,6 +68,7 @@ pub struct Entry {
 pub const ENTRIES: &[Entry] = &[
     packing::ENTRY,
     shaker::ENTRY,
+    pbr::ENTRY,
     stack::ENTRY,
     pyramid::ENTRY,
     wall::ENTRY,
