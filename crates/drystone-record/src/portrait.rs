@@ -54,6 +54,8 @@ pub struct Portrait<'a> {
     pub glass: &'a [usize],
     /// For [`Colouring::Scene`].
     pub shown: Option<Shown>,
+    /// Leaves out shapes whose origin is below this: axis (0, 1, 2) and coordinate, m.
+    pub cut: Option<(usize, f64)>,
 }
 
 /// A quantity of a scene's own, by body slot.
@@ -89,6 +91,10 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
     let mut items = Vec::new();
     for (k, c) in model.colliders.iter().enumerate() {
         let Some(pose) = model.collider_pose(state, k) else { continue };
+        let in_front = |(axis, value): (usize, f64)| pose.position[axis] < value;
+        if how.cut.is_some_and(in_front) && !matches!(c.shape, Shape::HalfSpace) {
+            continue;
+        }
         let body = c.body as usize;
         let moves = model.bodies[body].motion != Motion::Static;
         let nothing = legend.is_some() && values.get(body).is_none_or(|x| x.is_nan());

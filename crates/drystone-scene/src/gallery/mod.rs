@@ -23,9 +23,11 @@ mod packing;
 mod painleve;
 mod palletizer;
 mod params;
+mod pbr;
 mod pendulum;
 mod penetrometer;
 mod pyramid;
+mod radial;
 mod shaker;
 mod shear;
 mod slide;
@@ -36,6 +38,7 @@ mod top;
 mod track;
 mod triaxial;
 mod truck;
+mod vessel;
 mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
@@ -66,6 +69,7 @@ pub struct Entry {
 pub const ENTRIES: &[Entry] = &[
     packing::ENTRY,
     shaker::ENTRY,
+    pbr::ENTRY,
     stack::ENTRY,
     pyramid::ENTRY,
     wall::ENTRY,
