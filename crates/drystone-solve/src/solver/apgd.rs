@@ -59,9 +59,8 @@ impl Solver for Apgd {
     ) -> Result<Solution, Malformed> {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
-        let space = self.spaces.of(problem);
         // (1), (3)
-        space.start(problem, guess, self.scaling);
+        let (mut space, mut floor) = self.spaces.start(problem, guess, self.scaling);
         let (mut watch, done) =
             Watch::start(problem, stop, &mut self.notebook, begun, space, guess.is_some() as usize);
         if done || watch.spent() {
@@ -110,6 +109,10 @@ impl Solver for Apgd {
             }
             // (30)-(31)
             l *= 0.9;
+            if floor > 0.0 && (trial.measure <= floor || watch.doubts()) {
+                space = self.spaces.hand_over(problem, self.scaling, &mut watch);
+                (theta, floor) = (1.0, 0.0);
+            }
         }
         // (33)
         Ok(watch.finish(space))

@@ -98,8 +98,7 @@ impl Solver for Spectral {
     ) -> Result<Solution, Malformed> {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
-        let space = self.spaces.of(problem);
-        space.start(problem, guess, self.scaling);
+        let (mut space, mut floor) = self.spaces.start(problem, guess, self.scaling);
         let (mut watch, done) =
             Watch::start(problem, stop, &mut self.notebook, begun, space, guess.is_some() as usize);
         if done || watch.spent() {
@@ -137,6 +136,10 @@ impl Solver for Spectral {
             let spectral = trial.length / trial.curvature;
             alpha = if trial.curvature > 0.0 { spectral } else { f64::INFINITY };
             alpha = alpha.clamp(STEPS[0] * first, STEPS[1] * first);
+            if floor > 0.0 && (trial.measure <= floor || watch.doubts()) {
+                space = self.spaces.hand_over(problem, self.scaling, &mut watch);
+                floor = 0.0;
+            }
         }
         Ok(watch.finish(space))
     }

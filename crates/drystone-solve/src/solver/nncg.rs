@@ -86,6 +86,13 @@ impl Conjugation {
         if self.best < f64::INFINITY && !last_is_best {
             sweeper.restore();
         }
-        sweeper.objective(problem) <= self.start + 1e-13 * self.start.abs()
+        sweeper.objective(problem) <= self.start + sweeper.rounding() * self.start.abs()
+    }
+
+    /// Another sweeper has taken over where the last one was: that is the best it knows of.
+    pub fn handed_over(&mut self, sweeper: &mut dyn Sweeper) {
+        (self.before, self.last) = (None, None);
+        self.best = f64::INFINITY;
+        sweeper.keep();
     }
 }
