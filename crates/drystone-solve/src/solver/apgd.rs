@@ -15,6 +15,7 @@ use std::time::Instant;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
+use super::grains::{self, PRECISION};
 use super::{BadSpec, Info, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -24,14 +25,14 @@ pub(super) static INFO: Info = Info {
     models: &["ccp"],
     unit: "multiplication",
     citation: "Mazhar2015, Algorithm APGD",
-    params: &[SCALING],
+    params: &[SCALING, PRECISION],
     make,
 };
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Apgd {
         scaling: Scaling::parse(spec)?,
-        spaces: Spaces::default(),
+        spaces: Spaces::new(grains::may_be_single(spec)?),
         notebook: Notebook::default(),
     }))
 }

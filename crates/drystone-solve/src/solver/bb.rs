@@ -18,6 +18,7 @@ use std::time::Instant;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
+use super::grains::{self, PRECISION};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -29,6 +30,7 @@ pub(super) static INFO: Info = Info {
     citation: "Birgin2000, Algorithm SPG2",
     params: &[
         SCALING,
+        PRECISION,
         Param {
             name: "memory",
             default: "10",
@@ -48,7 +50,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         scaling,
         memory: memory as usize,
         recent: Vec::new(),
-        spaces: Spaces::default(),
+        spaces: Spaces::new(grains::may_be_single(spec)?),
         notebook: Notebook::default(),
     }))
 }

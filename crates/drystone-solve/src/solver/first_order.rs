@@ -155,9 +155,15 @@ pub(super) struct Spaces {
     bodies: BodySpace,
     explicit: ExplicitSpace,
     grains: GrainSpace,
+    /// Whether f32 may be used.
+    single: bool,
 }
 
 impl Spaces {
+    pub fn new(single: bool) -> Self {
+        Self { single, ..Self::default() }
+    }
+
     pub fn of(&mut self, problem: &Problem) -> &mut dyn Products {
         match problem {
             Problem::Bodies(_) => &mut self.bodies,
@@ -172,7 +178,7 @@ impl Spaces {
         guess: Option<&[f64]>,
         scaling: Scaling,
     ) -> (&mut dyn Space, f64) {
-        if self.grains.begin(problem, guess, scaling) {
+        if self.single && self.grains.begin(problem, guess, scaling) {
             let floor = self.grains.floor();
             return (&mut self.grains, floor);
         }

@@ -22,7 +22,7 @@ use crate::cone::AdmissibleSet;
 use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
-use super::grains::GrainSweeper;
+use super::grains::{self, GrainSweeper};
 use super::growth::Growth;
 use super::nncg::Conjugation;
 use super::sweep::BodySweeper;
@@ -87,6 +87,11 @@ pub(super) trait Sweeper {
     fn rounding(&self) -> f64 {
         1e-13
     }
+    /// |γ|, ⟨γ, Nγ⟩ and the residual (in units of their own, the same in all of a run), where they come for less than the
+    /// judge asks for.
+    fn growth(&mut self, _: &Problem, _: f64) -> Option<[f64; 3]> {
+        None
+    }
     /// A residual, m/s, below which its arithmetic has nothing to say.
     fn floor(&self) -> f64 {
         0.0
@@ -119,6 +124,7 @@ pub(super) struct FixedPoint {
     lambda: f64,
     eta: Eta,
     safeguard: bool,
+    single: bool,
     conjugated: bool,
     /// The guess, projected.
     admissible: Vec<f64>,
@@ -147,6 +153,7 @@ impl FixedPoint {
             lambda: spec.positive("lambda", 1.0, 1.0)?,
             eta,
             safeguard,
+            single: grains::may_be_single(spec)?,
             conjugated: false,
             admissible: Vec::new(),
             grains: GrainSweeper::default(),
@@ -163,7 +170,7 @@ impl FixedPoint {
 
     /// Whether f32 may do part of the work.
     fn may_be_single(&self) -> bool {
-        self.scheme != Scheme::Jacobi && self.eta == Eta::Trace
+        self.single && self.scheme != Scheme::Jacobi && self.eta == Eta::Trace
     }
 
     /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
@@ -315,9 +322,13 @@ impl Solver for FixedPoint {
                 look_at = k + k / 4 + 8;
             }
             if may_wedge && Growth::due(k) {
-                sweeper.gamma(problem, &mut finite);
-                let c = self.judge.judge(problem, &finite);
-                if growth.tell(c.multipliers, c.curvature, c.residual_max) {
+                let [multipliers, curvature, residual] =
+                    sweeper.growth(problem, self.lambda).unwrap_or_else(|| {
+                        sweeper.gamma(problem, &mut finite);
+                        let c = self.judge.judge(problem, &finite);
+                        [c.multipliers, c.curvature, c.residual_max]
+                    });
+                if growth.tell(multipliers, curvature, residual) {
                     solution.status = Status::Wedged;
                     break;
                 }

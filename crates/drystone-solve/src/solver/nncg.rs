@@ -16,6 +16,7 @@
 use crate::problem::Problem;
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, PassStats, SAFEGUARD, Scheme, Sweeper};
+use super::grains::PRECISION;
 use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {
@@ -25,7 +26,7 @@ pub(super) static INFO: Info = Info {
     models: &["ccp"],
     unit: "sweep",
     citation: "SilcowitzHansen2010, Algorithm 2",
-    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD],
+    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD, PRECISION],
     make,
 };
 

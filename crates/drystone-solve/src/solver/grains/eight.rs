@@ -37,19 +37,12 @@ pub(super) trait Eight: Copy {
     unsafe fn flush(self, tiny: Self) -> Self;
     /// Numbers 4 `half` .. 4 `half` + 4 of the rows at `places` (bytes from the first), turned so that each is one vector.
     unsafe fn gather(rows: *const Row, places: *const Octet<u32>, stride: usize, half: usize) -> [Self; 4];
-    /// The reverse of `gather`.
-    unsafe fn scatter(
+    /// Adds `turned`, as rows again, to those of `a`; adds it to those of `b` too if SAME, else takes it from them. Without
+    /// TWO there is no `b`.
+    unsafe fn exchange<const TWO: bool, const SAME: bool>(
         turned: [Self; 4],
         rows: *mut Row,
-        places: *const Octet<u32>,
-        stride: usize,
-        half: usize,
-    );
-    /// Adds to the rows what `scatter` would write.
-    unsafe fn add_to(
-        turned: [Self; 4],
-        rows: *mut Row,
-        places: *const Octet<u32>,
+        places: [*const Octet<u32>; 2],
         stride: usize,
         half: usize,
     );
@@ -106,17 +99,20 @@ impl Eight for Plain {
         from_fn(|c| Self(from_fn(|k| row(k)[4 * half + c])))
     }
     #[inline(always)]
-    unsafe fn scatter(turned: [Self; 4], rows: *mut Row, places: *const Octet<u32>, _: usize, half: usize) {
+    unsafe fn exchange<const TWO: bool, const SAME: bool>(
+        turned: [Self; 4],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        _: usize,
+        half: usize,
+    ) {
         for k in 0..8 {
-            let row = unsafe { &mut (*rows.byte_add((*places).0[k] as usize)).0 };
-            (0..4).for_each(|c| row[4 * half + c] = turned[c].0[k]);
-        }
-    }
-    #[inline(always)]
-    unsafe fn add_to(turned: [Self; 4], rows: *mut Row, places: *const Octet<u32>, _: usize, half: usize) {
-        for k in 0..8 {
-            let row = unsafe { &mut (*rows.byte_add((*places).0[k] as usize)).0 };
-            (0..4).for_each(|c| row[4 * half + c] += turned[c].0[k]);
+            let row = |side: usize| unsafe { &mut (*rows.byte_add((*places[side]).0[k] as usize)).0 };
+            (0..4).for_each(|c| row(0)[4 * half + c] += turned[c].0[k]);
+            if TWO {
+                let sign = if SAME { 1.0 } else { -1.0 };
+                (0..4).for_each(|c| row(1)[4 * half + c] += sign * turned[c].0[k]);
+            }
         }
     }
 }
@@ -178,17 +174,17 @@ impl<V: Eight> Eight for Two<V> {
         }
     }
     #[inline(always)]
-    unsafe fn scatter(t: [Self; 4], rows: *mut Row, places: *const Octet<u32>, stride: usize, half: usize) {
+    unsafe fn exchange<const TWO: bool, const SAME: bool>(
+        t: [Self; 4],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+        half: usize,
+    ) {
         unsafe {
-            V::scatter([t[0].0, t[1].0, t[2].0, t[3].0], rows, places, 0, half);
-            V::scatter([t[0].1, t[1].1, t[2].1, t[3].1], rows, places.byte_add(stride), 0, half);
-        }
-    }
-    #[inline(always)]
-    unsafe fn add_to(t: [Self; 4], rows: *mut Row, places: *const Octet<u32>, stride: usize, half: usize) {
-        unsafe {
-            V::add_to([t[0].0, t[1].0, t[2].0, t[3].0], rows, places, 0, half);
-            V::add_to([t[0].1, t[1].1, t[2].1, t[3].1], rows, places.byte_add(stride), 0, half);
+            V::exchange::<TWO, SAME>([t[0].0, t[1].0, t[2].0, t[3].0], rows, places, 0, half);
+            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
+            V::exchange::<TWO, SAME>([t[0].1, t[1].1, t[2].1, t[3].1], rows, places, 0, half);
         }
     }
 }
@@ -303,10 +299,10 @@ mod x86 {
             }
         }
         #[inline(always)]
-        unsafe fn scatter(
+        unsafe fn exchange<const TWO: bool, const SAME: bool>(
             turned: [Self; 4],
             rows: *mut Row,
-            places: *const Octet<u32>,
+            [a, b]: [*const Octet<u32>; 2],
             _: usize,
             half: usize,
         ) {
@@ -314,29 +310,23 @@ mod x86 {
                 let r = transpose(turned);
                 let mut k = 0;
                 while k < 4 {
-                    _mm_store_ps(place!(rows, places, half, k), _mm256_castps256_ps128(r[k]));
-                    _mm_store_ps(place!(rows, places, half, k + 4), _mm256_extractf128_ps::<1>(r[k]));
-                    k += 1;
-                }
-            }
-        }
-        #[inline(always)]
-        unsafe fn add_to(
-            turned: [Self; 4],
-            rows: *mut Row,
-            places: *const Octet<u32>,
-            _: usize,
-            half: usize,
-        ) {
-            unsafe {
-                let r = transpose(turned);
-                let mut k = 0;
-                while k < 4 {
-                    let (low, high) = (place!(rows, places, half, k), place!(rows, places, half, k + 4));
-                    let sum = _mm_add_ps(_mm_load_ps(low), _mm256_castps256_ps128(r[k]));
-                    _mm_store_ps(low, sum);
-                    let sum = _mm_add_ps(_mm_load_ps(high), _mm256_extractf128_ps::<1>(r[k]));
-                    _mm_store_ps(high, sum);
+                    let parts = [_mm256_castps256_ps128(r[k]), _mm256_extractf128_ps::<1>(r[k])];
+                    let mut side = 0;
+                    while side < 2 {
+                        let to = place!(rows, a, half, k + 4 * side);
+                        _mm_store_ps(to, _mm_add_ps(_mm_load_ps(to), parts[side]));
+                        if TWO {
+                            let to = place!(rows, b, half, k + 4 * side);
+                            let old = _mm_load_ps(to);
+                            let new = if SAME {
+                                _mm_add_ps(old, parts[side])
+                            } else {
+                                _mm_sub_ps(old, parts[side])
+                            };
+                            _mm_store_ps(to, new);
+                        }
+                        side += 1;
+                    }
                     k += 1;
                 }
             }
@@ -359,14 +349,16 @@ pub(super) trait Kernel {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
-    unsafe { kernel.run::<std::arch::x86_64::__m256>() }
+    use std::arch::x86_64::__m256;
+    unsafe { kernel.run::<__m256>() }
 }
 
-/// The same code with twice as many registers.
+/// The same code with twice as many registers. (Sixteen lanes at a time gained nothing.)
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl")]
 unsafe fn avx512<K: Kernel>(kernel: K) -> K::Out {
-    unsafe { kernel.run::<std::arch::x86_64::__m256>() }
+    use std::arch::x86_64::__m256;
+    unsafe { kernel.run::<__m256>() }
 }
 
 /// Runs `kernel` with the widest instructions of this machine.
@@ -456,7 +448,10 @@ pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V
 mod tests {
     use super::*;
 
-    /// Everything a kernel may do, on rows of which no two are the same.
+    const FIRST: [u32; 8] = [3, 19, 0, 7, 8, 1, 12, 5];
+    const SECOND: [u32; 8] = [2, 4, 6, 9, 10, 11, 13, 14];
+
+    /// Everything a kernel may do, on rows of which no two are the same: points of `a` with those 40 rows further on.
     struct Everything<'a>(&'a mut [Row]);
 
     impl Kernel for Everything<'_> {
@@ -464,24 +459,23 @@ mod tests {
 
         #[inline(always)]
         unsafe fn run<V: Eight>(self) -> Vec<u32> {
-            let ids = [
-                Octet([3, 19, 0, 7, 8, 1, 12, 5].map(|i| 32 * i)),
-                Octet([2, 4, 6, 9, 10, 11, 13, 14].map(|i| 32 * i)),
-            ];
-            let ids = ids.as_ptr();
+            let a = [Octet(FIRST.map(|i| 32 * i)), Octet(SECOND.map(|i| 32 * i))];
+            let b = a.map(|o| Octet(o.0.map(|place| place + 40 * 32)));
+            let (a, b) = (a.as_ptr(), b.as_ptr());
             let rows = self.0.as_mut_ptr();
             let mut seen = Vec::new();
             unsafe {
-                let (a, b) = (V::gather(rows, ids, 32, 0), V::gather(rows, ids, 32, 1));
-                let (x, y) = ([a[0], a[1], a[2]], [b[0], b[1], b[2]]);
+                let (v, w) = (V::gather(rows, a, 32, 0), V::gather(rows, b, 32, 1));
+                let (x, y) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
                 let p = project(minus(x, y), times(V::splat(0.6), y), [V::splat(0.3), V::splat(1.0 / 1.09)]);
                 let c = plus(cross(x, p), times(dot(x, y), y));
-                let f = c[0].flush(V::splat(0.5)).add(a[3].div(V::splat(3.0)));
-                V::scatter([c[0], c[1], c[2], f], rows, ids, 32, 1);
-                V::add_to([p[0], p[1], p[2], b[3]], rows, ids, 32, 0);
+                let f = c[0].flush(V::splat(0.5)).add(v[3].div(V::splat(3.0)));
+                V::exchange::<true, false>([c[0], c[1], c[2], f], rows, [a, b], 32, 0);
+                V::exchange::<true, true>([p[0], p[1], p[2], f], rows, [a, b], 32, 1);
+                V::exchange::<false, true>([p[1], p[2], p[0], f], rows, [a, b], 32, 1);
                 let mut out = [Octet([0.0; 8]); 2];
-                for v in a.into_iter().chain(b).chain(p) {
-                    v.store(out.as_mut_ptr(), 32);
+                for x in v.into_iter().chain(w).chain(c).chain([f]) {
+                    x.store(out.as_mut_ptr(), 32);
                     seen.extend(out[0].0.map(f32::to_bits));
                 }
             }
@@ -491,7 +485,7 @@ mod tests {
 
     #[test]
     fn all_versions_give_the_same_bits_in_the_right_places() {
-        let start: Vec<Row> = (0..20).map(|i| Row(from_fn(|c| (0.37 * (8 * i + c) as f32).sin()))).collect();
+        let start: Vec<Row> = (0..60).map(|i| Row(from_fn(|c| (0.37 * (8 * i + c) as f32).sin()))).collect();
         let (mut plain, mut wide) = (start.clone(), start.clone());
         // SAFETY: plain arrays work everywhere.
         let a = unsafe { Everything(&mut plain).run::<Plain>() };
@@ -503,16 +497,19 @@ mod tests {
         // SAFETY: as above.
         let c = unsafe { Everything(&mut double).run::<Two<Plain>>() };
         assert_eq!(a, c);
-        for i in 0..20 {
-            let alone = [3, 19, 0, 7, 8, 1, 12, 5].contains(&i);
-            assert_eq!(double[i] == plain[i], alone || i > 14, "row {i}");
+        for i in 0..60 {
+            assert_eq!(double[i] != plain[i], SECOND.contains(&(i as u32 % 40)), "row {i}");
         }
-        // The first vector holds the first numbers of the rows, in the order of the ids.
-        for (k, id) in [3, 19, 0, 7, 8, 1, 12, 5].into_iter().enumerate() {
-            assert_eq!(f32::from_bits(a[k]), start[id].0[0]);
-            assert_eq!(f32::from_bits(a[4 * 8 + k]), start[id].0[4]);
-            assert_ne!(plain[id], start[id]);
+        // What was gathered is there in the order of the ids, and what was exchanged came and went.
+        let number = |k: usize, lane: usize| f32::from_bits(a[8 * k + lane]);
+        for (lane, id) in FIRST.into_iter().map(|id| id as usize).enumerate() {
+            assert_eq!(number(0, lane), start[id].0[0]);
+            assert_eq!(number(7, lane), start[id + 40].0[7]);
+            assert_eq!(plain[id].0[1], start[id].0[1] + number(9, lane));
+            assert_eq!(plain[id + 40].0[1], start[id + 40].0[1] - number(9, lane));
+            assert_eq!(plain[id + 40].0[7], start[id + 40].0[7] + number(11, lane));
+            assert_eq!(plain[id].0[7], start[id].0[7] + number(11, lane) + number(11, lane));
         }
-        assert_eq!((plain[2], plain[4]), (start[2], start[4]));
+        assert_eq!((plain[15], plain[45 + 10]), (start[15], start[45 + 10]));
     }
 }

@@ -25,6 +25,15 @@ struct Iterate {
     objective: f64,
 }
 
+/// Which buffer holds the best γ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Best {
+    #[default]
+    Kept,
+    Now,
+    Before,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(in crate::solver) struct GrainSpace {
@@ -32,7 +41,9 @@ pub(in crate::solver) struct GrainSpace {
     now: Iterate,
     before: Iterate,
     trial: Iterate,
+    /// The best γ, where neither `now` nor `before` holds it.
     best: Vec<Vectors>,
+    best_in: Best,
     beta: f32,
     /// v at y.
     velocity: Vec<Row>,
@@ -40,6 +51,7 @@ pub(in crate::solver) struct GrainSpace {
     free: Vec<Row>,
     inverse: Vec<Row>,
     bound: f64,
+    ones: Vec<f64>,
     parts: Vec<Sums>,
 }
 
@@ -191,14 +203,9 @@ unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], z: [
     unsafe {
         let points = view.pack.groups.get_unchecked(g);
         let (twist, zero) = (cross(z, n), V::splat(0.0));
-        let twist = [twist[0], twist[1], twist[2], zero];
-        V::add_to([z[0], z[1], z[2], zero], view.force, &points.a, GROUP, 0);
-        V::add_to(twist, view.force, &points.a, GROUP, 1);
-        if TWO {
-            let z = minus([zero; 3], z);
-            V::add_to([z[0], z[1], z[2], zero], view.force, &points.b, GROUP, 0);
-            V::add_to(twist, view.force, &points.b, GROUP, 1);
-        }
+        let places = [&raw const points.a, &raw const points.b];
+        V::exchange::<TWO, false>([z[0], z[1], z[2], zero], view.force, places, GROUP, 0);
+        V::exchange::<TWO, true>([twist[0], twist[1], twist[2], zero], view.force, places, GROUP, 1);
     }
 }
 
@@ -288,16 +295,22 @@ impl GrainSpace {
         self.free.clone_from(&self.pack.free);
         self.inverse.clear();
         for row in &mut self.free {
-            let [.., m, _, _, _, j] = row.0;
+            let [x, y, z, m, p, q, r, j] = row.0;
             self.inverse.push(Row([m, m, m, 0.0, j, j, j, 0.0]));
-            (row.0[3], row.0[7]) = (0.0, 0.0);
+            *row = Row([m * x, m * y, m * z, 0.0, j * p, j * q, j * r, 0.0]);
         }
         let rows = self.free.len();
-        for x in [&mut self.now, &mut self.before, &mut self.trial] {
-            x.gamma.resize(self.pack.groups.len(), Vectors::default());
-            x.force.resize(rows, Row::default());
+        self.trial.gamma.resize(self.pack.groups.len(), Vectors::default());
+        self.trial.force.resize(rows, Row::default());
+        // Not what the last problem left: the sign of a zero would depend on it.
+        self.before.gamma.clone_from(&self.now.gamma);
+        for force in [&mut self.now.force, &mut self.before.force] {
+            force.clear();
+            force.resize(rows, Row::default());
         }
+        self.best.resize(self.pack.groups.len(), Vectors::default());
         self.velocity.resize(rows, Row::default());
+        self.best_in = Best::Now;
         self.find_bound();
         self.refresh();
         self.stand_still();
@@ -409,11 +422,16 @@ impl Walk for GrainSpace {
     }
 
     fn keep(&mut self) {
-        self.best.clone_from(&self.now.gamma);
+        self.best_in = Best::Now;
     }
 
     fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>) {
-        self.pack.write(bodies(problem), if best { &self.best } else { &self.now.gamma }, out);
+        let gamma = match self.best_in {
+            Best::Kept if best => &self.best,
+            Best::Before if best => &self.before.gamma,
+            _ => &self.now.gamma,
+        };
+        self.pack.write(bodies(problem), gamma, out);
     }
 }
 
@@ -424,9 +442,14 @@ impl Space for GrainSpace {
     }
 
     fn lipschitz(&mut self, problem: &Problem) -> [f64; 2] {
-        let ones = vec![1.0; problem.rows()];
-        let now = std::mem::take(&mut self.now.gamma);
+        // One of the pack's units, so that no scene's leave the range of f32.
+        let mut ones = std::mem::take(&mut self.ones);
+        ones.clear();
+        ones.resize(problem.rows(), self.pack.mass * self.pack.speed);
+        // The multipliers of ones take the place of γ for a while, in the trial's memory.
+        std::mem::swap(&mut self.now.gamma, &mut self.trial.gamma);
         self.pack.read(bodies(problem), Some(&ones), &mut self.now.gamma);
+        self.ones = ones;
         self.pass(What::Push, 0.0, 0.0);
         let mut bottom = 0.0;
         for (group, x) in self.pack.groups.iter().zip(&self.now.gamma) {
@@ -435,7 +458,7 @@ impl Space for GrainSpace {
                 bottom += f64::from(square) / f64::from(group.step.0[k]);
             }
         }
-        self.now.gamma = now;
+        std::mem::swap(&mut self.now.gamma, &mut self.trial.gamma);
         let Self { trial, inverse, velocity, .. } = self;
         let (force, before) = (&trial.force, &trial.force);
         widest(Velocities { force, before, beta: 0.0, free: None, inverse, to: velocity });
@@ -468,11 +491,24 @@ impl Space for GrainSpace {
     fn accept(&mut self, beta: f64) {
         std::mem::swap(&mut self.before, &mut self.now);
         std::mem::swap(&mut self.now, &mut self.trial);
+        // What was before is the next trial's place now: the best is taken out of it.
+        self.best_in = match self.best_in {
+            Best::Now => Best::Before,
+            Best::Before => {
+                std::mem::swap(&mut self.best, &mut self.trial.gamma);
+                Best::Kept
+            }
+            Best::Kept => Best::Kept,
+        };
         self.beta = beta as f32;
         self.velocities(self.beta);
     }
 
     fn blend(&mut self, alpha: f64, objective: f64) {
+        if self.best_in == Best::Now {
+            self.best.clone_from(&self.now.gamma);
+            self.best_in = Best::Kept;
+        }
         if alpha == 1.0 {
             std::mem::swap(&mut self.now, &mut self.trial);
         } else {

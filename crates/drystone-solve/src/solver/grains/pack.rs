@@ -31,6 +31,8 @@ struct Run {
     first: u32,
     place: u32,
     count: u32,
+    /// From this place on nobody looks for a second body.
+    alone: u32,
 }
 
 /// What contacts need to know of a body.
@@ -70,7 +72,7 @@ pub(super) struct Pack {
     pub each_mu: Vec<Octet>,
     /// Bias across the normals; empty where nothing slides by itself.
     pub drift: Vec<Vectors>,
-    /// v_free, 1/m, w_free, r²/I; at the end rows that do not move.
+    /// m v_free, 1/m, I ω_free / r, r²/I; at the end rows that do not move.
     pub free: Vec<Row>,
     /// Without friction a multiplier is one number, kept as the first of three.
     pub frictionless: bool,
@@ -81,12 +83,8 @@ pub(super) struct Pack {
     pub omega: f64,
     runs: Vec<Run>,
     balls: Vec<Ball>,
-    /// Bodies, and one more for every place that is left over and every contact with the world.
+    /// Bodies, and one more for every place that is left over or has a second body that does not move.
     still: u32,
-}
-
-fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
-    [field[0][i], field[1][i], field[2][i]]
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -97,11 +95,15 @@ fn is_ball(i: &[f64; 6]) -> bool {
     i[0] == i[1] && i[1] == i[2] && i[3] == 0.0 && i[4] == 0.0 && i[5] == 0.0
 }
 
-/// The length of an arm that is ±`n` times it, to the digits of f32.
-fn along(arm: [f64; 3], n: [f64; 3], sign: f64) -> Option<f64> {
-    let r = sign * dot(arm, n);
-    let off = (0..3).map(|k| (arm[k] - sign * r * n[k]).abs()).fold(0.0, f64::max);
-    (r > 0.0 && off <= 1e-7 * r).then_some(r)
+impl Ball {
+    /// Body `i` with a contact at `radius`; nothing where it is none of equal inertia about every axis.
+    fn new(p: &Bodies, i: usize, radius: f64) -> Self {
+        let (inertia, inv_mass) = (&p.inv_inertia[i], p.inv_mass[i]);
+        if !is_ball(inertia) || !(inertia[0] > 0.0 && inv_mass > 0.0) {
+            return Self::default();
+        }
+        Self { radius, inv_mass, turn: radius * radius * inertia[0] }
+    }
 }
 
 impl Pack {
@@ -123,11 +125,8 @@ impl Pack {
         self.frictionless = !steps.vectors && points.mu.iter().all(|mu| *mu == 0.0);
         self.omega = steps.omega;
         for k in 0..self.runs.len() {
-            let run = self.runs[k];
-            for j in 0..run.count {
-                if !self.put(p, steps, (run.first + j) as usize, (run.place + j) as usize) {
-                    return false;
-                }
+            if !self.put(p, steps, self.runs[k]) {
+                return false;
             }
         }
         self.find_friction(points);
@@ -135,19 +134,11 @@ impl Pack {
         let still = Row::default();
         self.free.extend(self.balls.iter().enumerate().map(|(i, ball)| match ball.radius > 0.0 {
             true => {
-                let (v, s) = (&p.v_free[i], 1.0 / self.speed);
-                let turn = s * ball.radius;
-                Row([
-                    s * v[0],
-                    s * v[1],
-                    s * v[2],
-                    self.mass * ball.inv_mass,
-                    turn * v[3],
-                    turn * v[4],
-                    turn * v[5],
-                    self.mass * ball.turn,
-                ]
-                .map(|x| x as f32))
+                let v = &p.v_free[i];
+                let [m, j] = [ball.inv_mass, ball.turn].map(|x| self.mass * x);
+                let (s, t) = (1.0 / (self.speed * m), ball.radius / (self.speed * j));
+                let numbers = [s * v[0], s * v[1], s * v[2], m, t * v[3], t * v[4], t * v[5], j];
+                Row(numbers.map(|x| x as f32))
             }
             false => still,
         }));
@@ -175,16 +166,17 @@ impl Pack {
         let mut at = 0;
         for s in &points.spans {
             let start = at;
-            self.runs.push(Run { first: s.start, place: at, count: s.end - s.start });
             // A group of both kinds is treated as one of two bodies: who has none gets one that does not move.
             let two_end = at + (s.two_end - s.start).next_multiple_of(8);
+            self.runs.push(Run { first: s.start, place: at, count: s.end - s.start, alone: two_end });
             at += (s.end - s.start).next_multiple_of(8);
             self.spans.push(Span { start, two_end: two_end.min(at), end: at, serial: false });
         }
         let empty = Group { step: Octet([1.0; 8]), ..Group::default() };
         self.groups.clear();
         self.groups.resize(at as usize / 8, empty);
-        self.still = self.balls.len() as u32;
+        // The first of them is everybody's who is never looked for.
+        self.still = self.balls.len() as u32 + 1;
         for run in &self.runs {
             for place in run.place + run.count..(run.place + run.count).next_multiple_of(8) {
                 let (group, k) = (&mut self.groups[place as usize / 8], place as usize % 8);
@@ -198,54 +190,59 @@ impl Pack {
         }
     }
 
-    /// Puts point `i` in its place; false if it is no contact of spheres.
-    fn put(&mut self, p: &Bodies, steps: Steps, i: usize, place: usize) -> bool {
+    /// Puts the points of a run in their places; false if one is no contact of spheres.
+    fn put(&mut self, p: &Bodies, steps: Steps, run: Run) -> bool {
         let points = &p.points;
-        let n = at(&points.normal, i);
-        let (a, b) = (points.a[i], points.b[i]);
-        let (mut g, mut bound) = (0.0, 0.0);
-        let slides = points.mu[i] != 0.0;
-        let mut side = |body: u32, arm: [f64; 3], sign: f64| {
-            let Some(r) = along(arm, n, sign) else { return false };
-            let ball = &mut self.balls[body as usize];
-            if ball.radius == 0.0 {
-                let inertia = &p.inv_inertia[body as usize];
-                if !is_ball(inertia) {
-                    return false;
+        let (first, end) = (run.first as usize, (run.first + run.count) as usize);
+        // Slices of one length: no index below needs a look.
+        let [normal, arm_a, arm_b] = [&points.normal, &points.arm_a, &points.arm_b]
+            .map(|field| field.each_ref().map(|f| &f[first..end]));
+        let (bias, mu) = (&points.bias[first..end], &points.mu[first..end]);
+        let (a, b) = (&points.a[first..end], &points.b[first..end]);
+        let (speed, mass) = (1.0 / self.speed, self.mass);
+        for j in 0..end - first {
+            let at = |f: &[&[f64]; 3]| [f[0][j], f[1][j], f[2][j]];
+            let (n, slides) = (at(&normal), mu[j] != 0.0);
+            let (mut g, mut bound) = (0.0, 0.0);
+            let mut side = |body: u32, arm: [f64; 3], sign: f64| {
+                let r = sign * dot(arm, n);
+                let off = (0..3).map(|k| (arm[k] - sign * r * n[k]).abs()).fold(0.0, f64::max);
+                let ball = &mut self.balls[body as usize];
+                if ball.radius == 0.0 {
+                    *ball = Ball::new(p, body as usize, r);
                 }
-                let inv_mass = p.inv_mass[body as usize];
-                *ball = Ball { radius: r, inv_mass, turn: r * r * inertia[0] };
+                g += ball.inv_mass + if slides { 2.0 / 3.0 * ball.turn } else { 0.0 };
+                bound += ball.inv_mass + if slides { ball.turn } else { 0.0 };
+                // To the digits of f32.
+                off <= 1e-7 * r && (r - ball.radius).abs() <= 2e-7 * ball.radius
+            };
+            let spheres = side(a[j], at(&arm_a), -1.0) && (b[j] == WORLD || side(b[j], at(&arm_b), 1.0));
+            if !spheres || !(g > 0.0) {
+                return false;
             }
-            g += ball.inv_mass + if slides { 2.0 / 3.0 * ball.turn } else { 0.0 };
-            bound += ball.inv_mass + if slides { ball.turn } else { 0.0 };
-            (r - ball.radius).abs() <= 2e-7 * ball.radius
-        };
-        let spheres =
-            side(a, at(&points.arm_a, i), -1.0) && (b == WORLD || side(b, at(&points.arm_b, i), 1.0));
-        if !spheres || !(g > 0.0) {
-            return false;
-        }
-        let mut omega = steps.omega;
-        while steps.safeguard && steps.lambda * omega * bound >= 2.0 * g {
-            omega *= 0.5;
-        }
-        self.omega = self.omega.min(omega);
-        let (group, k) = (&mut self.groups[place / 8], place % 8);
-        for c in 0..3 {
-            group.n[c].0[k] = n[c] as f32;
-        }
-        group.bias.0[k] = (points.bias[i] / self.speed) as f32;
-        group.step.0[k] = (omega / (g * self.mass)) as f32;
-        group.a.0[k] = a * ROW;
-        group.b.0[k] = if b != WORLD {
-            b * ROW
-        } else {
-            self.still += 1;
-            (self.still - 1) * ROW
-        };
-        if !self.drift.is_empty() {
+            let mut omega = steps.omega;
+            while steps.safeguard && steps.lambda * omega * bound >= 2.0 * g {
+                omega *= 0.5;
+            }
+            self.omega = self.omega.min(omega);
+            let place = run.place as usize + j;
+            let (group, k) = (&mut self.groups[place / 8], place % 8);
             for c in 0..3 {
-                self.drift[place / 8][c].0[k] = (points.drift[c][i] / self.speed) as f32;
+                group.n[c].0[k] = n[c] as f32;
+            }
+            group.bias.0[k] = (bias[j] * speed) as f32;
+            group.step.0[k] = (omega / (g * mass)) as f32;
+            group.a.0[k] = a[j] * ROW;
+            group.b.0[k] = if b[j] != WORLD {
+                b[j] * ROW
+            } else {
+                self.still += u32::from(place < run.alone as usize);
+                (self.still - 1) * ROW
+            };
+            if !self.drift.is_empty() {
+                for c in 0..3 {
+                    self.drift[place / 8][c].0[k] = (points.drift[c][first + j] * speed) as f32;
+                }
             }
         }
         true

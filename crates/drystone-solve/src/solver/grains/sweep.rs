@@ -80,16 +80,14 @@ impl GrainSweeper {
         self.pack.bytes() + all.iter().map(|x| size_of_val(x.gamma.as_slice())).sum::<usize>()
     }
 
-    /// ½ |v|²_M - ½ |v_free|²_M + ⟨b, γ⟩, J.
+    /// f(γ) = ½ |v|²_M - ½ |v_free|²_M + ⟨b, γ⟩, J.
     fn energy(&self) -> f64 {
         let (pack, mut sum) = (&self.pack, 0.0);
         for (now, free) in self.now.rows.iter().zip(&pack.free) {
             let (now, free) = (now.0.map(f64::from), free.0.map(f64::from));
             for half in [0, 4] {
                 let twice = |k: usize| (now[half + k] - free[half + k]) * (now[half + k] + free[half + k]);
-                if now[half + 3] > 0.0 {
-                    sum += 0.5 * (twice(0) + twice(1) + twice(2)) / now[half + 3];
-                }
+                sum += 0.5 * (twice(0) + twice(1) + twice(2)) * now[half + 3];
             }
         }
         for (g, gamma) in pack.groups.iter().zip(&self.now.gamma) {
@@ -186,7 +184,7 @@ impl Kernel for Piece<'_> {
             }
             match (view.what, view.pack.frictionless) {
                 (What::Push, true) => groups!(press),
-                (What::Push, false) => groups!(push),
+                (What::Push, false) => groups!(load),
                 (_, true) => groups!(frictionless, &mut wide, &mut acc),
                 (_, false) => groups!(group, &mut wide, &mut acc),
             }
@@ -206,51 +204,24 @@ impl Kernel for Piece<'_> {
     }
 }
 
-/// The rows of eight points that matter here: v and 1/m, w and r²/I.
-#[derive(Clone, Copy)]
-struct Pair<V> {
-    a: [[V; 4]; 2],
-    b: [[V; 4]; 2],
+/// v and w of the bodies at `places`.
+#[inline(always)]
+unsafe fn velocities<V: Eight>(view: &View, places: *const Octet<u32>) -> [[V; 3]; 2] {
+    unsafe {
+        let (v, w) = (V::gather(view.rows, places, GROUP, 0), V::gather(view.rows, places, GROUP, 1));
+        [times(v[3], [v[0], v[1], v[2]]), times(w[3], [w[0], w[1], w[2]])]
+    }
 }
 
-impl<V: Eight> Pair<V> {
-    #[inline(always)]
-    unsafe fn load<const TWO: bool>(view: &View, g: usize) -> Self {
-        unsafe {
-            let group = view.pack.groups.get_unchecked(g);
-            let a = [V::gather(view.rows, &group.a, GROUP, 0), V::gather(view.rows, &group.a, GROUP, 1)];
-            let b = if TWO {
-                [V::gather(view.rows, &group.b, GROUP, 0), V::gather(view.rows, &group.b, GROUP, 1)]
-            } else {
-                a
-            };
-            Self { a, b }
-        }
-    }
-
-    /// Adds what an impulse `d` does, and writes the rows.
-    #[inline(always)]
-    unsafe fn push<const TWO: bool>(self, view: &View, g: usize, n: [V; 3], d: [V; 3]) {
-        unsafe {
-            let group = view.pack.groups.get_unchecked(g);
-            let twist = cross(n, d);
-            let [v, w] = self.a;
-            let (x, y) = (plus([v[0], v[1], v[2]], times(v[3], d)), times(w[3], twist));
-            V::scatter([x[0], x[1], x[2], v[3]], view.rows, &group.a, GROUP, 0);
-            V::scatter([w[0].sub(y[0]), w[1].sub(y[1]), w[2].sub(y[2]), w[3]], view.rows, &group.a, GROUP, 1);
-            if TWO {
-                let [v, w] = self.b;
-                let (x, y) = (minus([v[0], v[1], v[2]], times(v[3], d)), times(w[3], twist));
-                V::scatter([x[0], x[1], x[2], v[3]], view.rows, &group.b, GROUP, 0);
-                V::scatter(
-                    [w[0].sub(y[0]), w[1].sub(y[1]), w[2].sub(y[2]), w[3]],
-                    view.rows,
-                    &group.b,
-                    GROUP,
-                    1,
-                );
-            }
-        }
+/// Adds what an impulse `d` does to the bodies of eight points.
+#[inline(always)]
+unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], d: [V; 3]) {
+    unsafe {
+        let points = view.pack.groups.get_unchecked(g);
+        let (twist, zero) = (cross(d, n), V::splat(0.0));
+        let places = [&raw const points.a, &raw const points.b];
+        V::exchange::<TWO, false>([d[0], d[1], d[2], zero], view.rows, places, GROUP, 0);
+        V::exchange::<TWO, true>([twist[0], twist[1], twist[2], zero], view.rows, places, GROUP, 1);
     }
 }
 
@@ -261,13 +232,11 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
         let pack = view.pack;
         let points = pack.groups.get_unchecked(g);
         let n: [V; 3] = load3(&points.n, GROUP);
-        let pair = Pair::<V>::load::<TWO>(view, g);
-        let ([v, w], [vb, wb]) = (pair.a, pair.b);
         let bias = V::load(&points.bias, GROUP);
-        let (mut u, mut turn) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+        let [mut u, mut turn] = velocities(view, &points.a);
         if TWO {
-            u = minus(u, [vb[0], vb[1], vb[2]]);
-            turn = plus(turn, [wb[0], wb[1], wb[2]]);
+            let [v, w] = velocities(view, &points.b);
+            (u, turn) = (minus(u, v), plus(turn, w));
         }
         u = plus(minus(u, cross(turn, n)), times(bias, n));
         if !pack.drift.is_empty() {
@@ -293,7 +262,7 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
             return;
         }
         store3(new, gamma, VECTORS);
-        pair.push::<TWO>(view, g, n, delta);
+        push::<V, TWO>(view, g, n, delta);
     }
 }
 
@@ -311,11 +280,10 @@ unsafe fn see<V: Eight>(view: &View, sq: V, step: V, acc: &mut [V; 3]) {
 
 /// Adds what the multipliers of eight points do to the rows.
 #[inline(always)]
-unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize) {
+unsafe fn load<V: Eight, const TWO: bool>(view: &View, g: usize) {
     unsafe {
         let n = load3(&view.pack.groups.get_unchecked(g).n, GROUP);
-        let gamma = load3(view.gamma.add(g), VECTORS);
-        Pair::<V>::load::<TWO>(view, g).push::<TWO>(view, g, n, gamma);
+        push::<V, TWO>(view, g, n, load3(view.gamma.add(g), VECTORS));
     }
 }
 
@@ -323,21 +291,17 @@ unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize) {
 #[inline(always)]
 unsafe fn press<V: Eight, const TWO: bool>(view: &View, g: usize) {
     unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let d = times(V::load(view.gamma.add(g).cast(), VECTORS), load3(&points.n, GROUP));
-        shift::<V>(view, &points.a, V::gather(view.rows, &points.a, GROUP, 0), d);
-        if TWO {
-            let zero = V::splat(0.0);
-            shift::<V>(view, &points.b, V::gather(view.rows, &points.b, GROUP, 0), minus([zero; 3], d));
-        }
+        let n = load3(&view.pack.groups.get_unchecked(g).n, GROUP);
+        shift::<V, TWO>(view, g, times(V::load(view.gamma.add(g).cast(), VECTORS), n));
     }
 }
 
 #[inline(always)]
-unsafe fn shift<V: Eight>(view: &View, places: &Octet<u32>, v: [V; 4], d: [V; 3]) {
+unsafe fn shift<V: Eight, const TWO: bool>(view: &View, g: usize, d: [V; 3]) {
     unsafe {
-        let x = plus([v[0], v[1], v[2]], times(v[3], d));
-        V::scatter([x[0], x[1], x[2], v[3]], view.rows, places, GROUP, 0);
+        let points = view.pack.groups.get_unchecked(g);
+        let places = [&raw const points.a, &raw const points.b];
+        V::exchange::<TWO, false>([d[0], d[1], d[2], V::splat(0.0)], view.rows, places, GROUP, 0);
     }
 }
 
@@ -347,12 +311,12 @@ unsafe fn frictionless<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &m
         let points = view.pack.groups.get_unchecked(g);
         let n: [V; 3] = load3(&points.n, GROUP);
         let a = V::gather(view.rows, &points.a, GROUP, 0);
-        let b = if TWO { V::gather(view.rows, &points.b, GROUP, 0) } else { a };
-        let mut v = [a[0], a[1], a[2]];
+        let mut along = a[3].mul(dot([a[0], a[1], a[2]], n));
         if TWO {
-            v = minus(v, [b[0], b[1], b[2]]);
+            let b = V::gather(view.rows, &points.b, GROUP, 0);
+            along = along.sub(b[3].mul(dot([b[0], b[1], b[2]], n)));
         }
-        let u = dot(v, n).add(V::load(&points.bias, GROUP)).flush(V::splat(TINY));
+        let u = along.add(V::load(&points.bias, GROUP)).flush(V::splat(TINY));
         let gamma = view.gamma.add(g).cast::<Octet>();
         let (old, step) = (V::load(gamma, VECTORS), V::load(&points.step, GROUP));
         let zero = V::splat(0.0);
@@ -368,11 +332,7 @@ unsafe fn frictionless<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &m
             return;
         }
         new.store(gamma, VECTORS);
-        let d = times(delta, n);
-        shift::<V>(view, &points.a, a, d);
-        if TWO {
-            shift::<V>(view, &points.b, b, minus([zero; 3], d));
-        }
+        shift::<V, TWO>(view, g, times(delta, n));
     }
 }
 
@@ -446,6 +406,21 @@ impl Sweeper for GrainSweeper {
 
     fn rounding(&self) -> f64 {
         1e-6
+    }
+
+    fn growth(&mut self, problem: &Problem, lambda: f64) -> Option<[f64; 3]> {
+        let residual = self.pass(problem, Pass::Measure, lambda).residual;
+        let square = |x: &f32| f64::from(*x) * f64::from(*x);
+        let multipliers = self.now.gamma.iter().flatten().flat_map(|o| &o.0).map(square).sum::<f64>();
+        let mut curvature = 0.0;
+        for (now, free) in self.now.rows.iter().zip(&self.pack.free) {
+            for half in [0, 4] {
+                let change = |k: usize| square(&(now.0[half + k] - free.0[half + k]));
+                curvature += f64::from(now.0[half + 3]) * (change(0) + change(1) + change(2));
+            }
+        }
+        let unit = self.pack.mass * self.pack.speed;
+        Some([unit * multipliers.sqrt(), unit * self.pack.speed * curvature, residual])
     }
 
     fn floor(&self) -> f64 {
