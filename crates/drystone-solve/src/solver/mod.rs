@@ -13,6 +13,7 @@ mod cpg;
 mod direct;
 mod first_order;
 mod fixed_point;
+mod grains;
 mod growth;
 mod ipm;
 mod nncg;
