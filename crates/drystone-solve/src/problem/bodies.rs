@@ -142,9 +142,9 @@ pub(crate) fn symmetric(m: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
     ]
 }
 
-/// Whether all are finite, several at a time: x - x is zero for those that are.
+/// Whether all are finite, several at a time: x · 0 is zero for those that are.
 fn all_finite(x: &[f64]) -> bool {
-    x.iter().fold(true, |ok, x| ok & (x - x == 0.0))
+    x.iter().fold(true, |ok, x| ok & (x * 0.0 == 0.0))
 }
 
 fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {

@@ -99,7 +99,7 @@ impl Ball {
     /// Body `i` with a contact at `radius`; nothing where it is none of equal inertia about every axis.
     fn new(p: &Bodies, i: usize, radius: f64) -> Self {
         let (inertia, inv_mass) = (&p.inv_inertia[i], p.inv_mass[i]);
-        if !is_ball(inertia) || !(inertia[0] > 0.0 && inv_mass > 0.0) {
+        if !(is_ball(inertia) && inertia[0] > 0.0 && inv_mass > 0.0) {
             return Self::default();
         }
         Self { radius, inv_mass, turn: radius * radius * inertia[0] }
