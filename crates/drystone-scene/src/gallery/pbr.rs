@@ -44,7 +44,7 @@ const PARAMS: &[ParamInfo] = &[
         "fill",
         "",
         "s",
-        "time to settle before pebbles are taken out; if not set, twice the fall of the uppermost and 0.5 s",
+        "time to settle before pebbles are taken out; if not set, three falls of the uppermost and 0.5 s",
     ),
     param(
         "rate",
@@ -111,11 +111,17 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let seed = p.whole("seed", 0, u64::MAX)?;
 
     let mut vessel = Vessel { radius, top: 0.0, slope: SLOPE, outlet, pipe: 3.0 * D };
+    if n as f64 * VOLUME / SETTLED < 1.2 * vessel.below() {
+        let least = (1.2 * vessel.below() * SETTLED / VOLUME).ceil();
+        return Err(
+            p.refuse("radius", format!("{n} pebbles hardly fill the cone: at least {least} are needed"))
+        );
+    }
     let centres = strew(&vessel, n, fraction, seed).map_err(|e| p.refuse("fraction", e))?;
     let highest = centres.iter().map(|c| c.z).fold(0.0, f64::max);
     let surface = (n as f64 * VOLUME / SETTLED - vessel.below()) / vessel.section();
     let fall = (2.0 * (highest - surface).max(0.0) / 9.81).sqrt();
-    let start = if p.is_set("fill") { p.number("fill", 0.0, 1e6)? } else { 2.0 * fall + 0.5 };
+    let start = if p.is_set("fill") { p.number("fill", 0.0, 1e6)? } else { 3.0 * fall + 0.5 };
     // W = C ρ √g (2a - k d)^{5/2} with C = 0.58 and k = 1.4, over the mass of a pebble.
     let free = 0.58 * SETTLED / VOLUME * 9.81f64.sqrt() * (2.0 * outlet - 1.4 * D).max(0.0).powf(2.5);
     let rate = match phase {

@@ -107,7 +107,7 @@ mod tests {
         }
         let mut random = drystone::random::Random::new(5);
         let mut seen = 0;
-        while seen < 60 {
+        while seen < 30 {
             let p = random.in_box(DVec3::new(-2.0, -2.0, VESSEL.floor()), DVec3::new(2.0, 2.0, 3.0));
             let clearance = VESSEL.clearance(p);
             if clearance <= 0.0 {

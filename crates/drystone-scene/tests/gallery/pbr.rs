@@ -46,8 +46,9 @@ fn vessel_fills_and_circulates() {
     let out = number(&results, "taken_out");
     assert!(out == number(&results, "put_in") && (51.0..=60.0).contains(&out), "{results:?}");
     assert!(number(&results, "filled_s") < 1.0, "{results:?}");
-    assert!(number(&results, "last_overlap_over_r") < 2e-3, "{results:?}");
-    assert!(number(&results, "max_overlap_over_r") < 0.05, "{results:?}");
+    // At no time more than the distance at which contacts begin, g h² + 0.002 r.
+    assert!(number(&results, "max_overlap_over_r") < 9.81 * 0.005f64.powi(2) / 0.03 + 0.002, "{results:?}");
+    assert!(number(&results, "last_overlap_over_r") < 5e-4, "{results:?}");
     // So narrow a vessel is looser than a wide one.
     let fraction = number(&results, "packing_fraction");
     assert!((0.54..0.66).contains(&fraction), "{results:?}");
@@ -61,8 +62,10 @@ fn vessel_fills_and_circulates() {
     let speed = out / 1.5 * VOLUME / (mean * PI * radius * radius);
     let measured = number(&results, "mean_downward_speed_m_s");
     assert!((measured / speed - 1.0).abs() < 0.25, "{measured} {speed} {results:?}");
-    assert!(number(&results, "mixed_share") < 0.1, "{results:?}");
-    assert!(number(&results, "mixed_share") >= number(&results, "mixed_share_first"), "{results:?}");
+    // Mixed through it would be 2 · ¼ · ¾.
+    assert!(number(&results, "mixed_share") < 0.2, "{results:?}");
+    let changed = number(&results, "mixed_share") - number(&results, "mixed_share_first");
+    assert!(changed.abs() < 0.03, "{results:?}");
 }
 
 #[test]
@@ -78,6 +81,7 @@ fn parameters_are_checked() {
     let error =
         |key: &str, value: &str| load("pbr", &[(key.into(), value.into())]).err().unwrap().to_string();
     assert!(error("n", "201").contains("set 'radius'"));
+    assert!(error("radius", "5").contains("radius: 5000 pebbles hardly fill the cone"));
     assert!(error("outlet", "0.01").contains("outlet: must be a number from 0.06"));
     assert!(error("phase", "drain").contains("must be one of fill, circulate"));
     assert!(error("rate", "-1").contains("rate: must be"));
