@@ -8,6 +8,7 @@ mod apgd;
 mod auto;
 mod bb;
 mod block;
+mod coupled;
 mod cpg;
 mod direct;
 mod first_order;
@@ -35,6 +36,7 @@ use crate::certificate::Certificate;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
+pub use coupled::{Coupled, Element};
 pub use direct::Direct;
 pub use spec::{BadSpec, Param, Spec, nearest};
 
