@@ -130,9 +130,10 @@ def measure(scene, options, field):
             row["cpu_ms"] = statistics.median(row["cpu_rounds"])
             half_range = (max(row["cpu_rounds"]) - min(row["cpu_rounds"])) / 2
             row["spread"] = 100 * half_range / row["cpu_ms"] if len(row["cpu_rounds"]) > 1 else None
-    reference = next((r.get("cpu_ms") for r in rows if (r["engine"], r["setting"]) == REFERENCE), None)
+    reference = next((r["cpu_rounds"] for r in rows if (r["engine"], r["setting"]) == REFERENCE), [])
     for row in rows:
-        row["ratio"] = row["cpu_ms"] / reference if reference and "cpu_ms" in row else None
+        pairs = [mine / its for mine, its in zip(row["cpu_rounds"], reference)]
+        row["ratio"] = statistics.median(pairs) if pairs and "cannot" not in row else None
     return rows
 
 
