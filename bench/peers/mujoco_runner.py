@@ -107,7 +107,9 @@ def model_xml(state, setting):
         for k, a in enumerate(members) for b in members[k + 1:])
     driven = [(j, j["b"]) for j in state["joints"] if j["drive"]]
     h, contact, options = state["h"], "", ""
-    if setting != "default" and len(state["bodies"]) > 200 and not driven:
+    if setting not in ("default", "cg", "accurate"):
+        raise Unsupported(f"setting {setting}: default, cg or accurate")
+    if setting == "cg" or setting == "accurate" and len(state["bodies"]) > 200 and not driven:
         options += 'solver="CG" '
     if setting == "accurate":
         contact = f'solref="{2 * h!r} 1" solimp="0.99 0.9999 0.001 0.5 2"'

@@ -155,8 +155,8 @@ def joint_error(state, rows):
 
 
 def command_error(state, rows):
-    """Largest departure of a drive from what it is told to hold, % of the target."""
-    worst = 0.0
+    """Largest departure of a drive from what it is told to hold, % of the target; None where there is no drive."""
+    worst = None
     for joint in state["joints"]:
         drive = joint.get("drive")
         if not drive or not drive["target"]:
@@ -176,8 +176,8 @@ def command_error(state, rows):
             value = dot(spin, axis)
         else:
             value = angle(frames, axis)
-        worst = max(worst, abs(value - drive["target"]) / abs(drive["target"]))
-    return 100 * worst
+        worst = max(worst or 0.0, 100 * abs(value - drive["target"]) / abs(drive["target"]))
+    return worst
 
 
 def angle(frames, axis):

@@ -88,6 +88,7 @@ class Joints(unittest.TestCase):
         self.assertAlmostEqual(quality.joint_error(self.joint("prismatic", axis=(1, 0, 0)), rows), 3.0)
 
     def test_drives(self):
+        self.assertIsNone(quality.command_error(self.joint("revolute"), [row((0, 0, 0)), row((2, 0, 0))]))
         hinge = {"mode": "position", "target": 0.5}
         q = turned(math.degrees(0.4), (0, 0, 1))
         rows = [row((0, 0, 0)), row((1 + math.cos(0.4), math.sin(0.4), 0), q)]

@@ -11,7 +11,8 @@ mod single {
 }
 
 /// Double precision.
-#[allow(clippy::duplicate_mod)] // Rapier's precision is a choice of crate; the code is the same for both.
+// Rapier's precision is a choice of crate; the code is the same for both, with casts that do nothing here.
+#[allow(clippy::duplicate_mod, clippy::unnecessary_cast)]
 #[path = "."]
 mod double {
     use rapier3d_f64 as rapier;

@@ -189,7 +189,6 @@ fn vector(v: [f64; 3]) -> Vector {
 }
 
 /// `Real` is f32 in one of the two builds and f64 in the other.
-#[allow(clippy::unnecessary_cast)]
 fn as_f64(x: Real) -> f64 {
     x as f64
 }
