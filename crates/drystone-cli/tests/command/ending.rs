@@ -18,6 +18,18 @@ fn runaway() -> Value {
     s
 }
 
+/// Smooth steps are counted as such; the solver's line is about the others.
+#[test]
+fn the_summary_tells_smooth_steps_from_solved_ones() {
+    let scratch = Scratch::new("ending-smooth");
+    let o = scratch.run("run pendulum --tolerance 0 --steps 50");
+    holds(&o.out, &["50 of 50 steps by rattle, which need no solver", "joints        off by at most"]);
+    assert!(!o.out.contains("  solver  ") && !o.out.contains("  picked  "), "{}", o.out);
+    let o = scratch.run("run pendulum --integrator euler --tolerance 1e-6 --steps 50");
+    holds(&o.out, &["of 50 steps within 1e-6 m/s"]);
+    assert!(!o.out.contains("smooth"), "{}", o.out);
+}
+
 #[test]
 fn a_failed_run_says_why_and_keeps_what_it_has() {
     let scratch = Scratch::new("ending-failed");

@@ -8,10 +8,12 @@ mod apgd;
 mod auto;
 mod bb;
 mod block;
+mod coupled;
 mod cpg;
 mod direct;
 mod first_order;
 mod fixed_point;
+mod grains;
 mod growth;
 mod ipm;
 mod nncg;
@@ -31,9 +33,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::certificate::Certificate;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
+pub use coupled::{Coupled, Element};
 pub use direct::Direct;
 pub use spec::{BadSpec, Param, Spec, nearest};
 
@@ -115,6 +119,8 @@ pub struct Solution {
     pub rejected: usize,
     /// Who did it, in order, where a solver handed the problem on to others; empty otherwise.
     pub attempts: Vec<Attempt>,
+    /// The judge's word on `gamma`, where the solver asked for it.
+    pub certificate: Option<Certificate>,
 }
 
 impl Solution {
@@ -137,6 +143,7 @@ impl Solution {
             omega: 1.0,
             rejected: 0,
             attempts: Vec::new(),
+            certificate: None,
         }
     }
 }
