@@ -24,6 +24,9 @@ pub struct Look {
     /// Pixels, width x height.
     #[arg(long, value_name = "WxH", default_value = "1280x800")]
     size: String,
+    /// Leave out what is below a plane, to see inside: shapes whose middle has a smaller coordinate. y=0 opens the front.
+    #[arg(long, value_name = "AXIS=M")]
+    cut: Option<String>,
 }
 
 /// A checked look.
@@ -32,6 +35,7 @@ pub struct Drawing {
     colouring: Colouring,
     width: usize,
     height: usize,
+    cut: Option<(usize, f64)>,
 }
 
 impl Look {
@@ -50,8 +54,20 @@ impl Look {
         let (width, height) = size().ok_or_else(|| {
             Failure::input(format!("--size must be WxH with 16 to 16384 pixels each, got {}", self.size))
         })?;
-        Ok(Drawing { view, colouring, width, height })
+        let cut = self.cut.as_deref().map(cut).transpose()?;
+        Ok(Drawing { view, colouring, width, height, cut })
     }
+}
+
+/// Reads `y=0.5`.
+fn cut(text: &str) -> Result<(usize, f64), Failure> {
+    let parse = || {
+        let (axis, value) = text.split_once('=')?;
+        let axis = ["x", "y", "z"].iter().position(|name| *name == axis.trim())?;
+        Some((axis, value.trim().parse::<f64>().ok().filter(|x| x.is_finite())?))
+    };
+    parse()
+        .ok_or_else(|| Failure::input(format!("--cut must be x, y or z, '=' and a number in m, got {text}")))
 }
 
 impl Drawing {
@@ -71,6 +87,7 @@ impl Drawing {
                     unit: p.unit,
                     values: p.values,
                 }),
+                cut: self.cut,
             },
         );
         drystone_record::file::make_folder(to)

@@ -50,6 +50,7 @@ fn draw(shape: &Shape, turn: DQuat) -> (Picture, Image) {
         title: None,
         glass: &[],
         shown: None,
+        cut: None,
     };
     let mut picture = portrait(&world, &how);
     picture.samples = 1;
@@ -124,6 +125,7 @@ fn many_kinds_have_colours_of_their_own() {
         title: None,
         glass: &[],
         shown: None,
+        cut: None,
     };
     let picture = portrait(&world, &how);
     let firsts: Vec<_> = picture.items.iter().filter(|i| i.piece_of.is_none()).collect();
@@ -136,6 +138,31 @@ fn many_kinds_have_colours_of_their_own() {
     // Pieces of a compound look like one.
     let pieces = picture.items.iter().filter(|i| i.piece_of.is_some()).count();
     assert_eq!(pieces, 2);
+}
+
+#[test]
+fn what_is_in_front_of_a_cut_is_left_out() {
+    let mut world = World::new(Settings::default()).unwrap();
+    world.add_body(BodyDef::fixed(Shape::HalfSpace)).unwrap();
+    for y in [-1.5, -0.5, 0.5, 1.5] {
+        let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.4 }, 1.0);
+        world.add_body(ball.at(DVec3::new(0.0, y, 1.0))).unwrap();
+    }
+    let how = |cut: Option<(usize, f64)>| Portrait {
+        view: View::Front,
+        colouring: Colouring::Kind,
+        width: 64,
+        height: 64,
+        title: None,
+        glass: &[],
+        shown: None,
+        cut,
+    };
+    let drawn = |cut| portrait(&world, &how(cut)).items.iter().map(|i| i.position.y).collect::<Vec<_>>();
+    assert_eq!(drawn(None), [0.0, -1.5, -0.5, 0.5, 1.5]);
+    // The ground has no middle: it stays.
+    assert_eq!(drawn(Some((1, 0.1))), [0.0, 0.5, 1.5]);
+    assert_eq!(drawn(Some((2, 0.5))).len(), 5);
 }
 
 #[test]

@@ -42,6 +42,7 @@
 //! a lower bound on the speed that any solution must have. In a wedged problem γ runs off along a ray with Dγ → 0 and
 //! bᵀγ < 0, and the bound grows beyond anything that could be meant.
 
+mod free;
 mod penalty;
 mod points;
 
@@ -50,7 +51,7 @@ use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
-use crate::problem::{Bodies, Explicit, Problem, WORLD, symmetric};
+use crate::problem::{Bodies, Explicit, Problem, symmetric};
 
 use penalty::{penalty, support_of_minus};
 
@@ -179,17 +180,8 @@ impl Judge {
         self.impulse.clear();
         self.impulse.resize(p.bodies(), [0.0; 6]);
         points::push(&p.points, gamma, &mut self.world, &mut self.impulse);
-        let (general, base) = (&p.general, 3 * p.points.len());
-        for i in 0..general.a.len() {
-            for j in general.first_row[i] as usize..general.first_row[i + 1] as usize {
-                for (body, part) in [(general.a[i], 0), (general.b[i], 6)] {
-                    if body != WORLD {
-                        let (row, into) = (&general.jacobian[j], &mut self.impulse[body as usize]);
-                        (0..6).for_each(|k| into[k] += row[part + k] * gamma[base + j]);
-                    }
-                }
-            }
-        }
+        let general = &p.general;
+        p.push_general(&gamma[3 * p.points.len()..], &mut self.impulse);
         self.v.clone_from(&p.v_free);
         for (i, v) in self.v.iter_mut().enumerate() {
             let f = &self.impulse[i];
@@ -204,6 +196,10 @@ impl Judge {
         }
         self.points(p, t);
         for i in p.points.len()..problem.blocks() {
+            if general.set[i - p.points.len()] == Set::Free {
+                free::judge(p, i - p.points.len(), gamma, &self.v, t);
+                continue;
+            }
             let rows = problem.block(i);
             let (mut u, mut b, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             problem.block_velocity(i, &self.v, gamma, &mut u);

@@ -93,7 +93,7 @@ impl Corrector {
         for round in 0..how.rounds {
             self.find(model, state, detector, reach);
             let share = how.reach / how.rounds as f64;
-            assembler.stage_rows(model, state, &self.rest, Purpose::Position { h: how.h, share });
+            assembler.stage_rows(model, state, &self.rest, Purpose::Position { h: how.h, share: None });
             let joints = assembler.rows.worst;
             let worst = self.contacts.iter().map(|c| -c.gap() / c.size()).fold(joints, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
@@ -117,6 +117,8 @@ impl Corrector {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
             });
+            let purpose = Purpose::Position { h: how.h, share: Some(share) };
+            assembler.stage_rows(model, state, &self.rest, purpose);
             assembler.build_rows(&state.order);
             let stop = Stop {
                 tolerance: 0.25 * how.tolerance * smallest,

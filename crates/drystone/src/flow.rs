@@ -61,7 +61,7 @@ impl Emitter {
     }
 
     /// How many bodies there should have been by `t`.
-    fn due(&self, t: f64) -> u64 {
+    pub fn due(&self, t: f64) -> u64 {
         let due = (self.rate * (t - self.start).max(0.0)).floor() as u64;
         self.limit.map_or(due, |limit| due.min(limit))
     }

@@ -12,6 +12,7 @@ use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::field::{Acting, Field};
 use crate::flow::Flow;
 use crate::guide::{Guide, Guided};
 use crate::joint::JointId;
@@ -22,6 +23,7 @@ use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 use crate::step::{self, StepError, StepReport};
+use crate::stiff::{StiffForce, Stiffness};
 
 /// What is wrong with a body, a setting or an id.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -41,6 +43,9 @@ pub enum WorldError {
     /// The id names no living joint.
     #[error("joint {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
     NoJoint(JointId),
+    /// A force field that makes no sense.
+    #[error("{0}")]
+    Field(String),
     /// No state of rest was found.
     #[error("{0}")]
     Unsettled(String),
@@ -83,11 +88,17 @@ pub struct World {
     pub(crate) contacts: Vec<Contact>,
     pub(crate) laws: Laws,
     pub(crate) flow: Flow,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) acting: Acting,
+    pub(crate) stiff: Vec<StiffForce>,
+    pub(crate) stiffness: Stiffness,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     pub(crate) v_free: Vec<[f64; 6]>,
+    /// Free rotation over the step (ω after it in body axes, and the turn) of the bodies that need it, in their order.
+    pub(crate) free: Vec<(DVec3, DQuat)>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
@@ -119,11 +130,16 @@ impl World {
             contacts: Vec::new(),
             laws: Laws::default(),
             flow: Flow::default(),
+            fields: Vec::new(),
+            acting: Acting::default(),
+            stiff: Vec::new(),
+            stiffness: Stiffness::default(),
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),
             judge: Judge::default(),
             v_free: Vec::new(),
+            free: Vec::new(),
             velocity: Vec::new(),
             saved: Default::default(),
             smooth: Default::default(),
@@ -144,6 +160,7 @@ impl World {
     /// Changes how it steps, from the next step on.
     pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
         let solver = make_solver(&settings)?;
+        self.fields_fit(settings.periodic.as_ref())?;
         if let Some(p) = &settings.periodic {
             if self.model.joint_slots().next().is_some() {
                 return Err(WorldError::Settings("joints do not work in a periodic world yet".into()));
@@ -392,10 +409,10 @@ impl World {
 
     pub(crate) fn call_problem_hook(&mut self) {
         if let Some(hook) = &mut self.problem_hook {
-            hook(&self.assembler.problem, &self.assembler.guess);
+            hook(self.stiffness.posed(&self.assembler), &self.assembler.guess);
         }
         if let Some(kept) = &mut self.kept_problem {
-            *kept = (self.assembler.problem.clone(), self.assembler.guess.clone());
+            *kept = (self.stiffness.posed(&self.assembler).clone(), self.assembler.guess.clone());
         }
     }
 

@@ -6,6 +6,7 @@ mod arrange;
 mod ballast;
 mod brazil_nut;
 mod bulk;
+mod charges;
 mod conveyor;
 mod cradle;
 mod drum;
@@ -22,9 +23,11 @@ mod packing;
 mod painleve;
 mod palletizer;
 mod params;
+mod pbr;
 mod pendulum;
 mod penetrometer;
 mod pyramid;
+mod radial;
 mod shaker;
 mod shear;
 mod slide;
@@ -35,6 +38,7 @@ mod top;
 mod track;
 mod triaxial;
 mod truck;
+mod vessel;
 mod wall;
 
 use drystone::{BodyDef, Settings, Shape};
@@ -65,6 +69,7 @@ pub struct Entry {
 pub const ENTRIES: &[Entry] = &[
     packing::ENTRY,
     shaker::ENTRY,
+    pbr::ENTRY,
     stack::ENTRY,
     pyramid::ENTRY,
     wall::ENTRY,
@@ -89,6 +94,7 @@ pub const ENTRIES: &[Entry] = &[
     penetrometer::ENTRY,
     shear::ENTRY,
     triaxial::ENTRY,
+    charges::ENTRY,
 ];
 
 /// What a scene of the gallery decides by itself; the rest is the same for all.
@@ -117,6 +123,7 @@ impl Entry {
         Ok(Scene {
             materials: made.probe.materials(),
             flow: made.probe.flow(),
+            fields: made.probe.fields(),
             name: self.name.into(),
             title: self.title.into(),
             citation: Some(self.citation.into()),

@@ -9,4 +9,5 @@ mod laws;
 mod machines;
 mod mechanisms;
 mod palletizer;
+mod pbr;
 mod wall;

@@ -332,15 +332,15 @@ impl Bodies {
         self.inv_mass.len()
     }
 
-    pub(super) fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.points.len() + self.general.a.len()
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         3 * self.points.len() + self.general.jacobian.len()
     }
 
-    pub(super) fn block(&self, i: usize) -> Range<usize> {
+    pub(crate) fn block(&self, i: usize) -> Range<usize> {
         match i.checked_sub(self.points.len()) {
             None => 3 * i..3 * i + 3,
             Some(g) => {
@@ -350,14 +350,14 @@ impl Bodies {
         }
     }
 
-    pub(super) fn set(&self, i: usize) -> Set {
+    pub(crate) fn set(&self, i: usize) -> Set {
         match i.checked_sub(self.points.len()) {
             None => Set::Friction3 { mu: self.points.mu[i] },
             Some(g) => self.general.set[g],
         }
     }
 
-    pub(super) fn compliance(&self, block: usize, row: usize) -> f64 {
+    pub(crate) fn compliance(&self, block: usize, row: usize) -> f64 {
         match row.checked_sub(3 * self.points.len()) {
             None => self.points.compliance_of(block)[row - 3 * block],
             Some(j) => self.general.compliance.get(j).copied().unwrap_or(0.0),
@@ -408,7 +408,7 @@ impl Bodies {
         }
     }
 
-    pub(super) fn block_bias(&self, block: usize, b: &mut [f64; MAX_ROWS]) {
+    pub(crate) fn block_bias(&self, block: usize, b: &mut [f64; MAX_ROWS]) {
         match block.checked_sub(self.points.len()) {
             None => {
                 let world = self.points.world_bias(block);
@@ -434,34 +434,46 @@ impl Bodies {
 
     /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
     pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
-        // D γ first, then M⁻¹ once for each body.
+        // D γ first, and M⁻¹ once for each body.
         v.clear();
         v.resize(self.bodies(), [0.0; 6]);
-        for i in 0..self.points.len() {
-            self.points.push_impulse(i, &gamma[3 * i..3 * i + 3], v);
+        let p = &self.points;
+        for i in 0..p.len() {
+            p.push_impulse(i, &gamma[3 * i..3 * i + 3], v);
         }
-        let (g, base) = (&self.general, 3 * self.points.len());
-        for i in 0..g.a.len() {
-            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
-                    if body != WORLD {
-                        let (row, into) = (&g.jacobian[j], &mut v[body as usize]);
-                        (0..6).for_each(|k| into[k] += row[part + k] * gamma[base + j]);
-                    }
-                }
-            }
-        }
+        self.push_general(&gamma[3 * p.len()..], v);
         for (i, v) in v.iter_mut().enumerate() {
-            let (free, turn) = (&self.v_free[i], symmetric(&self.inv_inertia[i], [v[3], v[4], v[5]]));
+            let (f, free) = (*v, &self.v_free[i]);
+            let turn = symmetric(&self.inv_inertia[i], [f[3], f[4], f[5]]);
             for k in 0..3 {
-                v[k] = free[k] + self.inv_mass[i] * v[k];
+                v[k] = free[k] + self.inv_mass[i] * f[k];
                 v[3 + k] = free[3 + k] + turn[k];
             }
         }
     }
 
+    /// Adds D γ of the general blocks, by body.
+    pub(crate) fn push_general(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
+        let g = &self.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let (row, x) = (&g.jacobian[j], gamma[j]);
+                let into = &mut impulse[g.a[i] as usize];
+                for k in 0..6 {
+                    into[k] += row[k] * x;
+                }
+                if g.b[i] != WORLD {
+                    let into = &mut impulse[g.b[i] as usize];
+                    for k in 0..6 {
+                        into[k] += row[6 + k] * x;
+                    }
+                }
+            }
+        }
+    }
+
     /// v ← v + M⁻¹ D_i Δ for a change Δ of block i's multipliers.
-    pub(super) fn move_block(&self, block: usize, delta: &[f64], v: &mut [[f64; 6]]) {
+    pub(crate) fn move_block(&self, block: usize, delta: &[f64], v: &mut [[f64; 6]]) {
         let p = &self.points;
         let Some(i) = block.checked_sub(p.len()) else {
             let (i, g) = (block, delta);
@@ -666,7 +678,9 @@ impl Bodies {
                 return Err(format!("block {i} has {} rows, its set wants {}", rows.len(), g.set[i].rows()));
             }
             g.set[i].check().map_err(|e| format!("block {i}: {e}"))?;
-            if rows.clone().any(|j| !g.bias[j].is_finite() || g.jacobian[j].iter().any(|x| !x.is_finite())) {
+            // Nothing times a number is nothing.
+            let nothing = |j: usize| g.jacobian[j].iter().fold(0.0 * g.bias[j], |sum, x| sum + 0.0 * x);
+            if rows.clone().any(|j| nothing(j) != 0.0) {
                 return Err(format!("block {i} has a Jacobian or bias that is not finite"));
             }
         }

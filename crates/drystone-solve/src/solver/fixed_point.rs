@@ -230,6 +230,7 @@ impl Solver for FixedPoint {
             omega: self.omega,
             rejected: 0,
             attempts: Vec::new(),
+            certificate: None,
         };
         // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
         let guess = match guess {

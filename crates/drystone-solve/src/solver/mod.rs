@@ -8,6 +8,7 @@ mod apgd;
 mod auto;
 mod bb;
 mod block;
+mod coupled;
 mod cpg;
 mod direct;
 mod first_order;
@@ -32,9 +33,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::certificate::Certificate;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
+pub use coupled::{Coupled, Element};
 pub use direct::Direct;
 pub use spec::{BadSpec, Param, Spec, nearest};
 
@@ -116,6 +119,8 @@ pub struct Solution {
     pub rejected: usize,
     /// Who did it, in order, where a solver handed the problem on to others; empty otherwise.
     pub attempts: Vec<Attempt>,
+    /// The judge's word on `gamma`, where the solver asked for it.
+    pub certificate: Option<Certificate>,
 }
 
 impl Solution {
@@ -125,14 +130,20 @@ impl Solution {
         for i in 0..problem.blocks() {
             problem.set(i).project(&mut gamma[problem.block(i)]);
         }
+        Self { gamma, ..Self::none() }
+    }
+
+    /// Of no multipliers yet.
+    fn none() -> Self {
         Self {
-            gamma,
+            gamma: Vec::new(),
             status: Status::Iterations,
             iterations: 0,
             history: Vec::new(),
             omega: 1.0,
             rejected: 0,
             attempts: Vec::new(),
+            certificate: None,
         }
     }
 }

@@ -128,15 +128,7 @@ impl Solver for Outer {
             self.move_slip(problem, 1.0);
         }
         self.best.clone_from(&self.gamma);
-        let mut out = Solution {
-            gamma: Vec::new(),
-            status: Status::Iterations,
-            iterations: 0,
-            history: Vec::new(),
-            omega: 1.0,
-            rejected: 0,
-            attempts: Vec::new(),
-        };
+        let mut out = Solution::none();
         let mut least = residual;
         let (mut theta, mut idle, mut start) = (1.0f64, 0, guess.is_some());
         if stop.tolerance > 0.0 && residual <= stop.tolerance {

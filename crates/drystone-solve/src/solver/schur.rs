@@ -15,11 +15,17 @@
 //!
 //! Where an island has too many rows for a dense matrix (a pile), and for matrices from files, another solver does the work.
 
+mod alike;
 mod factor;
 mod island;
+#[cfg(test)]
+mod tests;
 mod tree;
 
+use std::ops::Range;
 use std::time::Instant;
+
+use rayon::prelude::*;
 
 use crate::certificate::Judge;
 use crate::cone::Set;
@@ -28,8 +34,9 @@ use crate::problem::{Bodies, Malformed, Problem, WORLD};
 
 use super::first_order::widest;
 use super::{BadSpec, Info, Record, Solution, Solver, Spec, Status, Stop, first_order};
+use alike::{Alike, Groups, LANES, SolveAlike};
 use factor::Factor;
-use island::{Island, Reduce, Sweep};
+use island::{Ended, Island, Solve};
 use tree::{Tree, find, join};
 
 pub(super) static INFO: Info = Info {
@@ -54,6 +61,8 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// Most rows of an island's dense matrix.
 const MOST: usize = 384;
+/// Groups of islands that are alike which are in work at once; the same for any number of threads.
+const POOL: usize = 16;
 
 /// Without the two other solvers, problems that are not for this one come back untouched.
 #[derive(Default)]
@@ -67,6 +76,10 @@ pub(super) struct Schur {
     islands: Vec<(Vec<u32>, Vec<u32>)>,
     used: usize,
     work: Island,
+    groups: Groups,
+    /// Those that are solved at the same time, and what each has to do: a range of `groups.order`.
+    pool: [Alike; POOL],
+    tasks: Vec<Range<usize>>,
     relaxed: Option<Box<dyn Solver>>,
     coulomb: Option<Box<dyn Solver>>,
     judge: Judge,
@@ -78,8 +91,9 @@ impl Solver for Schur {
     }
 
     fn bytes(&self) -> usize {
-        let others = self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
-        8 * (self.work.n.len() + self.work.y.iter().map(Vec::len).sum::<usize>()) + others
+        let pool = self.pool.iter().map(Alike::bytes).sum::<usize>();
+        let others = pool + self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
+        64 * (self.work.n.len() + self.work.y.iter().map(|p| p.y.len()).sum::<usize>()) + others
     }
 
     fn solve(
@@ -89,6 +103,18 @@ impl Solver for Schur {
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
         first_order::check(problem, guess)?;
+        self.solve_checked(problem, guess, stop)
+    }
+}
+
+impl Schur {
+    /// For a problem that has been found well-formed.
+    pub fn solve_checked(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
         let fits = match problem {
             Problem::Bodies(p) => {
                 self.tree.load(p);
@@ -128,9 +154,7 @@ impl Solver for Schur {
             before.clone_from(&out.gamma);
         }
     }
-}
 
-impl Schur {
     fn hand_over(
         &mut self,
         problem: &Problem,
@@ -204,29 +228,52 @@ impl Schur {
         out.status = Status::Converged;
         let begun = Instant::now();
         let mut dropped = 0;
-        for k in 0..self.used {
-            let Self { tree, factors, islands, work, .. } = self;
-            let (blocks, mechanisms) = &islands[k];
-            if factors.len() < mechanisms.len() {
-                factors.resize_with(mechanisms.len(), Factor::default);
+        let plain = stop.tolerance > 0.0 && stop.iterations > 0;
+        self.groups.find(problem, p, &self.tree, &self.islands[..self.used]);
+        self.tasks.clear();
+        let mut at = 0;
+        for run in &self.groups.runs {
+            let end = at + *run as usize;
+            self.tasks.extend((at..end).step_by(LANES).map(|from| from..end.min(from + LANES)));
+            at = end;
+        }
+        for first in (0..self.tasks.len()).step_by(POOL) {
+            let Self { tree, islands, groups, pool, tasks, .. } = &mut *self;
+            let tasks = &tasks[first..tasks.len().min(first + POOL)];
+            let gamma = &out.gamma;
+            pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(work, task)| {
+                work.ended = Default::default();
+                let which = &groups.order[task.clone()];
+                if which.len() > 1 && plain {
+                    widest(SolveAlike { problem, p, tree, work, which, islands, gamma, stop });
+                }
+            });
+            for k in 0..tasks.len() {
+                let which = self.groups.order[self.tasks[first + k].clone()].iter();
+                self.pool[k].hand_back(
+                    problem,
+                    p,
+                    &self.tree,
+                    which.as_slice(),
+                    &self.islands,
+                    &mut out.gamma,
+                );
+                for l in 0..which.len() {
+                    let ended = match self.pool[k].ended[l] {
+                        Some(ended) => ended,
+                        None => {
+                            let island = self.groups.order[self.tasks[first + k].start + l];
+                            self.one(problem, p, island as usize, &mut out.gamma, stop, begun)
+                        }
+                    };
+                    dropped += ended.dropped;
+                    out.iterations = out.iterations.max(ended.sweeps);
+                    // The worst of all islands is the word on the whole.
+                    if grave(ended.status) > grave(out.status) {
+                        out.status = ended.status;
+                    }
+                }
             }
-            let reduce = Reduce { problem, p, tree, factors, work, blocks, mechanisms, gamma: &out.gamma };
-            dropped += widest(reduce);
-            let sweep = Sweep { work, problem, stop, begun };
-            let (status, sweeps) = widest(sweep);
-            out.iterations = out.iterations.max(sweeps);
-            // The worst of all islands is the word on the whole.
-            let grave = |s: Status| match s {
-                Status::Converged => 0,
-                Status::Iterations => 1,
-                Status::Budget => 2,
-                Status::Wedged => 3,
-                Status::Diverged => 4,
-            };
-            if grave(status) > grave(out.status) {
-                out.status = status;
-            }
-            work.hand_back(problem, p, tree, factors, mechanisms, &mut out.gamma);
         }
         if out.gamma.iter().any(|x| !x.is_finite()) {
             out = Solution {
@@ -243,5 +290,34 @@ impl Schur {
             }
         }
         out
+    }
+
+    /// One island by itself.
+    fn one(
+        &mut self,
+        problem: &Problem,
+        p: &Bodies,
+        island: usize,
+        gamma: &mut [f64],
+        stop: &Stop,
+        begun: Instant,
+    ) -> Ended {
+        let Self { tree, factors, islands, work, .. } = self;
+        let (blocks, mechanisms) = &islands[island];
+        if factors.len() < mechanisms.len() {
+            factors.resize_with(mechanisms.len(), Factor::default);
+        }
+        widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun })
+    }
+}
+
+/// How bad it is.
+fn grave(s: Status) -> u8 {
+    match s {
+        Status::Converged => 0,
+        Status::Iterations => 1,
+        Status::Budget => 2,
+        Status::Wedged => 3,
+        Status::Diverged => 4,
     }
 }

@@ -57,8 +57,8 @@ pub(crate) enum Purpose {
     Position {
         /// s
         h: f64,
-        /// Largest correction of one row, over the joint's length.
-        share: f64,
+        /// Largest correction of one row, over the joint's length; without one only the errors are wanted, no rows.
+        share: Option<f64>,
     },
 }
 
@@ -80,6 +80,15 @@ pub(crate) struct Staged {
     upper: bool,
 }
 
+/// A compliant row of a stiff force: bodies by slot, the second may be [`WORLD`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elastic {
+    pub bodies: [u32; 2],
+    pub jacobian: [f64; 12],
+    pub bias: f64,
+    pub compliance: f64,
+}
+
 const NONE: u32 = u32::MAX;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 const SIZE: f64 = 0.1;
@@ -88,6 +97,10 @@ const SIZE: f64 = 0.1;
 #[derive(Debug, Default)]
 pub struct Rows {
     staged: Vec<Staged>,
+    /// Rows of stiff forces, for problems about a whole step.
+    pub(crate) elastic: Vec<Elastic>,
+    /// Joints whose step is taken by others, by slot; empty if there are none.
+    pub(crate) elsewhere: Vec<bool>,
     colouring: Colouring,
     /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
     runs: Vec<u32>,
@@ -126,6 +139,19 @@ impl Rows {
         self.staged.clear();
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
         lock_planes(model, &mut self.staged);
+        if let Purpose::Velocity { laws: true, .. } = purpose {
+            self.staged.extend(self.elastic.iter().map(|e| Staged {
+                pair: (e.bodies[0], e.bodies[1]),
+                set: Set::Free,
+                jacobian: e.jacobian,
+                bias: e.bias,
+                compliance: e.compliance,
+                joint: NONE,
+                row: 0,
+                turned: false,
+                upper: false,
+            }));
+        }
         if model.joints.is_empty() {
             return;
         }
@@ -139,6 +165,9 @@ impl Rows {
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
         for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
+            if self.elsewhere.get(j) == Some(&true) {
+                continue;
+            }
             let memory = self.next[j];
             let placed = joint.place(state, &memory, time);
             let mut e = joint.kind.equations(&placed);
@@ -313,9 +342,11 @@ fn curvature(
         let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
         now.take_jacobians(&joint.kind.equations(&middle));
     }
+    let twists = joint.bodies.map(|b| if b == WORLD_BODY { [0.0; 6] } else { state.twist(b as usize) });
+    let rate = |row: &[f64; 12]| row.iter().zip(twists.as_flattened()).map(|(j, v)| j * v).sum::<f64>();
     for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
-        let moves = joint.rate(&row.jacobian, |i| state.twist(i));
-        let turned = moves - joint.rate(&start.rows()[k].jacobian, |i| state.twist(i));
+        let moves = rate(&row.jacobian);
+        let turned = if theta < 1.0 { moves - rate(&start.rows()[k].jacobian) } else { 0.0 };
         match row.sort {
             Sort::Holonomic | Sort::Unilateral => {
                 let left = (then.error - row.error) / h - row.rate - moves;
@@ -324,7 +355,7 @@ fn curvature(
             // In the middle of the step, where the secant is the tangent.
             Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
             Sort::Nonholonomic => {
-                bend[k] = 0.5 * (joint.rate(&then.jacobian, |i| state.twist(i)) - moves);
+                bend[k] = 0.5 * (rate(&then.jacobian) - moves);
             }
             Sort::Elastic { .. } => {}
         }
@@ -349,6 +380,9 @@ struct Stage<'a> {
 impl Stage<'_> {
     /// Puts a row in its place: a dynamic body first, and what is not dynamic folded into the bias.
     fn push(&mut self, row: usize, set: Set, jacobian: &[f64; 12], bias: f64, compliance: f64, upper: bool) {
+        if let Purpose::Position { share: None, .. } = self.purpose {
+            return;
+        }
         let moves = |b: u32| b != WORLD_BODY && self.model.bodies[b as usize].inv_mass > 0.0;
         let [a, b] = self.joint.bodies;
         let mut bias = bias;
@@ -403,7 +437,7 @@ impl Stage<'_> {
                 }
             },
             Purpose::Position { share, .. } if soft == 0.0 => {
-                let most = share * self.joint.length;
+                let most = share.unwrap_or(0.0) * self.joint.length;
                 match row.sort {
                     Sort::Holonomic => {
                         self.note(row.error.abs());
@@ -471,7 +505,7 @@ impl Stage<'_> {
                 }
             }
             Purpose::Position { share, h } => {
-                let most = share * self.joint.length;
+                let most = share.unwrap_or(0.0) * self.joint.length;
                 if let Some(motor) = law.motor.as_ref().filter(|m| m.commands_motion()) {
                     let holds =
                         self.memory.impulse[place + MOTOR].abs() < motor.limit * h / scale * (1.0 - 1e-9);

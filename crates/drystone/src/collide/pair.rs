@@ -130,9 +130,8 @@ impl Look<'_> {
 
     /// What overlaps of a contact are measured by: [`Model::pair_size`].
     pub(super) fn pair_size(&self, [i, j]: [u32; 2]) -> f64 {
-        let radii = self.balls[i as usize].radius.min(self.balls[j as usize].radius);
-        let both = self.balls[i as usize].radius + self.balls[j as usize].radius;
-        if both.is_nan() { self.model.pair_size(i, j) } else { radii }
+        let (a, b) = (self.balls[i as usize].radius, self.balls[j as usize].radius);
+        if a.is_nan() || b.is_nan() { self.model.pair_size(i, j) } else { a.min(b) }
     }
 
     /// Appends the contacts of colliders `i` < `j`, sorted by key.

@@ -61,7 +61,7 @@ impl World {
         let rest = self.rest();
         let mut gamma = Vec::new();
         for round in 0..=ROUNDS {
-            self.stage_alone(&rest, Purpose::Position { h: 0.0, share: 0.5 });
+            self.stage_alone(&rest, Purpose::Position { h: 0.0, share: Some(0.5) });
             let worst = self.assembler.rows.worst;
             if worst <= if round == 0 { LEFT } else { ARRIVED } || (round == ROUNDS && worst <= LEFT) {
                 return self.check_sides();

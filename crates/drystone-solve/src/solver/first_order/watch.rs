@@ -257,6 +257,7 @@ impl<'a> Watch<'a> {
             omega: 1.0,
             rejected: 0,
             attempts: Vec::new(),
+            certificate: None,
         }
     }
 }

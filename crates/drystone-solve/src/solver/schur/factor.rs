@@ -7,16 +7,17 @@ use crate::problem::{Bodies, WORLD, symmetric};
 
 use super::tree::{SIZE, Tree};
 
-/// Rows of a block are padded to a whole vector.
-const WIDE: usize = 8;
+/// Rows of a block, and of all that is multiplied with it, are padded to whole vectors.
+pub(super) const WIDE: usize = 8;
+pub(super) type Wide = [f64; WIDE];
 /// A block, row by row.
-pub(super) type Block = [[f64; WIDE]; SIZE];
+pub(super) type Block = [Wide; SIZE];
 const ZERO: Block = [[0.0; WIDE]; SIZE];
 /// Jacobian rows of a node, padded with zeros.
 type Rows = [[f64; 12]; SIZE];
 
 /// A pivot that small a share of its diagonal is rounding.
-const NOTHING: f64 = 1e-11;
+pub(super) const NOTHING: f64 = 1e-11;
 
 #[derive(Debug, Default)]
 pub(super) struct Factor {
@@ -27,6 +28,8 @@ pub(super) struct Factor {
     pub effect: Vec<[[f64; WIDE]; 12]>,
     /// J v_free + b of every row.
     pub rhs: Vec<[f64; SIZE]>,
+    /// The diagonal of S: what pivots are compared with.
+    whole: Vec<[f64; SIZE]>,
     /// Rows that depended on others.
     pub dropped: usize,
 }
@@ -42,50 +45,42 @@ impl Factor {
         for (slot, [(i, si), (j, sj)]) in &tree.joins[tree.joins_of[m].clone()] {
             let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
             let (si, sj) = (6 * *si as usize, 6 * *sj as usize);
+            let rows: [Wide; 6] = std::array::from_fn(|k| rows[si + k]);
             let block = &mut self.blocks[*slot as usize];
             for c in 0..SIZE {
+                let mut sum = block[c];
                 for k in 0..6 {
-                    let x = columns[c][sj + k];
-                    for r in 0..WIDE {
-                        block[c][r] += x * rows[si + k][r];
-                    }
+                    add(&mut sum, columns[c][sj + k], &rows[k]);
                 }
+                block[c] = sum;
             }
         }
         let g = &p.general;
+        self.whole.clear();
         for (k, node) in nodes.iter().enumerate() {
             let (first, rows) = (g.first_row[node.first as usize] as usize, node.rows as usize);
             for r in 0..SIZE {
                 let soft = if r < rows { g.compliance.get(first + r).copied().unwrap_or(0.0) } else { 1.0 };
                 self.blocks[k][r][r] += soft;
             }
+            self.whole.push(std::array::from_fn(|r| self.blocks[k][r][r]));
         }
         let base = tree.mechanisms[m].start;
         self.inverse.clear();
         for k in 0..nodes.len() {
             let inverse = self.diagonal(k);
             for (_, slot) in &tree.below[base + k] {
-                let block = self.blocks[*slot as usize];
-                let x = &mut self.blocks[*slot as usize];
-                for t in 0..SIZE {
-                    let mut row = [0.0; WIDE];
-                    for c in 0..=t {
-                        for r in 0..WIDE {
-                            row[r] += inverse[t][c] * block[c][r];
-                        }
-                    }
-                    x[t] = row;
-                }
+                lower(&inverse, &mut self.blocks[*slot as usize]);
             }
             for [target, ik, jk] in &tree.updates[base + k] {
                 let (xi, xj) = (self.blocks[*ik as usize], self.blocks[*jk as usize]);
                 let block = &mut self.blocks[*target as usize];
                 for c in 0..SIZE {
+                    let mut sum = block[c];
                     for t in 0..SIZE {
-                        for r in 0..WIDE {
-                            block[c][r] -= xj[t][c] * xi[t][r];
-                        }
+                        add(&mut sum, -xj[t][c], &xi[t]);
                     }
+                    block[c] = sum;
                 }
             }
             self.inverse.push(inverse);
@@ -131,9 +126,8 @@ impl Factor {
         let (mut l, mut inverse) = (ZERO, ZERO);
         for j in 0..SIZE {
             let pivot = a[j][j] - (0..j).map(|t| l[j][t] * l[j][t]).sum::<f64>();
-            // What is left is compared with what there was: the sum of what has been taken away and what is left.
-            let whole: f64 = self.jacobian[k][j].iter().zip(&self.effect[k]).map(|(x, y)| x * y[j]).sum();
-            if !(pivot > NOTHING * whole.max(f64::MIN_POSITIVE)) {
+            // What is left is compared with what there was.
+            if !(pivot > NOTHING * self.whole[k][j].max(f64::MIN_POSITIVE)) {
                 self.dropped += 1;
                 continue;
             }
@@ -158,34 +152,24 @@ impl Factor {
         inverse
     }
 
-    /// Y ← L⁻¹ Y: rows of `y` are those of the nodes, six each, `stride` long.
+    /// Y ← L⁻¹ Y for eight columns of Y: rows are those of the nodes, six each.
     #[inline(always)]
-    pub fn forward(&self, tree: &Tree, m: usize, y: &mut [f64], stride: usize) {
+    pub fn forward(&self, tree: &Tree, m: usize, y: &mut [Wide]) {
         let base = tree.mechanisms[m].start;
+        let (y, _) = y.as_chunks_mut::<SIZE>();
         for k in 0..self.inverse.len() {
-            let (done, rest) = y.split_at_mut(SIZE * (k + 1) * stride);
-            let own = &mut done[SIZE * k * stride..];
-            let inverse = &self.inverse[k];
-            for t in (0..SIZE).rev() {
-                let (above, row) = own.split_at_mut(t * stride);
-                let row = &mut row[..stride];
-                for x in row.iter_mut() {
-                    *x *= inverse[t][t];
-                }
-                for c in 0..t {
-                    add(row, inverse[t][c], &above[c * stride..(c + 1) * stride]);
-                }
-            }
+            let mut own = y[k];
+            lower(&self.inverse[k], &mut own);
+            y[k] = own;
             for (i, slot) in &tree.below[base + k] {
                 let x = &self.blocks[*slot as usize];
-                let target = &mut rest[SIZE * (*i as usize - k - 1) * stride..][..SIZE * stride];
-                for t in 0..SIZE {
-                    let from = &own[t * stride..(t + 1) * stride];
-                    for r in 0..SIZE {
-                        if x[t][r] != 0.0 {
-                            add(&mut target[r * stride..(r + 1) * stride], -x[t][r], from);
-                        }
+                let target = &mut y[*i as usize];
+                for r in 0..SIZE {
+                    let mut sum = target[r];
+                    for t in 0..SIZE {
+                        add(&mut sum, -x[t][r], &own[t]);
                     }
+                    target[r] = sum;
                 }
             }
         }
@@ -196,13 +180,19 @@ impl Factor {
     pub fn backward(&self, tree: &Tree, m: usize, x: &mut [[f64; SIZE]]) {
         let base = tree.mechanisms[m].start;
         for k in (0..self.inverse.len()).rev() {
-            let mut w = x[k];
+            let mut w = [[0.0; WIDE]; SIZE];
+            for t in 0..SIZE {
+                w[t][0] = x[k][t];
+            }
             for (i, slot) in &tree.below[base + k] {
                 let (block, other) = (&self.blocks[*slot as usize], &x[*i as usize]);
                 for t in 0..SIZE {
-                    w[t] -= (0..SIZE).map(|r| block[t][r] * other[r]).sum::<f64>();
+                    for r in 0..SIZE {
+                        w[t][r] -= block[t][r] * other[r];
+                    }
                 }
             }
+            let w = w.map(|w| w.iter().sum::<f64>());
             let inverse = &self.inverse[k];
             for c in 0..SIZE {
                 x[k][c] = (c..SIZE).map(|t| inverse[t][c] * w[t]).sum();
@@ -213,8 +203,20 @@ impl Factor {
 
 /// to += factor from.
 #[inline(always)]
-pub(super) fn add(to: &mut [f64], factor: f64, from: &[f64]) {
-    for (x, y) in to.iter_mut().zip(from) {
-        *x += factor * y;
+pub(super) fn add(to: &mut Wide, factor: f64, from: &Wide) {
+    for r in 0..WIDE {
+        to[r] += factor * from[r];
+    }
+}
+
+/// x ← L⁻¹ x with a lower triangular inverse.
+#[inline(always)]
+fn lower(inverse: &Block, x: &mut Block) {
+    for t in (0..SIZE).rev() {
+        let mut row = x[t].map(|x| inverse[t][t] * x);
+        for c in 0..t {
+            add(&mut row, inverse[t][c], &x[c]);
+        }
+        x[t] = row;
     }
 }

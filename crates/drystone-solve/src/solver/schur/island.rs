@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::cone::{AdmissibleSet, MAX_ROWS, norm};
+use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem, WORLD, cross, symmetric};
 
@@ -11,7 +11,7 @@ use super::super::first_order::Kernel;
 use super::super::growth::Growth;
 use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
-use super::factor::{Factor, add};
+use super::factor::{Factor, WIDE, Wide, add};
 use super::tree::{SIZE, Tree};
 
 /// One block that is no joint's.
@@ -30,16 +30,20 @@ pub(super) struct Block {
     pub effect: [[f64; 12]; MAX_ROWS],
 }
 
-/// The dense problem of one island.
+/// The dense problem of one island. Its columns, and then the right-hand side's, are taken eight at a time: a panel.
 #[derive(Default)]
 pub(super) struct Island {
     pub blocks: Vec<Block>,
     pub rows: usize,
-    /// Length of a row in memory: the rows, then the right-hand side, then nothing.
-    pub stride: usize,
-    pub n: Vec<f64>,
+    /// Panels of a row.
+    pub panels: usize,
+    /// N', row by row.
+    pub n: Vec<Wide>,
+    /// r'.
+    pub rhs: Vec<f64>,
     /// Y by mechanism.
-    pub y: Vec<Vec<f64>>,
+    pub y: Vec<Panels>,
+    /// These have whole panels, zeros at the end.
     pub gamma: Vec<f64>,
     pub u: Vec<f64>,
     /// Of the conjugate gradient, for γ and u: where the last sweep began, and the way from there.
@@ -49,8 +53,25 @@ pub(super) struct Island {
     pub x: Vec<[f64; SIZE]>,
 }
 
-/// Makes the dense problem of an island; returns how many rows depended on others.
-pub(super) struct Reduce<'a> {
+/// Those panels of Y = L⁻¹ N_EU of one mechanism that are not zero.
+#[derive(Default)]
+pub(super) struct Panels {
+    /// Which of the island's, in order; the last one, with the right-hand side, is always there.
+    pub which: Vec<u32>,
+    /// Rows of each.
+    pub height: usize,
+    /// Panel by panel, row by row.
+    pub y: Vec<Wide>,
+}
+
+impl Panels {
+    fn of(&self, at: usize) -> &[Wide] {
+        &self.y[at * self.height..(at + 1) * self.height]
+    }
+}
+
+/// One island, from its rows to its multipliers.
+pub(super) struct Solve<'a> {
     pub problem: &'a Problem,
     pub p: &'a Bodies,
     pub tree: &'a Tree,
@@ -58,69 +79,59 @@ pub(super) struct Reduce<'a> {
     pub work: &'a mut Island,
     pub blocks: &'a [u32],
     pub mechanisms: &'a [u32],
-    pub gamma: &'a [f64],
+    /// The guess, and then the solution.
+    pub gamma: &'a mut [f64],
+    pub stop: &'a Stop,
+    pub begun: Instant,
 }
 
-impl Kernel for Reduce<'_> {
-    type Out = usize;
+/// How it ended, after how many sweeps, and how many bilateral rows depended on others.
+#[derive(Clone, Copy)]
+pub(super) struct Ended {
+    pub status: Status,
+    pub sweeps: usize,
+    pub dropped: usize,
+}
+
+impl Kernel for Solve<'_> {
+    type Out = Ended;
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> usize {
-        let Reduce { problem, p, tree, factors, work, blocks, mechanisms, gamma } = self;
+    unsafe fn run<V: Vector>(self) -> Ended {
+        let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun } = self;
+        let dropped = work.reduce(problem, p, tree, factors, [blocks, mechanisms], gamma);
+        let (status, sweeps) = work.solve(problem, stop, begun);
+        work.hand_back(problem, p, tree, factors, mechanisms, gamma);
+        Ended { status, sweeps, dropped }
+    }
+}
+
+impl Island {
+    /// Makes the dense problem; returns how many rows depended on others.
+    #[inline(always)]
+    fn reduce(
+        &mut self,
+        problem: &Problem,
+        p: &Bodies,
+        tree: &Tree,
+        factors: &mut [Factor],
+        [blocks, mechanisms]: [&[u32]; 2],
+        gamma: &[f64],
+    ) -> usize {
+        let work = self;
         work.take_blocks(problem, p, blocks);
-        let (rows, stride) = (work.rows, work.stride);
         work.own(problem, p);
         if work.y.len() < mechanisms.len() {
-            work.y.resize_with(mechanisms.len(), Vec::new);
+            work.y.resize_with(mechanisms.len(), Panels::default);
         }
         let mut dropped = 0;
         for (at, m) in mechanisms.iter().enumerate() {
-            let (m, factor) = (*m as usize, &mut factors[at]);
+            let factor = &mut factors[at];
             factor.dropped = 0;
-            factor.compute(p, tree, m);
+            factor.compute(p, tree, *m as usize);
             dropped += factor.dropped;
-            let nodes = tree.mechanisms[m].clone();
-            let y = &mut work.y[at];
-            y.clear();
-            y.resize(SIZE * nodes.len() * stride, 0.0);
-            for (k, rhs) in factor.rhs.iter().enumerate() {
-                for r in 0..SIZE {
-                    y[(SIZE * k + r) * stride + rows] = rhs[r];
-                }
-            }
-            for block in &work.blocks {
-                for (side, body) in block.bodies.iter().enumerate() {
-                    if *body == WORLD || tree.mechanism_of[*body as usize] != m as u32 {
-                        continue;
-                    }
-                    for (node, end) in &tree.at_body[*body as usize] {
-                        let k = *node as usize - nodes.start;
-                        let effect = &factor.effect[k];
-                        for c in 0..block.one.rows {
-                            let mut column = [0.0; 8];
-                            for x in 0..6 {
-                                let j = block.jacobian[c][6 * side + x];
-                                for r in 0..8 {
-                                    column[r] += j * effect[6 * *end as usize + x][r];
-                                }
-                            }
-                            for r in 0..SIZE {
-                                y[(SIZE * k + r) * stride + block.first as usize + c] += column[r];
-                            }
-                        }
-                    }
-                }
-            }
-            factor.forward(tree, m, y, stride);
-            for row in y.chunks_exact(stride) {
-                // From the diagonal on; the other half is filled in below.
-                for i in 0..rows {
-                    if row[i] != 0.0 {
-                        let from = i - i % 8;
-                        add(&mut work.n[i * stride + from..(i + 1) * stride], -row[i], &row[from..]);
-                    }
-                }
-            }
+            let Island { n, y, blocks, rows, panels, .. } = &mut *work;
+            eliminate(tree, *m as usize, factor, blocks, [*rows, *panels], &mut y[at], n);
         }
         work.finish();
         // u = N' γ + r'.
@@ -129,12 +140,101 @@ impl Kernel for Reduce<'_> {
             let at = problem.block(block.number as usize);
             work.gamma.extend_from_slice(&gamma[at]);
         }
-        work.u.clear();
-        for i in 0..rows {
-            let row = &work.n[i * stride..(i + 1) * stride];
-            work.u.push(row[rows] + row[..rows].iter().zip(&work.gamma).map(|(n, g)| n * g).sum::<f64>());
+        work.gamma.resize(WIDE * work.panels, 0.0);
+        work.u.clone_from(&work.rhs);
+        let (u, _) = work.u.as_chunks_mut::<WIDE>();
+        for (row, gamma) in work.n.chunks_exact(work.panels).zip(&work.gamma) {
+            if *gamma != 0.0 {
+                u.iter_mut().zip(row).for_each(|(u, n)| add(u, *gamma, n));
+            }
         }
         dropped
+    }
+}
+
+/// Y = L⁻¹ N_EU of a mechanism, and what N' loses by it, on and right of its diagonal tiles.
+#[inline(always)]
+fn eliminate(
+    tree: &Tree,
+    m: usize,
+    factor: &Factor,
+    blocks: &[Block],
+    [rows, panels]: [usize; 2],
+    own: &mut Panels,
+    n: &mut [Wide],
+) {
+    let nodes = tree.mechanisms[m].clone();
+    let touches = |body: u32| body != WORLD && tree.mechanism_of[body as usize] == m as u32;
+    own.which.clear();
+    for block in blocks.iter().filter(|b| b.bodies.into_iter().any(touches)) {
+        let columns = block.first as usize..block.first as usize + block.one.rows;
+        for panel in columns.start / WIDE..=(columns.end - 1) / WIDE {
+            if own.which.last().is_none_or(|last| (*last as usize) < panel) {
+                own.which.push(panel as u32);
+            }
+        }
+    }
+    if own.which.last().is_none_or(|last| (*last as usize) < rows / WIDE) {
+        own.which.push((rows / WIDE) as u32);
+    }
+    own.height = SIZE * nodes.len();
+    own.y.clear();
+    own.y.resize(own.height * own.which.len(), [0.0; WIDE]);
+    let last = (own.which.len() - 1) * own.height;
+    for (row, rhs) in own.y[last..].iter_mut().zip(factor.rhs.iter().flatten()) {
+        row[rows % WIDE] = *rhs;
+    }
+    let mut panel = 0;
+    for block in blocks {
+        for (side, body) in block.bodies.iter().enumerate().filter(|(_, body)| touches(**body)) {
+            for (node, end) in &tree.at_body[*body as usize] {
+                let k = *node as usize - nodes.start;
+                let effect: &[Wide; 6] = if *end == 0 {
+                    &factor.effect[k].as_chunks().0[0]
+                } else {
+                    &factor.effect[k].as_chunks().0[1]
+                };
+                for c in 0..block.one.rows {
+                    let mut column = [0.0; WIDE];
+                    for x in 0..6 {
+                        add(&mut column, block.jacobian[c][6 * side + x], &effect[x]);
+                    }
+                    let at = block.first as usize + c;
+                    while own.which[panel] as usize > at / WIDE {
+                        panel -= 1;
+                    }
+                    while (own.which[panel] as usize) < at / WIDE {
+                        panel += 1;
+                    }
+                    let rows = &mut own.y[panel * own.height + SIZE * k..][..SIZE];
+                    rows.iter_mut().zip(column).for_each(|(row, x)| row[at % WIDE] += x);
+                }
+            }
+        }
+    }
+    for panel in own.y.chunks_exact_mut(own.height) {
+        factor.forward(tree, m, panel);
+    }
+    for (a, first) in own.which.iter().enumerate() {
+        for (b, second) in own.which.iter().enumerate().skip(a) {
+            let (left, right) = (own.of(a), own.of(b));
+            // Four rows of N' at a time stay in registers.
+            for four in [0, 4] {
+                let mut sum = [[0.0; WIDE]; 4];
+                for (x, y) in left.iter().zip(right) {
+                    for r in 0..4 {
+                        add(&mut sum[r], x[four + r], y);
+                    }
+                }
+                for r in 0..4 {
+                    let row = WIDE * *first as usize + four + r;
+                    if row < rows {
+                        let to = &mut n[row * panels + *second as usize];
+                        (0..WIDE).for_each(|k| to[k] -= sum[r][k]);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -184,30 +284,33 @@ impl Island {
                     }
                 }
             }
-            let (g, set, model) = (problem.block_diagonal(i)[0], problem.set(i), problem.model());
+            let (set, model) = (problem.set(i), problem.model());
             let one = One { rows, w: [[0.0; MAX_ROWS]; MAX_ROWS], b: [0.0; MAX_ROWS], set, model, g: 0.0 };
-            self.blocks.push(Block { number, first, bodies, g, one, jacobian, effect });
+            self.blocks.push(Block { number, first, bodies, g: 0.0, one, jacobian, effect });
             first += rows as u32;
         }
         self.rows = first as usize;
-        self.stride = (self.rows + 1).next_multiple_of(8);
+        self.panels = (self.rows + 1).div_ceil(WIDE);
     }
 
-    /// N_UU and r_U.
+    /// N_UU and r_U, on and right of the diagonal.
     #[inline(always)]
     fn own(&mut self, problem: &Problem, p: &Bodies) {
-        let (rows, stride) = (self.rows, self.stride);
+        let (rows, panels) = (self.rows, self.panels);
         self.n.clear();
-        self.n.resize(rows * stride, 0.0);
+        self.n.resize(rows * panels, [0.0; WIDE]);
+        let n = self.n.as_flattened_mut();
         for (x, a) in self.blocks.iter().enumerate() {
             for b in &self.blocks[..=x] {
                 for (i, body) in a.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
                     for (j, _) in b.bodies.iter().enumerate().filter(|(_, other)| *other == body) {
                         for r in 0..a.one.rows {
                             for c in 0..b.one.rows {
-                                let sum: f64 =
-                                    (0..6).map(|k| a.effect[r][6 * i + k] * b.jacobian[c][6 * j + k]).sum();
-                                self.n[(b.first as usize + c) * stride + a.first as usize + r] += sum;
+                                let mut sum = 0.0;
+                                for k in 0..6 {
+                                    sum += a.effect[r][6 * i + k] * b.jacobian[c][6 * j + k];
+                                }
+                                n[(b.first as usize + c) * WIDE * panels + a.first as usize + r] += sum;
                             }
                         }
                     }
@@ -215,32 +318,42 @@ impl Island {
             }
         }
         let mut u = [0.0; MAX_ROWS];
-        for a in &self.blocks {
+        for a in &mut self.blocks {
             p.block_relative(a.number as usize, &p.v_free, &mut u);
+            let mut trace = [0.0; MAX_ROWS];
             for r in 0..a.one.rows {
                 let i = a.first as usize + r;
-                self.n[i * stride + rows] = u[r];
+                n[i * WIDE * panels + rows] = u[r];
                 let row = problem.block(a.number as usize).start + r;
-                self.n[i * stride + i] += problem.compliance(a.number as usize, row);
+                let diagonal = &mut n[i * WIDE * panels + i];
+                *diagonal += problem.compliance(a.number as usize, row);
+                trace[r] = *diagonal;
             }
+            // Without friction the normal row alone counts, as for the judge.
+            let counted = if a.one.set == (Set::Friction3 { mu: 0.0 }) { 1 } else { a.one.rows };
+            a.g = trace[..counted].iter().sum::<f64>() / counted as f64;
         }
     }
 
-    /// Mirrors what is right of the diagonal, and takes the diagonal blocks out.
+    /// Mirrors what is right of the diagonal, and takes right-hand side and diagonal blocks out.
     #[inline(always)]
     fn finish(&mut self) {
-        let stride = self.stride;
+        let stride = WIDE * self.panels;
+        let n = self.n.as_flattened_mut();
+        self.rhs.clear();
         for i in 0..self.rows {
             for j in 0..i {
-                self.n[i * stride + j] = self.n[j * stride + i];
+                n[i * stride + j] = n[j * stride + i];
             }
+            self.rhs.push(std::mem::take(&mut n[i * stride + self.rows]));
         }
+        self.rhs.resize(stride, 0.0);
         for b in &mut self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);
             b.one.g = 0.0;
             for r in 0..rows {
                 let from = (first + r) * stride + first;
-                b.one.w[r][..rows].copy_from_slice(&self.n[from..from + rows]);
+                b.one.w[r][..rows].copy_from_slice(&n[from..from + rows]);
                 b.one.g += b.one.w[r][r] / rows as f64;
             }
         }
@@ -270,7 +383,8 @@ impl Island {
     }
 
     /// γ_U as it is, and γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U).
-    pub fn hand_back(
+    #[inline(always)]
+    fn hand_back(
         &mut self,
         problem: &Problem,
         p: &Bodies,
@@ -289,9 +403,17 @@ impl Island {
             let nodes = tree.mechanisms[m].clone();
             self.x.clear();
             self.x.resize(nodes.len(), [0.0; SIZE]);
-            for (k, row) in self.y[at].chunks_exact(self.stride).enumerate() {
-                let sum: f64 = row[..self.rows].iter().zip(&self.gamma).map(|(y, g)| y * g).sum();
-                self.x[k / SIZE][k % SIZE] = -(row[self.rows] + sum);
+            // The right-hand side counts once.
+            self.gamma[self.rows] = 1.0;
+            let (known, _) = self.gamma.as_chunks::<WIDE>();
+            let own = &self.y[at];
+            for (k, x) in self.x.as_flattened_mut().iter_mut().enumerate() {
+                let mut sum = [0.0; WIDE];
+                for (panel, which) in own.which.iter().enumerate() {
+                    let (y, gamma) = (&own.y[panel * own.height + k], &known[*which as usize]);
+                    (0..WIDE).for_each(|r| sum[r] -= y[r] * gamma[r]);
+                }
+                *x = sum.iter().sum();
             }
             factors[at].backward(tree, m, &mut self.x);
             for (node, x) in tree.nodes[nodes].iter().zip(&self.x) {
@@ -302,22 +424,13 @@ impl Island {
     }
 }
 
-/// Block splitting on the dense problem; how it ended, and the number of sweeps. For the relaxed law with the conjugate
-/// gradient over sweeps of [SilcowitzHansen2010, Algorithm 2], as in `nncg`: contacts of one box with one floor share the
-/// load in many ways, and sweeps alone are slow to settle it.
-pub(super) struct Sweep<'a> {
-    pub work: &'a mut Island,
-    pub problem: &'a Problem,
-    pub stop: &'a Stop,
-    pub begun: Instant,
-}
-
-impl Kernel for Sweep<'_> {
-    type Out = (Status, usize);
-
+impl Island {
+    /// Block splitting on the dense problem; how it ended, and the number of sweeps. For the relaxed law with the conjugate
+    /// gradient over sweeps of [SilcowitzHansen2010, Algorithm 2], as in `nncg`: contacts of one box with one floor share the
+    /// load in many ways, and sweeps alone are slow to settle it.
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> (Status, usize) {
-        let Sweep { work, problem, stop, begun } = self;
+    fn solve(&mut self, problem: &Problem, stop: &Stop, begun: Instant) -> (Status, usize) {
+        let work = self;
         let model = problem.model();
         let within = |residual: f64| residual <= stop.tolerance && (stop.tolerance > 0.0 || residual == 0.0);
         if work.rows == 0 || within(work.residual(model)) {
@@ -361,9 +474,7 @@ impl Kernel for Sweep<'_> {
         }
         (Status::Iterations, stop.iterations)
     }
-}
 
-impl Island {
     /// With Δ = γ - the place marked: γ ← γ + β p, p ← β p + Δ; then marks the place. `u` follows.
     #[inline(always)]
     fn conjugate(&mut self, last: Option<f64>, before: Option<f64>) {
@@ -393,14 +504,14 @@ impl Island {
 
     /// |γ| and ⟨γ, N' γ⟩.
     fn size(&self) -> [f64; 2] {
-        let pull = |i: usize| self.gamma[i] * (self.u[i] - self.n[i * self.stride + self.rows]);
+        let pull = |i: usize| self.gamma[i] * (self.u[i] - self.rhs[i]);
         [norm(&self.gamma), (0..self.rows).map(pull).sum()]
     }
 
     /// One sweep: the largest |Δγ| g, m/s, and Σ |Δγ|² g, J.
     #[inline(always)]
     fn sweep(&mut self, newton: &mut Newton) -> [f64; 2] {
-        let (stride, mut worst, mut energy) = (self.stride, 0.0f64, 0.0);
+        let (panels, mut worst, mut energy) = (self.panels, 0.0f64, 0.0);
         for b in &mut self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);
             // What its joints hold altogether does not move, whatever pushes it.
@@ -420,7 +531,9 @@ impl Island {
                 energy += d * d * b.one.g;
                 if d != 0.0 {
                     self.gamma[first + r] = gamma[r];
-                    add(&mut self.u, d, &self.n[(first + r) * stride..(first + r + 1) * stride]);
+                    let row = &self.n[(first + r) * panels..(first + r + 1) * panels];
+                    let (u, _) = self.u.as_chunks_mut::<WIDE>();
+                    u.iter_mut().zip(row).for_each(|(u, n)| add(u, d, n));
                 }
             }
         }

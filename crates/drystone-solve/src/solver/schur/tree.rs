@@ -43,6 +43,12 @@ pub(super) struct Tree {
     pub updates: Vec<Vec<[u32; 3]>>,
     /// Slots of each mechanism; the first ones, by node, are the diagonal's.
     pub slots: Vec<usize>,
+    /// Bodies of each mechanism, as its nodes name them one after the other, and the place of each body among them.
+    pub bodies: Vec<Vec<u32>>,
+    pub local: Vec<u32>,
+    /// Mechanisms with the same number are built alike: the same nodes between the same bodies, eliminated in one order.
+    pub shape: Vec<u32>,
+    shapes: BTreeMap<Vec<[u32; 3]>, u32>,
     key: Vec<(u32, u32, bool)>,
 }
 
@@ -93,6 +99,7 @@ impl Tree {
         }
         self.mechanism_of = vec![WORLD; p.bodies()];
         self.at_body = vec![Vec::new(); p.bodies()];
+        self.local = vec![WORLD; p.bodies()];
         for nodes in groups.into_values() {
             self.add(&nodes);
         }
@@ -177,5 +184,23 @@ impl Tree {
         self.slots.push(n + slots.len());
         self.nodes.extend(order.iter().map(|i| nodes[*i as usize]));
         self.mechanisms.push(base..base + n);
+        let mut bodies = Vec::new();
+        let mut built = Vec::with_capacity(n);
+        for node in &self.nodes[base..] {
+            let named = node.bodies.map(|b| {
+                if b == WORLD {
+                    return WORLD;
+                }
+                if self.local[b as usize] == WORLD {
+                    self.local[b as usize] = bodies.len() as u32;
+                    bodies.push(b);
+                }
+                self.local[b as usize]
+            });
+            built.push([node.rows, named[0], named[1]]);
+        }
+        self.bodies.push(bodies);
+        let next = self.shapes.len() as u32;
+        self.shape.push(*self.shapes.entry(built).or_insert(next));
     }
 }
