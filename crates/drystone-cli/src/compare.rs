@@ -14,8 +14,9 @@ use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::outputs::{self, Output};
-use crate::run::{say, write};
+use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::{Prepared, Simulation, pool};
 
 const STEP_SOLVERS: &str = "pgj,pgs,pssor";
@@ -79,6 +80,8 @@ struct Comparison {
     contacts: usize,
     rows: usize,
     warm: bool,
+    /// Ctrl-C came before all solvers had their turn.
+    interrupted: bool,
     entries: Vec<Entry>,
 }
 
@@ -156,7 +159,12 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let time = args.at_time.unwrap_or(scene.duration).max(world.settings().h);
     // The problem of the step that ends at `time`.
     let steps_before = time - world.settings().h;
-    crate::state::advance(&mut world, steps_before)?;
+    let interrupt = interrupt::watch()?;
+    if !crate::state::advance_until(&mut world, steps_before, &interrupt)? {
+        let time = world.state().time;
+        say(&format!("interrupted at {time:.3} s, before the step to compare: no solver had its turn\n"))?;
+        return Ok(INTERRUPTED);
+    }
     let (_, problem, guess) = world.step_keeping_problem().map_err(Failure::run)?;
     let problem = &problem;
     let contacts = world.contacts().len();
@@ -171,6 +179,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let guess = args.warm.then_some(guess.as_slice());
     let mut entries = Vec::new();
     for spec in &specs {
+        if interrupt.came() {
+            break;
+        }
         let mut s = solver::make(spec).map_err(Failure::input)?;
         // Who picks by the tolerance gets the scene's.
         let tolerance = if s.info().name == "auto" { world.settings().tolerance } else { 0.0 };
@@ -205,6 +216,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         contacts,
         rows: problem.rows(),
         warm: args.warm,
+        interrupted: entries.len() < specs.len(),
         entries,
     };
     if let Some(path) = &args.plot {
@@ -215,8 +227,11 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     if args.report.as_ref().is_none_or(|p| p.as_os_str() != "-") {
         say(&table(&comparison))?;
+        if comparison.interrupted {
+            say(&format!("interrupted: {} of {} solvers done\n", comparison.entries.len(), specs.len()))?;
+        }
     }
-    Ok(0)
+    Ok(if comparison.interrupted { INTERRUPTED } else { 0 })
 }
 
 /// Every solver on every problem.

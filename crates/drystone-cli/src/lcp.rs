@@ -1,18 +1,21 @@
 //! Linear complementarity problems: `drystone solve --model lcp`, and the tables of Anitescu2005 by `drystone lcp`.
 
-use std::path::{Path, PathBuf};
+mod tables;
+
+use std::path::Path;
 use std::time::Instant;
 
-use drystone::World;
 use drystone_scene::problem::{self, Kind};
 use drystone_solve::certificate::certificate;
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpSolution, LcpStatus, Polyhedral, lemke, polyhedral, psor};
-use drystone_solve::solver::{self, BadSpec, Param, Spec, Stop};
+use drystone_solve::solver::{BadSpec, Param, Spec};
 use drystone_solve::{Model, Problem};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::run::{say, write};
+
+pub use tables::{Args, tables};
 
 const PIVOTS: Param = Param { name: "pivots", default: "20 n + 1000", help: "cap on pivots" };
 const OMEGA: Param = Param { name: "omega", default: "1", help: "relaxation factor, between 0 and 2" };
@@ -174,188 +177,4 @@ fn status_name(status: LcpStatus) -> &'static str {
         LcpStatus::Iterations => "iterations",
         LcpStatus::Failed => "failed",
     }
-}
-
-#[derive(clap::Args)]
-pub struct Args {
-    /// Layers of the pyramids: 4, 6, 8, 10 and 20 are the published ones of 10, 21, 36, 55 and 210 bodies.
-    #[arg(long, value_name = "LIST", default_value = "4,6,8,10,20", value_delimiter = ',')]
-    layers: Vec<u32>,
-    /// Coefficients of friction.
-    #[arg(long, value_name = "LIST", default_value = "0,0.2,0.8", value_delimiter = ',')]
-    mu: Vec<f64>,
-    /// Facets of every cone.
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    facets: usize,
-    /// Law on the facets: stewart or convex.
-    #[arg(long, value_name = "stewart|convex", default_value = "stewart")]
-    form: String,
-    /// Cap on pivots.
-    #[arg(long, value_name = "N", default_value_t = 3000)]
-    pivots: usize,
-    /// Halvings of h = 0.1 s in the second table, relaxed law against exact; 0 leaves it out.
-    #[arg(long, value_name = "K", default_value_t = 7)]
-    halvings: u32,
-    /// Everything as JSON; - is standard output.
-    #[arg(long, value_name = "FILE.json")]
-    report: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct Pyramid {
-    bodies: usize,
-    contacts: usize,
-    mu: f64,
-    unknowns: usize,
-    status: LcpStatus,
-    pivots: usize,
-    lemke_ms: f64,
-    residual: f64,
-    /// The same contacts with round cones, by a cone solver to 1e-8 m/s.
-    cone_solver: &'static str,
-    cone_ms: f64,
-    cone_residual: f64,
-}
-
-#[derive(Serialize)]
-struct Difference {
-    mu: f64,
-    h_s: f64,
-    /// |y_ccp - y_coulomb| over the positions of all bodies, m.
-    difference_m: f64,
-    order: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Tables {
-    facets: usize,
-    form: String,
-    pyramids: Vec<Pyramid>,
-    differences: Vec<Difference>,
-}
-
-/// The cone solver shown beside Lemke.
-const BESIDE: &str = "apgd";
-
-/// Both tables.
-pub fn tables(args: Args) -> Result<i32, Failure> {
-    let (form, facets) = (parse_form(&args.form)?, parse_facets(args.facets, "inner")?);
-    if let Some(layers) = args.layers.iter().find(|l| !(1..=30).contains(*l)) {
-        return Err(Failure::input(format!("--layers must be between 1 and 30, got {layers}")));
-    }
-    if args.halvings > 12 {
-        return Err(Failure::input(format!("--halvings must be at most 12, got {}", args.halvings)));
-    }
-    let mut all = Tables {
-        facets: args.facets,
-        form: args.form.clone(),
-        pyramids: Vec::new(),
-        differences: Vec::new(),
-    };
-    let quiet = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
-    let tell = |text: String| if quiet { Ok(()) } else { say(&text) };
-    tell(format!(
-        "{:>6} {:>8} {:>5} {:>8} {:>7} {:>7} {:>10} {:>9} {:>10} {:>9}\n",
-        "bodies",
-        "contacts",
-        "mu",
-        "unknowns",
-        "status",
-        "pivots",
-        "Lemke ms",
-        "residual",
-        "cone ms",
-        "residual"
-    ))?;
-    for &layers in &args.layers {
-        for &mu in &args.mu {
-            let p = pyramid(layers, mu, form, facets, args.pivots)?;
-            tell(format!(
-                "{:>6} {:>8} {:>5} {:>8} {:>7} {:>7} {:>10.1} {:>9.1e} {:>10.2} {:>9.1e}\n",
-                p.bodies,
-                p.contacts,
-                p.mu,
-                p.unknowns,
-                status_name(p.status),
-                p.pivots,
-                p.lemke_ms,
-                p.residual,
-                p.cone_ms,
-                p.cone_residual
-            ))?;
-            all.pyramids.push(p);
-        }
-    }
-    if args.halvings > 0 {
-        tell(format!("\n{:>5} {:>12} {:>14} {:>6}\n", "mu", "h, s", "difference, m", "order"))?;
-        for mu in [0.3, 0.75] {
-            for d in differences(mu, args.halvings)? {
-                let order = d.order.map_or("-".into(), |x| format!("{x:.2}"));
-                tell(format!("{:>5} {:>12.5e} {:>14.6e} {:>6}\n", d.mu, d.h_s, d.difference_m, order))?;
-                all.differences.push(d);
-            }
-        }
-    }
-    if let Some(path) = &args.report {
-        write(path, &(serde_json::to_string_pretty(&all).map_err(Failure::run)? + "\n"))?;
-    }
-    Ok(0)
-}
-
-fn pyramid(layers: u32, mu: f64, form: Form, facets: Facets, pivots: usize) -> Result<Pyramid, Failure> {
-    let set = [("layers", layers.to_string()), ("mu", mu.to_string()), ("h", "0.05".into())];
-    let set: Vec<(String, String)> = set.into_iter().map(|(k, v)| (k.into(), v)).collect();
-    let scene = drystone_scene::load("pyramid", &set)?;
-    let mut world: World = scene.world(scene.settings.clone())?;
-    let (_, mut problem, _) = world.step_keeping_problem().map_err(Failure::run)?;
-    problem.set_model(if form == Form::Convex { Model::Ccp } else { Model::Coulomb });
-    let cut = polyhedral(&problem, form, facets).map_err(Failure::run)?;
-    let begun = Instant::now();
-    let s = lemke(&cut.lcp, pivots).map_err(Failure::run)?;
-    let lemke_ms = 1e3 * begun.elapsed().as_secs_f64();
-    let mut cone = solver::make(BESIDE).map_err(Failure::run)?;
-    let begun = Instant::now();
-    let stop = Stop { tolerance: 1e-8, iterations: 200_000, ..Stop::default() };
-    let round = cone.solve(&problem, None, &stop).map_err(Failure::run)?;
-    Ok(Pyramid {
-        bodies: world.model().dynamic().count(),
-        contacts: world.contacts().len(),
-        mu,
-        unknowns: cut.lcp.size(),
-        status: s.status,
-        pivots: s.iterations,
-        lemke_ms,
-        residual: cut.lcp.residual(&s.z),
-        cone_solver: BESIDE,
-        cone_ms: 1e3 * begun.elapsed().as_secs_f64(),
-        cone_residual: certificate(&problem, &round.gamma).residual_max,
-    })
-}
-
-/// The block of the `slide` scene for 0.4 s under both laws.
-fn differences(mu: f64, halvings: u32) -> Result<Vec<Difference>, Failure> {
-    let mut rows: Vec<Difference> = Vec::new();
-    for k in 0..=halvings {
-        let h = 0.1 / f64::from(1u32 << k);
-        let end = |model: Model| -> Result<Vec<[f64; 3]>, Failure> {
-            let set =
-                [("v0", "3".to_string()), ("mu", mu.to_string()), ("h", h.to_string()), ("T", "0.4".into())];
-            let set: Vec<(String, String)> = set.into_iter().map(|(k, v)| (k.into(), v)).collect();
-            let scene = drystone_scene::load("slide", &set)?;
-            let mut settings = scene.settings.clone();
-            settings.model = model;
-            let mut world = scene.world(settings)?;
-            for _ in 0..(0.4 / h).round() as u64 {
-                world.step().map_err(Failure::run)?;
-            }
-            Ok(world.state().position.iter().map(|p| p.to_array()).collect())
-        };
-        let (a, b) = (end(Model::Ccp)?, end(Model::Coulomb)?);
-        let square: f64 = a.iter().flatten().zip(b.iter().flatten()).map(|(x, y)| (x - y).powi(2)).sum();
-        let difference_m = square.sqrt();
-        let order =
-            rows.last().map(|last| (last.difference_m / difference_m).log2()).filter(|x| x.is_finite());
-        rows.push(Difference { mu, h_s: h, difference_m, order });
-    }
-    Ok(rows)
 }

@@ -5,6 +5,7 @@ mod catalogue;
 mod compare;
 mod decompose;
 mod failure;
+mod interrupt;
 mod lcp;
 mod outputs;
 mod portrait;

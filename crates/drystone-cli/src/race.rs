@@ -1,7 +1,10 @@
 //! `drystone race`: every solver on the same step, and what it has reached after so many iterations.
 //!
-//! Three tables: the velocity error against iterations on packings, the iterations that a stack takes against its height,
-//! and the time of first-order methods beside an interior point method at ten thousand multipliers.
+//! Four tables: the velocity error against iterations on packings, the iterations that a stack takes against its height,
+//! the time of first-order methods beside an interior point method at ten thousand multipliers, and the block-splitting
+//! solvers on steps of a packing, a Brazil nut and a wall.
+
+mod blocks;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -26,6 +29,8 @@ enum Table {
     Stacks,
     /// Time to several residuals on a packing with 10,000 multipliers, interior point beside first order.
     Duals,
+    /// CPU time of the block-splitting solvers on steps of a packing, a Brazil nut and a wall.
+    Blocks,
 }
 
 #[derive(clap::Args)]
@@ -36,13 +41,13 @@ pub struct Args {
     /// Solvers with parameters, separated by commas [default: all that solve the exact cone, for duals some].
     #[arg(long, value_name = "LIST")]
     solvers: Option<String>,
-    /// Spheres, or boxes of a stack [default: 220,1000; 10,30,100,300; 1500].
+    /// Spheres, boxes of a stack, or steps of each scene [default: 220,1000; 10,30,100,300; 1500; 12].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sizes: Vec<usize>,
-    /// When the packing's step is taken, s.
+    /// When the packing's step is taken, or until when those of the scenes are, s.
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     at_time: f64,
-    /// Iterations to look after, or the most that a stack may take [default: 50,200,2000; 20000].
+    /// Iterations to look after, or the most that may be taken [default: 50,200,2000; 20000; 1000].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     iterations: Vec<usize>,
     /// Cap on the time of one solve, s.
@@ -143,19 +148,26 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         Table::Errors => all.join(","),
         Table::Stacks => format!("{},auto", all.join(",")),
         Table::Duals => "ipm,pgs,nncg,apgd,prox".into(),
+        Table::Blocks => REGISTRY
+            .iter()
+            .filter(|i| i.name.starts_with("nsgs-"))
+            .map(|i| i.name)
+            .collect::<Vec<_>>()
+            .join(","),
     };
     let names = split(args.solvers.as_deref().unwrap_or(&default));
     for name in &names {
         solver::make(name).map_err(Failure::input)?;
     }
     pool(Some(args.threads))?;
-    let entries = match args.table {
-        Table::Errors => errors(&args, &names)?,
-        Table::Stacks => stacks(&args, &names)?,
-        Table::Duals => duals(&args, &names)?,
+    let text = match args.table {
+        Table::Errors => serde_json::to_string_pretty(&errors(&args, &names)?),
+        Table::Stacks => serde_json::to_string_pretty(&stacks(&args, &names)?),
+        Table::Duals => serde_json::to_string_pretty(&duals(&args, &names)?),
+        Table::Blocks => serde_json::to_string_pretty(&blocks::table(&args, &names)?),
     };
     if let Some(path) = &args.report {
-        write(path, &(serde_json::to_string_pretty(&entries).map_err(Failure::run)? + "\n"))?;
+        write(path, &(text.map_err(Failure::run)? + "\n"))?;
     }
     Ok(0)
 }

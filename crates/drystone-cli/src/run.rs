@@ -256,22 +256,29 @@ fn summary(r: &Report) -> String {
         "  contacts      {} at the end, {} of them touching, {:.0} on average\n",
         r.contacts.last, r.contacts.touching_last, r.contacts.mean
     );
-    if r.smooth_steps > 0 {
+    if r.bilaterals > 0 {
         text += &format!(
-            "  smooth        {} of {} steps by rattle, the others by euler\n",
-            r.smooth_steps, r.steps
+            "  joints        off by at most {:.1e} m and {:.1e} m/s\n",
+            r.joint_error.position_m, r.joint_error.velocity_m_s
         );
     }
-    text += &format!(
-        "  solver        {}: {:.1} {}s a step, {} of {} steps within {:e} m/s\n",
-        r.solver.parameters,
-        r.solver.iterations_mean,
-        r.solver.unit,
-        r.solver.converged_steps,
-        r.steps,
-        r.solver.tolerance
-    );
-    if r.solver.name == "auto" {
+    // Smooth steps have no cone problem: what the solver did is said of the others alone.
+    let others = r.steps - r.smooth_steps;
+    if r.smooth_steps > 0 {
+        let rest = if others > 0 { "the others by euler" } else { "which need no solver" };
+        text += &format!("  smooth        {} of {} steps by rattle, {rest}\n", r.smooth_steps, r.steps);
+    }
+    if others > 0 {
+        text += &format!(
+            "  solver        {}: {:.1} {}s a step, {} of {others} steps within {:e} m/s\n",
+            r.solver.parameters,
+            r.solver.iterations_mean * r.steps as f64 / others as f64,
+            r.solver.unit,
+            r.solver.converged_steps.saturating_sub(r.smooth_steps),
+            r.solver.tolerance
+        );
+    }
+    if r.solver.name == "auto" && others > 0 {
         let used = r.solver.used.iter();
         let each = used.map(|(name, u)| format!("{name} in {} ({} {}s)", u.solves, u.iterations, u.unit));
         text += &format!(

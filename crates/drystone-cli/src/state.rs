@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use drystone::World;
 
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::outputs::{self, Output};
 use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
@@ -23,17 +24,25 @@ pub struct Args {
 
 /// Steps the world to a time, with a progress bar.
 pub fn advance(world: &mut World, time: f64) -> Result<(), Failure> {
+    advance_until(world, time, &Interrupt::default()).map(|_| ())
+}
+
+/// Steps the world to a time, or until Ctrl-C: false.
+pub fn advance_until(world: &mut World, time: f64, stop: &Interrupt) -> Result<bool, Failure> {
     if !(time.is_finite() && time >= 0.0) {
         return Err(Failure::input(format!("--at-time must be finite and not negative, got {time}")));
     }
     let steps = (time / world.settings().h).round() as u64;
     let mut progress = Progress::new(steps, false);
     for _ in 0..steps {
+        if stop.came() {
+            break;
+        }
         let report = world.step().map_err(Failure::run)?;
         progress.step(&report);
     }
     progress.finish();
-    Ok(())
+    Ok(!stop.came())
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {

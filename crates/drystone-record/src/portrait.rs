@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use drystone::joint::{Kind, WORLD_BODY};
 use drystone::shape::{HeightField, Hull};
 use drystone::{Motion, Pose, Shape, World};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use crate::picture::{CATEGORIES, Item, Legend, Picture, Rgb, Solid, View, bounds, category, distinct};
 
@@ -78,7 +79,11 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
     let top = values.iter().copied().fold(0.0, f64::max);
     let legend = match how.colouring {
         Colouring::Kind => None,
-        Colouring::Scene if shown.is_some() => shown.map(|s| Legend::new(&s.label, 0.0, nice(top), &s.unit)),
+        Colouring::Scene if shown.is_some() => {
+            let low = values.iter().copied().fold(0.0, f64::min);
+            let low = if low < 0.0 { -nice(-low) } else { 0.0 };
+            shown.map(|s| Legend::new(&s.label, low, nice(top), &s.unit))
+        }
         Colouring::Speed | Colouring::Scene => Some(Legend::new("speed", 0.0, nice(top), "m/s")),
         Colouring::Force => Some(Legend::new("contact force / weight", 0.0, nice(top), "")),
     };
@@ -112,6 +117,7 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
             items.push(item.with_opacity(opacity).piece_of(piece));
         }
     }
+    links(world, &mut items);
     // A lone body on a plane would fill the picture: give it room to show where it stands.
     let alone = |i: &&Item| !matches!(i.solid, Solid::Ground) && i.piece_of.is_none();
     let room = (items.iter().filter(alone).count() == 1).then(|| bounds(&items)).flatten();
@@ -126,6 +132,51 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
     }
     picture.title.clone_from(&how.title);
     picture
+}
+
+/// Thickness of lines over the size of what is drawn.
+const LINE: f64 = 0.003;
+const INK: Rgb = Rgb([0.15, 0.15, 0.18]);
+
+/// Joints as thin lines: between their two ends where those are apart, over the points of pulleys, and from the end to the
+/// centre of a body that has no shape to show.
+fn links(world: &World, items: &mut Vec<Item>) {
+    let (model, state) = (world.model(), world.state());
+    let mut lines: Vec<[DVec3; 2]> = Vec::new();
+    for id in world.joints() {
+        let (Ok(joint), Ok(frames)) = (world.joint(id), world.joint_frames(id)) else { continue };
+        let [a, b] = frames.map(|f| f.position);
+        match joint.kind {
+            Kind::Pulley { points: [over_a, over_b], .. } => {
+                lines.extend([[a, over_a], [over_a, over_b], [over_b, b]]);
+            }
+            // Frames that only say directions.
+            Kind::Gear { .. }
+            | Kind::RackAndPinion { .. }
+            | Kind::RollingDisc { .. }
+            | Kind::Trajectory(_) => {}
+            _ => lines.push([a, b]),
+        }
+        for (body, end) in joint.bodies.into_iter().zip([a, b]) {
+            let bare = |k: u32| !model.colliders.iter().any(|c| c.body == k);
+            if body != WORLD_BODY && bare(body) {
+                lines.push([state.position[body as usize], end]);
+            }
+        }
+    }
+    let all = bounds(items).into_iter().flat_map(|(l, h)| [l, h]).chain(lines.iter().flatten().copied());
+    let (low, high) = all.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+    let thickness = LINE * (high - low).max_element();
+    for [a, b] in lines {
+        let length = a.distance(b);
+        if length > thickness && length.is_finite() {
+            let solid = Solid::Capsule { radius: thickness, half_length: 0.5 * length };
+            let turn = DQuat::from_rotation_arc(DVec3::Z, (b - a) / length);
+            // A piece of the first item: a line is not a body of its own.
+            let whole = (!items.is_empty()).then_some(0);
+            items.push(Item::new(solid, 0.5 * (a + b), INK).rotated(turn).piece_of(whole));
+        }
+    }
 }
 
 /// Room around a body alone on a plane, in its longest side.

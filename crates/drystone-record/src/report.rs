@@ -388,7 +388,8 @@ fn wedged(world: &World, r: &StepReport) -> Warning {
         ),
     };
     let text = format!(
-        "{what}; worst between {}, residual {:.3e} m/s after {} iterations",
+        "{what}; worst is contact {} between {}, residual {:.3e} m/s after {} iterations",
+        r.worst_contact.map_or("-".into(), |i| i.to_string()),
         names.join(" and "),
         r.certificate.residual_max,
         r.iterations

@@ -23,6 +23,15 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     let mut world =
         scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
     let moving = world.model().dynamic().count();
+    world.assemble_joints().map_err(|e| {
+        // Joints of a file are numbered as it has them, and the message begins with the one that does not fit.
+        let text = e.to_string();
+        let named = world.joints().find(|j| text.starts_with(&(world.model().describe_joint(j.slot) + " ")));
+        let list = if kind == "flat state" { "joints" } else { "joint" };
+        let field = named.map(|j| format!("{list}[{}]", j.slot));
+        let error = SceneError { field, file: Some(path.into()), ..SceneError::new(text) };
+        source.parse().map_or(error.clone(), |root| source.locate(&root, error))
+    })?;
     let mut text = format!(
         "{}: {kind} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
         path.display(),

@@ -52,6 +52,10 @@ pub trait Probe: Send {
     fn flow(&self) -> drystone::Flow {
         Default::default()
     }
+    /// Force fields beside gravity.
+    fn fields(&self) -> Vec<drystone::Field> {
+        Vec::new()
+    }
     /// What pictures show by `--colour scene`, if the scene has something to show.
     fn paint(&self, _world: &World) -> Option<Paint> {
         None
@@ -93,6 +97,8 @@ pub struct Scene {
     pub joints: Vec<JointDef>,
     /// What comes and goes while it runs.
     pub flow: drystone::Flow,
+    /// Force fields beside gravity.
+    pub fields: Vec<drystone::Field>,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
     pub glass: Vec<usize>,
     /// What it measures.
@@ -159,6 +165,12 @@ impl Scene {
         }
         for sink in &self.flow.sinks {
             world.add_sink(*sink).map_err(|e| SceneError::new(e.to_string()))?;
+        }
+        for (i, field) in self.fields.iter().enumerate() {
+            world.add_field(field.clone()).map_err(|e| SceneError {
+                field: Some(format!("field[{i}]")),
+                ..SceneError::new(e.to_string())
+            })?;
         }
         if let Some(drive) = self.probe.drive() {
             world.before_step(move |world| drive(world));

@@ -124,6 +124,7 @@ fn impossible_numbers_are_refused_where_they_stand() {
     check(r#""T": 1.0"#, r#""T": -1.0"#, 5, "T", "above 0 s");
     check(r#""mu": 0.4"#, r#""mu": -0.4"#, 6, "mu", "negative");
     check("[0.5, 1],", "[0.5, -1],", 6, "snaps[1]", "before the start");
+    check("[0.5, 1],", "[0.5, 2],", 6, "snaps[1]", "after the end, T = 1 s");
     check(r#""r": 0.5"#, r#""r": -0.5"#, 5, "bodies[0].r", "above 0 m");
     check("[0.5, 0.5, 0.5]", "[0.5, 0, 0.5]", 6, "bodies[1].half[1]", "above 0 m");
     check("[1, 1, 1], \"pos\"", "[1, 1, 0], \"pos\"", 7, "statics[1].half[2]", "above 0 m");

@@ -95,6 +95,25 @@ fn joints_are_checked_in_place() {
     };
     refuse("type = \"hinge\"", "joint[0].type", "valid: fixed");
     refuse("type = \"ball\"\nb = \"r\"", "joint[0].b", "no body named 'r'");
+    refuse("type = \"ball\"\nb = \"wrld\"", "joint[0].b", "did you mean 'world'");
+    refuse("type = \"fixed\"\na = \"q\"\nb = \"q\"", "joint[0].b", "joins a body to itself");
+    refuse("type = \"ball\"\nanchor = [0, 0, 0]", "joint[0]", "joins the world to itself");
+    let eye = |x: f64| {
+        let row = |i: usize| {
+            let one = |j: usize| if i == j { x } else { 0.0 }.to_string();
+            format!("[{}]", (0..6).map(one).collect::<Vec<_>>().join(", "))
+        };
+        format!("[{}]", (0..6).map(row).collect::<Vec<_>>().join(", "))
+    };
+    let bushing = |lines: &str| format!("type = \"bushing\"\nb = \"q\"\n{lines}");
+    let minus = bushing(&format!("stiffness = {}", eye(-1.0)));
+    refuse(&minus, "joint[0].stiffness", "positive semidefinite");
+    refuse(&bushing("stiffness = [[1, 2], [2, 1]]"), "joint[0].stiffness[0]", "must have 6 numbers");
+    let both = bushing(&format!("stiffness = {}\nangular_damping = [1, 1, 1]", eye(1.0)));
+    refuse(&both, "joint[0].angular_damping", "are matrices");
+    let full = bushing(&format!("stiffness = {}\ndamping = {}", eye(50.0), eye(2.0)));
+    let scene = toml("full", &format!("{TWO}{full}\n")).unwrap();
+    assert!(matches!(&scene.joints[0].kind, Kind::CoupledBushing(b) if b.damping()[5][5] == 2.0));
     refuse("type = \"revolute\"\nb = \"q\"", "joint[0]", "'axis' is missing");
     refuse("type = \"revolute\"\nb = \"q\"\naxis = [0, 0, 0]", "joint[0].axis", "no direction");
     refuse("type = \"ball\"\nb = \"q\"\npitch = 1", "joint[0]", "unknown field 'pitch'");
@@ -118,6 +137,25 @@ const FLAT: &str = r#"{"name": "arm", "h": 0.01, "T": 1, "gravity": [0, 0, -9.81
  "joints": [
   {"type": "revolute", "a": -1, "b": 0, "anchor": [0, 0, 0], "axis": [0, 1, 0], "drive": {"mode": "position", "target": -0.4, "kp": 0, "kd": 0, "fmax": 400}},
   {"type": "revolute", "a": 0, "b": 1, "anchor": [1, 0, 0], "axis": [0, 1, 0], "drive": {"mode": "velocity", "target": 0.5, "kp": 0, "kd": 0, "fmax": 100}}]}"#;
+
+/// Two welds that disagree: `check` does what the first step would, and finds the line.
+#[test]
+fn joints_that_contradict_each_other_do_not_pass() {
+    let dir = std::env::temp_dir().join(format!("drystone-joints-{}-welds", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let path = dir.join("welds.toml");
+    let weld = "type = \"fixed\"\nname = \"first\"\nb = \"q\"\n";
+    let other = weld.replace("first", "second") + "anchor_a = [3, 0, 0]\nanchor_b = [1, 0, 0]\n";
+    std::fs::write(&path, format!("{TWO}{weld}")).unwrap();
+    assert!(drystone_scene::check(&path).is_ok());
+    std::fs::write(&path, format!("{TWO}{weld}[[joint]]\n{other}")).unwrap();
+    let e = drystone_scene::check(&path).unwrap_err();
+    std::fs::remove_dir_all(&dir).unwrap();
+    let lines = [13, 17].map(|n| format!("welds.toml:{n}:"));
+    let text = e.to_string();
+    assert!(lines.iter().any(|l| text.contains(l)) && text.contains("cannot be assembled"), "{text}");
+    assert!(e.field.is_some_and(|f| f.starts_with("joint[")), "{text}");
+}
 
 /// Drives hold their commands, one that starts far from it included; the state written on the way runs on.
 #[test]

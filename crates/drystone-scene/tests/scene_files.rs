@@ -140,6 +140,12 @@ fn settings_are_checked_in_place() {
     check("s.toml", &with("gravity = [0, 0]"), "[0, 0]", "settings.gravity", "must have 3 numbers");
     check("s.toml", &with("envelope = -1"), "-1", "settings.envelope", "below 0 m");
     check("s.toml", &with("snaps = [1, -2]"), "-2", "settings.snaps[1]", "below 0 s");
+    check("s.toml", &with("snaps = [1, 1.5]"), "1.5", "settings.snaps[1]", "after the end: T = 1 s");
+    for theta in ["0", "0.4", "1.5", "-1"] {
+        let text = format!("\"moreau:theta={theta}\"");
+        let line = with(&format!("integrator = {text}"));
+        check("s.toml", &line, &text, "settings.integrator", "must be from 0.5 to 1");
+    }
     assert!(refused("s.toml", &BALL.replace("T = 1", "")).message.contains("'T' is missing"));
     let no_settings = BALL.replace("[settings]\nT = 1\n", "");
     assert!(refused("s.toml", &no_settings).message.contains("'settings' is missing"));

@@ -51,7 +51,7 @@ use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
-use crate::problem::{Bodies, Explicit, Problem, WORLD, symmetric};
+use crate::problem::{Bodies, Explicit, Problem, symmetric};
 
 use penalty::{penalty, support_of_minus};
 
@@ -180,17 +180,8 @@ impl Judge {
         self.impulse.clear();
         self.impulse.resize(p.bodies(), [0.0; 6]);
         points::push(&p.points, gamma, &mut self.world, &mut self.impulse);
-        let (general, base) = (&p.general, 3 * p.points.len());
-        for i in 0..general.a.len() {
-            for j in general.first_row[i] as usize..general.first_row[i + 1] as usize {
-                for (body, part) in [(general.a[i], 0), (general.b[i], 6)] {
-                    if body != WORLD {
-                        let (row, into) = (&general.jacobian[j], &mut self.impulse[body as usize]);
-                        (0..6).for_each(|k| into[k] += row[part + k] * gamma[base + j]);
-                    }
-                }
-            }
-        }
+        let general = &p.general;
+        p.push_general(&gamma[3 * p.points.len()..], &mut self.impulse);
         self.v.clone_from(&p.v_free);
         for (i, v) in self.v.iter_mut().enumerate() {
             let f = &self.impulse[i];

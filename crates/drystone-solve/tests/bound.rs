@@ -3,7 +3,7 @@
 mod common;
 
 use common::{heap, stack};
-use drystone_solve::bound::feasible_bound;
+use drystone_solve::bound::{feasible_bound, sharp_bound};
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::Bodies;
 use drystone_solve::solver::{Status, Stop, make};
@@ -54,6 +54,48 @@ fn with_compliance_the_bound_holds_and_is_near() {
             }
         }
     }
+}
+
+/// Down to springs four decades stiffer than the bodies are light, where the judge's own bound is a hundred times too large.
+#[test]
+fn however_stiff_the_sharp_bound_is_near() {
+    let mut loosest = 0.0f64;
+    for c in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5] {
+        for p in [soft(heap(60, 3, false), c), soft(heap(60, 4, true), c), soft(stack(30), c)] {
+            let problem = Problem::Bodies(p.clone());
+            let exact = solve(&problem, "ipm", 1e-8, 300);
+            for (name, iterations) in [("pgj", 30), ("pgj", 300), ("pgs", 10), ("pgs", 100), ("apgd", 30)] {
+                let gamma = solve(&problem, name, 0.0, iterations);
+                let error = error(&p, &gamma, &exact);
+                let judged = certificate(&problem, &gamma).velocity_error_bound(mass(&p)).unwrap();
+                let b = sharp_bound(&problem, &gamma, 4000).unwrap().unwrap();
+                println!(
+                    "C {c:e} {name} {iterations}: {error:.2e}, judge {:.1}, sharp {:.2} below {:.2} ({} + {})",
+                    judged / error,
+                    b.upper / error,
+                    b.lower / error,
+                    b.multiplications,
+                    b.factorisations
+                );
+                assert!(
+                    b.lower <= error * (1.0 + 1e-6) + 1e-9,
+                    "C {c:e}, {name} {iterations}: {error} {b:?}"
+                );
+                assert!(
+                    error <= b.upper * (1.0 + 1e-6) + 1e-9,
+                    "C {c:e}, {name} {iterations}: {error} {b:?}"
+                );
+                if error > 1e-6 {
+                    assert!(b.upper <= 3.1 * error, "C {c:e}, {name} {iterations}: {error} {b:?}");
+                    loosest = loosest.max(judged / error);
+                }
+            }
+        }
+    }
+    assert!(loosest > 50.0, "the judge's bound was near everywhere: {loosest}");
+    // Without compliance there is no gap to go by.
+    let problem = Problem::Bodies(stack(3));
+    assert_eq!(sharp_bound(&problem, &vec![0.0; problem.rows()], 100).unwrap(), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ pub(crate) mod rows;
 
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
-use drystone_solve::problem::{Bodies, WORLD};
+use drystone_solve::problem::{Bodies, Point, WORLD};
 use glam::{DMat3, DVec3};
 
 use crate::collide::Velocities;
@@ -105,13 +105,13 @@ impl Assembler {
     /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
     /// folded into the bias. `row` says bias and friction contact by contact. The law is the relaxed one until
     /// [`Problem::set_model`] says otherwise.
-    pub(crate) fn build<C: Touch>(
+    pub(crate) fn build<C: Touch + Sync>(
         &mut self,
         model: &Model,
         state: &State,
         contacts: &[C],
         v_free: &Velocities,
-        row: impl Fn(usize, &C) -> Row,
+        row: impl Fn(usize, &C) -> Row + Sync,
     ) {
         let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, turning, .. } = self else {
             unreachable!("made matrix-free")
@@ -142,16 +142,19 @@ impl Assembler {
         p.points.clear();
         p.points.spans.extend_from_slice(&colouring.spans);
         p.points.regions.extend_from_slice(&colouring.regions);
-        for &i in order.iter() {
-            let c = &contacts[i as usize];
+        let inv_mass = &p.inv_mass;
+        p.points.fill(order.len(), |k| {
+            let i = order[k] as usize;
+            let c = &contacts[i];
             let (bodies, normal) = (c.bodies(), c.normal());
-            let (a, b) = ranks(bodies);
+            let [a, b] = bodies.map(|slot| state.order.rank(slot));
+            let b = if inv_mass[b as usize] > 0.0 { b } else { WORLD };
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
             let images = c.images(model);
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
-            let Row { bias, drift, mu, compliance, .. } = row(i as usize, c);
+            let Row { bias, drift, mu, compliance, .. } = row(i, c);
             let mut bias = bias * normal + drift;
             let mut arm_b = DVec3::ZERO;
             if b == WORLD {
@@ -163,14 +166,16 @@ impl Assembler {
             } else {
                 arm_b = arm(1);
             }
-            p.points.push((a, b), normal.into(), arm(0).into(), arm_b.into(), bias.into(), mu);
-            if compliance > 0.0 || !p.points.compliance[0].is_empty() {
-                let [along, across] = &mut p.points.compliance;
-                along.resize(p.points.mu.len() - 1, 0.0);
-                along.push(compliance);
-                across.resize(p.points.mu.len(), 0.0);
+            Point {
+                bodies: (a, b),
+                normal: normal.into(),
+                arm_a: arm(0).into(),
+                arm_b: arm_b.into(),
+                bias: bias.into(),
+                mu,
+                compliance,
             }
-        }
+        });
         if turning.points.len() < contacts.len() {
             for (i, c) in contacts.iter().enumerate() {
                 let row = row(i, c);

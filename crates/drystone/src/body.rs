@@ -20,6 +20,10 @@ pub enum Motion {
     Static,
 }
 
+/// Masses (kg) and moments of inertia (kg m²) whose inverses, squares and products are numbers.
+const MASSES: std::ops::RangeInclusive<f64> = 1e-40..=1e40;
+const MOMENTS: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
+
 /// Mass, centre of mass and inertia of a rigid body, in the body's own frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MassProperties {
@@ -48,6 +52,12 @@ impl MassProperties {
         if !(self.mass.is_finite() && self.mass > 0.0) {
             return Err(format!("mass must be positive and finite, got {}", self.mass));
         }
+        if !MASSES.contains(&self.mass) {
+            return Err(format!(
+                "mass must be from 1e-40 to 1e40 kg, or numbers run out, got {:e}",
+                self.mass
+            ));
+        }
         if !self.centre.is_finite() {
             return Err(format!("centre of mass must be finite, got {}", self.centre));
         }
@@ -63,6 +73,12 @@ impl MassProperties {
         let p = principal_moments(&self.inertia);
         if p[0] <= 0.0 {
             return Err(format!("inertia must be positive definite, its principal moments are {p:?}"));
+        }
+        if !(MOMENTS.contains(&p[0]) && MOMENTS.contains(&p[2])) {
+            return Err(format!(
+                "inertia must have principal moments from 1e-60 to 1e60 kg m², or numbers run out, got {:e} to {:e}",
+                p[0], p[2]
+            ));
         }
         if p[2] > (p[0] + p[1]) * (1.0 + 1e-9) {
             return Err(format!(
@@ -159,6 +175,9 @@ pub struct BodyDef {
     /// What leads it, if it is kinematic. None: its own velocity.
     #[serde(default)]
     pub guide: Option<Guide>,
+    /// Charge, C (or whatever the pair forces are proportional to): see [`crate::field::Pair`].
+    #[serde(default)]
+    pub charge: f64,
 }
 
 impl BodyDef {
@@ -175,6 +194,7 @@ impl BodyDef {
             group: 0,
             planar: None,
             guide: None,
+            charge: 0.0,
         }
     }
 
@@ -266,6 +286,12 @@ impl BodyDef {
         self
     }
 
+    /// Charges the body, C.
+    pub fn charged(mut self, charge: f64) -> Self {
+        self.charge = charge;
+        self
+    }
+
     /// Replaces mass, centre of mass and inertia.
     pub fn mass(mut self, mass: MassProperties) -> Self {
         self.mass = mass;
@@ -288,6 +314,9 @@ impl BodyDef {
             if !v.is_finite() {
                 return Err(format!("{field} must be finite, got {v}"));
             }
+        }
+        if !self.charge.is_finite() {
+            return Err(format!("charge must be finite, got {}", self.charge));
         }
         let length = self.rotation.length();
         if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
@@ -357,6 +386,11 @@ mod tests {
         assert!(bad.check().unwrap_err().contains("triangle"));
         assert!(MassProperties::principal(0.0, DVec3::ONE).check().unwrap_err().contains("mass"));
         assert!(MassProperties::principal(1.0, DVec3::new(1.0, 1.0, -1.0)).check().is_err());
+        for mass in [1e-320, 1e300] {
+            assert!(MassProperties::principal(mass, DVec3::ONE).check().unwrap_err().contains("run out"));
+            let moments = DVec3::splat(mass);
+            assert!(MassProperties::principal(1.0, moments).check().unwrap_err().contains("inertia"));
+        }
         let skew = DMat3::from_cols(DVec3::X, DVec3::new(0.1, 1.0, 0.0), DVec3::Z);
         assert!(MassProperties { inertia: skew, ..ok }.check().unwrap_err().contains("symmetric"));
     }

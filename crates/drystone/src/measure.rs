@@ -9,7 +9,7 @@ use crate::world::World;
 pub struct Energy {
     /// ½ m v² + ½ ω I ω
     pub kinetic: f64,
-    /// -m g·x
+    /// -m g·x, and that of the fields that have one.
     pub potential: f64,
 }
 
@@ -41,6 +41,7 @@ impl World {
             e.kinetic += 0.5 * b.mass.mass * v.length_squared() + 0.5 * w.dot(b.mass.inertia * w);
             e.potential -= b.mass.mass * self.settings.gravity.dot(self.state.position[i]);
         }
+        e.potential += self.field_energy();
         e
     }
 

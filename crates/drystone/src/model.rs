@@ -51,6 +51,9 @@ pub struct Body {
     /// What leads it, if it is kinematic.
     #[serde(default)]
     pub guide: Option<Box<Guided>>,
+    /// C.
+    #[serde(default)]
+    pub charge: f64,
 }
 
 /// The plane that a body's centre of mass stays in.
@@ -181,6 +184,7 @@ impl Model {
             group: def.group,
             planar,
             guide: def.guide.map(|g| Box::new(Guided::new(g, position, rotation))),
+            charge: def.charge,
         };
         if slot as usize == self.bodies.len() {
             self.bodies.push(body);

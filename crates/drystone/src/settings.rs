@@ -172,8 +172,8 @@ impl Integrator {
             }
             "moreau" => {
                 spec.check(&[THETA])?;
-                let theta = spec.positive("theta", 0.5, 1.0)?;
-                if theta < 0.5 {
+                let theta = spec.number("theta", 0.5)?;
+                if !(0.5..=1.0).contains(&theta) {
                     return Err(BadSpec(format!(
                         "parameter 'theta' of 'moreau' must be from 0.5 to 1, got {theta}"
                     )));
@@ -306,6 +306,11 @@ impl Settings {
             && order != 4
         {
             return Err(format!("integrator: the order of rattle must be 2 or 4, got {order}"));
+        }
+        if let (Integrator::Rattle { .. }, 0) = (self.integrator, self.iterations) {
+            return Err("iterations = 0 leaves everything to the position problem, which the integrator rattle does not \
+                        have: give iterations, or another integrator"
+                .into());
         }
         if let Some(e) = self.envelope
             && !(e.is_finite() && e >= 0.0)

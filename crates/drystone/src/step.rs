@@ -23,6 +23,12 @@ pub use report::{Stage, StepError, StepReport};
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
+    let report = take(w);
+    w.assembler.rows.elsewhere.clear();
+    report
+}
+
+fn take(w: &mut World) -> Result<StepReport, StepError> {
     let (h, number) = (w.settings.h, w.state.step + 1);
     if w.loose {
         w.assemble_joints().map_err(|e| StepError::Assembly { step: number, text: e.to_string() })?;
@@ -42,13 +48,17 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
-    if let Some(taken) = smooth_step(w) {
+    let smooth = smooth_step(w);
+    if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
+        let done = smooth_done(w, *order, taken);
         clock.stage(Stage::Integrate);
-        return finish(w, clock, overlap, taken);
+        return finish(w, clock, overlap, done);
     }
+    let smooth = smooth.map(|(_, taken)| taken);
     let stabilisation = w.settings.stabilisation;
+    w.linearise().map_err(|text| StepError::NonFinite { step: number, text })?;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-    build(w, Posed::Whole);
+    build(w, Posed::Whole).map_err(|e| bad_contact(w, number, &e))?;
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -59,7 +69,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
-    w.assembler.velocities(&w.state.order, &solution.gamma, &mut w.velocity); // v = v_free + M⁻¹ D γ
+    w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     w.laws.add_compression(&mut w.contacts);
@@ -67,7 +77,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
     let mut certificate = match solution.certificate.take() {
         Some(c) => c,
-        None => w.judge.judge(&w.assembler.problem, &solution.gamma),
+        None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
     };
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
@@ -76,7 +86,11 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Certificate);
 
     w.saved.save(&w.state);
-    integrate(w); // q ← Λ(q, v, h)
+    integrate(w, smooth.is_some()); // q ← Λ(q, v, h)
+    if let Some(taken) = &smooth {
+        smooth::write_back(w);
+        certificate.residual_max = certificate.residual_max.max(taken.certificate.residual_max);
+    }
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
@@ -117,6 +131,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         position_rounds,
         certificate,
         worst_contact,
+        smooth_bodies: if smooth.is_some() { smooth::taken_bodies(w) } else { 0 },
     };
     finish(w, clock, overlap, done)
 }
@@ -132,22 +147,34 @@ struct Done {
     position_rounds: usize,
     certificate: Certificate,
     worst_contact: Option<usize>,
+    smooth_bodies: usize,
 }
 
-/// The step of a mechanism that nothing touches, where the settings ask for it and it can be had: see `smooth`.
-fn smooth_step(w: &mut World) -> Option<Done> {
+/// The steps of mechanisms that nothing touches, where the settings ask for them and they can be had: see `smooth`. The order,
+/// and what they came to. If they are not those of the whole world, the joints are left out of what is posed for the rest.
+fn smooth_step(w: &mut World) -> Option<(u8, smooth::Taken)> {
     let order = w.settings.integrator.smooth(w.model.joint_slots().next().is_some())?;
-    if !w.contacts.is_empty() || w.settings.iterations == 0 {
+    if w.settings.iterations == 0 || !w.stiff.is_empty() {
         return None;
     }
     let taken = smooth::advance(w, order)?;
-    if w.shows_problem() {
-        build(w, Posed::Whole);
+    if !taken.whole {
+        let mut elsewhere = std::mem::take(&mut w.assembler.rows.elsewhere);
+        elsewhere.extend_from_slice(smooth::joints(w));
+        w.assembler.rows.elsewhere = elsewhere;
+    }
+    Some((order, taken))
+}
+
+/// Takes a smooth step of the whole world.
+fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
+    // Without stiff forces nothing about the problem can be wrong.
+    if w.shows_problem() && build(w, Posed::Whole).is_ok() {
         w.call_problem_hook();
     }
     w.saved.save(&w.state);
     smooth::write_back(w);
-    Some(Done {
+    Done {
         integrator: Integrator::Rattle { order },
         status: Status::Converged,
         iterations: taken.iterations,
@@ -155,9 +182,10 @@ fn smooth_step(w: &mut World) -> Option<Done> {
         rejected: 0,
         attempts: Vec::new(),
         position_rounds: 0,
-        certificate: taken.certificate,
+        certificate: taken.certificate.clone(),
         worst_contact: None,
-    })
+        smooth_bodies: w.model.dynamic().count(),
+    }
 }
 
 /// Looks at where the bodies came to, and closes the step.
@@ -178,6 +206,7 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
     Ok(StepReport {
         step: number,
         integrator: done.integrator,
+        smooth_bodies: done.smooth_bodies,
         contacts: w.contacts.len(),
         touching: overlap.touching,
         penetration_max: overlap.max,
@@ -195,8 +224,9 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
     })
 }
 
-/// v_free = v + h M⁻¹ f: gravity, applied forces, gyroscopic term; the own velocity of bodies that are not dynamic.
+/// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
 fn free_velocities(w: &mut World) -> Result<(), StepError> {
+    w.act();
     let (h, g) = (w.settings.h, w.settings.gravity);
     w.v_free.clear();
     w.free.clear();
@@ -204,7 +234,8 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
         let s = &w.state;
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {
-            v += h * (g + body.inv_mass * s.force[i]);
+            let field = w.acting.on(i);
+            v += h * (g + body.inv_mass * (s.force[i] + field.force));
             if !is_ball(&body.mass.inertia) {
                 let free = free_rotation(&body.mass.inertia, omega, h);
                 if turns_freely(body) {
@@ -212,7 +243,7 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
                 }
                 omega = free.0;
             }
-            omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * s.torque[i]));
+            omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * (s.torque[i] + field.torque)));
             if let Some(plane) = &body.planar {
                 v = plane.within(v);
                 omega = s.rotation[i].conjugate() * plane.about(s.rotation[i] * omega);
@@ -242,7 +273,7 @@ fn turns_freely(body: &Body) -> bool {
 }
 
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
-fn integrate(w: &mut World) {
+fn integrate(w: &mut World, in_part: bool) {
     let (h, theta) = (w.settings.h, w.settings.integrator.theta());
     let mut free = w.free.iter();
     for i in 0..w.model.bodies.len() {
@@ -251,6 +282,9 @@ fn integrate(w: &mut World) {
             continue;
         }
         let free = if turns_freely(body) { free.next() } else { None };
+        if in_part && smooth::took(w, i) {
+            continue;
+        }
         let s = &mut w.state;
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (s.velocity[i], s.omega[i]);

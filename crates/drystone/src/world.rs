@@ -12,6 +12,7 @@ use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
 use crate::contact::Contact;
 use crate::correct::Corrector;
+use crate::field::{Acting, Field};
 use crate::flow::Flow;
 use crate::guide::{Guide, Guided};
 use crate::joint::JointId;
@@ -22,6 +23,7 @@ use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 use crate::step::{self, StepError, StepReport};
+use crate::stiff::{StiffForce, Stiffness};
 
 /// What is wrong with a body, a setting or an id.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -41,6 +43,9 @@ pub enum WorldError {
     /// The id names no living joint.
     #[error("joint {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
     NoJoint(JointId),
+    /// A force field that makes no sense.
+    #[error("{0}")]
+    Field(String),
     /// No state of rest was found.
     #[error("{0}")]
     Unsettled(String),
@@ -83,6 +88,10 @@ pub struct World {
     pub(crate) contacts: Vec<Contact>,
     pub(crate) laws: Laws,
     pub(crate) flow: Flow,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) acting: Acting,
+    pub(crate) stiff: Vec<StiffForce>,
+    pub(crate) stiffness: Stiffness,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
     pub(crate) corrector: Corrector,
@@ -121,6 +130,10 @@ impl World {
             contacts: Vec::new(),
             laws: Laws::default(),
             flow: Flow::default(),
+            fields: Vec::new(),
+            acting: Acting::default(),
+            stiff: Vec::new(),
+            stiffness: Stiffness::default(),
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),
@@ -147,6 +160,7 @@ impl World {
     /// Changes how it steps, from the next step on.
     pub fn set_settings(&mut self, settings: Settings) -> Result<(), WorldError> {
         let solver = make_solver(&settings)?;
+        self.fields_fit(settings.periodic.as_ref())?;
         if let Some(p) = &settings.periodic {
             if self.model.joint_slots().next().is_some() {
                 return Err(WorldError::Settings("joints do not work in a periodic world yet".into()));
@@ -395,10 +409,10 @@ impl World {
 
     pub(crate) fn call_problem_hook(&mut self) {
         if let Some(hook) = &mut self.problem_hook {
-            hook(&self.assembler.problem, &self.assembler.guess);
+            hook(self.stiffness.posed(&self.assembler), &self.assembler.guess);
         }
         if let Some(kept) = &mut self.kept_problem {
-            *kept = (self.assembler.problem.clone(), self.assembler.guess.clone());
+            *kept = (self.stiffness.posed(&self.assembler).clone(), self.assembler.guess.clone());
         }
     }
 

@@ -9,6 +9,8 @@
 //! ρ_s(1) is how often s was the fastest, and ρ_s for large τ how much it solves at all. A problem is solved when
 //! |r - P(r - u)| ≤ tolerance |q|, whatever the solver says of itself.
 
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,10 +18,12 @@ use drystone_record::plot::{Axis, Chart, Series, Style};
 use drystone_scene::problem::{self, ContactProblem};
 use drystone_solve::Model;
 use drystone_solve::solver;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::run::{say, write};
+use crate::interrupt::{self, Interrupt};
+use crate::run::{INTERRUPTED, say, write};
 use crate::solve::reach;
 
 /// Short solves are repeated this often, and the least time counts.
@@ -62,14 +66,22 @@ struct Profiles<'a> {
     model: &'static str,
     tolerance: f64,
     solvers: &'a [String],
+    /// Ctrl-C came before all problems were done.
+    interrupted: bool,
+    /// Problems that were asked for.
+    asked: usize,
+    /// Files left out because the same problem is there in another format.
+    twice: usize,
     problems: Vec<Line>,
     /// By solver: problems solved, and those it was the fastest on.
     solved: Vec<usize>,
     fastest: Vec<usize>,
 }
 
-/// The files that a list of paths means: a folder stands for all problems in it.
-pub fn files(paths: &[PathBuf]) -> std::result::Result<Vec<PathBuf>, Failure> {
+/// The files that a list of paths means, a folder standing for all problems in it; and how many were left out because the
+/// same problem (the same name but for its ending, in the same folder) came before: JSON first, as `--dump-problems` writes
+/// each twice.
+pub fn files(paths: &[PathBuf]) -> std::result::Result<(Vec<PathBuf>, usize), Failure> {
     let mut found = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -90,19 +102,51 @@ pub fn files(paths: &[PathBuf]) -> std::result::Result<Vec<PathBuf>, Failure> {
         inside.sort();
         found.extend(inside);
     }
-    Ok(found)
+    let all = found.len();
+    let mut order: Vec<usize> = (0..all).collect();
+    order.sort_by_key(|&k| found[k].extension().is_none_or(|e| e != "json"));
+    let mut seen = BTreeSet::new();
+    let mut kept: Vec<usize> =
+        order.into_iter().filter(|&k| seen.insert(found[k].with_extension(""))).collect();
+    kept.sort_unstable();
+    let kept: Vec<PathBuf> = kept.into_iter().map(|k| found[k].clone()).collect();
+    let twice = all - kept.len();
+    Ok((kept, twice))
+}
+
+/// On a terminal; nothing in a pipe.
+fn bar(problems: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(problems as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} problems  eta {eta}  {msg}") {
+        bar.set_style(style);
+    }
+    bar
 }
 
 /// Solves, judges, writes and prints.
 pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
     let mut lines = Vec::new();
-    for path in files(asked.paths)? {
-        let file = problem::read(&path, None)?;
+    let (paths, twice) = files(asked.paths)?;
+    let stop = interrupt::watch()?;
+    let bar = bar(paths.len());
+    let mut interrupted = false;
+    for path in &paths {
+        let file = problem::read(path, None)?;
         // Nothing to solve, and no |q| to measure by.
         if file.scale() > 0.0 {
-            lines.push(line(&file, asked).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);
+            let done = line(&file, asked, &bar, &stop);
+            lines.extend(done.map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);
         }
+        if stop.came() {
+            interrupted = true;
+            break;
+        }
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     let n = asked.solvers.len();
     let count = |f: &dyn Fn(&Line, usize) -> bool| {
         (0..n).map(|s| lines.iter().filter(|l| f(l, s)).count()).collect::<Vec<_>>()
@@ -112,6 +156,9 @@ pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
         model: asked.model.name(),
         tolerance: asked.tolerance,
         solvers: asked.solvers,
+        interrupted,
+        asked: paths.len(),
+        twice,
         problems: lines,
         solved,
         fastest,
@@ -125,14 +172,21 @@ pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
     if asked.report.is_none_or(|p| p.as_os_str() != "-") {
         say(&table(&all))?;
     }
-    Ok(0)
+    Ok(if interrupted { INTERRUPTED } else { 0 })
 }
 
-fn line(file: &ContactProblem, asked: &Asked) -> std::result::Result<Line, String> {
+/// Every solver on one problem; None where Ctrl-C came before they were done.
+fn line(
+    file: &ContactProblem,
+    asked: &Asked,
+    bar: &ProgressBar,
+    stop: &Interrupt,
+) -> std::result::Result<Option<Line>, String> {
     let posed = file.under(asked.model);
     let goal = asked.tolerance * file.scale();
     let mut results = Vec::new();
     for name in asked.solvers {
+        bar.set_message(format!("{} by {name}", file.name));
         let mut best: Option<Result> = None;
         for _ in 0..LAPS {
             let mut solver = solver::make(name).map_err(|e| e.0)?;
@@ -149,13 +203,16 @@ fn line(file: &ContactProblem, asked: &Asked) -> std::result::Result<Line, Strin
             if best.as_ref().is_none_or(|b| lap.wall_s < b.wall_s) {
                 best = Some(lap);
             }
+            if stop.came() {
+                return Ok(None);
+            }
             if took > LONG {
                 break;
             }
         }
         results.extend(best);
     }
-    Ok(Line { problem: file.name.clone(), contacts: file.contacts(), results })
+    Ok(Some(Line { problem: file.name.clone(), contacts: file.contacts(), results }))
 }
 
 /// r_ps; None where s did not solve p.
@@ -210,6 +267,9 @@ fn table(p: &Profiles) -> String {
         p.model,
         p.tolerance
     );
+    if p.twice > 0 {
+        text += &format!("{} files left out: the same problems in another format\n", p.twice);
+    }
     text += &row("problem", "contacts", p.solvers.to_vec());
     for l in &p.problems {
         let cell = |r: &Result| match r.solved {
@@ -219,7 +279,11 @@ fn table(p: &Profiles) -> String {
         text += &row(&l.problem, &l.contacts.to_string(), l.results.iter().map(cell).collect());
     }
     text += &row("solved", "", p.solved.iter().map(usize::to_string).collect());
-    text + &row("fastest", "", p.fastest.iter().map(usize::to_string).collect())
+    text += &row("fastest", "", p.fastest.iter().map(usize::to_string).collect());
+    if p.interrupted {
+        text += &format!("interrupted: {} of {} problems done\n", p.problems.len(), p.asked);
+    }
+    text
 }
 
 #[cfg(test)]

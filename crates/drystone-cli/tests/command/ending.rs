@@ -18,6 +18,18 @@ fn runaway() -> Value {
     s
 }
 
+/// Smooth steps are counted as such; the solver's line is about the others.
+#[test]
+fn the_summary_tells_smooth_steps_from_solved_ones() {
+    let scratch = Scratch::new("ending-smooth");
+    let o = scratch.run("run pendulum --tolerance 0 --steps 50");
+    holds(&o.out, &["50 of 50 steps by rattle, which need no solver", "joints        off by at most"]);
+    assert!(!o.out.contains("  solver  ") && !o.out.contains("  picked  "), "{}", o.out);
+    let o = scratch.run("run pendulum --integrator euler --tolerance 1e-6 --steps 50");
+    holds(&o.out, &["of 50 steps within 1e-6 m/s"]);
+    assert!(!o.out.contains("smooth"), "{}", o.out);
+}
+
 #[test]
 fn a_failed_run_says_why_and_keeps_what_it_has() {
     let scratch = Scratch::new("ending-failed");
@@ -133,6 +145,42 @@ fn an_interrupt_ends_the_run_with_its_report() {
     assert_eq!((&s["cut"], s["steps"].as_u64()), (&Value::Bool(true), Some(steps)));
     let rows = scratch.read("b.csv");
     assert!(rows.ends_with('\n') && rows.lines().count() as u64 == 1 + steps * 65, "every step has its rows");
+}
+
+/// The bit of SIGINT in the mask of signals that a process handles.
+#[cfg(target_os = "linux")]
+fn handles_interrupts(process: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = text.lines().find_map(|l| l.strip_prefix("SigCgt:"));
+    mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).is_some_and(|m| m & 2 != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_a_comparison_with_what_it_has() {
+    let scratch = Scratch::new("ending-compare");
+    scratch.good("run stack --steps 2 --quiet --dump-problems 1:problems");
+    // A tolerance that nothing reaches: a second for each solver on each problem.
+    let forever = "--solvers prox,pgs:lambda=0.5 --tolerance 1e-300 --iterations 1000000000 --budget-ms 1000";
+    for (line, say) in [
+        (format!("compare problems {forever}"), "of 2 problems done"),
+        ("compare packing --set n=60 --at-time 100000".to_string(), "no solver had its turn"),
+    ] {
+        let mut command = scratch.command(&line);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while !handles_interrupts(child.id()) && child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no handler in 30 s");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let sent =
+            std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let o = child.wait_with_output().unwrap();
+        let out = String::from_utf8(o.stdout).unwrap();
+        assert_eq!(o.status.code(), Some(130), "{line}: {out}");
+        holds(&out, &["interrupted", say]);
+    }
 }
 
 #[test]

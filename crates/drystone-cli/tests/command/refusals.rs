@@ -172,6 +172,8 @@ fn what_is_not_there_yet_says_so() {
         &[
             ("run packing --backend cuda", &["--backend", "cuda", "not available yet", "cpu"]),
             ("run packing --integrator moreau:theta=0.4", &["--integrator", "theta", "0.5 to 1"]),
+            ("run packing --integrator moreau:theta=1.4", &["--integrator", "theta", "0.5 to 1"]),
+            ("run pendulum --integrator rattle --iterations 0", &["rattle", "iterations = 0"]),
             ("run packing --sleep", &["--sleep", "not available yet"]),
             ("run packing --record run.vtkhdf", &["--record", "not available yet"]),
         ],

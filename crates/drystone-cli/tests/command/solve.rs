@@ -197,5 +197,16 @@ fn problems_of_a_run_can_be_read_back() {
         seen.push((number(&r, "contacts"), number(&r, "objective")));
     }
     assert!(seen[0] == seen[1] && seen[0].0 > 0.0, "{seen:?}");
+    // Both files of a step are one problem, in a folder and by name.
+    for list in
+        ["problems", "problems/stack-000004.hdf5 problems/stack-000004.json problems/stack-000002.hdf5"]
+    {
+        let line = format!("compare {list} --solvers prox --report -");
+        let c: Value = serde_json::from_str(&scratch.good(&line)).unwrap();
+        let count = c["problems"].as_array().unwrap().len() as u64;
+        assert_eq!((count, c["asked"].as_u64()), (2, Some(2)), "{list}");
+        assert!(c["twice"].as_u64().unwrap() >= 1 && c["interrupted"] == false, "{list}");
+    }
+    holds(&scratch.good("compare problems --solvers prox"), &["2 files left out", "2 problems"]);
     scratch.bad("solve problems/stack-000003.json");
 }

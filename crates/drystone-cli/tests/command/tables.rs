@@ -53,6 +53,49 @@ fn compare_lets_auto_pick() {
     assert!(auto < 1e-6 && auto < 0.1 * pgs, "auto {auto}, pgs {pgs}");
 }
 
+/// The published tables, small: Lemke solves what it says it does, and stops honestly where it is cut short.
+#[test]
+fn pyramids_by_lemke_and_on_round_cones() {
+    let scratch = Scratch::new("tables-lcp");
+    let line = "lcp --layers 4,6 --mu 0,0.8 --halvings 2 --solvers prox,apgd --report -";
+    let t: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+    let pyramids = t["pyramids"].as_array().unwrap();
+    assert_eq!(pyramids.len(), 4);
+    for p in pyramids {
+        assert_eq!(p["status"], "solved", "{p}");
+        assert!(number(p, "residual") < 1e-8, "{p}");
+        for key in ["best", "best_relaxed"] {
+            let best = &p["cones"][p[key].as_u64().unwrap() as usize];
+            assert!(number(best, "residual") <= 1e-8, "{best}");
+        }
+    }
+    let bodies: Vec<f64> = pyramids.iter().map(|p| number(p, "bodies")).collect();
+    assert_eq!(bodies, [10.0, 10.0, 21.0, 21.0]);
+    let orders = t["differences"].as_array().unwrap();
+    assert_eq!(orders.len(), 6);
+    assert!(orders.iter().filter(|d| d["order"].is_number()).all(|d| number(d, "order") > 0.8), "{orders:?}");
+    let t = scratch.good("lcp --layers 6 --mu 0.8 --halvings 0 --pivots 20 --solvers prox --report -");
+    let t: Value = serde_json::from_str(&t).unwrap();
+    assert_eq!(t["pyramids"][0]["status"], "pivots");
+    assert!(number(&t["pyramids"][0], "residual") > 1e-6);
+    let text = scratch.good("lcp --layers 3 --mu 0.5 --halvings 1 --solvers prox");
+    holds(&text, &["Lemke ms", "solved", "difference, m"]);
+}
+
+#[test]
+fn block_splitting_races_on_the_published_scenes() {
+    let scratch = Scratch::new("tables-blocks");
+    let line = "race blocks --sizes 2 --at-time 0.05 --iterations 5 --report -";
+    let rows: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 15);
+    let wall = rows.iter().filter(|r| r["scene"] == "wall");
+    for r in wall {
+        assert!(number(r, "contacts") > 100.0 && number(r, "sweeps") > 0.0, "{r}");
+        assert!(number(r, "residual_max").is_finite() && number(r, "steps") == 2.0, "{r}");
+    }
+}
+
 #[test]
 fn compare_draws_every_quantity() {
     let scratch = Scratch::new("tables-plot");

@@ -29,6 +29,7 @@ const FIELDS: &[&str] = &[
     "velocity",
     "angular_velocity",
     "guide",
+    "charge",
     "group",
     "glass",
     "count",
@@ -96,6 +97,7 @@ pub(super) fn read(
     if let Some(guide) = at.get("guide") {
         def.guide = Some(function::guide(&guide)?);
     }
+    def.charge = at.get("charge").map_or(Ok(0.0), |c| c.number())?;
     let glass = at.get("glass").map_or(Ok(false), |g| g.boolean())?;
     // Whatever the engine would refuse, it says here, where the place is known.
     def.check().map_err(|e| at.fault(e))?;

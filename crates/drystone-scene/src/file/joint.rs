@@ -1,7 +1,10 @@
 //! One `[[joint]]` of a scene file. Places are in the world, at time zero.
 
-use drystone::joint::{Bushing, Command, Frames, Kind, Law, Limits, Motor, Spring, Trajectory, frame};
+use drystone::joint::{
+    Bushing, Command, CoupledBushing, Frames, Kind, Law, Limits, Motor, Spring, Trajectory, frame,
+};
 use drystone::{BodyDef, BodyId, Function, JointDef, Pose};
+use drystone_solve::solver::nearest;
 use glam::{DMat3, DQuat, DVec3};
 
 use super::function;
@@ -49,6 +52,10 @@ pub(super) fn read(at: &At, bodies: &[BodyDef]) -> Result<JointDef, Fault> {
     at.only(&known)?;
     let body = |key: &str| at.get(key).map_or(Ok(None), |b| find(&b, bodies));
     let (a, b) = (body("a")?, body("b")?);
+    if a == b {
+        let what = if a.is_some() { "a body to itself" } else { "the world to itself: name a body" };
+        return Err(at.get("b").unwrap_or(*at).fault(format!("joins {what}")));
+    }
     let place = |side: &str, body: Option<BodyId>| -> Result<DVec3, Fault> {
         match at.get(side).or_else(|| at.get("anchor")) {
             Some(v) => v.vector(),
@@ -119,6 +126,20 @@ pub(super) fn read(at: &At, bodies: &[BodyDef]) -> Result<JointDef, Fault> {
             let length = (pa - over_a).length() + ratio * (pb - over_b).length();
             (Kind::Pulley { points: [over_a, over_b], ratio, length: optional("length", length)? }, plain)
         }
+        "bushing" if is_matrix(at, "stiffness") || is_matrix(at, "damping") => {
+            for key in ["angular_stiffness", "angular_damping"] {
+                if let Some(given) = at.get(key) {
+                    return Err(given.fault("is part of 'stiffness' and 'damping' where they are matrices"));
+                }
+            }
+            let matrix = |key: &str| at.get(key).map_or(Ok([[0.0; 6]; 6]), |m| matrix(&m));
+            let bushing = CoupledBushing::new(matrix("stiffness")?, matrix("damping")?);
+            let bushing = bushing.map_err(|e| {
+                let key = e.split(' ').next().unwrap_or_default();
+                at.get(key).map_or_else(|| at.fault(&e), |x| x.fault(&e))
+            })?;
+            (Kind::CoupledBushing(Box::new(bushing)), plain)
+        }
         "bushing" => {
             let bushing = Bushing {
                 stiffness: vector("stiffness")?,
@@ -169,6 +190,19 @@ pub(super) fn read(at: &At, bodies: &[BodyDef]) -> Result<JointDef, Fault> {
     Ok(def)
 }
 
+/// Whether a field holds rows of numbers and not numbers.
+fn is_matrix(at: &At, key: &str) -> bool {
+    let first = |list: &At| list.items().ok().and_then(|mut items| items.next().map(|i| i.items().is_ok()));
+    at.get(key).is_some_and(|list| first(&list).unwrap_or(false))
+}
+
+/// Six rows of six numbers.
+fn matrix(at: &At) -> Result<[[f64; 6]; 6], Fault> {
+    let rows: Vec<[f64; 6]> = at.items()?.map(|row| row.numbers()).collect::<Result<_, _>>()?;
+    let n = rows.len();
+    rows.try_into().map_err(|_| at.fault(format!("must have 6 rows, got {n}")))
+}
+
 /// x, and y made at a right angle to it.
 fn across(at: &At, x: DVec3, y: DVec3, key: &str) -> Result<DQuat, Fault> {
     let z = x.cross(y).try_normalize();
@@ -184,7 +218,9 @@ fn find(at: &At, bodies: &[BodyDef]) -> Result<Option<BodyId>, Fault> {
     }
     let mut found = bodies.iter().enumerate().filter(|(_, b)| b.name.as_deref() == Some(name));
     let Some((slot, _)) = found.next() else {
-        return Err(at.fault(format!("there is no body named '{name}'; \"world\" is the world")));
+        let names: Vec<&str> = bodies.iter().filter_map(|b| b.name.as_deref()).chain(["world"]).collect();
+        let hint = nearest(name, &names).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+        return Err(at.fault(format!("there is no body named '{name}'{hint} (\"world\" is the world)")));
     };
     if found.next().is_some() {
         return Err(at.fault(format!("several bodies are named '{name}'")));

@@ -2,6 +2,7 @@
 //! other parameters, or settings and bodies of its own.
 
 mod body;
+mod field;
 mod flow;
 mod function;
 mod heights;
@@ -34,6 +35,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "joint",
     "emitter",
     "sink",
+    "field",
 ];
 
 /// Makes the scene of a file, with `--set` overrides.
@@ -60,6 +62,10 @@ pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<
     if let Some(table) = at.get("settings") {
         settings::apply(&table, &mut scene).map_err(place)?;
     }
+    if let Some(list) = at.get("field") {
+        // Only now is it known whether the world repeats.
+        field::fit(&list, &scene).map_err(place)?;
+    }
     Ok(scene)
 }
 
@@ -79,8 +85,11 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
             return Err(place(list.fault("a scene of the gallery brings its own emitters and sinks")));
         }
     }
-    if let Some(table) = at.get("materials") {
-        return Err(place(table.fault("a scene of the gallery brings its own materials")));
+    for field in ["materials", "field"] {
+        if let Some(table) = at.get(field) {
+            let what = if field == "field" { "force fields" } else { field };
+            return Err(place(table.fault(format!("a scene of the gallery brings its own {what}"))));
+        }
     }
     let wanted = name.text().map_err(place)?;
     let entry = gallery::find(wanted).map_err(|e| place(name.fault(e.message)))?;
@@ -135,6 +144,10 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         None => Vec::new(),
     };
     let flow = flow::read(at, library, &materials)?;
+    let fields = match at.get("field") {
+        Some(list) => list.items()?.map(|f| field::read(&f)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
     Ok(Scene {
         name: String::new(),
         title: format!("{} bodies from a scene file", bodies.len()),
@@ -145,6 +158,7 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         snaps: Vec::new(),
         materials: materials.into_inner(),
         flow,
+        fields,
         glass,
         bodies,
         joints,

@@ -101,9 +101,18 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
         scene.seed = n.whole(0, LARGEST_WHOLE)? as u64;
     }
     if let Some(times) = at.get("snaps") {
-        scene.snaps = times.items()?.map(|t| not_negative(&t, "s")).collect::<Result<_, _>>()?;
+        scene.snaps = times.items()?.map(|t| snap(&t, scene.duration)).collect::<Result<_, _>>()?;
     }
     Ok(())
+}
+
+/// A time for a snapshot.
+fn snap(at: &At, end: f64) -> Result<f64, Fault> {
+    let t = not_negative(at, "s")?;
+    if t > end * (1.0 + 1e-9) {
+        return Err(at.fault(format!("is after the end: T = {end} s, got {t}")));
+    }
+    Ok(t)
 }
 
 pub(super) fn positive(at: &At, unit: &str) -> Result<f64, Fault> {

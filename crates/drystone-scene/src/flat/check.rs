@@ -62,6 +62,10 @@ impl FlatState {
             if *t < 0.0 {
                 return refuse(field, format!("a snapshot cannot be before the start, got {t} s"));
             }
+            if *t > self.duration * (1.0 + 1e-9) {
+                let end = self.duration;
+                return refuse(field, format!("a snapshot cannot be after the end, T = {end} s, got {t} s"));
+            }
         }
         for (i, wall) in self.statics.iter().enumerate() {
             wall.check(&format!("statics[{i}]"))?;

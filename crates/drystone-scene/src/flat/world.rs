@@ -41,6 +41,7 @@ impl FlatState {
         Ok(Scene {
             materials,
             flow: Default::default(),
+            fields: Vec::new(),
             name: self.name.clone(),
             title: format!("{} bodies from a flat state", self.bodies.len()),
             citation: None,
@@ -138,6 +139,9 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
     if !(state.emitted.is_empty() && state.sunk.is_empty()) {
         return refuse("emitters and sinks", "a flat state has none");
     }
+    if !world.fields().is_empty() {
+        return refuse("field", "a flat state has no force fields");
+    }
     // The number of each dynamic body among the bodies of the state.
     let mut number = vec![-1; model.bodies.len()];
     for i in model.slots() {
@@ -147,6 +151,9 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
         };
         if body.planar.is_some() {
             return Err(cannot("it is locked to a plane"));
+        }
+        if body.charge != 0.0 {
+            return Err(cannot("it has a charge"));
         }
         if colliders[i].iter().any(|&k| model.colliders[k].filter != Filter::default()) {
             return Err(cannot("it has layers or a mask of its own"));

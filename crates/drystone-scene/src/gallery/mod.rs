@@ -6,6 +6,7 @@ mod arrange;
 mod ballast;
 mod brazil_nut;
 mod bulk;
+mod charges;
 mod conveyor;
 mod cradle;
 mod drum;
@@ -93,6 +94,7 @@ pub const ENTRIES: &[Entry] = &[
     penetrometer::ENTRY,
     shear::ENTRY,
     triaxial::ENTRY,
+    charges::ENTRY,
 ];
 
 /// What a scene of the gallery decides by itself; the rest is the same for all.
@@ -121,6 +123,7 @@ impl Entry {
         Ok(Scene {
             materials: made.probe.materials(),
             flow: made.probe.flow(),
+            fields: made.probe.fields(),
             name: self.name.into(),
             title: self.title.into(),
             citation: Some(self.citation.into()),

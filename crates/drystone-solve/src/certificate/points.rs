@@ -20,24 +20,7 @@ pub(super) fn push(p: &Points, gamma: &[f64], world: &mut Vec<[f64; 3]>, impulse
     world.clear();
     world.reserve(p.len());
     for i in 0..p.len() {
-        let g = &gamma[3 * i..3 * i + 3];
-        let [n, t1, t2] = p.frame(i);
-        let f: [f64; 3] = std::array::from_fn(|k| g[0] * n[k] + g[1] * t1[k] + g[2] * t2[k]);
-        let a = &mut impulse[p.a[i] as usize];
-        let turn = cross(at(&p.arm_a, i), f);
-        (0..3).for_each(|k| {
-            a[k] += f[k];
-            a[3 + k] += turn[k];
-        });
-        if p.b[i] != WORLD {
-            let b = &mut impulse[p.b[i] as usize];
-            let turn = cross(at(&p.arm_b, i), f);
-            (0..3).for_each(|k| {
-                b[k] -= f[k];
-                b[3 + k] -= turn[k];
-            });
-        }
-        world.push(f);
+        world.push(p.push_impulse(i, &gamma[3 * i..3 * i + 3], impulse));
     }
 }
 

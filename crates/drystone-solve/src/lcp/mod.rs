@@ -7,11 +7,12 @@
 //! dense and small: the reference beside the cone solvers, and what the hard-constraint papers before them solved. A
 //! contact problem becomes one by cutting its friction cones into facets: see [`polyhedral()`].
 
+mod basis;
 mod lemke;
 mod polyhedral;
 mod psor;
 
-pub use lemke::lemke;
+pub use lemke::{Lemke, lemke};
 pub(crate) use polyhedral::directions;
 pub use polyhedral::{Facets, Form, Polyhedral, polyhedral};
 pub use psor::psor;

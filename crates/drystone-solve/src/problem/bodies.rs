@@ -26,7 +26,7 @@ use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 use crate::model::Model;
 
-use super::trace_and_bound;
+use super::{columns, trace_and_bound};
 
 /// In place of a second body: the block acts on one body only.
 pub const WORLD: u32 = u32::MAX;
@@ -57,6 +57,25 @@ pub struct Points {
     pub spans: Vec<Span>,
     /// The first span of each region, and of what joins them; empty where there are no regions.
     pub regions: Vec<u32>,
+}
+
+/// A contact point, as [`Points::fill`] takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// First body, second body or [`WORLD`].
+    pub bodies: (u32, u32),
+    /// Unit normal from B to A.
+    pub normal: [f64; 3],
+    /// From the centre of mass of A to the contact point, m.
+    pub arm_a: [f64; 3],
+    /// The same of B; zero for [`WORLD`].
+    pub arm_b: [f64; 3],
+    /// Added to the relative velocity, m/s, world axes.
+    pub bias: [f64; 3],
+    /// Coefficient of friction.
+    pub mu: f64,
+    /// Of the normal row, (m/s)/(N s).
+    pub compliance: f64,
 }
 
 /// Blocks with explicit rows, in coloured order.
@@ -123,6 +142,11 @@ pub(crate) fn symmetric(m: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
     ]
 }
 
+/// Whether all are finite, several at a time: x · 0 is zero for those that are.
+fn all_finite(x: &[f64]) -> bool {
+    x.iter().fold(true, |ok, x| ok & (x * 0.0 == 0.0))
+}
+
 fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
     [field[0][i], field[1][i], field[2][i]]
 }
@@ -159,6 +183,33 @@ impl Points {
         self.regions.clear();
     }
 
+    /// Replaces all points by `count` new ones, in coloured order; the colours are the caller's. Pieces are made by several
+    /// threads where there are many.
+    pub fn fill(&mut self, count: usize, point: impl Fn(usize) -> Point + Sync) {
+        let fields = self.normal.iter_mut().chain(&mut self.arm_a).chain(&mut self.arm_b);
+        for field in fields.chain([&mut self.bias, &mut self.mu]) {
+            field.resize(count, 0.0);
+        }
+        self.a.resize(count, 0);
+        self.b.resize(count, 0);
+        self.drift.iter_mut().chain(&mut self.compliance).for_each(Vec::clear);
+        let to = columns::Columns::of(self);
+        let [slides, gives] = columns::pieces(count, |i| {
+            let p = point(i);
+            // SAFETY: every number below the count is visited once, and all columns are as long.
+            unsafe { to.put(i, &p) }
+        });
+        if slides {
+            for k in 0..3 {
+                self.drift[k].extend((0..count).map(|i| columns::split(&point(i)).1[k]));
+            }
+        }
+        if gives {
+            self.compliance[0].extend((0..count).map(|i| point(i).compliance));
+            self.compliance[1].resize(count, 0.0);
+        }
+    }
+
     /// Appends a point with a bias as a world vector; the caller keeps the coloured order.
     pub fn push(
         &mut self,
@@ -176,12 +227,10 @@ impl Points {
             self.arm_a[k].push(arm_a[k]);
             self.arm_b[k].push(arm_b[k]);
         }
-        let along = dot(bias, normal);
-        let across: [f64; 3] = std::array::from_fn(|k| bias[k] - along * normal[k]);
+        let point = Point { bodies: (a, b), normal, arm_a, arm_b, bias, mu, compliance: 0.0 };
+        let (along, across, slides) = columns::split(&point);
         self.bias.push(along);
-        // Rounding of a pure normal bias leaves dust that is no motion.
-        let dust = 1e-14 * dot(bias, bias).sqrt();
-        if !self.drift[0].is_empty() || across.iter().any(|x| x.abs() > dust) {
+        if !self.drift[0].is_empty() || slides {
             for (field, x) in self.drift.iter_mut().zip(across) {
                 field.resize(self.mu.len(), 0.0);
                 field.push(x);
@@ -208,6 +257,28 @@ impl Points {
         }
         let across = at(&self.drift, i);
         [n[0] + across[0], n[1] + across[1], n[2] + across[2]]
+    }
+
+    /// Adds what multipliers `gamma` of point `i` do to its bodies (impulse, then its moment); returns them as a world vector.
+    #[inline]
+    pub(crate) fn push_impulse(&self, i: usize, gamma: &[f64], bodies: &mut [[f64; 6]]) -> [f64; 3] {
+        let [n, t1, t2] = self.frame(i);
+        let f: [f64; 3] = std::array::from_fn(|k| gamma[0] * n[k] + gamma[1] * t1[k] + gamma[2] * t2[k]);
+        let a = &mut bodies[self.a[i] as usize];
+        let turn = cross(at(&self.arm_a, i), f);
+        (0..3).for_each(|k| {
+            a[k] += f[k];
+            a[3 + k] += turn[k];
+        });
+        if self.b[i] != WORLD {
+            let b = &mut bodies[self.b[i] as usize];
+            let turn = cross(at(&self.arm_b, i), f);
+            (0..3).for_each(|k| {
+                b[k] -= f[k];
+                b[3 + k] -= turn[k];
+            });
+        }
+        f
     }
 
     fn compliance_of(&self, i: usize) -> [f64; 3] {
@@ -261,15 +332,15 @@ impl Bodies {
         self.inv_mass.len()
     }
 
-    pub(super) fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.points.len() + self.general.a.len()
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         3 * self.points.len() + self.general.jacobian.len()
     }
 
-    pub(super) fn block(&self, i: usize) -> Range<usize> {
+    pub(crate) fn block(&self, i: usize) -> Range<usize> {
         match i.checked_sub(self.points.len()) {
             None => 3 * i..3 * i + 3,
             Some(g) => {
@@ -279,14 +350,14 @@ impl Bodies {
         }
     }
 
-    pub(super) fn set(&self, i: usize) -> Set {
+    pub(crate) fn set(&self, i: usize) -> Set {
         match i.checked_sub(self.points.len()) {
             None => Set::Friction3 { mu: self.points.mu[i] },
             Some(g) => self.general.set[g],
         }
     }
 
-    pub(super) fn compliance(&self, block: usize, row: usize) -> f64 {
+    pub(crate) fn compliance(&self, block: usize, row: usize) -> f64 {
         match row.checked_sub(3 * self.points.len()) {
             None => self.points.compliance_of(block)[row - 3 * block],
             Some(j) => self.general.compliance.get(j).copied().unwrap_or(0.0),
@@ -337,7 +408,7 @@ impl Bodies {
         }
     }
 
-    pub(super) fn block_bias(&self, block: usize, b: &mut [f64; MAX_ROWS]) {
+    pub(crate) fn block_bias(&self, block: usize, b: &mut [f64; MAX_ROWS]) {
         match block.checked_sub(self.points.len()) {
             None => {
                 let world = self.points.world_bias(block);
@@ -363,14 +434,45 @@ impl Bodies {
 
     /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
     pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
-        v.clone_from(&self.v_free);
-        for i in 0..self.blocks() {
-            self.move_block(i, &gamma[self.block(i)], v);
+        // D γ first, and M⁻¹ once for each body.
+        v.clear();
+        v.resize(self.bodies(), [0.0; 6]);
+        for i in 0..self.points.len() {
+            self.points.push_impulse(i, &gamma[3 * i..3 * i + 3], v);
+        }
+        self.push_general(&gamma[3 * self.points.len()..], v);
+        for (i, v) in v.iter_mut().enumerate() {
+            let (f, free) = (*v, &self.v_free[i]);
+            let turn = symmetric(&self.inv_inertia[i], [f[3], f[4], f[5]]);
+            for k in 0..3 {
+                v[k] = free[k] + self.inv_mass[i] * f[k];
+                v[3 + k] = free[3 + k] + turn[k];
+            }
+        }
+    }
+
+    /// Adds D γ of the general blocks, by body.
+    pub(crate) fn push_general(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
+        let g = &self.general;
+        for i in 0..g.a.len() {
+            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
+                let (row, x) = (&g.jacobian[j], gamma[j]);
+                let into = &mut impulse[g.a[i] as usize];
+                for k in 0..6 {
+                    into[k] += row[k] * x;
+                }
+                if g.b[i] != WORLD {
+                    let into = &mut impulse[g.b[i] as usize];
+                    for k in 0..6 {
+                        into[k] += row[6 + k] * x;
+                    }
+                }
+            }
         }
     }
 
     /// v ← v + M⁻¹ D_i Δ for a change Δ of block i's multipliers.
-    pub(super) fn move_block(&self, block: usize, delta: &[f64], v: &mut [[f64; 6]]) {
+    pub(crate) fn move_block(&self, block: usize, delta: &[f64], v: &mut [[f64; 6]]) {
         let p = &self.points;
         let Some(i) = block.checked_sub(p.len()) else {
             let (i, g) = (block, delta);
@@ -487,25 +589,31 @@ impl Bodies {
     pub(super) fn rest_is_feasible(&self) -> bool {
         let p = &self.points;
         let still = |x: f64| x == 0.0;
-        (0..p.len()).all(|i| {
+        let feasible = |i: usize| {
             let (bias, n) = (p.world_bias(i), at(&p.normal, i));
             let normal = dot(bias, n);
             let tangent = std::array::from_fn::<f64, 3, _>(|k| bias[k] - normal * n[k]);
             // Rounding of a pure normal bias leaves tangential dust that is not a slip velocity.
             normal - p.mu[i] * dot(tangent, tangent).sqrt() >= -1e-12 * (1.0 + normal.abs())
-        }) && (0..self.general.a.len()).all(|i| {
-            let g = &self.general;
-            let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
-            let bias = &g.bias[rows.clone()];
-            match g.set[i] {
-                Set::Free => bias.iter().copied().all(still),
-                set => {
-                    let mut minus = [0.0; MAX_ROWS];
-                    minus.iter_mut().zip(bias).for_each(|(m, b)| *m = -b);
-                    set.support(&minus[..bias.len()]).is_finite()
+        };
+        let points = match p.drift[0].is_empty() {
+            true => p.bias.iter().all(|b| *b >= -1e-12 * (1.0 + b.abs())),
+            false => (0..p.len()).all(feasible),
+        };
+        points
+            && (0..self.general.a.len()).all(|i| {
+                let g = &self.general;
+                let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
+                let bias = &g.bias[rows.clone()];
+                match g.set[i] {
+                    Set::Free => bias.iter().copied().all(still),
+                    set => {
+                        let mut minus = [0.0; MAX_ROWS];
+                        minus.iter_mut().zip(bias).for_each(|(m, b)| *m = -b);
+                        set.support(&minus[..bias.len()]).is_finite()
+                    }
                 }
-            }
-        })
+            })
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -542,9 +650,12 @@ impl Bodies {
         if soft.any(|c| !(c.is_finite() && *c >= 0.0)) {
             return Err("a compliance is negative or not finite".into());
         }
+        let numbers = all.into_iter().chain([&p.drift]).flatten().chain([&p.bias]);
+        let sound = numbers.into_iter().all(|f| all_finite(f));
         for i in 0..p.len() {
-            if all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite()))
-                || p.world_bias(i).iter().any(|x| !x.is_finite())
+            if !sound
+                && (all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite()))
+                    || p.world_bias(i).iter().any(|x| !x.is_finite()))
             {
                 return Err(format!("contact point {i} has a normal, arm or bias that is not finite"));
             }
@@ -566,7 +677,9 @@ impl Bodies {
                 return Err(format!("block {i} has {} rows, its set wants {}", rows.len(), g.set[i].rows()));
             }
             g.set[i].check().map_err(|e| format!("block {i}: {e}"))?;
-            if rows.clone().any(|j| !g.bias[j].is_finite() || g.jacobian[j].iter().any(|x| !x.is_finite())) {
+            // Nothing times a number is nothing.
+            let nothing = |j: usize| g.jacobian[j].iter().fold(0.0 * g.bias[j], |sum, x| sum + 0.0 * x);
+            if rows.clone().any(|j| nothing(j) != 0.0) {
                 return Err(format!("block {i} has a Jacobian or bias that is not finite"));
             }
         }

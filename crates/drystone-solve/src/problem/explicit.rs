@@ -1,5 +1,7 @@
 //! The form with an explicit sparse matrix: u = W γ + q + C γ.
 
+use std::borrow::Cow;
+
 use crate::cone::{AdmissibleSet, Set};
 use crate::model::Model;
 
@@ -32,15 +34,39 @@ impl Csr {
 
     /// ½ (W + Wᵀ) of a square matrix, duplicates summed.
     pub fn symmetric_part(&self) -> Csr {
-        let n = self.rows();
-        let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
-        for i in 0..n {
+        let sorted = self.sorted();
+        merge(&sorted, &sorted.transposed(), |x, y| 0.5 * x + 0.5 * y)
+    }
+
+    /// Wᵀ, rows sorted.
+    fn transposed(&self) -> Csr {
+        let mut indptr = vec![0; self.columns + 1];
+        for &j in &self.indices {
+            indptr[j as usize + 1] += 1;
+        }
+        for j in 0..self.columns {
+            indptr[j + 1] += indptr[j];
+        }
+        let mut next = indptr.clone();
+        let (mut indices, mut data) = (vec![0; self.indices.len()], vec![0.0; self.data.len()]);
+        for i in 0..self.rows() {
             for (j, x) in self.row(i) {
-                rows[i].push((j as u32, 0.5 * x));
-                rows[j].push((i as u32, 0.5 * x));
+                (indices[next[j]], data[next[j]]) = (i as u32, x);
+                next[j] += 1;
             }
         }
-        Self::from_rows(self.columns, rows)
+        Csr { columns: self.rows(), indptr, indices, data }
+    }
+
+    /// With columns in order and once each.
+    fn sorted(&self) -> Cow<'_, Csr> {
+        let in_order =
+            |i: usize| self.indices[self.indptr[i]..self.indptr[i + 1]].windows(2).all(|p| p[0] < p[1]);
+        if (0..self.rows()).all(in_order) {
+            return Cow::Borrowed(self);
+        }
+        let rows = (0..self.rows()).map(|i| self.row(i).map(|(j, x)| (j as u32, x)).collect()).collect();
+        Cow::Owned(Self::from_rows(self.columns, rows))
     }
 
     /// Rows of (column, value) in any order, duplicates summed in the order given.
@@ -65,15 +91,48 @@ impl Csr {
 
     /// The difference of two matrices of the same size.
     pub fn minus(&self, other: &Csr) -> Csr {
-        let both = |i: usize| self.row(i).chain(other.row(i).map(|(j, x)| (j, -x)));
-        let rows = (0..self.rows()).map(|i| both(i).map(|(j, x)| (j as u32, x)).collect()).collect();
-        Self::from_rows(self.columns, rows)
+        merge(&self.sorted(), &other.sorted(), |x, y| x - y)
     }
 
     /// Row i times x.
     pub fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         self.row(i).map(|(c, w)| w * x[c]).sum()
     }
+}
+
+/// Entry by entry, zero where one of the two has none; both with sorted rows.
+fn merge(a: &Csr, b: &Csr, both: impl Fn(f64, f64) -> f64) -> Csr {
+    let most = a.indices.len() + b.indices.len();
+    let mut out = Csr { columns: a.columns, indptr: Vec::with_capacity(a.indptr.len()), ..Csr::default() };
+    out.indptr.push(0);
+    out.indices.reserve(most);
+    out.data.reserve(most);
+    for i in 0..a.rows() {
+        let (mut x, mut y) = (a.row(i).peekable(), b.row(i).peekable());
+        loop {
+            let (j, value) = match (x.peek().copied(), y.peek().copied()) {
+                (None, None) => break,
+                (Some((j, p)), Some((k, q))) if j == k => {
+                    x.next();
+                    y.next();
+                    (j, both(p, q))
+                }
+                (Some((j, p)), other) if other.is_none_or(|(k, _)| j < k) => {
+                    x.next();
+                    (j, both(p, 0.0))
+                }
+                (_, Some((k, q))) => {
+                    y.next();
+                    (k, both(0.0, q))
+                }
+                (Some(_), None) => break,
+            };
+            out.indices.push(j as u32);
+            out.data.push(value);
+        }
+        out.indptr.push(out.indices.len());
+    }
+    out
 }
 
 /// The explicit problem.
@@ -165,5 +224,37 @@ impl Explicit {
             set.check().map_err(|e| format!("block {i}: {e}"))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Csr;
+
+    fn dense(m: &Csr) -> Vec<Vec<f64>> {
+        let mut out = vec![vec![0.0; m.columns]; m.rows()];
+        (0..m.rows()).for_each(|i| m.row(i).for_each(|(j, x)| out[i][j] += x));
+        out
+    }
+
+    #[test]
+    fn symmetric_and_skew_parts_add_up() {
+        // Rows out of order, an entry in two parts, an entry without a mirror image, an empty row.
+        let w = Csr {
+            columns: 4,
+            indptr: vec![0, 4, 5, 5, 7],
+            indices: vec![2, 0, 2, 3, 0, 3, 1],
+            data: vec![1.0, 5.0, 2.0, 4.0, -1.0, 7.0, 0.5],
+        };
+        let (whole, s) = (dense(&w), w.symmetric_part());
+        let (part, skew) = (dense(&s), dense(&w.minus(&s)));
+        for i in 0..4 {
+            assert!(s.indices[s.indptr[i]..s.indptr[i + 1]].windows(2).all(|p| p[0] < p[1]), "row {i}");
+            for j in 0..4 {
+                assert_eq!(part[i][j], 0.5 * (whole[i][j] + whole[j][i]), "{i} {j}");
+                assert_eq!(skew[i][j], whole[i][j] - part[i][j], "{i} {j}");
+            }
+        }
+        assert_eq!((part[0][2], part[1][2], s.indices.len()), (1.5, 0.0, 10));
     }
 }

@@ -15,7 +15,7 @@ impl Problem {
 
 impl Bodies {
     /// The two bodies of a block.
-    fn sides(&self, block: usize) -> [u32; 2] {
+    pub(crate) fn sides(&self, block: usize) -> [u32; 2] {
         match block.checked_sub(self.points.len()) {
             None => [self.points.a[block], self.points.b[block]],
             Some(i) => [self.general.a[i], self.general.b[i]],

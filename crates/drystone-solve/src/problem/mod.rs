@@ -12,11 +12,12 @@
 //! Multipliers and velocities are flat arrays, block after block, normal row first.
 
 mod bodies;
+mod columns;
 mod copy;
 mod explicit;
 mod form;
 
-pub use bodies::{Bodies, General, Points, WORLD, basis};
+pub use bodies::{Bodies, General, Point, Points, WORLD, basis};
 pub(crate) use bodies::{cross, dot, symmetric};
 pub use explicit::{Csr, Explicit};
 

@@ -23,6 +23,7 @@ use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, Set};
 use crate::problem::{Malformed, Problem};
 
+use super::growth::Growth;
 use super::system::small::{Small, ZERO};
 use super::system::{System, record};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Status, Stop, first_order};
@@ -120,7 +121,7 @@ impl Solver for Admm {
         }
         let wedgeable = !problem.rest_is_feasible();
         self.start();
-        let (mut next_look, mut next_judge) = (LOOK, 1);
+        let (mut next_look, mut next_judge, mut growth) = (LOOK, 1, Growth::default());
         while out.iterations < stop.iterations {
             if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
                 out.status = Status::Budget;
@@ -134,7 +135,8 @@ impl Solver for Admm {
             }
             let near = balance.primal.max(balance.dual) <= 2.0 * stop.tolerance;
             let last = out.iterations == stop.iterations;
-            if near || last || stop.history || out.iterations >= next_judge {
+            let due = wedgeable && Growth::due(out.iterations);
+            if near || last || stop.history || due || out.iterations >= next_judge {
                 next_judge = out.iterations + (out.iterations / 4).clamp(1, 25);
                 let c = self.judge.judge(problem, &self.y);
                 if stop.history {
@@ -151,7 +153,8 @@ impl Solver for Admm {
                 if wedgeable {
                     self.system.apply(&self.y, &mut self.rhs);
                     self.rhs.iter_mut().zip(&self.system.r).for_each(|(u, r)| *u += r);
-                    if self.system.proves_contradiction(&self.y, &self.rhs) {
+                    let grows = due && growth.tell(c.multipliers, c.curvature, c.residual_max);
+                    if grows || self.system.proves_contradiction(&self.y, &self.rhs) {
                         out.status = Status::Wedged;
                         self.best.clone_from(&self.y);
                         break;

@@ -15,6 +15,7 @@ use std::time::Instant;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
+use super::grains::{self, PRECISION};
 use super::{BadSpec, Info, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -24,14 +25,14 @@ pub(super) static INFO: Info = Info {
     models: &["ccp"],
     unit: "multiplication",
     citation: "Mazhar2015, Algorithm APGD",
-    params: &[SCALING],
+    params: &[SCALING, PRECISION],
     make,
 };
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Apgd {
         scaling: Scaling::parse(spec)?,
-        spaces: Spaces::default(),
+        spaces: Spaces::new(grains::may_be_single(spec)?),
         notebook: Notebook::default(),
     }))
 }
@@ -59,9 +60,8 @@ impl Solver for Apgd {
     ) -> Result<Solution, Malformed> {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
-        let space = self.spaces.of(problem);
         // (1), (3)
-        space.start(problem, guess, self.scaling);
+        let (mut space, mut floor) = self.spaces.start(problem, guess, self.scaling);
         let (mut watch, done) =
             Watch::start(problem, stop, &mut self.notebook, begun, space, guess.is_some() as usize);
         if done || watch.spent() {
@@ -110,6 +110,10 @@ impl Solver for Apgd {
             }
             // (30)-(31)
             l *= 0.9;
+            if floor > 0.0 && (trial.measure <= floor || watch.doubts()) {
+                space = self.spaces.hand_over(problem, self.scaling, &mut watch);
+                (theta, floor) = (1.0, 0.0);
+            }
         }
         // (33)
         Ok(watch.finish(space))

@@ -124,7 +124,7 @@ impl Solver for Auto {
             let left = stop.iterations as f64 - spent;
             let part = if at + 1 == turns.len() { left } else { left.min(share * stop.iterations as f64) };
             let iterations = ((part / pick.weight()) as usize).max(1).min(stop.iterations - used);
-            let asked = Stop {
+            let goal = Stop {
                 tolerance: aim(*pick, problem, stop.tolerance),
                 iterations,
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
@@ -136,16 +136,25 @@ impl Solver for Auto {
             let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             // All others look at the problem once more by themselves.
             let mut s = match pick {
-                Pick::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
-                _ => self.solver(*pick).solve(problem, start, &asked)?,
+                Pick::Elimination => self.elimination.solve_checked(problem, start, &goal)?,
+                _ => self.solver(*pick).solve(problem, start, &goal)?,
             };
             used += s.iterations;
             spent += pick.weight() * s.iterations as f64;
             rejected += s.rejected;
             history.append(&mut s.history);
-            let judges = stop.tolerance > 0.0 && s.status != Status::Diverged;
-            s.certificate = judges.then(|| self.judge.judge(problem, &s.gamma));
-            let residual = s.certificate.as_ref().map_or(f64::INFINITY, |c| c.residual_max);
+            // Those that iterate have asked the judge themselves; where nobody else is to try, that is the end of it.
+            let asked = matches!(pick, Pick::Gradients | Pick::Conjugate | Pick::Sweeps);
+            let residual = if asked && s.status == Status::Converged {
+                stop.tolerance
+            } else if asked && turns.len() == 1 && s.gamma.iter().all(|x| x.is_finite()) {
+                f64::MAX
+            } else if stop.tolerance > 0.0 && s.status != Status::Diverged {
+                let certificate = self.judge.judge(problem, &s.gamma);
+                s.certificate.insert(certificate).residual_max
+            } else {
+                f64::INFINITY
+            };
             if residual <= stop.tolerance {
                 s.status = Status::Converged;
             }

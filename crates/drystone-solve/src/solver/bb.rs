@@ -18,6 +18,7 @@ use std::time::Instant;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
+use super::grains::{self, PRECISION};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -29,6 +30,7 @@ pub(super) static INFO: Info = Info {
     citation: "Birgin2000, Algorithm SPG2",
     params: &[
         SCALING,
+        PRECISION,
         Param {
             name: "memory",
             default: "10",
@@ -48,7 +50,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         scaling,
         memory: memory as usize,
         recent: Vec::new(),
-        spaces: Spaces::default(),
+        spaces: Spaces::new(grains::may_be_single(spec)?),
         notebook: Notebook::default(),
     }))
 }
@@ -98,8 +100,7 @@ impl Solver for Spectral {
     ) -> Result<Solution, Malformed> {
         first_order::check(problem, guess)?;
         let begun = Instant::now();
-        let space = self.spaces.of(problem);
-        space.start(problem, guess, self.scaling);
+        let (mut space, mut floor) = self.spaces.start(problem, guess, self.scaling);
         let (mut watch, done) =
             Watch::start(problem, stop, &mut self.notebook, begun, space, guess.is_some() as usize);
         if done || watch.spent() {
@@ -137,6 +138,10 @@ impl Solver for Spectral {
             let spectral = trial.length / trial.curvature;
             alpha = if trial.curvature > 0.0 { spectral } else { f64::INFINITY };
             alpha = alpha.clamp(STEPS[0] * first, STEPS[1] * first);
+            if floor > 0.0 && (trial.measure <= floor || watch.doubts()) {
+                space = self.spaces.hand_over(problem, self.scaling, &mut watch);
+                floor = 0.0;
+            }
         }
         Ok(watch.finish(space))
     }

@@ -21,7 +21,7 @@ use crate::certificate::natural_residual;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
-use super::first_order::{self, Notebook, SCALING, Scaling, Space, Spaces, Walk, Watch};
+use super::first_order::{self, Notebook, Products, SCALING, Scaling, Spaces, Walk, Watch};
 use super::{BadSpec, Info, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -103,7 +103,7 @@ impl Walk for Place {
 }
 
 impl Place {
-    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, space: &mut dyn Space) {
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, space: &mut dyn Products) {
         problem.rhs(&mut self.r);
         self.scales.clear();
         self.scales.extend((0..problem.blocks()).map(|i| space.scales(i)));
@@ -129,13 +129,13 @@ impl Place {
     }
 
     /// u of γ, by a multiplication.
-    fn velocity_of_gamma(&mut self, problem: &Problem, space: &mut dyn Space) {
+    fn velocity_of_gamma(&mut self, problem: &Problem, space: &mut dyn Products) {
         space.apply(problem, &self.gamma, &mut self.u);
         self.u.iter_mut().zip(&self.r).for_each(|(u, r)| *u += r);
     }
 
     /// u and f of the trial, by a multiplication.
-    fn try_out(&mut self, problem: &Problem, space: &mut dyn Space) -> f64 {
+    fn try_out(&mut self, problem: &Problem, space: &mut dyn Products) -> f64 {
         space.apply(problem, &self.trial, &mut self.u_trial);
         self.u_trial.iter_mut().zip(&self.r).for_each(|(u, r)| *u += r);
         0.5 * (dot(&self.trial, &self.u_trial) + dot(&self.trial, &self.r))

@@ -27,6 +27,7 @@ pub(super) use widest::{Kernel, widest};
 
 use crate::problem::{Malformed, Problem};
 
+use super::grains::GrainSpace;
 use super::{BadSpec, Param, Spec};
 
 /// Where S comes from.
@@ -95,6 +96,11 @@ pub(super) trait Walk {
     /// f(γ), J.
     fn objective(&self) -> f64;
 
+    /// What rounding may do to f, as a share of it.
+    fn rounding(&self) -> f64 {
+        1e-13
+    }
+
     /// Remembers γ as the best so far.
     fn keep(&mut self);
 
@@ -118,7 +124,10 @@ pub(super) trait Space: Walk {
 
     /// Takes γ + α (z - γ), where f is `objective`, for γ and y.
     fn blend(&mut self, alpha: f64, objective: f64);
+}
 
+/// A space in which any vector can be multiplied.
+pub(super) trait Products: Space {
     /// out = (N + C) x, in the problem's rows. Overwrites the trial.
     fn apply(&mut self, problem: &Problem, x: &[f64], out: &mut Vec<f64>);
 
@@ -145,17 +154,48 @@ pub(super) fn check(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malf
 pub(super) struct Spaces {
     bodies: BodySpace,
     explicit: ExplicitSpace,
+    grains: GrainSpace,
+    /// Whether f32 may be used.
+    single: bool,
 }
 
 impl Spaces {
-    pub fn of(&mut self, problem: &Problem) -> &mut dyn Space {
+    pub fn new(single: bool) -> Self {
+        Self { single, ..Self::default() }
+    }
+
+    pub fn of(&mut self, problem: &Problem) -> &mut dyn Products {
         match problem {
             Problem::Bodies(_) => &mut self.bodies,
             Problem::Explicit(_) => &mut self.explicit,
         }
     }
 
+    /// The quickest space for the problem, started; and the residual below which it has nothing to say, m/s.
+    pub fn start(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        scaling: Scaling,
+    ) -> (&mut dyn Space, f64) {
+        if self.single && self.grains.begin(problem, guess, scaling) {
+            let floor = self.grains.floor();
+            return (&mut self.grains, floor);
+        }
+        let space = self.of(problem);
+        space.start(problem, guess, scaling);
+        (space, 0.0)
+    }
+
+    /// f32 has said what it can: on in f64 from there.
+    pub fn hand_over(&mut self, problem: &Problem, scaling: Scaling, watch: &mut Watch) -> &mut dyn Space {
+        let rows = watch.rows(&self.grains);
+        self.bodies.start(problem, Some(rows), scaling);
+        watch.handed_over(&mut self.bodies);
+        &mut self.bodies
+    }
+
     pub fn bytes(&self) -> usize {
-        self.bodies.bytes() + self.explicit.bytes()
+        self.bodies.bytes() + self.explicit.bytes() + self.grains.bytes()
     }
 }

@@ -22,6 +22,7 @@ use crate::cone::AdmissibleSet;
 use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
+use super::grains::{self, GrainSweeper};
 use super::growth::Growth;
 use super::nncg::Conjugation;
 use super::sweep::BodySweeper;
@@ -82,6 +83,19 @@ pub(super) trait Sweeper {
     fn restore(&mut self);
     /// f(γ) = ½ ⟨γ, u + r⟩, J.
     fn objective(&self, problem: &Problem) -> f64;
+    /// What rounding may do to f, as a share of it.
+    fn rounding(&self) -> f64 {
+        1e-13
+    }
+    /// |γ|, ⟨γ, Nγ⟩ and the residual (in units of their own, the same in all of a run), where they come for less than the
+    /// judge asks for.
+    fn growth(&mut self, _: &Problem, _: f64) -> Option<[f64; 3]> {
+        None
+    }
+    /// A residual, m/s, below which its arithmetic has nothing to say.
+    fn floor(&self) -> f64 {
+        0.0
+    }
 }
 
 /// Where η comes from.
@@ -110,9 +124,11 @@ pub(super) struct FixedPoint {
     lambda: f64,
     eta: Eta,
     safeguard: bool,
+    single: bool,
     conjugated: bool,
     /// The guess, projected.
     admissible: Vec<f64>,
+    grains: GrainSweeper,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
     judge: Judge,
@@ -137,8 +153,10 @@ impl FixedPoint {
             lambda: spec.positive("lambda", 1.0, 1.0)?,
             eta,
             safeguard,
+            single: grains::may_be_single(spec)?,
             conjugated: false,
             admissible: Vec::new(),
+            grains: GrainSweeper::default(),
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
             judge: Judge::default(),
@@ -148,6 +166,11 @@ impl FixedPoint {
     /// The same with a conjugate gradient over the sweeps.
     pub fn conjugated(self) -> Self {
         Self { conjugated: true, ..self }
+    }
+
+    /// Whether f32 may do part of the work.
+    fn may_be_single(&self) -> bool {
+        self.single && self.scheme != Scheme::Jacobi && self.eta == Eta::Trace
     }
 
     /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
@@ -183,7 +206,7 @@ impl Solver for FixedPoint {
     }
 
     fn bytes(&self) -> usize {
-        self.bodies.bytes() + self.explicit.bytes()
+        self.grains.bytes() + self.bodies.bytes() + self.explicit.bytes()
     }
 
     fn solve(
@@ -199,24 +222,15 @@ impl Solver for FixedPoint {
             return Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())));
         }
         let begun = Instant::now();
-        let mut step = match problem {
-            Problem::Bodies(_) => std::mem::take(&mut self.bodies.step),
-            Problem::Explicit(_) => std::mem::take(&mut self.explicit.step),
-        };
-        let mut omega = self.steps(problem, &mut step);
         let mut solution = Solution {
             gamma: Vec::new(),
             status: Status::Iterations,
             iterations: 0,
             history: Vec::new(),
-            omega,
+            omega: self.omega,
             rejected: 0,
             attempts: Vec::new(),
             certificate: None,
-        };
-        let sweeper: &mut dyn Sweeper = match problem {
-            Problem::Bodies(_) => &mut self.bodies,
-            Problem::Explicit(_) => &mut self.explicit,
         };
         // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
         let guess = match guess {
@@ -226,7 +240,25 @@ impl Solver for FixedPoint {
             }
             as_given => as_given,
         };
-        sweeper.start(problem, guess, step);
+        let omegas = [self.omega, self.lambda];
+        let mut single = self.may_be_single() && self.grains.begin(problem, guess, omegas, self.safeguard);
+        let mut omega = self.grains.omega();
+        if !single {
+            let mut step = match problem {
+                Problem::Bodies(_) => std::mem::take(&mut self.bodies.step),
+                Problem::Explicit(_) => std::mem::take(&mut self.explicit.step),
+            };
+            omega = self.steps(problem, &mut step);
+            match problem {
+                Problem::Bodies(_) => self.bodies.start(problem, guess, step),
+                Problem::Explicit(_) => self.explicit.start(problem, guess, step),
+            }
+        }
+        let mut sweeper: &mut dyn Sweeper = match problem {
+            _ if single => &mut self.grains,
+            Problem::Bodies(_) => &mut self.bodies,
+            Problem::Explicit(_) => &mut self.explicit,
+        };
         let mut conjugation = self.conjugated.then(|| Conjugation::new(sweeper.objective(problem)));
         let mut growth = Growth::default();
         // A file's Coulomb problem may let multipliers grow for long without contradicting itself.
@@ -237,6 +269,7 @@ impl Solver for FixedPoint {
         // still missing, or after a quarter more sweeps. Only the judge's word ends the iteration.
         let (mut look_below, mut look_at) = (stop.tolerance, 0);
         let mut finite: Vec<f64> = Vec::new();
+        let mut floor = sweeper.floor();
         for k in 1..=stop.iterations {
             let pass = match self.scheme {
                 Scheme::Jacobi => Pass::Jacobi,
@@ -275,20 +308,28 @@ impl Solver for FixedPoint {
             if stop.tolerance > 0.0 && (due || k == stop.iterations) {
                 let mut residual = sweeper.pass(problem, Pass::Measure, self.lambda).residual;
                 if residual <= stop.tolerance {
+                    let measured = residual;
                     sweeper.gamma(problem, &mut solution.gamma);
                     residual = self.judge.judge(problem, &solution.gamma).residual_max;
                     if residual <= stop.tolerance {
                         solution.status = Status::Converged;
                         break;
                     }
+                    if residual > 2.0 * measured {
+                        floor = f64::INFINITY;
+                    }
                 }
                 look_below = (stats.residual * stop.tolerance / residual).min(0.9 * stats.residual);
                 look_at = k + k / 4 + 8;
             }
             if may_wedge && Growth::due(k) {
-                sweeper.gamma(problem, &mut finite);
-                let c = self.judge.judge(problem, &finite);
-                if growth.tell(c.multipliers, c.curvature, c.residual_max) {
+                let [multipliers, curvature, residual] =
+                    sweeper.growth(problem, self.lambda).unwrap_or_else(|| {
+                        sweeper.gamma(problem, &mut finite);
+                        let c = self.judge.judge(problem, &finite);
+                        [c.multipliers, c.curvature, c.residual_max]
+                    });
+                if growth.tell(multipliers, curvature, residual) {
                     solution.status = Status::Wedged;
                     break;
                 }
@@ -296,6 +337,21 @@ impl Solver for FixedPoint {
             if stop.budget.is_some_and(|b| begun.elapsed() >= b) {
                 solution.status = Status::Budget;
                 break;
+            }
+            if single && Growth::due(k) {
+                floor = floor.max(sweeper.floor());
+            }
+            if single && stats.residual <= floor {
+                // f32 has said what it can: on in f64 from there.
+                sweeper.gamma(problem, &mut finite);
+                let mut step = std::mem::take(&mut self.bodies.step);
+                self.steps(problem, &mut step);
+                self.bodies.start(problem, Some(&finite), step);
+                (sweeper, single) = (&mut self.bodies, false);
+                if let Some(c) = &mut conjugation {
+                    c.handed_over(sweeper);
+                }
+                (look_below, look_at) = (stop.tolerance, 0);
             }
         }
         solution.omega = omega;

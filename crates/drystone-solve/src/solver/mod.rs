@@ -8,10 +8,12 @@ mod apgd;
 mod auto;
 mod bb;
 mod block;
+mod coupled;
 mod cpg;
 mod direct;
 mod first_order;
 mod fixed_point;
+mod grains;
 mod growth;
 mod ipm;
 mod nncg;
@@ -35,6 +37,7 @@ use crate::certificate::Certificate;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
+pub use coupled::{Coupled, Element};
 pub use direct::Direct;
 pub use spec::{BadSpec, Param, Spec, nearest};
 

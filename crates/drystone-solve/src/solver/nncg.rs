@@ -16,6 +16,7 @@
 use crate::problem::Problem;
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, PassStats, SAFEGUARD, Scheme, Sweeper};
+use super::grains::PRECISION;
 use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {
@@ -25,7 +26,7 @@ pub(super) static INFO: Info = Info {
     models: &["ccp"],
     unit: "sweep",
     citation: "SilcowitzHansen2010, Algorithm 2",
-    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD],
+    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD, PRECISION],
     make,
 };
 
@@ -86,6 +87,13 @@ impl Conjugation {
         if self.best < f64::INFINITY && !last_is_best {
             sweeper.restore();
         }
-        sweeper.objective(problem) <= self.start + 1e-13 * self.start.abs()
+        sweeper.objective(problem) <= self.start + sweeper.rounding() * self.start.abs()
+    }
+
+    /// Another sweeper has taken over where the last one was: that is the best it knows of.
+    pub fn handed_over(&mut self, sweeper: &mut dyn Sweeper) {
+        (self.before, self.last) = (None, None);
+        self.best = f64::INFINITY;
+        sweeper.keep();
     }
 }

@@ -2,6 +2,7 @@
 //! it. Blocks are visited colour by colour, so that lanes and threads can share a sweep without changing its result.
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, SAFEGUARD, Scheme};
+use super::grains::PRECISION;
 use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {
@@ -11,7 +12,7 @@ pub(super) static INFO: Info = Info {
     models: &["ccp", "coulomb"],
     unit: "sweep",
     citation: "TasoraAnitescu2011, Algorithm 2",
-    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD],
+    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD, PRECISION],
     make,
 };
 

@@ -26,6 +26,7 @@ use crate::certificate::Judge;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
+use super::growth::Growth;
 use super::system::small::{self, Small, ZERO};
 use super::system::{System, record};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Status, Stop, first_order};
@@ -53,6 +54,8 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 const LEAST: f64 = 1e-8;
 /// Newton steps of one outer step.
 const INNER: usize = 50;
+/// Before so many factorisations growing multipliers prove nothing.
+const PATIENCE: usize = 30;
 
 #[derive(Default)]
 pub(super) struct Prox {
@@ -117,7 +120,7 @@ impl Solver for Prox {
         self.theta.clone_from(&self.gamma);
         let cold = self.gamma.iter().all(|g| *g == 0.0);
         let mut epsilon = self.epsilon;
-        let mut stuck = 0;
+        let (mut stuck, mut growth) = (0, Growth::default());
         let spent = |done: usize| {
             if done >= stop.iterations {
                 return Some(Status::Iterations);
@@ -169,7 +172,11 @@ impl Solver for Prox {
             self.theta.clone_from(&self.gamma);
             if wedgeable {
                 self.velocity();
-                if self.system.proves_contradiction(&self.gamma, &self.u) {
+                // Outer steps are what doublings are to sweeps: each moves γ much further than the one before.
+                let grows = growth.tell(c.multipliers, c.curvature, c.residual_max);
+                if self.system.proves_contradiction(&self.gamma, &self.u)
+                    || (grows && out.iterations >= PATIENCE)
+                {
                     out.status = Status::Wedged;
                     self.best.clone_from(&self.gamma);
                     break 'outer;

@@ -2,6 +2,7 @@
 //! [TasoraAnitescu2008]. Every sweep, forward or backward, counts as one iteration.
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, SAFEGUARD, Scheme};
+use super::grains::PRECISION;
 use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {
@@ -11,7 +12,7 @@ pub(super) static INFO: Info = Info {
     models: &["ccp", "coulomb"],
     unit: "sweep",
     citation: "TasoraAnitescu2008, section 2",
-    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD],
+    params: &[OMEGA, LAMBDA, ETA, SAFEGUARD, PRECISION],
     make,
 };
 

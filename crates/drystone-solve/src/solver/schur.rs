@@ -22,7 +22,10 @@ mod island;
 mod tests;
 mod tree;
 
+use std::ops::Range;
 use std::time::Instant;
+
+use rayon::prelude::*;
 
 use crate::certificate::Judge;
 use crate::cone::Set;
@@ -58,6 +61,8 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// Most rows of an island's dense matrix.
 const MOST: usize = 384;
+/// Groups of islands that are alike which are in work at once; the same for any number of threads.
+const POOL: usize = 16;
 
 /// Without the two other solvers, problems that are not for this one come back untouched.
 #[derive(Default)]
@@ -72,7 +77,9 @@ pub(super) struct Schur {
     used: usize,
     work: Island,
     groups: Groups,
-    alike: Alike,
+    /// Those that are solved at the same time, and what each has to do: a range of `groups.order`.
+    pool: [Alike; POOL],
+    tasks: Vec<Range<usize>>,
     relaxed: Option<Box<dyn Solver>>,
     coulomb: Option<Box<dyn Solver>>,
     judge: Judge,
@@ -84,7 +91,8 @@ impl Solver for Schur {
     }
 
     fn bytes(&self) -> usize {
-        let others = self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
+        let pool = self.pool.iter().map(Alike::bytes).sum::<usize>();
+        let others = pool + self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
         64 * (self.work.n.len() + self.work.y.iter().map(|p| p.y.len()).sum::<usize>()) + others
     }
 
@@ -222,24 +230,41 @@ impl Schur {
         let mut dropped = 0;
         let plain = stop.tolerance > 0.0 && stop.iterations > 0;
         self.groups.find(problem, p, &self.tree, &self.islands[..self.used]);
+        self.tasks.clear();
         let mut at = 0;
-        for run in 0..self.groups.runs.len() {
-            let end = at + self.groups.runs[run] as usize;
-            while at < end {
-                let some = at..end.min(at + LANES);
-                at = some.end;
-                let Self { tree, islands, groups, alike, .. } = self;
-                let which = &groups.order[some.clone()];
-                let mut ended = Default::default();
+        for run in &self.groups.runs {
+            let end = at + *run as usize;
+            self.tasks.extend((at..end).step_by(LANES).map(|from| from..end.min(from + LANES)));
+            at = end;
+        }
+        for first in (0..self.tasks.len()).step_by(POOL) {
+            let Self { tree, islands, groups, pool, tasks, .. } = &mut *self;
+            let tasks = &tasks[first..tasks.len().min(first + POOL)];
+            let gamma = &out.gamma;
+            pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(work, task)| {
+                work.ended = Default::default();
+                let which = &groups.order[task.clone()];
                 if which.len() > 1 && plain {
-                    let (work, gamma) = (alike, &mut out.gamma);
-                    ended = widest(SolveAlike { problem, p, tree, work, which, islands, gamma, stop });
+                    widest(SolveAlike { problem, p, tree, work, which, islands, gamma, stop });
                 }
-                for (at, ended) in some.zip(ended) {
-                    let island = self.groups.order[at] as usize;
-                    let ended = match ended {
+            });
+            for k in 0..tasks.len() {
+                let which = self.groups.order[self.tasks[first + k].clone()].iter();
+                self.pool[k].hand_back(
+                    problem,
+                    p,
+                    &self.tree,
+                    which.as_slice(),
+                    &self.islands,
+                    &mut out.gamma,
+                );
+                for l in 0..which.len() {
+                    let ended = match self.pool[k].ended[l] {
                         Some(ended) => ended,
-                        None => self.one(problem, p, island, &mut out.gamma, stop, begun),
+                        None => {
+                            let island = self.groups.order[self.tasks[first + k].start + l];
+                            self.one(problem, p, island as usize, &mut out.gamma, stop, begun)
+                        }
                     };
                     dropped += ended.dropped;
                     out.iterations = out.iterations.max(ended.sweeps);

@@ -236,7 +236,7 @@ impl BodySweeper {
 }
 
 impl PassStats {
-    fn add(&mut self, other: PassStats) {
+    pub(super) fn add(&mut self, other: PassStats) {
         self.residual = self.residual.max(other.residual);
         self.delta_sq += other.delta_sq;
         self.weighted += other.weighted;

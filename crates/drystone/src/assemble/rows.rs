@@ -80,6 +80,15 @@ pub(crate) struct Staged {
     upper: bool,
 }
 
+/// A compliant row of a stiff force: bodies by slot, the second may be [`WORLD`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elastic {
+    pub bodies: [u32; 2],
+    pub jacobian: [f64; 12],
+    pub bias: f64,
+    pub compliance: f64,
+}
+
 const NONE: u32 = u32::MAX;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 const SIZE: f64 = 0.1;
@@ -88,6 +97,10 @@ const SIZE: f64 = 0.1;
 #[derive(Debug, Default)]
 pub struct Rows {
     staged: Vec<Staged>,
+    /// Rows of stiff forces, for problems about a whole step.
+    pub(crate) elastic: Vec<Elastic>,
+    /// Joints whose step is taken by others, by slot; empty if there are none.
+    pub(crate) elsewhere: Vec<bool>,
     colouring: Colouring,
     /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
     runs: Vec<u32>,
@@ -126,6 +139,19 @@ impl Rows {
         self.staged.clear();
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
         lock_planes(model, &mut self.staged);
+        if let Purpose::Velocity { laws: true, .. } = purpose {
+            self.staged.extend(self.elastic.iter().map(|e| Staged {
+                pair: (e.bodies[0], e.bodies[1]),
+                set: Set::Free,
+                jacobian: e.jacobian,
+                bias: e.bias,
+                compliance: e.compliance,
+                joint: NONE,
+                row: 0,
+                turned: false,
+                upper: false,
+            }));
+        }
         if model.joints.is_empty() {
             return;
         }
@@ -139,6 +165,9 @@ impl Rows {
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
         for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
+            if self.elsewhere.get(j) == Some(&true) {
+                continue;
+            }
             let memory = self.next[j];
             let placed = joint.place(state, &memory, time);
             let mut e = joint.kind.equations(&placed);

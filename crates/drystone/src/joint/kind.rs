@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use glam::DVec3;
 
 use super::bushing::Bushing;
+use super::coupled_bushing::CoupledBushing;
 use super::equation::{Equations, Placed};
 use super::trajectory::Trajectory;
 use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
@@ -77,6 +78,8 @@ pub enum Kind {
     },
     /// Springs and dampers along and about all axes.
     Bushing(Bushing),
+    /// Springs and dampers that couple all axes.
+    CoupledBushing(Box<CoupledBushing>),
     /// B follows functions of time in A.
     Trajectory(Trajectory),
     /// The origin of B moves along the x axis of B only, as a skate does on A; it may turn.
@@ -108,7 +111,7 @@ impl Kind {
             Kind::Gear { .. } => "gear",
             Kind::RackAndPinion { .. } => "rack_and_pinion",
             Kind::Pulley { .. } => "pulley",
-            Kind::Bushing(_) => "bushing",
+            Kind::Bushing(_) | Kind::CoupledBushing(_) => "bushing",
             Kind::Trajectory(_) => "trajectory",
             Kind::KnifeEdge => "knife_edge",
             Kind::RollingDisc { .. } => "rolling_disc",
@@ -120,6 +123,7 @@ impl Kind {
         match self {
             Kind::Fixed | Kind::Ball | Kind::Distance { .. } => &[],
             Kind::Gear { .. } | Kind::RackAndPinion { .. } | Kind::Pulley { .. } => &[],
+            Kind::CoupledBushing(_) => &[],
             Kind::Bushing(_) | Kind::Trajectory(_) | Kind::KnifeEdge | Kind::RollingDisc { .. } => &[],
             Kind::Revolute | Kind::Screw { .. } => &[true],
             Kind::Prismatic | Kind::PointOnLine | Kind::Rope { .. } | Kind::Spring { .. } => &[false],
@@ -155,6 +159,7 @@ impl Kind {
                 pulley::equations(*points, *ratio, *length, p, &mut out)
             }
             Kind::Bushing(bushing) => bushing.equations(p, &mut out),
+            Kind::CoupledBushing(bushing) => bushing.equations(p, &mut out),
             Kind::Trajectory(trajectory) => trajectory.equations(p, &mut out),
             Kind::KnifeEdge => knife_edge::equations(p, &mut out),
             Kind::RollingDisc { radius } => rolling_disc::equations(*radius, p, &mut out),

@@ -11,6 +11,7 @@
 mod ball;
 mod bushing;
 mod consistent;
+mod coupled_bushing;
 mod cylindrical;
 mod distance;
 pub mod equation;
@@ -35,6 +36,7 @@ mod universal;
 mod world;
 
 pub use bushing::Bushing;
+pub use coupled_bushing::CoupledBushing;
 pub use equation::{Coordinate, Equations, Placed, Row, Sort};
 pub use kind::Kind;
 pub use law::{Command, Law, Limits, Motor, Spring};
@@ -276,6 +278,16 @@ impl JointDef {
         bushing: Bushing,
     ) -> Self {
         Self::new(Kind::Bushing(bushing), a, b, at, DQuat::IDENTITY)
+    }
+
+    /// Springs and dampers that couple all axes, those of the world now, without force as the bodies are now.
+    pub fn coupled_bushing(
+        a: impl Into<Option<BodyId>>,
+        b: impl Into<Option<BodyId>>,
+        at: DVec3,
+        bushing: CoupledBushing,
+    ) -> Self {
+        Self::new(Kind::CoupledBushing(Box::new(bushing)), a, b, at, DQuat::IDENTITY)
     }
 
     /// The point of B (in its own frame) follows functions of time along the axes of A (of the world, without A).

@@ -187,20 +187,30 @@ pub(super) struct Gathered {
     pub arms: Vec<DVec3>,
     /// Gaps of what is unilateral, m, and their rates, m/s.
     pub slacks: Vec<[f64; 2]>,
-    /// Whether something asks for the half-implicit scheme.
-    pub stop: bool,
+    /// The joint of each of them.
+    pub slack_joints: Vec<u32>,
+    /// Joints that ask for the half-implicit scheme, or have something unilateral that is active.
+    pub stops: Vec<u32>,
 }
 
 impl Gathered {
-    /// Gathers all joints; angles in `memory` are brought up to date.
-    pub fn at(&mut self, model: &Model, motion: &Motion, memory: &mut [JointState], time: f64) {
+    /// Gathers the joints in `taken`; angles in `memory` are brought up to date.
+    pub fn at(
+        &mut self,
+        model: &Model,
+        taken: &[bool],
+        motion: &Motion,
+        memory: &mut [JointState],
+        time: f64,
+    ) {
         self.equations.clear();
         self.pushes.clear();
         self.arms.clear();
         self.arms.resize(model.joints.len(), DVec3::ZERO);
         self.slacks.clear();
-        self.stop = false;
-        for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
+        self.slack_joints.clear();
+        self.stops.clear();
+        for (j, joint) in model.joints.iter().enumerate().filter(|(j, _)| taken[*j]) {
             let e = motion.equations(joint, &memory[j], time);
             memory[j].angle = e.angles();
             if joint.bodies[1] != WORLD_BODY {
@@ -212,8 +222,12 @@ impl Gathered {
                 Found::Push(p) => self.pushes.push(p),
                 Found::Slack { gap, jacobian } => {
                     self.slacks.push([gap, joint.rate(&jacobian, |i| motion.twist(i))]);
+                    self.slack_joints.push(j as u32);
+                    if !(gap > 0.0) {
+                        self.stops.push(j as u32);
+                    }
                 }
-                Found::Stop => self.stop = true,
+                Found::Stop => self.stops.push(j as u32),
             });
             if joint.kind.is_led() {
                 self.led_rates(first, joint, motion, &memory[j], time);

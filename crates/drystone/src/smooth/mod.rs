@@ -24,6 +24,7 @@
 //! Broyden's method does not arrive, is not taken: the half-implicit scheme takes it instead.
 
 mod gather;
+mod islands;
 
 use drystone_solve::Certificate;
 use drystone_solve::problem::WORLD;
@@ -31,6 +32,7 @@ use drystone_solve::solver::Direct;
 use glam::DVec3;
 
 use crate::body;
+use crate::field::{Acting, Field, Placed};
 use crate::joint::equation::MOST_ROWS;
 use crate::joint::slot::LAW_ROWS;
 use crate::joint::{JointState, Reaction, WORLD_BODY};
@@ -38,6 +40,7 @@ use crate::model::Model;
 use crate::motion::{free_rotation_cut, is_ball, rotate};
 use crate::world::World;
 use gather::{Found, Gathered, Goal, Motion, walk, way};
+use islands::Islands;
 
 /// (hω)² of the fastest spring, and h times the fastest rate of a damper, that a step resolves.
 const RESOLVED: f64 = 0.25;
@@ -47,6 +50,8 @@ const LARGE: f64 = 2e9;
 const DONE: f64 = 1e-14;
 const ARRIVED: f64 = 1e-11;
 const ROUNDS: usize = 60;
+/// Times that islands are left out for what would become active, before all is left to the other scheme.
+const TRIES: usize = 3;
 /// Steps of Broyden's method that are remembered.
 const MEMORY: usize = 20;
 /// Most angle of a piece of free rotation, rad.
@@ -65,11 +70,14 @@ pub(crate) struct Taken {
     pub iterations: usize,
     /// How well the new velocities fit the joints.
     pub certificate: Certificate,
+    /// Whether it is the step of all bodies.
+    pub whole: bool,
 }
 
 /// Buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Smooth {
+    islands: Islands,
     now: Motion,
     /// After the first half of the kick, and before the second.
     start: Motion,
@@ -95,6 +103,7 @@ pub(crate) struct Smooth {
     reactions: Vec<Reaction>,
     rolls: bool,
     size: f64,
+    fields: Acting,
 }
 
 /// One part of a step.
@@ -115,7 +124,23 @@ pub(crate) fn advance(w: &mut World, order: u8) -> Option<Taken> {
     taken
 }
 
-/// Puts what [`advance`] worked out into the world.
+/// Whether [`advance`] worked out the step of this body.
+#[inline]
+pub(crate) fn took(w: &World, slot: usize) -> bool {
+    w.smooth.islands.bodies[slot]
+}
+
+/// How many bodies [`advance`] took.
+pub(crate) fn taken_bodies(w: &World) -> usize {
+    w.smooth.islands.moving.len()
+}
+
+/// Which joints [`advance`] took, by slot.
+pub(crate) fn joints(w: &World) -> &[bool] {
+    &w.smooth.islands.joints
+}
+
+/// Puts what [`advance`] worked out into the world, after the other bodies have had their step.
 pub(crate) fn write_back(w: &mut World) {
     let s = std::mem::take(&mut w.smooth);
     s.write_back(w);
@@ -124,7 +149,29 @@ pub(crate) fn write_back(w: &mut World) {
 
 impl Smooth {
     fn run(&mut self, w: &World, order: u8) -> Option<Taken> {
-        let (h, t0) = (w.settings.h, w.state.time);
+        if !self.islands.choose(&w.model, &w.contacts) {
+            return None;
+        }
+        self.begin(w);
+        self.resolve(&w.model, w.settings.h);
+        for _ in 0..TRIES {
+            // Forces of pairs are those between bodies of one scheme.
+            let pairs = w.fields.iter().any(|f| matches!(f, Field::Pair(_)));
+            if !self.islands.whole && (pairs || !self.islands.settle(&w.model)) {
+                return None;
+            }
+            self.begin(w);
+            let iterations = self.try_step(w, order)?;
+            if self.stays_slack(&w.model, w.settings.h) {
+                let whole = self.islands.whole;
+                return Some(Taken { iterations, certificate: self.certify(&w.model), whole });
+            }
+        }
+        None
+    }
+
+    /// Everything as it is at the start of the step.
+    fn begin(&mut self, w: &World) {
         let s = &w.state;
         self.now.x.clone_from(&s.position);
         self.now.q.clone_from(&s.rotation);
@@ -134,10 +181,15 @@ impl Smooth {
         self.memory.iter_mut().for_each(|m| m.impulse.fill(0.0));
         self.reactions.clear();
         self.reactions.resize(w.model.joints.len(), Reaction::default());
-        self.lead(w, t0);
-        self.rows.at(&w.model, &self.now, &mut self.memory, t0);
-        let slack = self.rows.slacks.iter().all(|s| s[0] > 0.0);
-        if self.rows.stop || !slack || !self.resolves(&w.model, h) || !self.arrange(&w.model) {
+        self.lead(w, s.time);
+        self.rows.at(&w.model, &self.islands.joints, &self.now, &mut self.memory, s.time);
+    }
+
+    /// All parts of the step; None if there is no factor of bearable size, or Broyden's method does not arrive.
+    fn try_step(&mut self, w: &World, order: u8) -> Option<usize> {
+        let (h, t0) = (w.settings.h, w.state.time);
+        self.act(w, t0);
+        if !self.arrange(&w.model) {
             return None;
         }
         self.before.clone_from(&self.rows.slacks);
@@ -150,13 +202,21 @@ impl Smooth {
             let to = if k + 1 == parts.len() { t0 + h } else { t0 + done * h };
             iterations += self.part(w, Part { from, to, dt: share * h, h })?;
         }
-        // Within reach of one step's acceleration everything is left to the other scheme: what comes to rest on its limit
-        // is not thrown about between the two.
-        let far = |(s, before): (&[f64; 2], &[f64; 2])| s[0] >= 2.0 * h * (s[1] - before[1]).abs();
-        if !self.rows.slacks.iter().zip(&self.before).all(far) {
-            return None;
+        Some(iterations)
+    }
+
+    /// Whether what is unilateral is still far from being active; the islands where it is not are left out. Within reach of one
+    /// step's acceleration everything is left to the other scheme: what comes to rest on its limit is not thrown about
+    /// between the two.
+    fn stays_slack(&mut self, model: &Model, h: f64) -> bool {
+        let mut all = true;
+        for ((s, before), j) in self.rows.slacks.iter().zip(&self.before).zip(&self.rows.slack_joints) {
+            if !(s[0] >= 2.0 * h * (s[1] - before[1]).abs()) {
+                self.islands.leave_out_joint(model, *j as usize);
+                all = false;
+            }
         }
-        Some(Taken { iterations, certificate: self.certify(&w.model) })
+        all
     }
 
     /// Which blocks the factor has: the joints with equations. Whether there is a factor of bearable size.
@@ -178,15 +238,17 @@ impl Smooth {
         }
         self.direct.arrange(&self.sizes, &self.ends);
         self.rolls = self.rows.equations.iter().any(|e| e.goal == Goal::Rolling);
-        let far = model.dynamic().map(|i| self.now.x[i].abs().max_element()).fold(0.0, f64::max);
+        let reach = |i: &u32| self.now.x[*i as usize].abs().max_element();
+        let far = self.islands.moving.iter().map(reach).fold(0.0, f64::max);
         let long = model.joint_slots().map(|j| model.joints[j].length).fold(0.0, f64::max);
         self.size = far + long;
         self.direct.flops() <= LARGE
     }
 
-    /// Whether the step is short enough for the springs and dampers as forces: with a = M^-½ Jᵀ the largest eigenvalue of
-    /// Σ k a aᵀ is at most twice the largest sum Σ k |a|² over the springs of one body.
-    fn resolves(&mut self, model: &Model, h: f64) -> bool {
+    /// Leaves out the islands that something asks for, and those whose springs and dampers the step is too long for as forces:
+    /// with a = M^-½ Jᵀ the largest eigenvalue of Σ k a aᵀ is at most twice the largest sum Σ k |a|² over the springs of one
+    /// body.
+    fn resolve(&mut self, model: &Model, h: f64) {
         self.strain.clear();
         self.strain.resize(model.bodies.len(), [0.0; 2]);
         for (p, moved) in self.rows.pushes.iter().zip(&self.rows.moved) {
@@ -197,7 +259,14 @@ impl Smooth {
                 strain[1] += p.damping * gives;
             }
         }
-        self.strain.iter().all(|s| 2.0 * h * h * s[0] <= RESOLVED && 2.0 * h * s[1] <= RESOLVED)
+        for j in &self.rows.stops {
+            self.islands.leave_out_joint(model, *j as usize);
+        }
+        for (i, s) in self.strain.iter().enumerate() {
+            if !(2.0 * h * h * s[0] <= RESOLVED && 2.0 * h * s[1] <= RESOLVED) {
+                self.islands.leave_out(i as u32);
+            }
+        }
     }
 
     /// One part; None if Broyden's method does not arrive.
@@ -220,19 +289,28 @@ impl Smooth {
         let rounds = self.meet_positions(w, part)?;
         self.record(w, part.h, true);
 
-        self.rows.at(&w.model, &self.now, &mut self.memory, part.to);
+        self.rows.at(&w.model, &self.islands.joints, &self.now, &mut self.memory, part.to);
+        self.act(w, part.to);
         self.direct.factor(&self.rows.rows, &self.rows.weighted);
         self.start.copy(&self.now);
-        let damped = self.rows.pushes.iter().any(|p| p.damping > 0.0);
-        for _ in 0..40 {
+        let by_speed = w.fields.iter().any(|f| matches!(f, Field::Callback { .. }));
+        let damped = by_speed || self.rows.pushes.iter().any(|p| p.damping > 0.0);
+        for round in 0..40 {
             self.damped_pushes(&w.model, half);
+            if by_speed && round > 0 {
+                self.act(w, part.to);
+            }
             self.middle.copy(&self.now);
             self.now.copy(&self.start);
             self.push(w, half);
             self.meet_velocities(&w.model);
-            if !damped || self.is_settled() {
+            if !damped || self.is_settled(1e-15) {
                 break;
             }
+        }
+        // Dampers are known to be slow enough; a function of the user's is not.
+        if by_speed && !self.is_settled(1e-10) {
+            return None;
         }
         self.record(w, part.h, false);
         self.record(w, part.h, true);
@@ -316,8 +394,8 @@ impl Smooth {
 
     /// From `start` with λ to the end of the part.
     fn drift(&mut self, model: &Model, dt: f64) {
-        let Self { now, start, rows, lambda, .. } = self;
-        for i in model.dynamic() {
+        let Self { now, start, rows, lambda, islands, .. } = self;
+        for i in islands.moving.iter().map(|i| *i as usize) {
             (now.x[i], now.q[i]) = (start.x[i], start.q[i]);
             (now.v[i], now.w[i]) = (start.v[i], start.w[i]);
         }
@@ -326,16 +404,16 @@ impl Smooth {
         }
         if self.rolls {
             self.middle.copy(now);
-            fly(model, &mut self.middle, &self.pieces, 0.5 * dt);
+            fly(model, &islands.moving, &mut self.middle, &self.pieces, 0.5 * dt);
         }
-        fly(model, now, &self.pieces, dt);
+        fly(model, &islands.moving, now, &self.pieces, dt);
     }
 
     /// How far the equations are from being met at the end of the drift, m.
     fn errors(&mut self, model: &Model, part: Part) {
         self.error.clear();
-        let Self { now, middle, error, target, memory, .. } = self;
-        for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
+        let Self { now, middle, error, target, memory, islands, .. } = self;
+        for (j, joint) in model.joints.iter().enumerate().filter(|(j, _)| islands.joints[*j]) {
             let e = now.equations(joint, &memory[j], part.to);
             let halfway = 0.5 * (part.from + part.to);
             walk(j, joint, &e, part.to, |found| {
@@ -386,9 +464,10 @@ impl Smooth {
     }
 
     /// Whether a round changed velocities by nothing that counts.
-    fn is_settled(&self) -> bool {
+    fn is_settled(&self, share: f64) -> bool {
+        let most = share * share;
         let same = |a: &[DVec3], b: &[DVec3]| {
-            a.iter().zip(b).all(|(a, b)| (*a - *b).length_squared() <= 1e-30 * (1e-6 + a.length_squared()))
+            a.iter().zip(b).all(|(a, b)| (*a - *b).length_squared() <= most * (1e-6 + a.length_squared()))
         };
         same(&self.now.v, &self.middle.v) && same(&self.now.w, &self.middle.w)
     }
@@ -406,14 +485,22 @@ impl Smooth {
         }
     }
 
-    /// Weight, applied forces, and the impulses of [`Smooth::damped_pushes`].
+    /// What the fields do where the bodies are.
+    fn act(&mut self, w: &World, time: f64) {
+        let now = &self.now;
+        let placed = Placed { x: &now.x, q: &now.q, v: &now.v, w: &now.w, time };
+        self.fields.at(&w.fields, &w.model, placed);
+    }
+
+    /// Weight, applied forces, fields, and the impulses of [`Smooth::damped_pushes`].
     fn push(&mut self, w: &World, dt: f64) {
         let (now, s) = (&mut self.now, &w.state);
-        for i in w.model.dynamic() {
+        for i in self.islands.moving.iter().map(|i| *i as usize) {
             let body = &w.model.bodies[i];
-            let dv = dt * (w.settings.gravity + body.inv_mass * s.force[i]);
+            let field = self.fields.on(i);
+            let dv = dt * (w.settings.gravity + body.inv_mass * (s.force[i] + field.force));
             now.v[i] += body.planar.as_ref().map_or(dv, |plane| plane.within(dv));
-            now.w[i] += dt * (body.inv_inertia * (now.q[i].conjugate() * s.torque[i]));
+            now.w[i] += dt * (body.inv_inertia * (now.q[i].conjugate() * (s.torque[i] + field.torque)));
         }
         for ((p, moved), impulse) in self.rows.pushes.iter().zip(&self.rows.moved).zip(&self.pushed) {
             kick(&w.model, now, p.joint, moved, *impulse);
@@ -483,7 +570,9 @@ impl Smooth {
         let (s, now) = (&mut w.state, &self.now);
         for i in w.model.slots() {
             let body = &w.model.bodies[i];
-            if body.motion == body::Motion::Static {
+            // In part of a world what is led is led by the other scheme.
+            let led = self.islands.whole && body.motion == body::Motion::Kinematic;
+            if !(led || self.islands.bodies[i]) {
                 continue;
             }
             (s.position[i], s.rotation[i]) = (now.x[i], now.q[i]);
@@ -497,8 +586,15 @@ impl Smooth {
                 s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
             }
         }
-        w.assembler.rows.next.clone_from(&self.memory);
-        w.assembler.rows.reactions.clone_from(&self.reactions);
+        let rows = &mut w.assembler.rows;
+        if self.islands.whole {
+            rows.next.clone_from(&self.memory);
+            rows.reactions.clone_from(&self.reactions);
+            return;
+        }
+        for j in (0..self.memory.len()).filter(|j| self.islands.joints[*j]) {
+            (rows.next[j], rows.reactions[j]) = (self.memory[j], self.reactions[j]);
+        }
     }
 }
 
@@ -515,8 +611,8 @@ fn kick(model: &Model, m: &mut Motion, joint: u32, weighted: &[f64; 12], x: f64)
 }
 
 /// Free motion.
-fn fly(model: &Model, m: &mut Motion, pieces: &[f64], dt: f64) {
-    for i in model.dynamic() {
+fn fly(model: &Model, moving: &[u32], m: &mut Motion, pieces: &[f64], dt: f64) {
+    for i in moving.iter().map(|i| *i as usize) {
         let body = &model.bodies[i];
         m.x[i] += dt * m.v[i];
         if body.planar.is_some() || is_ball(&body.mass.inertia) {

@@ -28,24 +28,24 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     // Without iterations a guess would be the solution.
     let warm = w.settings.warm_start && w.settings.iterations > 0;
     let guess = warm.then_some(w.assembler.guess.as_slice());
-    let mut solution = w.solver.solve(&w.assembler.problem, guess, &stop)?;
+    let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let mut status = solution.status;
     if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
-        let certificate = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        let certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
         if wedged(w, status, &certificate) {
             // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
             status = Status::Wedged;
             let (before, attempts) = (solution.iterations, solution.attempts);
-            build(w, Posed::Softened);
+            build(w, Posed::Softened)?;
             let guess = warm.then_some(w.assembler.guess.as_slice());
-            solution = w.solver.solve(&w.assembler.problem, guess, &stop)?;
+            solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
             solution.iterations += before;
             solution.attempts.splice(..0, attempts);
         }
     }
     let compressed = w.laws.expands() && solution.status != Status::Diverged;
     let compression = if compressed {
-        let judged = w.judge.judge(&w.assembler.problem, &solution.gamma);
+        let judged = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
         solution = expand(w, &solution, &stop)?;
         if status != Status::Wedged {
             status = solution.status;
@@ -69,7 +69,7 @@ pub(super) enum Posed {
 }
 
 /// Poses the velocity problem and its warm start.
-pub(super) fn build(w: &mut World, posed: Posed) {
+pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
     let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
     let theta = w.settings.integrator.theta();
     w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| {
@@ -88,11 +88,12 @@ pub(super) fn build(w: &mut World, posed: Posed) {
     w.assembler.build_rows(&w.state.order);
     w.assembler.problem.set_model(w.settings.model);
     w.assembler.warm_start(&w.contacts, &w.state.joints);
+    w.stiffness.condense(&w.assembler, &w.state.order, posed != Posed::Expansion)
 }
 
 /// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
 pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution, Malformed> {
-    w.assembler.velocities(&w.state.order, &compression.gamma, &mut w.velocity);
+    w.velocities(&compression.gamma);
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
     for i in w.model.dynamic() {
         w.v_free[i] = w.velocity[i];
@@ -101,7 +102,7 @@ pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Resu
     w.assembler.rows.keep(&w.model, &compression.gamma[3 * w.assembler.order.len()..], w.settings.h);
     w.laws.begin_compression(w.contacts.len());
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
-    build(w, Posed::Expansion);
+    build(w, Posed::Expansion)?;
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;

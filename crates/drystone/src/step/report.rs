@@ -54,6 +54,9 @@ pub struct StepReport {
     pub step: u64,
     /// What took the step: never [`Integrator::Auto`], and [`Integrator::Euler`] where `Rattle` could not.
     pub integrator: Integrator,
+    /// Dynamic bodies whose step was a smooth one: all of them under [`Integrator::Rattle`], else those of mechanisms that
+    /// nothing touched.
+    pub smooth_bodies: usize,
     /// Contacts in the problem.
     pub contacts: usize,
     /// Of those, with gap ≤ 0 at the start of the step.

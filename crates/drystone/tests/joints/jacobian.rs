@@ -1,7 +1,7 @@
 //! Every Jacobian against central differences of Ψ itself.
 
 use drystone::Function;
-use drystone::joint::{Bushing, Kind, Placed, Sort, Trajectory};
+use drystone::joint::{Bushing, CoupledBushing, Kind, Placed, Sort, Trajectory};
 use drystone::random::Random;
 use glam::{DMat3, DQuat, DVec3};
 
@@ -87,9 +87,17 @@ fn kinds() -> Vec<Kind> {
             length: 7.0,
         },
         Kind::Bushing(Bushing { stiffness: DVec3::ONE, angular_stiffness: DVec3::ONE, ..Default::default() }),
+        Kind::CoupledBushing(Box::new(coupled())),
         Kind::Trajectory(trajectory()),
         Kind::RollingDisc { radius: 0.6 },
     ]
+}
+
+fn coupled() -> CoupledBushing {
+    let mut r = Random::new(31);
+    let b: [[f64; 6]; 6] = std::array::from_fn(|_| std::array::from_fn(|_| r.range(-1.0, 1.0)));
+    let square = std::array::from_fn(|i| std::array::from_fn(|j| (0..6).map(|k| b[i][k] * b[j][k]).sum()));
+    CoupledBushing::new(square, [[0.0; 6]; 6]).unwrap()
 }
 
 fn trajectory() -> Trajectory {

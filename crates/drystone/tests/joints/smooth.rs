@@ -300,3 +300,122 @@ fn a_rope_is_smooth_until_it_is_taut() {
     assert!((44..=45).contains(&first), "{first}");
     assert!(scheme[..first].iter().all(|s| *s));
 }
+
+/// A double pendulum of bars beside whatever `more` adds, far away.
+fn beside(more: &dyn Fn(&mut World)) -> (World, Vec<JointId>) {
+    let mut w = World::new(Settings { iterations: 200, ..Settings::default() }).unwrap();
+    let ids = [0.5, 1.5].map(|x| bar(&mut w, DVec3::new(x, 0.0, 5.0)));
+    let joints = vec![
+        w.add_joint(JointDef::revolute(None, ids[0], DVec3::new(0.0, 0.0, 5.0), DVec3::Y)).unwrap(),
+        w.add_joint(JointDef::revolute(ids[0], ids[1], DVec3::new(1.0, 0.0, 5.0), DVec3::Y)).unwrap(),
+    ];
+    more(&mut w);
+    (w, joints)
+}
+
+fn pile(w: &mut World) {
+    w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.4)).unwrap();
+    for k in 0..12 {
+        let at = DVec3::new(20.0 + 0.21 * (k % 2) as f64, 0.11 * (k % 3) as f64, 0.1 + 0.19 * (k / 2) as f64);
+        w.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).friction(0.4).at(at)).unwrap();
+    }
+}
+
+/// A pendulum beside a pile moves bit for bit as it does alone, and so does the pile.
+#[test]
+fn a_mechanism_beside_a_pile_keeps_its_integrator() {
+    let (mut alone, hinges) = beside(&|_| {});
+    let (mut both, same) = beside(&pile);
+    let mut heap = World::new(Settings { iterations: 200, ..Settings::default() }).unwrap();
+    pile(&mut heap);
+    let start = alone.energy().total();
+    let mut solved = 0;
+    for _ in 0..300 {
+        assert_eq!(alone.step().unwrap().smooth_bodies, 2);
+        let report = both.step().unwrap();
+        solved += usize::from(report.contacts > 0);
+        assert_eq!(report.integrator == Integrator::Euler, report.contacts > 0);
+        assert_eq!(report.smooth_bodies, if report.contacts > 0 { 2 } else { 14 });
+        heap.step().unwrap();
+        for k in 0..2 {
+            assert_eq!(alone.state().position[k], both.state().position[k]);
+            assert_eq!(alone.state().omega[k], both.state().omega[k]);
+            let [a, b] = [(&alone, hinges[k]), (&both, same[k])].map(|(w, id)| w.joint_reaction(id).unwrap());
+            assert_eq!(a, b);
+        }
+    }
+    assert!(solved > 250, "{solved}");
+    assert!((alone.energy().total() - start).abs() < 1e-3);
+    assert!(both.joint_error().position < 1e-12, "{:?}", both.joint_error());
+    for k in 1..13 {
+        let off = (both.state().position[k + 2] - heap.state().position[k]).length();
+        assert!(off < 1e-6, "ball {k}: {off:.2e}");
+    }
+    // Nothing of the joints is forgotten between steps.
+    assert_eq!((both.bilaterals(), both.redundancy().rows), (10, alone.redundancy().rows));
+}
+
+/// Dry friction in one mechanism, a limit that is reached in another: the third goes on as it was, and so do the two.
+#[test]
+fn what_stops_one_mechanism_does_not_stop_another() {
+    let rubbing = |w: &mut World| {
+        let id = bar(w, DVec3::new(0.5, 9.0, 0.0));
+        let joint = JointDef::revolute(None, id, DVec3::new(0.0, 9.0, 0.0), DVec3::Y);
+        w.add_joint(joint.friction(0, 0.7)).unwrap();
+    };
+    let ending = |w: &mut World| {
+        let id = bar(w, DVec3::new(0.5, 5.0, 0.0));
+        let joint = JointDef::revolute(None, id, DVec3::new(0.0, 5.0, 0.0), DVec3::Y);
+        w.add_joint(joint.limits(0, -0.1, 0.6, 0.5)).unwrap();
+    };
+    let (mut alone, _) = beside(&|_| {});
+    let (mut all, _) = beside(&|w| {
+        rubbing(w);
+        ending(w);
+    });
+    let apart = |add: &dyn Fn(&mut World)| {
+        let mut w = World::new(Settings { iterations: 200, ..Settings::default() }).unwrap();
+        add(&mut w);
+        w
+    };
+    let (mut rubs, mut ends) = (apart(&rubbing), apart(&ending));
+    let mut counts = [0; 5];
+    for _ in 0..200 {
+        for w in [&mut alone, &mut rubs, &mut ends] {
+            w.step().unwrap();
+        }
+        let report = all.step().unwrap();
+        assert_eq!(report.integrator, Integrator::Euler);
+        counts[report.smooth_bodies] += 1;
+        for k in 0..2 {
+            // Mechanisms that are smooth together share the iteration for their multipliers, and its rounding.
+            assert!((alone.state().position[k] - all.state().position[k]).length() < 1e-8);
+        }
+    }
+    // The one with the limit is smooth while it is far from it.
+    assert!(counts[2] > 5 && counts[3] > 5 && counts[2] + counts[3] == 200, "{counts:?}");
+    let off = |k: usize, w: &World| (all.state().position[k] - w.state().position[0]).length();
+    assert!(off(2, &rubs) < 1e-6 && off(3, &ends) < 1e-6, "{:.2e} {:.2e}", off(2, &rubs), off(3, &ends));
+}
+
+/// A ball that hits the lower bar: from then on the mechanism is not smooth, until they part.
+#[test]
+fn a_hit_ends_smooth_steps_of_what_is_hit() {
+    let (mut w, _) = beside(&|w| {
+        let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0);
+        w.add_body(ball.at(DVec3::new(1.5, 0.0, 6.0)).moving(DVec3::NEG_Z * 3.0, DVec3::ZERO)).unwrap();
+        let far = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(DVec3::new(9.0, 0.0, 0.1));
+        w.add_body(far).unwrap();
+        w.add_body(BodyDef::fixed(Shape::HalfSpace)).unwrap();
+    });
+    // The bars have no shape of their own: one that can be hit.
+    let plate =
+        BodyDef::dynamic(Shape::Box { half: DVec3::new(0.5, 0.05, 0.02) }, 1.0).at(DVec3::new(0.5, 0.0, 3.0));
+    let plate = w.add_body(plate).unwrap();
+    w.add_joint(JointDef::revolute(None, plate, DVec3::new(0.0, 0.0, 3.0), DVec3::Y)).unwrap();
+    let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(DVec3::new(0.8, 0.0, 3.3));
+    w.add_body(ball.moving(DVec3::NEG_Z * 4.0, DVec3::ZERO)).unwrap();
+    let counts: Vec<usize> = (0..40).map(|_| w.step().unwrap().smooth_bodies).collect();
+    assert_eq!(counts[0], 3);
+    assert!(counts.contains(&2), "{counts:?}");
+}

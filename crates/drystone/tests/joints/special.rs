@@ -1,6 +1,6 @@
 //! The joints beyond the usual ones, against closed forms.
 
-use drystone::joint::{Bushing, Motor};
+use drystone::joint::{Bushing, CoupledBushing, Motor};
 use drystone::{BodyDef, BodyId, Function, JointDef, MassProperties, Settings, World};
 use glam::{DQuat, DVec3};
 
@@ -104,6 +104,88 @@ fn a_bushing_gives_way() {
     assert!((sunk.z + weight / 1e5).abs() < 1e-7, "{sunk}");
     let r = world.joint_reaction(joint).unwrap();
     assert!((r.force.z - weight).abs() < 1e-4 && (r.torque.y + weight * 0.3).abs() < 1e-4, "{r:?}");
+}
+
+fn matrix(size: f64, seed: u64) -> [[f64; 6]; 6] {
+    let mut r = drystone::random::Random::new(seed);
+    let b: [[f64; 6]; 6] = std::array::from_fn(|_| std::array::from_fn(|_| r.range(-1.0, 1.0)));
+    let product = |i: usize, j: usize| (0..6).map(|k| b[i][k] * b[j][k]).sum::<f64>();
+    std::array::from_fn(|i| std::array::from_fn(|j| size * (product(i, j) + f64::from(u8::from(i == j)))))
+}
+
+/// A diagonal matrix is the plain bushing; a full one gives way by K⁻¹ f, along other axes than the load's.
+#[test]
+fn a_coupled_bushing_gives_way_across_the_load() {
+    let plain = Bushing {
+        stiffness: DVec3::new(1e5, 2e5, 3e5),
+        damping: DVec3::splat(1e3),
+        angular_stiffness: DVec3::new(2e4, 1e4, 3e4),
+        angular_damping: DVec3::splat(2e2),
+    };
+    let diagonal = |v: DVec3, w: DVec3| {
+        let all = [v.x, v.y, v.z, w.x, w.y, w.z];
+        std::array::from_fn(|i| std::array::from_fn(|j| if i == j { all[i] } else { 0.0 }))
+    };
+    let full = CoupledBushing::new(
+        diagonal(plain.stiffness, plain.angular_stiffness),
+        diagonal(plain.damping, plain.angular_damping),
+    );
+    let after = |def: &dyn Fn(drystone::BodyId) -> JointDef, count: usize| {
+        let mut world = World::new(exact()).unwrap();
+        let id = ball(&mut world, 2.0, DVec3::X * 0.3);
+        world.add_joint(def(id)).unwrap();
+        steps(&mut world, count);
+        (world.position(id).unwrap(), world.rotation(id).unwrap().to_scaled_axis())
+    };
+    let a = after(&|id| JointDef::bushing(None, id, DVec3::ZERO, plain), 40);
+    let b = after(&|id| JointDef::coupled_bushing(None, id, DVec3::ZERO, full.clone().unwrap()), 40);
+    assert!((a.0 - b.0).length() < 1e-9 && (a.1 - b.1).length() < 1e-9, "{a:?} {b:?}");
+
+    let k = matrix(1e5, 4);
+    let coupled = CoupledBushing::new(k, matrix(3e3, 5)).unwrap();
+    let at = DVec3::X * 0.3;
+    let (x, turn) = after(&|id| JointDef::coupled_bushing(None, id, at, coupled.clone()), 2000);
+    let d = x - at;
+    let xi = [d.x, d.y, d.z, turn.x, turn.y, turn.z];
+    for (i, row) in k.iter().enumerate() {
+        let force: f64 = row.iter().zip(xi).map(|(k, x)| k * x).sum();
+        let wanted = if i == 2 { -2.0 * 9.81 } else { 0.0 };
+        assert!((force - wanted).abs() < 0.02, "{i}: {force}");
+    }
+    assert!(d.x.abs() > 1e-6 && turn.length() > 1e-6, "{xi:?}");
+}
+
+/// From its place of rest the joint and a stiff force with the same matrices do the same, at 1e9 N/m and 10 ms too.
+#[test]
+fn a_coupled_bushing_is_a_stiff_force() {
+    for size in [1e4, 1e9] {
+        let (k, c) = (matrix(size, 6), matrix(1e-3 * size, 7));
+        let after = |joint: bool| {
+            let settings = drystone::Settings { h: 0.01, integrator: drystone::Integrator::Euler, ..exact() };
+            let mut world = World::new(settings).unwrap();
+            let id = ball(&mut world, 2.0, DVec3::X);
+            world.set_velocity(id, DVec3::new(1.0, 2.0, -1.0), DVec3::new(3.0, -1.0, 0.5)).unwrap();
+            if joint {
+                let bushing = CoupledBushing::new(k, c).unwrap();
+                world.add_joint(JointDef::coupled_bushing(None, id, DVec3::X, bushing)).unwrap();
+            } else {
+                let force = drystone::StiffForce::new("same", &[id], move |_, _, out| {
+                    out.stiffness.copy_from_slice(k.as_flattened());
+                    out.damping.copy_from_slice(c.as_flattened());
+                    let v = [1.0, 2.0, -1.0, 3.0, -1.0, 0.5];
+                    for i in 0..6 {
+                        out.force[i] = -(0..6).map(|j| c[i][j] * v[j]).sum::<f64>();
+                    }
+                });
+                world.add_stiff_force(force).unwrap();
+            }
+            steps(&mut world, 1);
+            (world.velocity(id).unwrap(), world.angular_velocity(id).unwrap())
+        };
+        let (a, b) = (after(true), after(false));
+        assert!((a.0 - b.0).length() < 1e-10 && (a.1 - b.1).length() < 1e-10, "{size}: {a:?} {b:?}");
+        assert!((a.0 - DVec3::new(1.0, 2.0, -1.0)).length() > 0.3);
+    }
 }
 
 /// A point and a frame are where the functions say at the end of every step.

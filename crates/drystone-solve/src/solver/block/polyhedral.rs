@@ -7,7 +7,7 @@
 use super::newton::linear_solve;
 use super::{BlockSplitting, Local, Matrix, One, Vector};
 use crate::cone::{MAX_ROWS, norm};
-use crate::lcp::{Facets, Lcp, LcpStatus, directions, lemke};
+use crate::lcp::{self, Facets, Lcp, LcpStatus, directions};
 use crate::model::Model;
 use crate::solver::{BadSpec, Info, Param, Solver, Spec};
 
@@ -61,10 +61,15 @@ fn accept(one: &One, found: Vector, gamma: &mut Vector) {
 
 struct Lemke {
     facets: Facets,
+    lemke: lcp::Lemke,
+    lcp: Lcp,
 }
 
 fn make_lemke(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
-    Ok(Box::new(BlockSplitting::new(&LEMKE, Box::new(Lemke { facets: parse(spec)? }))))
+    Ok(Box::new(BlockSplitting::new(
+        &LEMKE,
+        Box::new(Lemke { facets: parse(spec)?, lemke: lcp::Lemke::default(), lcp: Lcp::default() }),
+    )))
 }
 
 impl Local for Lemke {
@@ -73,8 +78,11 @@ impl Local for Lemke {
             return super::projection::extragradient(one, gamma, 100, 1e-4);
         };
         let (n, w) = (d.len() + 2, &one.w);
-        let mut m = vec![0.0; n * n];
-        let mut q = vec![0.0; n];
+        let Lcp { m, q } = &mut self.lcp;
+        m.clear();
+        m.resize(n * n, 0.0);
+        q.clear();
+        q.resize(n, 0.0);
         let lambda = n - 1;
         // Velocity of the edge's tangential row for a multiplier column.
         let along =
@@ -105,7 +113,7 @@ impl Local for Lemke {
                 m[i * n + j] *= scale;
             }
         }
-        let Ok(s) = lemke(&Lcp { m, q }, 50 * n) else { return };
+        let Ok(s) = self.lemke.solve(&self.lcp, 50 * n) else { return };
         if s.status != LcpStatus::Solved {
             return super::projection::extragradient(one, gamma, 100, 1e-4);
         }

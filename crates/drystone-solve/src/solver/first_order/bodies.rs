@@ -16,7 +16,7 @@ use crate::solver::sweep::to_rows;
 use super::lanes::{self, SUMS, larger};
 use super::points::{self, Field, Gather, Geometry, Residual, Scatter, Step};
 use super::rows::{Masses, NOTHING, Reference, extrapolate, settle};
-use super::{Scaling, Space, Trial, Walk};
+use super::{Products, Scaling, Space, Trial, Walk};
 
 /// A vector over the blocks: world vectors of the points by component, then the rows of the general blocks.
 #[derive(Debug, Default)]
@@ -467,7 +467,9 @@ impl Space for BodySpace {
         }
         self.stand_still();
     }
+}
 
+impl Products for BodySpace {
     fn apply(&mut self, problem: &Problem, x: &[f64], out: &mut Vec<f64>) {
         let p = bodies(problem);
         let gamma = &mut self.trial.gamma;

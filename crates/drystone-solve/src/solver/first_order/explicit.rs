@@ -7,7 +7,7 @@ use crate::cone::AdmissibleSet;
 use crate::problem::{Explicit, Problem};
 
 use super::lanes::larger;
-use super::{Scaling, Space, Trial, Walk};
+use super::{Products, Scaling, Space, Trial, Walk};
 
 /// Rows per task: below a few of these a product is not worth sharing.
 const TASK: usize = 512;
@@ -196,7 +196,9 @@ impl Space for ExplicitSpace {
         }
         self.stand_still();
     }
+}
 
+impl Products for ExplicitSpace {
     fn apply(&mut self, problem: &Problem, x: &[f64], out: &mut Vec<f64>) {
         let p = explicit(problem);
         multiply(p, x, out);

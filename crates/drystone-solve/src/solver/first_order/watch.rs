@@ -40,6 +40,7 @@ pub(in crate::solver) struct Watch<'a> {
     /// Whether the last γ was compared with the best.
     offered: bool,
     looks: usize,
+    doubts: bool,
     /// Below this the certificate is asked: the tolerance, less what rounding has cost.
     threshold: f64,
     growth: Growth,
@@ -72,6 +73,7 @@ impl<'a> Watch<'a> {
             looked: true,
             offered: true,
             looks: 0,
+            doubts: false,
             threshold: stop.tolerance,
             growth: Growth::default(),
             growth_due: if problem.rest_is_feasible() { usize::MAX } else { 32 },
@@ -128,7 +130,7 @@ impl<'a> Watch<'a> {
     fn offer(&mut self, space: &mut dyn Walk, measure: f64) {
         self.offered = true;
         let objective = space.objective();
-        let slack = 1e-13 * (objective.abs() + self.start_objective.abs());
+        let slack = space.rounding() * (objective.abs() + self.start_objective.abs());
         let better = if objective > self.start_objective + slack {
             false
         } else if self.best_is_start {
@@ -141,6 +143,26 @@ impl<'a> Watch<'a> {
             self.best_is_start = false;
             space.keep();
         }
+    }
+
+    /// Whether the certificate has said no, by far, where the space said yes: its arithmetic is at its end.
+    pub fn doubts(&self) -> bool {
+        self.doubts
+    }
+
+    /// Told that another space has taken over where the last one was.
+    pub fn handed_over(&mut self, space: &mut dyn Walk) {
+        // Rounding in the first space must not make the second's best look worse than the start.
+        self.start_objective = self.start_objective.max(space.objective());
+        self.best = space.residual(self.problem);
+        (self.best_is_start, self.threshold, self.doubts) = (false, self.stop.tolerance, false);
+        space.keep();
+    }
+
+    /// γ in the problem's rows.
+    pub fn rows(&mut self, space: &dyn Walk) -> &[f64] {
+        space.rows(self.problem, false, &mut self.notebook.rows);
+        &self.notebook.rows
     }
 
     /// Ends the run because a number overflowed.
@@ -165,6 +187,7 @@ impl<'a> Watch<'a> {
             self.status = Status::Converged;
             return true;
         }
+        self.doubts |= judged > 2.0 * residual;
         self.threshold = residual * (self.stop.tolerance / judged).min(0.9);
         false
     }

@@ -181,6 +181,17 @@ pub(super) struct Alike {
     marked: [Vec<Lane>; 2],
     way: [Vec<Lane>; 2],
     x: Vec<Lane>,
+    /// How it ended; None for islands that are left to others.
+    pub ended: [Option<Ended>; LANES],
+}
+
+impl Alike {
+    /// Memory, bytes.
+    pub fn bytes(&self) -> usize {
+        let lanes =
+            self.y.len() + self.n.len() + 36 * self.slots.len() + 24 * (self.row.len() + self.jacobian.len());
+        size_of::<Lane>() * lanes
+    }
 }
 
 /// Up to eight islands that are alike.
@@ -192,17 +203,16 @@ pub(super) struct SolveAlike<'a> {
     /// Their numbers, and all islands.
     pub which: &'a [u32],
     pub islands: &'a [(Vec<u32>, Vec<u32>)],
-    /// The guess, and then the solution of those that are done.
-    pub gamma: &'a mut [f64],
+    /// The guess.
+    pub gamma: &'a [f64],
     pub stop: &'a Stop,
 }
 
 impl Kernel for SolveAlike<'_> {
-    /// None for islands that are left to others.
-    type Out = [Option<Ended>; LANES];
+    type Out = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> Self::Out {
+    unsafe fn run<V: Vector>(self) {
         let Self { problem, p, tree, work, which, islands, gamma, stop } = self;
         // Lanes that are left over repeat the first.
         let lanes: [&(Vec<u32>, Vec<u32>); LANES] =
@@ -216,10 +226,11 @@ impl Kernel for SolveAlike<'_> {
         // SAFETY: the machine has the instructions of `V`, as the caller knows.
         let mut ended = unsafe { work.solve::<V>(problem.model(), stop, which.len()) };
         ended[which.len()..].fill(None);
-        work.hand_back(problem, p, tree, &lanes, gamma, &ended);
-        std::array::from_fn(|l| {
-            ended[l].map(|sweeps| Ended { status: Status::Converged, sweeps, dropped: dropped[l] })
-        })
+        work.bilateral(tree, lanes[0].1[0] as usize);
+        for l in 0..LANES {
+            let status = Status::Converged;
+            work.ended[l] = ended[l].map(|sweeps| Ended { status, sweeps, dropped: dropped[l] });
+        }
     }
 }
 
@@ -957,19 +968,11 @@ impl Alike {
         }
     }
 
-    /// γ_U, and γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U), of the lanes that are done.
+    /// γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U).
     #[inline(always)]
-    fn hand_back(
-        &mut self,
-        problem: &Problem,
-        p: &Bodies,
-        tree: &Tree,
-        lists: &Lists,
-        gamma: &mut [f64],
-        done: &[Option<usize>; LANES],
-    ) {
+    fn bilateral(&mut self, tree: &Tree, m: usize) {
         let (rows, columns) = (self.rows, self.columns);
-        let nodes = tree.mechanisms[lists[0].1[0] as usize].clone();
+        let nodes = tree.mechanisms[m].clone();
         for (x, row) in self.x.iter_mut().zip(self.y.chunks_exact(columns)) {
             let mut sum = lanes(|l| -row[rows][l]);
             for (y, gamma) in row.iter().zip(&self.gamma) {
@@ -995,9 +998,21 @@ impl Alike {
                 self.x[SIZE * k + t] = times(&sum, &self.over[k][t]);
             }
         }
+    }
+
+    /// The multipliers of the islands `which`, as far as they are done.
+    pub fn hand_back(
+        &self,
+        problem: &Problem,
+        p: &Bodies,
+        tree: &Tree,
+        which: &[u32],
+        islands: &[(Vec<u32>, Vec<u32>)],
+        gamma: &mut [f64],
+    ) {
         let base = 3 * p.points.len();
-        for l in (0..LANES).filter(|l| done[*l].is_some()) {
-            let (blocks, mechanisms) = lists[l];
+        for (l, island) in which.iter().enumerate().filter(|(l, _)| self.ended[*l].is_some()) {
+            let (blocks, mechanisms) = &islands[*island as usize];
             for (b, block) in self.blocks.iter().zip(blocks) {
                 let start = problem.block(*block as usize).start;
                 (0..b.rows).for_each(|r| gamma[start + r] = self.gamma[b.first + r][l]);

@@ -86,6 +86,7 @@ pub(super) struct Solve<'a> {
 }
 
 /// How it ended, after how many sweeps, and how many bilateral rows depended on others.
+#[derive(Clone, Copy)]
 pub(super) struct Ended {
     pub status: Status,
     pub sweeps: usize,

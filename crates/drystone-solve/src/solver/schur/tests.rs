@@ -100,10 +100,11 @@ fn solved_together(p: Bodies, model: Model) -> usize {
         for which in s.groups.order.clone()[at..at + run as usize].chunks(LANES) {
             let mut together = Solution::start(&problem, Some(&near)).gamma;
             let mut alone = together.clone();
-            let Schur { tree, islands, alike: work, .. } = &mut s;
-            let gamma = &mut together;
-            let stop = &stop;
-            let ended = widest(SolveAlike { problem: &problem, p, tree, work, which, islands, gamma, stop });
+            let Schur { tree, islands, pool, .. } = &mut s;
+            let (work, gamma, stop) = (&mut pool[0], &together, &stop);
+            widest(SolveAlike { problem: &problem, p, tree, work, which, islands, gamma, stop });
+            let ended = work.ended;
+            work.hand_back(&problem, p, tree, which, islands, &mut together);
             for (l, island) in which.iter().enumerate() {
                 let one = s.one(&problem, p, *island as usize, &mut alone, stop, begun);
                 let Some(ended) = &ended[l] else { continue };

@@ -1,6 +1,6 @@
 //! Takes a problem over: normalised Jacobians or a symmetric matrix, and the structure of the factor.
 
-use crate::problem::{Bodies, Csr, Explicit, Problem, WORLD, cross};
+use crate::problem::{Bodies, Csr, Problem, WORLD, cross};
 use crate::solver::sparse::{Pattern, Symbolic};
 
 use super::{Form, System, small};
@@ -39,7 +39,7 @@ impl System {
                 }
             }
             Problem::Explicit(p) => {
-                let w = symmetric_part(p);
+                let w = p.w.symmetric_part();
                 same &= w == self.w;
                 let known = same || (same_rows && w.indptr == self.w.indptr && w.indices == self.w.indices);
                 self.w = w;
@@ -118,14 +118,18 @@ impl System {
         self.first.windows(2).map(|p| p[1] - p[0]).collect()
     }
 
-    /// Pairs of blocks that an explicit matrix joins.
+    /// Pairs of blocks that an explicit matrix joins, once each.
     fn matrix_pairs(&self) -> Vec<(u32, u32)> {
         let owner = self.owners();
         let mut pairs = Vec::new();
-        for i in 0..self.w.rows() {
+        // The last block that each was paired with.
+        let mut met = vec![u32::MAX; self.blocks()];
+        for (i, &one) in owner.iter().enumerate() {
             for (j, _) in self.w.row(i) {
-                if owner[i] < owner[j] {
-                    pairs.push((owner[i], owner[j]));
+                let other = owner[j];
+                if one < other && met[other as usize] != one {
+                    met[other as usize] = one;
+                    pairs.push((one, other));
                 }
             }
         }
@@ -180,38 +184,6 @@ fn jacobian(p: &Bodies) -> Vec<[f64; 12]> {
             }
             out.push(row);
         }
-    }
-    out
-}
-
-/// (W + Wᵀ)/2 with sorted columns.
-fn symmetric_part(p: &Explicit) -> Csr {
-    let n = p.w.rows();
-    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
-    for i in 0..n {
-        for (j, x) in p.w.row(i) {
-            rows[i].push((j as u32, 0.5 * x));
-            rows[j].push((i as u32, 0.5 * x));
-        }
-    }
-    let mut out = Csr { columns: n, indptr: vec![0], ..Csr::default() };
-    for mut row in rows {
-        row.sort_by_key(|e| e.0);
-        for (j, x) in row {
-            let begun = *out.indptr.last().unwrap_or(&0);
-            match out.indices.last() {
-                Some(last) if *last == j && out.indices.len() > begun => {
-                    if let Some(sum) = out.data.last_mut() {
-                        *sum += x;
-                    }
-                }
-                _ => {
-                    out.indices.push(j);
-                    out.data.push(x);
-                }
-            }
-        }
-        out.indptr.push(out.indices.len());
     }
     out
 }

@@ -1,0 +1,67 @@
+//! Contact points written column by column, by several threads.
+
+use rayon::prelude::*;
+
+use super::bodies::{Point, Points, dot};
+
+/// Points that one thread makes at a time.
+const PIECE: usize = 2048;
+
+/// Where the columns of some points begin.
+pub(super) struct Columns {
+    bodies: [*mut u32; 2],
+    numbers: [*mut f64; 11],
+}
+
+// SAFETY: see `put`.
+unsafe impl Sync for Columns {}
+
+impl Columns {
+    /// Of points whose columns are all of one length.
+    pub fn of(p: &mut Points) -> Self {
+        let bodies = [p.a.as_mut_ptr(), p.b.as_mut_ptr()];
+        let [n, a, b] =
+            [&mut p.normal, &mut p.arm_a, &mut p.arm_b].map(|f| f.each_mut().map(Vec::as_mut_ptr));
+        let numbers =
+            [n[0], n[1], n[2], a[0], a[1], a[2], b[0], b[1], b[2], p.bias.as_mut_ptr(), p.mu.as_mut_ptr()];
+        Self { bodies, numbers }
+    }
+
+    /// Writes point `i`; says whether it slides by itself, and whether it gives.
+    ///
+    /// # Safety
+    /// The columns are still there and longer than `i`, and nobody else writes or reads point `i`.
+    #[inline]
+    pub unsafe fn put(&self, i: usize, p: &Point) -> [bool; 2] {
+        let (along, _, slides) = split(p);
+        let (n, a, b) = (p.normal, p.arm_a, p.arm_b);
+        let numbers = [n[0], n[1], n[2], a[0], a[1], a[2], b[0], b[1], b[2], along, p.mu];
+        unsafe {
+            *self.bodies[0].add(i) = p.bodies.0;
+            *self.bodies[1].add(i) = p.bodies.1;
+            for (to, x) in self.numbers.iter().zip(numbers) {
+                *to.add(i) = x;
+            }
+        }
+        [slides, p.compliance > 0.0]
+    }
+}
+
+/// The bias along the normal, across it, and whether that is more than the dust that rounding leaves.
+#[inline]
+pub(super) fn split(p: &Point) -> (f64, [f64; 3], bool) {
+    let along = dot(p.bias, p.normal);
+    let across: [f64; 3] = std::array::from_fn(|k| p.bias[k] - along * p.normal[k]);
+    let dust = 1e-14 * dot(p.bias, p.bias).sqrt();
+    (along, across, across.iter().any(|x| x.abs() > dust))
+}
+
+/// Calls `put` for every number below `count`; whether the first, or the second, of what it says was ever true.
+pub(super) fn pieces(count: usize, put: impl Fn(usize) -> [bool; 2] + Sync) -> [bool; 2] {
+    let either = |x: [bool; 2], y: [bool; 2]| [x[0] | y[0], x[1] | y[1]];
+    let piece = |k: usize| (k * PIECE..count.min((k + 1) * PIECE)).map(&put).fold([false; 2], either);
+    if count <= 2 * PIECE || rayon::current_num_threads() == 1 {
+        return (0..count).map(&put).fold([false; 2], either);
+    }
+    (0..count.div_ceil(PIECE)).into_par_iter().map(piece).reduce(|| [false; 2], either)
+}

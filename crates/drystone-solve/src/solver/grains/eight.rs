@@ -1,0 +1,515 @@
+//! Eight lanes of f32, and rows of eight f32 that belong to bodies.
+//!
+//! Two versions, AVX2 and plain arrays, that give the same bits: no fused multiply-adds, the same order everywhere. All
+//! methods are forced inline into a function compiled for the instructions they use ([`widest`]); calling one on a
+//! machine without them is undefined.
+
+use std::array::from_fn;
+
+/// A body's numbers, half a cache line: two quarters of four.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(32))]
+pub(super) struct Row(pub [f32; 8]);
+
+/// One number for each of eight points.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(32))]
+pub(super) struct Octet<T = f32>(pub [T; 8]);
+
+/// A world vector for each of eight points.
+pub(super) type Vectors = [Octet; 3];
+
+/// Eight numbers that are worked on at once.
+pub(super) trait Eight: Copy {
+    unsafe fn splat(x: f32) -> Self;
+    /// From `from`; a second eight, where there is one, is `stride` bytes further on.
+    unsafe fn load(from: *const Octet, stride: usize) -> Self;
+    unsafe fn store(self, to: *mut Octet, stride: usize);
+    unsafe fn add(self, other: Self) -> Self;
+    unsafe fn sub(self, other: Self) -> Self;
+    unsafe fn mul(self, other: Self) -> Self;
+    unsafe fn div(self, other: Self) -> Self;
+    unsafe fn sqrt(self) -> Self;
+    /// `yes` where `self <= other`, else `no`, lane by lane.
+    unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self;
+    /// Zero where |self| ≤ `tiny`: numbers that halve from body to body would else end as denormal ones, which processors
+    /// are slow with.
+    unsafe fn flush(self, tiny: Self) -> Self;
+    /// Numbers 4 `half` .. 4 `half` + 4 of the rows at `places` (bytes from the first), turned so that each is one vector.
+    unsafe fn gather(rows: *const Row, places: *const Octet<u32>, stride: usize, half: usize) -> [Self; 4];
+    /// Adds `turned`, as rows again, to those of `a`; adds it to those of `b` too if SAME, else takes it from them. Without
+    /// TWO there is no `b`.
+    unsafe fn exchange<const TWO: bool, const SAME: bool>(
+        turned: [Self; 4],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+        half: usize,
+    );
+}
+
+/// For machines without AVX2.
+#[derive(Clone, Copy)]
+pub(super) struct Plain([f32; 8]);
+
+impl Eight for Plain {
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        Self([x; 8])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const Octet, _: usize) -> Self {
+        Self(unsafe { (*from).0 })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut Octet, _: usize) {
+        unsafe { (*to).0 = self.0 };
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        Self(from_fn(|k| self.0[k] + other.0[k]))
+    }
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        Self(from_fn(|k| self.0[k] - other.0[k]))
+    }
+    #[inline(always)]
+    unsafe fn mul(self, other: Self) -> Self {
+        Self(from_fn(|k| self.0[k] * other.0[k]))
+    }
+    #[inline(always)]
+    unsafe fn div(self, other: Self) -> Self {
+        Self(from_fn(|k| self.0[k] / other.0[k]))
+    }
+    #[inline(always)]
+    unsafe fn sqrt(self) -> Self {
+        Self(self.0.map(f32::sqrt))
+    }
+    #[inline(always)]
+    unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
+        Self(from_fn(|k| if self.0[k] <= other.0[k] { yes.0[k] } else { no.0[k] }))
+    }
+    #[inline(always)]
+    unsafe fn flush(self, tiny: Self) -> Self {
+        Self(from_fn(|k| if self.0[k].abs() <= tiny.0[k] { 0.0 } else { self.0[k] }))
+    }
+    #[inline(always)]
+    unsafe fn gather(rows: *const Row, places: *const Octet<u32>, _: usize, half: usize) -> [Self; 4] {
+        let row = |k: usize| unsafe { (*rows.byte_add((*places).0[k] as usize)).0 };
+        from_fn(|c| Self(from_fn(|k| row(k)[4 * half + c])))
+    }
+    #[inline(always)]
+    unsafe fn exchange<const TWO: bool, const SAME: bool>(
+        turned: [Self; 4],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        _: usize,
+        half: usize,
+    ) {
+        for k in 0..8 {
+            let row = |side: usize| unsafe { &mut (*rows.byte_add((*places[side]).0[k] as usize)).0 };
+            (0..4).for_each(|c| row(0)[4 * half + c] += turned[c].0[k]);
+            if TWO {
+                let sign = if SAME { 1.0 } else { -1.0 };
+                (0..4).for_each(|c| row(1)[4 * half + c] += sign * turned[c].0[k]);
+            }
+        }
+    }
+}
+
+/// Two eights, one after the other in every operation: what one waits for the other fills.
+#[derive(Clone, Copy)]
+pub(super) struct Two<V>(V, V);
+
+impl<V: Eight> Eight for Two<V> {
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        unsafe { Self(V::splat(x), V::splat(x)) }
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const Octet, stride: usize) -> Self {
+        unsafe { Self(V::load(from, 0), V::load(from.byte_add(stride), 0)) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut Octet, stride: usize) {
+        unsafe {
+            self.0.store(to, 0);
+            self.1.store(to.byte_add(stride), 0);
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        unsafe { Self(self.0.add(other.0), self.1.add(other.1)) }
+    }
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        unsafe { Self(self.0.sub(other.0), self.1.sub(other.1)) }
+    }
+    #[inline(always)]
+    unsafe fn mul(self, other: Self) -> Self {
+        unsafe { Self(self.0.mul(other.0), self.1.mul(other.1)) }
+    }
+    #[inline(always)]
+    unsafe fn div(self, other: Self) -> Self {
+        unsafe { Self(self.0.div(other.0), self.1.div(other.1)) }
+    }
+    #[inline(always)]
+    unsafe fn sqrt(self) -> Self {
+        unsafe { Self(self.0.sqrt(), self.1.sqrt()) }
+    }
+    #[inline(always)]
+    unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
+        unsafe { Self(self.0.select_le(other.0, yes.0, no.0), self.1.select_le(other.1, yes.1, no.1)) }
+    }
+    #[inline(always)]
+    unsafe fn flush(self, tiny: Self) -> Self {
+        unsafe { Self(self.0.flush(tiny.0), self.1.flush(tiny.1)) }
+    }
+    #[inline(always)]
+    unsafe fn gather(rows: *const Row, places: *const Octet<u32>, stride: usize, half: usize) -> [Self; 4] {
+        unsafe {
+            let a = V::gather(rows, places, 0, half);
+            let b = V::gather(rows, places.byte_add(stride), 0, half);
+            [Self(a[0], b[0]), Self(a[1], b[1]), Self(a[2], b[2]), Self(a[3], b[3])]
+        }
+    }
+    #[inline(always)]
+    unsafe fn exchange<const TWO: bool, const SAME: bool>(
+        t: [Self; 4],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+        half: usize,
+    ) {
+        unsafe {
+            V::exchange::<TWO, SAME>([t[0].0, t[1].0, t[2].0, t[3].0], rows, places, 0, half);
+            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
+            V::exchange::<TWO, SAME>([t[0].1, t[1].1, t[2].1, t[3].1], rows, places, 0, half);
+        }
+    }
+}
+
+impl<V: Eight> Two<V> {
+    /// Each number's sum over the two eights.
+    #[inline(always)]
+    pub unsafe fn sum(self) -> V {
+        unsafe { self.0.add(self.1) }
+    }
+
+    /// Each number's larger one of the two eights; a NaN stays.
+    #[inline(always)]
+    pub unsafe fn most(self) -> V {
+        unsafe { self.0.select_le(self.1, self.1, self.0) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{Eight, Octet, Row};
+    use std::arch::x86_64::*;
+
+    // Macros, not closures: a closure would not be compiled for AVX2 and could not be inlined.
+
+    /// Where point `$k`'s half row is.
+    macro_rules! place {
+        ($rows:ident, $ids:ident, $half:ident, $k:expr) => {
+            $rows.byte_add((*$ids).0[$k] as usize).cast::<f32>().add(4 * $half)
+        };
+    }
+
+    /// Four numbers of two points, one in each half of a register.
+    macro_rules! pair {
+        ($rows:ident, $ids:ident, $half:ident, $k:expr) => {
+            _mm256_insertf128_ps::<1>(
+                _mm256_castps128_ps256(_mm_load_ps(place!($rows, $ids, $half, $k))),
+                _mm_load_ps(place!($rows, $ids, $half, $k + 4)),
+            )
+        };
+    }
+
+    /// 4x4 in both halves of the registers at once; its own inverse.
+    #[inline(always)]
+    unsafe fn transpose(r: [__m256; 4]) -> [__m256; 4] {
+        unsafe {
+            let (a, b) = (_mm256_unpacklo_ps(r[0], r[1]), _mm256_unpackhi_ps(r[0], r[1]));
+            let (c, d) = (_mm256_unpacklo_ps(r[2], r[3]), _mm256_unpackhi_ps(r[2], r[3]));
+            [
+                _mm256_shuffle_ps::<0x44>(a, c),
+                _mm256_shuffle_ps::<0xEE>(a, c),
+                _mm256_shuffle_ps::<0x44>(b, d),
+                _mm256_shuffle_ps::<0xEE>(b, d),
+            ]
+        }
+    }
+
+    impl Eight for __m256 {
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            unsafe { _mm256_set1_ps(x) }
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const Octet, _: usize) -> Self {
+            unsafe { _mm256_load_ps(from.cast()) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut Octet, _: usize) {
+            unsafe { _mm256_store_ps(to.cast(), self) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe { _mm256_add_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn sub(self, other: Self) -> Self {
+            unsafe { _mm256_sub_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn mul(self, other: Self) -> Self {
+            unsafe { _mm256_mul_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn div(self, other: Self) -> Self {
+            unsafe { _mm256_div_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn sqrt(self) -> Self {
+            unsafe { _mm256_sqrt_ps(self) }
+        }
+        #[inline(always)]
+        unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
+            unsafe { _mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LE_OQ>(self, other)) }
+        }
+        #[inline(always)]
+        unsafe fn flush(self, tiny: Self) -> Self {
+            unsafe {
+                let size = _mm256_andnot_ps(_mm256_set1_ps(-0.0), self);
+                // Not ≤, so that a NaN stays one.
+                _mm256_and_ps(self, _mm256_cmp_ps::<_CMP_NLE_UQ>(size, tiny))
+            }
+        }
+        #[inline(always)]
+        unsafe fn gather(rows: *const Row, places: *const Octet<u32>, _: usize, half: usize) -> [Self; 4] {
+            unsafe {
+                transpose([
+                    pair!(rows, places, half, 0),
+                    pair!(rows, places, half, 1),
+                    pair!(rows, places, half, 2),
+                    pair!(rows, places, half, 3),
+                ])
+            }
+        }
+        #[inline(always)]
+        unsafe fn exchange<const TWO: bool, const SAME: bool>(
+            turned: [Self; 4],
+            rows: *mut Row,
+            [a, b]: [*const Octet<u32>; 2],
+            _: usize,
+            half: usize,
+        ) {
+            unsafe {
+                let r = transpose(turned);
+                let mut k = 0;
+                while k < 4 {
+                    let parts = [_mm256_castps256_ps128(r[k]), _mm256_extractf128_ps::<1>(r[k])];
+                    let mut side = 0;
+                    while side < 2 {
+                        let to = place!(rows, a, half, k + 4 * side);
+                        _mm_store_ps(to, _mm_add_ps(_mm_load_ps(to), parts[side]));
+                        if TWO {
+                            let to = place!(rows, b, half, k + 4 * side);
+                            let old = _mm_load_ps(to);
+                            let new = if SAME {
+                                _mm_add_ps(old, parts[side])
+                            } else {
+                                _mm_sub_ps(old, parts[side])
+                            };
+                            _mm_store_ps(to, new);
+                        }
+                        side += 1;
+                    }
+                    k += 1;
+                }
+            }
+        }
+    }
+}
+
+/// A piece of work over eights; `run` must be forced inline.
+pub(super) trait Kernel {
+    /// What it returns.
+    type Out;
+
+    /// Does it.
+    ///
+    /// # Safety
+    /// The machine has the instructions of `V`.
+    unsafe fn run<V: Eight>(self) -> Self::Out;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
+    use std::arch::x86_64::__m256;
+    unsafe { kernel.run::<__m256>() }
+}
+
+/// The same code with twice as many registers. (Sixteen lanes at a time gained nothing.)
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl")]
+unsafe fn avx512<K: Kernel>(kernel: K) -> K::Out {
+    use std::arch::x86_64::__m256;
+    unsafe { kernel.run::<__m256>() }
+}
+
+/// Runs `kernel` with the widest instructions of this machine.
+pub(super) fn widest<K: Kernel>(kernel: K) -> K::Out {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: each only where the machine has the instructions.
+    unsafe {
+        if is_x86_feature_detected!("avx512vl") {
+            return avx512(kernel);
+        }
+        if is_x86_feature_detected!("avx2") {
+            return avx2(kernel);
+        }
+    }
+    // SAFETY: plain arrays work everywhere.
+    unsafe { kernel.run::<Plain>() }
+}
+
+/// World vectors of eight points.
+pub(super) type Three<V> = [V; 3];
+
+#[inline(always)]
+pub(super) unsafe fn load3<V: Eight>(from: *const Vectors, stride: usize) -> Three<V> {
+    let from = from.cast::<Octet>();
+    unsafe { [V::load(from, stride), V::load(from.add(1), stride), V::load(from.add(2), stride)] }
+}
+
+#[inline(always)]
+pub(super) unsafe fn store3<V: Eight>(x: Three<V>, to: *mut Vectors, stride: usize) {
+    let to = to.cast::<Octet>();
+    unsafe {
+        x[0].store(to, stride);
+        x[1].store(to.add(1), stride);
+        x[2].store(to.add(2), stride);
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn dot<V: Eight>(a: Three<V>, b: Three<V>) -> V {
+    unsafe { a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2])) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn cross<V: Eight>(a: Three<V>, b: Three<V>) -> Three<V> {
+    unsafe {
+        [
+            a[1].mul(b[2]).sub(a[2].mul(b[1])),
+            a[2].mul(b[0]).sub(a[0].mul(b[2])),
+            a[0].mul(b[1]).sub(a[1].mul(b[0])),
+        ]
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn plus<V: Eight>(a: Three<V>, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].add(b[0]), a[1].add(b[1]), a[2].add(b[2])] }
+}
+
+#[inline(always)]
+pub(super) unsafe fn minus<V: Eight>(a: Three<V>, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])] }
+}
+
+#[inline(always)]
+pub(super) unsafe fn times<V: Eight>(s: V, a: Three<V>) -> Three<V> {
+    unsafe { [s.mul(a[0]), s.mul(a[1]), s.mul(a[2])] }
+}
+
+/// Projection on the friction cone about `n` with [μ, 1/(1 + μ²)], as a world vector; see cone::friction.
+#[inline(always)]
+pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V; 2]) -> Three<V> {
+    unsafe {
+        let dn = dot(d, n);
+        let dt = minus(d, times(dn, n));
+        let r = dot(dt, dt).sqrt();
+        let (zero, one) = (V::splat(0.0), V::splat(1.0));
+        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+        let slide_n = dn.add(mu_r).mul(share);
+        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+        let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
+        let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
+        plus(times(pn, n), times(pt, dt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: [u32; 8] = [3, 19, 0, 7, 8, 1, 12, 5];
+    const SECOND: [u32; 8] = [2, 4, 6, 9, 10, 11, 13, 14];
+
+    /// Everything a kernel may do, on rows of which no two are the same: points of `a` with those 40 rows further on.
+    struct Everything<'a>(&'a mut [Row]);
+
+    impl Kernel for Everything<'_> {
+        type Out = Vec<u32>;
+
+        #[inline(always)]
+        unsafe fn run<V: Eight>(self) -> Vec<u32> {
+            let a = [Octet(FIRST.map(|i| 32 * i)), Octet(SECOND.map(|i| 32 * i))];
+            let b = a.map(|o| Octet(o.0.map(|place| place + 40 * 32)));
+            let (a, b) = (a.as_ptr(), b.as_ptr());
+            let rows = self.0.as_mut_ptr();
+            let mut seen = Vec::new();
+            unsafe {
+                let (v, w) = (V::gather(rows, a, 32, 0), V::gather(rows, b, 32, 1));
+                let (x, y) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+                let p = project(minus(x, y), times(V::splat(0.6), y), [V::splat(0.3), V::splat(1.0 / 1.09)]);
+                let c = plus(cross(x, p), times(dot(x, y), y));
+                let f = c[0].flush(V::splat(0.5)).add(v[3].div(V::splat(3.0)));
+                V::exchange::<true, false>([c[0], c[1], c[2], f], rows, [a, b], 32, 0);
+                V::exchange::<true, true>([p[0], p[1], p[2], f], rows, [a, b], 32, 1);
+                V::exchange::<false, true>([p[1], p[2], p[0], f], rows, [a, b], 32, 1);
+                let mut out = [Octet([0.0; 8]); 2];
+                for x in v.into_iter().chain(w).chain(c).chain([f]) {
+                    x.store(out.as_mut_ptr(), 32);
+                    seen.extend(out[0].0.map(f32::to_bits));
+                }
+            }
+            seen
+        }
+    }
+
+    #[test]
+    fn all_versions_give_the_same_bits_in_the_right_places() {
+        let start: Vec<Row> = (0..60).map(|i| Row(from_fn(|c| (0.37 * (8 * i + c) as f32).sin()))).collect();
+        let (mut plain, mut wide) = (start.clone(), start.clone());
+        // SAFETY: plain arrays work everywhere.
+        let a = unsafe { Everything(&mut plain).run::<Plain>() };
+        let b = widest(Everything(&mut wide));
+        assert_eq!(a, b);
+        assert_eq!(plain, wide);
+        // Of two eights the first is what one alone is, and the second does the same elsewhere.
+        let mut double = start.clone();
+        // SAFETY: as above.
+        let c = unsafe { Everything(&mut double).run::<Two<Plain>>() };
+        assert_eq!(a, c);
+        for i in 0..60 {
+            assert_eq!(double[i] != plain[i], SECOND.contains(&(i as u32 % 40)), "row {i}");
+        }
+        // What was gathered is there in the order of the ids, and what was exchanged came and went.
+        let number = |k: usize, lane: usize| f32::from_bits(a[8 * k + lane]);
+        for (lane, id) in FIRST.into_iter().map(|id| id as usize).enumerate() {
+            assert_eq!(number(0, lane), start[id].0[0]);
+            assert_eq!(number(7, lane), start[id + 40].0[7]);
+            assert_eq!(plain[id].0[1], start[id].0[1] + number(9, lane));
+            assert_eq!(plain[id + 40].0[1], start[id + 40].0[1] - number(9, lane));
+            assert_eq!(plain[id + 40].0[7], start[id + 40].0[7] + number(11, lane));
+            assert_eq!(plain[id].0[7], start[id].0[7] + number(11, lane) + number(11, lane));
+        }
+        assert_eq!((plain[15], plain[45 + 10]), (start[15], start[45 + 10]));
+    }
+}

@@ -1,0 +1,527 @@
+//! The space of first-order methods over the compact form: see `first_order::BodySpace`, of which this is the f32 twin for
+//! spheres. Velocities are never carried on from step to step: v = v_free + M⁻¹ D γ anew each time.
+
+use crate::colour::{self, Span};
+use crate::problem::{Bodies, Problem};
+use crate::solver::first_order::{Scaling, Space, Trial, Walk};
+
+use super::FLOOR;
+use super::eight::{
+    Eight, Kernel, Octet, Row, Two, Vectors, cross, dot, load3, minus, plus, project, store3, times, widest,
+};
+use super::pack::{GROUP, Pack, Steps, VECTORS};
+
+/// Velocities below this share of the problem's largest are none.
+const TINY: f32 = 1e-13;
+/// Bodies whose sums are added up in f32.
+const CHUNK: usize = 128;
+
+/// Multipliers and the forces they make: F, and torques over radii. In the pack's units.
+#[derive(Debug, Default)]
+struct Iterate {
+    gamma: Vec<Vectors>,
+    force: Vec<Row>,
+    /// J.
+    objective: f64,
+}
+
+/// Which buffer holds the best γ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Best {
+    #[default]
+    Kept,
+    Now,
+    Before,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(in crate::solver) struct GrainSpace {
+    pack: Pack,
+    now: Iterate,
+    before: Iterate,
+    trial: Iterate,
+    /// The best γ, where neither `now` nor `before` holds it.
+    best: Vec<Vectors>,
+    best_in: Best,
+    beta: f32,
+    /// v at y.
+    velocity: Vec<Row>,
+    /// v_free and M⁻¹, number by number.
+    free: Vec<Row>,
+    inverse: Vec<Row>,
+    bound: f64,
+    ones: Vec<f64>,
+    parts: Vec<Sums>,
+}
+
+/// max (|z - y| / η)², Σ |z - y|² / η, Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
+type Sums = [f64; 4];
+const MEASURE: usize = 0;
+const LENGTH: usize = 1;
+const DESCENT: usize = 2;
+const WORK: usize = 3;
+
+fn add(total: &mut Sums, part: Sums) {
+    // Not f64::max, which would hide a NaN.
+    total[MEASURE] = if part[MEASURE] <= total[MEASURE] { total[MEASURE] } else { part[MEASURE] };
+    (1..4).for_each(|k| total[k] += part[k]);
+}
+
+fn bodies(problem: &Problem) -> &Bodies {
+    let Problem::Bodies(p) = problem else { unreachable!("chosen by the form of the problem") };
+    p
+}
+
+/// What a pass over the points does.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    /// z, its forces and the sums.
+    Step,
+    /// The measure alone.
+    Measure,
+    /// The forces and the work of γ.
+    Push,
+    /// u = N x in place of z, without the bias.
+    Product,
+}
+
+/// All a pass needs; the pointers are to arrays as long as the pack says.
+struct View<'a> {
+    pack: &'a Pack,
+    what: What,
+    t: f32,
+    beta: f32,
+    now: *const Vectors,
+    before: *const Vectors,
+    trial: *mut Vectors,
+    velocity: *const Row,
+    force: *mut Row,
+}
+
+// SAFETY: threads write only forces and multipliers of places in their own piece of one colour.
+unsafe impl Sync for View<'_> {}
+
+struct Piece<'a> {
+    view: &'a View<'a>,
+    piece: Span,
+}
+
+impl Kernel for Piece<'_> {
+    type Out = Sums;
+
+    #[inline(always)]
+    unsafe fn run<V: Eight>(self) -> Sums {
+        let (view, s) = (self.view, self.piece);
+        let [start, two_end, end] = [s.start, s.two_end, s.end].map(|x| x as usize / 8);
+        unsafe {
+            let (mut acc, mut wide) = ([V::splat(0.0); 4], [Two::<V>::splat(0.0); 4]);
+            let mut g = start;
+            while g + 2 <= two_end {
+                group::<Two<V>, true>(view, g, &mut wide);
+                g += 2;
+            }
+            if g < two_end {
+                group::<V, true>(view, g, &mut acc);
+            }
+            for g in two_end..end {
+                group::<V, false>(view, g, &mut acc);
+            }
+            let most = wide[MEASURE].most();
+            acc[MEASURE] = most.select_le(acc[MEASURE], acc[MEASURE], most);
+            let mut seen = [Octet::default(); 4];
+            for k in 1..4 {
+                acc[k] = acc[k].add(wide[k].sum());
+            }
+            for k in 0..4 {
+                acc[k].store(&mut seen[k], 0);
+            }
+            let sum = |k: usize| seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
+            let most = seen[MEASURE].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
+            [f64::from(most), sum(1), sum(2), sum(3)]
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 4]) {
+    unsafe {
+        let pack = view.pack;
+        let points = pack.groups.get_unchecked(g);
+        let n: [V; 3] = load3(&points.n, GROUP);
+        let mut bias = times(V::load(&points.bias, GROUP), n);
+        if !pack.drift.is_empty() {
+            bias = plus(bias, load3(pack.drift.get_unchecked(g), VECTORS));
+        }
+        let now: [V; 3] = load3(view.now.add(g), VECTORS);
+        if view.what == What::Push {
+            acc[WORK] = acc[WORK].add(dot(bias, now));
+            return push::<V, TWO>(view, g, n, now);
+        }
+        let (v, w) =
+            (V::gather(view.velocity, &points.a, GROUP, 0), V::gather(view.velocity, &points.a, GROUP, 1));
+        let (mut u, mut turn) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+        if TWO {
+            let (v, w) = (
+                V::gather(view.velocity, &points.b, GROUP, 0),
+                V::gather(view.velocity, &points.b, GROUP, 1),
+            );
+            u = minus(u, [v[0], v[1], v[2]]);
+            turn = plus(turn, [w[0], w[1], w[2]]);
+        }
+        u = minus(u, cross(turn, n));
+        if view.what == What::Product {
+            return store3(u, view.trial.add(g), VECTORS);
+        }
+        u = plus(u, bias);
+        let tiny = V::splat(TINY);
+        u = [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)];
+        let before = load3(view.before.add(g), VECTORS);
+        let y = plus(now, times(V::splat(view.beta), minus(now, before)));
+        let eta = V::load(&points.step, GROUP);
+        let step = V::splat(view.t).mul(eta);
+        let z = project(minus(y, times(step, u)), n, pack.friction(g));
+        let d = minus(z, y);
+        let (sq, weight) = (dot(d, d), V::splat(1.0).div(eta));
+        let length = sq.mul(weight);
+        let measure = length.mul(weight);
+        acc[MEASURE] = measure.select_le(acc[MEASURE], acc[MEASURE], measure);
+        if view.what == What::Measure {
+            return;
+        }
+        acc[LENGTH] = acc[LENGTH].add(length);
+        acc[DESCENT] = acc[DESCENT].add(dot(u, minus(z, now)));
+        acc[WORK] = acc[WORK].add(dot(bias, z));
+        store3(z, view.trial.add(g), VECTORS);
+        push::<V, TWO>(view, g, n, z);
+    }
+}
+
+/// Adds D z to the forces: the arms are -r n and r n, so that both torques turn the same way.
+#[inline(always)]
+unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], z: [V; 3]) {
+    unsafe {
+        let points = view.pack.groups.get_unchecked(g);
+        let (twist, zero) = (cross(z, n), V::splat(0.0));
+        let places = [&raw const points.a, &raw const points.b];
+        V::exchange::<TWO, false>([z[0], z[1], z[2], zero], view.force, places, GROUP, 0);
+        V::exchange::<TWO, true>([twist[0], twist[1], twist[2], zero], view.force, places, GROUP, 1);
+    }
+}
+
+/// Over bodies: ⟨F - F_y, M⁻¹ (F - F_y)⟩ with F_y = F_now + β (F_now - F_before), and ⟨F, 2 v_free + M⁻¹ F⟩.
+struct Settle<'a> {
+    force: &'a [Row],
+    now: &'a [Row],
+    before: &'a [Row],
+    beta: f32,
+    free: &'a [Row],
+    inverse: &'a [Row],
+}
+
+impl Kernel for Settle<'_> {
+    type Out = [f64; 2];
+
+    #[inline(always)]
+    unsafe fn run<V: Eight>(self) -> [f64; 2] {
+        let mut total = [0.0; 2];
+        let n = self.force.len();
+        let (mut start, mut seen) = (0, [Octet::default(); 2]);
+        while start < n {
+            let end = (start + CHUNK).min(n);
+            unsafe {
+                let (mut change, mut kinetic) = (V::splat(0.0), V::splat(0.0));
+                let (beta, two) = (V::splat(self.beta), V::splat(2.0));
+                for i in start..end {
+                    let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
+                    let (f, now) = (V::load(row(self.force), 0), V::load(row(self.now), 0));
+                    let (before, m) = (V::load(row(self.before), 0), V::load(row(self.inverse), 0));
+                    let d = f.sub(now.add(beta.mul(now.sub(before))));
+                    change = change.add(d.mul(m.mul(d)));
+                    let v = two.mul(V::load(row(self.free), 0)).add(m.mul(f));
+                    kinetic = kinetic.add(f.mul(v));
+                }
+                change.store(&mut seen[0], 0);
+                kinetic.store(&mut seen[1], 0);
+            }
+            for k in 0..2 {
+                total[k] += seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
+            }
+            start = end;
+        }
+        total
+    }
+}
+
+/// v = v_free + M⁻¹ (F + β (F - F_before)).
+struct Velocities<'a> {
+    force: &'a [Row],
+    before: &'a [Row],
+    beta: f32,
+    free: Option<&'a [Row]>,
+    inverse: &'a [Row],
+    to: &'a mut [Row],
+}
+
+impl Kernel for Velocities<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Eight>(self) {
+        for i in 0..self.to.len() {
+            let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
+            unsafe {
+                let (f, before) = (V::load(row(self.force), 0), V::load(row(self.before), 0));
+                let y = f.add(V::splat(self.beta).mul(f.sub(before)));
+                let mut v = V::load(row(self.inverse), 0).mul(y);
+                if let Some(free) = self.free {
+                    v = V::load(row(free), 0).add(v);
+                }
+                v.store((&raw mut self.to[i]).cast(), 0);
+            }
+        }
+    }
+}
+
+impl GrainSpace {
+    /// Takes the problem and the guess, as [`Space::start`]; false if it is not of this kind.
+    pub fn begin(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling) -> bool {
+        let Problem::Bodies(p) = problem else { return false };
+        let steps = Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true };
+        if scaling != Scaling::Trace || !self.pack.fill(p, steps) {
+            return false;
+        }
+        self.pack.read(p, guess, &mut self.now.gamma);
+        self.free.clone_from(&self.pack.free);
+        self.inverse.clear();
+        for row in &mut self.free {
+            let [x, y, z, m, p, q, r, j] = row.0;
+            self.inverse.push(Row([m, m, m, 0.0, j, j, j, 0.0]));
+            *row = Row([m * x, m * y, m * z, 0.0, j * p, j * q, j * r, 0.0]);
+        }
+        let rows = self.free.len();
+        self.trial.gamma.resize(self.pack.groups.len(), Vectors::default());
+        self.trial.force.resize(rows, Row::default());
+        // Not what the last problem left: the sign of a zero would depend on it.
+        self.before.gamma.clone_from(&self.now.gamma);
+        for force in [&mut self.now.force, &mut self.before.force] {
+            force.clear();
+            force.resize(rows, Row::default());
+        }
+        self.best.resize(self.pack.groups.len(), Vectors::default());
+        self.velocity.resize(rows, Row::default());
+        self.best_in = Best::Now;
+        self.find_bound();
+        self.refresh();
+        self.stand_still();
+        true
+    }
+
+    /// A residual, m/s, below which f32 has nothing more to say.
+    pub fn floor(&self) -> f64 {
+        FLOOR * (self.pack.speed + self.pack.pressed(&self.now.gamma))
+    }
+
+    /// See `BodySpace::measure`: the largest, over bodies, of the sum of η_i tr(J M⁻¹ Jᵀ) over its contacts, doubled where
+    /// two bodies move.
+    fn find_bound(&mut self) {
+        let sums = &mut self.trial.force;
+        sums.fill(Row::default());
+        for group in &self.pack.groups {
+            for k in 0..8 {
+                let [a, b] = [group.a.0[k], group.b.0[k]].map(|place| place as usize / size_of::<Row>());
+                let [x, y] = [a, b].map(|i| 3.0 * self.inverse[i].0[0] + 2.0 * self.inverse[i].0[4]);
+                let both = if y > 0.0 { 2.0 } else { 1.0 };
+                sums[a].0[0] += both * group.step.0[k] * x;
+                sums[b].0[0] += both * group.step.0[k] * y;
+            }
+        }
+        self.bound = sums.iter().map(|s| f64::from(s.0[0])).fold(0.0, f64::max);
+    }
+
+    /// One J in the pack's units.
+    fn energy(&self) -> f64 {
+        self.pack.mass * self.pack.speed * self.pack.speed
+    }
+
+    /// A pass over all points from `now` with momentum `beta`; forces are those of the trial.
+    fn pass(&mut self, what: What, t: f64, beta: f32) -> Sums {
+        let Self { pack, now, before, trial, velocity, parts, .. } = self;
+        if matches!(what, What::Step | What::Push) {
+            trial.force.fill(Row::default());
+        }
+        let view = View {
+            pack,
+            what,
+            t: t as f32,
+            beta,
+            now: now.gamma.as_ptr(),
+            before: before.gamma.as_ptr(),
+            trial: trial.gamma.as_mut_ptr(),
+            velocity: velocity.as_ptr(),
+            force: trial.force.as_mut_ptr(),
+        };
+        // The problem was checked: no two points of a span share a body, no two regions do, places that are left over have
+        // rows of their own, and pieces do not overlap.
+        let visit = |piece: Span| widest(Piece { view: &view, piece });
+        colour::walk(&pack.spans, &pack.regions, false, parts, visit, add)
+    }
+
+    /// Forces and objective of γ.
+    fn refresh(&mut self) {
+        let work = self.pass(What::Push, 0.0, 0.0)[WORK];
+        std::mem::swap(&mut self.now.force, &mut self.trial.force);
+        let [_, kinetic] = self.settle(&self.now.force, 0.0);
+        self.now.objective = (work + 0.5 * kinetic) * self.energy();
+    }
+
+    fn settle(&self, force: &[Row], beta: f32) -> [f64; 2] {
+        let (now, before) = (&self.now.force, &self.before.force);
+        widest(Settle { force, now, before, beta, free: &self.free, inverse: &self.inverse })
+    }
+
+    /// v at γ + β (γ - γ_before).
+    fn velocities(&mut self, beta: f32) {
+        let Self { now, before, free, inverse, velocity, .. } = self;
+        let before = if beta == 0.0 { &now.force } else { &before.force };
+        widest(Velocities { force: &now.force, before, beta, free: Some(free), inverse, to: velocity });
+    }
+
+    /// y = γ.
+    fn stand_still(&mut self) {
+        self.beta = 0.0;
+        self.velocities(0.0);
+    }
+
+    /// Memory over blocks, bytes.
+    pub fn bytes(&self) -> usize {
+        let iterates = [&self.now.gamma, &self.before.gamma, &self.trial.gamma, &self.best];
+        self.pack.bytes() + iterates.iter().map(|x| size_of_val(x.as_slice())).sum::<usize>()
+    }
+}
+
+impl Walk for GrainSpace {
+    fn residual(&mut self, _: &Problem) -> f64 {
+        let moves = self.beta != 0.0;
+        if moves {
+            self.velocities(0.0);
+        }
+        let worst = self.pass(What::Measure, 1.0, 0.0)[MEASURE].sqrt() * self.pack.speed;
+        if moves {
+            self.velocities(self.beta);
+        }
+        worst
+    }
+
+    fn objective(&self) -> f64 {
+        self.now.objective
+    }
+
+    fn rounding(&self) -> f64 {
+        1e-6
+    }
+
+    fn keep(&mut self) {
+        self.best_in = Best::Now;
+    }
+
+    fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>) {
+        let gamma = match self.best_in {
+            Best::Kept if best => &self.best,
+            Best::Before if best => &self.before.gamma,
+            _ => &self.now.gamma,
+        };
+        self.pack.write(bodies(problem), gamma, out);
+    }
+}
+
+impl Space for GrainSpace {
+    fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling) {
+        let fits = self.begin(problem, guess, scaling);
+        debug_assert!(fits, "chosen by the form of the problem");
+    }
+
+    fn lipschitz(&mut self, problem: &Problem) -> [f64; 2] {
+        // One of the pack's units, so that no scene's leave the range of f32.
+        let mut ones = std::mem::take(&mut self.ones);
+        ones.clear();
+        ones.resize(problem.rows(), self.pack.mass * self.pack.speed);
+        // The multipliers of ones take the place of γ for a while, in the trial's memory.
+        std::mem::swap(&mut self.now.gamma, &mut self.trial.gamma);
+        self.pack.read(bodies(problem), Some(&ones), &mut self.now.gamma);
+        self.ones = ones;
+        self.pass(What::Push, 0.0, 0.0);
+        let mut bottom = 0.0;
+        for (group, x) in self.pack.groups.iter().zip(&self.now.gamma) {
+            for k in 0..8 {
+                let square: f32 = x.iter().map(|c| c.0[k] * c.0[k]).sum();
+                bottom += f64::from(square) / f64::from(group.step.0[k]);
+            }
+        }
+        std::mem::swap(&mut self.now.gamma, &mut self.trial.gamma);
+        let Self { trial, inverse, velocity, .. } = self;
+        let (force, before) = (&trial.force, &trial.force);
+        widest(Velocities { force, before, beta: 0.0, free: None, inverse, to: velocity });
+        self.pass(What::Product, 0.0, 0.0);
+        let mut top = 0.0;
+        for (group, u) in self.pack.groups.iter().zip(&self.trial.gamma) {
+            for k in 0..8 {
+                let square: f32 = u.iter().map(|c| c.0[k] * c.0[k]).sum();
+                top += f64::from(square) * f64::from(group.step.0[k]);
+            }
+        }
+        self.velocities(self.beta);
+        [if bottom > 0.0 { (top / bottom).sqrt() } else { 0.0 }, self.bound]
+    }
+
+    fn step(&mut self, _: &Problem, t: f64) -> Trial {
+        let sums = self.pass(What::Step, t, self.beta);
+        let [change, kinetic] = self.settle(&self.trial.force, self.beta);
+        let unit = self.energy();
+        self.trial.objective = unit * (sums[WORK] + 0.5 * kinetic);
+        Trial {
+            measure: if t > 0.0 { self.pack.speed * sums[MEASURE].sqrt() / t } else { 0.0 },
+            length: unit * sums[LENGTH],
+            descent: unit * sums[DESCENT],
+            curvature: unit * change,
+            objective: self.trial.objective,
+        }
+    }
+
+    fn accept(&mut self, beta: f64) {
+        std::mem::swap(&mut self.before, &mut self.now);
+        std::mem::swap(&mut self.now, &mut self.trial);
+        // What was before is the next trial's place now: the best is taken out of it.
+        self.best_in = match self.best_in {
+            Best::Now => Best::Before,
+            Best::Before => {
+                std::mem::swap(&mut self.best, &mut self.trial.gamma);
+                Best::Kept
+            }
+            Best::Kept => Best::Kept,
+        };
+        self.beta = beta as f32;
+        self.velocities(self.beta);
+    }
+
+    fn blend(&mut self, alpha: f64, objective: f64) {
+        if self.best_in == Best::Now {
+            self.best.clone_from(&self.now.gamma);
+            self.best_in = Best::Kept;
+        }
+        if alpha == 1.0 {
+            std::mem::swap(&mut self.now, &mut self.trial);
+        } else {
+            let alpha = alpha as f32;
+            let (now, trial) = (&mut self.now, &self.trial);
+            for (x, z) in now.gamma.as_flattened_mut().iter_mut().zip(trial.gamma.as_flattened()) {
+                (0..8).for_each(|k| x.0[k] += alpha * (z.0[k] - x.0[k]));
+            }
+            for (x, z) in now.force.iter_mut().zip(&trial.force) {
+                (0..8).for_each(|k| x.0[k] += alpha * (z.0[k] - x.0[k]));
+            }
+            now.objective = objective;
+        }
+        self.stand_still();
+    }
+}

@@ -1,0 +1,265 @@
+//! Forces that act on bodies wherever they are: between pairs of them, and by a function of the user's.
+//!
+//! A field is a force beside gravity. The half-implicit scheme takes it at the start of the step, with the other applied
+//! forces: v_free = v + h M⁻¹ f(q, v, t) [TasoraAnitescu2011, eq. 47a]; smooth steps take it at both ends of each of their
+//! parts. That is explicit: a field must change slowly over a step. What is
+//! stiff is better a [`crate::StiffForce`].
+
+mod cells;
+mod pair;
+
+pub use pair::{Pair, Source};
+
+use std::fmt;
+use std::sync::Arc;
+
+use glam::{DQuat, DVec3};
+use rayon::prelude::*;
+
+use crate::model::{Body, BodyId, Model};
+use crate::world::{World, WorldError};
+use cells::Cells;
+
+/// A body as a field sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Which it is.
+    pub id: BodyId,
+    /// Its name, mass, inertia and charge.
+    pub body: &'a Body,
+    /// Centre of mass, m.
+    pub position: DVec3,
+    /// Orientation.
+    pub rotation: DQuat,
+    /// Of the centre of mass, m/s.
+    pub velocity: DVec3,
+    /// rad/s, world axes.
+    pub angular_velocity: DVec3,
+}
+
+/// Force and torque on a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wrench {
+    /// N, at the centre of mass.
+    pub force: DVec3,
+    /// N m, world axes.
+    pub torque: DVec3,
+}
+
+impl Wrench {
+    /// A force at the centre of mass, N.
+    pub fn force(force: DVec3) -> Self {
+        Self { force, torque: DVec3::ZERO }
+    }
+}
+
+type WrenchFn = dyn Fn(&View, f64) -> Wrench + Send + Sync;
+type EnergyFn = dyn Fn(&View, f64) -> f64 + Send + Sync;
+
+/// A force field.
+#[derive(Clone)]
+pub enum Field {
+    /// A force between pairs of bodies.
+    Pair(Pair),
+    /// A force and torque on each dynamic body by a function of its motion and the time (s).
+    Callback {
+        /// For messages.
+        name: String,
+        /// What acts on a body.
+        wrench: Arc<WrenchFn>,
+        /// Its potential, J, where it has one: counted in [`World::energy`].
+        energy: Option<Arc<EnergyFn>>,
+    },
+}
+
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Field::Pair(pair) => f.debug_tuple("Pair").field(pair).finish(),
+            Field::Callback { name, energy, .. } => {
+                f.debug_struct("Callback").field("name", name).field("potential", &energy.is_some()).finish()
+            }
+        }
+    }
+}
+
+impl Field {
+    /// A field by a function of each dynamic body and the time. It may depend on these alone: it is called for several
+    /// bodies at once, and more than once in a step.
+    pub fn callback(
+        name: impl Into<String>,
+        wrench: impl Fn(&View, f64) -> Wrench + Send + Sync + 'static,
+    ) -> Self {
+        Field::Callback { name: name.into(), wrench: Arc::new(wrench), energy: None }
+    }
+
+    /// The same with its potential, J.
+    pub fn potential(
+        name: impl Into<String>,
+        wrench: impl Fn(&View, f64) -> Wrench + Send + Sync + 'static,
+        energy: impl Fn(&View, f64) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        Field::Callback { name: name.into(), wrench: Arc::new(wrench), energy: Some(Arc::new(energy)) }
+    }
+
+    /// Says what is wrong with the definition, naming the field.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Field::Pair(pair) => pair.check(),
+            Field::Callback { .. } => Ok(()),
+        }
+    }
+
+    /// Says why it does not fit into a world with these periods.
+    pub fn fits(&self, periodic: Option<&crate::collide::Periodic>) -> Result<(), String> {
+        let (Field::Pair(pair), Some(p)) = (self, periodic) else { return Ok(()) };
+        match (0..3).find(|&k| p.axes[k] && 2.0 * pair.cutoff > p.length(k)) {
+            Some(k) => Err(format!(
+                "cutoff must be at most half of the period, {} m along axis {k}, got {}",
+                p.length(k),
+                pair.cutoff
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where bodies are and how they move, by slot; angular velocities in body axes.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    pub x: &'a [DVec3],
+    pub q: &'a [DQuat],
+    pub v: &'a [DVec3],
+    pub w: &'a [DVec3],
+    pub time: f64,
+}
+
+impl Placed<'_> {
+    pub fn view<'b>(&self, model: &'b Model, i: usize) -> Option<View<'b>> {
+        Some(View {
+            id: model.id(i as u32)?,
+            body: &model.bodies[i],
+            position: self.x[i],
+            rotation: self.q[i],
+            velocity: self.v[i],
+            angular_velocity: self.q[i] * self.w[i],
+        })
+    }
+}
+
+/// What the fields do, by body slot, and the buffers to find it.
+#[derive(Debug, Default)]
+pub(crate) struct Acting {
+    /// Empty where there are no fields.
+    pub wrench: Vec<Wrench>,
+    cells: Cells,
+}
+
+impl Acting {
+    /// Works out all fields. What acts on bodies that are not dynamic is there too: the reaction to what they do.
+    pub fn at(&mut self, fields: &[Field], model: &Model, placed: Placed) {
+        self.wrench.clear();
+        if fields.is_empty() {
+            return;
+        }
+        self.wrench.resize(model.bodies.len(), Wrench::default());
+        for field in fields {
+            match field {
+                Field::Pair(pair) => pair.act(model, placed.x, &mut self.cells, &mut self.wrench),
+                Field::Callback { wrench, .. } => {
+                    self.wrench.par_iter_mut().enumerate().with_min_len(256).for_each(|(i, sum)| {
+                        if model.bodies[i].inv_mass > 0.0
+                            && let Some(view) = placed.view(model, i)
+                        {
+                            let one = wrench(&view, placed.time);
+                            sum.force += one.force;
+                            sum.torque += one.torque;
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// On one body.
+    #[inline]
+    pub fn on(&self, slot: usize) -> Wrench {
+        self.wrench.get(slot).copied().unwrap_or_default()
+    }
+}
+
+impl World {
+    /// Adds a force field.
+    ///
+    /// ```
+    /// use drystone::{BodyDef, Field, Settings, Shape, Wrench, World};
+    /// use glam::DVec3;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut world = World::new(Settings { gravity: DVec3::ZERO, ..Settings::default() })?;
+    /// let ball = world.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 2.0))?;
+    /// world.add_field(Field::callback("wind", |body, t| Wrench::force(4.0 * t * DVec3::X - body.velocity)))?;
+    /// for _ in 0..100 {
+    ///     world.step()?;
+    /// }
+    /// assert!(world.velocity(ball)?.x > 0.5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn add_field(&mut self, field: Field) -> Result<(), WorldError> {
+        field
+            .check()
+            .and_then(|()| field.fits(self.settings.periodic.as_ref()))
+            .map_err(WorldError::Field)?;
+        self.fields.push(field);
+        Ok(())
+    }
+
+    /// The force fields, in the order in which they were added.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Takes all force fields away.
+    pub fn clear_fields(&mut self) {
+        self.fields.clear();
+    }
+
+    /// Whether the fields fit into a world with these periods.
+    pub(crate) fn fields_fit(&self, periodic: Option<&crate::collide::Periodic>) -> Result<(), WorldError> {
+        self.fields.iter().try_for_each(|f| f.fits(periodic)).map_err(WorldError::Settings)
+    }
+
+    fn placed(&self) -> Placed<'_> {
+        let s = &self.state;
+        Placed { x: &s.position, q: &s.rotation, v: &s.velocity, w: &s.omega, time: s.time }
+    }
+
+    /// Works out the fields where the bodies are now.
+    pub(crate) fn act(&mut self) {
+        let mut acting = std::mem::take(&mut self.acting);
+        acting.at(&self.fields, &self.model, self.placed());
+        self.acting = acting;
+    }
+
+    /// What the fields do to each body now, by slot; empty without fields. What is said of bodies that are not dynamic is the
+    /// reaction to what they do to others.
+    pub fn field_wrenches(&self) -> Vec<Wrench> {
+        let mut acting = Acting::default();
+        acting.at(&self.fields, &self.model, self.placed());
+        acting.wrench
+    }
+
+    /// Potential energy of the fields that have one, J.
+    pub(crate) fn field_energy(&self) -> f64 {
+        let (placed, mut cells) = (self.placed(), Cells::default());
+        let one = |field: &Field| match field {
+            Field::Pair(pair) => pair.energy(&self.model, placed.x, &mut cells),
+            Field::Callback { energy: Some(energy), .. } => {
+                let views = self.model.dynamic().filter_map(|i| placed.view(&self.model, i));
+                views.map(|view| energy(&view, placed.time)).sum()
+            }
+            Field::Callback { energy: None, .. } => 0.0,
+        };
+        self.fields.iter().map(one).sum()
+    }
+}
