@@ -104,6 +104,8 @@ fn numbers_out_of_range_are_refused_by_their_option() {
             ("run packing --stabilisation clamped:A=-1", &["A", "above 0"]),
             ("run packing --size 0x0", &["--size", "0x0"]),
             ("run packing --size 640", &["--size", "640"]),
+            ("run packing --cut w=0", &["--cut", "w=0"]),
+            ("run packing --cut y=inf", &["--cut", "y=inf"]),
             ("state packing --to s.json --at-time=-1", &["--at-time", "negative"]),
             ("state packing --to s.json --at-time nan", &["--at-time", "finite"]),
             ("picture packing --to p.png --at-time inf", &["--at-time", "finite"]),
