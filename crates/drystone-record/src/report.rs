@@ -150,16 +150,16 @@ impl Recorder {
         self.contacts_sum += r.contacts as f64;
         self.contacts_max = self.contacts_max.max(r.contacts);
         if matches!(r.integrator, Integrator::Rattle { .. }) {
-            // Its rounds of Newton's method are not the solver's iterations.
+            // Its rounds of Newton's method are not the solver's iterations, and no solver was picked.
             self.smooth_steps += 1;
         } else {
             self.iterations_sum += r.iterations as f64;
             self.iterations_max = self.iterations_max.max(r.iterations);
+            self.count(world, r);
         }
         self.contact_iterations += r.contacts as f64 * r.iterations as f64;
         self.rounds_sum += r.position_rounds as f64;
         *self.statuses.entry(status_name(r.status)).or_default() += 1;
-        self.count(world, r);
         self.residual_max = self.residual_max.max(r.certificate.residual_max);
         self.residual_sum += r.certificate.residual_max;
         self.penetration_max = self.penetration_max.max(r.penetration_max);

@@ -25,6 +25,9 @@ fn the_summary_tells_smooth_steps_from_solved_ones() {
     let o = scratch.run("run pendulum --tolerance 0 --steps 50");
     holds(&o.out, &["50 of 50 steps by rattle, which need no solver", "joints        off by at most"]);
     assert!(!o.out.contains("  solver  ") && !o.out.contains("  picked  "), "{}", o.out);
+    let o = scratch.run("run pendulum --tolerance 0 --steps 50 --report -");
+    let report: Value = serde_json::from_str(&o.out).unwrap();
+    assert_eq!(report["solver"]["used"], json!({}), "no solver was asked");
     let o = scratch.run("run pendulum --integrator euler --tolerance 1e-6 --steps 50");
     holds(&o.out, &["of 50 steps within 1e-6 m/s"]);
     assert!(!o.out.contains("smooth"), "{}", o.out);
