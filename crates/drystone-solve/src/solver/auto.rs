@@ -136,8 +136,8 @@ impl Solver for Auto {
             let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             // All others look at the problem once more by themselves.
             let mut s = match pick {
-                Pick::Elimination => self.elimination.solve_checked(problem, start, &goal)?,
-                _ => self.solver(*pick).solve(problem, start, &goal)?,
+                Pick::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
+                _ => self.solver(*pick).solve(problem, start, &asked)?,
             };
             used += s.iterations;
             spent += pick.weight() * s.iterations as f64;
