@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 const PARAMS: &[ParamInfo] = &[
-    param("n", "5000", "", "pebbles; the paper's vessel holds 170000"),
+    param("n", "170000", "", "pebbles; 5000 take a minute or two"),
     param("radius", "", "m", "of the vessel; if not set 1.25 for 170000 pebbles, and as the cube root of n"),
     param(
         "outlet",

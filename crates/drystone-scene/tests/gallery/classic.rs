@@ -13,8 +13,9 @@ fn error(name: &str, key: &str, value: &str) -> String {
 #[test]
 fn every_scene_builds_without_overlaps() {
     for entry in ENTRIES {
-        // Building fifty thousand spheres is fine, but the test needs no more than a handful.
-        let few: &[(&str, &str)] = if entry.name == "shaker" { &[("n", "3000")] } else { &[] };
+        // Building many spheres is fine, but the test needs no more than a handful.
+        let few: &[(&str, &str)] =
+            if ["shaker", "pbr"].contains(&entry.name) { &[("n", "3000")] } else { &[] };
         let scene = scene(entry.name, few);
         assert_eq!((scene.name.as_str(), scene.citation.is_some()), (entry.name, true));
         let mut world = scene.world(scene.settings.clone()).unwrap();

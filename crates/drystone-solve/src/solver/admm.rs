@@ -113,6 +113,16 @@ impl Solver for Admm {
             out.status = Status::Converged;
             return Ok(out);
         }
+        if guess.is_some() {
+            // A guess that is worse than none: stress between walls that has nothing to do with this problem.
+            let none = Solution::start(problem, None).gamma;
+            let residual = self.judge.judge(problem, &none).residual_max;
+            if residual < best {
+                best = residual;
+                self.best.clone_from(&none);
+                self.y = none;
+            }
+        }
         if !self.system.load(problem) {
             self.rho = 0.0;
         }
@@ -154,9 +164,12 @@ impl Solver for Admm {
                     self.system.apply(&self.y, &mut self.rhs);
                     self.rhs.iter_mut().zip(&self.system.r).for_each(|(u, r)| *u += r);
                     let grows = due && growth.tell(c.multipliers, c.curvature, c.residual_max);
-                    if grows || self.system.proves_contradiction(&self.y, &self.rhs) {
-                        out.status = Status::Wedged;
+                    let proven = self.system.proves_contradiction(&self.y, &self.rhs);
+                    if proven {
                         self.best.clone_from(&self.y);
+                    }
+                    if proven || grows {
+                        out.status = Status::Wedged;
                         break;
                     }
                 }

@@ -174,11 +174,12 @@ impl Solver for Prox {
                 self.velocity();
                 // Outer steps are what doublings are to sweeps: each moves γ much further than the one before.
                 let grows = growth.tell(c.multipliers, c.curvature, c.residual_max);
-                if self.system.proves_contradiction(&self.gamma, &self.u)
-                    || (grows && out.iterations >= PATIENCE)
-                {
-                    out.status = Status::Wedged;
+                let proven = self.system.proves_contradiction(&self.gamma, &self.u);
+                if proven {
                     self.best.clone_from(&self.gamma);
+                }
+                if proven || (grows && out.iterations >= PATIENCE) {
+                    out.status = Status::Wedged;
                     break 'outer;
                 }
             }
