@@ -24,8 +24,8 @@ type Lane = [f64; LANES];
 const NONE: Lane = [0.0; LANES];
 /// Columns that are worked on together.
 const FEW: usize = 4;
-/// More sweeps than this are another's.
-const SWEEPS: usize = 31;
+/// More sweeps than this are another's, who looks for contradictions from then on (`Growth` takes three looks).
+const SWEEPS: usize = 127;
 /// Most rows that are no joint's, and most nodes: what is larger fills vectors by itself.
 const MOST_ROWS: usize = 96;
 const MOST_NODES: usize = 48;
