@@ -9,8 +9,7 @@
 //! visited region by region, with all their bodies in the cache; regions share no body, so that threads may take one
 //! each. What joins two regions is coloured apart and visited after them.
 
-use rayon::prelude::*;
-
+use crate::crew::{self, Shared};
 use crate::problem::WORLD;
 
 /// A run of blocks in the coloured order.
@@ -121,22 +120,32 @@ pub(crate) fn walk<T: Copy + Default + Send>(
     visit: impl Fn(Span) -> T + Sync,
     add: impl Fn(&mut T, T) + Sync,
 ) -> T {
-    let threads = rayon::current_num_threads() > 1;
+    walk_after(spans, regions, backward, parts, |_| (), visit, add)
+}
+
+/// The same; `enter` is called with the number of each region before its first colour is visited.
+pub(crate) fn walk_after<T: Copy + Default + Send>(
+    spans: &[Span],
+    regions: &[u32],
+    backward: bool,
+    parts: &mut Vec<T>,
+    enter: impl Fn(usize) + Sync,
+    visit: impl Fn(Span) -> T + Sync,
+    add: impl Fn(&mut T, T) + Sync,
+) -> T {
     let joins = regions.last().map_or(0, |k| *k as usize);
     let mut total = T::default();
     let across = |total: &mut T, parts: &mut Vec<T>| {
         let spans = &spans[joins..];
         for k in 0..spans.len() {
             let span = spans[if backward { spans.len() - 1 - k } else { k }];
-            let pieces = span.pieces();
-            if pieces >= 4 && threads {
-                parts.clear();
-                parts.resize(pieces as usize, T::default());
-                parts.par_iter_mut().enumerate().for_each(|(c, part)| *part = visit(span.piece(c as u32)));
-                parts.iter().for_each(|part| add(total, *part));
-            } else {
-                (0..pieces).for_each(|c| add(total, visit(span.piece(c))));
-            }
+            let pieces = span.pieces() as usize;
+            parts.clear();
+            parts.resize(pieces, T::default());
+            let to = Shared(parts.as_mut_ptr());
+            // SAFETY: every piece is visited once.
+            crew::each(pieces, |c| unsafe { *to.at(c) = visit(span.piece(c as u32)) });
+            parts.iter().for_each(|part| add(total, *part));
         }
     };
     if backward {
@@ -144,6 +153,7 @@ pub(crate) fn walk<T: Copy + Default + Send>(
     }
     if regions.len() > 1 {
         let region = |k: usize| {
+            enter(k);
             let spans = &spans[regions[k] as usize..regions[k + 1] as usize];
             let mut sum = T::default();
             for k in 0..spans.len() {
@@ -154,11 +164,9 @@ pub(crate) fn walk<T: Copy + Default + Send>(
         };
         parts.clear();
         parts.resize(regions.len() - 1, T::default());
-        if threads {
-            parts.par_iter_mut().with_max_len(1).enumerate().for_each(|(k, part)| *part = region(k));
-        } else {
-            parts.iter_mut().enumerate().for_each(|(k, part)| *part = region(k));
-        }
+        let to = Shared(parts.as_mut_ptr());
+        // SAFETY: every region is visited once.
+        crew::each(regions.len() - 1, |k| unsafe { *to.at(k) = region(k) });
         parts.iter().for_each(|part| add(&mut total, *part));
     }
     if !backward {

@@ -18,6 +18,7 @@ pub mod bound;
 pub mod certificate;
 pub mod colour;
 pub mod cone;
+pub mod crew;
 pub mod lcp;
 pub mod model;
 pub mod problem;

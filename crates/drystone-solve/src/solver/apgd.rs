@@ -12,6 +12,7 @@
 
 use std::time::Instant;
 
+use crate::crew;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
@@ -58,6 +59,9 @@ impl Solver for Apgd {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
+        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+            return done;
+        }
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         // (1), (3)

@@ -16,6 +16,7 @@ mod look;
 use std::time::Instant;
 
 use crate::certificate::Judge;
+use crate::crew;
 use crate::problem::{Malformed, Problem};
 
 use super::outer::Outer;
@@ -111,6 +112,9 @@ impl Solver for Auto {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
+        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+            return done;
+        }
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         let judged = stop.tolerance > 0.0 && stop.iterations > 0;

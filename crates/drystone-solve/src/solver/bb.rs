@@ -15,6 +15,7 @@
 
 use std::time::Instant;
 
+use crate::crew;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
@@ -98,6 +99,9 @@ impl Solver for Spectral {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
+        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+            return done;
+        }
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         let (mut space, mut floor) = self.spaces.start(problem, guess, self.scaling);

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::AdmissibleSet;
+use crate::crew;
 use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
@@ -80,7 +81,7 @@ pub(super) trait Sweeper {
     /// Remembers γ (and its velocities) as the best so far.
     fn keep(&mut self);
     /// Takes the best so far for γ.
-    fn restore(&mut self);
+    fn restore(&mut self, problem: &Problem);
     /// f(γ) = ½ ⟨γ, u + r⟩, J.
     fn objective(&self, problem: &Problem) -> f64;
     /// What rounding may do to f, as a share of it.
@@ -215,6 +216,9 @@ impl Solver for FixedPoint {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
+        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+            return done;
+        }
         problem.check()?;
         if let Some(g) = guess
             && (g.len() != problem.rows() || g.iter().any(|x| !x.is_finite()))

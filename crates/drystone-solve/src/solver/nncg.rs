@@ -85,7 +85,7 @@ impl Conjugation {
         // A measure that is not a number is not the best either.
         let last_is_best = self.measure <= self.best;
         if self.best < f64::INFINITY && !last_is_best {
-            sweeper.restore();
+            sweeper.restore(problem);
         }
         sweeper.objective(problem) <= self.start + sweeper.rounding() * self.start.abs()
     }

@@ -379,7 +379,7 @@ impl Sweeper for BodySweeper {
         self.best_rows.clone_from(&self.rows);
     }
 
-    fn restore(&mut self) {
+    fn restore(&mut self, _: &Problem) {
         std::mem::swap(&mut self.gamma, &mut self.best);
         std::mem::swap(&mut self.general, &mut self.best_general);
         std::mem::swap(&mut self.rows, &mut self.best_rows);

@@ -115,7 +115,7 @@ impl Sweeper for ExplicitSweeper {
         self.best.clone_from(&self.gamma);
     }
 
-    fn restore(&mut self) {
+    fn restore(&mut self, _: &Problem) {
         std::mem::swap(&mut self.gamma, &mut self.best);
     }
 

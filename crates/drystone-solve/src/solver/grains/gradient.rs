@@ -2,6 +2,7 @@
 //! spheres. Velocities are never carried on from step to step: v = v_free + M⁻¹ D γ anew each time.
 
 use crate::colour::{self, Span};
+use crate::crew;
 use crate::problem::{Bodies, Problem};
 use crate::solver::first_order::{Scaling, Space, Trial, Walk};
 
@@ -15,6 +16,8 @@ use super::pack::{GROUP, Pack, Steps, VECTORS};
 const TINY: f32 = 1e-13;
 /// Bodies whose sums are added up in f32.
 const CHUNK: usize = 128;
+/// Bodies that are worked on at a time.
+const PIECE: usize = 8 * CHUNK;
 
 /// Multipliers and the forces they make: F, and torques over radii. In the pack's units.
 #[derive(Debug, Default)]
@@ -53,6 +56,8 @@ pub(in crate::solver) struct GrainSpace {
     bound: f64,
     ones: Vec<f64>,
     parts: Vec<Sums>,
+    pairs: Vec<[f64; 2]>,
+    nothing: Vec<()>,
 }
 
 /// max (|z - y| / η)², Σ |z - y|² / η, Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
@@ -346,9 +351,9 @@ impl GrainSpace {
 
     /// A pass over all points from `now` with momentum `beta`; forces are those of the trial.
     fn pass(&mut self, what: What, t: f64, beta: f32) -> Sums {
-        let Self { pack, now, before, trial, velocity, parts, .. } = self;
+        let Self { pack, now, before, trial, velocity, parts, nothing, .. } = self;
         if matches!(what, What::Step | What::Push) {
-            trial.force.fill(Row::default());
+            crew::chunks(&mut trial.force, PIECE, nothing, |_, rows| rows.fill(Row::default()));
         }
         let view = View {
             pack,
@@ -371,20 +376,38 @@ impl GrainSpace {
     fn refresh(&mut self) {
         let work = self.pass(What::Push, 0.0, 0.0)[WORK];
         std::mem::swap(&mut self.now.force, &mut self.trial.force);
-        let [_, kinetic] = self.settle(&self.now.force, 0.0);
+        let [_, kinetic] = self.settle(true, 0.0);
         self.now.objective = (work + 0.5 * kinetic) * self.energy();
     }
 
-    fn settle(&self, force: &[Row], beta: f32) -> [f64; 2] {
-        let (now, before) = (&self.now.force, &self.before.force);
-        widest(Settle { force, now, before, beta, free: &self.free, inverse: &self.inverse })
+    /// What [`Settle`] says of `now`'s or the trial's forces.
+    fn settle(&mut self, of_now: bool, beta: f32) -> [f64; 2] {
+        let Self { now, before, trial, free, inverse, pairs, .. } = self;
+        let force = if of_now { &now.force } else { &trial.force };
+        let n = force.len();
+        pairs.clear();
+        pairs.resize(n.div_ceil(PIECE), [0.0; 2]);
+        let to = crew::Shared(pairs.as_mut_ptr());
+        crew::each(n.div_ceil(PIECE), |k| {
+            let range = k * PIECE..n.min((k + 1) * PIECE);
+            let [force, now, before, free, inverse] =
+                [force, &now.force, &before.force, &*free, &*inverse].map(|rows| &rows[range.clone()]);
+            // SAFETY: every piece once.
+            unsafe { *to.at(k) = widest(Settle { force, now, before, beta, free, inverse }) };
+        });
+        pairs.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
     }
 
     /// v at γ + β (γ - γ_before).
     fn velocities(&mut self, beta: f32) {
-        let Self { now, before, free, inverse, velocity, .. } = self;
+        let Self { now, before, free, inverse, velocity, nothing, .. } = self;
         let before = if beta == 0.0 { &now.force } else { &before.force };
-        widest(Velocities { force: &now.force, before, beta, free: Some(free), inverse, to: velocity });
+        crew::chunks(velocity, PIECE, nothing, |at, to| {
+            let range = at..at + to.len();
+            let [force, before, free, inverse] =
+                [&now.force, before, &*free, &*inverse].map(|rows| &rows[range.clone()]);
+            widest(Velocities { force, before, beta, free: Some(free), inverse, to });
+        });
     }
 
     /// y = γ.
@@ -476,7 +499,7 @@ impl Space for GrainSpace {
 
     fn step(&mut self, _: &Problem, t: f64) -> Trial {
         let sums = self.pass(What::Step, t, self.beta);
-        let [change, kinetic] = self.settle(&self.trial.force, self.beta);
+        let [change, kinetic] = self.settle(false, self.beta);
         let unit = self.energy();
         self.trial.objective = unit * (sums[WORK] + 0.5 * kinetic);
         Trial {

@@ -1,6 +1,7 @@
 //! Gauss-Seidel sweeps over the compact form.
 
 use crate::colour::{self, Span};
+use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem};
 use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
@@ -14,32 +15,36 @@ use super::pack::{GROUP, Pack, Steps, VECTORS};
 /// Velocities below this share of the problem's largest are none.
 const TINY: f32 = 1e-13;
 
+/// Rows that are worked on at a time.
+const PIECE: usize = 1024;
+
 /// See the module. Multipliers and rows are in the pack's units.
+///
+/// The conjugate gradient's direction p is y - y_before, where sweeps start from y: with Δ = S(y) - y,
+/// p_next = β p + Δ = (S(y) + β p) - y = y_next - y. So two starting points are kept, and the next one,
+/// y_next = S(y) + β (y - y_before), is made where the next sweep comes by.
 #[derive(Debug, Default)]
 pub(in crate::solver) struct GrainSweeper {
     pack: Pack,
     now: Iterate,
-    /// Where the last pass started from.
-    before: Iterate,
-    /// p of the conjugate gradient, and what it does to the velocities.
-    direction: Iterate,
-    best: Iterate,
-    /// Whether `before` is `now`.
-    marked: bool,
+    /// y, where the last sweep started from, and y_before.
+    starts: [Iterate; 2],
+    /// β of the next sweep; None where no starting points are kept.
+    ahead: Option<f32>,
+    /// Whether p is zero.
+    straight: bool,
+    /// The best multipliers so far, unless they are those of `now`.
+    best: Vec<Vectors>,
+    now_is_best: bool,
     parts: Vec<PassStats>,
+    sums: Vec<f64>,
+    nothing: Vec<()>,
 }
 
 #[derive(Debug, Default)]
 struct Iterate {
     gamma: Vec<Vectors>,
     rows: Vec<Row>,
-}
-
-impl Iterate {
-    fn copy(&mut self, from: &Self) {
-        self.gamma.clone_from(&from.gamma);
-        self.rows.clone_from(&from.rows);
-    }
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -61,12 +66,23 @@ impl GrainSweeper {
             return false;
         }
         self.pack.read(p, guess, &mut self.now.gamma);
-        self.now.rows.clone_from(&self.pack.free);
-        self.marked = false;
+        (self.ahead, self.straight, self.now_is_best) = (None, true, false);
         if guess.is_some() {
-            self.walk(p, What::Push, false, 1.0);
+            self.find_rows(p);
+        } else {
+            self.now.rows.clone_from(&self.pack.free);
         }
         true
+    }
+
+    /// The rows that belong to the multipliers.
+    fn find_rows(&mut self, p: &Bodies) {
+        let free = &self.pack.free;
+        self.now.rows.resize(free.len(), Row::default());
+        crew::chunks(&mut self.now.rows, PIECE, &mut self.nothing, |first, rows| {
+            rows.copy_from_slice(&free[first..first + rows.len()]);
+        });
+        self.walk(p, What::Push, false, 1.0);
     }
 
     /// The smallest ω of all blocks.
@@ -76,58 +92,124 @@ impl GrainSweeper {
 
     /// Memory over blocks, bytes.
     pub fn bytes(&self) -> usize {
-        let all = [&self.now, &self.before, &self.direction, &self.best];
-        self.pack.bytes() + all.iter().map(|x| size_of_val(x.gamma.as_slice())).sum::<usize>()
+        let all = [&self.now.gamma, &self.starts[0].gamma, &self.starts[1].gamma, &self.best];
+        self.pack.bytes() + all.iter().map(|x| size_of_val(x.as_slice())).sum::<usize>()
     }
 
     /// f(γ) = ½ |v|²_M - ½ |v_free|²_M + ⟨b, γ⟩, J.
     fn energy(&self) -> f64 {
-        let (pack, mut sum) = (&self.pack, 0.0);
-        for (now, free) in self.now.rows.iter().zip(&pack.free) {
-            let (now, free) = (now.0.map(f64::from), free.0.map(f64::from));
-            for half in [0, 4] {
-                let twice = |k: usize| (now[half + k] - free[half + k]) * (now[half + k] + free[half + k]);
-                sum += 0.5 * (twice(0) + twice(1) + twice(2)) * now[half + 3];
+        let (pack, rows) = (&self.pack, &self.now.rows);
+        let mut parts = vec![0.0; rows.len().div_ceil(PIECE)];
+        let to = Shared(parts.as_mut_ptr());
+        crew::each(parts.len(), |k| {
+            let mut sum = 0.0;
+            let range = k * PIECE..rows.len().min((k + 1) * PIECE);
+            for (now, free) in rows[range.clone()].iter().zip(&pack.free[range]) {
+                let (now, free) = (now.0.map(f64::from), free.0.map(f64::from));
+                for half in [0, 4] {
+                    let twice =
+                        |k: usize| (now[half + k] - free[half + k]) * (now[half + k] + free[half + k]);
+                    sum += 0.5 * (twice(0) + twice(1) + twice(2)) * now[half + 3];
+                }
             }
-        }
-        for (g, gamma) in pack.groups.iter().zip(&self.now.gamma) {
+            // SAFETY: every piece once.
+            unsafe { *to.at(k) = sum };
+        });
+        let work = pack.fold(|g, sum: &mut f64| {
+            let (group, gamma) = (&pack.groups[g], &self.now.gamma[g]);
             for k in 0..8 {
                 let x: [f64; 3] = std::array::from_fn(|c| f64::from(gamma[c].0[k]));
                 let along = match pack.frictionless {
                     true => x[0],
-                    false => (0..3).map(|c| x[c] * f64::from(g.n[c].0[k])).sum(),
+                    false => (0..3).map(|c| x[c] * f64::from(group.n[c].0[k])).sum(),
                 };
-                sum += along * f64::from(g.bias.0[k]);
+                *sum += along * f64::from(group.bias.0[k]);
             }
+            if let Some(drift) = pack.drift.get(g) {
+                let products = drift.iter().flat_map(|o| o.0).zip(gamma.iter().flat_map(|o| o.0));
+                *sum += products.map(|(d, x)| f64::from(d) * f64::from(x)).sum::<f64>();
+            }
+        });
+        (parts.iter().sum::<f64>() + work.iter().sum::<f64>()) * pack.mass * pack.speed * pack.speed
+    }
+
+    /// Makes room for what sweeps with a momentum keep.
+    fn keep_starts(&mut self) {
+        for start in &mut self.starts {
+            start.gamma.resize(self.pack.groups.len(), Vectors::default());
+            start.rows.resize(self.now.rows.len(), Row::default());
         }
-        for (drift, gamma) in pack.drift.iter().zip(&self.now.gamma) {
-            let products = drift.iter().flat_map(|o| o.0).zip(gamma.iter().flat_map(|o| o.0));
-            sum += products.map(|(d, x)| f64::from(d) * f64::from(x)).sum::<f64>();
+    }
+
+    /// One sweep from S + β (y - y_before), which becomes y.
+    fn sweep_ahead(&mut self, p: &Bodies, backward: bool, lambda: f64, beta: f32) -> PassStats {
+        self.keep_starts();
+        let [last, before] = &mut self.starts;
+        let (now, n) = (&mut self.now, self.pack.free.len());
+        let (rows, y, x) = (Shared(now.rows.as_mut_ptr()), &last.rows, Shared(before.rows.as_mut_ptr()));
+        let extrapolate = |range: std::ops::Range<usize>| {
+            // SAFETY: no two tasks share a row.
+            let (rows, to) = unsafe {
+                let cut =
+                    |from: &Shared<Row>| std::slice::from_raw_parts_mut(from.at(range.start), range.len());
+                (cut(&rows), cut(&x))
+            };
+            widest(Extrapolate { rows, last: &y[range], before: to, beta });
+        };
+        let ranges = if backward { &[] } else { self.pack.ranges.as_slice() };
+        if ranges.is_empty() {
+            crew::each(n.div_ceil(PIECE), |k| extrapolate(k * PIECE..n.min((k + 1) * PIECE)));
         }
-        sum * pack.mass * pack.speed * pack.speed
+        let momentum = Some(Momentum { last: last.gamma.as_ptr(), before: before.gamma.as_mut_ptr(), beta });
+        let enter = |k: usize| {
+            if let [first, end] = ranges.get(k..k + 2).unwrap_or_default() {
+                extrapolate(*first as usize..*end as usize);
+            }
+        };
+        let from = if self.now_is_best { self.best.as_ptr() } else { now.gamma.as_ptr() };
+        let view = View {
+            pack: &self.pack,
+            from,
+            gamma: now.gamma.as_mut_ptr(),
+            rows: now.rows.as_mut_ptr(),
+            what: What::Sweep,
+            lambda: lambda as f32,
+            coulomb: p.model == Model::Coulomb,
+            momentum,
+        };
+        let stats = walk(&view, backward, &mut self.parts, enter);
+        self.starts.swap(0, 1);
+        stats
     }
 
     fn walk(&mut self, p: &Bodies, what: What, backward: bool, lambda: f64) -> PassStats {
-        let pack = &self.pack;
+        let gamma = self.now.gamma.as_mut_ptr();
         let view = View {
-            pack,
-            gamma: self.now.gamma.as_mut_ptr(),
+            pack: &self.pack,
+            from: if self.now_is_best && what == What::Sweep { self.best.as_ptr() } else { gamma },
+            gamma,
             rows: self.now.rows.as_mut_ptr(),
             what,
             lambda: lambda as f32,
             coulomb: p.model == Model::Coulomb,
+            momentum: None,
         };
-        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every place that
-        // is left over has a row of its own, and pieces do not overlap.
-        let visit = |piece: Span| widest(Piece { view: &view, piece });
-        let mut stats =
-            colour::walk(&pack.spans, &pack.regions, backward, &mut self.parts, visit, PassStats::add);
-        let impulse = pack.speed * pack.mass;
-        stats.residual *= pack.speed;
-        stats.delta_sq *= impulse * impulse;
-        stats.weighted *= impulse * pack.speed;
-        stats
+        walk(&view, backward, &mut self.parts, |_| ())
     }
+}
+
+fn walk(view: &View, backward: bool, parts: &mut Vec<PassStats>, enter: impl Fn(usize) + Sync) -> PassStats {
+    let pack = view.pack;
+    // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every place that
+    // is left over has a row of its own, and pieces do not overlap.
+    let visit = |piece: Span| widest(Piece { view, piece });
+    let mut stats =
+        colour::walk_after(&pack.spans, &pack.regions, backward, parts, enter, visit, PassStats::add);
+    let impulse = pack.speed * pack.mass;
+    stats.residual *= pack.speed;
+    stats.delta_sq *= impulse * impulse;
+    stats.weighted *= impulse * pack.speed;
+    stats
 }
 
 /// What a pass does.
@@ -142,11 +224,61 @@ enum What {
 
 struct View<'a> {
     pack: &'a Pack,
+    /// Multipliers before a sweep, and where it leaves those after it: the same place, unless the first are to be kept.
+    from: *const Vectors,
     gamma: *mut Vectors,
     rows: *mut Row,
     what: What,
     lambda: f32,
     coulomb: bool,
+    momentum: Option<Momentum>,
+}
+
+/// See [`GrainSweeper`]; y takes the place of y_before.
+struct Momentum {
+    last: *const Vectors,
+    before: *mut Vectors,
+    beta: f32,
+}
+
+impl View<'_> {
+    /// The multipliers that a sweep of group `g` starts from.
+    #[inline(always)]
+    unsafe fn start<V: Eight>(&self, g: usize) -> [V; 3] {
+        unsafe {
+            let mut x: [V; 3] = load3(self.from.add(g), VECTORS);
+            if let Some(Momentum { last, before, beta }) = self.momentum {
+                if beta != 0.0 {
+                    let p = minus(load3(last.add(g), VECTORS), load3(before.add(g), VECTORS));
+                    let (beta, tiny) = (V::splat(beta), V::splat(1e-30));
+                    let mut k = 0;
+                    while k < 3 {
+                        x[k] = x[k].add(beta.mul(p[k]).flush(tiny));
+                        k += 1;
+                    }
+                }
+                store3(x, before.add(g), VECTORS);
+            }
+            x
+        }
+    }
+
+    /// The same without friction, where there is one number.
+    #[inline(always)]
+    unsafe fn start_along<V: Eight>(&self, g: usize) -> V {
+        unsafe {
+            let mut x = V::load(self.from.add(g).cast(), VECTORS);
+            if let Some(Momentum { last, before, beta }) = self.momentum {
+                if beta != 0.0 {
+                    let [last, before] = [last, before.cast_const()].map(|y| y.add(g).cast::<Octet>());
+                    let p = V::load(last, VECTORS).sub(V::load(before, VECTORS));
+                    x = x.add(V::splat(beta).mul(p).flush(V::splat(1e-30)));
+                }
+                x.store(before.add(g).cast(), VECTORS);
+            }
+            x
+        }
+    }
 }
 
 // SAFETY: threads write only rows and multipliers of places in their own piece of one colour.
@@ -249,8 +381,7 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
             let slip = minus(u, times(dot(u, n), n));
             u = plus(u, times(mu[0].mul(dot(slip, slip).sqrt()), n));
         }
-        let gamma = view.gamma.add(g);
-        let (old, step): ([V; 3], V) = (load3(gamma, VECTORS), V::load(&points.step, GROUP));
+        let (old, step): ([V; 3], V) = (view.start(g), V::load(&points.step, GROUP));
         let mut new = project(minus(old, times(step, u)), n, mu);
         let mut delta = minus(new, old);
         if view.lambda != 1.0 {
@@ -261,7 +392,7 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
         if view.what == What::Measure {
             return;
         }
-        store3(new, gamma, VECTORS);
+        store3(new, view.gamma.add(g), VECTORS);
         push::<V, TWO>(view, g, n, delta);
     }
 }
@@ -317,8 +448,7 @@ unsafe fn frictionless<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &m
             along = along.sub(b[3].mul(dot([b[0], b[1], b[2]], n)));
         }
         let u = along.add(V::load(&points.bias, GROUP)).flush(V::splat(TINY));
-        let gamma = view.gamma.add(g).cast::<Octet>();
-        let (old, step) = (V::load(gamma, VECTORS), V::load(&points.step, GROUP));
+        let (old, step) = (view.start_along::<V>(g), V::load(&points.step, GROUP));
         let zero = V::splat(0.0);
         let moved = old.sub(step.mul(u));
         let mut new = moved.select_le(zero, zero, moved);
@@ -331,7 +461,7 @@ unsafe fn frictionless<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &m
         if view.what == What::Measure {
             return;
         }
-        new.store(gamma, VECTORS);
+        new.store(view.gamma.add(g).cast(), VECTORS);
         shift::<V, TWO>(view, g, times(delta, n));
     }
 }
@@ -342,11 +472,21 @@ impl Sweeper for GrainSweeper {
     }
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
-        let what = if pass == Pass::Measure { What::Measure } else { What::Sweep };
-        if what == What::Sweep {
-            self.marked = false;
+        let (p, backward) = (bodies(problem), pass == Pass::Backward);
+        if pass == Pass::Measure {
+            return self.walk(p, What::Measure, backward, lambda);
         }
-        self.walk(bodies(problem), what, pass == Pass::Backward, lambda)
+        if self.now_is_best {
+            // What is kept stays where it is, and the sweep writes elsewhere.
+            self.best.resize(self.now.gamma.len(), Vectors::default());
+            std::mem::swap(&mut self.best, &mut self.now.gamma);
+        }
+        let stats = match self.ahead.take() {
+            Some(beta) => self.sweep_ahead(p, backward, lambda, beta),
+            None => self.walk(p, What::Sweep, backward, lambda),
+        };
+        self.now_is_best = false;
+        stats
     }
 
     fn reject(&mut self) {
@@ -362,42 +502,26 @@ impl Sweeper for GrainSweeper {
     }
 
     fn mark(&mut self, restart: bool) {
-        if !self.marked {
-            self.before.copy(&self.now);
-        }
         if restart {
-            self.direction.gamma.clear();
-            self.direction.gamma.resize(self.now.gamma.len(), Vectors::default());
-            self.direction.rows.clear();
-            self.direction.rows.resize(self.now.rows.len(), Row::default());
+            (self.ahead, self.straight) = (Some(0.0), true);
         }
     }
 
     fn conjugate(&mut self, beta: f64) {
-        let Self { now, before, direction: p, .. } = self;
-        let beta = beta as f32;
-        widest(Conjugate {
-            x: flat(&mut now.gamma),
-            before: flat(&mut before.gamma),
-            p: flat(&mut p.gamma),
-            beta,
-        });
-        widest(Conjugate {
-            x: rows(&mut now.rows),
-            before: rows(&mut before.rows),
-            p: rows(&mut p.rows),
-            beta,
-        });
-        self.marked = true;
+        self.ahead = Some(if self.straight { 0.0 } else { beta as f32 });
+        self.straight = false;
     }
 
     fn keep(&mut self) {
-        self.best.copy(&self.now);
+        self.now_is_best = true;
     }
 
-    fn restore(&mut self) {
-        std::mem::swap(&mut self.now, &mut self.best);
-        self.marked = false;
+    fn restore(&mut self, problem: &Problem) {
+        if !self.now_is_best {
+            std::mem::swap(&mut self.now.gamma, &mut self.best);
+            self.now_is_best = true;
+            self.find_rows(bodies(problem));
+        }
     }
 
     fn objective(&self, _: &Problem) -> f64 {
@@ -411,14 +535,23 @@ impl Sweeper for GrainSweeper {
     fn growth(&mut self, problem: &Problem, lambda: f64) -> Option<[f64; 3]> {
         let residual = self.pass(problem, Pass::Measure, lambda).residual;
         let square = |x: &f32| f64::from(*x) * f64::from(*x);
-        let multipliers = self.now.gamma.iter().flatten().flat_map(|o| &o.0).map(square).sum::<f64>();
-        let mut curvature = 0.0;
-        for (now, free) in self.now.rows.iter().zip(&self.pack.free) {
-            for half in [0, 4] {
-                let change = |k: usize| square(&(now.0[half + k] - free.0[half + k]));
-                curvature += f64::from(now.0[half + 3]) * (change(0) + change(1) + change(2));
+        let (gamma, numbers) = (&self.now.gamma, if self.pack.frictionless { 1 } else { 3 });
+        let multipliers = self.pack.fold(|g, sum: &mut f64| {
+            *sum += gamma[g][..numbers].iter().flat_map(|o| &o.0).map(square).sum::<f64>()
+        });
+        let multipliers = multipliers.iter().sum::<f64>();
+        let free = &self.pack.free;
+        crew::chunks(&mut self.now.rows, PIECE, &mut self.sums, |first, rows| {
+            let mut sum = 0.0;
+            for (now, free) in rows.iter().zip(&free[first..]) {
+                for half in [0, 4] {
+                    let change = |k: usize| square(&(now.0[half + k] - free.0[half + k]));
+                    sum += f64::from(now.0[half + 3]) * (change(0) + change(1) + change(2));
+                }
             }
-        }
+            sum
+        });
+        let curvature = self.sums.iter().sum::<f64>();
         let unit = self.pack.mass * self.pack.speed;
         Some([unit * multipliers.sqrt(), unit * self.pack.speed * curvature, residual])
     }
@@ -428,38 +561,32 @@ impl Sweeper for GrainSweeper {
     }
 }
 
-fn flat(x: &mut [Vectors]) -> &mut [Octet] {
-    x.as_flattened_mut()
-}
-
-fn rows(x: &mut [Row]) -> &mut [Octet] {
-    // SAFETY: both are eight aligned f32.
-    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
-}
-
-/// x ← x + β p, p ← β p + (x - x_before) with the old x, x_before ← x. (Masses are in the rows too, and do not change: their
-/// difference is zero.)
-struct Conjugate<'a> {
-    x: &'a mut [Octet],
-    before: &'a mut [Octet],
-    p: &'a mut [Octet],
+/// S + β (y - y_before) in place of S, and of y_before. (Masses are in the rows too, and do not change: their difference is
+/// zero.)
+struct Extrapolate<'a> {
+    rows: &'a mut [Row],
+    last: &'a [Row],
+    before: &'a mut [Row],
     beta: f32,
 }
 
-impl Kernel for Conjugate<'_> {
+impl Kernel for Extrapolate<'_> {
     type Out = ();
 
     #[inline(always)]
     unsafe fn run<V: Eight>(self) {
+        let Self { rows, last, before, beta } = self;
+        if beta == 0.0 {
+            return before.copy_from_slice(rows);
+        }
         unsafe {
-            let beta = V::splat(self.beta);
-            for i in 0..self.x.len() {
-                let (x, p) = (&mut self.x[i], &mut self.p[i]);
-                let (old, along) = (V::load(x, 0), beta.mul(V::load(p, 0)).flush(V::splat(1e-30)));
-                let new = old.add(along);
-                along.add(old.sub(V::load(&self.before[i], 0))).store(p, 0);
-                new.store(x, 0);
-                new.store(&mut self.before[i], 0);
+            let (beta, tiny) = (V::splat(beta), V::splat(1e-30));
+            for i in 0..rows.len() {
+                let (row, y) = ((&raw mut rows[i]).cast::<Octet>(), (&raw mut before[i]).cast::<Octet>());
+                let p = V::load((&raw const last[i]).cast(), 0).sub(V::load(y, 0));
+                let x = V::load(row, 0).add(beta.mul(p).flush(tiny));
+                x.store(row, 0);
+                x.store(y, 0);
             }
         }
     }

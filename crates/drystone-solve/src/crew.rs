@@ -1,0 +1,350 @@
+//! Threads that stay together for the length of a solve.
+//!
+//! A sweep over a hundred thousand contacts takes sixteen threads less than a tenth of a millisecond and has a dozen
+//! points at which all must have come along. Sending work to a pool costs about as much each time. A crew is called once:
+//! its members keep looking for the next job, take its tasks, and go home when the solve is done.
+//!
+//! Nobody is waited for who has not taken a task: where the pool's threads are busy elsewhere the leader does everything
+//! alone, so that no two crews can block each other. A member begins with the tasks that were its own the last time, whose
+//! data it has in its cache, and takes what is left of the others' after that. Which thread does a task must not matter for
+//! its result: tasks write to places of their own, and sums over tasks are made by the leader in their order.
+
+use std::cell::Cell;
+use std::hint::spin_loop;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::thread::yield_now;
+
+use rayon::prelude::*;
+
+/// The most tasks a job is cut into; longer ones are cut into runs of tasks.
+const MOST: usize = 512;
+/// Looks at a number that another thread will change before the processor is offered to somebody else.
+const PATIENCE: u32 = 400;
+
+/// A job is published under a new number, and over when every task has been done.
+struct Crew {
+    /// Of the job; odd while it is being written.
+    number: AtomicU64,
+    over: AtomicBool,
+    failed: AtomicBool,
+    data: AtomicPtr<()>,
+    call: AtomicPtr<()>,
+    tasks: AtomicUsize,
+    /// The number of the last job for which somebody took task `k`.
+    taken: [AtomicU64; MOST],
+    done: Line<AtomicUsize>,
+    members: usize,
+}
+
+/// On a cache line of its own, and the next one, which is fetched along with it.
+#[repr(align(128))]
+struct Line<T>(T);
+
+thread_local! {
+    /// The crew that this thread leads.
+    static LED: Cell<*const Crew> = const { Cell::new(ptr::null()) };
+}
+
+/// Fewer blocks of a problem are not worth calling a crew for.
+const FEW: usize = 2048;
+
+/// Runs `work`, a solve of so many blocks, with a crew; None, and nothing done, where one is at hand or not worth it.
+pub fn call<R>(blocks: usize, work: impl FnOnce() -> R) -> Option<R> {
+    let alone = blocks < FEW || rayon::current_num_threads() == 1 || !LED.get().is_null();
+    if alone { None } else { Some(with(work)) }
+}
+
+/// Runs `work` with a crew of the pool's threads at hand for [`each`].
+pub fn with<R>(work: impl FnOnce() -> R) -> R {
+    let members = rayon::current_num_threads();
+    if members == 1 || !LED.get().is_null() {
+        return work();
+    }
+    let crew = Crew::new(members);
+    rayon::in_place_scope(|scope| {
+        for _ in 1..members {
+            scope.spawn(|_| crew.help());
+        }
+        let _dismissed = Dismissal(&crew);
+        LED.set(&crew);
+        work()
+    })
+}
+
+/// Sends the crew home, however the work ended.
+struct Dismissal<'a>(&'a Crew);
+
+impl Drop for Dismissal<'_> {
+    fn drop(&mut self) {
+        LED.set(ptr::null());
+        self.0.over.store(true, Ordering::Release);
+    }
+}
+
+/// Calls `visit` once for every number below `count`, by all threads at hand.
+pub fn each(count: usize, visit: impl Fn(usize) + Sync) {
+    let led = LED.get();
+    if count < 2 || (led.is_null() && rayon::current_num_threads() == 1) {
+        return (0..count).for_each(visit);
+    }
+    if led.is_null() {
+        return (0..count).into_par_iter().with_max_len(1).for_each(&visit);
+    }
+    // A task that asks for more tasks does them itself.
+    LED.set(ptr::null());
+    let again = Again(led);
+    let run = count.div_ceil(MOST);
+    // SAFETY: the crew outlives the work it was called for, and this thread is in the midst of that.
+    unsafe { &*led }.lead(count.div_ceil(run), &|task: usize| {
+        (task * run..count.min((task + 1) * run)).for_each(&visit);
+    });
+    drop(again);
+}
+
+struct Again(*const Crew);
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        LED.set(self.0);
+    }
+}
+
+/// Calls `visit` with each run of `length` items (the last may be shorter) and the number of its first, and puts what it
+/// returns in `parts`, one for each.
+pub fn chunks<T: Send, R: Send + Default>(
+    items: &mut [T],
+    length: usize,
+    parts: &mut Vec<R>,
+    visit: impl Fn(usize, &mut [T]) -> R + Sync,
+) {
+    let (n, count) = (items.len(), items.len().div_ceil(length));
+    parts.clear();
+    parts.resize_with(count, R::default);
+    let (items, parts) = (Shared(items.as_mut_ptr()), Shared(parts.as_mut_ptr()));
+    each(count, |k| {
+        let (first, end) = (k * length, n.min((k + 1) * length));
+        // SAFETY: every task is done once, and no two of them share an item or a part.
+        unsafe {
+            let run = std::slice::from_raw_parts_mut(items.at(first), end - first);
+            *parts.at(k) = visit(first, run);
+        }
+    });
+}
+
+/// A pointer to items of which every task has its own.
+#[derive(Clone, Copy)]
+pub struct Shared<T>(pub *mut T);
+
+// SAFETY: whoever uses the pointer has to see to it that no two tasks touch the same item.
+unsafe impl<T: Send> Sync for Shared<T> {}
+unsafe impl<T: Send> Send for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// Item `k`.
+    ///
+    /// # Safety
+    /// There is one.
+    pub unsafe fn at(&self, k: usize) -> *mut T {
+        unsafe { self.0.add(k) }
+    }
+}
+
+unsafe fn do_task<F: Fn(usize)>(data: *const (), task: usize) {
+    unsafe { (*data.cast::<F>())(task) }
+}
+
+impl Crew {
+    fn new(members: usize) -> Self {
+        Self {
+            number: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+            data: AtomicPtr::new(ptr::null_mut()),
+            call: AtomicPtr::new(ptr::null_mut()),
+            tasks: AtomicUsize::new(0),
+            taken: [const { AtomicU64::new(0) }; MOST],
+            done: Line(AtomicUsize::new(0)),
+            members,
+        }
+    }
+
+    /// Does a job of `tasks` tasks with whoever is there.
+    fn lead<F: Fn(usize) + Sync>(&self, tasks: usize, job: &F) {
+        let number = self.number.load(Ordering::Relaxed) + 2;
+        self.number.store(number - 1, Ordering::Relaxed);
+        // Whoever sees one of the numbers below sees that they are being written.
+        std::sync::atomic::fence(Ordering::Release);
+        self.data.store(ptr::from_ref(job).cast_mut().cast(), Ordering::Relaxed);
+        self.call.store(do_task::<F> as *mut (), Ordering::Relaxed);
+        self.tasks.store(tasks, Ordering::Relaxed);
+        self.done.0.store(0, Ordering::Relaxed);
+        self.number.store(number, Ordering::Release);
+        let end = End { crew: self, number, tasks };
+        self.take(number, tasks, ptr::from_ref(job).cast(), do_task::<F>);
+        drop(end);
+        assert!(!self.failed.load(Ordering::Relaxed), "a task of another thread panicked");
+    }
+
+    /// Takes part in one job after the other.
+    fn help(&self) {
+        let (mut last, mut looks) = (0, 0);
+        while !self.over.load(Ordering::Acquire) {
+            let number = self.number.load(Ordering::Acquire);
+            if number == last || number % 2 == 1 {
+                wait(&mut looks);
+                continue;
+            }
+            let (data, to_call) = (self.data.load(Ordering::Relaxed), self.call.load(Ordering::Relaxed));
+            let tasks = self.tasks.load(Ordering::Relaxed);
+            std::sync::atomic::fence(Ordering::Acquire);
+            if self.number.load(Ordering::Relaxed) == number {
+                (last, looks) = (number, 0);
+                // SAFETY: what was read is of one job, whose leader wrote a function of this kind there.
+                let to_call: unsafe fn(*const (), usize) = unsafe { std::mem::transmute(to_call) };
+                self.take(number, tasks, data, to_call);
+            }
+        }
+    }
+
+    /// Whether task `task` of job `number` falls to whoever asks.
+    fn claim(&self, number: u64, task: usize) -> bool {
+        let taken = &self.taken[task];
+        let before = taken.load(Ordering::Relaxed);
+        before < number
+            && taken.compare_exchange(before, number, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Takes tasks of job `number` as long as there are any.
+    fn take(&self, number: u64, tasks: usize, data: *const (), call: unsafe fn(*const (), usize)) {
+        let me = rayon::current_thread_index().unwrap_or(0) % self.members;
+        let mut count = Count { crew: self, tasks: 0 };
+        for k in 0..self.members {
+            let whose = (me + k) % self.members;
+            let (first, end) = (whose * tasks / self.members, (whose + 1) * tasks / self.members);
+            for j in 0..end - first {
+                // Others' from behind, where their owners have not come to yet.
+                let task = if k == 0 { first + j } else { end - 1 - j };
+                if self.claim(number, task) {
+                    // Before it is done, so that a task that panics is not waited for.
+                    count.tasks += 1;
+                    // SAFETY: the job is not over before this task is: its data are still there.
+                    unsafe { call(data, task) };
+                }
+            }
+        }
+    }
+}
+
+/// The end of a job, which its data must last until, even if the leader fails.
+struct End<'a> {
+    crew: &'a Crew,
+    number: u64,
+    tasks: usize,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        let Self { crew, number, tasks } = *self;
+        if std::thread::panicking() {
+            let left = (0..tasks).filter(|task| crew.claim(number, *task)).count();
+            crew.done.0.fetch_add(left, Ordering::Release);
+        }
+        let mut looks = 0;
+        while crew.done.0.load(Ordering::Acquire) < tasks {
+            wait(&mut looks);
+        }
+    }
+}
+
+/// Tasks that a member has done, told when it finds no more, or fails.
+struct Count<'a> {
+    crew: &'a Crew,
+    tasks: usize,
+}
+
+impl Drop for Count<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.crew.failed.store(true, Ordering::Relaxed);
+        }
+        if self.tasks > 0 {
+            self.crew.done.0.fetch_add(self.tasks, Ordering::Release);
+        }
+    }
+}
+
+fn wait(looks: &mut u32) {
+    if *looks < PATIENCE {
+        *looks += 1;
+        spin_loop();
+    } else {
+        yield_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU32;
+
+    fn pool(threads: usize) -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+    }
+
+    /// Jobs of many lengths, one after the other, each of which needs what the one before has written.
+    fn chain() -> Vec<u64> {
+        let mut x: Vec<u64> = (0..2000).collect();
+        for round in 0..300 {
+            let length = 1 + 7 * round % 600;
+            let before = x.clone();
+            let mut sums = Vec::new();
+            chunks(&mut x, length, &mut sums, |first, run| {
+                for (k, x) in (first..).zip(run) {
+                    *x = x.wrapping_mul(3) ^ before[(7 * k + 1) % 2000];
+                }
+                first
+            });
+            assert_eq!(sums, (0..2000).step_by(length).collect::<Vec<_>>());
+        }
+        x
+    }
+
+    #[test]
+    fn every_task_is_done_once_and_before_the_next_job() {
+        let alone = chain();
+        for threads in [2, 3, 8] {
+            assert_eq!(pool(threads).install(|| with(chain)), alone, "{threads} threads");
+            assert_eq!(pool(threads).install(chain), alone, "no crew, {threads} threads");
+        }
+    }
+
+    #[test]
+    fn crews_that_meet_on_one_pool_do_not_wait_for_each_other() {
+        let alone = chain();
+        pool(3).install(|| (0..8).into_par_iter().for_each(|_| assert_eq!(with(|| with(chain)), alone)));
+    }
+
+    #[test]
+    fn a_task_may_ask_for_tasks() {
+        let count = AtomicU32::new(0);
+        let visit = |_| {
+            each(10, |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        };
+        pool(2).install(|| with(|| each(10, visit)));
+        assert_eq!(count.into_inner(), 100);
+    }
+
+    #[test]
+    fn a_panic_in_a_task_ends_the_job() {
+        for bad in [0, 99] {
+            let caught = std::panic::catch_unwind(|| {
+                pool(2).install(|| with(|| each(100, |k| assert!(k != bad, "task {k}"))));
+            });
+            assert!(caught.is_err());
+        }
+        pool(2).install(|| with(|| each(100, |_| ())));
+    }
+}
