@@ -46,10 +46,10 @@ mod free;
 mod penalty;
 mod points;
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
+use crate::crew;
 use crate::model::Model;
 use crate::problem::{Bodies, Explicit, Problem, symmetric};
 
@@ -112,6 +112,8 @@ pub struct Judge {
     /// γ of the contact points in world axes.
     world: Vec<[f64; 3]>,
     parts: Vec<Tally>,
+    /// ⟨v_free, Dγ⟩ and ⟨Dγ, M⁻¹Dγ⟩ of runs of bodies, J.
+    energies: Vec<[f64; 2]>,
 }
 
 /// Contact points that one thread judges at a time.
@@ -179,20 +181,29 @@ impl Judge {
     fn bodies(&mut self, problem: &Problem, p: &Bodies, gamma: &[f64], t: &mut Tally) {
         self.impulse.clear();
         self.impulse.resize(p.bodies(), [0.0; 6]);
-        points::push(&p.points, gamma, &mut self.world, &mut self.impulse);
+        points::push(p, gamma, &mut self.world, &mut self.impulse);
         let general = &p.general;
         p.push_general(&gamma[3 * p.points.len()..], &mut self.impulse);
-        self.v.clone_from(&p.v_free);
-        for (i, v) in self.v.iter_mut().enumerate() {
-            let f = &self.impulse[i];
-            let turn = symmetric(&p.inv_inertia[i], [f[3], f[4], f[5]]);
-            for k in 0..3 {
-                let change = [p.inv_mass[i] * f[k], turn[k]];
-                t.rhs += v[k] * f[k] + v[3 + k] * f[3 + k];
-                t.kinetic += change[0] * f[k] + change[1] * f[3 + k];
-                v[k] += change[0];
-                v[3 + k] += change[1];
+        self.v.resize(p.bodies(), [0.0; 6]);
+        let impulse = &self.impulse;
+        crew::chunks(&mut self.v, PIECE, &mut self.energies, |first, run| {
+            let mut sums = [0.0; 2];
+            for (i, v) in (first..).zip(run) {
+                let (f, free) = (&impulse[i], &p.v_free[i]);
+                let turn = symmetric(&p.inv_inertia[i], [f[3], f[4], f[5]]);
+                for k in 0..3 {
+                    let change = [p.inv_mass[i] * f[k], turn[k]];
+                    sums[0] += free[k] * f[k] + free[3 + k] * f[3 + k];
+                    sums[1] += change[0] * f[k] + change[1] * f[3 + k];
+                    v[k] = free[k] + change[0];
+                    v[3 + k] = free[3 + k] + change[1];
+                }
             }
+            sums
+        });
+        for sums in &self.energies {
+            t.rhs += sums[0];
+            t.kinetic += sums[1];
         }
         self.points(p, t);
         for i in p.points.len()..problem.blocks() {
@@ -231,7 +242,10 @@ impl Judge {
         }
         parts.clear();
         parts.resize(n.div_ceil(PIECE), Tally::new(t.model));
-        parts.par_iter_mut().enumerate().for_each(|(k, part)| {
+        let to = crew::Shared(parts.as_mut_ptr());
+        crew::each(parts.len(), |k| {
+            // SAFETY: every piece once.
+            let part = unsafe { &mut *to.at(k) };
             points::judge(p, k * PIECE..n.min((k + 1) * PIECE), world, v, part);
         });
         parts.drain(..).for_each(|part| t.merge(part));

@@ -9,6 +9,9 @@
 //! visited region by region, with all their bodies in the cache; regions share no body, so that threads may take one
 //! each. What joins two regions is coloured apart and visited after them.
 
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::crew::{self, Shared};
 use crate::problem::WORLD;
 
@@ -28,10 +31,15 @@ pub struct Span {
 /// Buffers kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct Colouring {
+    pairs: Vec<(u32, u32)>,
     /// By body: colours used inside its region, and by what joins it to others.
-    masks: Vec<[u64; 2]>,
+    masks: [Vec<u64>; 2],
+    /// Blocks by region, each in the given order: those of region k from `lists[k]` on.
+    listed: Vec<u32>,
+    lists: Vec<u32>,
+    place: Vec<u32>,
     colour: Vec<u8>,
-    starts: Vec<[u32; 2]>,
+    starts: Vec<[[u32; 2]; COLOURS]>,
     /// Block numbers in coloured order.
     pub order: Vec<u32>,
     /// One span per colour, in the order of visiting.
@@ -56,56 +64,114 @@ impl Colouring {
     pub fn run_in_regions(
         &mut self,
         bodies: usize,
-        a: impl Iterator<Item = (u32, u32)> + Clone,
+        blocks: impl Iterator<Item = (u32, u32)>,
         region: Option<&[u32]>,
     ) {
+        let mut pairs = std::mem::take(&mut self.pairs);
+        pairs.clear();
+        pairs.extend(blocks);
+        self.run_pairs(bodies, &pairs, region);
+        self.pairs = pairs;
+    }
+
+    /// The same for a list of blocks. Every region is coloured by itself, by several threads where there are many.
+    pub fn run_pairs(&mut self, bodies: usize, pairs: &[(u32, u32)], region: Option<&[u32]>) {
         let count = region.and_then(|r| r.iter().max()).map_or(0, |most| *most as usize + 1);
-        // What joins regions, or everything where there are none, comes after them.
-        let place = |a: u32, b: u32| match region {
-            Some(r) if b == WORLD || r[a as usize] == r[b as usize] => r[a as usize] as usize,
-            _ => count,
-        };
-        self.masks.clear();
-        self.masks.resize(bodies, [0; 2]);
-        self.colour.clear();
+        self.sort(pairs, region, count);
+        for masks in &mut self.masks {
+            masks.clear();
+            masks.resize(bodies, 0);
+        }
+        self.colour.resize(pairs.len(), 0);
         self.starts.clear();
-        self.starts.resize((count + 1) * COLOURS, [0; 2]);
-        for (a, b) in a.clone() {
-            let place = place(a, b);
-            let side = usize::from(place == count);
-            let other = if b == WORLD { 0 } else { self.masks[b as usize][side] };
-            let colour = (self.masks[a as usize][side] | other).trailing_ones() as u8;
-            if colour < OVERFLOW {
-                self.masks[a as usize][side] |= 1 << colour;
-                if b != WORLD {
-                    self.masks[b as usize][side] |= 1 << colour;
+        self.starts.resize(count + 1, [[0; 2]; COLOURS]);
+        self.order.resize(pairs.len(), 0);
+        let [inside, across] = self.masks.each_mut().map(|m| Shared(m.as_mut_ptr()));
+        let (colour, starts) = (Shared(self.colour.as_mut_ptr()), Shared(self.starts.as_mut_ptr()));
+        let (listed, lists, order) = (&self.listed, &self.lists, Shared(self.order.as_mut_ptr()));
+        crew::each(count + 1, |k| {
+            // The longest first.
+            let place = count - k;
+            let masks = if place == count { &across } else { &inside };
+            let list = &listed[lists[place] as usize..lists[place + 1] as usize];
+            let own = |body: u32| {
+                assert!((body as usize) < bodies, "block of body {body}, but there are {bodies}");
+                // SAFETY: there is such a body, and it is in no other region.
+                unsafe { masks.at(body as usize) }
+            };
+            // SAFETY: every block is in one list, every list has starts and places in the order of its own.
+            unsafe {
+                let starts = &mut *starts.at(place);
+                for &i in list {
+                    let (a, b) = pairs[i as usize];
+                    let used = *own(a) | if b == WORLD { 0 } else { *own(b) };
+                    let first = used.trailing_ones() as u8;
+                    if first < OVERFLOW {
+                        *own(a) |= 1 << first;
+                        if b != WORLD {
+                            *own(b) |= 1 << first;
+                        }
+                    }
+                    *colour.at(i as usize) = first;
+                    starts[first as usize][usize::from(b == WORLD)] += 1;
+                }
+                let mut at = lists[place];
+                for number in starts.iter_mut().flatten() {
+                    (*number, at) = (at, at + *number);
+                }
+                let mut next = *starts;
+                for &i in list {
+                    let to =
+                        &mut next[*colour.at(i as usize) as usize][usize::from(pairs[i as usize].1 == WORLD)];
+                    *order.at(*to as usize) = i;
+                    *to += 1;
                 }
             }
-            self.colour.push(colour);
-            self.starts[place * COLOURS + colour as usize][usize::from(b == WORLD)] += 1;
+        });
+        self.find_spans(count);
+    }
+
+    /// Lists the blocks of each region, and after them those that join regions, or all where there are none.
+    fn sort(&mut self, pairs: &[(u32, u32)], region: Option<&[u32]>, count: usize) {
+        let Self { listed, lists, place, .. } = self;
+        place.resize(pairs.len(), 0);
+        let to = Shared(place.as_mut_ptr());
+        crew::many(pairs.len(), |i| {
+            let (a, b) = pairs[i];
+            let place = match region {
+                Some(r) if b == WORLD || r[a as usize] == r[b as usize] => r[a as usize],
+                _ => count as u32,
+            };
+            // SAFETY: each number once.
+            unsafe { *to.at(i) = place };
+        });
+        lists.clear();
+        lists.resize(count + 2, 0);
+        place.iter().for_each(|k| lists[*k as usize + 1] += 1);
+        (1..lists.len()).for_each(|k| lists[k] += lists[k - 1]);
+        listed.resize(pairs.len(), 0);
+        for (i, k) in place.iter().enumerate() {
+            let next = &mut lists[*k as usize];
+            listed[*next as usize] = i as u32;
+            *next += 1;
         }
+        lists.rotate_right(1);
+        lists[0] = 0;
+    }
+
+    fn find_spans(&mut self, count: usize) {
         self.spans.clear();
         self.regions.clear();
-        let mut at = 0;
-        for (cell, number) in self.starts.iter_mut().enumerate() {
-            if count > 0 && cell % COLOURS == 0 {
+        for (place, starts) in self.starts.iter().enumerate() {
+            if count > 0 {
                 self.regions.push(self.spans.len() as u32);
             }
-            let (start, two_end) = (at, at + number[0]);
-            at = two_end + number[1];
-            if at > start {
-                let serial = cell % COLOURS == OVERFLOW as usize;
-                self.spans.push(Span { start, two_end, end: at, serial });
+            for (k, &[start, two_end]) in starts.iter().enumerate() {
+                let end = starts.get(k + 1).map_or(self.lists[place + 1], |next| next[0]);
+                if end > start {
+                    self.spans.push(Span { start, two_end, end, serial: k == OVERFLOW as usize });
+                }
             }
-            *number = [start, two_end];
-        }
-        self.order.clear();
-        self.order.resize(self.colour.len(), 0);
-        for (i, (a, b)) in a.enumerate() {
-            let cell = place(a, b) * COLOURS + self.colour[i] as usize;
-            let slot = &mut self.starts[cell][usize::from(b == WORLD)];
-            self.order[*slot as usize] = i as u32;
-            *slot += 1;
         }
     }
 }
@@ -188,6 +254,56 @@ impl Span {
         let end = (start + CHUNK).min(self.end);
         Span { start, two_end: self.two_end.clamp(start, end), end, serial: false }
     }
+}
+
+/// Whether [`verify`] would find nothing, as told by several threads.
+pub(crate) fn sound(bodies: usize, a: &[u32], b: &[u32], spans: &[Span], regions: &[u32]) -> bool {
+    let mut at = 0;
+    for s in spans {
+        if s.start != at || s.two_end < s.start || s.end < s.two_end || s.end as usize > a.len() {
+            return false;
+        }
+        at = s.end;
+    }
+    if at as usize != a.len()
+        || b.len() != a.len()
+        || !regions.is_sorted()
+        || regions.last().is_some_and(|k| *k as usize > spans.len())
+        || regions.first().is_some_and(|k| *k > 0)
+    {
+        return false;
+    }
+    // By body: the last colour and the region that it was seen in, from 1.
+    let stamps: Vec<[AtomicU32; 2]> = (0..bodies).map(|_| Default::default()).collect();
+    let inside = regions.len().saturating_sub(1);
+    let check = |k: usize, region: u32, piece: Span| {
+        let mark = k as u32 + 1;
+        let seen = |body: u32| {
+            let Some([colour, owner]) = stamps.get(body as usize) else { return false };
+            let own = region == 0
+                || owner.load(Relaxed) == region
+                || owner.compare_exchange(0, region, Relaxed, Relaxed).is_ok();
+            // What is inside a region nobody else looks at, if it is sound.
+            let new = match region {
+                0 => colour.swap(mark, Relaxed) != mark,
+                _ => {
+                    let new = colour.load(Relaxed) != mark;
+                    colour.store(mark, Relaxed);
+                    new
+                }
+            };
+            own && (new || piece.serial)
+        };
+        (piece.start..piece.end).all(|i| {
+            let (a, b) = (a[i as usize], b[i as usize]);
+            (b == WORLD) == (i >= piece.two_end) && seen(a) && (b == WORLD || seen(b))
+        })
+    };
+    let joins = regions.last().map_or(0, |k| *k as usize);
+    crew::all_tasks(inside, |r| {
+        (regions[r] as usize..regions[r + 1] as usize).all(|k| check(k, r as u32 + 1, spans[k]))
+    }) && (joins..spans.len())
+        .all(|k| crew::all_tasks(spans[k].pieces() as usize, |c| check(k, 0, spans[k].piece(c as u32))))
 }
 
 /// Checks that `spans` cover `0..a.len()` in order, that no body occurs twice inside a parallel span, and that no two

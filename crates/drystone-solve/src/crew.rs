@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::hint::spin_loop;
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::thread::yield_now;
@@ -110,25 +111,59 @@ impl Drop for Again {
     }
 }
 
-/// Calls `visit` with each run of `length` items (the last may be shorter) and the number of its first, and puts what it
-/// returns in `parts`, one for each.
+/// Calls `visit` with each run of `length` numbers below `count` (the last may be shorter), and puts what it returns in
+/// `parts`, one for each: sums over these in their order do not depend on the number of threads.
+pub fn ranges<R: Send + Default>(
+    count: usize,
+    length: usize,
+    parts: &mut Vec<R>,
+    visit: impl Fn(Range<usize>) -> R + Sync,
+) {
+    let runs = count.div_ceil(length);
+    parts.clear();
+    parts.resize_with(runs, R::default);
+    let to = Shared(parts.as_mut_ptr());
+    // SAFETY: every task is done once, and has a part of its own.
+    each(runs, |k| unsafe { *to.at(k) = visit(k * length..count.min((k + 1) * length)) });
+}
+
+/// Whether `holds` of every number below `count`, of which many are asked at a time.
+pub fn all(count: usize, holds: impl Fn(usize) -> bool + Sync) -> bool {
+    all_tasks(count.div_ceil(RUN), |k| (k * RUN..count.min((k + 1) * RUN)).all(&holds))
+}
+
+/// The same of few numbers, each of which is much work.
+pub fn all_tasks(count: usize, holds: impl Fn(usize) -> bool + Sync) -> bool {
+    let doubted = AtomicBool::new(false);
+    each(count, |k| {
+        if !holds(k) {
+            doubted.store(true, Ordering::Relaxed);
+        }
+    });
+    !doubted.into_inner()
+}
+
+/// Calls `visit` once for every number below `count`, of which many are done at a time.
+pub fn many(count: usize, visit: impl Fn(usize) + Sync) {
+    each(count.div_ceil(RUN), |k| (k * RUN..count.min((k + 1) * RUN)).for_each(&visit));
+}
+
+/// Things that one thread does in a row where each is little work.
+const RUN: usize = 2048;
+
+/// Calls `visit` with each run of `length` items and the number of its first; what it returns goes where [`ranges`] puts it.
 pub fn chunks<T: Send, R: Send + Default>(
     items: &mut [T],
     length: usize,
     parts: &mut Vec<R>,
     visit: impl Fn(usize, &mut [T]) -> R + Sync,
 ) {
-    let (n, count) = (items.len(), items.len().div_ceil(length));
-    parts.clear();
-    parts.resize_with(count, R::default);
-    let (items, parts) = (Shared(items.as_mut_ptr()), Shared(parts.as_mut_ptr()));
-    each(count, |k| {
-        let (first, end) = (k * length, n.min((k + 1) * length));
-        // SAFETY: every task is done once, and no two of them share an item or a part.
-        unsafe {
-            let run = std::slice::from_raw_parts_mut(items.at(first), end - first);
-            *parts.at(k) = visit(first, run);
-        }
+    let n = items.len();
+    let items = Shared(items.as_mut_ptr());
+    ranges(n, length, parts, |range| {
+        // SAFETY: runs do not overlap.
+        let run = unsafe { std::slice::from_raw_parts_mut(items.at(range.start), range.len()) };
+        visit(range.start, run)
     });
 }
 

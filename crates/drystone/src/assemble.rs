@@ -5,6 +5,7 @@ pub(crate) mod rows;
 
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
+use drystone_solve::crew::{self, Shared};
 use drystone_solve::problem::{Bodies, Point, WORLD};
 use glam::{DMat3, DVec3};
 
@@ -32,7 +33,12 @@ pub struct Assembler {
     colouring: Colouring,
     regions: Vec<u32>,
     velocities: Vec<[f64; 6]>,
+    pairs: Vec<(u32, u32)>,
+    nothing: Vec<()>,
 }
+
+/// Contacts, or bodies, that one thread works on at a time.
+const PIECE: usize = 2048;
 
 impl Default for Assembler {
     fn default() -> Self {
@@ -45,6 +51,8 @@ impl Default for Assembler {
             colouring: Colouring::default(),
             regions: Vec::new(),
             velocities: Vec::new(),
+            pairs: Vec::new(),
+            nothing: Vec::new(),
         }
     }
 }
@@ -96,8 +104,10 @@ impl Assembler {
     pub(crate) fn velocities(&mut self, order: &Order, gamma: &[f64], to: &mut Vec<[f64; 6]>) {
         let mut sorted = std::mem::take(&mut self.velocities);
         self.bodies().velocities(gamma, &mut sorted);
-        to.clear();
-        to.extend((0..sorted.len() as u32).map(|slot| sorted[order.rank(slot) as usize]));
+        to.resize(sorted.len(), [0.0; 6]);
+        crew::chunks(to, PIECE, &mut self.nothing, |first, run| {
+            (first as u32..).zip(run).for_each(|(slot, v)| *v = sorted[order.rank(slot) as usize]);
+        });
         self.velocities = sorted;
     }
 
@@ -113,7 +123,8 @@ impl Assembler {
         v_free: &Velocities,
         row: impl Fn(usize, &C) -> Row + Sync,
     ) {
-        let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, turning, .. } = self else {
+        let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, turning, pairs, .. } = self
+        else {
             unreachable!("made matrix-free")
         };
         p.model = Default::default();
@@ -122,12 +133,21 @@ impl Assembler {
         p.inv_mass.resize(n, 0.0);
         p.inv_inertia.resize(n, [0.0; 6]);
         p.v_free.resize(n, [0.0; 6]);
-        for (slot, body) in model.bodies.iter().enumerate() {
-            let rank = state.order.rank(slot as u32) as usize;
-            p.inv_mass[rank] = body.inv_mass;
-            p.inv_inertia[rank] = world_inertia(&body.inv_inertia, state.rotation[slot]);
-            p.v_free[rank] = v_free[slot];
-        }
+        let (mass, inertia, free) = (
+            Shared(p.inv_mass.as_mut_ptr()),
+            Shared(p.inv_inertia.as_mut_ptr()),
+            Shared(p.v_free.as_mut_ptr()),
+        );
+        crew::many(n, |slot| {
+            let (body, rank) = (&model.bodies[slot], state.order.rank(slot as u32) as usize);
+            assert!(rank < n, "{rank} is no place among {n} bodies");
+            // SAFETY: every rank is one body's.
+            unsafe {
+                *mass.at(rank) = body.inv_mass;
+                *inertia.at(rank) = world_inertia(&body.inv_inertia, state.rotation[slot]);
+                *free.at(rank) = v_free[slot];
+            }
+        });
         let ranks = |bodies: [u32; 2]| {
             let [a, b] = bodies.map(|slot| state.order.rank(slot));
             (a, if p.inv_mass[b as usize] > 0.0 { b } else { WORLD })
@@ -135,10 +155,17 @@ impl Assembler {
         state.order.regions(regions);
         let regions = (!regions.is_empty()).then_some(regions.as_slice());
         turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
-        let pairs = turning.points.iter().map(|&i| ranks(contacts[i as usize].bodies()));
-        colouring.run_in_regions(n, pairs, regions);
+        pairs.resize(turning.points.len(), (0, 0));
+        let to = Shared(pairs.as_mut_ptr());
+        // SAFETY: each number once.
+        crew::many(turning.points.len(), |k| unsafe {
+            *to.at(k) = ranks(contacts[turning.points[k] as usize].bodies());
+        });
+        colouring.run_pairs(n, pairs, regions);
         std::mem::swap(order, &mut colouring.order);
-        order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
+        if turning.points.len() < contacts.len() {
+            order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
+        }
         p.points.clear();
         p.points.spans.extend_from_slice(&colouring.spans);
         p.points.regions.extend_from_slice(&colouring.regions);
@@ -204,14 +231,16 @@ impl Assembler {
     pub fn warm_start(&mut self, contacts: &[Contact], joints: &[JointState]) {
         let Problem::Bodies(p) = &self.problem else { return };
         self.guess.clear();
-        for (k, &i) in self.order.iter().enumerate() {
-            let impulse = contacts[i as usize].impulse.to_array();
-            self.guess.extend(
-                p.points
-                    .frame(k)
-                    .map(|axis| axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2]),
-            );
-        }
+        self.guess.resize(3 * self.order.len(), 0.0);
+        let order = &self.order;
+        crew::chunks(&mut self.guess, 3 * PIECE, &mut self.nothing, |first, rows| {
+            for (k, rows) in (first / 3..).zip(rows.chunks_exact_mut(3)) {
+                let impulse = contacts[order[k] as usize].impulse.to_array();
+                for (to, axis) in rows.iter_mut().zip(p.points.frame(k)) {
+                    *to = axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2];
+                }
+            }
+        });
         self.guess.resize(self.problem.rows(), 0.0);
         let general = &mut self.guess[3 * self.order.len()..];
         self.rows.warm_start(joints, general);
@@ -221,11 +250,14 @@ impl Assembler {
     /// Hands multipliers back to the contacts as impulses in world axes.
     pub fn hand_back(&self, gamma: &[f64], contacts: &mut [Contact]) {
         let points = &self.bodies().points;
-        for (k, &i) in self.order.iter().enumerate() {
-            let frame = points.frame(k);
-            contacts[i as usize].impulse =
-                (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
-        }
+        let (to, n) = (Shared(contacts.as_mut_ptr()), contacts.len());
+        crew::many(self.order.len(), |k| {
+            let (i, frame) = (self.order[k] as usize, points.frame(k));
+            assert!(i < n, "no contact {i} among {n}");
+            let impulse = (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
+            // SAFETY: there is such a contact, and it is one block's.
+            unsafe { (*to.at(i)).impulse = impulse };
+        });
         self.turning.hand_back(&gamma[3 * self.order.len()..], |i, impulse| contacts[i].impulse = impulse);
     }
 

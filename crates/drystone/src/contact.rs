@@ -220,7 +220,30 @@ pub struct Remembered {
 /// walk does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
 /// another part, as when a wheel rolls on to the next triangle. All others start from zero. The impulse is turned back
 /// into the cone by the solver's first projection.
-pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place) {
+pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place + Sync) {
+    halve(contacts, last, &place);
+}
+
+/// Fewer contacts are not worth a thread.
+const FEW: usize = 4096;
+
+/// Both halves at once, where there are many.
+fn halve(contacts: &mut [Contact], last: &[Remembered], place: &(impl Fn([u32; 2]) -> Place + Sync)) {
+    if contacts.len() < FEW {
+        return remember_each(contacts, last, place);
+    }
+    let mut middle = contacts.len() / 2;
+    while middle < contacts.len() && contacts[middle].key.colliders == contacts[middle - 1].key.colliders {
+        middle += 1;
+    }
+    let (left, right) = contacts.split_at_mut(middle);
+    let Some(first) = right.first() else { return remember_each(left, last, place) };
+    let here = place(first.key.colliders);
+    let (before, after) = last.split_at(last.partition_point(|m| place(m.key.colliders) < here));
+    rayon::join(|| halve(left, before, place), || halve(right, after, place));
+}
+
+fn remember_each(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place) {
     let mut at = 0;
     for now in contacts.chunk_by_mut(|a, b| a.key.colliders == b.key.colliders) {
         let colliders = now[0].key.colliders;

@@ -10,16 +10,21 @@
 //! the position-based limit, where the velocity problem gets no iterations: see `step.rs`.)
 
 use drystone_solve::Malformed;
+use drystone_solve::crew::{self, Shared};
 use drystone_solve::solver::{Solver, Status, Stop};
 use glam::DVec3;
 
 use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
+use crate::body::Motion;
 use crate::collide::Detector;
 use crate::contact::{Gap, Touch};
 use crate::model::{ColliderSlot, Model};
 use crate::motion::rotate;
 use crate::state::State;
+
+/// Contacts, or colliders, that one thread looks at in a row.
+const PIECE: usize = 4096;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +65,57 @@ impl Corrector {
             }
             _ => 0.0,
         };
-        model.colliders.iter().map(way).fold(f64::MIN_POSITIVE, f64::max)
+        let mut parts = Vec::new();
+        crew::ranges(model.colliders.len(), PIECE, &mut parts, |range| {
+            model.colliders[range].iter().map(way).fold(f64::MIN_POSITIVE, f64::max)
+        });
+        parts.into_iter().fold(f64::MIN_POSITIVE, f64::max)
+    }
+
+    /// The largest, over contacts, of what `of` says, or `start`.
+    fn largest(&self, start: f64, of: impl Fn(&Gap) -> f64 + Sync) -> f64 {
+        let mut parts = Vec::new();
+        crew::ranges(self.contacts.len(), PIECE, &mut parts, |range| {
+            self.contacts[range].iter().map(&of).fold(start, f64::max)
+        });
+        parts.into_iter().fold(start, f64::max)
     }
 
     /// The contacts to correct: an overlap of compliant ones is how they push.
     fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, reach: f64) {
         detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
-        self.contacts.retain(|c| !c.is_soft());
+        if !crew::all(self.contacts.len(), |i| !self.contacts[i].is_soft()) {
+            self.contacts.retain(|c| !c.is_soft());
+        }
+    }
+
+    /// Moves the bodies by `scale` times what was found.
+    fn shift(&mut self, model: &Model, state: &mut State, scale: f64) {
+        let n = model.bodies.len();
+        assert!(self.moved.len() == n && self.total.len() == n, "a correction for each body");
+        assert!(state.position.len() == n && state.rotation.len() == n, "a place for each body");
+        let (moved, total) = (&self.moved, Shared(self.total.as_mut_ptr()));
+        let (position, rotation) = (Shared(state.position.as_mut_ptr()), Shared(state.rotation.as_mut_ptr()));
+        crew::many(n, |i| {
+            let body = &model.bodies[i];
+            if !(body.alive && body.motion == Motion::Dynamic) {
+                return;
+            }
+            // SAFETY: each body once, and all of these are as long as there are bodies.
+            let (total, x, q) = unsafe { (&mut *total.at(i), &mut *position.at(i), &mut *rotation.at(i)) };
+            let d = moved[i].map(|x| scale * x);
+            (0..6).for_each(|k| total[k] += d[k]);
+            *x += DVec3::new(d[0], d[1], d[2]);
+            let mut turn = DVec3::new(d[3], d[4], d[5]);
+            if let Some(plane) = &body.planar {
+                *x = plane.nearest(*x);
+                turn = plane.about(turn);
+            }
+            let turn = q.conjugate() * turn;
+            if turn != DVec3::ZERO {
+                *q = rotate(*q, turn, 1.0);
+            }
+        });
     }
 
     /// Memory over contacts, bytes.
@@ -95,7 +144,7 @@ impl Corrector {
             let share = how.reach / how.rounds as f64;
             assembler.stage_rows(model, state, &self.rest, Purpose::Position { h: how.h, share: None });
             let joints = assembler.rows.worst;
-            let worst = self.contacts.iter().map(|c| -c.gap() / c.size()).fold(joints, f64::max);
+            let worst = self.largest(joints, |c| -c.gap() / c.size());
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let enough = if round == 0 { how.tolerance } else { how.accept };
             if worst <= enough || last - worst < 0.1 * last.min(share) {
@@ -105,14 +154,13 @@ impl Corrector {
             // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
             // may take a body, so that it is not pushed into a neighbour that has no contact yet.
             let joints = assembler.rows.deepest;
-            let deepest =
-                self.contacts.iter().map(|c| (-c.gap()).min(share * c.size())).fold(joints, f64::max);
+            let deepest = self.largest(joints, |c| (-c.gap()).min(share * c.size()));
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
                 detector.find_pairs(model, state, &self.rest, 0.0, reach);
                 self.find(model, state, detector, reach);
             }
-            let smallest = self.contacts.iter().map(Gap::size).fold(assembler.rows.smallest, f64::min);
+            let smallest = -self.largest(-assembler.rows.smallest, |c| -c.size());
             assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
@@ -134,22 +182,7 @@ impl Corrector {
             assembler.velocities(&state.order, &solution.gamma, &mut self.moved);
             let way = self.longest_way(model);
             let scale = (0.5 * reach / way).min(1.0);
-            for i in model.dynamic() {
-                let d = self.moved[i].map(|x| scale * x);
-                for k in 0..6 {
-                    self.total[i][k] += d[k];
-                }
-                state.position[i] += DVec3::new(d[0], d[1], d[2]);
-                let mut turn = DVec3::new(d[3], d[4], d[5]);
-                if let Some(plane) = &model.bodies[i].planar {
-                    state.position[i] = plane.nearest(state.position[i]);
-                    turn = plane.about(turn);
-                }
-                let turn = state.rotation[i].conjugate() * turn;
-                if turn != DVec3::ZERO {
-                    state.rotation[i] = rotate(state.rotation[i], turn, 1.0);
-                }
-            }
+            self.shift(model, state, scale);
             // What the tangent leaves is of second order: if that is nothing, there is no need to look again.
             let cut = worst > share;
             if solution.status == Status::Converged

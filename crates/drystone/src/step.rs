@@ -5,8 +5,9 @@ mod pose;
 mod report;
 
 use drystone_solve::certificate::Certificate;
+use drystone_solve::crew::{self, Shared};
 use drystone_solve::solver::{Attempt, Solution, Status};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::{Remembered, remember};
@@ -192,14 +193,13 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
 fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Result<StepReport, StepError> {
     let number = w.state.step + 1;
     check_positions(w, number)?;
-    for i in 0..w.model.bodies.len() {
-        w.state.wrap(&w.model, i);
+    if w.model.periodic.is_some() {
+        (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
     }
     let left = check_bounds(w, number)?;
     clock.stage(Stage::Correct);
 
-    w.state.multipliers.clear();
-    w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
+    keep_multipliers(w);
     w.state.joints.clone_from(&w.assembler.rows.next);
     w.state.step = number;
     w.state.time += w.settings.h;
@@ -224,22 +224,46 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
     })
 }
 
+/// What the contacts leave for the next step.
+fn keep_multipliers(w: &mut World) {
+    let (contacts, kept) = (&w.contacts, &mut w.state.multipliers);
+    kept.clear();
+    kept.reserve(contacts.len());
+    let to = Shared(kept.as_mut_ptr());
+    // SAFETY: there is room for all, and each is written once.
+    unsafe {
+        crew::many(contacts.len(), |i| {
+            let c = &contacts[i];
+            to.at(i).write(Remembered { key: c.key, impulse: c.impulse });
+        });
+        kept.set_len(contacts.len());
+    }
+}
+
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
 fn free_velocities(w: &mut World) -> Result<(), StepError> {
     w.act();
     let (h, g) = (w.settings.h, w.settings.gravity);
-    w.v_free.clear();
+    let n = w.model.bodies.len();
     w.free.clear();
-    for (i, body) in w.model.bodies.iter().enumerate() {
-        let s = &w.state;
+    let bodies = &w.model.bodies;
+    if !crew::all(n, |i| !turns_freely(&bodies[i])) {
+        w.free.resize(n, (DVec3::ZERO, DQuat::IDENTITY));
+    }
+    w.v_free.resize(n, [0.0; 6]);
+    let World { model, state: s, acting, free, v_free, .. } = w;
+    let (turned, to) = (Shared(free.as_mut_ptr()), Shared(v_free.as_mut_ptr()));
+    let sound = crew::all(n, |i| {
+        let body = &model.bodies[i];
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {
-            let field = w.acting.on(i);
+            let field = acting.on(i);
             v += h * (g + body.inv_mass * (s.force[i] + field.force));
             if !is_ball(&body.mass.inertia) {
                 let free = free_rotation(&body.mass.inertia, omega, h);
                 if turns_freely(body) {
-                    w.free.push(free);
+                    // SAFETY: there is room for all as soon as one turns freely, and each is looked at once.
+                    unsafe { *turned.at(i) = free };
                 }
                 omega = free.0;
             }
@@ -255,16 +279,17 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
             omega = s.rotation[i].conjugate() * omega;
         }
         let turn = s.rotation[i] * omega;
-        if !(v.is_finite() && turn.is_finite() && s.position[i].is_finite()) {
-            let text = format!(
-                "{} has a position, velocity or force that is not finite",
-                w.model.describe(i as u32)
-            );
-            return Err(StepError::NonFinite { step: s.step + 1, text });
-        }
-        w.v_free.push([v.x, v.y, v.z, turn.x, turn.y, turn.z]);
+        // SAFETY: each body once.
+        unsafe { *to.at(i) = [v.x, v.y, v.z, turn.x, turn.y, turn.z] };
+        v.is_finite() && turn.is_finite() && s.position[i].is_finite()
+    });
+    if sound {
+        return Ok(());
     }
-    Ok(())
+    let finite = |i: &usize| v_free[*i].iter().all(|x| x.is_finite()) && s.position[*i].is_finite();
+    let i = (0..n).find(|i| !finite(i)).unwrap_or_default();
+    let text = format!("{} has a position, velocity or force that is not finite", model.describe(i as u32));
+    Err(StepError::NonFinite { step: s.step + 1, text })
 }
 
 /// Whether a body's rotation is that of its free motion and what comes on top: `World::free` has the first for these.
@@ -275,49 +300,63 @@ fn turns_freely(body: &Body) -> bool {
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World, in_part: bool) {
     let (h, theta) = (w.settings.h, w.settings.integrator.theta());
-    let mut free = w.free.iter();
-    for i in 0..w.model.bodies.len() {
-        let body = &w.model.bodies[i];
-        if !body.alive || body.motion == Motion::Static {
-            continue;
+    let World { model, state: s, free, velocity: solved, v_free, smooth, .. } = w;
+    let n = model.bodies.len();
+    for columns in [&s.position, &s.velocity, &s.omega, &s.force, &s.torque] {
+        assert_eq!(columns.len(), n, "one number for each body");
+    }
+    assert_eq!(s.rotation.len(), n, "one rotation for each body");
+    let [position, velocity, omega, force, torque] =
+        [&mut s.position, &mut s.velocity, &mut s.omega, &mut s.force, &mut s.torque]
+            .map(|column| Shared(column.as_mut_ptr()));
+    let rotation = Shared(s.rotation.as_mut_ptr());
+    crew::many(n, |i| {
+        let body = &model.bodies[i];
+        if !body.alive || body.motion == Motion::Static || (in_part && smooth::took(smooth, i)) {
+            return;
         }
-        let free = if turns_freely(body) { free.next() } else { None };
-        if in_part && smooth::took(w, i) {
-            continue;
-        }
-        let s = &mut w.state;
+        // SAFETY: each body once, and columns are as long as there are bodies.
+        let (x, q, v, omega, force, torque) = unsafe {
+            (
+                &mut *position.at(i),
+                &mut *rotation.at(i),
+                &mut *velocity.at(i),
+                &mut *omega.at(i),
+                &mut *force.at(i),
+                &mut *torque.at(i),
+            )
+        };
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
-        let before = (s.velocity[i], s.omega[i]);
+        let before = (*v, *omega);
+        let mut take = |new: &[f64; 6]| {
+            *v = DVec3::new(new[0], new[1], new[2]);
+            *omega = q.conjugate() * DVec3::new(new[3], new[4], new[5]);
+        };
         if body.guide.is_some() {
-            let v = &w.v_free[i];
-            s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
-            s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
+            take(&v_free[i]);
         }
         if body.motion == Motion::Dynamic {
-            let v = &w.velocity[i];
-            s.velocity[i] = DVec3::new(v[0], v[1], v[2]);
-            s.omega[i] = s.rotation[i].conjugate() * DVec3::new(v[3], v[4], v[5]);
-            s.force[i] = DVec3::ZERO;
-            s.torque[i] = DVec3::ZERO;
+            take(&solved[i]);
+            (*force, *torque) = (DVec3::ZERO, DVec3::ZERO);
         }
         if let Some(plane) = &body.planar {
             // The solver holds the lock to its tolerance; here it is exact.
-            s.velocity[i] = plane.within(s.velocity[i]);
-            s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
+            *v = plane.within(*v);
+            *omega = q.conjugate() * plane.about(*q * *omega);
         }
-        s.position[i] += h * (theta * s.velocity[i] + (1.0 - theta) * before.0);
+        *x += h * (theta * *v + (1.0 - theta) * before.0);
         if let Some(plane) = &body.planar {
-            s.position[i] = plane.nearest(s.position[i]);
+            *x = plane.nearest(*x);
         }
-        if s.omega[i] == DVec3::ZERO && before.1 == DVec3::ZERO {
-            continue;
+        if *omega == DVec3::ZERO && before.1 == DVec3::ZERO {
+            return;
         }
-        s.rotation[i] = match free {
+        *q = match free.get(i) {
             // As far as free motion goes, to high order; what forces and constraints changed comes on top, by θ.
-            Some((free, turn)) => rotate(s.rotation[i] * *turn, theta * (s.omega[i] - *free), h),
-            None => rotate(s.rotation[i], theta * s.omega[i] + (1.0 - theta) * before.1, h),
+            Some((free, turn)) if turns_freely(body) => rotate(*q * *turn, theta * (*omega - *free), h),
+            _ => rotate(*q, theta * *omega + (1.0 - theta) * before.1, h),
         };
-    }
+    });
 }
 
 /// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use crate::crew::Shared;
 use crate::model::Model;
-use crate::problem::{Bodies, Points, WORLD, cross, dot, symmetric};
+use crate::problem::{Bodies, WORLD, cross, dot, symmetric};
 
 use super::Tally;
 
@@ -16,12 +17,11 @@ fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
 }
 
 /// γ in world axes, and what it does to the bodies.
-pub(super) fn push(p: &Points, gamma: &[f64], world: &mut Vec<[f64; 3]>, impulse: &mut [[f64; 6]]) {
-    world.clear();
-    world.reserve(p.len());
-    for i in 0..p.len() {
-        world.push(p.push_impulse(i, &gamma[3 * i..3 * i + 3], impulse));
-    }
+pub(super) fn push(p: &Bodies, gamma: &[f64], world: &mut Vec<[f64; 3]>, impulse: &mut [[f64; 6]]) {
+    world.resize(p.points.len(), [0.0; 3]);
+    let to = Shared(world.as_mut_ptr());
+    // SAFETY: every point is told once.
+    p.push_points(gamma, impulse, |i, f| unsafe { *to.at(i) = f });
 }
 
 /// Mean diagonal of the block of N: Σ 1/m + (tr(I⁻¹)|r|² - rᵀI⁻¹r)/3 over both bodies, or its normal entry where there is no

@@ -24,6 +24,7 @@ use std::ops::Range;
 
 use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
+use crate::crew::{self, Shared};
 use crate::model::Model;
 
 use super::{columns, trace_and_bound};
@@ -140,6 +141,23 @@ pub(crate) fn symmetric(m: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
         m[3] * x[0] + m[1] * x[1] + m[5] * x[2],
         m[4] * x[0] + m[5] * x[1] + m[2] * x[2],
     ]
+}
+
+/// Bodies, or points, that are worked on at a time.
+const PIECE: usize = 2048;
+
+fn add(to: &mut [f64; 6], f: [f64; 3], turn: [f64; 3]) {
+    (0..3).for_each(|k| {
+        to[k] += f[k];
+        to[3 + k] += turn[k];
+    });
+}
+
+fn take(from: &mut [f64; 6], f: [f64; 3], turn: [f64; 3]) {
+    (0..3).for_each(|k| {
+        from[k] -= f[k];
+        from[3 + k] -= turn[k];
+    });
 }
 
 /// Whether all are finite, several at a time: x · 0 is zero for those that are.
@@ -259,26 +277,12 @@ impl Points {
         [n[0] + across[0], n[1] + across[1], n[2] + across[2]]
     }
 
-    /// Adds what multipliers `gamma` of point `i` do to its bodies (impulse, then its moment); returns them as a world vector.
+    /// Multipliers `gamma` of point `i` as a world vector, and its moments about A and B.
     #[inline]
-    pub(crate) fn push_impulse(&self, i: usize, gamma: &[f64], bodies: &mut [[f64; 6]]) -> [f64; 3] {
+    fn impulse(&self, i: usize, gamma: &[f64]) -> [[f64; 3]; 3] {
         let [n, t1, t2] = self.frame(i);
         let f: [f64; 3] = std::array::from_fn(|k| gamma[0] * n[k] + gamma[1] * t1[k] + gamma[2] * t2[k]);
-        let a = &mut bodies[self.a[i] as usize];
-        let turn = cross(at(&self.arm_a, i), f);
-        (0..3).for_each(|k| {
-            a[k] += f[k];
-            a[3 + k] += turn[k];
-        });
-        if self.b[i] != WORLD {
-            let b = &mut bodies[self.b[i] as usize];
-            let turn = cross(at(&self.arm_b, i), f);
-            (0..3).for_each(|k| {
-                b[k] -= f[k];
-                b[3 + k] -= turn[k];
-            });
-        }
-        f
+        [f, cross(at(&self.arm_a, i), f), cross(at(&self.arm_b, i), f)]
     }
 
     fn compliance_of(&self, i: usize) -> [f64; 3] {
@@ -437,18 +441,55 @@ impl Bodies {
         // D γ first, and M⁻¹ once for each body.
         v.clear();
         v.resize(self.bodies(), [0.0; 6]);
-        for i in 0..self.points.len() {
-            self.points.push_impulse(i, &gamma[3 * i..3 * i + 3], v);
-        }
+        self.push_points(gamma, v, |_, _| ());
         self.push_general(&gamma[3 * self.points.len()..], v);
-        for (i, v) in v.iter_mut().enumerate() {
-            let (f, free) = (*v, &self.v_free[i]);
-            let turn = symmetric(&self.inv_inertia[i], [f[3], f[4], f[5]]);
-            for k in 0..3 {
-                v[k] = free[k] + self.inv_mass[i] * f[k];
-                v[3 + k] = free[3 + k] + turn[k];
+        crew::chunks(v, PIECE, &mut Vec::new(), |first, run| {
+            for (i, v) in (first..).zip(run) {
+                let (f, free) = (*v, &self.v_free[i]);
+                let turn = symmetric(&self.inv_inertia[i], [f[3], f[4], f[5]]);
+                for k in 0..3 {
+                    v[k] = free[k] + self.inv_mass[i] * f[k];
+                    v[3 + k] = free[3 + k] + turn[k];
+                }
             }
+        });
+    }
+
+    /// Adds D γ of the points, by body; `tell` is given each point's number and its γ as a world vector.
+    pub(crate) fn push_points(
+        &self,
+        gamma: &[f64],
+        impulse: &mut [[f64; 6]],
+        tell: impl Fn(usize, [f64; 3]) + Sync,
+    ) {
+        let p = &self.points;
+        let many = p.len() >= 2 * PIECE && rayon::current_num_threads() > 1;
+        if !(many && colour::sound(impulse.len(), &p.a, &p.b, &p.spans, &p.regions)) {
+            for i in 0..p.len() {
+                let [f, turn_a, turn_b] = p.impulse(i, &gamma[3 * i..3 * i + 3]);
+                add(&mut impulse[p.a[i] as usize], f, turn_a);
+                if p.b[i] != WORLD {
+                    take(&mut impulse[p.b[i] as usize], f, turn_b);
+                }
+                tell(i, f);
+            }
+            return;
         }
+        let to = Shared(impulse.as_mut_ptr());
+        let visit = |piece: Span| {
+            for i in piece.start as usize..piece.end as usize {
+                let [f, turn_a, turn_b] = p.impulse(i, &gamma[3 * i..3 * i + 3]);
+                // SAFETY: the colours are sound: bodies are there, and what is visited at a time shares none.
+                unsafe {
+                    add(&mut *to.at(p.a[i] as usize), f, turn_a);
+                    if p.b[i] != WORLD {
+                        take(&mut *to.at(p.b[i] as usize), f, turn_b);
+                    }
+                }
+                tell(i, f);
+            }
+        };
+        colour::walk(&p.spans, &p.regions, false, &mut Vec::new(), visit, |_, _| ());
     }
 
     /// Adds D γ of the general blocks, by body.
@@ -625,9 +666,11 @@ impl Bodies {
                 self.v_free.len()
             ));
         }
-        for i in 0..n {
-            let numbers = self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);
-            if numbers.into_iter().any(|x| !x.is_finite()) {
+        let numbers = |i: usize| self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);
+        let sound =
+            |i: usize| numbers(i).fold(true, |ok, x| ok & (x * 0.0 == 0.0)) & (self.inv_mass[i] >= 0.0);
+        for i in 0..if crew::all(n, sound) { 0 } else { n } {
+            if numbers(i).any(|x| !x.is_finite()) {
                 return Err(format!("body {i} has a mass, inertia or velocity that is not finite"));
             }
             if self.inv_mass[i] < 0.0 {
@@ -650,18 +693,26 @@ impl Bodies {
         if soft.any(|c| !(c.is_finite() && *c >= 0.0)) {
             return Err("a compliance is negative or not finite".into());
         }
-        let numbers = all.into_iter().chain([&p.drift]).flatten().chain([&p.bias]);
-        let sound = numbers.into_iter().all(|f| all_finite(f));
-        for i in 0..p.len() {
-            if !sound
-                && (all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite()))
-                    || p.world_bias(i).iter().any(|x| !x.is_finite()))
+        let columns =
+            || all.into_iter().chain([&p.drift]).flatten().chain([&p.bias]).filter(|f| !f.is_empty());
+        let friction = |i: usize| Set::Friction3 { mu: p.mu[i] }.check();
+        let runs = p.len().div_ceil(PIECE);
+        let sound = crew::all_tasks(runs, |k| {
+            let range = k * PIECE..p.len().min((k + 1) * PIECE);
+            columns().all(|f| all_finite(&f[range.clone()])) && range.into_iter().all(|i| friction(i).is_ok())
+        });
+        for i in 0..if sound { 0 } else { p.len() } {
+            if all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite()))
+                || p.world_bias(i).iter().any(|x| !x.is_finite())
             {
                 return Err(format!("contact point {i} has a normal, arm or bias that is not finite"));
             }
-            Set::Friction3 { mu: p.mu[i] }.check().map_err(|e| format!("contact point {i}: {e}"))?;
+            friction(i).map_err(|e| format!("contact point {i}: {e}"))?;
         }
-        colour::verify(n, &p.a, &p.b, &p.spans, &p.regions).map_err(|e| format!("contact points: {e}"))?;
+        if !colour::sound(n, &p.a, &p.b, &p.spans, &p.regions) {
+            colour::verify(n, &p.a, &p.b, &p.spans, &p.regions)
+                .map_err(|e| format!("contact points: {e}"))?;
+        }
         let g = &self.general;
         if g.b.len() != g.a.len()
             || g.set.len() != g.a.len()

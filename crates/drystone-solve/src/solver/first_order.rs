@@ -25,6 +25,7 @@ pub(super) use explicit::ExplicitSpace;
 pub(super) use watch::{Notebook, Watch};
 pub(super) use widest::{Kernel, widest};
 
+use crate::crew;
 use crate::problem::{Malformed, Problem};
 
 use super::grains::GrainSpace;
@@ -142,7 +143,7 @@ pub(super) trait Products: Space {
 pub(super) fn check(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malformed> {
     problem.check()?;
     match guess {
-        Some(g) if g.len() != problem.rows() || g.iter().any(|x| !x.is_finite()) => {
+        Some(g) if g.len() != problem.rows() || !crew::all(g.len(), |i| g[i].is_finite()) => {
             Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())))
         }
         _ => Ok(()),

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::AdmissibleSet;
-use crate::crew;
+use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
@@ -221,7 +221,7 @@ impl Solver for FixedPoint {
         }
         problem.check()?;
         if let Some(g) = guess
-            && (g.len() != problem.rows() || g.iter().any(|x| !x.is_finite()))
+            && (g.len() != problem.rows() || !crew::all(g.len(), |i| g[i].is_finite()))
         {
             return Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())));
         }
@@ -379,7 +379,7 @@ impl Solver for FixedPoint {
                 solution.status = Status::Diverged;
             }
         }
-        if solution.gamma.iter().any(|x| !x.is_finite()) {
+        if !crew::all(solution.gamma.len(), |i| solution.gamma[i].is_finite()) {
             solution.status = Status::Diverged;
             solution.gamma = if finite.iter().all(|x| x.is_finite()) && finite.len() == problem.rows() {
                 finite
@@ -393,9 +393,13 @@ impl Solver for FixedPoint {
 
 /// Every block of `gamma` projected on its set, into `to`.
 fn project(problem: &Problem, gamma: &[f64], to: &mut Vec<f64>) {
-    to.clear();
-    to.extend_from_slice(gamma);
-    for i in 0..problem.blocks() {
-        problem.set(i).project(&mut to[problem.block(i)]);
-    }
+    to.resize(gamma.len(), 0.0);
+    let to = Shared(to.as_mut_ptr());
+    crew::many(problem.blocks(), |i| {
+        let rows = problem.block(i);
+        // SAFETY: no two blocks share a row, and none has one that is not there.
+        let block = unsafe { std::slice::from_raw_parts_mut(to.at(rows.start), rows.len()) };
+        block.copy_from_slice(&gamma[rows]);
+        problem.set(i).project(block);
+    });
 }

@@ -10,6 +10,7 @@
 
 use drystone_solve::colour::Colouring;
 use drystone_solve::cone::Set;
+use drystone_solve::crew;
 use drystone_solve::problem::{General, WORLD, basis};
 use glam::DVec3;
 
@@ -55,8 +56,16 @@ pub(super) struct Turning {
 
 impl Turning {
     /// Sorts the contacts into points and those that turn.
-    pub fn select(&mut self, contacts: usize, turns: impl Fn(usize) -> bool) {
+    pub fn select(&mut self, contacts: usize, turns: impl Fn(usize) -> bool + Sync) {
         self.staged.clear();
+        if crew::all(contacts, |i| !turns(i)) {
+            // Mostly the numbers themselves, which are there already.
+            let known = self.points.len().min(contacts);
+            let kept = self.points[..known].iter().enumerate().all(|(k, i)| *i == k as u32);
+            self.points.truncate(if kept { known } else { 0 });
+            self.points.extend(self.points.len() as u32..contacts as u32);
+            return;
+        }
         self.points.clear();
         self.points.extend((0..contacts as u32).filter(|&i| !turns(i as usize)));
     }

@@ -11,6 +11,7 @@
 //! where grains have come to rest that is nearly always. What is paired in vain the narrow phase drops, so when they were
 //! looked for changes no contact.
 
+use drystone_solve::crew::{self, Shared};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -119,7 +120,7 @@ impl Detector {
         let known = self.revision != 0
             && (self.revision, self.order) == (model.revision(), state.order.stamp())
             && self.skins.len() == self.boxes.len();
-        if known && self.boxes.iter().zip(&self.skins).all(|(b, skin)| skin.encloses(b)) {
+        if known && crew::all(self.boxes.len(), |k| self.skins[k].encloses(&self.boxes[k])) {
             return;
         }
         self.revision = model.revision();
@@ -172,28 +173,28 @@ impl Detector {
 
     /// Fills `boxes`.
     fn enclose(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
-        self.boxes.clear();
-        self.parts = false;
         let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
-        for (k, c) in model.colliders.iter().enumerate() {
+        let enclosed = |k: usize| {
+            let c = &model.colliders[k];
             let still = model.collider_aabb(state, k);
-            self.parts |= !c.shape.is_convex();
-            let Some(v) = v.get(c.body as usize) else {
-                self.boxes.push(still);
-                continue;
-            };
+            let Some(v) = v.get(c.body as usize) else { return still };
             let way = h * DVec3::new(v[0], v[1], v[2]);
             let turn = h * DVec3::new(v[3], v[4], v[5]).length();
             if turn > 0.0 && !c.radius.is_finite() {
                 // Ground without end that turns may come anywhere.
-                self.boxes.push(Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY });
-                continue;
+                return Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
             }
             let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
             let hover = mu * (way.length() + spin + h * c.surface_velocity.length()) + arm * turn;
             let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
-            self.boxes.push(swept.grown(0.5 * envelope + spin + hover));
-        }
+            swept.grown(0.5 * envelope + spin + hover)
+        };
+        let n = model.colliders.len();
+        self.boxes.resize(n, Aabb { min: DVec3::ZERO, max: DVec3::ZERO });
+        let to = Shared(self.boxes.as_mut_ptr());
+        // SAFETY: each collider once.
+        crew::many(n, |k| unsafe { *to.at(k) = enclosed(k) });
+        self.parts = !crew::all(n, |k| model.colliders[k].shape.is_convex());
     }
 
     /// The contacts of the known pairs at the positions of `state`, in the state's order and by key.
@@ -210,7 +211,7 @@ impl Detector {
     }
 
     /// The same, as much of each contact as `C` keeps.
-    pub(crate) fn find<C: Touch>(
+    pub(crate) fn find<C: Touch + Send>(
         &mut self,
         model: &Model,
         state: &State,
@@ -220,13 +221,9 @@ impl Detector {
         out: &mut Vec<C>,
     ) {
         out.clear();
-        self.poses.clear();
-        self.poses.extend(
-            (0..model.colliders.len()).map(|k| model.collider_pose(state, k).unwrap_or(Pose::IDENTITY)),
-        );
+        let n = model.colliders.len();
         let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
-        self.balls.clear();
-        self.balls.extend(model.colliders.iter().zip(&self.poses).map(|(c, pose)| {
+        let ball = |c: &ColliderSlot, pose: &Pose| {
             let radius = if let Shape::Sphere { radius } = c.shape { radius } else { f64::NAN };
             let moves = model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
@@ -235,7 +232,22 @@ impl Detector {
             let belt = c.surface_velocity.length();
             let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
             Ball { centre: pose.position, radius, ahead, mu: c.mu, material: c.material, body: c.body, moves }
-        }));
+        };
+        self.poses.clear();
+        self.poses.reserve(n);
+        self.balls.clear();
+        self.balls.reserve(n);
+        let (poses, balls) = (Shared(self.poses.as_mut_ptr()), Shared(self.balls.as_mut_ptr()));
+        // SAFETY: each collider once; there is room for all, and afterwards all are there.
+        unsafe {
+            crew::many(n, |k| {
+                let pose = model.collider_pose(state, k).unwrap_or(Pose::IDENTITY);
+                poses.at(k).write(pose);
+                balls.at(k).write(ball(&model.colliders[k], &pose));
+            });
+            self.poses.set_len(n);
+            self.balls.set_len(n);
+        }
         let look =
             Look { model, state, v, h, envelope, poses: &self.poses, balls: &self.balls, wrapped: None };
         let chunk = if self.parts { CHUNK_OF_PARTS } else { CHUNK };
@@ -252,15 +264,12 @@ impl Detector {
                 let tasks = tasks.par_iter_mut().zip(pairs.par_chunks(chunk));
                 tasks.for_each(|(task, pairs)| task.run(&look, pairs));
             }
-            for task in &self.chunks[..pairs.len().div_ceil(chunk)] {
-                self.tested += task.tested;
-                if self.wrapped.is_empty() {
-                    out.extend(
-                        task.found.iter().map(|c| C::of(c, model, || look.pair_size(c.key.colliders))),
-                    );
-                } else {
-                    self.unsorted.extend_from_slice(&task.found);
-                }
+            let tasks = &self.chunks[..pairs.len().div_ceil(chunk)];
+            self.tested += tasks.iter().map(|task| task.tested).sum::<usize>();
+            if self.wrapped.is_empty() {
+                gather(tasks, out, |c| C::of(c, model, || look.pair_size(c.key.colliders)));
+            } else {
+                tasks.iter().for_each(|task| self.unsorted.extend_from_slice(&task.found));
             }
         }
         if let Some(periodic) = model.periodic.as_ref().filter(|_| !self.wrapped.is_empty()) {
@@ -276,6 +285,22 @@ impl Detector {
             out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model, || look.pair_size(c.key.colliders))));
         }
     }
+}
+
+/// Appends what `of` keeps of all that the tasks have found, in their order.
+fn gather<C: Send>(tasks: &[Chunk], out: &mut Vec<C>, of: impl Fn(&Contact) -> C + Sync) {
+    let found = tasks.iter().map(|task| task.found.len()).sum::<usize>();
+    out.reserve(found);
+    let (to, start) = (Shared(out.as_mut_ptr()), out.len());
+    crew::each(tasks.len(), |t| {
+        let before = tasks[..t].iter().map(|task| task.found.len()).sum::<usize>();
+        for (k, c) in tasks[t].found.iter().enumerate() {
+            // SAFETY: there is room, and every place is one contact's.
+            unsafe { to.at(start + before + k).write(of(c)) };
+        }
+    });
+    // SAFETY: all have been written.
+    unsafe { out.set_len(start + found) };
 }
 
 impl Chunk {

@@ -126,8 +126,8 @@ pub(crate) fn advance(w: &mut World, order: u8) -> Option<Taken> {
 
 /// Whether [`advance`] worked out the step of this body.
 #[inline]
-pub(crate) fn took(w: &World, slot: usize) -> bool {
-    w.smooth.islands.bodies[slot]
+pub(crate) fn took(smooth: &Smooth, slot: usize) -> bool {
+    smooth.islands.bodies[slot]
 }
 
 /// How many bodies [`advance`] took.

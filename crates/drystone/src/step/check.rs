@@ -1,6 +1,6 @@
 //! Numbers that are not finite, bodies that leave: where they are noticed, and whom they are blamed on.
 
-use drystone_solve::Malformed;
+use drystone_solve::{Malformed, crew};
 
 use super::StepError;
 use crate::bounds::Leaving;
@@ -27,10 +27,11 @@ pub(super) fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
 /// Undoes the step if a body has left the range of numbers.
 pub(super) fn check_positions(w: &mut World, step: u64) -> Result<(), StepError> {
     let s = &w.state;
-    let Some(i) = (0..s.position.len()).find(|&i| !(s.position[i].is_finite() && s.rotation[i].is_finite()))
-    else {
+    let finite = |i: usize| s.position[i].is_finite() && s.rotation[i].is_finite();
+    if crew::all(s.position.len(), finite) {
         return Ok(());
-    };
+    }
+    let Some(i) = (0..s.position.len()).find(|&i| !finite(i)) else { return Ok(()) };
     w.saved.restore(&mut w.state);
     let text = format!("the new position of {} is not finite", w.model.describe(i as u32));
     Err(StepError::NonFinite { step, text })
@@ -70,7 +71,12 @@ pub(super) fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError 
 
 /// The first body whose new velocity is not finite, with a contact of its.
 pub(super) fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
-    let Some(i) = w.velocity.iter().position(|v| v.iter().any(|x| !x.is_finite())) else { return Ok(()) };
+    let velocity = &w.velocity;
+    let finite = |i: usize| velocity[i].iter().all(|x| x.is_finite());
+    if crew::all(velocity.len(), finite) {
+        return Ok(());
+    }
+    let Some(i) = (0..velocity.len()).find(|&i| !finite(i)) else { return Ok(()) };
     let touching = w.contacts.iter().find(|c| c.bodies.contains(&(i as u32)));
     let by = touching.map_or("without a contact".into(), |c| {
         format!("in contact with {}", w.model.describe(c.bodies[(c.bodies[0] == i as u32) as usize]))

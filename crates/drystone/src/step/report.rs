@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use drystone_solve::certificate::Certificate;
+use drystone_solve::crew;
 use drystone_solve::solver::{Attempt, Status};
 
 use crate::model::BodyId;
@@ -136,12 +137,18 @@ pub(super) struct Overlap {
 
 impl Overlap {
     pub fn of(w: &World) -> Self {
-        let (mut touching, mut max, mut sum) = (0, 0.0f64, 0.0);
-        for c in w.contacts.iter().filter(|c| c.gap <= 0.0) {
-            touching += 1;
-            max = max.max(-c.gap);
-            sum -= c.gap;
-        }
+        let (contacts, mut parts) = (&w.contacts, Vec::new());
+        crew::ranges(contacts.len(), 4096, &mut parts, |range| {
+            let (mut touching, mut max, mut sum) = (0, 0.0f64, 0.0);
+            for c in contacts[range].iter().filter(|c| c.gap <= 0.0) {
+                touching += 1;
+                max = max.max(-c.gap);
+                sum -= c.gap;
+            }
+            (touching, max, sum)
+        });
+        let (touching, max, sum) =
+            parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
         Self { touching, max, mean: if touching > 0 { sum / touching as f64 } else { 0.0 } }
     }
 }

@@ -1,6 +1,7 @@
 //! What a problem is like, and who is to try it in which order.
 
 use crate::cone::Set;
+use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem, WORLD};
 use crate::solver::Stop;
@@ -158,23 +159,36 @@ fn stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
     p.bodies() <= FEW || !p.general.a.is_empty() || uneven(p) || flat(p, pairs)
 }
 
-/// Whether pairs of bodies mostly touch in more than one point.
+/// Whether pairs of bodies mostly touch in more than one point. All points of a pair are in one region, or between regions.
 fn flat(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
-    pairs.clear();
-    pairs.extend(p.points.a.iter().zip(&p.points.b).map(|(a, b)| {
-        let (low, high) = (a.min(b), a.max(b));
-        u64::from(*low) << 32 | u64::from(*high)
-    }));
-    pairs.sort_unstable();
-    pairs.dedup();
-    p.points.len() as f64 > POINTS * pairs.len() as f64
+    let (points, runs) = (&p.points, p.points.regions.len().max(1));
+    pairs.resize(points.len(), 0);
+    let to = Shared(pairs.as_mut_ptr());
+    let mut different = Vec::new();
+    let first = |k: usize| match points.regions.get(k).map(|span| points.spans.get(*span as usize)) {
+        Some(Some(span)) => span.start as usize,
+        _ if k == 0 => 0,
+        _ => points.len(),
+    };
+    crew::ranges(runs, 1, &mut different, |k| {
+        let range = first(k.start)..first(k.end);
+        // SAFETY: runs of points do not overlap.
+        let pairs = unsafe { std::slice::from_raw_parts_mut(to.at(range.start), range.len()) };
+        let bodies = points.a[range.clone()].iter().zip(&points.b[range]);
+        for (pair, (a, b)) in pairs.iter_mut().zip(bodies) {
+            *pair = u64::from(*a.min(b)) << 32 | u64::from(*a.max(b));
+        }
+        pairs.sort_unstable();
+        pairs.chunk_by(|x, y| x == y).count()
+    });
+    points.len() as f64 > POINTS * different.iter().sum::<usize>() as f64
 }
 
 /// Whether some contact joins masses that differ much.
 fn uneven(p: &Bodies) -> bool {
-    let mut pairs = p.points.a.iter().zip(&p.points.b).filter(|(_, b)| **b != WORLD);
-    pairs.any(|(a, b)| {
-        let (x, y) = (p.inv_mass[*a as usize], p.inv_mass[*b as usize]);
-        x > UNEVEN * y || y > UNEVEN * x
+    !crew::all(p.points.len(), |i| {
+        let (a, b) = (p.points.a[i], p.points.b[i]);
+        let (x, y) = (p.inv_mass[a as usize], if b == WORLD { 0.0 } else { p.inv_mass[b as usize] });
+        b == WORLD || !(x > UNEVEN * y || y > UNEVEN * x)
     })
 }
