@@ -69,6 +69,15 @@ impl Order {
         true
     }
 
+    /// Whether this is an order of so many bodies, or of the first of them: every place one body's.
+    pub(crate) fn is_sound(&self, bodies: usize) -> bool {
+        let n = self.rank.len();
+        let mut taken = vec![false; n];
+        n <= bodies
+            && self.dynamic as usize <= n
+            && self.rank.iter().all(|&k| (k as usize) < n && !std::mem::replace(&mut taken[k as usize], true))
+    }
+
     /// Changes whenever the order does.
     pub(crate) fn stamp(&self) -> u64 {
         self.stamp

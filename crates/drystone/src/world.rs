@@ -221,6 +221,9 @@ impl World {
                 self.model.joints.len()
             )));
         }
+        if !state.order.is_sound(state.position.len()) {
+            return Err(WorldError::Body("the state's order has a place twice, or one that no body has".into()));
+        }
         self.loose = state.step == 0;
         self.state = state;
         self.state.emitted.resize(self.flow.emitters.len(), 0);

@@ -37,14 +37,21 @@ pub(super) trait Eight: Copy {
     unsafe fn flush(self, tiny: Self) -> Self;
     /// Numbers 4 `half` .. 4 `half` + 4 of the rows at `places` (bytes from the first), turned so that each is one vector.
     unsafe fn gather(rows: *const Row, places: *const Octet<u32>, stride: usize, half: usize) -> [Self; 4];
-    /// Adds `turned`, as rows again, to those of `a`; adds it to those of `b` too if SAME, else takes it from them. Without
-    /// TWO there is no `b`.
-    unsafe fn exchange<const TWO: bool, const SAME: bool>(
-        turned: [Self; 4],
+    /// Adds `force`, as rows again, to the first three numbers of the rows of `a` and takes it from those of `b`. Without TWO
+    /// there is no `b`.
+    unsafe fn exchange<const TWO: bool>(
+        force: [Self; 3],
         rows: *mut Row,
         places: [*const Octet<u32>; 2],
         stride: usize,
-        half: usize,
+    );
+    /// The same, and adds `turn` to three numbers of both, from the fifth on.
+    unsafe fn exchange_both<const TWO: bool>(
+        force: [Self; 3],
+        turn: [Self; 3],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
     );
 }
 
@@ -99,19 +106,34 @@ impl Eight for Plain {
         from_fn(|c| Self(from_fn(|k| row(k)[4 * half + c])))
     }
     #[inline(always)]
-    unsafe fn exchange<const TWO: bool, const SAME: bool>(
-        turned: [Self; 4],
+    unsafe fn exchange<const TWO: bool>(
+        force: [Self; 3],
         rows: *mut Row,
         places: [*const Octet<u32>; 2],
         _: usize,
-        half: usize,
     ) {
         for k in 0..8 {
             let row = |side: usize| unsafe { &mut (*rows.byte_add((*places[side]).0[k] as usize)).0 };
-            (0..4).for_each(|c| row(0)[4 * half + c] += turned[c].0[k]);
+            (0..3).for_each(|c| row(0)[c] += force[c].0[k]);
             if TWO {
-                let sign = if SAME { 1.0 } else { -1.0 };
-                (0..4).for_each(|c| row(1)[4 * half + c] += sign * turned[c].0[k]);
+                (0..3).for_each(|c| row(1)[c] -= force[c].0[k]);
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn exchange_both<const TWO: bool>(
+        force: [Self; 3],
+        turn: [Self; 3],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        _: usize,
+    ) {
+        unsafe { Self::exchange::<TWO>(force, rows, places, 0) };
+        for k in 0..8 {
+            let row = |side: usize| unsafe { &mut (*rows.byte_add((*places[side]).0[k] as usize)).0 };
+            (0..3).for_each(|c| row(0)[4 + c] += turn[c].0[k]);
+            if TWO {
+                (0..3).for_each(|c| row(1)[4 + c] += turn[c].0[k]);
             }
         }
     }
@@ -174,17 +196,32 @@ impl<V: Eight> Eight for Two<V> {
         }
     }
     #[inline(always)]
-    unsafe fn exchange<const TWO: bool, const SAME: bool>(
-        t: [Self; 4],
+    unsafe fn exchange<const TWO: bool>(
+        f: [Self; 3],
         rows: *mut Row,
         places: [*const Octet<u32>; 2],
         stride: usize,
-        half: usize,
     ) {
         unsafe {
-            V::exchange::<TWO, SAME>([t[0].0, t[1].0, t[2].0, t[3].0], rows, places, 0, half);
+            V::exchange::<TWO>([f[0].0, f[1].0, f[2].0], rows, places, 0);
             let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
-            V::exchange::<TWO, SAME>([t[0].1, t[1].1, t[2].1, t[3].1], rows, places, 0, half);
+            V::exchange::<TWO>([f[0].1, f[1].1, f[2].1], rows, places, 0);
+        }
+    }
+    #[inline(always)]
+    unsafe fn exchange_both<const TWO: bool>(
+        f: [Self; 3],
+        t: [Self; 3],
+        rows: *mut Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+    ) {
+        unsafe {
+            let (force, turn) = ([f[0].0, f[1].0, f[2].0], [t[0].0, t[1].0, t[2].0]);
+            V::exchange_both::<TWO>(force, turn, rows, places, 0);
+            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
+            let (force, turn) = ([f[0].1, f[1].1, f[2].1], [t[0].1, t[1].1, t[2].1]);
+            V::exchange_both::<TWO>(force, turn, rows, places, 0);
         }
     }
 }
@@ -299,15 +336,15 @@ mod x86 {
             }
         }
         #[inline(always)]
-        unsafe fn exchange<const TWO: bool, const SAME: bool>(
-            turned: [Self; 4],
+        unsafe fn exchange<const TWO: bool>(
+            f: [Self; 3],
             rows: *mut Row,
             [a, b]: [*const Octet<u32>; 2],
             _: usize,
-            half: usize,
         ) {
             unsafe {
-                let r = transpose(turned);
+                let half = 0;
+                let r = transpose([f[0], f[1], f[2], _mm256_setzero_ps()]);
                 let mut k = 0;
                 while k < 4 {
                     let parts = [_mm256_castps256_ps128(r[k]), _mm256_extractf128_ps::<1>(r[k])];
@@ -317,13 +354,41 @@ mod x86 {
                         _mm_store_ps(to, _mm_add_ps(_mm_load_ps(to), parts[side]));
                         if TWO {
                             let to = place!(rows, b, half, k + 4 * side);
-                            let old = _mm_load_ps(to);
-                            let new = if SAME {
-                                _mm_add_ps(old, parts[side])
-                            } else {
-                                _mm_sub_ps(old, parts[side])
-                            };
-                            _mm_store_ps(to, new);
+                            _mm_store_ps(to, _mm_sub_ps(_mm_load_ps(to), parts[side]));
+                        }
+                        side += 1;
+                    }
+                    k += 1;
+                }
+            }
+        }
+        #[inline(always)]
+        unsafe fn exchange_both<const TWO: bool>(
+            f: [Self; 3],
+            t: [Self; 3],
+            rows: *mut Row,
+            [a, b]: [*const Octet<u32>; 2],
+            _: usize,
+        ) {
+            unsafe {
+                let (half, zero) = (0, _mm256_setzero_ps());
+                let (f, t) = (transpose([f[0], f[1], f[2], zero]), transpose([t[0], t[1], t[2], zero]));
+                // x - y is x + (-y), to the bit: whole rows are added, with a sign for the first half.
+                let sign = _mm256_set_ps(0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0);
+                let mut k = 0;
+                while k < 4 {
+                    let parts = [
+                        _mm256_permute2f128_ps::<0x20>(f[k], t[k]),
+                        _mm256_permute2f128_ps::<0x31>(f[k], t[k]),
+                    ];
+                    let mut side = 0;
+                    while side < 2 {
+                        let to = place!(rows, a, half, k + 4 * side);
+                        _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(to), parts[side]));
+                        if TWO {
+                            let to = place!(rows, b, half, k + 4 * side);
+                            let other = _mm256_xor_ps(parts[side], sign);
+                            _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(to), other));
                         }
                         side += 1;
                     }
@@ -470,11 +535,11 @@ mod tests {
                 let p = project(minus(x, y), times(V::splat(0.6), y), [V::splat(0.3), V::splat(1.0 / 1.09)]);
                 let c = plus(cross(x, p), times(dot(x, y), y));
                 let f = c[0].flush(V::splat(0.5)).add(v[3].div(V::splat(3.0)));
-                V::exchange::<true, false>([c[0], c[1], c[2], f], rows, [a, b], 32, 0);
-                V::exchange::<true, true>([p[0], p[1], p[2], f], rows, [a, b], 32, 1);
-                V::exchange::<false, true>([p[1], p[2], p[0], f], rows, [a, b], 32, 1);
+                V::exchange_both::<true>(c, p, rows, [a, b], 32);
+                V::exchange_both::<false>(c, p, rows, [a, b], 32);
+                V::exchange::<true>(p, rows, [a, b], 32);
                 let mut out = [Octet([0.0; 8]); 2];
-                for x in v.into_iter().chain(w).chain(c).chain([f]) {
+                for x in v.into_iter().chain(w).chain(c).chain(p).chain([f]) {
                     x.store(out.as_mut_ptr(), 32);
                     seen.extend(out[0].0.map(f32::to_bits));
                 }
@@ -505,10 +570,13 @@ mod tests {
         for (lane, id) in FIRST.into_iter().map(|id| id as usize).enumerate() {
             assert_eq!(number(0, lane), start[id].0[0]);
             assert_eq!(number(7, lane), start[id + 40].0[7]);
-            assert_eq!(plain[id].0[1], start[id].0[1] + number(9, lane));
-            assert_eq!(plain[id + 40].0[1], start[id + 40].0[1] - number(9, lane));
-            assert_eq!(plain[id + 40].0[7], start[id + 40].0[7] + number(11, lane));
-            assert_eq!(plain[id].0[7], start[id].0[7] + number(11, lane) + number(11, lane));
+            let (force, turn, other) = (number(9, lane), number(12, lane), start[id + 40].0);
+            assert_eq!(plain[id].0[1], start[id].0[1] + force + force + turn);
+            assert_eq!(plain[id + 40].0[1], other[1] - force - turn);
+            assert_eq!(plain[id].0[5], start[id].0[5] + turn + turn);
+            assert_eq!(plain[id + 40].0[5], other[5] + turn);
+            assert_eq!((plain[id].0[3], plain[id].0[7]), (start[id].0[3], start[id].0[7]));
+            assert_eq!((plain[id + 40].0[3], plain[id + 40].0[7]), (other[3], other[7]));
         }
         assert_eq!((plain[15], plain[45 + 10]), (start[15], start[45 + 10]));
     }

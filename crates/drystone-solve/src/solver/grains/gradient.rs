@@ -207,10 +207,8 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
 unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], z: [V; 3]) {
     unsafe {
         let points = view.pack.groups.get_unchecked(g);
-        let (twist, zero) = (cross(z, n), V::splat(0.0));
         let places = [&raw const points.a, &raw const points.b];
-        V::exchange::<TWO, false>([z[0], z[1], z[2], zero], view.force, places, GROUP, 0);
-        V::exchange::<TWO, true>([twist[0], twist[1], twist[2], zero], view.force, places, GROUP, 1);
+        V::exchange_both::<TWO>(z, cross(z, n), view.force, places, GROUP);
     }
 }
 

@@ -350,10 +350,8 @@ unsafe fn velocities<V: Eight>(view: &View, places: *const Octet<u32>) -> [[V; 3
 unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], d: [V; 3]) {
     unsafe {
         let points = view.pack.groups.get_unchecked(g);
-        let (twist, zero) = (cross(d, n), V::splat(0.0));
         let places = [&raw const points.a, &raw const points.b];
-        V::exchange::<TWO, false>([d[0], d[1], d[2], zero], view.rows, places, GROUP, 0);
-        V::exchange::<TWO, true>([twist[0], twist[1], twist[2], zero], view.rows, places, GROUP, 1);
+        V::exchange_both::<TWO>(d, cross(d, n), view.rows, places, GROUP);
     }
 }
 
@@ -432,7 +430,7 @@ unsafe fn shift<V: Eight, const TWO: bool>(view: &View, g: usize, d: [V; 3]) {
     unsafe {
         let points = view.pack.groups.get_unchecked(g);
         let places = [&raw const points.a, &raw const points.b];
-        V::exchange::<TWO, false>([d[0], d[1], d[2], V::splat(0.0)], view.rows, places, GROUP, 0);
+        V::exchange::<TWO>(d, view.rows, places, GROUP);
     }
 }
 
