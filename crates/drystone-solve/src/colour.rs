@@ -51,8 +51,8 @@ pub struct Colouring {
 const OVERFLOW: u8 = 64;
 const COLOURS: usize = OVERFLOW as usize + 1;
 
-/// Blocks that are visited at once: enough work to hand to a thread, few enough to stay in its first-level cache.
-pub(crate) const CHUNK: u32 = 512;
+/// Blocks that are visited at once: enough work to hand to a thread, few enough that what joins regions is work for many.
+pub(crate) const CHUNK: u32 = 256;
 
 impl Colouring {
     /// Colours the blocks `(a[i], b[i])`; `b` may be [`WORLD`]. Fills `order` and `spans`.

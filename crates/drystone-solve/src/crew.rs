@@ -148,6 +148,20 @@ pub fn many(count: usize, visit: impl Fn(usize) + Sync) {
     each(count.div_ceil(RUN), |k| (k * RUN..count.min((k + 1) * RUN)).for_each(&visit));
 }
 
+/// `to` = `from`.
+pub fn copy<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
+    if from.len() <= RUN || to.len() != from.len() {
+        to.clear();
+        return to.extend_from_slice(from);
+    }
+    let place = Shared(to.as_mut_ptr());
+    each(from.len().div_ceil(RUN), |k| {
+        let run = &from[k * RUN..from.len().min((k + 1) * RUN)];
+        // SAFETY: both are of one length, and runs do not overlap.
+        unsafe { std::slice::from_raw_parts_mut(place.at(k * RUN), run.len()) }.copy_from_slice(run);
+    });
+}
+
 /// Things that one thread does in a row where each is little work.
 const RUN: usize = 2048;
 

@@ -97,7 +97,8 @@ pub struct World {
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     pub(crate) v_free: Vec<[f64; 6]>,
-    /// Free rotation over the step (ω after it in body axes, and the turn) of the bodies that need it, in their order.
+    /// Free rotation over the step (ω after it in body axes, and the turn) by slot; of use for bodies that need it, and
+    /// empty where none does.
     pub(crate) free: Vec<(DVec3, DQuat)>,
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
@@ -222,7 +223,9 @@ impl World {
             )));
         }
         if !state.order.is_sound(state.position.len()) {
-            return Err(WorldError::Body("the state's order has a place twice, or one that no body has".into()));
+            return Err(WorldError::Body(
+                "the state's order has a place twice, or one that no body has".into(),
+            ));
         }
         self.loose = state.step == 0;
         self.state = state;

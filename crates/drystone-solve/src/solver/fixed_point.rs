@@ -184,20 +184,26 @@ impl FixedPoint {
                 Some(if most > 0.0 { 1.0 / most } else { 0.0 })
             }
         };
-        let mut least = self.omega;
-        step.clear();
-        for i in 0..problem.blocks() {
-            let [g, bound] = problem.block_diagonal(i);
-            let eta = if g > 0.0 { uniform.unwrap_or(1.0 / g) } else { 0.0 };
-            let mut omega = self.omega;
-            while self.safeguard && self.scheme != Scheme::Jacobi && self.lambda * omega * eta * bound >= 2.0
-            {
-                omega *= 0.5;
+        step.resize(problem.blocks(), 0.0);
+        let mut parts = Vec::new();
+        crew::chunks(step, 2048, &mut parts, |first, run| {
+            let mut least = self.omega;
+            for (i, step) in (first..).zip(run) {
+                let [g, bound] = problem.block_diagonal(i);
+                let eta = if g > 0.0 { uniform.unwrap_or(1.0 / g) } else { 0.0 };
+                let mut omega = self.omega;
+                while self.safeguard
+                    && self.scheme != Scheme::Jacobi
+                    && self.lambda * omega * eta * bound >= 2.0
+                {
+                    omega *= 0.5;
+                }
+                least = least.min(omega);
+                *step = omega * eta;
             }
-            least = least.min(omega);
-            step.push(omega * eta);
-        }
-        least
+            least
+        });
+        parts.into_iter().fold(self.omega, f64::min)
     }
 }
 

@@ -15,6 +15,7 @@
 
 use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
 
@@ -49,7 +50,12 @@ pub(super) struct BodySweeper {
     best_rows: Vec<Row>,
     /// Scratch of the walk over the colours.
     parts: Vec<PassStats>,
+    /// Whether γ and velocities are those of before.
+    marked: bool,
 }
+
+/// Numbers that one thread works on at a time.
+const PIECE: usize = 4096;
 
 fn bodies(problem: &Problem) -> &Bodies {
     let Problem::Bodies(p) = problem else { unreachable!("chosen by the form of the problem") };
@@ -59,10 +65,10 @@ fn bodies(problem: &Problem) -> &Bodies {
 impl BodySweeper {
     /// Copies γ and velocities to the places of before.
     fn remember(&mut self) {
-        self.rows_before.clone_from(&self.rows);
-        self.general_before.clone_from(&self.general);
+        crew::copy(&mut self.rows_before, &self.rows);
+        crew::copy(&mut self.general_before, &self.general);
         for k in 0..3 {
-            self.gamma_before[k].clone_from(&self.gamma[k]);
+            crew::copy(&mut self.gamma_before[k], &self.gamma[k]);
         }
     }
 
@@ -249,21 +255,25 @@ impl Sweeper for BodySweeper {
         self.step = step;
         let n = p.points.len();
         self.groups.fill(p, &self.step[n..]);
-        self.gamma.iter_mut().for_each(|g| g.clear());
+        self.marked = false;
         self.general.clear();
         match guess {
             None => {
+                self.gamma.iter_mut().for_each(|g| g.clear());
                 self.gamma.iter_mut().for_each(|g| g.resize(n, 0.0));
                 self.general.resize(p.general.bias.len(), 0.0);
             }
             Some(guess) => {
-                for i in 0..n {
+                self.gamma.iter_mut().for_each(|g| g.resize(n, 0.0));
+                let to = self.gamma.each_mut().map(|g| Shared(g.as_mut_ptr()));
+                crew::many(n, |i| {
                     let frame = p.points.frame(i);
                     for k in 0..3 {
                         let x: f64 = (0..3).map(|m| guess[3 * i + m] * frame[m][k]).sum();
-                        self.gamma[k].push(x);
+                        // SAFETY: every point once.
+                        unsafe { *to[k].at(i) = x };
                     }
-                }
+                });
                 self.general.extend_from_slice(&guess[3 * n..]);
             }
         }
@@ -271,19 +281,27 @@ impl Sweeper for BodySweeper {
         self.rows.extend((0..p.bodies()).map(|i| Row::new(&p.v_free[i], p.inv_mass[i], &p.inv_inertia[i])));
         self.all_spheres = self.spheres.fill(p);
         self.frictionless = p.points.mu.iter().all(|mu| *mu == 0.0);
-        for i in 0..n {
-            let [gx, gy, gz] = &self.gamma;
-            let impulse = [gx[i], gy[i], gz[i]];
-            if impulse == [0.0; 3] {
-                continue;
+        let (gamma, rows) = (&self.gamma, Shared(self.rows.as_mut_ptr()));
+        let push = |piece: Span| {
+            for i in piece.start as usize..piece.end as usize {
+                let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+                let impulse = three(gamma);
+                if impulse == [0.0; 3] {
+                    continue;
+                }
+                let a = p.points.a[i] as usize;
+                // SAFETY: the problem was checked: bodies are there, and what is visited at a time shares none.
+                unsafe { (*rows.at(a)).push_at(&p.inv_inertia[a], impulse, three(&p.points.arm_a)) };
+                if p.points.b[i] != WORLD {
+                    let b = p.points.b[i] as usize;
+                    let back = impulse.map(|x| -x);
+                    // SAFETY: as above.
+                    unsafe { (*rows.at(b)).push_at(&p.inv_inertia[b], back, three(&p.points.arm_b)) };
+                }
             }
-            let three = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
-            let a = p.points.a[i] as usize;
-            self.rows[a].push_at(&p.inv_inertia[a], impulse, three(&p.points.arm_a));
-            if p.points.b[i] != WORLD {
-                let b = p.points.b[i] as usize;
-                self.rows[b].push_at(&p.inv_inertia[b], impulse.map(|x| -x), three(&p.points.arm_b));
-            }
+        };
+        if guess.is_some() {
+            colour::walk(&p.points.spans, &p.points.regions, false, &mut Vec::new(), push, |_, _| ());
         }
         let g = &p.general;
         for i in 0..g.a.len() {
@@ -302,6 +320,7 @@ impl Sweeper for BodySweeper {
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
         let p = bodies(problem);
+        self.marked &= pass == Pass::Measure;
         if pass == Pass::Jacobi {
             self.remember();
         }
@@ -346,7 +365,9 @@ impl Sweeper for BodySweeper {
     }
 
     fn mark(&mut self, restart: bool) {
-        self.remember();
+        if !self.marked {
+            self.remember();
+        }
         if restart {
             for (p, g) in self.direction.iter_mut().zip(&self.gamma) {
                 p.clear();
@@ -360,26 +381,28 @@ impl Sweeper for BodySweeper {
     }
 
     fn conjugate(&mut self, beta: f64) {
-        for k in 0..3 {
-            conjugate(&mut self.gamma[k], &self.gamma_before[k], &mut self.direction[k], beta);
+        let Self { gamma, gamma_before, direction, .. } = self;
+        for ((x, before), p) in gamma.iter_mut().zip(gamma_before).zip(direction) {
+            conjugate_and_mark(x, before, p, beta);
         }
-        conjugate(&mut self.general, &self.general_before, &mut self.direction_general, beta);
+        conjugate_and_mark(&mut self.general, &mut self.general_before, &mut self.direction_general, beta);
         // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
-        for i in 0..self.rows.len() {
-            let (row, before) = (&mut self.rows[i].0, &self.rows_before[i].0);
-            conjugate(row, before, &mut self.direction_rows[i].0, beta);
-        }
+        let [rows, before, p] =
+            [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| Row::flat(rows));
+        conjugate_and_mark(rows, before, p, beta);
+        self.marked = true;
     }
 
     fn keep(&mut self) {
         for k in 0..3 {
-            self.best[k].clone_from(&self.gamma[k]);
+            crew::copy(&mut self.best[k], &self.gamma[k]);
         }
-        self.best_general.clone_from(&self.general);
-        self.best_rows.clone_from(&self.rows);
+        crew::copy(&mut self.best_general, &self.general);
+        crew::copy(&mut self.best_rows, &self.rows);
     }
 
     fn restore(&mut self, _: &Problem) {
+        self.marked = false;
         std::mem::swap(&mut self.gamma, &mut self.best);
         std::mem::swap(&mut self.general, &mut self.best_general);
         std::mem::swap(&mut self.rows, &mut self.best_rows);
@@ -444,14 +467,31 @@ pub(super) fn conjugate(x: &mut [f64], before: &[f64], p: &mut [f64], beta: f64)
     }
 }
 
+/// The same by several threads, and x_before ← x.
+fn conjugate_and_mark(x: &mut [f64], before: &mut [f64], p: &mut [f64], beta: f64) {
+    let n = x.len();
+    assert!(before.len() == n && p.len() == n, "three vectors of one length");
+    let [x, before, p] = [x, before, p].map(|v| Shared(v.as_mut_ptr()));
+    crew::each(n.div_ceil(PIECE), |k| {
+        let (first, length) = (k * PIECE, PIECE.min(n - k * PIECE));
+        // SAFETY: pieces do not overlap, and are within all three.
+        let [x, before, p] =
+            [x, before, p].map(|v| unsafe { std::slice::from_raw_parts_mut(v.at(first), length) });
+        conjugate(x, before, p, beta);
+        before.copy_from_slice(x);
+    });
+}
+
 /// World vectors to (n, t₁, t₂); replaces `out`.
 pub(super) fn to_rows(points: &Points, world: &[Vec<f64>; 3], out: &mut Vec<f64>) {
-    out.clear();
-    for i in 0..points.len() {
+    out.resize(3 * points.len(), 0.0);
+    let to = Shared(out.as_mut_ptr());
+    crew::many(points.len(), |i| {
         let g = [world[0][i], world[1][i], world[2][i]];
         let mut local = points.frame(i).map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
         // The change of frame rounds: put the multipliers back inside their cone exactly.
         crate::cone::project_friction(points.mu[i], &mut local);
-        out.extend(local);
-    }
+        // SAFETY: every point once.
+        unsafe { *to.at(3 * i).cast::<[f64; 3]>() = local };
+    });
 }

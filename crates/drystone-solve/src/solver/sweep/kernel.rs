@@ -18,6 +18,12 @@ fn is_ball(i: &[f64; 6]) -> bool {
 }
 
 impl Row {
+    /// All numbers of all rows.
+    pub fn flat(rows: &mut [Row]) -> &mut [f64] {
+        // SAFETY: a row is eight numbers and nothing else.
+        unsafe { std::slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), 8 * rows.len()) }
+    }
+
     pub fn new(v: &[f64; 6], inv_mass: f64, inertia: &[f64; 6]) -> Self {
         let ball = if is_ball(inertia) { inertia[0] } else { 0.0 };
         Self([v[0], v[1], v[2], inv_mass, v[3], v[4], v[5], ball])
