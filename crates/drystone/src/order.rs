@@ -13,11 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 
-/// Bodies in a region, about: their velocities take 64 bytes each, and 50,000 bodies are two regions for each of sixteen
-/// threads.
-const REGION: usize = 1536;
+/// Bodies in a region, about: their velocities take 64 bytes each.
+const REGION: usize = 2048;
 /// Fewer bodies stay in the order of their slots.
-const FEW: usize = 4096;
+const FEW: usize = 2 * REGION;
 /// Steps after which the order is renewed.
 const RENEWED: u64 = 64;
 /// The largest coordinate along the curve: one body far away leaves enough steps for the rest.
