@@ -47,8 +47,8 @@ thread_local! {
     static LED: Cell<*const Crew> = const { Cell::new(ptr::null()) };
 }
 
-/// Fewer blocks of a problem are not worth calling a crew for.
-const FEW: usize = 2048;
+/// Fewer blocks of a problem are not worth calling a crew for: their colours are too short to share.
+const FEW: usize = 8192;
 
 /// Runs `work`, a solve of so many blocks, with a crew; None, and nothing done, where one is at hand or not worth it.
 pub fn call<R>(blocks: usize, work: impl FnOnce() -> R) -> Option<R> {
