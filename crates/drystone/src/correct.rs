@@ -45,6 +45,9 @@ pub struct Correction {
     pub h: f64,
 }
 
+/// Errors of joints are corrected when they are that much smaller than overlaps that are.
+const TIGHTER: f64 = 10.0;
+
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
 #[derive(Default)]
 pub struct Corrector {
@@ -152,10 +155,11 @@ impl Corrector {
             let worst = self.largest(joints, |c| -c.gap() / c.size());
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let enough = if round == 0 { how.tolerance } else { how.accept };
+            let seen = if round == 0 { worst.max(TIGHTER * joints) } else { worst };
             if round == 0 {
-                self.expected = worst > enough;
+                self.expected = seen > enough;
             }
-            if worst <= enough || last - worst < 0.1 * last.min(share) {
+            if seen <= enough || last - worst < 0.1 * last.min(share) {
                 return Ok(round);
             }
             last = worst;
@@ -169,6 +173,7 @@ impl Corrector {
                 self.find(model, state, detector, reach);
             }
             let smallest = -self.largest(-assembler.rows.smallest, |c| -c.size());
+            let finest = smallest.min(assembler.rows.smallest / TIGHTER);
             assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
@@ -179,7 +184,7 @@ impl Corrector {
             }
             assembler.build_rows(&state.order);
             let stop = Stop {
-                tolerance: 0.25 * how.tolerance * smallest,
+                tolerance: 0.25 * how.tolerance * finest,
                 iterations: how.iterations,
                 ..Stop::default()
             };
