@@ -22,26 +22,37 @@
 //! Rounding keeps s = G γ from coming nearer to the boundary than 1e-16 |γ|, which leaves residuals of 1e-7 to 1e-9 m/s
 //! where a contact slides. What is left below that is taken off by Newton steps of [`super::prox`] from there (a
 //! crossover), counted as iterations like all others.
+//!
+//! **Exact Coulomb.** There u + s(u) e_n takes the place of u \[DeSaxce1998\], s = Σ μ |z₁| over the cones of a block: the velocities'
+//! tangential parts are those of z. The slip is one more unknown of the same Newton step, eliminated at once: with
+//! B y = Gᵀ y - Σ μ ⟨z₁, y₁⟩/|z₁| e_n, which has B z = Gᵀ z - s e_n, every Gᵀ above becomes B. The matrix N + C + B W⁻² G is not
+//! symmetric and is factored by LU; the rest is the same. The law is not convex and nothing promises convergence: where there is
+//! no progress a second try lets the slip in gradually, the last digits are those of [`polish`], and what is left after
+//! that is left to a fixed point on the slip ([`super::outer`]).
 
 mod cones;
+mod polish;
 
 use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
+use super::outer::Outer;
 use super::prox::Prox;
 use super::system::small::{self, Small, ZERO};
 use super::system::{System, dot, record};
 use super::{BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 use cones::Cone;
+use polish::Polish;
 
 pub(super) static INFO: Info = Info {
     name: "ipm",
     title: "primal-dual interior point with Nesterov-Todd scaling, sparse Cholesky",
     use_when: "a reference: 1e-9 m/s in 10 to 40 factorisations, up to about 1e4 contacts; no warm start",
-    models: &["ccp"],
+    models: &["ccp", "coulomb"],
     unit: "factorisation",
     citation: "Vandenberghe2010, §6",
     params: &[],
@@ -54,6 +65,17 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// Where a bilateral row has no compliance, the factor has this share of its diagonal.
 const HAIR: f64 = 1e-9;
+/// Under the exact law: the share of the longest step that is taken, where the prediction was poor and where it was good.
+const SHY: f64 = 0.9;
+const BOLD: f64 = 0.999;
+/// Iterations without progress after which the path is taken to be lost.
+const PATIENCE: usize = 5;
+/// The second try lets the slip in by so much in each iteration: what sticks in the end is found more easily without it.
+const GRADUAL: f64 = 1.0 / 15.0;
+/// Share of the first residual from which Newton's method is left to itself.
+const NEAR: f64 = 1e-3;
+/// Solves of one refinement.
+const REFINEMENTS: usize = 5;
 
 #[derive(Default)]
 struct Ipm {
@@ -73,6 +95,16 @@ struct Ipm {
     step: Vec<f64>,
     cg: Conjugate,
     crossover: Prox,
+    /// Coulomb's law rather than its relaxation.
+    exact: bool,
+    /// Most operations of one factorisation; None: any.
+    most: Option<f64>,
+    right: Vec<Small>,
+    polish: Polish,
+    fallback: Option<Outer>,
+    /// How much of the slip counts, and by how much that grows in an iteration.
+    share: f64,
+    growth: f64,
 }
 
 /// Vectors of the conjugate gradients.
@@ -97,6 +129,10 @@ impl Solver for Ipm {
             + 9 * size_of_val(self.gamma.as_slice())
     }
 
+    fn limit_operations(&mut self, most: f64) {
+        self.most = Some(most);
+    }
+
     fn solve(
         &mut self,
         problem: &Problem,
@@ -112,51 +148,99 @@ impl Solver for Ipm {
             out.status = Status::Converged;
             return Ok(out);
         }
-        self.system.load(problem);
-        let centre = self.start(problem);
-        let wedgeable = !problem.rest_is_feasible();
+        self.exact = problem.model() == Model::Coulomb;
+        match self.exact {
+            true => self.system.load_whole(problem),
+            false => drop(self.system.load(problem)),
+        }
+        if self.most.is_some_and(|most| self.system.flops() > most) {
+            return Ok(out);
+        }
+        let wedgeable = !self.exact && !problem.rest_is_feasible();
+        let size = start.residual_max;
         self.best.clone_from(&out.gamma);
         let mut last: Option<Vec<f64>> = None;
-        // Iterations since the best: many of them, late, mean that rounding has the upper hand.
-        let mut stale = 0;
-        while out.iterations < stop.iterations && (stale < 4 || out.iterations < 15) {
-            if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
-                out.status = Status::Budget;
-                break;
+        let growths: &[f64] = if self.exact { &[1.0, GRADUAL] } else { &[1.0] };
+        'all: for &growth in growths {
+            (self.share, self.growth) = (0.0, growth);
+            let centre = self.start(problem);
+            // Iterations since the best, and since one that was much better than the one before it: many of them, late, mean
+            // that rounding has the upper hand, or that the path is lost.
+            let (mut stale, mut idle, mut here) = (0, 0, f64::INFINITY);
+            while out.iterations < stop.iterations {
+                let late = if self.exact { idle > PATIENCE } else { stale >= 4 };
+                if late && (self.exact || out.iterations >= 15) {
+                    break;
+                }
+                if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
+                    out.status = Status::Budget;
+                    break 'all;
+                }
+                if !self.iterate(centre) {
+                    break;
+                }
+                out.iterations += 1;
+                let c = self.judge.judge(problem, &self.gamma);
+                if stop.history {
+                    out.history.push(record(&c, last.as_deref().unwrap_or(&out.gamma), &self.gamma));
+                    last = Some(self.gamma.clone());
+                }
+                stale += 1;
+                idle += 1;
+                if c.residual_max < 0.9 * here || self.share < 1.0 {
+                    (here, idle) = (c.residual_max.min(here), 0);
+                }
+                if c.residual_max < best {
+                    best = c.residual_max;
+                    self.best.clone_from(&self.gamma);
+                    stale = 0;
+                }
+                if stop.tolerance > 0.0 && c.residual_max <= stop.tolerance {
+                    out.status = Status::Converged;
+                    break 'all;
+                }
+                if wedgeable && self.system.proves_contradiction(&self.gamma, &self.u) {
+                    out.status = Status::Wedged;
+                    self.best.clone_from(&self.gamma);
+                    break 'all;
+                }
             }
-            if !self.iterate(centre) {
-                break;
-            }
-            out.iterations += 1;
-            let c = self.judge.judge(problem, &self.gamma);
-            if stop.history {
-                out.history.push(record(&c, last.as_deref().unwrap_or(&out.gamma), &self.gamma));
-                last = Some(self.gamma.clone());
-            }
-            stale += 1;
-            if c.residual_max < best {
-                best = c.residual_max;
-                self.best.clone_from(&self.gamma);
-                stale = 0;
-            }
-            if stop.tolerance > 0.0 && c.residual_max <= stop.tolerance {
-                out.status = Status::Converged;
-                break;
-            }
-            if wedgeable && self.system.proves_contradiction(&self.gamma, &self.u) {
-                out.status = Status::Wedged;
-                self.best.clone_from(&self.gamma);
+            // Near enough for Newton's method.
+            if best <= NEAR * size {
                 break;
             }
         }
         out.gamma.clone_from(&self.best);
+        if self.exact {
+            let within = || stop.budget.is_none_or(|b| begun.elapsed() < b);
+            if out.status == Status::Iterations && within() {
+                let Self { polish, system, judge, .. } = self;
+                let left = stop.iterations - out.iterations;
+                let (done, residual) =
+                    polish.run(problem, system, judge, &mut out.gamma, best, stop.tolerance, left, within);
+                out.iterations += done;
+                if stop.history {
+                    let c = judge.judge(problem, &out.gamma);
+                    let all = record(&c, &self.best, &out.gamma);
+                    out.history.extend(std::iter::repeat_n(all, done));
+                }
+                out.status = match residual <= stop.tolerance {
+                    true => Status::Converged,
+                    false if within() => Status::Iterations,
+                    false => Status::Budget,
+                };
+            }
+        }
         if out.status == Status::Iterations && out.iterations < stop.iterations {
             let left = Stop {
                 iterations: stop.iterations - out.iterations,
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 ..stop.clone()
             };
-            let polished = self.crossover.solve(problem, Some(&self.best), &left)?;
+            let polished = match self.exact {
+                true => self.fallback().solve(problem, Some(&out.gamma), &left)?,
+                false => self.crossover.solve(problem, Some(&self.best), &left)?,
+            };
             out.iterations += polished.iterations;
             out.history.extend(polished.history);
             out.gamma = polished.gamma;
@@ -167,6 +251,11 @@ impl Solver for Ipm {
 }
 
 impl Ipm {
+    /// Where the path was lost: a fixed point on the slip.
+    fn fallback(&mut self) -> &mut Outer {
+        self.fallback.get_or_insert_with(|| Outer::new(Box::new(Prox::new(1e-3))))
+    }
+
     /// γ inside K and z = μ s⁻¹ for a μ that is the same for all. Returns μ.
     fn start(&mut self, problem: &Problem) -> f64 {
         let rows = problem.rows();
@@ -211,7 +300,10 @@ impl Ipm {
 
     fn velocity(&mut self) {
         let mut u = std::mem::take(&mut self.u);
-        self.system.apply(&self.gamma, &mut u);
+        match self.exact {
+            true => self.system.apply_whole(&self.gamma, &mut u),
+            false => self.system.apply(&self.gamma, &mut u),
+        }
         u.iter_mut().zip(&self.system.r).for_each(|(u, r)| *u += r);
         self.u = u;
     }
@@ -222,6 +314,10 @@ impl Ipm {
         let mu = self.cones.iter().map(|c| cones::dot(&c.s, &c.z)).sum::<f64>() / degree;
         if !mu.is_finite() || (!self.cones.is_empty() && mu <= 1e-30 * centre) {
             return false;
+        }
+        if self.exact {
+            self.share = (self.share + self.growth).min(1.0);
+            self.cones.iter_mut().for_each(|c| c.turn(self.share));
         }
         // 1.
         if !self.cones.iter_mut().all(Cone::scale) {
@@ -240,6 +336,7 @@ impl Ipm {
         }
         // 3.
         let sigma = (1.0 - alpha).powi(3);
+        let keenness = alpha.powi(4);
         let targets: Vec<cones::Vector> = self
             .cones
             .iter()
@@ -268,7 +365,8 @@ impl Ipm {
             longest = longest.min(c.longest(&ds)).min(c.longest(&dz));
             scaled.push(dz);
         }
-        let alpha = (0.99 * longest).min(1.0);
+        let shy = if self.exact { SHY + (BOLD - SHY) * keenness } else { 0.99 };
+        let alpha = (shy * longest).min(1.0);
         if !(alpha > 1e-10) || self.step.iter().any(|x| !x.is_finite()) {
             return false;
         }
@@ -288,6 +386,7 @@ impl Ipm {
         self.barrier.resize(blocks, ZERO);
         self.clean.clear();
         self.t.clear();
+        self.right.clear();
         let mut next = 0;
         for i in 0..blocks {
             let rows = self.system.block(i);
@@ -300,12 +399,16 @@ impl Ipm {
             }
             let rigid = rows.clone().all(|j| self.system.compliance[j] == 0.0);
             let clean = rigid && next == begin + 1 && self.cones[begin].covers(n, &fixed);
-            let mut t = ZERO;
+            let (mut t, mut right) = (ZERO, ZERO);
             if clean {
                 self.cones[begin].root(rows.start, &mut t);
+                self.cones[begin].root_exact(rows.start, &mut right);
             } else {
                 for c in &self.cones[begin..next] {
-                    c.hessian(rows.start, &mut self.barrier[i]);
+                    match self.exact {
+                        true => c.hessian_exact(rows.start, &mut self.barrier[i]),
+                        false => c.hessian(rows.start, &mut self.barrier[i]),
+                    }
                 }
                 let mut soft = self.barrier[i];
                 for (k, j) in rows.enumerate() {
@@ -314,17 +417,64 @@ impl Ipm {
                         soft[k][k] = HAIR * self.system.diagonal[i];
                     }
                 }
-                t = small::root(n, &small::inverse(n, &soft, &fixed));
+                if self.exact {
+                    t = small::general_inverse_of(n, &soft, &fixed);
+                    (0..n).for_each(|k| right[k][k] = 1.0);
+                } else {
+                    t = small::root(n, &small::inverse(n, &soft, &fixed));
+                }
             }
             self.clean.push(clean);
             self.t.push(t);
+            self.right.push(right);
         }
-        self.system.factorise(&self.t);
+        match self.exact {
+            true => self.system.factorise_general(&self.t, &self.right),
+            false => self.system.factorise(&self.t),
+        }
+    }
+
+    /// step = (N + C + B W⁻² G)⁻¹ rhs over the rows that are not fixed: the factor, and what refinement takes off.
+    fn solve_exact(&mut self) {
+        let Self { system, cg, rhs, step, fixed, barrier, cones, clean, .. } = self;
+        step.fill(0.0);
+        cg.ap.clear();
+        cg.ap.resize(rhs.len(), 0.0);
+        let mut before = f64::INFINITY;
+        for _ in 0..REFINEMENTS {
+            cg.r.clear();
+            cg.r.extend((0..rhs.len()).map(|j| if fixed[j] { 0.0 } else { rhs[j] - cg.ap[j] }));
+            let now = dot(&cg.r, &cg.r);
+            if !(now < 0.25 * before) {
+                // No better: the last correction goes back, unless it was the first.
+                if now > before {
+                    step.iter_mut().zip(&cg.y).for_each(|(x, y)| *x -= y);
+                }
+                break;
+            }
+            before = now;
+            if now <= 1e-28 * dot(rhs, rhs) {
+                break;
+            }
+            system.solve_general(&cg.r, &mut cg.y);
+            step.iter_mut().zip(&cg.y).for_each(|(x, y)| *x += y);
+            system.apply_whole(step, &mut cg.ap);
+            for i in 0..system.blocks() {
+                let rows = system.block(i);
+                small::multiply(rows.len(), &barrier[i], &step[rows.clone()], &mut cg.ap[rows]);
+            }
+            for c in cones.iter().filter(|c| clean[c.block]) {
+                c.transpose(&c.over_w(&c.over_w(&c.image(step, false))), &mut cg.ap);
+            }
+        }
     }
 
     /// step = (N + C + Gᵀ W⁻² G)⁻¹ rhs over the rows that are not fixed, by conjugate gradients whose preconditioner is
     /// the factor.
     fn solve(&mut self) {
+        if self.exact {
+            return self.solve_exact();
+        }
         let Self { system, cg, rhs, step, fixed, barrier, cones, clean, .. } = self;
         let mask = |x: &mut [f64]| {
             x.iter_mut().zip(fixed.iter()).for_each(|(x, f)| {
