@@ -51,6 +51,9 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let smooth = smooth_step(w);
     if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
         let done = smooth_done(w, *order, taken);
+        if w.kept_solution.is_some() {
+            w.keep_solutions(true); // There was none.
+        }
         clock.stage(Stage::Integrate);
         return finish(w, clock, overlap, done);
     }
@@ -68,6 +71,9 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     if solution.status == Status::Diverged {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
+    }
+    if let Some(kept) = &mut w.kept_solution {
+        *kept = (w.stiffness.posed(&w.assembler).clone(), solution.gamma.clone());
     }
     w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;

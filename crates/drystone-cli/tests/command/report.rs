@@ -66,6 +66,8 @@ const KEYS: &[(&str, Is)] = &[
     ("certificate.constraint_violation_last", Is::NumberOrNull),
     ("certificate.duality_gap_last", Is::NumberOrNull),
     ("certificate.velocity_error_bound_last", Is::NumberOrNull),
+    ("certificate.velocity_error_least_last", Is::NumberOrNull),
+    ("certificate.velocity_error_multiplications", Is::NumberOrNull),
     ("penetration_m.max", Is::Number),
     ("penetration_m.mean", Is::Number),
     ("penetration_m.last_max", Is::Number),

@@ -27,7 +27,7 @@
 //! tangential parts are those of z. The slip is one more unknown of the same Newton step, eliminated at once: with
 //! B y = Gᵀ y - Σ μ ⟨z₁, y₁⟩/|z₁| e_n, which has B z = Gᵀ z - s e_n, every Gᵀ above becomes B. The matrix N + C + B W⁻² G is not
 //! symmetric and is factored by LU; the rest is the same. The law is not convex and nothing promises convergence: where there is
-//! no progress a second try lets the slip in gradually, the last digits are those of [`polish`], and what is left after
+//! no progress further tries let the slip in gradually, the last digits are those of [`polish`], and what is left after
 //! that is left to a fixed point on the slip ([`super::outer`]).
 
 mod cones;
@@ -70,10 +70,11 @@ const SHY: f64 = 0.9;
 const BOLD: f64 = 0.999;
 /// Iterations without progress after which the path is taken to be lost.
 const PATIENCE: usize = 5;
-/// The second try lets the slip in by so much in each iteration: what sticks in the end is found more easily without it.
-const GRADUAL: f64 = 1.0 / 15.0;
-/// Share of the first residual from which Newton's method is left to itself.
-const NEAR: f64 = 1e-3;
+/// How much of the slip each try lets in more in each iteration: what sticks in the end is found more easily without it.
+const GROWTHS: &[f64] = &[1.0, 0.2, 1.0 / 15.0];
+/// Share of the first residual from which Newton's method is tried, and how many of its steps.
+const NEAR: f64 = 0.03;
+const NEWTON: usize = 50;
 /// Solves of one refinement.
 const REFINEMENTS: usize = 5;
 
@@ -160,8 +161,8 @@ impl Solver for Ipm {
         let size = start.residual_max;
         self.best.clone_from(&out.gamma);
         let mut last: Option<Vec<f64>> = None;
-        let growths: &[f64] = if self.exact { &[1.0, GRADUAL] } else { &[1.0] };
-        'all: for &growth in growths {
+        let growths: &[f64] = if self.exact { GROWTHS } else { &[1.0] };
+        'all: for (attempt, &growth) in growths.iter().enumerate() {
             (self.share, self.growth) = (0.0, growth);
             let centre = self.start(problem);
             // Iterations since the best, and since one that was much better than the one before it: many of them, late, mean
@@ -205,32 +206,29 @@ impl Solver for Ipm {
                     break 'all;
                 }
             }
-            // Near enough for Newton's method.
-            if best <= NEAR * size {
-                break;
-            }
-        }
-        out.gamma.clone_from(&self.best);
-        if self.exact {
-            let within = || stop.budget.is_none_or(|b| begun.elapsed() < b);
-            if out.status == Status::Iterations && within() {
+            // Near enough for Newton's method, or nothing else left to try.
+            if self.exact && (best <= NEAR * size || attempt + 1 == growths.len()) {
+                let within = || stop.budget.is_none_or(|b| begun.elapsed() < b);
+                let most = (stop.iterations - out.iterations).min(NEWTON);
+                out.gamma.clone_from(&self.best);
                 let Self { polish, system, judge, .. } = self;
-                let left = stop.iterations - out.iterations;
                 let (done, residual) =
-                    polish.run(problem, system, judge, &mut out.gamma, best, stop.tolerance, left, within);
+                    polish.run(problem, system, judge, &mut out.gamma, best, stop.tolerance, most, within);
                 out.iterations += done;
                 if stop.history {
                     let c = judge.judge(problem, &out.gamma);
                     let all = record(&c, &self.best, &out.gamma);
                     out.history.extend(std::iter::repeat_n(all, done));
                 }
-                out.status = match residual <= stop.tolerance {
-                    true => Status::Converged,
-                    false if within() => Status::Iterations,
-                    false => Status::Budget,
-                };
+                self.best.clone_from(&out.gamma);
+                best = residual;
+                if residual <= stop.tolerance {
+                    out.status = Status::Converged;
+                    break;
+                }
             }
         }
+        out.gamma.clone_from(&self.best);
         if out.status == Status::Iterations && out.iterations < stop.iterations {
             let left = Stop {
                 iterations: stop.iterations - out.iterations,

@@ -79,8 +79,8 @@ const PATIENT_MECHANISMS: &[Turn] = &[
 ];
 /// Exact Coulomb where accuracy is meant: gradients are quick where little slides, and the interior point where much does.
 const PATIENT_COULOMB: &[Turn] = &[
-    short(Pick::Gradients, 0.3, 400.0),
-    short(Pick::Interior, 0.3, 150.0),
+    short(Pick::Gradients, 0.3, 1200.0),
+    short(Pick::Interior, 0.3, 250.0),
     turn(Pick::Factors, 0.1),
     turn(Pick::Gradients, 0.5),
     turn(Pick::Sweeps, 1.0),
@@ -88,7 +88,7 @@ const PATIENT_COULOMB: &[Turn] = &[
 /// The same with joints, walls, uneven masses or few bodies.
 const PATIENT_COULOMB_STIFF: &[Turn] = &[
     short(Pick::Factors, 0.2, 40.0),
-    short(Pick::Interior, 0.3, 150.0),
+    short(Pick::Interior, 0.3, 250.0),
     turn(Pick::Factors, 0.2),
     turn(Pick::Gradients, 0.5),
     turn(Pick::Sweeps, 1.0),
