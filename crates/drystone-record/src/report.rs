@@ -395,9 +395,13 @@ fn wedged(world: &World, r: &StepReport) -> Warning {
     let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
     let (kind, what) = match r.status {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
-        _ => (
+        _ if r.softened => (
             "wedged",
             "contacts contradict each other: the multipliers grew without bound, so the step left overlaps alone",
+        ),
+        _ => (
+            "wedged",
+            "contacts contradict each other: no velocities satisfy them, and the step took the solver's last",
         ),
     };
     let text = format!(

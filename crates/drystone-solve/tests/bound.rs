@@ -154,15 +154,15 @@ fn the_reported_bound_holds_and_is_within_ten_times_the_error() {
         (soft(heap(60, 3, false), 1e-4), 1e-6),
         (soft(heap(60, 4, true), 1e-5), 1e-6),
         (soft(stack(30), 1e-3), 1e-6),
-        (heap(60, 3, false), 1e-3),
-        (stack(30), 1e-3),
+        (heap(60, 3, false), 1e-4),
+        (heap(60, 5, false), 1e-4),
     ] {
         let problem = Problem::Bodies(p.clone());
         let exact = solve(&problem, "ipm", 1e-9, 200);
         for (name, iterations) in [("pgs", 10), ("pgs", 100), ("apgd", 30)] {
             let gamma = solve(&problem, name, 0.0, iterations);
-            let (error, b) = (error(&p, &gamma, &exact), velocity_error(&problem, &gamma, 500).unwrap().unwrap());
-            println!("{name} {iterations}: error {error:.2e}, {b:?}");
+            let (error, b) =
+                (error(&p, &gamma, &exact), velocity_error(&problem, &gamma, 500).unwrap().unwrap());
             assert!(b.lower <= error && error <= b.upper, "{name} {iterations}: {error} {b:?}");
             assert!(b.upper <= 10.0 * error.max(least), "{name} {iterations}: {error} {b:?}");
             assert!(b.multiplications <= 500 && b.factorisations <= 5, "{b:?}");

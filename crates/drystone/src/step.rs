@@ -65,7 +65,8 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let Solved { mut solution, status, compression } = solve(w).map_err(|e| bad_contact(w, number, &e))?;
+    let Solved { mut solution, status, softened, compression } =
+        solve(w).map_err(|e| bad_contact(w, number, &e))?;
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
@@ -130,6 +131,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let done = Done {
         integrator,
         status,
+        softened,
         iterations,
         omega,
         rejected,
@@ -146,6 +148,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
 struct Done {
     integrator: Integrator,
     status: Status,
+    softened: bool,
     iterations: usize,
     omega: f64,
     rejected: usize,
@@ -183,6 +186,7 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
     Done {
         integrator: Integrator::Rattle { order },
         status: Status::Converged,
+        softened: false,
         iterations: taken.iterations,
         omega: 1.0,
         rejected: 0,
@@ -218,6 +222,7 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
         penetration_max: overlap.max,
         penetration_mean: overlap.mean,
         status: done.status,
+        softened: done.softened,
         iterations: done.iterations,
         omega: done.omega,
         rejected: done.rejected,

@@ -95,6 +95,8 @@ pub struct World {
     pub(crate) stiffness: Stiffness,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
+    /// Asked whether a problem contradicts itself, once there was such a question; None inside if it cannot be made.
+    pub(crate) opinion: Option<Option<Box<dyn Solver>>>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     pub(crate) v_free: Vec<[f64; 6]>,
@@ -140,6 +142,7 @@ impl World {
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),
+            opinion: None,
             judge: Judge::default(),
             v_free: Vec::new(),
             free: Vec::new(),

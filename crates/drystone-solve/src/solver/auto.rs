@@ -99,7 +99,8 @@ impl Solver for Auto {
     }
 
     fn bytes(&self) -> usize {
-        let all = [&self.interior, &self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
+        let all =
+            [&self.interior, &self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
         let all = all.iter().map(|s| s.bytes()).sum::<usize>() + self.elimination.bytes();
         all + size_of_val(self.pairs.as_slice())
     }

@@ -158,7 +158,9 @@ mod tests {
             // Small on the diagonal, so that rows must change places.
             let a: Vec<f64> = (0..n * n)
                 .map(|x| (x % n, x / n))
-                .map(|(i, j)| ((i * i + 3 * j * i + 7 * j) as f64 * 0.37).sin() + if i == j { 1e-9 } else { 0.0 })
+                .map(|(i, j)| {
+                    ((i * i + 3 * j * i + 7 * j) as f64 * 0.37).sin() + if i == j { 1e-9 } else { 0.0 }
+                })
                 .collect();
             let (mut f, mut swaps) = (a.clone(), vec![0; k]);
             partial_lu(&mut f, n, k, 0.0, &mut swaps);

@@ -109,7 +109,8 @@ impl System {
                         for (c, y) in columns.clone().enumerate() {
                             let (x_at, y_at) = (left..left + 6, right..right + 6);
                             let at = start + r * width + c;
-                            let upper = dot(&self.scaled_right[x][x_at.clone()], &self.scaled[y][y_at.clone()]);
+                            let upper =
+                                dot(&self.scaled_right[x][x_at.clone()], &self.scaled[y][y_at.clone()]);
                             self.values[at] += upper;
                             self.mirror[at] += dot(&self.scaled_right[y][y_at], &self.scaled[x][x_at]);
                         }
