@@ -43,11 +43,15 @@ pub struct SharpBound {
 
 /// Share of the distance at which the rest no longer matters.
 const REST: f64 = 0.5;
-/// Operations of a multiplication for each row, roughly: of what [`sharp_bound`] lets a factorisation take.
+/// Operations of a multiplication for each row, roughly.
 const OPERATIONS: f64 = 50.0;
+/// Factorisations that may take as long together as the multiplications did.
+const FACTORISATIONS: usize = 40;
+/// Residual at which an interior point has done its best, m/s.
+const EXACT: f64 = 1e-13;
 
 /// Bounds the error of the velocities that `gamma` gives, from both sides, within about `multiplications` multiplications by
-/// N and then as many factorisations as a hundredth of that. None where there is no gap (a row without compliance in a set
+/// N and then, where that did not do, forty factorisations that take no longer together. None where there is no gap (a row without compliance in a set
 /// that is not bounded) and for an explicit matrix, which knows no masses.
 pub fn sharp_bound(
     problem: &Problem,
@@ -63,38 +67,40 @@ pub fn sharp_bound(
     let mut bound =
         SharpBound { upper: rms(2.0 * gap), lower: 0.0, gap, multiplications: 0, factorisations: 0 };
     let mut guess = gamma.to_vec();
-    let (mut first_order, mut factors) =
-        (make("apgd").map_err(|e| Malformed(e.0))?, make("prox").map_err(|e| Malformed(e.0))?);
-    // One factorisation may take as long as all multiplications.
-    factors.limit_operations(OPERATIONS * problem.rows() as f64 * multiplications as f64);
-    let mut share = 16;
-    let most = multiplications / 100;
-    while bound.multiplications < multiplications || bound.factorisations < most {
-        let by_factors = bound.multiplications >= multiplications;
-        let (solver, used, left) = match by_factors {
-            true => (&mut factors, &mut bound.factorisations, most),
-            false => (&mut first_order, &mut bound.multiplications, multiplications),
-        };
-        share = share.min(left - *used).max(1);
-        let s = solver.solve(
-            problem,
-            Some(&guess),
-            &Stop { tolerance: 0.0, iterations: share, ..Stop::default() },
-        )?;
-        *used += share;
-        let Some(gap) = judge.judge(problem, &s.gamma).duality_gap else { break };
-        guess = s.gamma;
-        let distance = bodies.rms_distance(gamma, &guess, mass);
+    let mut better = |guess: &[f64], gap: f64| {
+        let distance = bodies.rms_distance(gamma, guess, mass);
         let rest = rms(2.0 * gap);
         if distance + rest <= bound.upper {
             (bound.upper, bound.gap) = (distance + rest, gap);
         }
         bound.lower = bound.lower.max(distance - rest);
-        if rest <= REST * distance {
-            break;
-        }
-        share = if by_factors { 10 } else { 2 * share };
+        rest <= REST * distance
+    };
+    let (mut used, mut share, mut sharp) = (0, 16, false);
+    let mut solver = make("apgd:precision=double").map_err(|e| Malformed(e.0))?;
+    while used < multiplications && !sharp {
+        share = share.min(multiplications - used);
+        let stop = Stop { tolerance: 0.0, iterations: share, ..Stop::default() };
+        guess = solver.solve(problem, Some(&guess), &stop)?.gamma;
+        used += share;
+        let Some(gap) = judge.judge(problem, &guess).duality_gap else { break };
+        sharp = better(&guess, gap);
+        share *= 2;
     }
+    let mut factorisations = 0;
+    if !sharp && used >= multiplications {
+        // Where gradients stall, an interior point does not: it has no use for a guess, and its gap falls by a digit in each step.
+        let mut solver = make("ipm").map_err(|e| Malformed(e.0))?;
+        let all = OPERATIONS * problem.rows() as f64 * multiplications as f64;
+        solver.limit_operations(all / FACTORISATIONS as f64);
+        let stop = Stop { tolerance: EXACT, iterations: FACTORISATIONS, ..Stop::default() };
+        let s = solver.solve(problem, None, &stop)?;
+        factorisations = s.iterations;
+        if let Some(gap) = judge.judge(problem, &s.gamma).duality_gap.filter(|_| s.iterations > 0) {
+            better(&s.gamma, gap);
+        }
+    }
+    (bound.multiplications, bound.factorisations) = (used, factorisations);
     Ok(Some(bound))
 }
 

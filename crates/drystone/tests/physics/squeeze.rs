@@ -106,7 +106,7 @@ fn pressed(solver: &str, stabilisation: &str) -> (World, Vec<BodyId>) {
 #[test]
 fn a_pressed_heap_ends_well_under_every_solver_and_stabilisation() {
     for info in REGISTRY {
-        for stabilisation in ["none", "scaled:K=0.2", "scaled:K=1", "clamped:A=10", "post"] {
+        for stabilisation in ["none", "scaled:K=1", "clamped:A=10", "post"] {
             let what = format!("{}, {stabilisation}", info.name);
             let (mut w, balls) = pressed(info.name, stabilisation);
             let mut wedged = 0;
