@@ -8,8 +8,9 @@
 //!
 //! No decision depends on a clock unless a time cap was given, and nothing is kept from call to call, so that a run can
 //! be resumed to the bit. Solvers with factors converge so fast in the end that further digits cost next to nothing: they
-//! are asked for a thousandth of the tolerance (where that is not very small itself), and the tolerance decides. With a tolerance of zero all iterations are asked
-//! for and no word of the judge could end them: those are sweeps.
+//! are asked for a thousandth of the tolerance (where that is not very small itself), those that eliminate joints for a tenth,
+//! and the tolerance decides. With a tolerance of zero all iterations are asked for and no word of the judge could end them:
+//! those are sweeps.
 
 mod look;
 
@@ -38,7 +39,7 @@ pub(super) static INFO: Info = Info {
 
 /// Share of the tolerance that solvers with factors are asked for, and those that eliminate joints.
 const DIGITS: f64 = 1e-3;
-const SOME_DIGITS: f64 = 1e-2;
+const SOME_DIGITS: f64 = 0.1;
 /// Below this, m/s, they are asked for the tolerance itself: further digits may be those of rounding.
 const COARSE: f64 = 1e-5;
 
