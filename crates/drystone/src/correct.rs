@@ -40,6 +40,9 @@ pub struct Correction {
     pub h: f64,
 }
 
+/// Errors of joints are corrected when they are that much smaller than overlaps that are.
+const TIGHTER: f64 = 10.0;
+
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
 #[derive(Default)]
 pub struct Corrector {
@@ -103,10 +106,11 @@ impl Corrector {
             let worst = self.contacts.iter().map(|c| -c.gap() / c.size()).fold(joints, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let enough = if round == 0 { how.tolerance } else { how.accept };
+            let seen = if round == 0 { worst.max(TIGHTER * joints) } else { worst };
             if round == 0 {
-                self.expected = worst > enough;
+                self.expected = seen > enough;
             }
-            if worst <= enough || last - worst < 0.1 * last.min(share) {
+            if seen <= enough || last - worst < 0.1 * last.min(share) {
                 return Ok(round);
             }
             last = worst;
@@ -121,6 +125,7 @@ impl Corrector {
                 self.find(model, state, detector, reach);
             }
             let smallest = self.contacts.iter().map(Gap::size).fold(assembler.rows.smallest, f64::min);
+            let finest = smallest.min(assembler.rows.smallest / TIGHTER);
             assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
@@ -131,7 +136,7 @@ impl Corrector {
             }
             assembler.build_rows(&state.order);
             let stop = Stop {
-                tolerance: 0.25 * how.tolerance * smallest,
+                tolerance: 0.25 * how.tolerance * finest,
                 iterations: how.iterations,
                 ..Stop::default()
             };

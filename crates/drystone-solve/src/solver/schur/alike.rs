@@ -97,6 +97,8 @@ pub(super) struct Alike {
     reach: Vec<u64>,
     /// N', row by row, and r'.
     n: Vec<Lane>,
+    /// The diagonal of N_UU.
+    diagonal: Vec<Lane>,
     rhs: Vec<Lane>,
     gamma: Vec<Lane>,
     u: Vec<Lane>,
@@ -144,8 +146,8 @@ impl Kernel for SolveAlike<'_> {
         work.take_bodies(p, tree, &lanes);
         let dropped = work.factor(on, p, tree, &lanes);
         work.take_blocks(on, problem, p, tree, &lanes);
-        work.own(on, problem, p, &lanes);
         work.eliminate(on, tree, lanes[0].1[0] as usize);
+        work.own(on, problem, p, &lanes);
         work.finish(on, problem, &lanes, gamma);
         // SAFETY: the machine has the instructions of `V`, as the caller knows.
         let mut ended = unsafe { work.solve::<V>(problem.model(), stop, which.len()) };
@@ -155,6 +157,13 @@ impl Kernel for SolveAlike<'_> {
             let status = Status::Converged;
             work.ended[l] = ended[l].map(|sweeps| Ended { status, sweeps, dropped: dropped[l] });
         }
+    }
+}
+
+#[inline(always)]
+fn plus(to: &mut Lane, x: &Lane) {
+    for l in 0..LANES {
+        to[l] += x[l];
     }
 }
 
@@ -318,23 +327,26 @@ impl Alike {
         self.columns = (self.rows + 1).next_multiple_of(FEW);
     }
 
-    /// N_UU on and right of the diagonal, and r_U.
+    /// Adds N_UU, on and right of the diagonal, and r_U.
     #[inline(always)]
     fn own<V: Vector>(&mut self, on: On<V>, problem: &Problem, p: &Bodies, lists: &Lists) {
         let (rows, columns) = (self.rows, self.columns);
-        self.n.clear();
-        self.n.resize(rows * columns, NONE);
+        self.diagonal.clear();
+        self.diagonal.resize(rows, NONE);
         for (x, a) in self.blocks.iter().enumerate() {
             for b in &self.blocks[..=x] {
                 for (i, body) in a.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
                     for (j, _) in b.bodies.iter().enumerate().filter(|(_, other)| *other == body) {
                         for c in b.first..b.first + b.rows {
                             for r in a.first..a.first + a.rows {
-                                let mut sum = self.n[c * columns + r];
+                                let mut sum = NONE;
                                 for k in 0..6 {
                                     on.add(&mut sum, &self.row_effect[r][6 * i + k], &self.row[c][6 * j + k]);
                                 }
-                                self.n[c * columns + r] = sum;
+                                plus(&mut self.n[c * columns + r], &sum);
+                                if c == r {
+                                    plus(&mut self.diagonal[r], &sum);
+                                }
                             }
                         }
                     }
@@ -351,16 +363,18 @@ impl Alike {
             }
             for r in 0..own {
                 let i = first + r;
-                let approach = self.approach(on, &self.row[i], bodies);
-                self.n[i * columns + rows] = lanes(|l| approach[l] + bias[l][r]);
-                if soft {
-                    for l in 0..LANES {
+                let mut approach = self.approach(on, &self.row[i], bodies);
+                for l in 0..LANES {
+                    approach[l] += bias[l][r];
+                    if soft {
                         let block = lists[l].0[at] as usize;
-                        self.n[i * columns + i][l] +=
-                            problem.compliance(block, problem.block(block).start + r);
+                        let give = problem.compliance(block, problem.block(block).start + r);
+                        self.n[i * columns + i][l] += give;
+                        self.diagonal[i][l] += give;
                     }
                 }
-                trace[r] = self.n[i * columns + i];
+                plus(&mut self.n[i * columns + rows], &approach);
+                trace[r] = self.diagonal[i];
             }
             // Without friction the normal row alone counts, as for the judge.
             let counted = if sort == Sort::Smooth { 1 } else { own };

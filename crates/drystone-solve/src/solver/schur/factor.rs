@@ -130,22 +130,17 @@ impl Factor {
                 self.dropped += 1;
                 continue;
             }
-            let root = pivot.sqrt();
-            l[j][j] = root;
+            let over = 1.0 / pivot.sqrt();
+            inverse[j][j] = over;
             for i in j + 1..SIZE {
-                l[i][j] = (a[j][i] - (0..j).map(|t| l[i][t] * l[j][t]).sum::<f64>()) / root;
+                l[i][j] = (a[j][i] - (0..j).map(|t| l[i][t] * l[j][t]).sum::<f64>()) * over;
             }
         }
+        // Rows and columns of those that were left out stay zero.
         for c in 0..SIZE {
-            if l[c][c] == 0.0 {
-                continue;
-            }
-            inverse[c][c] = 1.0 / l[c][c];
             for r in c + 1..SIZE {
-                if l[r][r] != 0.0 {
-                    let sum: f64 = (c..r).map(|t| l[r][t] * inverse[t][c]).sum();
-                    inverse[r][c] = -sum / l[r][r];
-                }
+                let sum: f64 = (c..r).map(|t| l[r][t] * inverse[t][c]).sum();
+                inverse[r][c] = -sum * inverse[r][r];
             }
         }
         inverse

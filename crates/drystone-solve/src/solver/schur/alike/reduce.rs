@@ -125,7 +125,7 @@ impl Alike {
         dropped
     }
 
-    /// Y, and what N' loses by it.
+    /// Y, and -YᵀY on and right of the diagonal.
     #[inline(always)]
     pub(super) fn eliminate<V: Vector>(&mut self, on: On<V>, tree: &Tree, m: usize) {
         let (rows, columns) = (self.rows, self.columns);
@@ -133,35 +133,39 @@ impl Alike {
         self.find_reach(tree, m);
         // What is not reached is never read.
         self.y.resize(SIZE * nodes.len() * columns, NONE);
-        for k in 0..nodes.len() {
-            for r in SIZE * k..SIZE * (k + 1) {
-                for (tile, reach) in self.reach.iter().enumerate() {
-                    if reach >> k & 1 == 1 {
-                        self.y[r * columns + FEW * tile..][..FEW].fill(NONE);
-                    }
-                }
-                self.y[r * columns + rows] = self.x[r];
-            }
-        }
         for block in &self.blocks {
+            let mut met = 0u64;
             for (side, body) in block.bodies.iter().enumerate() {
                 if *body as usize >= tree.bodies[m].len() {
                     continue;
                 }
                 for (node, end) in &tree.at_body[tree.bodies[m][*body as usize] as usize] {
                     let k = *node as usize - nodes.start;
-                    for r in 0..tree.nodes[*node as usize].rows as usize {
+                    let again = met >> k & 1 == 1;
+                    met |= 1 << k;
+                    for r in 0..SIZE {
                         let effect = &self.effect[SIZE * k + r];
                         for c in block.first..block.first + block.rows {
-                            let mut sum = self.y[(SIZE * k + r) * columns + c];
+                            let to = &mut self.y[(SIZE * k + r) * columns + c];
+                            let mut sum = if again { *to } else { NONE };
                             for x in 0..6 {
                                 on.add(&mut sum, &self.row[c][6 * side + x], &effect[6 * *end as usize + x]);
                             }
-                            self.y[(SIZE * k + r) * columns + c] = sum;
+                            *to = sum;
                         }
                     }
                 }
             }
+            for c in block.first..block.first + block.rows {
+                let left = self.reach[c / FEW] & !met;
+                for k in (0..nodes.len()).filter(|k| left >> k & 1 == 1) {
+                    (0..SIZE).for_each(|r| self.y[(SIZE * k + r) * columns + c] = NONE);
+                }
+            }
+        }
+        for (row, rhs) in self.y.chunks_exact_mut(columns).zip(&self.x) {
+            row[rows] = *rhs;
+            row[rows + 1..].fill(NONE);
         }
         for k in 0..nodes.len() {
             let (a, over) = (&self.slots[k], &self.over[k]);
@@ -200,6 +204,7 @@ impl Alike {
                 }
             }
         }
+        self.n.resize(rows * columns, NONE);
         for i in 0..self.reach.len() {
             for j in i..self.reach.len() {
                 let mut both = self.reach[i] & self.reach[j];
@@ -220,7 +225,7 @@ impl Alike {
                     let to = &mut self.n[(FEW * i + r) * columns + FEW * j..][..FEW];
                     for c in 0..FEW {
                         for l in 0..LANES {
-                            to[c][l] -= sum[r][c][l];
+                            to[c][l] = -sum[r][c][l];
                         }
                     }
                 }
