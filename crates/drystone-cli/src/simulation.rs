@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use drystone::collide::broadphase;
-use drystone::{Integrator, Settings, Stabilisation, World};
+use drystone::{Integrator, Settings, Sleep, Stabilisation, World};
 use drystone_scene::Scene;
 use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Spec};
@@ -43,6 +43,9 @@ pub struct Simulation {
     /// Cap on the time of one velocity problem, ms. (Results then depend on the machine's speed.)
     #[arg(long, value_name = "MS")]
     pub budget_ms: Option<f64>,
+    /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and --budget-ms.
+    #[arg(long, value_name = "N")]
+    pub substeps: Option<usize>,
     /// Cap on iterations of one position problem.
     #[arg(long, value_name = "N")]
     pub position_iterations: Option<usize>,
@@ -68,9 +71,10 @@ pub struct Simulation {
     /// why there is none.
     #[arg(long)]
     pub settle: bool,
-    /// Put resting bodies to sleep (not available yet).
-    #[arg(long)]
-    pub sleep: bool,
+    /// Leave bodies that have come to rest out of the steps until something disturbs them: their positions do not change
+    /// meanwhile. At rest is what has been slower than speed (m/s; if not set, 0.01 sqrt(g r)) for time (s; 0.5).
+    #[arg(long, value_name = "speed=M_PER_S,time=S", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub sleep: Option<String>,
 }
 
 /// A scene, its world at time zero, and the pool size.
@@ -136,11 +140,7 @@ impl Simulation {
             }
             spec.check(&[]).map_err(Failure::input)
         };
-        one_of("backend", &self.backend, &["cpu"], &["cuda"])?;
-        if self.sleep {
-            return Err(Failure::input("--sleep: not available yet; nothing ever sleeps"));
-        }
-        Ok(())
+        one_of("backend", &self.backend, &["cpu"], &["cuda"])
     }
 
     fn settings(&self, mut s: Settings) -> Result<Settings, Failure> {
@@ -167,6 +167,9 @@ impl Simulation {
         if let Some(n) = self.iterations {
             s.iterations = n;
         }
+        if let Some(n) = self.substeps {
+            s.substeps = n;
+        }
         if let Some(n) = self.position_iterations {
             s.position_iterations = n;
         }
@@ -190,6 +193,9 @@ impl Simulation {
             let kind = broadphase::Kind::from_name(name)
                 .ok_or_else(|| BadSpec::unknown("broadphase", name, &broadphase::Kind::NAMES));
             s.broadphase = Some(kind.map_err(Failure::input)?);
+        }
+        if let Some(text) = &self.sleep {
+            s.sleep = Some(Sleep::parse(text).map_err(|e| Failure::input(format!("--sleep: {e}")))?);
         }
         if self.envelope.is_some() {
             s.envelope = self.envelope;

@@ -64,8 +64,8 @@ impl Corrector {
     }
 
     /// The contacts to correct: an overlap of compliant ones is how they push.
-    fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, reach: f64) {
-        detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+    fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, asleep: &[bool], reach: f64) {
+        detector.find(model, state, &self.rest, 0.0, reach, asleep, &mut self.contacts);
         self.contacts.retain(|c| !c.is_soft());
     }
 
@@ -74,7 +74,9 @@ impl Corrector {
         size_of_val(self.contacts.as_slice())
     }
 
-    /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of position problems solved.
+    /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
+    /// position problems solved. Bodies that sleep stay where they are.
+    #[allow(clippy::too_many_arguments)] // The parts of a world that it borrows.
     pub fn run(
         &mut self,
         model: &Model,
@@ -83,6 +85,7 @@ impl Corrector {
         assembler: &mut Assembler,
         solver: &mut dyn Solver,
         how: Correction,
+        asleep: &[bool],
     ) -> Result<usize, Malformed> {
         self.rest.clear();
         self.rest.resize(model.bodies.len(), [0.0; 6]);
@@ -91,7 +94,7 @@ impl Corrector {
         let mut last = f64::INFINITY;
         let mut reach = how.envelope;
         for round in 0..how.rounds {
-            self.find(model, state, detector, reach);
+            self.find(model, state, detector, asleep, reach);
             let share = how.reach / how.rounds as f64;
             assembler.stage_rows(model, state, &self.rest, Purpose::Position { h: how.h, share: None });
             let joints = assembler.rows.worst;
@@ -110,7 +113,7 @@ impl Corrector {
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
                 detector.find_pairs(model, state, &self.rest, 0.0, reach);
-                self.find(model, state, detector, reach);
+                self.find(model, state, detector, asleep, reach);
             }
             let smallest = self.contacts.iter().map(Gap::size).fold(assembler.rows.smallest, f64::min);
             assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
@@ -135,6 +138,9 @@ impl Corrector {
             let way = self.longest_way(model);
             let scale = (0.5 * reach / way).min(1.0);
             for i in model.dynamic() {
+                if state.rest.is_asleep(i) {
+                    continue; // What it is pushed by wakes it in the next step.
+                }
                 let d = self.moved[i].map(|x| scale * x);
                 for k in 0..6 {
                     self.total[i][k] += d[k];

@@ -1,6 +1,7 @@
 //! The step, on one page.
 
 mod check;
+pub(crate) mod parts;
 mod pose;
 mod report;
 
@@ -9,7 +10,7 @@ use drystone_solve::solver::{Attempt, Solution, Status};
 use glam::DVec3;
 
 use crate::body::Motion;
-use crate::contact::{Remembered, remember};
+use crate::contact::remember;
 use crate::correct::Correction;
 use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
@@ -23,7 +24,11 @@ pub use report::{Stage, StepError, StepReport};
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
+    w.keep_rest();
     let report = take(w);
+    if report.is_err() {
+        w.sleep_as_before();
+    }
     w.assembler.rows.elsewhere.clear();
     report
 }
@@ -36,18 +41,29 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
-    w.state.sort(&w.model);
+    if w.state.sort(&w.model) {
+        w.sort_sleepers();
+    }
     free_velocities(w)?; // v + h M⁻¹ f
+    w.rouse();
     clock.stage(Stage::Assemble);
     w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
     clock.stage(Stage::Broadphase);
-    w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
+    loop {
+        let World { detector, model, state, v_free, sleepers, contacts, .. } = &mut *w;
+        detector.find(model, state, v_free, h, envelope, &sleepers.known, contacts);
+        if !w.rouse_touched() {
+            break;
+        }
+    }
     remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
+    w.set_aside();
     w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
+    w.leave_joints_asleep();
     let smooth = smooth_step(w);
     if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
         let done = smooth_done(w, *order, taken);
@@ -104,12 +120,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             envelope,
             h,
         };
-        let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
+        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, .. } = w;
         let solver = match solver.for_positions() {
             Some(other) => other,
             None => solver.as_mut(),
         };
-        let done = corrector.run(model, state, detector, assembler, solver, how);
+        let done = corrector.run(model, state, detector, assembler, solver, how, &sleepers.known);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -160,7 +176,8 @@ fn smooth_step(w: &mut World) -> Option<(u8, smooth::Taken)> {
     let taken = smooth::advance(w, order)?;
     if !taken.whole {
         let mut elsewhere = std::mem::take(&mut w.assembler.rows.elsewhere);
-        elsewhere.extend_from_slice(smooth::joints(w));
+        elsewhere.resize(w.model.joints.len(), false);
+        elsewhere.iter_mut().zip(smooth::joints(w)).for_each(|(there, taken)| *there |= taken);
         w.assembler.rows.elsewhere = elsewhere;
     }
     Some((order, taken))
@@ -189,17 +206,24 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
 }
 
 /// Looks at where the bodies came to, and closes the step.
-fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Result<StepReport, StepError> {
+fn finish(
+    w: &mut World,
+    mut clock: Clock,
+    overlap: Overlap,
+    mut done: Done,
+) -> Result<StepReport, StepError> {
     let number = w.state.step + 1;
     check_positions(w, number)?;
     for i in 0..w.model.bodies.len() {
         w.state.wrap(&w.model, i);
     }
     let left = check_bounds(w, number)?;
+    let contacts = w.contacts.len();
+    w.fall_asleep();
+    w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
-    w.state.multipliers.clear();
-    w.state.multipliers.extend(w.contacts.iter().map(|c| Remembered { key: c.key, impulse: c.impulse }));
+    w.remember_contacts();
     w.state.joints.clone_from(&w.assembler.rows.next);
     w.state.step = number;
     w.state.time += w.settings.h;
@@ -207,7 +231,8 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
         step: number,
         integrator: done.integrator,
         smooth_bodies: done.smooth_bodies,
-        contacts: w.contacts.len(),
+        contacts,
+        asleep: w.asleep(),
         touching: overlap.touching,
         penetration_max: overlap.max,
         penetration_mean: overlap.mean,
@@ -286,6 +311,10 @@ fn integrate(w: &mut World, in_part: bool) {
             continue;
         }
         let s = &mut w.state;
+        if s.rest.is_asleep(i) {
+            (s.force[i], s.torque[i]) = (DVec3::ZERO, DVec3::ZERO);
+            continue;
+        }
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (s.velocity[i], s.omega[i]);
         if body.guide.is_some() {
@@ -324,7 +353,7 @@ fn integrate(w: &mut World, in_part: bool) {
 /// follow from where the corrections put the bodies.
 fn take_velocities_from_positions(w: &mut World) {
     let h = w.settings.h;
-    for i in w.model.dynamic() {
+    for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
         let d = &w.corrector.total[i];
         w.state.velocity[i] += DVec3::new(d[0], d[1], d[2]) / h;
         w.state.omega[i] += w.state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]) / h;

@@ -37,6 +37,9 @@ const KEYS: &[(&str, Is)] = &[
     ("threads", Is::Whole),
     ("seed", Is::Whole),
     ("sleep", Is::Flag),
+    ("asleep.mean", Is::Number),
+    ("asleep.max", Is::Whole),
+    ("asleep.last", Is::Whole),
     ("model", Is::Text),
     ("integrator", Is::Text),
     ("smooth_steps", Is::Whole),
@@ -46,6 +49,7 @@ const KEYS: &[(&str, Is)] = &[
     ("steps", Is::Whole),
     ("time_s", Is::Number),
     ("step_s", Is::Number),
+    ("substeps", Is::Whole),
     ("wall_s", Is::Number),
     ("cpu_s", Is::Number),
     ("contacts.mean", Is::Number),
@@ -291,4 +295,19 @@ fn stabilisation_broadphase_and_envelope_are_reported_as_used() {
     for name in ["sap", "grid", "brute"] {
         assert_eq!(run(&format!("--broadphase {name}"))["broadphase"], name);
     }
+}
+
+#[test]
+fn the_report_counts_who_sleeps() {
+    let scratch = Scratch::new("report-sleep");
+    let line = "stack --set n=4 --time 2";
+    let (awake, asleep) = (scratch.report(line), scratch.report(&format!("{line} --sleep")));
+    assert_eq!((&awake["sleep"], &awake["asleep"]["max"]), (&false.into(), &0.into()));
+    assert_eq!((&asleep["sleep"], &asleep["asleep"]["last"]), (&true.into(), &4.into()));
+    assert_eq!((&asleep["contacts"]["last"], &asleep["energy_j"]["kinetic_last"]), (&0.into(), &0.0.into()));
+    assert_eq!(asleep["contacts"]["touching_last"], awake["contacts"]["touching_last"]);
+    assert!((number(&asleep, "support_over_weight.last") - 1.0).abs() < 1e-3);
+    let later = scratch.report(&format!("{line} --sleep=time=1.5"));
+    let mean = |r: &Value| number(r, "asleep.mean");
+    assert!(mean(&later) < mean(&asleep) - 1.0 && mean(&later) > 0.5, "{} {}", mean(&later), mean(&asleep));
 }

@@ -57,8 +57,10 @@ pub struct StepReport {
     /// Dynamic bodies whose step was a smooth one: all of them under [`Integrator::Rattle`], else those of mechanisms that
     /// nothing touched.
     pub smooth_bodies: usize,
-    /// Contacts in the problem.
+    /// Contacts in the problem: without those of bodies asleep.
     pub contacts: usize,
+    /// Dynamic bodies that are asleep after the step.
+    pub asleep: usize,
     /// Of those, with gap ≤ 0 at the start of the step.
     pub touching: usize,
     /// Deepest overlap at the start of the step, m.
@@ -137,7 +139,7 @@ pub(super) struct Overlap {
 impl Overlap {
     pub fn of(w: &World) -> Self {
         let (mut touching, mut max, mut sum) = (0, 0.0f64, 0.0);
-        for c in w.contacts.iter().filter(|c| c.gap <= 0.0) {
+        for c in w.contacts.iter().chain(w.sleepers.contacts()).filter(|c| c.gap <= 0.0) {
             touching += 1;
             max = max.max(-c.gap);
             sum -= c.gap;
