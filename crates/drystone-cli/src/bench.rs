@@ -81,12 +81,42 @@ const BENCHES: &[Bench] = &[
         only_by_name: true,
     },
     Bench {
-        name: "spheres-1e6",
-        title: "1,000,000 spheres, column of 25 m, while they fall",
+        name: "layer-1e3",
+        title: "1,000 spheres, layer of 8 m, settling",
         scene: "packing",
-        set: &[("n", "1000000"), ("height", "25")],
-        warm_up: 5,
-        steps: 3,
+        set: &[("n", "1000"), ("height", "8"), ("fraction", "0.5")],
+        warm_up: 40,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
+    Bench {
+        name: "layer-1e4",
+        title: "10,000 spheres, layer of 8 m, settling",
+        scene: "packing",
+        set: &[("n", "10000"), ("height", "8"), ("fraction", "0.5")],
+        warm_up: 40,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
+    Bench {
+        name: "layer-1e5",
+        title: "100,000 spheres, layer of 8 m, settling",
+        scene: "packing",
+        set: &[("n", "100000"), ("height", "8"), ("fraction", "0.5")],
+        warm_up: 40,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
+    Bench {
+        name: "layer-1e6",
+        title: "1,000,000 spheres, layer of 8 m, settling",
+        scene: "packing",
+        set: &[("n", "1000000"), ("height", "8"), ("fraction", "0.5")],
+        warm_up: 40,
+        steps: 5,
         iterations: 50,
         only_by_name: true,
     },
@@ -194,14 +224,14 @@ pub fn main(args: Args) -> Result<i32, Failure> {
 fn measure(bench: &Bench, solver: &str, threads: usize) -> Result<Row, Failure> {
     let (before, started) = (usage::peak_rss_mib(), Instant::now());
     let set: Vec<(String, String)> = bench.set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    let scene = drystone_scene::load(bench.scene, &set)?;
+    let mut scene = drystone_scene::load(bench.scene, &set)?;
     let settings = Settings {
         solver: solver.into(),
         tolerance: 0.0,
         iterations: bench.iterations,
         ..scene.settings.clone()
     };
-    let mut world: World = scene.world(settings)?;
+    let mut world: World = scene.take_world(settings)?;
     let setup_s = started.elapsed().as_secs_f64();
     for _ in 0..bench.warm_up {
         world.step().map_err(Failure::run)?;

@@ -43,6 +43,9 @@ pub struct Simulation {
     /// Cap on the time of one velocity problem, ms. (Results then depend on the machine's speed.)
     #[arg(long, value_name = "MS")]
     pub budget_ms: Option<f64>,
+    /// Begin every velocity problem from zero, not from the last step's multipliers: to see what they are worth.
+    #[arg(long)]
+    pub cold: bool,
     /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and --budget-ms.
     #[arg(long, value_name = "N")]
     pub substeps: Option<usize>,
@@ -110,13 +113,14 @@ pub fn pairs(set: &[String]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 impl Simulation {
-    /// Loads the scene, applies the options, builds the world, and refuses deep overlaps.
+    /// Loads the scene, applies the options, builds the world, and refuses deep overlaps. The scene's bodies are the
+    /// world's from then on.
     pub fn prepare(&self) -> Result<Prepared, Failure> {
         self.refuse_what_is_missing()?;
         let threads = pool(self.threads)?;
-        let scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
+        let mut scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
         let settings = self.settings(scene.settings.clone())?;
-        let mut world = scene.world(settings)?;
+        let mut world = scene.take_world(settings)?;
         self.check_overlaps(&mut world)?;
         if self.settle {
             world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
@@ -166,6 +170,9 @@ impl Simulation {
         }
         if let Some(n) = self.iterations {
             s.iterations = n;
+        }
+        if self.cold {
+            s.warm_start = false;
         }
         if let Some(n) = self.substeps {
             s.substeps = n;

@@ -15,7 +15,7 @@ use glam::DVec3;
 
 use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
-use crate::collide::Detector;
+use crate::collide::{Detector, Velocities};
 use crate::contact::{Gap, Touch};
 use crate::model::{ColliderSlot, Model};
 use crate::motion::rotate;
@@ -75,7 +75,7 @@ impl Corrector {
     }
 
     /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
-    /// position problems solved. Bodies that sleep stay where they are.
+    /// position problems solved. `v` says how fast bodies are on their way; those that sleep stay where they are.
     #[allow(clippy::too_many_arguments)] // The parts of a world that it borrows.
     pub fn run(
         &mut self,
@@ -85,6 +85,7 @@ impl Corrector {
         assembler: &mut Assembler,
         solver: &mut dyn Solver,
         how: Correction,
+        v: &Velocities,
         asleep: &[bool],
     ) -> Result<usize, Malformed> {
         self.rest.clear();
@@ -112,7 +113,8 @@ impl Corrector {
                 self.contacts.iter().map(|c| (-c.gap()).min(share * c.size())).fold(joints, f64::max);
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
-                detector.find_pairs(model, state, &self.rest, 0.0, reach);
+                // With room for the next step's ways: the pairs can be its own then.
+                detector.find_pairs(model, state, v, how.h, reach);
                 self.find(model, state, detector, asleep, reach);
             }
             let smallest = self.contacts.iter().map(Gap::size).fold(assembler.rows.smallest, f64::min);

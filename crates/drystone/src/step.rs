@@ -120,12 +120,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             envelope,
             h,
         };
-        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, .. } = w;
+        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, velocity, .. } = w;
         let solver = match solver.for_positions() {
             Some(other) => other,
             None => solver.as_mut(),
         };
-        let done = corrector.run(model, state, detector, assembler, solver, how, &sleepers.known);
+        let done = corrector.run(model, state, detector, assembler, solver, how, velocity, &sleepers.known);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {

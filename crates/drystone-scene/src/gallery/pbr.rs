@@ -17,7 +17,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::radial::Rings;
 use super::vessel::Vessel;
-use super::{Entry, Made, arrange, bulk};
+use super::{Entry, Made, POURING, arrange, bulk};
 use crate::probe::{Results, number, support};
 use crate::{Drive, Paint, Probe, SceneError};
 
@@ -141,7 +141,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         false => Flow::default(),
     };
     Ok(Made {
-        settings: Settings { iterations: 60, tolerance: 1e-3, ..Settings::default() },
+        settings: Settings { iterations: 60, tolerance: 1e-3, stabilisation: POURING, ..Settings::default() },
         seed,
         bodies,
         glass: Vec::new(),
