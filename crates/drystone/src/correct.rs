@@ -76,7 +76,6 @@ impl Corrector {
 
     /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
     /// position problems solved. `v` says how fast bodies are on their way; those that sleep stay where they are.
-    #[allow(clippy::too_many_arguments)] // The parts of a world that it borrows.
     pub fn run(
         &mut self,
         model: &Model,

@@ -311,3 +311,26 @@ fn the_report_counts_who_sleeps() {
     let mean = |r: &Value| number(r, "asleep.mean");
     assert!(mean(&later) < mean(&asleep) - 1.0 && mean(&later) > 0.5, "{} {}", mean(&later), mean(&asleep));
 }
+
+#[test]
+fn a_cold_start_takes_more_iterations() {
+    let scratch = Scratch::new("report-cold");
+    let line = "stack --set n=6 --solver pgs --tolerance 1e-6 --iterations 5000 --steps 30";
+    let iterations = |line: &str| number(&scratch.report(line), "solver.iterations_mean");
+    let (warm, cold) = (iterations(line), iterations(&format!("{line} --cold")));
+    assert!(cold > 3.0 * warm, "{cold} cold, {warm} warm");
+}
+
+#[test]
+fn a_bench_says_what_it_streams() {
+    let scratch = Scratch::new("report-bench");
+    let out = scratch.command("bench layer-1e3 --threads 1 --report -").output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let rows: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let n = |path: &str| number(&rows[0], path);
+    assert_eq!((n("bodies"), n("roofline.bytes_per_contact_iteration")), (1000.0, 52.0));
+    let rate = 52.0 / n("ns_per_contact_iteration");
+    assert!((n("roofline.gb_per_s") - rate).abs() < 1e-9 * rate);
+    assert!((n("roofline.share") * n("roofline.stream_gb_per_s") - rate).abs() < 1e-9 * rate);
+    assert!(n("setup_s") > 0.0 && n("peak_bytes_per_body") > 100.0);
+}

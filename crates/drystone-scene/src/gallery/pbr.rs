@@ -55,7 +55,7 @@ const PARAMS: &[ParamInfo] = &[
     param("fraction", "0.5", "", "solid fraction of the pebbles at the start"),
     param("mu", "0.5", "", "coefficient of friction"),
     param("seed", "1", "", "of the positions"),
-    param("h", "0.005", "s", "step"),
+    param("h", "0.003", "s", "step"),
     param("T", "4", "s", "duration"),
 ];
 

@@ -211,7 +211,6 @@ impl Detector {
 
     /// The same, as much of each contact as `C` keeps, without those among bodies that are `asleep` (by body slot; empty if
     /// none is) and between them and others that do not move.
-    #[allow(clippy::too_many_arguments)] // What find_contacts takes, and who sleeps.
     pub(crate) fn find<C: Touch>(
         &mut self,
         model: &Model,
