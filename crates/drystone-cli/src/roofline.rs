@@ -20,7 +20,7 @@ const CHUNK: usize = 1 << 13;
 pub struct Roofline {
     /// Read and written of a contact in one sweep; velocities of bodies, which stay in the cache, are not counted.
     pub bytes_per_contact_iteration: f64,
-    /// That, over the time of a contact and iteration.
+    /// That, over the time of a contact and iteration, preparing the solve included.
     pub gb_per_s: f64,
     /// What a plain loop reaches on as many bytes.
     pub stream_gb_per_s: f64,

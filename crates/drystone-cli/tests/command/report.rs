@@ -329,8 +329,9 @@ fn a_bench_says_what_it_streams() {
     let rows: Value = serde_json::from_slice(&out.stdout).unwrap();
     let n = |path: &str| number(&rows[0], path);
     assert_eq!((n("bodies"), n("roofline.bytes_per_contact_iteration")), (1000.0, 52.0));
-    let rate = 52.0 / n("ns_per_contact_iteration");
-    assert!((n("roofline.gb_per_s") - rate).abs() < 1e-9 * rate);
+    // The mean step is not faster than the fastest.
+    let (rate, mean) = (n("roofline.gb_per_s"), 52.0 / n("ns_per_contact_iteration"));
+    assert!(rate >= mean * (1.0 - 1e-9) && rate < 1e3, "{rate} {mean}");
     assert!((n("roofline.share") * n("roofline.stream_gb_per_s") - rate).abs() < 1e-9 * rate);
     assert!(n("setup_s") > 0.0 && n("peak_bytes_per_body") > 100.0);
 }
