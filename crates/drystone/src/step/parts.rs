@@ -1,8 +1,8 @@
 //! A step in parts: N steps of h/N, each with its own contacts and a share of the iterations, told as one.
 //!
-//! What a step costs goes with the number of sweeps, and what sweeps leave undone goes with h: the same number of sweeps
-//! spent on shorter steps moves the error from the solver to nowhere [Macklin2019]. Contacts start warm in every part, and
-//! the pairs of the broad phase last for many of them.
+//! With plain sweeps many short steps of one sweep each are more accurate than one long step of many [Macklin2019]. With
+//! solvers that accelerate, and with overlaps corrected apart, that is not so: `docs/performance.md` has both measured. Parts
+//! are for motion that h does not resolve. Contacts start warm in each of them, and the pairs of the broad phase last for many.
 
 use drystone_solve::solver::Status;
 
