@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use drystone::{Integrator, Stage, StepReport, World};
 use drystone_solve::Status;
+use drystone_solve::bound::SharpBound;
 use drystone_solve::solver::Attempt;
 use serde::Serialize;
 use serde_json::Value;
@@ -95,6 +96,7 @@ pub struct Recorder {
     penetration_sum: f64,
     joint_error: drystone::joint::JointError,
     latest: Option<StepReport>,
+    error_bound: Option<SharpBound>,
     steps: u64,
     warnings: Vec<Warning>,
     warnings_left_out: u64,
@@ -128,6 +130,7 @@ impl Recorder {
             penetration_sum: 0.0,
             joint_error: Default::default(),
             latest: None,
+            error_bound: None,
             steps: 0,
             warnings: Vec::new(),
             warnings_left_out: 0,
@@ -178,6 +181,12 @@ impl Recorder {
             self.warn(Warning { step: r.step, kind: "left", bodies: vec![id.slot], text });
         }
         self.latest = Some(r.clone());
+        self.error_bound = None;
+    }
+
+    /// What is known of the last step's velocity error beyond its certificate.
+    pub fn bound(&mut self, found: Option<SharpBound>) {
+        self.error_bound = found;
     }
 
     /// Who solved, and who took over from whom.
@@ -316,8 +325,12 @@ impl Recorder {
                 duality_gap_last: certificate.and_then(|c| c.duality_gap),
                 least_feasible_speed_last: certificate
                     .and_then(|c| c.least_feasible_speed(world.total_mass())),
-                velocity_error_bound_last: certificate
-                    .and_then(|c| c.velocity_error_bound(world.total_mass())),
+                velocity_error_bound_last: self
+                    .error_bound
+                    .map(|b| b.upper)
+                    .or_else(|| certificate.and_then(|c| c.velocity_error_bound(world.total_mass()))),
+                velocity_error_least_last: self.error_bound.map(|b| b.lower),
+                velocity_error_multiplications: self.error_bound.map(|b| b.multiplications),
             },
             penetration_m: PenetrationUse {
                 max: self.penetration_max.max(penetration.max),
@@ -390,9 +403,13 @@ fn wedged(world: &World, r: &StepReport) -> Warning {
     let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
     let (kind, what) = match r.status {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
-        _ => (
+        _ if r.softened => (
             "wedged",
             "contacts contradict each other: the multipliers grew without bound, so the step left overlaps alone",
+        ),
+        _ => (
+            "wedged",
+            "contacts contradict each other: no velocities satisfy them, and the step took the solver's last",
         ),
     };
     let text = format!(
@@ -544,7 +561,12 @@ pub struct Certified {
     pub constraint_violation_last: Option<f64>,
     pub cone_violation_last: Option<f64>,
     pub duality_gap_last: Option<f64>,
+    /// The mass-weighted rms of v - v* in the last step is at most this, m/s.
     pub velocity_error_bound_last: Option<f64>,
+    /// And at least this, where the bound was sharpened.
+    pub velocity_error_least_last: Option<f64>,
+    /// What sharpening took, in multiplications by N.
+    pub velocity_error_multiplications: Option<usize>,
     pub least_feasible_speed_last: Option<f64>,
 }
 

@@ -77,14 +77,14 @@ fn published_problems_agree_with_their_references() {
     }
 }
 
-/// |r - P(r - (u + mu |u_T| e_N))| <= 1e-8 |q| with W as it is, on every problem whose reference was solved. No solver
-/// does all of them: what the first leaves the next one takes. Every problem must be done by some, most by the first.
+/// |r - P(r - (u + mu |u_T| e_N))| <= 1e-8 |q| with W as it is, on every problem whose reference was solved. The first
+/// must do all of them; what it left elsewhere the next one takes.
 #[test]
 fn published_problems_have_coulomb_solutions() {
     let Some(folder) = folder() else { return };
     let text = std::fs::read_to_string(folder.join("reference.json")).unwrap();
     let reference: Value = serde_json::from_str(&text).unwrap();
-    let (mut solved, mut missing) = ([0; 4], Vec::new());
+    let (mut solved, mut missing) = ([0; 5], Vec::new());
     let mut all = 0;
     for path in files(folder.join("json"), ".json") {
         let name = path.file_stem().unwrap().to_str().unwrap().to_string();
@@ -93,8 +93,8 @@ fn published_problems_have_coulomb_solutions() {
         let known = reference["problems"][&name]["coulomb"]["solved"] == Value::Bool(true);
         let goal = 1e-8 * file.scale();
         let mut done = false;
-        for (k, solver) in ["prox", "apgd", "pgs", "nsgs-ac"].into_iter().enumerate() {
-            let most = if solver == "prox" { 500 } else { 60_000 };
+        for (k, solver) in ["ipm", "prox", "apgd", "pgs", "nsgs-ac"].into_iter().enumerate() {
+            let most = if k < 2 { 500 } else { 60_000 };
             let iterations = (60_000_000 / file.w.data.len().max(1)).clamp(100, most);
             let (mut tolerance, mut guess, mut left) = (goal, None::<Vec<f64>>, iterations);
             let mut u = Vec::new();
@@ -136,10 +136,10 @@ fn published_problems_have_coulomb_solutions() {
         }
     }
     println!(
-        "coulomb: of {all} with a solved reference prox, apgd, pgs, nsgs-ac solved {solved:?}; by none: {missing:?}"
+        "coulomb: of {all} with a solved reference ipm, prox, apgd, pgs, nsgs-ac solved {solved:?}; by none: {missing:?}"
     );
     assert!(all >= 44, "{all} references");
-    assert!(solved[0] >= 38, "prox solved {}", solved[0]);
+    assert!(solved[0] == all, "ipm solved {}", solved[0]);
     assert!(missing.is_empty(), "not solved to 1e-8 |q| by any: {missing:?}");
 }
 
@@ -209,7 +209,7 @@ fn auto_solves_the_published_problems() {
     let Some(folder) = folder() else { return };
     let text = std::fs::read_to_string(folder.join("reference.json")).unwrap();
     let reference: Value = serde_json::from_str(&text).unwrap();
-    let (mut missing, mut relaxed, mut exact) = (Vec::new(), 0, 0);
+    let (mut missing, mut worse, mut relaxed, mut exact) = (Vec::new(), Vec::new(), 0, 0);
     for path in files(folder.join("json"), ".json") {
         let name = path.file_stem().unwrap().to_str().unwrap().to_string();
         let file = problem::read(&path, None).unwrap();
@@ -218,7 +218,9 @@ fn auto_solves_the_published_problems() {
         let robustness = entry.get("note").is_some();
         for model in [Model::Ccp, Model::Coulomb] {
             let begun = std::time::Instant::now();
-            let (r, u, attempts) = to_goal("auto", &file, model, 1e-8, 100_000);
+            // Velocities are compared under the relaxed law alone: a digit more.
+            let goal = if model == Model::Ccp { 1e-9 } else { 1e-8 };
+            let (r, u, attempts) = to_goal("auto", &file, model, goal, 100_000);
             let reached = file.natural_map(model, &r, &u) / file.scale();
             println!(
                 "{name} {} {reached:.1e} {:.3} s {attempts}",
@@ -234,7 +236,6 @@ fn auto_solves_the_published_problems() {
                 continue;
             }
             let Some(best) = entry["ccp"]["objective"].as_f64().filter(|_| !robustness) else { continue };
-            let clipped = entry["ccp"]["psd_clip_rel"].as_f64().unwrap_or(0.0) > 0.0;
             let c = certificate(&file.ccp(), &r);
             let off = (c.dual_objective - best).abs() / best.abs();
             let vectors: Value = serde_json::from_str(
@@ -245,14 +246,15 @@ fn auto_solves_the_published_problems() {
                 vectors["ccp_u"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
             let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
             let far = norm(&mut u.iter().zip(&u_ref).map(|(x, y)| x - y));
-            // A velocity that vanishes is no scale: then that of q is. The reference has an error of its own: with W = λ at
-            // most, |u - u*|² ≤ 2 λ gap.
+            // A velocity that vanishes is no scale: 1e-8 |q|, which is what was asked for, is nothing.
             let scale = norm(&mut u_ref.iter().copied()).max(1e-3 * file.scale());
-            let gap = entry["ccp"]["duality_gap_abs"].as_f64().unwrap().abs();
-            let own = (2.0 * gap * entry["lmax"].as_f64().unwrap()).sqrt();
-            let near = far <= 1e-5 * scale + own;
+            let mut near = far <= 1e-5 * scale;
+            if !near && reference_is_worse(&file, &vectors, &u, scale) {
+                worse.push(name.clone());
+                near = true;
+            }
             relaxed += 1;
-            if !(off <= if clipped { 1e-4 } else { 1e-6 }) || !near {
+            if !(off <= 1e-6) || !near {
                 missing.push(format!("{name}, ccp: objective off by {off:.1e}, u by {:.1e}", far / scale));
             }
         }
@@ -260,6 +262,25 @@ fn auto_solves_the_published_problems() {
     println!("auto: {relaxed} relaxed and {exact} exact problems compared; missing {missing:#?}");
     assert!(relaxed >= 40 && exact >= 44, "{relaxed}, {exact}");
     assert!(missing.is_empty(), "{missing:#?}");
+    // Its reference has |r - P(r - u)| = 6.7e-7 |q| and an objective that is 1.7e-9 too high; u by auto, ipm, prox and apgd agree to
+    // 5e-9 with each other, and to 8e-7 with the reference's own solver (clarabel) once the problem is scaled.
+    assert!(worse.iter().all(|n| n == "Spheres-i099-356-679.hdf5"), "references that are worse: {worse:?}");
+}
+
+/// Whether the reference, not `u`, is what is far off: its own multipliers are further from solving the problem than the whole
+/// difference needs, their objective is higher, and another method agrees with `u`.
+fn reference_is_worse(file: &ContactProblem, vectors: &Value, u: &[f64], scale: f64) -> bool {
+    let numbers =
+        |key: &str| vectors[key].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>();
+    let (r_ref, u_ref) = (numbers("ccp_r_one_optimum"), numbers("ccp_u"));
+    let (r_other, u_other, _) = to_goal("ipm", file, Model::Ccp, 1e-12, 300);
+    let far = u.iter().zip(&u_other).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+    let natural = |r: &[f64], u: &[f64]| file.natural_map(Model::Ccp, r, u) / file.scale();
+    let objective = |r: &[f64]| certificate(&file.ccp(), r).dual_objective;
+    far <= 1e-7 * scale
+        && natural(&r_other, &u_other) <= 1e-10
+        && natural(&r_ref, &u_ref) >= 1e-7
+        && objective(&r_ref) > objective(&r_other)
 }
 
 /// Solves until the published test is met, as `drystone solve` does; r, u and who did it.

@@ -22,7 +22,8 @@
 
 use crate::certificate::Judge;
 use crate::cone::Set;
-use crate::problem::{Malformed, Problem};
+use crate::model::Model;
+use crate::problem::{Bodies, Malformed, Problem};
 use crate::solver::{Stop, make};
 
 /// Bounds from both sides and how they were found.
@@ -42,9 +43,15 @@ pub struct SharpBound {
 
 /// Share of the distance at which the rest no longer matters.
 const REST: f64 = 0.5;
+/// Operations of a multiplication for each row, roughly.
+const OPERATIONS: f64 = 50.0;
+/// Factorisations that may take as long together as the multiplications did.
+const FACTORISATIONS: usize = 40;
+/// Residual at which an interior point has done its best, m/s.
+const EXACT: f64 = 1e-13;
 
 /// Bounds the error of the velocities that `gamma` gives, from both sides, within about `multiplications` multiplications by
-/// N and then as many factorisations as a hundredth of that. None where there is no gap (a row without compliance in a set
+/// N and then, where that did not do, forty factorisations that take no longer together. None where there is no gap (a row without compliance in a set
 /// that is not bounded) and for an explicit matrix, which knows no masses.
 pub fn sharp_bound(
     problem: &Problem,
@@ -55,47 +62,86 @@ pub fn sharp_bound(
     let mass: f64 = bodies.inv_mass.iter().filter(|m| **m > 0.0).map(|m| 1.0 / m).sum();
     let mut judge = Judge::default();
     let Some(gap) = judge.judge(problem, gamma).duality_gap.filter(|_| mass > 0.0) else { return Ok(None) };
-    let (mut v, mut better) = (Vec::new(), Vec::new());
-    bodies.velocities(gamma, &mut v);
     let rms = |square: f64| (square.max(0.0) / mass).sqrt();
     // Without any better γ': the judge's own.
     let mut bound =
         SharpBound { upper: rms(2.0 * gap), lower: 0.0, gap, multiplications: 0, factorisations: 0 };
     let mut guess = gamma.to_vec();
-    let (mut first_order, mut factors) =
-        (make("apgd").map_err(|e| Malformed(e.0))?, make("prox").map_err(|e| Malformed(e.0))?);
-    let mut share = 16;
-    let most = multiplications / 100;
-    while bound.multiplications < multiplications || bound.factorisations < most {
-        let by_factors = bound.multiplications >= multiplications;
-        let (solver, used, left) = match by_factors {
-            true => (&mut factors, &mut bound.factorisations, most),
-            false => (&mut first_order, &mut bound.multiplications, multiplications),
-        };
-        share = share.min(left - *used).max(1);
-        let s = solver.solve(
-            problem,
-            Some(&guess),
-            &Stop { tolerance: 0.0, iterations: share, ..Stop::default() },
-        )?;
-        *used += share;
-        let Some(gap) = judge.judge(problem, &s.gamma).duality_gap else { break };
-        guess = s.gamma;
-        bodies.velocities(&guess, &mut better);
-        let way = |i: usize| (0..3).map(|k| (v[i][k] - better[i][k]).powi(2)).sum::<f64>();
-        let moving = (0..v.len()).filter(|&i| bodies.inv_mass[i] > 0.0);
-        let distance = rms(moving.map(|i| way(i) / bodies.inv_mass[i]).sum());
+    let mut better = |guess: &[f64], gap: f64| {
+        let distance = bodies.rms_distance(gamma, guess, mass);
         let rest = rms(2.0 * gap);
         if distance + rest <= bound.upper {
             (bound.upper, bound.gap) = (distance + rest, gap);
         }
         bound.lower = bound.lower.max(distance - rest);
-        if rest <= REST * distance {
-            break;
-        }
-        share = if by_factors { 10 } else { 2 * share };
+        rest <= REST * distance
+    };
+    let (mut used, mut share, mut sharp) = (0, 16, false);
+    let mut solver = make("apgd:precision=double").map_err(|e| Malformed(e.0))?;
+    while used < multiplications && !sharp {
+        share = share.min(multiplications - used);
+        let stop = Stop { tolerance: 0.0, iterations: share, ..Stop::default() };
+        guess = solver.solve(problem, Some(&guess), &stop)?.gamma;
+        used += share;
+        let Some(gap) = judge.judge(problem, &guess).duality_gap else { break };
+        sharp = better(&guess, gap);
+        share *= 2;
     }
+    let mut factorisations = 0;
+    if !sharp && used >= multiplications {
+        // Where gradients stall, an interior point does not: it has no use for a guess, and its gap falls by a digit in each step.
+        let mut solver = make("ipm").map_err(|e| Malformed(e.0))?;
+        let all = OPERATIONS * problem.rows() as f64 * multiplications as f64;
+        solver.limit_operations(all / FACTORISATIONS as f64);
+        let stop = Stop { tolerance: EXACT, iterations: FACTORISATIONS, ..Stop::default() };
+        let s = solver.solve(problem, None, &stop)?;
+        factorisations = s.iterations;
+        if let Some(gap) = judge.judge(problem, &s.gamma).duality_gap.filter(|_| s.iterations > 0) {
+            better(&s.gamma, gap);
+        }
+    }
+    (bound.multiplications, bound.factorisations) = (used, factorisations);
     Ok(Some(bound))
+}
+
+/// The best bound that about `multiplications` multiplications by N can find: [`sharp_bound`] where there is a gap, else
+/// the same with [`feasible_bound`] in place of the gap. None where neither is to be had, and under exact Coulomb.
+pub fn velocity_error(
+    problem: &Problem,
+    gamma: &[f64],
+    multiplications: usize,
+) -> Result<Option<SharpBound>, Malformed> {
+    let sharp = sharp_bound(problem, gamma, multiplications)?;
+    let Problem::Bodies(bodies) = problem else { return Ok(None) };
+    if sharp.is_some() || problem.model() == Model::Coulomb || problem.rows() == 0 {
+        return Ok(sharp);
+    }
+    let mass: f64 = bodies.inv_mass.iter().filter(|m| **m > 0.0).map(|m| 1.0 / m).sum();
+    let half = multiplications / 2;
+    let stop = Stop { tolerance: 0.0, iterations: half, ..Stop::default() };
+    let better = make("apgd").map_err(|e| Malformed(e.0))?.solve(problem, Some(gamma), &stop)?.gamma;
+    let Some(found) = feasible_bound(problem, &better, multiplications - half)? else { return Ok(None) };
+    let Some(rest) = found.velocity_error_bound(mass) else { return Ok(None) };
+    let distance = bodies.rms_distance(gamma, &better, mass);
+    Ok(Some(SharpBound {
+        upper: distance + rest,
+        lower: (distance - rest).max(0.0),
+        gap: found.gap,
+        multiplications: half + found.multiplications,
+        factorisations: 0,
+    }))
+}
+
+impl Bodies {
+    /// The mass-weighted rms of v(γ) - v(γ'), m/s.
+    fn rms_distance(&self, one: &[f64], other: &[f64], mass: f64) -> f64 {
+        let (mut v, mut w) = (Vec::new(), Vec::new());
+        self.velocities(one, &mut v);
+        self.velocities(other, &mut w);
+        let way = |i: usize| (0..3).map(|k| (v[i][k] - w[i][k]).powi(2)).sum::<f64>();
+        let moving = (0..v.len()).filter(|&i| self.inv_mass[i] > 0.0);
+        (moving.map(|i| way(i) / self.inv_mass[i]).sum::<f64>() / mass).sqrt()
+    }
 }
 
 /// A bound and how it was found.

@@ -44,8 +44,9 @@ fn mechanisms_get_their_joints_eliminated_where_islands_are_small() {
         assert_eq!((s.status, picked(&s)), (Status::Converged, picks), "{bodies}");
         // An island too large for it comes back untouched.
         assert!(bodies == 20 || s.attempts[0].iterations == 0);
+        // Sweeps over what is left are asked for a tenth of the tolerance, factors for a thousandth.
         let c = certificate(&problem, &s.gamma);
-        assert!(c.residual_max <= 1e-6, "{}", c.residual_max);
+        assert!(c.residual_max <= if bodies == 20 { 1e-5 } else { 1e-7 }, "{}", c.residual_max);
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{heap, stack};
-use drystone_solve::bound::{feasible_bound, sharp_bound};
+use drystone_solve::bound::{feasible_bound, sharp_bound, velocity_error};
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::Bodies;
 use drystone_solve::solver::{Status, Stop, make};
@@ -145,4 +145,30 @@ fn the_backward_error_is_what_must_be_added_to_the_bias() {
     let less: Vec<f64> = gamma.iter().map(|g| 0.9 * g).collect();
     let c = certificate(&p, &less);
     assert!((c.backward_error - 0.00981).abs() < 1e-9, "{c:?}");
+}
+
+/// What reports say: with the budget they have, with springs and without.
+#[test]
+fn the_reported_bound_holds_and_is_within_ten_times_the_error() {
+    for (p, least) in [
+        (soft(heap(60, 3, false), 1e-4), 1e-6),
+        (soft(heap(60, 4, true), 1e-5), 1e-6),
+        (soft(stack(30), 1e-3), 1e-6),
+        (heap(60, 3, false), 1e-4),
+        (heap(60, 5, false), 1e-4),
+    ] {
+        let problem = Problem::Bodies(p.clone());
+        let exact = solve(&problem, "ipm", 1e-9, 200);
+        for (name, iterations) in [("pgs", 10), ("pgs", 100), ("apgd", 30)] {
+            let gamma = solve(&problem, name, 0.0, iterations);
+            let (error, b) =
+                (error(&p, &gamma, &exact), velocity_error(&problem, &gamma, 500).unwrap().unwrap());
+            assert!(b.lower <= error && error <= b.upper, "{name} {iterations}: {error} {b:?}");
+            assert!(b.upper <= 10.0 * error.max(least), "{name} {iterations}: {error} {b:?}");
+            assert!(b.multiplications <= 500 && b.factorisations <= 40, "{b:?}");
+        }
+    }
+    let mut exact_law = Problem::Bodies(heap(10, 3, false));
+    exact_law.set_model(drystone_solve::Model::Coulomb);
+    assert_eq!(velocity_error(&exact_law, &vec![0.0; exact_law.rows()], 100).unwrap(), None);
 }

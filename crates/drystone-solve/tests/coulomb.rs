@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{explicit, heap};
+use common::{explicit, heap, pyramid};
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::solver::{REGISTRY, Status, Stop, make};
@@ -115,5 +115,25 @@ fn a_warm_start_at_the_solution_costs_nothing() {
         let again = solver.solve(&p, Some(&s.gamma), &Stop { tolerance: 1e-7, ..tight() }).unwrap();
         assert!(again.iterations <= 2, "{} took {}", info.name, again.iterations);
         assert_eq!(again.status, Status::Converged);
+    }
+}
+
+/// Pyramids of balls that fall apart, most contacts sliding: a fixed point on the slip takes hundreds to thousands of
+/// factorisations there.
+#[test]
+fn the_interior_point_obeys_the_law_where_most_contacts_slide() {
+    for (layers, mu) in [(4, 0.0), (4, 0.2), (6, 0.2), (8, 0.2), (8, 0.8), (10, 0.2)] {
+        let p = coulomb(Problem::Bodies(pyramid(layers, mu, 0.0)));
+        let e = coulomb(Problem::Explicit(p.to_explicit()));
+        for (problem, form) in [(&p, "bodies"), (&e, "matrix")] {
+            let s = make("ipm").unwrap().solve(problem, None, &tight()).unwrap();
+            assert_eq!(s.status, Status::Converged, "{layers} layers, mu {mu}, {form}");
+            let worst = violation(&p, &s.gamma);
+            assert!(worst < 1e-6, "{layers} layers, mu {mu}, {form}: violated by {worst}");
+            assert!(s.iterations <= 60, "{layers} layers, mu {mu}, {form}: {}", s.iterations);
+        }
+        let s = make("auto").unwrap().solve(&p, None, &tight()).unwrap();
+        assert_eq!(s.status, Status::Converged, "{layers} layers, mu {mu}");
+        assert!(s.iterations <= 150, "{layers} layers, mu {mu}: {:?}", s.attempts);
     }
 }

@@ -3,10 +3,8 @@
 
 mod common;
 
-use common::{Dice, explicit, heap};
-use drystone_solve::colour::Colouring;
+use common::{Dice, explicit, heap, pyramid};
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpStatus, lemke, polyhedral, psor};
-use drystone_solve::problem::{Bodies, WORLD};
 use drystone_solve::solver::{Stop, make};
 use drystone_solve::{Model, Problem};
 
@@ -188,48 +186,6 @@ fn block_splitting_on_facets_reaches_the_lcp() {
             assert!(worst < 1e-6, "{name}, {law:?}: {worst}");
         }
     }
-}
-
-/// Balls of 1 kg and 0.5 m in one plane, layer on layer, in their first step of 0.05 s: the published pyramids.
-/// All places are off by up to `noise`, m, so that ties are ties up to that.
-fn pyramid(layers: usize, mu: f64, noise: f64) -> Bodies {
-    let mut p = Bodies::default();
-    let mut centres: Vec<[f64; 3]> = Vec::new();
-    for k in 0..layers {
-        let edge = layers - k;
-        let along = |i: usize| i as f64 - 0.5 * (edge - 1) as f64;
-        centres.extend((0..edge).map(|i| [along(i), 0.0, 0.5 + k as f64 * 0.75f64.sqrt()]));
-    }
-    let mut d = Dice(layers as u64);
-    for x in centres.iter_mut().flatten() {
-        *x += noise * d.range(-1.0, 1.0);
-    }
-    for _ in &centres {
-        p.inv_mass.push(1.0);
-        p.inv_inertia.push([10.0, 10.0, 10.0, 0.0, 0.0, 0.0]);
-        p.v_free.push([0.0, 0.0, -0.4905, 0.0, 0.0, 0.0]);
-    }
-    let mut pairs = Vec::new();
-    for (i, x) in centres.iter().enumerate() {
-        if x[2] < 0.6 {
-            pairs.push((i as u32, WORLD, [0.0, 0.0, 1.0]));
-        }
-        for (j, y) in centres.iter().enumerate().skip(i + 1) {
-            let n: [f64; 3] = std::array::from_fn(|k| y[k] - x[k]);
-            if n.iter().map(|n| n * n).sum::<f64>() < 1.01 {
-                pairs.push((j as u32, i as u32, n));
-            }
-        }
-    }
-    let mut c = Colouring::default();
-    c.run(centres.len(), pairs.iter().map(|p| (p.0, p.1)));
-    for &i in &c.order {
-        let (a, b, n) = pairs[i as usize];
-        let arm_b = if b == WORLD { [0.0; 3] } else { n.map(|n| 0.5 * n) };
-        p.points.push((a, b), n, n.map(|n| -0.5 * n), arm_b, [0.0; 3], mu);
-    }
-    p.points.spans = c.spans;
-    p
 }
 
 /// Degenerate through and through: where the basis is not made anew, the order among ties is lost and the path circles.

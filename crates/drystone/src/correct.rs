@@ -40,12 +40,17 @@ pub struct Correction {
     pub h: f64,
 }
 
+/// Errors of joints are corrected when they are that much smaller than overlaps that are.
+const TIGHTER: f64 = 10.0;
+
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
 #[derive(Default)]
 pub struct Corrector {
     contacts: Vec<Gap>,
     rest: Vec<[f64; 6]>,
     moved: Vec<[f64; 6]>,
+    /// Whether the last run found something to correct.
+    expected: bool,
     /// How far the last run moved and turned each body, m and rad, world axes.
     pub total: Vec<[f64; 6]>,
 }
@@ -96,12 +101,19 @@ impl Corrector {
         for round in 0..how.rounds {
             self.find(model, state, detector, asleep, reach);
             let share = how.reach / how.rounds as f64;
-            assembler.stage_rows(model, state, &self.rest, Purpose::Position { h: how.h, share: None });
+            // Errors alone come for less; where the last step's had to be corrected, these will be too.
+            let expected = self.expected || round > 0;
+            let purpose = Purpose::Position { h: how.h, share: expected.then_some(share) };
+            assembler.stage_rows(model, state, &self.rest, purpose);
             let joints = assembler.rows.worst;
             let worst = self.contacts.iter().map(|c| -c.gap() / c.size()).fold(joints, f64::max);
             // Done, or stuck: the last round did not do a tenth of what it was asked to.
             let enough = if round == 0 { how.tolerance } else { how.accept };
-            if worst <= enough || last - worst < 0.1 * last.min(share) {
+            let seen = if round == 0 { worst.max(TIGHTER * joints) } else { worst };
+            if round == 0 {
+                self.expected = seen > enough;
+            }
+            if seen <= enough || last - worst < 0.1 * last.min(share) {
                 return Ok(round);
             }
             last = worst;
@@ -117,15 +129,18 @@ impl Corrector {
                 self.find(model, state, detector, asleep, reach);
             }
             let smallest = self.contacts.iter().map(Gap::size).fold(assembler.rows.smallest, f64::min);
+            let finest = smallest.min(assembler.rows.smallest / TIGHTER);
             assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
             });
-            let purpose = Purpose::Position { h: how.h, share: Some(share) };
-            assembler.stage_rows(model, state, &self.rest, purpose);
+            if !expected {
+                let purpose = Purpose::Position { h: how.h, share: Some(share) };
+                assembler.stage_rows(model, state, &self.rest, purpose);
+            }
             assembler.build_rows(&state.order);
             let stop = Stop {
-                tolerance: 0.25 * how.tolerance * smallest,
+                tolerance: 0.25 * how.tolerance * finest,
                 iterations: how.iterations,
                 ..Stop::default()
             };

@@ -45,14 +45,14 @@ pub enum Stabilisation {
 
 impl Default for Stabilisation {
     fn default() -> Self {
-        Stabilisation::Post { tolerance: 1e-5, accept: 1e-4, reach: 0.1, rounds: 3 }
+        Stabilisation::Post { tolerance: 1e-4, accept: 1e-4, reach: 0.1, rounds: 3 }
     }
 }
 
 const K: Param = Param { name: "K", default: "0.2", help: "share of the overlap to remove in one step" };
 const A: Param = Param { name: "A", default: "0.1", help: "largest recovery speed, m/s" };
 const POST: [Param; 4] = [
-    Param { name: "tolerance", default: "1e-5", help: "overlap left alone, over the smaller inner radius" },
+    Param { name: "tolerance", default: "1e-4", help: "overlap left alone, over the smaller inner radius" },
     Param {
         name: "accept",
         default: "10 tolerance",

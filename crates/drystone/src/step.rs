@@ -67,6 +67,9 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let smooth = smooth_step(w);
     if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
         let done = smooth_done(w, *order, taken);
+        if w.kept_solution.is_some() {
+            w.keep_solutions(true); // There was none.
+        }
         clock.stage(Stage::Integrate);
         return finish(w, clock, overlap, done);
     }
@@ -78,12 +81,16 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let Solved { mut solution, status, compression } = solve(w).map_err(|e| bad_contact(w, number, &e))?;
+    let Solved { mut solution, status, softened, compression } =
+        solve(w).map_err(|e| bad_contact(w, number, &e))?;
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
+    }
+    if let Some(kept) = &mut w.kept_solution {
+        *kept = (w.stiffness.posed(&w.assembler).clone(), solution.gamma.clone());
     }
     w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
     check_finite(w, number)?;
@@ -140,6 +147,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let done = Done {
         integrator,
         status,
+        softened,
         iterations,
         omega,
         rejected,
@@ -156,6 +164,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
 struct Done {
     integrator: Integrator,
     status: Status,
+    softened: bool,
     iterations: usize,
     omega: f64,
     rejected: usize,
@@ -194,6 +203,7 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
     Done {
         integrator: Integrator::Rattle { order },
         status: Status::Converged,
+        softened: false,
         iterations: taken.iterations,
         omega: 1.0,
         rejected: 0,
@@ -237,6 +247,7 @@ fn finish(
         penetration_max: overlap.max,
         penetration_mean: overlap.mean,
         status: done.status,
+        softened: done.softened,
         iterations: done.iterations,
         omega: done.omega,
         rejected: done.rejected,

@@ -1,6 +1,7 @@
 //! A world: bodies, their motion, and how to step them.
 
 use drystone_solve::Problem;
+use drystone_solve::bound::{SharpBound, velocity_error};
 use drystone_solve::certificate::Judge;
 use drystone_solve::solver::{self, Solver};
 use glam::{DQuat, DVec3};
@@ -94,6 +95,8 @@ pub struct World {
     pub(crate) stiffness: Stiffness,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
+    /// Asked whether a problem contradicts itself, once there was such a question; None inside if it cannot be made.
+    pub(crate) opinion: Option<Option<Box<dyn Solver>>>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     pub(crate) v_free: Vec<[f64; 6]>,
@@ -110,6 +113,8 @@ pub struct World {
     contact_hook: Option<ContactHook>,
     problem_hook: Option<ProblemHook>,
     kept_problem: Option<(Problem, Vec<f64>)>,
+    /// The last step's problem and its multipliers, where they are kept.
+    pub(crate) kept_solution: Option<(Problem, Vec<f64>)>,
     before: Vec<StepHook>,
     after: Vec<StepHook>,
 }
@@ -140,6 +145,7 @@ impl World {
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),
+            opinion: None,
             judge: Judge::default(),
             v_free: Vec::new(),
             free: Vec::new(),
@@ -152,6 +158,7 @@ impl World {
             contact_hook: None,
             problem_hook: None,
             kept_problem: None,
+            kept_solution: None,
             before: Vec::new(),
             after: Vec::new(),
         })
@@ -439,6 +446,19 @@ impl World {
         let report = self.step();
         let (problem, guess) = self.kept_problem.take().unwrap_or_else(empty);
         report.map(|report| (report, problem, guess))
+    }
+
+    /// Keeps a copy of the problem and of the multipliers of every step from now on (of the last one at a time), so that
+    /// [`World::bound_velocity_error`] has something to work on; or no longer.
+    pub fn keep_solutions(&mut self, keep: bool) {
+        self.kept_solution = keep.then(|| (Problem::Bodies(Default::default()), Vec::new()));
+    }
+
+    /// Bounds the mass-weighted rms of v - v* in the last step, from above and from below, within about `multiplications`
+    /// multiplications by N: see [`drystone_solve::bound::velocity_error`]. None where no solution was kept or no bound is to be had.
+    pub fn bound_velocity_error(&self, multiplications: usize) -> Option<SharpBound> {
+        let (problem, gamma) = self.kept_solution.as_ref()?;
+        velocity_error(problem, gamma, multiplications).ok().flatten()
     }
 
     /// Calls `hook` before every step.

@@ -70,6 +70,8 @@ const KEYS: &[(&str, Is)] = &[
     ("certificate.constraint_violation_last", Is::NumberOrNull),
     ("certificate.duality_gap_last", Is::NumberOrNull),
     ("certificate.velocity_error_bound_last", Is::NumberOrNull),
+    ("certificate.velocity_error_least_last", Is::NumberOrNull),
+    ("certificate.velocity_error_multiplications", Is::NumberOrNull),
     ("penetration_m.max", Is::Number),
     ("penetration_m.mean", Is::Number),
     ("penetration_m.last_max", Is::Number),
@@ -334,4 +336,28 @@ fn a_bench_says_what_it_streams() {
     assert!(rate >= mean * (1.0 - 1e-9) && rate < 1e3, "{rate} {mean}");
     assert!((n("roofline.share") * n("roofline.stream_gb_per_s") - rate).abs() < 1e-9 * rate);
     assert!(n("setup_s") > 0.0 && n("peak_bytes_per_body") > 100.0);
+}
+
+/// A stack on stiff springs after ten sweeps a step: the certificate's own bound, and what is made of it after the last step.
+#[test]
+fn the_bound_of_the_last_step_is_sharpened_where_there_is_one() {
+    let scratch = Scratch::new("report-bound");
+    let text = "[settings]\nh = 0.005\nT = 0.5\nsolver = \"pgs\"\niterations = 10\n\
+        [materials]\nother = { stiffness = 1e5 }\n\
+        [[body]]\nmotion = \"static\"\nshape = { type = \"plane\" }\nmu = 0.5\n\
+        [[body]]\nshape = { type = \"box\", half = [0.1, 0.1, 0.1] }\nmass = 1.0\nmu = 0.5\n\
+        position = [0.0, 0.0, 0.1]\ncount = [1, 1, 8]\nspacing = [0, 0, 0.2]\n";
+    scratch.write("soft.toml", text);
+    let (sharp, own) = (scratch.report("soft.toml"), scratch.report("soft.toml --bound 0"));
+    let n = |r: &Value, key: &str| number(r, &format!("certificate.velocity_error_{key}"));
+    let (upper, lower) = (n(&sharp, "bound_last"), n(&sharp, "least_last"));
+    assert!(
+        lower <= upper && upper < 0.5 * n(&own, "bound_last"),
+        "{lower} {upper} {}",
+        n(&own, "bound_last")
+    );
+    assert!(n(&sharp, "multiplications") <= 500.0);
+    assert!(own["certificate"]["velocity_error_least_last"].is_null());
+    // The run itself is the same.
+    assert_eq!(number(&sharp, "certificate.residual_last"), number(&own, "certificate.residual_last"));
 }

@@ -52,7 +52,7 @@ pub use params::{ParamInfo, Params};
 
 /// For grains that are poured: one that is hit from above may be pushed sideways in a step by a tenth of its radius and more,
 /// into others which it was not near, and corrections have to reach that far.
-const POURING: Stabilisation = Stabilisation::Post { tolerance: 1e-5, accept: 1e-4, reach: 0.5, rounds: 6 };
+const POURING: Stabilisation = Stabilisation::Post { tolerance: 1e-4, accept: 1e-4, reach: 0.5, rounds: 6 };
 
 /// A scene of the gallery.
 #[derive(Serialize)]

@@ -8,6 +8,7 @@
 //! projection for free: P_K*(x) = x + P_K(-x).
 
 mod derivative;
+mod exact;
 mod face;
 mod friction;
 mod linear;

@@ -8,8 +8,9 @@
 //!
 //! No decision depends on a clock unless a time cap was given, and nothing is kept from call to call, so that a run can
 //! be resumed to the bit. Solvers with factors converge so fast in the end that further digits cost next to nothing: they
-//! are asked for a thousandth of the tolerance (where that is not very small itself), and the tolerance decides. With a tolerance of zero all iterations are asked
-//! for and no word of the judge could end them: those are sweeps.
+//! are asked for a thousandth of the tolerance (where that is not very small itself), those that eliminate joints for a tenth,
+//! and the tolerance decides. With a tolerance of zero all iterations are asked for and no word of the judge could end them:
+//! those are sweeps.
 
 mod look;
 
@@ -38,13 +39,14 @@ pub(super) static INFO: Info = Info {
 
 /// Share of the tolerance that solvers with factors are asked for, and those that eliminate joints.
 const DIGITS: f64 = 1e-3;
-const SOME_DIGITS: f64 = 1e-2;
+const SOME_DIGITS: f64 = 0.1;
 /// Below this, m/s, they are asked for the tolerance itself: further digits may be those of rounding.
 const COARSE: f64 = 1e-5;
 
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
         elimination: Schur::default(),
+        interior: super::make("ipm")?,
         factors: Box::new(Outer::new(Box::new(Prox::new(1e-3)))),
         gradients: super::make("apgd")?,
         conjugate: super::make("nncg")?,
@@ -57,6 +59,7 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 struct Auto {
     elimination: Schur,
+    interior: Box<dyn Solver>,
     factors: Box<dyn Solver>,
     gradients: Box<dyn Solver>,
     conjugate: Box<dyn Solver>,
@@ -71,6 +74,7 @@ impl Auto {
         match pick {
             Pick::Elimination => &mut self.elimination,
             Pick::Factors => self.factors.as_mut(),
+            Pick::Interior => self.interior.as_mut(),
             Pick::Gradients => self.gradients.as_mut(),
             Pick::Conjugate => self.conjugate.as_mut(),
             Pick::Sweeps => self.sweeps.as_mut(),
@@ -83,7 +87,7 @@ impl Auto {
 fn aim(pick: Pick, problem: &Problem, tolerance: f64) -> f64 {
     let share = match pick {
         _ if tolerance < COARSE || matches!(problem, Problem::Explicit(_)) => 1.0,
-        Pick::Factors => DIGITS,
+        Pick::Factors | Pick::Interior => DIGITS,
         Pick::Elimination => SOME_DIGITS,
         _ => 1.0,
     };
@@ -96,7 +100,8 @@ impl Solver for Auto {
     }
 
     fn bytes(&self) -> usize {
-        let all = [&self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
+        let all =
+            [&self.interior, &self.factors, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
         let all = all.iter().map(|s| s.bytes()).sum::<usize>() + self.elimination.bytes();
         all + size_of_val(self.pairs.as_slice())
     }
@@ -120,9 +125,10 @@ impl Solver for Auto {
         let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());
         // Of the cap, in sweeps.
         let mut spent = 0.0;
-        for (at, Turn { pick, share }) in turns.iter().enumerate() {
+        for (at, Turn { pick, share, most }) in turns.iter().enumerate() {
             let left = stop.iterations as f64 - spent;
             let part = if at + 1 == turns.len() { left } else { left.min(share * stop.iterations as f64) };
+            let part = part.min(*most);
             let iterations = ((part / pick.weight()) as usize).max(1).min(stop.iterations - used);
             let asked = Stop {
                 tolerance: aim(*pick, problem, stop.tolerance),
@@ -130,8 +136,9 @@ impl Solver for Auto {
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 history: stop.history,
             };
-            if *pick == Pick::Factors {
-                self.factors.limit_operations(look::operations(problem, stop));
+            if matches!(pick, Pick::Factors | Pick::Interior) {
+                let most = look::operations(problem, stop);
+                self.solver(*pick).limit_operations(most);
             }
             let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             // All others look at the problem once more by themselves.

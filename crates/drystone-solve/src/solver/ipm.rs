@@ -22,26 +22,38 @@
 //! Rounding keeps s = G γ from coming nearer to the boundary than 1e-16 |γ|, which leaves residuals of 1e-7 to 1e-9 m/s
 //! where a contact slides. What is left below that is taken off by Newton steps of [`super::prox`] from there (a
 //! crossover), counted as iterations like all others.
+//!
+//! **Exact Coulomb.** There u + s(u) e_n takes the place of u \[DeSaxce1998\], s = Σ μ |z₁| over the cones of a block: the velocities'
+//! tangential parts are those of z. The slip is one more unknown of the same Newton step, eliminated at once: with
+//! B y = Gᵀ y - Σ μ ⟨z₁, y₁⟩/|z₁| e_n, which has B z = Gᵀ z - s e_n, every Gᵀ above becomes B. The matrix N + C + B W⁻² G is not
+//! symmetric and is factored by LU; the rest is the same. The law is not convex and nothing promises convergence: where there is
+//! no progress further tries let the slip in gradually, the last digits are those of [`polish`], and what is left after
+//! that is left to a fixed point on the slip ([`super::outer`]).
 
 mod cones;
+mod linear;
+mod polish;
 
 use std::time::Instant;
 
 use crate::certificate::Judge;
-use crate::cone::{AdmissibleSet, MAX_ROWS};
+use crate::cone::AdmissibleSet;
+use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
+use super::outer::Outer;
 use super::prox::Prox;
-use super::system::small::{self, Small, ZERO};
-use super::system::{System, dot, record};
+use super::system::small::Small;
+use super::system::{System, record};
 use super::{BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 use cones::Cone;
+use polish::Polish;
 
 pub(super) static INFO: Info = Info {
     name: "ipm",
-    title: "primal-dual interior point with Nesterov-Todd scaling, sparse Cholesky",
-    use_when: "a reference: 1e-9 m/s in 10 to 40 factorisations, up to about 1e4 contacts; no warm start",
-    models: &["ccp"],
+    title: "primal-dual interior point with Nesterov-Todd scaling, sparse Cholesky or LU",
+    use_when: "a reference: 1e-9 m/s in 10 to 40 factorisations, up to about 1e4 contacts; exact Coulomb where much slides; no warm start",
+    models: &["ccp", "coulomb"],
     unit: "factorisation",
     citation: "Vandenberghe2010, §6",
     params: &[],
@@ -54,6 +66,16 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// Where a bilateral row has no compliance, the factor has this share of its diagonal.
 const HAIR: f64 = 1e-9;
+/// Under the exact law: the share of the longest step that is taken, where the prediction was poor and where it was good.
+const SHY: f64 = 0.9;
+const BOLD: f64 = 0.999;
+/// Iterations without progress after which the path is taken to be lost.
+const PATIENCE: usize = 5;
+/// How much of the slip each try lets in more in each iteration: what sticks in the end is found more easily without it.
+const GROWTHS: &[f64] = &[1.0, 0.2, 1.0 / 15.0];
+/// Share of the first residual from which Newton's method is tried, and how many of its steps.
+const NEAR: f64 = 0.03;
+const NEWTON: usize = 50;
 
 #[derive(Default)]
 struct Ipm {
@@ -73,6 +95,16 @@ struct Ipm {
     step: Vec<f64>,
     cg: Conjugate,
     crossover: Prox,
+    /// Coulomb's law rather than its relaxation.
+    exact: bool,
+    /// Most operations of one factorisation; None: any.
+    most: Option<f64>,
+    right: Vec<Small>,
+    polish: Polish,
+    fallback: Option<Outer>,
+    /// How much of the slip counts, and by how much that grows in an iteration.
+    share: f64,
+    growth: f64,
 }
 
 /// Vectors of the conjugate gradients.
@@ -97,6 +129,10 @@ impl Solver for Ipm {
             + 9 * size_of_val(self.gamma.as_slice())
     }
 
+    fn limit_operations(&mut self, most: f64) {
+        self.most = Some(most);
+    }
+
     fn solve(
         &mut self,
         problem: &Problem,
@@ -112,41 +148,83 @@ impl Solver for Ipm {
             out.status = Status::Converged;
             return Ok(out);
         }
-        self.system.load(problem);
-        let centre = self.start(problem);
-        let wedgeable = !problem.rest_is_feasible();
+        self.exact = problem.model() == Model::Coulomb;
+        match self.exact {
+            true => self.system.load_whole(problem),
+            false => drop(self.system.load(problem)),
+        }
+        if self.most.is_some_and(|most| self.system.flops() > most) {
+            return Ok(out);
+        }
+        let wedgeable = !self.exact && !problem.rest_is_feasible();
+        let size = start.residual_max;
         self.best.clone_from(&out.gamma);
         let mut last: Option<Vec<f64>> = None;
-        // Iterations since the best: many of them, late, mean that rounding has the upper hand.
-        let mut stale = 0;
-        while out.iterations < stop.iterations && (stale < 4 || out.iterations < 15) {
-            if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
-                out.status = Status::Budget;
-                break;
+        let growths: &[f64] = if self.exact { GROWTHS } else { &[1.0] };
+        'all: for (attempt, &growth) in growths.iter().enumerate() {
+            (self.share, self.growth) = (0.0, growth);
+            let centre = self.start(problem);
+            // Iterations since the best, and since one that was much better than the one before it: many of them, late, mean
+            // that rounding has the upper hand, or that the path is lost.
+            let (mut stale, mut idle, mut here) = (0, 0, f64::INFINITY);
+            while out.iterations < stop.iterations {
+                let late = if self.exact { idle > PATIENCE } else { stale >= 4 };
+                if late && (self.exact || out.iterations >= 15) {
+                    break;
+                }
+                if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
+                    out.status = Status::Budget;
+                    break 'all;
+                }
+                if !self.iterate(centre) {
+                    break;
+                }
+                out.iterations += 1;
+                let c = self.judge.judge(problem, &self.gamma);
+                if stop.history {
+                    out.history.push(record(&c, last.as_deref().unwrap_or(&out.gamma), &self.gamma));
+                    last = Some(self.gamma.clone());
+                }
+                stale += 1;
+                idle += 1;
+                if c.residual_max < 0.9 * here || self.share < 1.0 {
+                    (here, idle) = (c.residual_max.min(here), 0);
+                }
+                if c.residual_max < best {
+                    best = c.residual_max;
+                    self.best.clone_from(&self.gamma);
+                    stale = 0;
+                }
+                if stop.tolerance > 0.0 && c.residual_max <= stop.tolerance {
+                    out.status = Status::Converged;
+                    break 'all;
+                }
+                if wedgeable && self.system.proves_contradiction(&self.gamma, &self.u) {
+                    out.status = Status::Wedged;
+                    self.best.clone_from(&self.gamma);
+                    break 'all;
+                }
             }
-            if !self.iterate(centre) {
-                break;
-            }
-            out.iterations += 1;
-            let c = self.judge.judge(problem, &self.gamma);
-            if stop.history {
-                out.history.push(record(&c, last.as_deref().unwrap_or(&out.gamma), &self.gamma));
-                last = Some(self.gamma.clone());
-            }
-            stale += 1;
-            if c.residual_max < best {
-                best = c.residual_max;
-                self.best.clone_from(&self.gamma);
-                stale = 0;
-            }
-            if stop.tolerance > 0.0 && c.residual_max <= stop.tolerance {
-                out.status = Status::Converged;
-                break;
-            }
-            if wedgeable && self.system.proves_contradiction(&self.gamma, &self.u) {
-                out.status = Status::Wedged;
-                self.best.clone_from(&self.gamma);
-                break;
+            // Near enough for Newton's method, or nothing else left to try.
+            if self.exact && (best <= NEAR * size || attempt + 1 == growths.len()) {
+                let within = || stop.budget.is_none_or(|b| begun.elapsed() < b);
+                let most = (stop.iterations - out.iterations).min(NEWTON);
+                out.gamma.clone_from(&self.best);
+                let Self { polish, system, judge, .. } = self;
+                let (done, residual) =
+                    polish.run(problem, system, judge, &mut out.gamma, best, stop.tolerance, most, within);
+                out.iterations += done;
+                if stop.history {
+                    let c = judge.judge(problem, &out.gamma);
+                    let all = record(&c, &self.best, &out.gamma);
+                    out.history.extend(std::iter::repeat_n(all, done));
+                }
+                self.best.clone_from(&out.gamma);
+                best = residual;
+                if residual <= stop.tolerance {
+                    out.status = Status::Converged;
+                    break;
+                }
             }
         }
         out.gamma.clone_from(&self.best);
@@ -156,7 +234,10 @@ impl Solver for Ipm {
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 ..stop.clone()
             };
-            let polished = self.crossover.solve(problem, Some(&self.best), &left)?;
+            let polished = match self.exact {
+                true => self.fallback().solve(problem, Some(&out.gamma), &left)?,
+                false => self.crossover.solve(problem, Some(&self.best), &left)?,
+            };
             out.iterations += polished.iterations;
             out.history.extend(polished.history);
             out.gamma = polished.gamma;
@@ -167,6 +248,11 @@ impl Solver for Ipm {
 }
 
 impl Ipm {
+    /// Where the path was lost: a fixed point on the slip.
+    fn fallback(&mut self) -> &mut Outer {
+        self.fallback.get_or_insert_with(|| Outer::new(Box::new(Prox::new(1e-3))))
+    }
+
     /// γ inside K and z = μ s⁻¹ for a μ that is the same for all. Returns μ.
     fn start(&mut self, problem: &Problem) -> f64 {
         let rows = problem.rows();
@@ -211,7 +297,10 @@ impl Ipm {
 
     fn velocity(&mut self) {
         let mut u = std::mem::take(&mut self.u);
-        self.system.apply(&self.gamma, &mut u);
+        match self.exact {
+            true => self.system.apply_whole(&self.gamma, &mut u),
+            false => self.system.apply(&self.gamma, &mut u),
+        }
         u.iter_mut().zip(&self.system.r).for_each(|(u, r)| *u += r);
         self.u = u;
     }
@@ -222,6 +311,10 @@ impl Ipm {
         let mu = self.cones.iter().map(|c| cones::dot(&c.s, &c.z)).sum::<f64>() / degree;
         if !mu.is_finite() || (!self.cones.is_empty() && mu <= 1e-30 * centre) {
             return false;
+        }
+        if self.exact {
+            self.share = (self.share + self.growth).min(1.0);
+            self.cones.iter_mut().for_each(|c| c.turn(self.share));
         }
         // 1.
         if !self.cones.iter_mut().all(Cone::scale) {
@@ -240,6 +333,7 @@ impl Ipm {
         }
         // 3.
         let sigma = (1.0 - alpha).powi(3);
+        let keenness = alpha.powi(4);
         let targets: Vec<cones::Vector> = self
             .cones
             .iter()
@@ -268,7 +362,8 @@ impl Ipm {
             longest = longest.min(c.longest(&ds)).min(c.longest(&dz));
             scaled.push(dz);
         }
-        let alpha = (0.99 * longest).min(1.0);
+        let shy = if self.exact { SHY + (BOLD - SHY) * keenness } else { 0.99 };
+        let alpha = (shy * longest).min(1.0);
         if !(alpha > 1e-10) || self.step.iter().any(|x| !x.is_finite()) {
             return false;
         }
@@ -280,97 +375,5 @@ impl Ipm {
         }
         self.velocity();
         true
-    }
-
-    fn factorise(&mut self) {
-        let blocks = self.system.blocks();
-        self.barrier.clear();
-        self.barrier.resize(blocks, ZERO);
-        self.clean.clear();
-        self.t.clear();
-        let mut next = 0;
-        for i in 0..blocks {
-            let rows = self.system.block(i);
-            let n = rows.len();
-            let mut fixed = [false; MAX_ROWS];
-            fixed[..n].copy_from_slice(&self.fixed[rows.clone()]);
-            let begin = next;
-            while next < self.cones.len() && self.cones[next].block == i {
-                next += 1;
-            }
-            let rigid = rows.clone().all(|j| self.system.compliance[j] == 0.0);
-            let clean = rigid && next == begin + 1 && self.cones[begin].covers(n, &fixed);
-            let mut t = ZERO;
-            if clean {
-                self.cones[begin].root(rows.start, &mut t);
-            } else {
-                for c in &self.cones[begin..next] {
-                    c.hessian(rows.start, &mut self.barrier[i]);
-                }
-                let mut soft = self.barrier[i];
-                for (k, j) in rows.enumerate() {
-                    soft[k][k] += self.system.compliance[j];
-                    if soft[k][k] == 0.0 {
-                        soft[k][k] = HAIR * self.system.diagonal[i];
-                    }
-                }
-                t = small::root(n, &small::inverse(n, &soft, &fixed));
-            }
-            self.clean.push(clean);
-            self.t.push(t);
-        }
-        self.system.factorise(&self.t);
-    }
-
-    /// step = (N + C + Gᵀ W⁻² G)⁻¹ rhs over the rows that are not fixed, by conjugate gradients whose preconditioner is
-    /// the factor.
-    fn solve(&mut self) {
-        let Self { system, cg, rhs, step, fixed, barrier, cones, clean, .. } = self;
-        let mask = |x: &mut [f64]| {
-            x.iter_mut().zip(fixed.iter()).for_each(|(x, f)| {
-                if *f {
-                    *x = 0.0
-                }
-            })
-        };
-        cg.r.clone_from(rhs);
-        mask(&mut cg.r);
-        step.fill(0.0);
-        let goal = 1e-24 * dot(&cg.r, &cg.r);
-        cg.ap.resize(cg.r.len(), 0.0);
-        let mut before = 0.0;
-        for k in 0..12 {
-            system.solve(&cg.r, &mut cg.y);
-            let ry = dot(&cg.r, &cg.y);
-            if !(ry > 0.0) {
-                break;
-            }
-            if k == 0 {
-                cg.p.clone_from(&cg.y);
-            } else {
-                let beta = ry / before;
-                cg.p.iter_mut().zip(&cg.y).for_each(|(p, y)| *p = y + beta * *p);
-            }
-            before = ry;
-            system.apply(&cg.p, &mut cg.ap);
-            for i in 0..system.blocks() {
-                let rows = system.block(i);
-                small::multiply(rows.len(), &barrier[i], &cg.p[rows.clone()], &mut cg.ap[rows]);
-            }
-            for c in cones.iter().filter(|c| clean[c.block]) {
-                c.transpose(&c.over_w(&c.over_w(&c.image(&cg.p, false))), &mut cg.ap);
-            }
-            mask(&mut cg.ap);
-            let curvature = dot(&cg.p, &cg.ap);
-            if !(curvature > 0.0) {
-                break;
-            }
-            let much = ry / curvature;
-            step.iter_mut().zip(&cg.p).for_each(|(x, p)| *x += much * p);
-            cg.r.iter_mut().zip(&cg.ap).for_each(|(r, a)| *r -= much * a);
-            if dot(&cg.r, &cg.r) <= goal {
-                break;
-            }
-        }
     }
 }

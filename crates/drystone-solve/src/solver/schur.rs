@@ -21,6 +21,7 @@ mod island;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod wide;
 
 use std::ops::Range;
 use std::time::Instant;

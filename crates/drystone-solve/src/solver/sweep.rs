@@ -14,17 +14,17 @@
 //! ```
 
 use crate::colour::{self, Span};
-use crate::cone::{AdmissibleSet, MAX_ROWS};
 use crate::model::Model;
-use crate::problem::{Bodies, General, Points, Problem, WORLD, cross, dot};
+use crate::problem::{Bodies, Points, Problem, WORLD, cross, dot};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
 mod groups;
+mod joints;
 pub(super) mod kernel;
 pub(super) mod vector;
 
-use groups::{Group, Groups, MOST};
+use groups::Groups;
 use kernel::{PointsView, Row, Spheres};
 
 #[derive(Debug, Default)]
@@ -105,112 +105,6 @@ impl BodySweeper {
             unsafe { kernel::dispatch(&view, piece.start, piece.two_end, piece.end) }
         };
         colour::walk(&points.spans, &points.regions, backward, &mut self.parts, visit, PassStats::add)
-    }
-
-    fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {
-        let g: &General = &p.general;
-        let (first, end) = (g.first_row[i] as usize, g.first_row[i + 1] as usize);
-        let step = self.step[p.points.len() + i];
-        if step == 0.0 {
-            return PassStats::default();
-        }
-        let weight = 1.0 / (lambda * step);
-        let jacobi = pass == Pass::Jacobi;
-        let rows = if jacobi { &self.rows_before } else { &self.rows };
-        let seen = if jacobi { &self.general_before } else { &self.general };
-        let mut x = [0.0; MAX_ROWS];
-        for (k, j) in (first..end).enumerate() {
-            let row = &g.jacobian[j];
-            let mut u = g.bias[j] + g.compliance.get(j).copied().unwrap_or(0.0) * seen[j];
-            for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
-                if body != WORLD {
-                    let (v, w) = rows[body as usize].parts();
-                    for m in 0..3 {
-                        u += row[part + m] * v[m] + row[part + 3 + m] * w[m];
-                    }
-                }
-            }
-            x[k] = u;
-        }
-        p.model.correct(g.set[i], &mut x[..end - first]);
-        for (k, j) in (first..end).enumerate() {
-            x[k] = seen[j] - step * x[k];
-        }
-        g.set[i].project(&mut x[..end - first]);
-        let mut sq = 0.0;
-        for (k, j) in (first..end).enumerate() {
-            let old = self.general[j];
-            let new = lambda * x[k] + (1.0 - lambda) * old;
-            let d = new - old;
-            sq += d * d;
-            if pass == Pass::Measure {
-                continue;
-            }
-            self.general[j] = new;
-            let row = &g.jacobian[j];
-            for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
-                if body != WORLD {
-                    let force = [row[part] * d, row[part + 1] * d, row[part + 2] * d];
-                    let torque = [row[part + 3] * d, row[part + 4] * d, row[part + 5] * d];
-                    self.rows[body as usize].push(&p.inv_inertia[body as usize], force, torque);
-                }
-            }
-        }
-        PassStats { residual: sq.sqrt() * weight, delta_sq: sq, weighted: sq * weight, curvature: 0.0 }
-    }
-
-    /// A run of bilateral rows at once, or a block on its own.
-    fn group(&mut self, p: &Bodies, group: Group, pass: Pass, lambda: f64) -> PassStats {
-        if group.count == 1 {
-            return self.general_block(p, group.first as usize, pass, lambda);
-        }
-        let g: &General = &p.general;
-        let (first, n) = (group.first as usize, group.count as usize);
-        let row = g.first_row[first] as usize;
-        let jacobi = pass == Pass::Jacobi;
-        let (rows, seen) =
-            if jacobi { (&self.rows_before, &self.general_before) } else { (&self.rows, &self.general) };
-        let (a, b) = (g.a[first] as usize, g.b[first]);
-        // Both bodies' velocities as one vector; the world's is zero.
-        let mut v = [0.0; 12];
-        let mut take = |body: usize, part: usize| {
-            let (x, w) = rows[body].parts();
-            v[part..part + 3].copy_from_slice(&x);
-            v[part + 3..part + 6].copy_from_slice(&w);
-        };
-        take(a, 0);
-        if b != WORLD {
-            take(b as usize, 6);
-        }
-        let mut u = [0.0; MOST];
-        let mut residual = 0f64;
-        for k in 0..n {
-            let j = row + k;
-            let soft = g.compliance.get(j).map_or(0.0, |c| c * seen[j]);
-            u[k] = g.bias[j] + soft + g.jacobian[j].iter().zip(&v).map(|(x, y)| x * y).sum::<f64>();
-            residual = residual.max(u[k].abs());
-        }
-        let inverse = &self.groups.inverse[group.inverse as usize];
-        let mut stats = PassStats { residual, ..PassStats::default() };
-        let mut push = [0.0; 12];
-        for k in 0..n {
-            let d = -lambda * (0..n).map(|m| inverse[k * MOST + m] * u[m]).sum::<f64>();
-            stats.delta_sq += d * d;
-            stats.weighted -= d * u[k];
-            if pass == Pass::Measure {
-                continue;
-            }
-            self.general[row + k] += d;
-            let effect = &self.groups.effect[row + k];
-            (0..12).for_each(|m| push[m] += effect[m] * d);
-        }
-        if pass != Pass::Measure {
-            self.rows[a].add(&push[..6]);
-            if b != WORLD {
-                self.rows[b as usize].add(&push[6..]);
-            }
-        }
-        stats
     }
 
     /// Δγᵀ(N + C)Δγ after a Jacobi pass: the kinetic energy (twice) of the change of velocity, and the springs'.
@@ -305,21 +199,14 @@ impl Sweeper for BodySweeper {
         if pass == Pass::Jacobi {
             self.remember();
         }
-        let groups = self.groups.list.len();
         let mut stats = PassStats::default();
         // The paper's order: contacts, then joints; a backward sweep is the exact reverse.
         if pass == Pass::Backward {
-            for i in (0..groups).rev() {
-                let s = self.group(p, self.groups.list[i], pass, lambda);
-                stats.add(s);
-            }
+            stats.add(self.joints(p, pass, lambda));
             stats.add(self.points(p, pass, lambda));
         } else {
             stats.add(self.points(p, pass, lambda));
-            for i in 0..groups {
-                let s = self.group(p, self.groups.list[i], pass, lambda);
-                stats.add(s);
-            }
+            stats.add(self.joints(p, pass, lambda));
         }
         if pass == Pass::Jacobi {
             stats.curvature = self.curvature(p);

@@ -102,6 +102,8 @@ pub struct Rows {
     /// Joints whose step is taken by others, by slot; empty if there are none.
     pub(crate) elsewhere: Vec<bool>,
     colouring: Colouring,
+    /// What was coloured: the number of bodies, and the pairs.
+    coloured: (usize, Vec<(u32, u32)>),
     /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
     runs: Vec<u32>,
     order: Vec<u32>,
@@ -164,18 +166,24 @@ impl Rows {
         let (Purpose::Velocity { h, .. } | Purpose::Position { h, .. }) = purpose;
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
+        let only_errors = matches!(purpose, Purpose::Position { share: None, .. });
+        let [mut e, mut then] = [Equations::default(); 2];
         for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
             if self.elsewhere.get(j) == Some(&true) {
                 continue;
             }
             let memory = self.next[j];
             let placed = joint.place(state, &memory, time);
-            let mut e = joint.kind.equations(&placed);
+            if only_errors {
+                joint.kind.errors_into(&placed, joint.laws.iter().any(Law::is_about_positions), &mut e);
+            } else {
+                joint.kind.equations_into(&placed, &mut e);
+            }
             let mut bend = [0.0; MOST_ROWS];
             if let Purpose::Velocity { theta, .. } = purpose
                 && laws
             {
-                curvature(joint, state, &memory, [h, theta], &mut e, &mut bend);
+                curvature(joint, state, &memory, [h, theta], [&mut e, &mut then], &mut bend);
             }
             let mut stage = Stage { model, state, v, p, j, joint, purpose, laws, rows: self, time, memory };
             if velocity_problem {
@@ -218,7 +226,14 @@ impl Rows {
         }
         let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };
         let pair = |s: &Staged| (rank(s.pair.0), rank(s.pair.1));
-        self.colouring.run(bodies, self.runs.iter().map(|&i| pair(&self.staged[i as usize])));
+        // A mechanism stays what it is from step to step, and so do its colours.
+        let pairs = || self.runs.iter().map(|&i| pair(&self.staged[i as usize]));
+        if bodies != self.coloured.0 || !self.coloured.1.iter().copied().eq(pairs()) {
+            self.coloured.0 = bodies;
+            self.coloured.1.clear();
+            self.coloured.1.extend(pairs());
+            self.colouring.run(bodies, self.coloured.1.iter().copied());
+        }
         self.order.clear();
         self.places.clear();
         for &run in &self.colouring.order {
@@ -327,7 +342,7 @@ fn curvature(
     state: &State,
     memory: &JointState,
     [h, theta]: [f64; 2],
-    now: &mut Equations,
+    [now, then]: [&mut Equations; 2],
     bend: &mut [f64; MOST_ROWS],
 ) {
     // Without rotation every equation but a length is linear; so it nearly is with little.
@@ -342,8 +357,13 @@ fn curvature(
             (x, rotate(state.rotation[i], state.omega[i], dt))
         }
     };
-    let then = joint.kind.equations(&joint.place_at(ahead(h), memory, [state.time + h; 2]));
-    let start = *now;
+    let end = joint.place_at(ahead(h), memory, [state.time + h; 2]);
+    if joint.kind.is_nonholonomic() {
+        joint.kind.equations_into(&end, then);
+    } else {
+        joint.kind.errors_into(&end, false, then);
+    }
+    let start = if theta < 1.0 { Some(*now) } else { None };
     if theta < 1.0 {
         let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
         now.take_jacobians(&joint.kind.equations(&middle));
@@ -352,7 +372,7 @@ fn curvature(
     let rate = |row: &[f64; 12]| row.iter().zip(twists.as_flattened()).map(|(j, v)| j * v).sum::<f64>();
     for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
         let moves = rate(&row.jacobian);
-        let turned = if theta < 1.0 { moves - rate(&start.rows()[k].jacobian) } else { 0.0 };
+        let turned = start.as_ref().map_or(0.0, |start| moves - rate(&start.rows()[k].jacobian));
         match row.sort {
             Sort::Holonomic | Sort::Unilateral => {
                 let left = (then.error - row.error) / h - row.rate - moves;

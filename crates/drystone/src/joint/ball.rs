@@ -4,8 +4,9 @@
 //!     a_k·d = 0, k = 1, 2, 3;     ∂Ψ/∂t = 0
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     (0..3).for_each(|k| out.push(p.along(p.a(k))));
 }

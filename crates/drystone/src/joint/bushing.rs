@@ -8,7 +8,7 @@
 //! The torques follow from the potential ½ Σ κ_k φ_k²: they conserve energy at any angle, but are those of a linear spring
 //! only while sin φ ≈ φ.
 
-use super::equation::{Equations, Placed, Sort};
+use super::equation::{Placed, Sink, Sort};
 use glam::DVec3;
 
 /// Stiffness and damping of a bushing along and about three axes.
@@ -26,7 +26,8 @@ pub struct Bushing {
 }
 
 impl Bushing {
-    pub(super) fn equations(&self, p: &Placed, out: &mut Equations) {
+    #[inline(always)]
+    pub(super) fn equations(&self, p: &Placed, out: &mut impl Sink) {
         for k in 0..3 {
             let sort = Sort::Elastic { stiffness: self.stiffness[k], damping: self.damping[k] };
             out.push(super::Row { sort, ..p.along(p.a(k)) });

@@ -8,7 +8,7 @@
 //! of their sum, and the eigenvectors of K in its coordinates) [GolubVanLoan2013, §8.7]. Each is a spring and damper along t_m·ξ, one
 //! elastic row; none couples with another. The forces follow from the potential ½ ξᵀKξ and conserve energy at any angle.
 
-use super::equation::{Equations, Placed, Row, Sort};
+use super::equation::{Placed, Row, Sink, Sort};
 use crate::stiff::psd::{Factor, eigen};
 
 /// Stiffness and damping of a bushing, six by six: along x, y, z, then about them.
@@ -67,7 +67,8 @@ impl CoupledBushing {
         &self.damping
     }
 
-    pub(super) fn equations(&self, p: &Placed, out: &mut Equations) {
+    #[inline(always)]
+    pub(super) fn equations(&self, p: &Placed, out: &mut impl Sink) {
         let along = [0, 1, 2].map(|k| p.along(p.a(k)));
         // L times the small angles.
         let turns = [

@@ -5,11 +5,12 @@
 //!     free: the displacement s = a₃·d and the angle θ = atan2(a₂·b₁, a₁·b₁)
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     super::point_on_line::across(p, out);
     p.parallel(false, out);
-    out.leave(p.slide(p.a(2)));
-    out.leave(p.angle_about_z(1));
+    out.leave(|| p.slide(p.a(2)));
+    out.leave(|| p.angle_about_z(1));
 }

@@ -6,27 +6,30 @@
 //!     ∂Ψ/∂t = 0;     free: |d| (not of the rod)
 //! ```
 
-use super::equation::{Coordinate, Equations, Placed, Row, Sort, scaled};
+use super::equation::{Coordinate, Placed, Row, Sink, Sort, scaled};
 
-pub(super) fn rod(length: f64, p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn rod(length: f64, p: &Placed, out: &mut impl Sink) {
     out.push(Row { jacobian: p.length_row(), error: p.between().length() - length, ..Row::default() });
 }
 
-pub(super) fn rope(length: f64, p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn rope(length: f64, p: &Placed, out: &mut impl Sink) {
     let jacobian = scaled(p.length_row(), -1.0);
     let error = length - p.between().length();
     out.push(Row { jacobian, error, sort: Sort::Unilateral, ..Row::default() });
     leave(p, out);
 }
 
-pub(super) fn spring(length: f64, stiffness: f64, damping: f64, p: &Placed, out: &mut Equations) {
-    rod(length, p, out);
-    if let Some(row) = out.last_mut() {
-        row.sort = Sort::Elastic { stiffness, damping };
-    }
+#[inline(always)]
+pub(super) fn spring(length: f64, stiffness: f64, damping: f64, p: &Placed, out: &mut impl Sink) {
+    let error = p.between().length() - length;
+    let sort = Sort::Elastic { stiffness, damping };
+    out.push(Row { jacobian: p.length_row(), error, sort, ..Row::default() });
     leave(p, out);
 }
 
-fn leave(p: &Placed, out: &mut Equations) {
-    out.leave(Coordinate { jacobian: p.length_row(), value: p.between().length(), angular: false });
+#[inline(always)]
+fn leave(p: &Placed, out: &mut impl Sink) {
+    out.leave(|| Coordinate { jacobian: p.length_row(), value: p.between().length(), angular: false });
 }

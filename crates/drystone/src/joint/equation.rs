@@ -128,39 +128,96 @@ impl Equations {
         }
     }
 
-    pub(super) fn push(&mut self, row: Row) {
-        self.rows[self.count] = row;
-        self.count += 1;
-    }
-
-    pub(super) fn leave(&mut self, coordinate: Coordinate) {
-        if coordinate.angular {
-            self.angle[self.free] = coordinate.value;
-        }
-        self.coordinates[self.free] = coordinate;
-        self.free += 1;
-    }
-
     /// Angles with their turns, to be handed back as [`Placed::angle`] next time.
     pub fn angles(&self) -> [f64; MOST_COORDINATES] {
         self.angle
     }
 
-    pub(super) fn remember(&mut self, k: usize, angle: f64) {
-        self.angle[k] = angle;
-    }
-
-    pub(super) fn last_mut(&mut self) -> Option<&mut Row> {
-        self.rows[..self.count].last_mut()
+    /// Nothing demanded, nothing left.
+    fn clear(&mut self) {
+        (self.count, self.free, self.angle) = (0, 0, [0.0; MOST_COORDINATES]);
     }
 }
 
+/// Takes what a joint demands and leaves, piece by piece. All of it is inlined, so that what is not kept is not worked out.
+pub(super) trait Sink {
+    fn push(&mut self, row: Row);
+    fn leave(&mut self, coordinate: impl FnOnce() -> Coordinate);
+    fn remember(&mut self, k: usize, angle: f64);
+}
+
+/// All of it.
+pub(super) struct Full<'a>(&'a mut Equations);
+
+impl<'a> Full<'a> {
+    pub fn new(into: &'a mut Equations) -> Self {
+        into.clear();
+        Self(into)
+    }
+}
+
+impl Sink for Full<'_> {
+    #[inline(always)]
+    fn push(&mut self, row: Row) {
+        self.0.rows[self.0.count] = row;
+        self.0.count += 1;
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, coordinate: impl FnOnce() -> Coordinate) {
+        let coordinate = coordinate();
+        if coordinate.angular {
+            self.0.angle[self.0.free] = coordinate.value;
+        }
+        self.0.coordinates[self.0.free] = coordinate;
+        self.0.free += 1;
+    }
+
+    #[inline(always)]
+    fn remember(&mut self, k: usize, angle: f64) {
+        self.0.angle[k] = angle;
+    }
+}
+
+/// Errors and rates, and with `VALUES` the values of free coordinates; Jacobians are those of whatever was there before.
+pub(super) struct Errors<'a, const VALUES: bool>(&'a mut Equations);
+
+impl<'a, const VALUES: bool> Errors<'a, VALUES> {
+    pub fn new(into: &'a mut Equations) -> Self {
+        into.clear();
+        Self(into)
+    }
+}
+
+impl<const VALUES: bool> Sink for Errors<'_, VALUES> {
+    #[inline(always)]
+    fn push(&mut self, row: Row) {
+        let to = &mut self.0.rows[self.0.count];
+        (to.error, to.rate, to.angular, to.sort) = (row.error, row.rate, row.angular, row.sort);
+        self.0.count += 1;
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, coordinate: impl FnOnce() -> Coordinate) {
+        if VALUES {
+            let (from, to) = (coordinate(), &mut self.0.coordinates[self.0.free]);
+            (to.value, to.angular) = (from.value, from.angular);
+            self.0.free += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn remember(&mut self, _: usize, _: f64) {}
+}
+
 /// (v_A, ω_A, v_B, ω_B) from its four parts.
+#[inline(always)]
 pub(super) fn jacobian(va: DVec3, wa: DVec3, vb: DVec3, wb: DVec3) -> [f64; 12] {
     [va.x, va.y, va.z, wa.x, wa.y, wa.z, vb.x, vb.y, vb.z, wb.x, wb.y, wb.z]
 }
 
 /// The same multiple of all entries.
+#[inline(always)]
 pub(super) fn scaled(row: [f64; 12], by: f64) -> [f64; 12] {
     row.map(|x| by * x)
 }
@@ -188,17 +245,20 @@ impl Placed {
     }
 
     /// The row of a·d, a fixed in A.
+    #[inline(always)]
     pub(super) fn along_row(&self, a: DVec3) -> [f64; 12] {
         let reach = self.arm[0] + self.between();
         jacobian(-a, -reach.cross(a), a, self.arm[1].cross(a))
     }
 
     /// Ψ = a·d, a fixed in A.
+    #[inline(always)]
     pub(super) fn along(&self, a: DVec3) -> Row {
         Row { jacobian: self.along_row(a), error: a.dot(self.between()), ..Row::default() }
     }
 
     /// Ψ = L a·b, a fixed in A, b fixed in B.
+    #[inline(always)]
     pub(super) fn align(&self, a: DVec3, b: DVec3) -> Row {
         let turn = b.cross(a) * self.length;
         let jacobian = jacobian(DVec3::ZERO, -turn, DVec3::ZERO, turn);
@@ -206,6 +266,7 @@ impl Placed {
     }
 
     /// The row of |d|.
+    #[inline(always)]
     pub(super) fn length_row(&self) -> [f64; 12] {
         // Where the points coincide no direction is better than another.
         let n = self.between().try_normalize().unwrap_or(DVec3::Z);
@@ -213,17 +274,20 @@ impl Placed {
     }
 
     /// The row of a·ω.
+    #[inline(always)]
     pub(super) fn spin_row(&self, a: DVec3) -> [f64; 12] {
         jacobian(DVec3::ZERO, -a, DVec3::ZERO, a)
     }
 
     /// The coordinate a·d, a fixed in A.
+    #[inline(always)]
     pub(super) fn slide(&self, a: DVec3) -> Coordinate {
         Coordinate { jacobian: self.along_row(a), value: a.dot(self.between()), angular: false }
     }
 
     /// The angle by which B is turned about the common axis z, θ = atan2(a₂·b₁, a₁·b₁); `k` says where its last value is
     /// kept. θ̇ = ω·(b₁ × (a₁·b₁ a₂ - a₂·b₁ a₁))/((a₁·b₁)² + (a₂·b₁)²), which is a₃·ω where the axes agree.
+    #[inline(always)]
     pub(super) fn angle_about_z(&self, k: usize) -> Coordinate {
         let (b, x, y) = (self.b(0), self.a(0).dot(self.b(0)), self.a(1).dot(self.b(0)));
         let gradient = b.cross(x * self.a(1) - y * self.a(0)) / (x * x + y * y).max(f64::MIN_POSITIVE);
@@ -232,7 +296,8 @@ impl Placed {
     }
 
     /// b₃ along a₃, and with `turn` also b₂ across a₁: two or three equations.
-    pub(super) fn parallel(&self, turn: bool, out: &mut Equations) {
+    #[inline(always)]
+    pub(super) fn parallel(&self, turn: bool, out: &mut impl Sink) {
         out.push(self.align(self.a(0), self.b(2)));
         out.push(self.align(self.a(1), self.b(2)));
         if turn {

@@ -4,9 +4,10 @@
 //!     a_k·d = 0, k = 1, 2, 3;     a₁·b₃ = 0,  a₂·b₃ = 0,  a₁·b₂ = 0;     ∂Ψ/∂t = 0
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     super::ball::equations(p, out);
     p.parallel(true, out);
 }

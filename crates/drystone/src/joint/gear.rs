@@ -8,10 +8,11 @@
 //! with r the axes of frame K when the joint was made: angles are from there on, turns counted. Wheels that mesh from
 //! outside have axes of one direction and a negative ratio.
 
-use super::equation::{Equations, Placed, Row, jacobian, unwrap};
+use super::equation::{Placed, Row, Sink, jacobian, unwrap};
 use glam::DVec3;
 
-pub(super) fn equations(ratio: f64, p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(ratio: f64, p: &Placed, out: &mut impl Sink) {
     let [a, b] = [0, 1].map(|k| turned(p, k));
     out.remember(0, a.0);
     out.remember(1, b.0);

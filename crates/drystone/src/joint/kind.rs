@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::bushing::Bushing;
 use super::coupled_bushing::CoupledBushing;
-use super::equation::{Equations, Placed};
+use super::equation::{Equations, Errors, Full, Placed, Sink};
 use super::trajectory::Trajectory;
 use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
 use super::{prismatic, pulley, rack_and_pinion, revolute, rolling_disc, screw, universal};
@@ -137,34 +137,50 @@ impl Kind {
     /// The equations and free coordinates at a placement.
     pub fn equations(&self, p: &Placed) -> Equations {
         let mut out = Equations::default();
-        match self {
-            Kind::Fixed => fixed::equations(p, &mut out),
-            Kind::Revolute => revolute::equations(p, &mut out),
-            Kind::Prismatic => prismatic::equations(p, &mut out),
-            Kind::Cylindrical => cylindrical::equations(p, &mut out),
-            Kind::Ball => ball::equations(p, &mut out),
-            Kind::Universal => universal::equations(p, &mut out),
-            Kind::Planar => planar::equations(p, &mut out),
-            Kind::PointOnLine => point_on_line::equations(p, &mut out),
-            Kind::PointOnPlane => point_on_plane::equations(p, &mut out),
-            Kind::Distance { length } => distance::rod(*length, p, &mut out),
-            Kind::Rope { length } => distance::rope(*length, p, &mut out),
-            Kind::Spring { length, stiffness, damping } => {
-                distance::spring(*length, *stiffness, *damping, p, &mut out)
-            }
-            Kind::Screw { pitch } => screw::equations(*pitch, p, &mut out),
-            Kind::Gear { ratio } => gear::equations(*ratio, p, &mut out),
-            Kind::RackAndPinion { radius } => rack_and_pinion::equations(*radius, p, &mut out),
-            Kind::Pulley { points, ratio, length } => {
-                pulley::equations(*points, *ratio, *length, p, &mut out)
-            }
-            Kind::Bushing(bushing) => bushing.equations(p, &mut out),
-            Kind::CoupledBushing(bushing) => bushing.equations(p, &mut out),
-            Kind::Trajectory(trajectory) => trajectory.equations(p, &mut out),
-            Kind::KnifeEdge => knife_edge::equations(p, &mut out),
-            Kind::RollingDisc { radius } => rolling_disc::equations(*radius, p, &mut out),
-        }
+        self.equations_into(p, &mut out);
         out
+    }
+
+    /// The same in a place that was used before.
+    pub(crate) fn equations_into(&self, p: &Placed, out: &mut Equations) {
+        self.fill(p, &mut Full::new(out));
+    }
+
+    /// Errors and rates alone, and with `values` those of the free coordinates: all Jacobians are without meaning.
+    pub(crate) fn errors_into(&self, p: &Placed, values: bool, out: &mut Equations) {
+        match values {
+            true => self.fill(p, &mut Errors::<true>::new(out)),
+            false => self.fill(p, &mut Errors::<false>::new(out)),
+        }
+    }
+
+    #[inline(always)]
+    fn fill(&self, p: &Placed, out: &mut impl Sink) {
+        match self {
+            Kind::Fixed => fixed::equations(p, out),
+            Kind::Revolute => revolute::equations(p, out),
+            Kind::Prismatic => prismatic::equations(p, out),
+            Kind::Cylindrical => cylindrical::equations(p, out),
+            Kind::Ball => ball::equations(p, out),
+            Kind::Universal => universal::equations(p, out),
+            Kind::Planar => planar::equations(p, out),
+            Kind::PointOnLine => point_on_line::equations(p, out),
+            Kind::PointOnPlane => point_on_plane::equations(p, out),
+            Kind::Distance { length } => distance::rod(*length, p, out),
+            Kind::Rope { length } => distance::rope(*length, p, out),
+            Kind::Spring { length, stiffness, damping } => {
+                distance::spring(*length, *stiffness, *damping, p, out)
+            }
+            Kind::Screw { pitch } => screw::equations(*pitch, p, out),
+            Kind::Gear { ratio } => gear::equations(*ratio, p, out),
+            Kind::RackAndPinion { radius } => rack_and_pinion::equations(*radius, p, out),
+            Kind::Pulley { points, ratio, length } => pulley::equations(*points, *ratio, *length, p, out),
+            Kind::Bushing(bushing) => bushing.equations(p, out),
+            Kind::CoupledBushing(bushing) => bushing.equations(p, out),
+            Kind::Trajectory(trajectory) => trajectory.equations(p, out),
+            Kind::KnifeEdge => knife_edge::equations(p, out),
+            Kind::RollingDisc { radius } => rolling_disc::equations(*radius, p, out),
+        }
     }
 
     /// Says what is wrong with the parameters, naming the field.
@@ -219,6 +235,11 @@ impl Kind {
             Kind::Fixed | Kind::Prismatic => opposed(2) || opposed(0),
             _ => false,
         }
+    }
+
+    /// Whether some of its equations are about velocities only.
+    pub(crate) fn is_nonholonomic(&self) -> bool {
+        matches!(self, Kind::KnifeEdge | Kind::RollingDisc { .. })
     }
 
     /// Whether its equations are functions of time.

@@ -5,9 +5,10 @@
 //!     b₂·(v_B + ω_B × r_B - v_A - ω_A × (r_A + d)) = 0
 //! ```
 
-use super::equation::{Equations, Placed, Row, Sort};
+use super::equation::{Placed, Row, Sink, Sort};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     let jacobian = p.along_row(p.b(1));
     out.push(Row { jacobian, sort: Sort::Nonholonomic, ..Row::default() });
 }

@@ -154,6 +154,12 @@ impl Law {
         self.motor.is_none() && self.limits.is_none() && self.friction == 0.0 && self.spring.is_none()
     }
 
+    /// Whether anything of it is a matter of where the coordinate is at the end of a step.
+    pub(crate) fn is_about_positions(&self) -> bool {
+        let led = |m: &Motor| matches!(m.command, Command::Position(_));
+        self.limits.is_some() || self.motor.as_ref().is_some_and(led)
+    }
+
     /// Says what is wrong, naming the field.
     pub fn check(&self) -> Result<(), String> {
         let not_negative = |name: &str, x: f64| {

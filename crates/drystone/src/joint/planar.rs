@@ -5,12 +5,13 @@
 //!     free: the displacements a₁·d and a₂·d, and the angle θ = atan2(a₂·b₁, a₁·b₁)
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     out.push(p.along(p.a(2)));
     p.parallel(false, out);
-    out.leave(p.slide(p.a(0)));
-    out.leave(p.slide(p.a(1)));
-    out.leave(p.angle_about_z(2));
+    out.leave(|| p.slide(p.a(0)));
+    out.leave(|| p.slide(p.a(1)));
+    out.leave(|| p.angle_about_z(2));
 }

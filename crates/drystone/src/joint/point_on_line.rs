@@ -5,15 +5,17 @@
 //!     free: the displacement s = a₃·d
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
 /// The two equations without the coordinate.
-pub(super) fn across(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn across(p: &Placed, out: &mut impl Sink) {
     out.push(p.along(p.a(0)));
     out.push(p.along(p.a(1)));
 }
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     across(p, out);
-    out.leave(p.slide(p.a(2)));
+    out.leave(|| p.slide(p.a(2)));
 }

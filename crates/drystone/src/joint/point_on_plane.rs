@@ -5,10 +5,11 @@
 //!     free: the displacements a₁·d and a₂·d
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     out.push(p.along(p.a(2)));
-    out.leave(p.slide(p.a(0)));
-    out.leave(p.slide(p.a(1)));
+    out.leave(|| p.slide(p.a(0)));
+    out.leave(|| p.slide(p.a(1)));
 }

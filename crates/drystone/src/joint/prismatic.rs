@@ -5,10 +5,11 @@
 //!     free: the displacement s = a₃·d
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     super::point_on_line::across(p, out);
     p.parallel(true, out);
-    out.leave(p.slide(p.a(2)));
+    out.leave(|| p.slide(p.a(2)));
 }

@@ -7,10 +7,11 @@
 //!
 //! with r₃ and o_B0 the axis and origin of frame B when the joint was made, and θ_A as for gears.
 
-use super::equation::{Equations, Placed, Row, jacobian};
+use super::equation::{Placed, Row, Sink, jacobian};
 use glam::DVec3;
 
-pub(super) fn equations(radius: f64, p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(radius: f64, p: &Placed, out: &mut impl Sink) {
     let (angle, gradient) = super::gear::turned(p, 0);
     out.remember(0, angle);
     let (from, axes) = &p.reference[1];

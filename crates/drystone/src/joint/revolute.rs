@@ -5,10 +5,11 @@
 //!     free: the angle θ = atan2(a₂·b₁, a₁·b₁),  θ̇ = a₃·ω
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     super::ball::equations(p, out);
     p.parallel(false, out);
-    out.leave(p.angle_about_z(0));
+    out.leave(|| p.angle_about_z(0));
 }

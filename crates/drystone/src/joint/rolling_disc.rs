@@ -8,9 +8,10 @@
 //!
 //! The derivative of the first is n·(velocity of c), so that all three have one form.
 
-use super::equation::{Equations, Placed, Row, Sort, jacobian};
+use super::equation::{Placed, Row, Sink, Sort, jacobian};
 
-pub(super) fn equations(radius: f64, p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(radius: f64, p: &Placed, out: &mut impl Sink) {
     let (n, axis) = (p.a(2), p.b(2));
     // A disc that lies flat has no lowest point: any direction stands for it.
     let s = (1.0 - n.dot(axis).powi(2)).max(1e-12).sqrt();

@@ -7,14 +7,15 @@
 
 use std::f64::consts::TAU;
 
-use super::equation::{Equations, Placed, Row};
+use super::equation::{Placed, Row, Sink};
 
-pub(super) fn equations(pitch: f64, p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(pitch: f64, p: &Placed, out: &mut impl Sink) {
     super::point_on_line::across(p, out);
     p.parallel(false, out);
     let (turn, lift) = (p.angle_about_z(0), pitch / TAU);
     let along = p.along(p.a(2));
     let jacobian = std::array::from_fn(|k| along.jacobian[k] - lift * turn.jacobian[k]);
     out.push(Row { jacobian, error: along.error - lift * turn.value, ..Row::default() });
-    out.leave(turn);
+    out.leave(|| turn);
 }

@@ -5,7 +5,7 @@
 //!     t₁·b₃ = 0,  t₂·b₃ = 0,  t₁·b₂ = 0    with the axes t = R_A exp(φ(t)), φ the rotation vector in the axes of A
 //! ```
 
-use super::equation::{Equations, Placed};
+use super::equation::{Placed, Sink};
 use crate::function::Function;
 use glam::{DMat3, DQuat, DVec3};
 
@@ -21,7 +21,8 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    pub(super) fn equations(&self, p: &Placed, out: &mut Equations) {
+    #[inline(always)]
+    pub(super) fn equations(&self, p: &Placed, out: &mut impl Sink) {
         let [start, end] = p.time;
         // What a function adds between start and end of the step, per s.
         let slope = |from: f64, to: f64| if end > start { (to - from) / (end - start) } else { 0.0 };

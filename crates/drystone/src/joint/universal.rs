@@ -7,9 +7,10 @@
 //!           α = atan2(a₃·b₂, a₂·b₂),  α̇ = a₁·ω          β = atan2(-c·b₁, a₁·b₁),  β̇ = b₂·ω
 //! ```
 
-use super::equation::{Coordinate, Equations, Placed, unwrap};
+use super::equation::{Coordinate, Placed, Sink, unwrap};
 
-pub(super) fn equations(p: &Placed, out: &mut Equations) {
+#[inline(always)]
+pub(super) fn equations(p: &Placed, out: &mut impl Sink) {
     super::ball::equations(p, out);
     let (x, y) = (p.a(0), p.b(1));
     out.push(p.align(x, y));
@@ -17,6 +18,6 @@ pub(super) fn equations(p: &Placed, out: &mut Equations) {
     let beta = (-x.cross(y).dot(p.b(0))).atan2(x.dot(p.b(0)));
     for (k, (axis, turn)) in [(x, alpha), (y, beta)].into_iter().enumerate() {
         let value = unwrap(turn, p.angle[k]);
-        out.leave(Coordinate { jacobian: p.spin_row(axis), value, angular: true });
+        out.leave(|| Coordinate { jacobian: p.spin_row(axis), value, angular: true });
     }
 }

@@ -2,7 +2,7 @@
 
 use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
-use drystone_solve::solver::{Solution, Status, Stop};
+use drystone_solve::solver::{Solution, Status, Stop, make};
 
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
@@ -11,8 +11,10 @@ use crate::world::World;
 /// What the velocity problem, or the two of a step with Poisson's restitution, came to.
 pub(super) struct Solved {
     pub solution: Solution,
-    /// Wedged, where a softened problem was solved instead.
+    /// Wedged, where the contacts contradict each other.
     pub status: Status,
+    /// A problem without overlaps was solved instead.
+    pub softened: bool,
     /// Of the first of two problems.
     pub compression: Option<Certificate>,
 }
@@ -29,12 +31,18 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let warm = w.settings.warm_start && w.settings.iterations > 0;
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
-    let mut status = solution.status;
+    let (mut status, mut softened) = (solution.status, false);
     if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
         let certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
-        if wedged(w, status, &certificate) {
-            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
+        let mut hopeless = wedged(w, status, &certificate);
+        if !hopeless && contradicts(w, &certificate)? {
             status = Status::Wedged;
+            // Further off than overlaps that are left alone.
+            hopeless = certificate.residual_max > 2.0 * w.laws.asked(&w.settings, &w.contacts);
+        }
+        if hopeless {
+            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
+            (status, softened) = (Status::Wedged, true);
             let (before, attempts) = (solution.iterations, solution.attempts);
             build(w, Posed::Softened)?;
             let guess = warm.then_some(w.assembler.guess.as_slice());
@@ -54,7 +62,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     } else {
         None
     };
-    Ok(Solved { solution, status, compression })
+    Ok(Solved { solution, status, softened, compression })
 }
 
 /// Which velocity problem is posed.
@@ -127,4 +135,29 @@ pub(super) fn wedged(w: &World, status: Status, certificate: &Certificate) -> bo
         || certificate
             .least_feasible_speed(w.total_mass())
             .is_some_and(|needed| needed > 2.0 * asked * w.model.dynamic().count() as f64)
+}
+
+/// Multiplications of a second opinion: enough for growth to be told from slowness.
+const OPINION: usize = 160;
+/// Residuals below this share of the speed that contacts ask for are no sign of contradictions.
+const SIGN: f64 = 0.02;
+
+/// A second opinion on a problem that was not solved: many solvers stop at their cap with multipliers that have not begun to grow
+/// (sweeps), or grow in their own way (interior points), and could not tell. Accelerated gradients can: whoever solved, it
+/// is they who are asked.
+fn contradicts(w: &mut World, certificate: &Certificate) -> Result<bool, Malformed> {
+    let asked = w.laws.asked(&w.settings, &w.contacts);
+    let may_be = asked > w.settings.tolerance
+        && certificate.residual_max > w.settings.tolerance.max(SIGN * asked)
+        && w.settings.budget.is_none()
+        && w.settings.iterations > 0;
+    if !may_be {
+        return Ok(false);
+    }
+    let stop = Stop { tolerance: w.settings.tolerance, iterations: OPINION, budget: None, history: false };
+    let World { opinion, stiffness, assembler, settings, .. } = w;
+    let Some(opinion) = opinion.get_or_insert_with(|| make("apgd").ok()) else { return Ok(false) };
+    let guess = settings.warm_start.then_some(assembler.guess.as_slice());
+    let solution = opinion.solve(stiffness.posed(assembler), guess, &stop)?;
+    Ok(solution.status == Status::Wedged)
 }

@@ -69,6 +69,8 @@ pub struct StepReport {
     pub penetration_mean: f64,
     /// How the velocity solve ended.
     pub status: Status,
+    /// The contacts contradicted each other so much that the step left overlaps alone.
+    pub softened: bool,
     /// Iterations of the velocity problem.
     pub iterations: usize,
     /// Smallest relaxation factor in force at the end (the safeguard may have halved it).

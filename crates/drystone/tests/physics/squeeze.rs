@@ -110,8 +110,14 @@ fn a_pressed_heap_ends_well_under_every_solver_and_stabilisation() {
             let what = format!("{}, {stabilisation}", info.name);
             let (mut w, balls) = pressed(info.name, stabilisation);
             let mut wedged = 0;
-            for _ in 0..40 {
+            for step in 0..40 {
                 let report = w.step().unwrap_or_else(|e| panic!("{what}: {e}"));
+                let named = report.status == Status::Wedged && report.worst_contact.is_some();
+                assert!(
+                    step > 0 || named == stabilisation.contains(':'),
+                    "{what}: first {:?}",
+                    report.status
+                );
                 wedged += (report.status == Status::Wedged) as usize;
                 for &ball in &balls {
                     let (x, v) = (w.position(ball).unwrap(), w.velocity(ball).unwrap().length());

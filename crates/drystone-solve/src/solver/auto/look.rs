@@ -12,6 +12,8 @@ pub(super) enum Pick {
     Elimination,
     /// `prox`.
     Factors,
+    /// `ipm`.
+    Interior,
     /// `apgd`.
     Gradients,
     /// `nncg`.
@@ -29,7 +31,7 @@ impl Pick {
         match self {
             Pick::Gradients => 1.5,
             Pick::Conjugate => 2.0,
-            Pick::Elimination | Pick::Factors | Pick::Sweeps | Pick::Blocks => 1.0,
+            Pick::Elimination | Pick::Factors | Pick::Interior | Pick::Sweeps | Pick::Blocks => 1.0,
         }
     }
 }
@@ -40,10 +42,16 @@ pub(super) struct Turn {
     pub pick: Pick,
     /// Share of the cap on iterations that it may use; the last one has all that is left.
     pub share: f64,
+    /// And no more sweeps' worth than this.
+    pub most: f64,
 }
 
 const fn turn(pick: Pick, share: f64) -> Turn {
-    Turn { pick, share }
+    Turn { pick, share, most: f64::INFINITY }
+}
+
+const fn short(pick: Pick, share: f64, most: f64) -> Turn {
+    Turn { pick, share, most }
 }
 
 /// Where all iterations are asked for.
@@ -69,6 +77,22 @@ const PATIENT_MECHANISMS: &[Turn] = &[
     turn(Pick::Gradients, 0.5),
     turn(Pick::Sweeps, 1.0),
 ];
+/// Exact Coulomb where accuracy is meant: gradients are quick where little slides, and the interior point where much does.
+const PATIENT_COULOMB: &[Turn] = &[
+    short(Pick::Gradients, 0.3, 1200.0),
+    short(Pick::Interior, 0.3, 250.0),
+    turn(Pick::Factors, 0.1),
+    turn(Pick::Gradients, 0.5),
+    turn(Pick::Sweeps, 1.0),
+];
+/// The same with joints, walls, uneven masses or few bodies.
+const PATIENT_COULOMB_STIFF: &[Turn] = &[
+    short(Pick::Factors, 0.2, 40.0),
+    short(Pick::Interior, 0.3, 250.0),
+    turn(Pick::Factors, 0.2),
+    turn(Pick::Gradients, 0.5),
+    turn(Pick::Sweeps, 1.0),
+];
 /// Problems from files: a cap that is meant for sweeps is far too many factorisations.
 const FILE: &[Turn] = &[
     turn(Pick::Factors, 0.005),
@@ -82,6 +106,7 @@ const FILE: &[Turn] = &[
 const FILE_COULOMB: &[Turn] = &[
     turn(Pick::Factors, 0.001),
     turn(Pick::Sweeps, 0.02),
+    short(Pick::Interior, 0.01, 100.0),
     turn(Pick::Factors, 0.005),
     turn(Pick::Gradients, 0.3),
     turn(Pick::Sweeps, 0.3),
@@ -91,6 +116,7 @@ const FILE_COULOMB: &[Turn] = &[
 const FILE_COULOMB_SMALL: &[Turn] = &[
     turn(Pick::Sweeps, 0.015),
     turn(Pick::Factors, 0.0004),
+    short(Pick::Interior, 0.01, 100.0),
     turn(Pick::Gradients, 0.02),
     turn(Pick::Sweeps, 0.1),
     turn(Pick::Factors, 0.005),
@@ -140,7 +166,10 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
     if p.general.set.contains(&Set::Free) {
         return if patient { PATIENT_MECHANISMS } else { MECHANISMS };
     }
+    let exact = p.model == Model::Coulomb;
     match stiff(p, pairs) {
+        true if patient && exact => PATIENT_COULOMB_STIFF,
+        false if patient && exact => PATIENT_COULOMB,
         true if patient => PATIENT_STIFF,
         true => STIFF,
         false if patient => PATIENT,

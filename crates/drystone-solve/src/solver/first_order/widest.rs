@@ -21,7 +21,7 @@ unsafe fn avx512<K: Kernel>(kernel: K) -> K::Out {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
     unsafe { kernel.run::<std::arch::x86_64::__m256d>() }
 }
@@ -34,7 +34,7 @@ pub(in crate::solver) fn widest<K: Kernel>(kernel: K) -> K::Out {
         if is_x86_feature_detected!("avx512f") {
             return avx512(kernel);
         }
-        if is_x86_feature_detected!("avx2") {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             return avx2(kernel);
         }
     }

@@ -45,6 +45,8 @@ pub(super) struct Cone {
     pub lambda: Vector,
     w: Vector,
     eta: f64,
+    /// z₁/|z₁| under the exact law, zero under the relaxed one: see [`Cone::turn`].
+    slide: [f64; 2],
 }
 
 /// x₀² - |x₁|² without cancellation.
@@ -59,7 +61,8 @@ pub(super) fn dot(x: &Vector, y: &Vector) -> f64 {
 
 impl Cone {
     fn new(block: usize, map: Map) -> Self {
-        Self { block, map, s: [0.0; MOST], z: [0.0; MOST], lambda: [0.0; MOST], w: [0.0; MOST], eta: 1.0 }
+        let zero = [0.0; MOST];
+        Self { block, map, s: zero, z: zero, lambda: zero, w: zero, eta: 1.0, slide: [0.0; 2] }
     }
 
     /// The cones of a block whose rows begin at `first`; rows with one value only are marked and set.
@@ -131,12 +134,18 @@ impl Cone {
         }
     }
 
-    /// out += Gᵀ y.
+    /// Takes the exact law's side of the cone at z: from here on B stands for Gᵀ, B y = Gᵀ y - μ ⟨z₁, y₁⟩/|z₁| e_n.
+    pub fn turn(&mut self, share: f64) {
+        let t = (self.z[1] * self.z[1] + self.z[2] * self.z[2]).sqrt();
+        self.slide = if t > 0.0 { [share * self.z[1] / t, share * self.z[2] / t] } else { [0.0; 2] };
+    }
+
+    /// out += Gᵀ y, or B y.
     pub fn transpose(&self, y: &Vector, out: &mut [f64]) {
         match self.map {
             Map::Line { row, sign, .. } => out[row] += sign * y[0],
             Map::Round { normal, mu, tangent, tangents } => {
-                out[normal] += mu * y[0];
+                out[normal] += mu * (y[0] - (self.slide[0] * y[1] + self.slide[1] * y[2]));
                 for k in 0..tangents {
                     out[tangent + k] += y[1 + k];
                 }
@@ -232,6 +241,32 @@ impl Cone {
         }
     }
 
+    /// Adds B W⁻² G, a block whose rows begin at `first`: what [`Cone::hessian`] is under the exact law.
+    pub fn hessian_exact(&self, first: usize, into: &mut Small) {
+        let Map::Round { normal, mu, tangent, tangents } = self.map else { return self.hessian(first, into) };
+        let at = |k: usize| if k == 0 { normal - first } else { tangent - first + k - 1 };
+        for c in 0..=tangents {
+            let mut e = [0.0; MOST];
+            e[c] = if c == 0 { mu } else { 1.0 };
+            let y = self.over_w(&self.over_w(&e));
+            into[at(0)][at(c)] += mu * (y[0] - (self.slide[0] * y[1] + self.slide[1] * y[2]));
+            (1..=tangents).for_each(|r| into[at(r)][at(c)] += y[r]);
+        }
+    }
+
+    /// r with t rᵀ = (B W⁻² G)⁻¹ for the t of [`Cone::root`]: r = G⁻¹ (1 + slide e₀ᵀ) W.
+    pub fn root_exact(&self, first: usize, into: &mut Small) {
+        let Map::Round { normal, mu, tangent, tangents } = self.map else { return self.root(first, into) };
+        let at = |k: usize| if k == 0 { normal - first } else { tangent - first + k - 1 };
+        for c in 0..=tangents {
+            let mut e = [0.0; MOST];
+            e[c] = 1.0;
+            let column = self.times_w(&e);
+            into[at(0)][at(c)] = column[0] / mu;
+            (1..=tangents).for_each(|r| into[at(r)][at(c)] = column[r] + self.slide[r - 1] * column[0]);
+        }
+    }
+
     /// Whether all rows of the block are this cone's own.
     pub fn covers(&self, rows: usize, fixed: &[bool; MAX_ROWS]) -> bool {
         let free = (0..rows).filter(|k| !fixed[*k]).count();
@@ -309,6 +344,24 @@ mod tests {
                 assert!((column[j] - h[j][k]).abs() < 1e-12 * h[0][0].abs());
                 let sum: f64 = (0..3).map(|m| h[j][m] * inverse(m, k)).sum();
                 assert!((sum - (j == k) as u8 as f64).abs() < 1e-11);
+            }
+        }
+        // The same under the exact law: t rᵀ is the inverse of B W⁻² G.
+        c.turn(1.0);
+        let (mut h, mut r) = ([[0.0; 5]; 5], [[0.0; 5]; 5]);
+        c.hessian_exact(0, &mut h);
+        c.root_exact(0, &mut r);
+        assert!((h[0][1] - h[1][0]).abs() > 0.01);
+        for j in 0..3 {
+            let mut e = [0.0; 3];
+            e[j] = 1.0;
+            let mut column = [0.0; 3];
+            c.transpose(&c.over_w(&c.over_w(&c.image(&e, false))), &mut column);
+            for k in 0..3 {
+                assert!((column[k] - h[k][j]).abs() < 1e-12 * h[0][0].abs());
+                let product = |m: usize| (0..3).map(|s| t[m][s] * r[k][s]).sum::<f64>();
+                let sum: f64 = (0..3).map(|m| h[j][m] * product(m)).sum();
+                assert!((sum - (j == k) as u8 as f64).abs() < 1e-11, "{j} {k}");
             }
         }
         let x = c.divide(&Cone::product(&c.lambda, &[0.5, -0.1, 0.3]));

@@ -17,15 +17,16 @@ use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
 use super::island::Ended;
 use super::tree::{SIZE, Tree};
+use super::wide::{On, WIDE, Wide};
 pub(super) use groups::Groups;
 
 /// Islands at once.
-pub(super) const LANES: usize = 8;
+pub(super) const LANES: usize = WIDE;
 /// One number of each.
-type Lane = [f64; LANES];
+type Lane = Wide;
 const NONE: Lane = [0.0; LANES];
-/// Columns that are worked on together.
-const FEW: usize = 4;
+/// Columns that are worked on together: the rows of a contact.
+const FEW: usize = 3;
 
 /// What kind of rows a block has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,10 +92,13 @@ pub(super) struct Alike {
     rows: usize,
     /// Columns of `y` in memory: the rows', the right-hand side's, and some that are zero.
     columns: usize,
-    /// L⁻¹ N_EU, row by row.
+    /// L⁻¹ N_EU, row by row, and which nodes each few columns of it reach, by bits: the rest is zero and not written.
     y: Vec<Lane>,
+    reach: Vec<u64>,
     /// N', row by row, and r'.
     n: Vec<Lane>,
+    /// The diagonal of N_UU.
+    diagonal: Vec<Lane>,
     rhs: Vec<Lane>,
     gamma: Vec<Lane>,
     u: Vec<Lane>,
@@ -137,16 +141,18 @@ impl Kernel for SolveAlike<'_> {
         // Lanes that are left over repeat the first.
         let lanes: [&(Vec<u32>, Vec<u32>); LANES] =
             std::array::from_fn(|l| &islands[which[if l < which.len() { l } else { 0 }] as usize]);
+        // SAFETY: as the caller promises.
+        let on = unsafe { On::<V>::new() };
         work.take_bodies(p, tree, &lanes);
-        let dropped = work.factor(p, tree, &lanes);
-        work.take_blocks(problem, p, tree, &lanes);
-        work.own(problem, p, &lanes);
-        work.eliminate(tree, lanes[0].1[0] as usize);
-        work.finish(problem, &lanes, gamma);
+        let dropped = work.factor(on, p, tree, &lanes);
+        work.take_blocks(on, problem, p, tree, &lanes);
+        work.eliminate(on, tree, lanes[0].1[0] as usize);
+        work.own(on, problem, p, &lanes);
+        work.finish(on, problem, &lanes, gamma);
         // SAFETY: the machine has the instructions of `V`, as the caller knows.
         let mut ended = unsafe { work.solve::<V>(problem.model(), stop, which.len()) };
         ended[which.len()..].fill(None);
-        work.bilateral(tree, lanes[0].1[0] as usize);
+        work.bilateral(on, tree, lanes[0].1[0] as usize);
         for l in 0..LANES {
             let status = Status::Converged;
             work.ended[l] = ended[l].map(|sweeps| Ended { status, sweeps, dropped: dropped[l] });
@@ -155,26 +161,10 @@ impl Kernel for SolveAlike<'_> {
 }
 
 #[inline(always)]
-fn add(to: &mut Lane, x: &Lane, y: &Lane) {
+fn plus(to: &mut Lane, x: &Lane) {
     for l in 0..LANES {
-        to[l] += x[l] * y[l];
+        to[l] += x[l];
     }
-}
-
-#[inline(always)]
-fn take(to: &mut Lane, x: &Lane, y: &Lane) {
-    for l in 0..LANES {
-        to[l] -= x[l] * y[l];
-    }
-}
-
-#[inline(always)]
-fn times(x: &Lane, y: &Lane) -> Lane {
-    let mut out = NONE;
-    for l in 0..LANES {
-        out[l] = x[l] * y[l];
-    }
-    out
 }
 
 /// The first few.
@@ -231,15 +221,15 @@ impl Alike {
 
     /// M⁻¹Jᵀ of a row between two of the bodies.
     #[inline(always)]
-    fn effect(&self, row: &[Lane; 12], bodies: [u32; 2]) -> [Lane; 12] {
+    fn effect<V: Vector>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> [Lane; 12] {
         let mut out = [NONE; 12];
         for (side, body) in bodies.into_iter().enumerate().filter(|(_, b)| *b != WORLD) {
             let (s, m, i) = (6 * side, &self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
             let turn = [[0, 3, 4], [3, 1, 5], [4, 5, 2]];
             for k in 0..3 {
-                add(&mut out[s + k], m, &row[s + k]);
+                on.add(&mut out[s + k], m, &row[s + k]);
                 for c in 0..3 {
-                    add(&mut out[s + 3 + k], &i[turn[k][c]], &row[s + 3 + c]);
+                    on.add(&mut out[s + 3 + k], &i[turn[k][c]], &row[s + 3 + c]);
                 }
             }
         }
@@ -248,11 +238,11 @@ impl Alike {
 
     /// J v_free.
     #[inline(always)]
-    fn approach(&self, row: &[Lane; 12], bodies: [u32; 2]) -> Lane {
+    fn approach<V: Vector>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> Lane {
         let mut out = NONE;
         for (side, body) in bodies.into_iter().enumerate().filter(|(_, b)| *b != WORLD) {
             for k in 0..6 {
-                add(&mut out, &row[6 * side + k], &self.v_free[body as usize][k]);
+                on.add(&mut out, &row[6 * side + k], &self.v_free[body as usize][k]);
             }
         }
         out
@@ -260,7 +250,14 @@ impl Alike {
 
     /// The other blocks' rows.
     #[inline(always)]
-    fn take_blocks(&mut self, problem: &Problem, p: &Bodies, tree: &Tree, lists: &Lists) {
+    fn take_blocks<V: Vector>(
+        &mut self,
+        on: On<V>,
+        problem: &Problem,
+        p: &Bodies,
+        tree: &Tree,
+        lists: &Lists,
+    ) {
         self.blocks.clear();
         self.row.clear();
         self.row_effect.clear();
@@ -304,7 +301,7 @@ impl Alike {
                 self.row.push(one);
             }
             for r in first..self.row.len() {
-                let effect = self.effect(&self.row[r], bodies);
+                let effect = self.effect(on, &self.row[r], bodies);
                 self.row_effect.push(effect);
             }
             let mut bounds = [NONE; 2];
@@ -330,23 +327,26 @@ impl Alike {
         self.columns = (self.rows + 1).next_multiple_of(FEW);
     }
 
-    /// N_UU on and right of the diagonal, and r_U.
+    /// Adds N_UU, on and right of the diagonal, and r_U.
     #[inline(always)]
-    fn own(&mut self, problem: &Problem, p: &Bodies, lists: &Lists) {
+    fn own<V: Vector>(&mut self, on: On<V>, problem: &Problem, p: &Bodies, lists: &Lists) {
         let (rows, columns) = (self.rows, self.columns);
-        self.n.clear();
-        self.n.resize(rows * columns, NONE);
+        self.diagonal.clear();
+        self.diagonal.resize(rows, NONE);
         for (x, a) in self.blocks.iter().enumerate() {
             for b in &self.blocks[..=x] {
                 for (i, body) in a.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
                     for (j, _) in b.bodies.iter().enumerate().filter(|(_, other)| *other == body) {
                         for c in b.first..b.first + b.rows {
                             for r in a.first..a.first + a.rows {
-                                let mut sum = self.n[c * columns + r];
+                                let mut sum = NONE;
                                 for k in 0..6 {
-                                    add(&mut sum, &self.row_effect[r][6 * i + k], &self.row[c][6 * j + k]);
+                                    on.add(&mut sum, &self.row_effect[r][6 * i + k], &self.row[c][6 * j + k]);
                                 }
-                                self.n[c * columns + r] = sum;
+                                plus(&mut self.n[c * columns + r], &sum);
+                                if c == r {
+                                    plus(&mut self.diagonal[r], &sum);
+                                }
                             }
                         }
                     }
@@ -363,16 +363,18 @@ impl Alike {
             }
             for r in 0..own {
                 let i = first + r;
-                let approach = self.approach(&self.row[i], bodies);
-                self.n[i * columns + rows] = lanes(|l| approach[l] + bias[l][r]);
-                if soft {
-                    for l in 0..LANES {
+                let mut approach = self.approach(on, &self.row[i], bodies);
+                for l in 0..LANES {
+                    approach[l] += bias[l][r];
+                    if soft {
                         let block = lists[l].0[at] as usize;
-                        self.n[i * columns + i][l] +=
-                            problem.compliance(block, problem.block(block).start + r);
+                        let give = problem.compliance(block, problem.block(block).start + r);
+                        self.n[i * columns + i][l] += give;
+                        self.diagonal[i][l] += give;
                     }
                 }
-                trace[r] = self.n[i * columns + i];
+                plus(&mut self.n[i * columns + rows], &approach);
+                trace[r] = self.diagonal[i];
             }
             // Without friction the normal row alone counts, as for the judge.
             let counted = if sort == Sort::Smooth { 1 } else { own };
@@ -383,7 +385,7 @@ impl Alike {
 
     /// The other half of N', r', each block's own part, the guess, and u = N'γ + r'.
     #[inline(always)]
-    fn finish(&mut self, problem: &Problem, lists: &Lists, gamma: &[f64]) {
+    fn finish<V: Vector>(&mut self, on: On<V>, problem: &Problem, lists: &Lists, gamma: &[f64]) {
         let (rows, columns) = (self.rows, self.columns);
         self.rhs.clear();
         for i in 0..rows {
@@ -409,13 +411,13 @@ impl Alike {
             for i in 0..3 {
                 for j in 0..3 {
                     let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
-                    cofactor[i][j] = times(&w[a][c], &w[b][d]);
-                    take(&mut cofactor[i][j], &w[a][d], &w[b][c]);
+                    cofactor[i][j] = on.times(&w[a][c], &w[b][d]);
+                    on.take(&mut cofactor[i][j], &w[a][d], &w[b][c]);
                 }
             }
-            let mut determinant = times(&w[0][0], &cofactor[0][0]);
-            add(&mut determinant, &w[0][1], &cofactor[0][1]);
-            add(&mut determinant, &w[0][2], &cofactor[0][2]);
+            let mut determinant = on.times(&w[0][0], &cofactor[0][0]);
+            on.add(&mut determinant, &w[0][1], &cofactor[0][1]);
+            on.add(&mut determinant, &w[0][2], &cofactor[0][2]);
             let mut over = NONE;
             for l in 0..LANES {
                 let g = b.own[l];
@@ -424,7 +426,7 @@ impl Alike {
             }
             for r in 0..3 {
                 for c in 0..3 {
-                    b.inverse[3 * r + c] = times(&cofactor[c][r], &over);
+                    b.inverse[3 * r + c] = on.times(&cofactor[c][r], &over);
                 }
             }
         }
@@ -437,7 +439,7 @@ impl Alike {
         self.u.clone_from(&self.rhs);
         for (row, gamma) in self.n.chunks_exact(columns).zip(&self.gamma) {
             for (u, n) in self.u.iter_mut().zip(row) {
-                add(u, gamma, n);
+                on.add(u, gamma, n);
             }
         }
     }

@@ -5,12 +5,11 @@
 
 use crate::problem::{Bodies, WORLD, symmetric};
 
+use super::super::sweep::vector::Vector;
 use super::tree::{SIZE, Tree};
+use super::wide::{On, WIDE, Wide};
 
-/// Rows of a block, and of all that is multiplied with it, are padded to whole vectors.
-pub(super) const WIDE: usize = 8;
-pub(super) type Wide = [f64; WIDE];
-/// A block, row by row.
+/// A block, row by row; rows, and those of all that is multiplied with it, are padded to whole vectors.
 pub(super) type Block = [Wide; SIZE];
 const ZERO: Block = [[0.0; WIDE]; SIZE];
 /// Jacobian rows of a node, padded with zeros.
@@ -37,7 +36,7 @@ pub(super) struct Factor {
 impl Factor {
     /// Rows and factor of mechanism `m`; nodes are named from its first one.
     #[inline(always)]
-    pub fn compute(&mut self, p: &Bodies, tree: &Tree, m: usize) {
+    pub fn compute<V: Vector>(&mut self, on: On<V>, p: &Bodies, tree: &Tree, m: usize) {
         let nodes = &tree.nodes[tree.mechanisms[m].clone()];
         self.take_rows(p, nodes);
         self.blocks.clear();
@@ -50,7 +49,7 @@ impl Factor {
             for c in 0..SIZE {
                 let mut sum = block[c];
                 for k in 0..6 {
-                    add(&mut sum, columns[c][sj + k], &rows[k]);
+                    on.add_all(&mut sum, columns[c][sj + k], &rows[k]);
                 }
                 block[c] = sum;
             }
@@ -70,7 +69,7 @@ impl Factor {
         for k in 0..nodes.len() {
             let inverse = self.diagonal(k);
             for (_, slot) in &tree.below[base + k] {
-                lower(&inverse, &mut self.blocks[*slot as usize]);
+                lower(on, &inverse, &mut self.blocks[*slot as usize]);
             }
             for [target, ik, jk] in &tree.updates[base + k] {
                 let (xi, xj) = (self.blocks[*ik as usize], self.blocks[*jk as usize]);
@@ -78,7 +77,7 @@ impl Factor {
                 for c in 0..SIZE {
                     let mut sum = block[c];
                     for t in 0..SIZE {
-                        add(&mut sum, -xj[t][c], &xi[t]);
+                        on.add_all(&mut sum, -xj[t][c], &xi[t]);
                     }
                     block[c] = sum;
                 }
@@ -131,22 +130,17 @@ impl Factor {
                 self.dropped += 1;
                 continue;
             }
-            let root = pivot.sqrt();
-            l[j][j] = root;
+            let over = 1.0 / pivot.sqrt();
+            inverse[j][j] = over;
             for i in j + 1..SIZE {
-                l[i][j] = (a[j][i] - (0..j).map(|t| l[i][t] * l[j][t]).sum::<f64>()) / root;
+                l[i][j] = (a[j][i] - (0..j).map(|t| l[i][t] * l[j][t]).sum::<f64>()) * over;
             }
         }
+        // Rows and columns of those that were left out stay zero.
         for c in 0..SIZE {
-            if l[c][c] == 0.0 {
-                continue;
-            }
-            inverse[c][c] = 1.0 / l[c][c];
             for r in c + 1..SIZE {
-                if l[r][r] != 0.0 {
-                    let sum: f64 = (c..r).map(|t| l[r][t] * inverse[t][c]).sum();
-                    inverse[r][c] = -sum / l[r][r];
-                }
+                let sum: f64 = (c..r).map(|t| l[r][t] * inverse[t][c]).sum();
+                inverse[r][c] = -sum * inverse[r][r];
             }
         }
         inverse
@@ -154,12 +148,12 @@ impl Factor {
 
     /// Y ← L⁻¹ Y for eight columns of Y: rows are those of the nodes, six each.
     #[inline(always)]
-    pub fn forward(&self, tree: &Tree, m: usize, y: &mut [Wide]) {
+    pub fn forward<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, y: &mut [Wide]) {
         let base = tree.mechanisms[m].start;
         let (y, _) = y.as_chunks_mut::<SIZE>();
         for k in 0..self.inverse.len() {
             let mut own = y[k];
-            lower(&self.inverse[k], &mut own);
+            lower(on, &self.inverse[k], &mut own);
             y[k] = own;
             for (i, slot) in &tree.below[base + k] {
                 let x = &self.blocks[*slot as usize];
@@ -167,7 +161,7 @@ impl Factor {
                 for r in 0..SIZE {
                     let mut sum = target[r];
                     for t in 0..SIZE {
-                        add(&mut sum, -x[t][r], &own[t]);
+                        on.add_all(&mut sum, -x[t][r], &own[t]);
                     }
                     target[r] = sum;
                 }
@@ -201,21 +195,13 @@ impl Factor {
     }
 }
 
-/// to += factor from.
-#[inline(always)]
-pub(super) fn add(to: &mut Wide, factor: f64, from: &Wide) {
-    for r in 0..WIDE {
-        to[r] += factor * from[r];
-    }
-}
-
 /// x ← L⁻¹ x with a lower triangular inverse.
 #[inline(always)]
-fn lower(inverse: &Block, x: &mut Block) {
+fn lower<V: Vector>(on: On<V>, inverse: &Block, x: &mut Block) {
     for t in (0..SIZE).rev() {
         let mut row = x[t].map(|x| inverse[t][t] * x);
         for c in 0..t {
-            add(&mut row, inverse[t][c], &x[c]);
+            on.add_all(&mut row, inverse[t][c], &x[c]);
         }
         x[t] = row;
     }

@@ -11,8 +11,9 @@ use super::super::first_order::Kernel;
 use super::super::growth::Growth;
 use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
-use super::factor::{Factor, WIDE, Wide, add};
+use super::factor::Factor;
 use super::tree::{SIZE, Tree};
+use super::wide::{On, WIDE, Wide};
 
 /// One block that is no joint's.
 #[derive(Clone, Copy, Debug)]
@@ -99,8 +100,10 @@ impl Kernel for Solve<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> Ended {
         let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun } = self;
-        let dropped = work.reduce(problem, p, tree, factors, [blocks, mechanisms], gamma);
-        let (status, sweeps) = work.solve(problem, stop, begun);
+        // SAFETY: as the caller promises.
+        let on = unsafe { On::<V>::new() };
+        let dropped = work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma);
+        let (status, sweeps) = work.solve(on, problem, stop, begun);
         work.hand_back(problem, p, tree, factors, mechanisms, gamma);
         Ended { status, sweeps, dropped }
     }
@@ -109,8 +112,9 @@ impl Kernel for Solve<'_> {
 impl Island {
     /// Makes the dense problem; returns how many rows depended on others.
     #[inline(always)]
-    fn reduce(
+    fn reduce<V: Vector>(
         &mut self,
+        on: On<V>,
         problem: &Problem,
         p: &Bodies,
         tree: &Tree,
@@ -128,10 +132,10 @@ impl Island {
         for (at, m) in mechanisms.iter().enumerate() {
             let factor = &mut factors[at];
             factor.dropped = 0;
-            factor.compute(p, tree, *m as usize);
+            factor.compute(on, p, tree, *m as usize);
             dropped += factor.dropped;
             let Island { n, y, blocks, rows, panels, .. } = &mut *work;
-            eliminate(tree, *m as usize, factor, blocks, [*rows, *panels], &mut y[at], n);
+            eliminate(on, tree, *m as usize, factor, blocks, [*rows, *panels], &mut y[at], n);
         }
         work.finish();
         // u = N' γ + r'.
@@ -145,7 +149,7 @@ impl Island {
         let (u, _) = work.u.as_chunks_mut::<WIDE>();
         for (row, gamma) in work.n.chunks_exact(work.panels).zip(&work.gamma) {
             if *gamma != 0.0 {
-                u.iter_mut().zip(row).for_each(|(u, n)| add(u, *gamma, n));
+                u.iter_mut().zip(row).for_each(|(u, n)| on.add_all(u, *gamma, n));
             }
         }
         dropped
@@ -154,7 +158,8 @@ impl Island {
 
 /// Y = L⁻¹ N_EU of a mechanism, and what N' loses by it, on and right of its diagonal tiles.
 #[inline(always)]
-fn eliminate(
+fn eliminate<V: Vector>(
+    on: On<V>,
     tree: &Tree,
     m: usize,
     factor: &Factor,
@@ -197,7 +202,7 @@ fn eliminate(
                 for c in 0..block.one.rows {
                     let mut column = [0.0; WIDE];
                     for x in 0..6 {
-                        add(&mut column, block.jacobian[c][6 * side + x], &effect[x]);
+                        on.add_all(&mut column, block.jacobian[c][6 * side + x], &effect[x]);
                     }
                     let at = block.first as usize + c;
                     while own.which[panel] as usize > at / WIDE {
@@ -213,7 +218,7 @@ fn eliminate(
         }
     }
     for panel in own.y.chunks_exact_mut(own.height) {
-        factor.forward(tree, m, panel);
+        factor.forward(on, tree, m, panel);
     }
     for (a, first) in own.which.iter().enumerate() {
         for (b, second) in own.which.iter().enumerate().skip(a) {
@@ -223,7 +228,7 @@ fn eliminate(
                 let mut sum = [[0.0; WIDE]; 4];
                 for (x, y) in left.iter().zip(right) {
                     for r in 0..4 {
-                        add(&mut sum[r], x[four + r], y);
+                        on.add_all(&mut sum[r], x[four + r], y);
                     }
                 }
                 for r in 0..4 {
@@ -429,7 +434,13 @@ impl Island {
     /// gradient over sweeps of [SilcowitzHansen2010, Algorithm 2], as in `nncg`: contacts of one box with one floor share the
     /// load in many ways, and sweeps alone are slow to settle it.
     #[inline(always)]
-    fn solve(&mut self, problem: &Problem, stop: &Stop, begun: Instant) -> (Status, usize) {
+    fn solve<V: Vector>(
+        &mut self,
+        on: On<V>,
+        problem: &Problem,
+        stop: &Stop,
+        begun: Instant,
+    ) -> (Status, usize) {
         let work = self;
         let model = problem.model();
         let within = |residual: f64| residual <= stop.tolerance && (stop.tolerance > 0.0 || residual == 0.0);
@@ -446,12 +457,14 @@ impl Island {
                 work.conjugate(last, before);
             }
             let energy;
-            [worst, energy] = work.sweep(&mut newton);
+            [worst, energy] = work.sweep(on, &mut newton);
             (before, last) = (last, Some(energy));
             if !energy.is_finite() {
                 return (Status::Diverged, k);
             }
-            if (worst <= 10.0 * stop.tolerance || worst == 0.0) && within(work.residual(model)) {
+            // A step may be long and lead nowhere: contacts that share a load pass it to and fro.
+            let look = k % 4 == 0 || worst <= 10.0 * stop.tolerance || worst == 0.0;
+            if look && within(work.residual(model)) {
                 return (Status::Converged, k);
             }
             if worst <= least {
@@ -510,7 +523,7 @@ impl Island {
 
     /// One sweep: the largest |Δγ| g, m/s, and Σ |Δγ|² g, J.
     #[inline(always)]
-    fn sweep(&mut self, newton: &mut Newton) -> [f64; 2] {
+    fn sweep<V: Vector>(&mut self, on: On<V>, newton: &mut Newton) -> [f64; 2] {
         let (panels, mut worst, mut energy) = (self.panels, 0.0f64, 0.0);
         for b in &mut self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);
@@ -533,7 +546,7 @@ impl Island {
                     self.gamma[first + r] = gamma[r];
                     let row = &self.n[(first + r) * panels..(first + r + 1) * panels];
                     let (u, _) = self.u.as_chunks_mut::<WIDE>();
-                    u.iter_mut().zip(row).for_each(|(u, n)| add(u, d, n));
+                    u.iter_mut().zip(row).for_each(|(u, n)| on.add_all(u, d, n));
                 }
             }
         }

@@ -68,7 +68,7 @@ impl Kernel for Partial<'_> {
 
 /// x[from..to] -= factor * y[from..to].
 #[inline(always)]
-unsafe fn subtract<V: Vector>(x: *mut f64, y: *const f64, from: usize, to: usize, factor: f64) {
+pub(super) unsafe fn subtract<V: Vector>(x: *mut f64, y: *const f64, from: usize, to: usize, factor: f64) {
     let mut i = from;
     // SAFETY: within the columns.
     unsafe {

@@ -87,7 +87,7 @@ impl Factor {
             let (height, width) = (node.height, node.width);
             let l = &self.columns[node.start..node.start + width * height];
             let work = &mut self.work[..height];
-            gather(s, &node.nodes, x, work);
+            s.gather(&node.nodes, x, work);
             for j in 0..width {
                 let column = &l[j * height..(j + 1) * height];
                 let y = work[j] / column[j];
@@ -96,13 +96,13 @@ impl Factor {
                     work[i] -= column[i] * y;
                 }
             }
-            scatter(s, &node.nodes, work, x);
+            s.scatter(&node.nodes, work, x);
         }
         for node in s.supernodes.iter().rev() {
             let (height, width) = (node.height, node.width);
             let l = &self.columns[node.start..node.start + width * height];
             let work = &mut self.work[..height];
-            gather(s, &node.nodes, x, work);
+            s.gather(&node.nodes, x, work);
             for j in (0..width).rev() {
                 let column = &l[j * height..(j + 1) * height];
                 // Four sums that a machine can keep apart.
@@ -114,7 +114,7 @@ impl Factor {
                 }
                 work[j] = (work[j] - (sums[0] + sums[1] + (sums[2] + sums[3]))) / column[j];
             }
-            scatter(s, &node.nodes[..node.own], &work[..width], x);
+            s.scatter(&node.nodes[..node.own], &work[..width], x);
         }
     }
 
@@ -122,24 +122,6 @@ impl Factor {
     pub fn bytes(&self) -> usize {
         let all = [&self.columns, &self.front, &self.stack, &self.work];
         all.iter().map(|v| size_of_val(v.as_slice())).sum()
-    }
-}
-
-fn gather(s: &Symbolic, nodes: &[u32], x: &[f64], work: &mut [f64]) {
-    let mut at = 0;
-    for i in nodes {
-        let (first, n) = (s.first[*i as usize], s.sizes[*i as usize] as usize);
-        work[at..at + n].copy_from_slice(&x[first..first + n]);
-        at += n;
-    }
-}
-
-fn scatter(s: &Symbolic, nodes: &[u32], work: &[f64], x: &mut [f64]) {
-    let mut at = 0;
-    for i in nodes {
-        let (first, n) = (s.first[*i as usize], s.sizes[*i as usize] as usize);
-        x[first..first + n].copy_from_slice(&work[at..at + n]);
-        at += n;
     }
 }
 

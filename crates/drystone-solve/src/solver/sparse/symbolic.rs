@@ -250,6 +250,26 @@ impl Symbolic {
         self.flops
     }
 
+    /// work = the rows of x that belong to `nodes`, one after the other.
+    pub(super) fn gather(&self, nodes: &[u32], x: &[f64], work: &mut [f64]) {
+        let mut at = 0;
+        for i in nodes {
+            let (first, n) = (self.first[*i as usize], self.sizes[*i as usize] as usize);
+            work[at..at + n].copy_from_slice(&x[first..first + n]);
+            at += n;
+        }
+    }
+
+    /// The reverse of `gather`.
+    pub(super) fn scatter(&self, nodes: &[u32], work: &[f64], x: &mut [f64]) {
+        let mut at = 0;
+        for i in nodes {
+            let (first, n) = (self.first[*i as usize], self.sizes[*i as usize] as usize);
+            x[first..first + n].copy_from_slice(&work[at..at + n]);
+            at += n;
+        }
+    }
+
     /// Scalar rows.
     pub fn rows(&self) -> usize {
         self.sizes.iter().map(|s| *s as usize).sum()

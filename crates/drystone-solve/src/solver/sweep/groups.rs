@@ -30,10 +30,8 @@ pub(super) struct Group {
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     pub list: Vec<Group>,
-    /// ω G⁻¹, row by row.
+    /// ω G⁻¹, row by row (or, being symmetric, column by column).
     pub inverse: Vec<[f64; MOST * MOST]>,
-    /// M⁻¹ Jᵀ of every row of a run: (v_A, ω_A, v_B, ω_B).
-    pub effect: Vec<[f64; 12]>,
 }
 
 impl Groups {
@@ -41,9 +39,7 @@ impl Groups {
     pub fn fill(&mut self, p: &Bodies, step: &[f64]) {
         self.list.clear();
         self.inverse.clear();
-        self.effect.clear();
         let g = &p.general;
-        self.effect.resize(g.jacobian.len(), [0.0; 12]);
         let mut at = 0;
         while at < g.a.len() {
             let joins =
@@ -59,51 +55,10 @@ impl Groups {
                 count: count as u32,
                 inverse: self.inverse.len() as u32,
             });
-            let inverse = self.run(p, at, count, step);
+            let inverse = inverse(p, at, count, step);
             self.inverse.push(inverse);
             at += count;
         }
-    }
-
-    /// ω G⁻¹ of one run.
-    fn run(&mut self, p: &Bodies, first: usize, count: usize, step: &[f64]) -> [f64; MOST * MOST] {
-        let g = &p.general;
-        let row = |i: usize| g.first_row[first + i] as usize;
-        let mut block = [[0.0; MOST]; MOST];
-        for i in 0..count {
-            let j = row(i);
-            let jacobian = &g.jacobian[j];
-            let effect = &mut self.effect[j];
-            for (body, part) in [(g.a[first], 0), (g.b[first], 6)] {
-                if body == WORLD {
-                    continue;
-                }
-                let (m, inertia) = (p.inv_mass[body as usize], &p.inv_inertia[body as usize]);
-                let turn = symmetric(inertia, [jacobian[part + 3], jacobian[part + 4], jacobian[part + 5]]);
-                for k in 0..3 {
-                    effect[part + k] = m * jacobian[part + k];
-                    effect[part + 3 + k] = turn[k];
-                }
-            }
-            // Entries for WORLD are zero in the effect and do not count.
-            for k in 0..=i {
-                let other = &g.jacobian[row(k)];
-                let sum = (0..12).map(|x| effect[x] * other[x]).sum::<f64>();
-                block[i][k] = sum;
-                block[k][i] = sum;
-            }
-            block[i][i] += g.compliance.get(j).copied().unwrap_or(0.0);
-        }
-        // The least ω of its rows holds for the run.
-        let omega = (0..count).map(|i| step[first + i] * block[i][i]).fold(f64::INFINITY, f64::min);
-        invert(&mut block, count);
-        let mut out = [0.0; MOST * MOST];
-        for i in 0..count {
-            for k in 0..count {
-                out[i * MOST + k] = omega * block[i][k];
-            }
-        }
-        out
     }
 
     pub fn rescale(&mut self, factor: f64) {
@@ -111,10 +66,49 @@ impl Groups {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of_val(self.list.as_slice())
-            + size_of_val(self.inverse.as_slice())
-            + size_of_val(self.effect.as_slice())
+        size_of_val(self.list.as_slice()) + size_of_val(self.inverse.as_slice())
     }
+}
+
+/// ω G⁻¹ of one run.
+fn inverse(p: &Bodies, first: usize, count: usize, step: &[f64]) -> [f64; MOST * MOST] {
+    let g = &p.general;
+    let row = |i: usize| g.first_row[first + i] as usize;
+    let mut block = [[0.0; MOST]; MOST];
+    for i in 0..count {
+        let j = row(i);
+        let jacobian = &g.jacobian[j];
+        let mut effect = [0.0; 12];
+        for (body, part) in [(g.a[first], 0), (g.b[first], 6)] {
+            if body == WORLD {
+                continue;
+            }
+            let (m, inertia) = (p.inv_mass[body as usize], &p.inv_inertia[body as usize]);
+            let turn = symmetric(inertia, [jacobian[part + 3], jacobian[part + 4], jacobian[part + 5]]);
+            for k in 0..3 {
+                effect[part + k] = m * jacobian[part + k];
+                effect[part + 3 + k] = turn[k];
+            }
+        }
+        // Entries for WORLD are zero in the effect and do not count.
+        for k in 0..=i {
+            let other = &g.jacobian[row(k)];
+            let sum = (0..12).map(|x| effect[x] * other[x]).sum::<f64>();
+            block[i][k] = sum;
+            block[k][i] = sum;
+        }
+        block[i][i] += g.compliance.get(j).copied().unwrap_or(0.0);
+    }
+    // The least ω of its rows holds for the run.
+    let omega = (0..count).map(|i| step[first + i] * block[i][i]).fold(f64::INFINITY, f64::min);
+    invert(&mut block, count);
+    let mut out = [0.0; MOST * MOST];
+    for i in 0..count {
+        for k in 0..count {
+            out[i * MOST + k] = omega * block[i][k];
+        }
+    }
+    out
 }
 
 /// The inverse of a symmetric positive matrix by Gauss-Jordan elimination. A row of which nothing is left depends on those

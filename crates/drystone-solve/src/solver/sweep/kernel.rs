@@ -27,14 +27,6 @@ impl Row {
         ([self.0[0], self.0[1], self.0[2]], [self.0[4], self.0[5], self.0[6]])
     }
 
-    /// Adds to (v, ω).
-    pub fn add(&mut self, change: &[f64]) {
-        for k in 0..3 {
-            self.0[k] += change[k];
-            self.0[4 + k] += change[3 + k];
-        }
-    }
-
     pub fn push(&mut self, inertia: &[f64; 6], force: [f64; 3], torque: [f64; 3]) {
         let turn = crate::problem::symmetric(inertia, torque);
         for k in 0..3 {

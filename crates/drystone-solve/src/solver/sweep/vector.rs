@@ -18,6 +18,10 @@ pub(in crate::solver) trait Vector: Copy {
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn sub(self, other: Self) -> Self;
     unsafe fn mul(self, other: Self) -> Self;
+    /// self × other + sum, rounded once. AVX2 needs FMA beside it.
+    unsafe fn mul_add(self, other: Self, sum: Self) -> Self;
+    /// sum - self × other, rounded once.
+    unsafe fn take_from(self, other: Self, sum: Self) -> Self;
     unsafe fn div(self, other: Self) -> Self;
     unsafe fn sqrt(self) -> Self;
     /// `yes` where `self <= other`, else `no`, lane by lane.
@@ -58,6 +62,14 @@ impl Vector for f64 {
     #[inline(always)]
     unsafe fn mul(self, other: Self) -> Self {
         self * other
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, other: Self, sum: Self) -> Self {
+        f64::mul_add(self, other, sum)
+    }
+    #[inline(always)]
+    unsafe fn take_from(self, other: Self, sum: Self) -> Self {
+        f64::mul_add(-self, other, sum)
     }
     #[inline(always)]
     unsafe fn div(self, other: Self) -> Self {
@@ -123,6 +135,14 @@ mod x86 {
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
             unsafe { _mm256_mul_pd(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, other: Self, sum: Self) -> Self {
+            unsafe { _mm256_fmadd_pd(self, other, sum) }
+        }
+        #[inline(always)]
+        unsafe fn take_from(self, other: Self, sum: Self) -> Self {
+            unsafe { _mm256_fnmadd_pd(self, other, sum) }
         }
         #[inline(always)]
         unsafe fn div(self, other: Self) -> Self {
@@ -224,6 +244,14 @@ mod x86 {
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
             unsafe { _mm512_mul_pd(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, other: Self, sum: Self) -> Self {
+            unsafe { _mm512_fmadd_pd(self, other, sum) }
+        }
+        #[inline(always)]
+        unsafe fn take_from(self, other: Self, sum: Self) -> Self {
+            unsafe { _mm512_fnmadd_pd(self, other, sum) }
         }
         #[inline(always)]
         unsafe fn div(self, other: Self) -> Self {

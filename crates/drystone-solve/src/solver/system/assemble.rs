@@ -13,12 +13,7 @@ impl System {
         self.t.extend_from_slice(t);
         self.values.clear();
         self.values.resize(self.pattern.values(), 0.0);
-        // The unit matrix.
-        for (i, s) in self.pattern.sizes.iter().enumerate() {
-            for k in 0..*s as usize {
-                self.values[self.pattern.start[i] + k * (*s as usize + 1)] = 1.0;
-            }
-        }
+        self.add_unit();
         if self.has_bodies() {
             self.scale();
         }
@@ -32,17 +27,33 @@ impl System {
         self.factorisations += 1;
     }
 
+    /// Ones on the diagonal.
+    pub(super) fn add_unit(&mut self) {
+        for (i, s) in self.pattern.sizes.iter().enumerate() {
+            for k in 0..*s as usize {
+                self.values[self.pattern.start[i] + k * (*s as usize + 1)] = 1.0;
+            }
+        }
+    }
+
     /// Tᵀ D̂ᵀ.
-    fn scale(&mut self) {
-        self.scaled.clear();
-        self.scaled.resize(self.rows(), [0.0; 12]);
+    pub(super) fn scale(&mut self) {
+        let mut scaled = std::mem::take(&mut self.scaled);
+        self.times_jacobian(&self.t, &mut scaled);
+        self.scaled = scaled;
+    }
+
+    /// out = Tᵀ D̂ᵀ.
+    pub(super) fn times_jacobian(&self, t: &[Small], out: &mut Vec<[f64; 12]>) {
+        out.clear();
+        out.resize(self.rows(), [0.0; 12]);
         for i in 0..self.blocks() {
             let rows = self.block(i);
             for (c, j) in rows.clone().enumerate() {
                 for (r, row) in rows.clone().enumerate() {
-                    let much = self.t[i][r][c];
+                    let much = t[i][r][c];
                     if much != 0.0 {
-                        (0..12).for_each(|k| self.scaled[j][k] += much * self.jacobian[row][k]);
+                        (0..12).for_each(|k| out[j][k] += much * self.jacobian[row][k]);
                     }
                 }
             }

@@ -14,6 +14,7 @@
 //! of blocks stays the same.
 
 mod assemble;
+mod general;
 mod load;
 pub(super) mod small;
 
@@ -22,7 +23,7 @@ use crate::cone::MAX_ROWS;
 use crate::problem::{Csr, WORLD};
 
 use super::Record;
-use super::sparse::{Factor, Pattern, Symbolic};
+use super::sparse::{Factor, Lu, Pattern, Symbolic};
 use small::Small;
 
 /// Speeds that multipliers prove necessary, over those the constraints ask to remove, from which on the constraints are
@@ -71,20 +72,26 @@ pub(super) struct System {
     /// Bodies of each block.
     ends: Vec<[u32; 2]>,
     bodies: usize,
-    /// The symmetric part of an explicit matrix.
+    /// The symmetric part of an explicit matrix, and all of it.
     w: Csr,
+    whole: Csr,
     form: Form,
     pattern: Pattern,
     symbolic: Symbolic,
     values: Vec<f64>,
+    /// Blocks below the diagonal, transposed, where the matrix is not symmetric.
+    mirror: Vec<f64>,
     factor: Factor,
+    lu: Lu,
     t: Vec<Small>,
+    right: Vec<Small>,
     /// By block: where its parts of the matrix begin. Primal: diagonals of both bodies, and their pair.
     slots: Vec<[usize; 3]>,
     /// Dual: blocks at each body.
     at_body: Vec<Vec<u32>>,
-    /// Tᵀ D̂ᵀ.
+    /// Tᵀ D̂ᵀ, and Rᵀ D̂ᵀ.
     scaled: Vec<[f64; 12]>,
+    scaled_right: Vec<[f64; 12]>,
     v: Vec<[f64; 6]>,
     work: Vec<f64>,
     /// Factorisations so far.
@@ -238,6 +245,10 @@ impl System {
             + size_of_val(self.w.data.as_slice()) * 2
             + self.symbolic.bytes()
             + self.factor.bytes()
+            + self.lu.bytes()
+            + size_of_val(self.mirror.as_slice())
+            + size_of_val(self.scaled_right.as_slice())
+            + size_of_val(self.right.as_slice())
             + 8 * MAX_ROWS * self.blocks()
     }
 }

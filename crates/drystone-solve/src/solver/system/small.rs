@@ -93,6 +93,21 @@ pub(in crate::solver) fn general_inverse(n: usize, a: &Small) -> Small {
     out
 }
 
+/// The same over the rows that are not `fixed`; zero elsewhere.
+pub(in crate::solver) fn general_inverse_of(n: usize, a: &Small, fixed: &[bool; MAX_ROWS]) -> Small {
+    let mut whole = *a;
+    for i in 0..n {
+        for j in 0..n {
+            if fixed[i] || fixed[j] {
+                whole[i][j] = (i == j) as u8 as f64;
+            }
+        }
+    }
+    let mut out = general_inverse(n, &whole);
+    (0..n).filter(|i| fixed[*i]).for_each(|i| out[i][i] = 0.0);
+    out
+}
+
 /// y += m x.
 pub(in crate::solver) fn multiply(n: usize, m: &Small, x: &[f64], y: &mut [f64]) {
     for i in 0..n {

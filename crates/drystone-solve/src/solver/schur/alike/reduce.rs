@@ -2,14 +2,22 @@
 
 use crate::problem::{Bodies, WORLD};
 
+use super::super::super::sweep::vector::Vector;
 use super::super::factor::NOTHING;
 use super::super::tree::{SIZE, Tree};
-use super::{Alike, FEW, LANES, Lane, Lists, NONE, add, few, lanes, take, times};
+use super::super::wide::On;
+use super::{Alike, FEW, LANES, Lane, Lists, NONE, few, lanes};
 
 impl Alike {
     /// The bilateral rows and L; how many rows depended on others.
     #[inline(always)]
-    pub(super) fn factor(&mut self, p: &Bodies, tree: &Tree, lists: &Lists) -> [usize; LANES] {
+    pub(super) fn factor<V: Vector>(
+        &mut self,
+        on: On<V>,
+        p: &Bodies,
+        tree: &Tree,
+        lists: &Lists,
+    ) -> [usize; LANES] {
         let (m, g) = (lists[0].1[0] as usize, &p.general);
         let nodes = tree.mechanisms[m].clone();
         let first: [usize; LANES] = std::array::from_fn(|l| tree.mechanisms[lists[l].1[0] as usize].start);
@@ -35,12 +43,12 @@ impl Alike {
                     g.first_row[tree.nodes[first[l] + k].first as usize] as usize + r
                 });
                 let row: [Lane; 12] = std::array::from_fn(|c| lanes(|l| g.jacobian[at[l]][c]));
-                let mut rhs = self.approach(&row, bodies);
+                let mut rhs = self.approach(on, &row, bodies);
                 (0..LANES).for_each(|l| rhs[l] += g.bias[at[l]]);
                 if !g.compliance.is_empty() {
                     self.slots[k][r][r] = lanes(|l| g.compliance[at[l]]);
                 }
-                let effect = self.effect(&row, bodies);
+                let effect = self.effect(on, &row, bodies);
                 self.effect.push(effect);
                 self.jacobian.push(row);
                 self.x.push(rhs);
@@ -55,7 +63,7 @@ impl Alike {
                     let row = &self.effect[SIZE * i + r];
                     let mut sum = self.slots[*slot as usize][c][r];
                     for k in 0..6 {
-                        add(&mut sum, &column[sj + k], &row[si + k]);
+                        on.add(&mut sum, &column[sj + k], &row[si + k]);
                     }
                     self.slots[*slot as usize][c][r] = sum;
                 }
@@ -77,12 +85,12 @@ impl Alike {
                 });
                 (0..LANES).for_each(|l| dropped[l] += usize::from(over[j][l] == 0.0));
                 for i in j + 1..SIZE {
-                    a[j][i] = times(&a[j][i], &over[j]);
+                    a[j][i] = on.times(&a[j][i], &over[j]);
                 }
                 for i in j + 1..SIZE {
                     for t in i..SIZE {
                         let (x, y) = (a[j][i], a[j][t]);
-                        take(&mut a[i][t], &x, &y);
+                        on.take(&mut a[i][t], &x, &y);
                     }
                 }
             }
@@ -94,9 +102,9 @@ impl Alike {
                     for r in 0..SIZE {
                         let mut sum = x[t][r];
                         for c in 0..t {
-                            take(&mut sum, &a[c][t], &x[c][r]);
+                            on.take(&mut sum, &a[c][t], &x[c][r]);
                         }
-                        x[t][r] = times(&sum, &over[t]);
+                        x[t][r] = on.times(&sum, &over[t]);
                     }
                 }
             }
@@ -107,7 +115,7 @@ impl Alike {
                     for r in if target < count { c } else { 0 }..SIZE {
                         let mut sum = self.slots[target][c][r];
                         for t in 0..SIZE {
-                            take(&mut sum, &self.slots[jk][t][c], &self.slots[ik][t][r]);
+                            on.take(&mut sum, &self.slots[jk][t][c], &self.slots[ik][t][r]);
                         }
                         self.slots[target][c][r] = sum;
                     }
@@ -117,52 +125,67 @@ impl Alike {
         dropped
     }
 
-    /// Y, and what N' loses by it.
+    /// Y, and -YᵀY on and right of the diagonal.
     #[inline(always)]
-    pub(super) fn eliminate(&mut self, tree: &Tree, m: usize) {
+    pub(super) fn eliminate<V: Vector>(&mut self, on: On<V>, tree: &Tree, m: usize) {
         let (rows, columns) = (self.rows, self.columns);
         let nodes = tree.mechanisms[m].clone();
-        let height = SIZE * nodes.len();
-        self.y.clear();
-        self.y.resize(height * columns, NONE);
-        for (row, rhs) in self.y.chunks_exact_mut(columns).zip(&self.x) {
-            row[rows] = *rhs;
-        }
+        self.find_reach(tree, m);
+        // What is not reached is never read.
+        self.y.resize(SIZE * nodes.len() * columns, NONE);
         for block in &self.blocks {
+            let mut met = 0u64;
             for (side, body) in block.bodies.iter().enumerate() {
                 if *body as usize >= tree.bodies[m].len() {
                     continue;
                 }
                 for (node, end) in &tree.at_body[tree.bodies[m][*body as usize] as usize] {
                     let k = *node as usize - nodes.start;
-                    for r in 0..tree.nodes[*node as usize].rows as usize {
+                    let again = met >> k & 1 == 1;
+                    met |= 1 << k;
+                    for r in 0..SIZE {
                         let effect = &self.effect[SIZE * k + r];
                         for c in block.first..block.first + block.rows {
-                            let mut sum = self.y[(SIZE * k + r) * columns + c];
+                            let to = &mut self.y[(SIZE * k + r) * columns + c];
+                            let mut sum = if again { *to } else { NONE };
                             for x in 0..6 {
-                                add(&mut sum, &self.row[c][6 * side + x], &effect[6 * *end as usize + x]);
+                                on.add(&mut sum, &self.row[c][6 * side + x], &effect[6 * *end as usize + x]);
                             }
-                            self.y[(SIZE * k + r) * columns + c] = sum;
+                            *to = sum;
                         }
                     }
                 }
             }
+            for c in block.first..block.first + block.rows {
+                let left = self.reach[c / FEW] & !met;
+                for k in (0..nodes.len()).filter(|k| left >> k & 1 == 1) {
+                    (0..SIZE).for_each(|r| self.y[(SIZE * k + r) * columns + c] = NONE);
+                }
+            }
+        }
+        for (row, rhs) in self.y.chunks_exact_mut(columns).zip(&self.x) {
+            row[rows] = *rhs;
+            row[rows + 1..].fill(NONE);
         }
         for k in 0..nodes.len() {
             let (a, over) = (&self.slots[k], &self.over[k]);
             let (done, rest) = self.y.split_at_mut(SIZE * (k + 1) * columns);
             let own = &mut done[SIZE * k * columns..];
-            for from in (0..columns).step_by(FEW) {
+            for tile in 0..self.reach.len() {
+                if self.reach[tile] >> k & 1 == 0 {
+                    continue;
+                }
+                let from = FEW * tile;
                 let mut part = [[NONE; FEW]; SIZE];
                 for t in 0..SIZE {
                     let mut sum = few(&own[t * columns + from..]);
                     for c in 0..t {
                         for x in 0..FEW {
-                            take(&mut sum[x], &a[c][t], &part[c][x]);
+                            on.take(&mut sum[x], &a[c][t], &part[c][x]);
                         }
                     }
                     for x in 0..FEW {
-                        part[t][x] = times(&sum[x], &over[t]);
+                        part[t][x] = on.times(&sum[x], &over[t]);
                         own[t * columns + from + x] = part[t][x];
                     }
                 }
@@ -173,7 +196,7 @@ impl Alike {
                         let mut sum = few(&target[r * columns + from..]);
                         for t in 0..SIZE {
                             for c in 0..FEW {
-                                take(&mut sum[c], &x[t][r], &part[t][c]);
+                                on.take(&mut sum[c], &x[t][r], &part[t][c]);
                             }
                         }
                         target[r * columns + from..][..FEW].copy_from_slice(&sum);
@@ -181,28 +204,73 @@ impl Alike {
                 }
             }
         }
-        for i in 0..rows {
-            for from in (i - i % FEW..columns).step_by(FEW) {
-                let mut sum = few(&self.n[i * columns + from..]);
-                for row in self.y.chunks_exact(columns) {
-                    for c in 0..FEW {
-                        take(&mut sum[c], &row[i], &row[from + c]);
+        self.n.resize(rows * columns, NONE);
+        for i in 0..self.reach.len() {
+            for j in i..self.reach.len() {
+                let mut both = self.reach[i] & self.reach[j];
+                let mut sum = [[NONE; FEW]; FEW];
+                while both != 0 {
+                    let k = both.trailing_zeros() as usize;
+                    both &= both - 1;
+                    for row in self.y[SIZE * k * columns..SIZE * (k + 1) * columns].chunks_exact(columns) {
+                        let (x, y) = (few(&row[FEW * i..]), few(&row[FEW * j..]));
+                        for r in 0..FEW {
+                            for c in 0..FEW {
+                                on.add(&mut sum[r][c], &x[r], &y[c]);
+                            }
+                        }
                     }
                 }
-                self.n[i * columns + from..][..FEW].copy_from_slice(&sum);
+                for r in 0..FEW.min(rows - FEW * i) {
+                    let to = &mut self.n[(FEW * i + r) * columns + FEW * j..][..FEW];
+                    for c in 0..FEW {
+                        for l in 0..LANES {
+                            to[c][l] = -sum[r][c][l];
+                        }
+                    }
+                }
             }
         }
     }
 
+    /// Which nodes each few columns reach: those at their bodies, and what is eliminated after these and touches them.
+    #[inline(always)]
+    fn find_reach(&mut self, tree: &Tree, m: usize) {
+        let nodes = tree.mechanisms[m].clone();
+        self.reach.clear();
+        self.reach.resize(self.columns / FEW, 0);
+        for block in &self.blocks {
+            for body in block.bodies.iter().filter(|b| (**b as usize) < tree.bodies[m].len()) {
+                for (node, _) in &tree.at_body[tree.bodies[m][*body as usize] as usize] {
+                    for c in block.first..block.first + block.rows {
+                        self.reach[c / FEW] |= 1 << (*node as usize - nodes.start);
+                    }
+                }
+            }
+        }
+        for reach in &mut self.reach {
+            for k in 0..nodes.len() {
+                if *reach >> k & 1 == 1 {
+                    tree.below[nodes.start + k].iter().for_each(|(i, _)| *reach |= 1 << i);
+                }
+            }
+        }
+        // The right-hand side is everywhere.
+        self.reach[self.rows / FEW] = (1 << nodes.len()) - 1;
+    }
+
     /// γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U).
     #[inline(always)]
-    pub(super) fn bilateral(&mut self, tree: &Tree, m: usize) {
+    pub(super) fn bilateral<V: Vector>(&mut self, on: On<V>, tree: &Tree, m: usize) {
         let (rows, columns) = (self.rows, self.columns);
         let nodes = tree.mechanisms[m].clone();
-        for (x, row) in self.x.iter_mut().zip(self.y.chunks_exact(columns)) {
-            let mut sum = lanes(|l| -row[rows][l]);
-            for (y, gamma) in row.iter().zip(&self.gamma) {
-                take(&mut sum, y, gamma);
+        for (k, (x, row)) in self.x.iter_mut().zip(self.y.chunks_exact(columns)).enumerate() {
+            let mut sum = NONE;
+            on.take(&mut sum, &row[rows], &[1.0; LANES]);
+            for (i, gamma) in self.gamma.iter().enumerate() {
+                if self.reach[i / FEW] >> (k / SIZE) & 1 == 1 {
+                    on.take(&mut sum, &row[i], gamma);
+                }
             }
             *x = sum;
         }
@@ -211,7 +279,7 @@ impl Alike {
                 for t in 0..SIZE {
                     let mut sum = self.x[SIZE * k + t];
                     for r in 0..SIZE {
-                        take(&mut sum, &self.slots[*slot as usize][t][r], &self.x[SIZE * *i as usize + r]);
+                        on.take(&mut sum, &self.slots[*slot as usize][t][r], &self.x[SIZE * *i as usize + r]);
                     }
                     self.x[SIZE * k + t] = sum;
                 }
@@ -219,9 +287,9 @@ impl Alike {
             for t in (0..SIZE).rev() {
                 let mut sum = self.x[SIZE * k + t];
                 for i in t + 1..SIZE {
-                    take(&mut sum, &self.slots[k][t][i], &self.x[SIZE * k + i]);
+                    on.take(&mut sum, &self.slots[k][t][i], &self.x[SIZE * k + i]);
                 }
-                self.x[SIZE * k + t] = times(&sum, &self.over[k][t]);
+                self.x[SIZE * k + t] = on.times(&sum, &self.over[k][t]);
             }
         }
     }

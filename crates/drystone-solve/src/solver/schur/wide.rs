@@ -1,0 +1,70 @@
+//! Eight numbers at a time, on the vectors that the machine has. Products are added rounded once: half the instructions, and
+//! the same bits wherever they run.
+
+use std::marker::PhantomData;
+
+use super::super::sweep::vector::Vector;
+
+/// As many as the widest vectors have.
+pub(super) const WIDE: usize = 8;
+pub(super) type Wide = [f64; WIDE];
+
+/// Stands for vectors that the machine is known to have.
+#[derive(Clone, Copy)]
+pub(super) struct On<V>(PhantomData<V>);
+
+impl<V: Vector> On<V> {
+    /// # Safety
+    /// The machine has the instructions of `V`.
+    #[inline(always)]
+    pub unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// to += x y.
+    #[inline(always)]
+    pub fn add(self, to: &mut Wide, x: &Wide, y: &Wide) {
+        for at in (0..WIDE).step_by(V::L) {
+            // SAFETY: V::L of eight numbers from `at` on, with instructions that the machine has; so below.
+            unsafe {
+                let get = |x: &Wide| V::load(x.as_ptr().add(at));
+                get(x).mul_add(get(y), get(to)).store(to.as_mut_ptr().add(at));
+            }
+        }
+    }
+
+    /// to -= x y.
+    #[inline(always)]
+    pub fn take(self, to: &mut Wide, x: &Wide, y: &Wide) {
+        for at in (0..WIDE).step_by(V::L) {
+            unsafe {
+                let get = |x: &Wide| V::load(x.as_ptr().add(at));
+                get(x).take_from(get(y), get(to)).store(to.as_mut_ptr().add(at));
+            }
+        }
+    }
+
+    /// x y.
+    #[inline(always)]
+    pub fn times(self, x: &Wide, y: &Wide) -> Wide {
+        let mut out = [0.0; WIDE];
+        for at in (0..WIDE).step_by(V::L) {
+            unsafe {
+                let get = |x: &Wide| V::load(x.as_ptr().add(at));
+                get(x).mul(get(y)).store(out.as_mut_ptr().add(at));
+            }
+        }
+        out
+    }
+
+    /// to += factor from.
+    #[inline(always)]
+    pub fn add_all(self, to: &mut Wide, factor: f64, from: &Wide) {
+        for at in (0..WIDE).step_by(V::L) {
+            unsafe {
+                let get = |x: &Wide| V::load(x.as_ptr().add(at));
+                get(from).mul_add(V::splat(factor), get(to)).store(to.as_mut_ptr().add(at));
+            }
+        }
+    }
+}

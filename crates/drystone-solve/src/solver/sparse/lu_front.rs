@@ -1,0 +1,182 @@
+//! Partial LU of one dense front: the first columns become columns of L and rows of U, the rest the Schur complement.
+//!
+//! The front is stored by columns, all of it. Rows change places among those to be eliminated only: the others belong to fronts
+//! that are not there yet. Panels are factored one column at a time; what is left is updated by tiles that stay in
+//! registers.
+
+use crate::solver::first_order::{Kernel, widest};
+use crate::solver::sweep::vector::Vector;
+
+use super::dense::subtract;
+
+/// Columns of a panel.
+const PANEL: usize = 32;
+/// Columns of a tile.
+const TILE: usize = 4;
+
+/// Factors the first `width` of `height` columns. Row j changed places with row `swaps[j]`. A pivot of at most `floor` is
+/// replaced by one so large that its row drops out.
+pub fn partial_lu(front: &mut [f64], height: usize, width: usize, floor: f64, swaps: &mut [u32]) {
+    assert!(front.len() >= height * height && width <= height && swaps.len() >= width);
+    widest(Partial { front, height, width, floor, swaps });
+}
+
+struct Partial<'a> {
+    front: &'a mut [f64],
+    height: usize,
+    width: usize,
+    floor: f64,
+    swaps: &'a mut [u32],
+}
+
+impl Kernel for Partial<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let Partial { front, height, width, floor, swaps } = self;
+        let f = front.as_mut_ptr();
+        let mut begin = 0;
+        while begin < width {
+            let end = (begin + PANEL).min(width);
+            // SAFETY: all rows and columns are below `height`, whose square the front holds.
+            unsafe {
+                for j in begin..end {
+                    let column = f.add(j * height);
+                    for t in begin..j {
+                        subtract::<V>(column, f.add(t * height), t + 1, height, *column.add(t));
+                    }
+                    let mut p = j;
+                    for i in j + 1..width {
+                        if (*column.add(i)).abs() > (*column.add(p)).abs() {
+                            p = i;
+                        }
+                    }
+                    swaps[j] = p as u32;
+                    if p != j {
+                        for c in 0..height {
+                            std::ptr::swap(f.add(c * height + j), f.add(c * height + p));
+                        }
+                    }
+                    let pivot = column.add(j);
+                    // A NaN drops out as well.
+                    if !((*pivot).abs() > floor) {
+                        *pivot = 1e128;
+                    }
+                    let scale = 1.0 / *pivot;
+                    for i in j + 1..height {
+                        *column.add(i) *= scale;
+                    }
+                }
+                for c in end..height {
+                    let column = f.add(c * height);
+                    for t in begin..end {
+                        subtract::<V>(column, f.add(t * height), t + 1, end, *column.add(t));
+                    }
+                }
+                update::<V>(f, height, begin, end);
+            }
+            begin = end;
+        }
+    }
+}
+
+/// Subtracts L U of the panel from all rows and columns beyond it.
+#[inline(always)]
+unsafe fn update<V: Vector>(f: *mut f64, height: usize, begin: usize, end: usize) {
+    let mut j = end;
+    // SAFETY: rows and columns below `height`.
+    unsafe {
+        while j + TILE <= height {
+            let mut i = end;
+            while i + 2 * V::L <= height {
+                tile::<V, 2>(f, height, begin, end, i, j);
+                i += 2 * V::L;
+            }
+            if i + V::L <= height {
+                tile::<V, 1>(f, height, begin, end, i, j);
+                i += V::L;
+            }
+            while i < height {
+                tile::<f64, 1>(f, height, begin, end, i, j);
+                i += 1;
+            }
+            j += TILE;
+        }
+        while j < height {
+            let column = f.add(j * height);
+            for t in begin..end {
+                subtract::<V>(column, f.add(t * height), end, height, *column.add(t));
+            }
+            j += 1;
+        }
+    }
+}
+
+/// Rows i.., columns j..j + TILE: sums of products over the panel in registers.
+#[inline(always)]
+unsafe fn tile<V: Vector, const R: usize>(
+    f: *mut f64,
+    height: usize,
+    begin: usize,
+    end: usize,
+    i: usize,
+    j: usize,
+) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let mut sum = [[V::splat(0.0); R]; TILE];
+        for t in begin..end {
+            let column = f.add(t * height);
+            let mut rows = [V::splat(0.0); R];
+            for r in 0..R {
+                rows[r] = V::load(column.add(i + r * V::L));
+            }
+            for c in 0..TILE {
+                let much = V::splat(*f.add((j + c) * height + t));
+                for r in 0..R {
+                    sum[c][r] = sum[c][r].add(rows[r].mul(much));
+                }
+            }
+        }
+        for c in 0..TILE {
+            for r in 0..R {
+                let to = f.add((j + c) * height + i + r * V::L);
+                V::load(to).sub(sum[c][r]).store(to);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_factors_give_the_front_back() {
+        for (n, k) in [(1, 1), (7, 3), (40, 40), (83, 41), (70, 0)] {
+            // Small on the diagonal, so that rows must change places.
+            let a: Vec<f64> = (0..n * n)
+                .map(|x| (x % n, x / n))
+                .map(|(i, j)| {
+                    ((i * i + 3 * j * i + 7 * j) as f64 * 0.37).sin() + if i == j { 1e-9 } else { 0.0 }
+                })
+                .collect();
+            let (mut f, mut swaps) = (a.clone(), vec![0; k]);
+            partial_lu(&mut f, n, k, 0.0, &mut swaps);
+            let mut rows: Vec<usize> = (0..n).collect();
+            swaps.iter().enumerate().for_each(|(j, p)| rows.swap(j, *p as usize));
+            assert!(k < 7 || rows.iter().enumerate().any(|(i, r)| i != *r));
+            for j in 0..n {
+                for i in 0..n {
+                    let l = |t: usize| if i == t { 1.0 } else { f[t * n + i] };
+                    let mut sum: f64 = (0..k.min(i + 1).min(j + 1)).map(|t| l(t) * f[j * n + t]).sum();
+                    if i >= k && j >= k {
+                        sum += f[j * n + i];
+                    }
+                    assert!((sum - a[j * n + rows[i]]).abs() < 1e-8 * n as f64, "{n} {k}: {i} {j}");
+                }
+            }
+        }
+    }
+}
