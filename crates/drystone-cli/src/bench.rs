@@ -1,14 +1,16 @@
 //! `drystone bench`: fixed scenes, a warm-up, medians. Ratios between rows of one run are what counts.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
-use drystone::{Settings, Stage, World};
+use drystone::{Settings, Shape, Stage, World};
 use drystone_record::usage;
 use drystone_solve::solver::BadSpec;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
+use crate::roofline::{self, Roofline};
 use crate::run::{say, write};
 use crate::simulation::pool;
 
@@ -78,6 +80,46 @@ const BENCHES: &[Bench] = &[
         iterations: 50,
         only_by_name: true,
     },
+    Bench {
+        name: "layer-1e3",
+        title: "1,000 spheres, layer of 8 m, settling",
+        scene: "packing",
+        set: &[("n", "1000"), ("height", "8")],
+        warm_up: 40,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
+    Bench {
+        name: "layer-1e4",
+        title: "10,000 spheres, layer of 8 m, settling",
+        scene: "packing",
+        set: &[("n", "10000"), ("height", "8")],
+        warm_up: 40,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
+    Bench {
+        name: "layer-1e5",
+        title: "100,000 spheres, layer of 8 m, settling",
+        scene: "packing",
+        set: &[("n", "100000"), ("height", "8")],
+        warm_up: 40,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
+    Bench {
+        name: "layer-1e6",
+        title: "1,000,000 spheres, layer of 8 m, settling",
+        scene: "packing",
+        set: &[("n", "1000000"), ("height", "8")],
+        warm_up: 40,
+        steps: 5,
+        iterations: 50,
+        only_by_name: true,
+    },
 ];
 
 #[derive(clap::Args)]
@@ -114,7 +156,13 @@ struct Row {
     cpu_ms_mean: f64,
     ns_per_contact_iteration: f64,
     bytes_per_contact: f64,
+    /// Of the fastest step, as the stream is of the fastest pass; where the solver's traffic is known.
+    roofline: Option<Roofline>,
+    /// Making the scene and its world, s.
+    setup_s: f64,
     peak_rss_mib: f64,
+    /// Of the process less what it had before the first bench, over the bodies; none after a larger one.
+    peak_bytes_per_body: Option<f64>,
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
@@ -135,7 +183,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
     if !to_pipe {
         say(&format!(
-            "{:<13} {:>7} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
+            "{:<13} {:>7} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9} {:>7} {:>9}\n",
             "bench",
             "bodies",
             "contacts",
@@ -146,9 +194,12 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             "correct",
             "ns/c/it",
             "B/c",
-            "peak MiB"
+            "peak MiB",
+            "B/body",
+            "set-up s"
         ))?;
     }
+    let base = usage::peak_rss_mib();
     let mut rows = Vec::new();
     for bench in BENCHES {
         let wanted = if args.names.is_empty() {
@@ -159,7 +210,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         if !wanted {
             continue;
         }
-        let row = measure(bench, &args.solver, threads)?;
+        let row = measure(bench, &args.solver, threads, base)?;
         if !to_pipe {
             say(&line(&row))?;
         }
@@ -171,21 +222,23 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     Ok(0)
 }
 
-fn measure(bench: &Bench, solver: &str, threads: usize) -> Result<Row, Failure> {
+fn measure(bench: &Bench, solver: &str, threads: usize, base: f64) -> Result<Row, Failure> {
+    let (before, started) = (usage::peak_rss_mib(), Instant::now());
     let set: Vec<(String, String)> = bench.set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    let scene = drystone_scene::load(bench.scene, &set)?;
+    let mut scene = drystone_scene::load(bench.scene, &set)?;
     let settings = Settings {
         solver: solver.into(),
         tolerance: 0.0,
         iterations: bench.iterations,
         ..scene.settings.clone()
     };
-    let mut world: World = scene.world(settings)?;
+    let mut world: World = scene.take_world(settings)?;
+    let setup_s = started.elapsed().as_secs_f64();
     for _ in 0..bench.warm_up {
         world.step().map_err(Failure::run)?;
     }
     let (mut totals, mut spans) = (Vec::new(), vec![Vec::new(); Stage::ALL.len()]);
-    let (mut solve, mut work) = (0.0, 0.0);
+    let (mut solve, mut work, mut least) = (0.0, 0.0, f64::INFINITY);
     let cpu = usage::cpu_seconds();
     for _ in 0..bench.steps {
         let r = world.step().map_err(Failure::run)?;
@@ -195,24 +248,37 @@ fn measure(bench: &Bench, solver: &str, threads: usize) -> Result<Row, Failure> 
             spans[k].push(*x);
         }
         solve += ms[Stage::Solve as usize];
-        work += (r.contacts * r.iterations) as f64;
+        let done = (r.contacts * r.iterations) as f64;
+        work += done;
+        least = least.min(1e6 * ms[Stage::Solve as usize] / done.max(1.0));
     }
     let contacts = world.contacts().len();
+    let (bodies, ns) = (world.model().dynamic().count(), 1e6 * solve / work);
+    let peak = usage::peak_rss_mib();
+    let grains = world
+        .model()
+        .colliders
+        .iter()
+        .filter(|c| world.model().bodies[c.body as usize].inv_mass > 0.0)
+        .all(|c| matches!(c.shape, Shape::Sphere { .. }));
     Ok(Row {
         name: bench.name,
         title: bench.title,
         solver: solver.into(),
         threads,
-        bodies: world.model().dynamic().count(),
+        bodies,
         contacts,
         steps: bench.steps,
         iterations: bench.iterations,
         ms_total: median(&mut totals),
         ms_stage: Stage::ALL.iter().map(|s| (s.name(), median(&mut spans[*s as usize]))).collect(),
         cpu_ms_mean: 1e3 * (usage::cpu_seconds() - cpu) / bench.steps as f64,
-        ns_per_contact_iteration: 1e6 * solve / work,
+        ns_per_contact_iteration: ns,
         bytes_per_contact: world.contact_bytes() as f64 / contacts.max(1) as f64,
-        peak_rss_mib: usage::peak_rss_mib(),
+        roofline: roofline::bytes(solver, grains).map(|b| Roofline::new(b, least, contacts)),
+        setup_s,
+        peak_rss_mib: peak,
+        peak_bytes_per_body: (peak > before).then(|| (peak - base) * 1048576.0 / bodies as f64),
     })
 }
 
@@ -223,8 +289,8 @@ fn median(x: &mut [f64]) -> f64 {
 
 fn line(r: &Row) -> String {
     let stage = |s: Stage| r.ms_stage.get(s.name()).copied().unwrap_or(f64::NAN);
-    format!(
-        "{:<13} {:>7} {:>9} {:>10.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>7.1} {:>7.0} {:>9.1}\n",
+    let text = format!(
+        "{:<13} {:>7} {:>9} {:>10.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>7.1} {:>7.0} {:>9.1} {:>7} {:>9.3}\n",
         r.name,
         r.bodies,
         r.contacts,
@@ -235,6 +301,17 @@ fn line(r: &Row) -> String {
         stage(Stage::Correct),
         r.ns_per_contact_iteration,
         r.bytes_per_contact,
-        r.peak_rss_mib
+        r.peak_rss_mib,
+        r.peak_bytes_per_body.map_or("-".into(), |b| format!("{b:.0}")),
+        r.setup_s
+    );
+    let Some(roof) = &r.roofline else { return text };
+    text + &format!(
+        "{:<13} {:.0} bytes a contact and iteration, {:.1} GB/s: {:.0} % of the {:.1} GB/s that a plain loop streams\n",
+        "  roofline",
+        roof.bytes_per_contact_iteration,
+        roof.gb_per_s,
+        100.0 * roof.share,
+        roof.stream_gb_per_s
     )
 }

@@ -11,6 +11,7 @@ mod outputs;
 mod portrait;
 mod progress;
 mod race;
+mod roofline;
 mod run;
 mod simulation;
 mod solve;

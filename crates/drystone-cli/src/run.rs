@@ -269,6 +269,12 @@ fn summary(r: &Report) -> String {
         "  contacts      {} at the end, {} of them touching, {:.0} on average\n",
         r.contacts.last, r.contacts.touching_last, r.contacts.mean
     );
+    if r.sleep {
+        text += &format!(
+            "  asleep        {} bodies at the end, {:.1} on average\n",
+            r.asleep.last, r.asleep.mean
+        );
+    }
     if r.bilaterals > 0 {
         text += &format!(
             "  joints        off by at most {:.1e} m and {:.1e} m/s\n",

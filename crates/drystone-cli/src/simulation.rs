@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use drystone::collide::broadphase;
-use drystone::{Integrator, Settings, Stabilisation, World};
+use drystone::{Integrator, Settings, Sleep, Stabilisation, World};
 use drystone_scene::Scene;
 use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Spec};
@@ -43,6 +43,12 @@ pub struct Simulation {
     /// Cap on the time of one velocity problem, ms. (Results then depend on the machine's speed.)
     #[arg(long, value_name = "MS")]
     pub budget_ms: Option<f64>,
+    /// Begin every velocity problem from zero, not from the last step's multipliers: to see what they are worth.
+    #[arg(long)]
+    pub cold: bool,
+    /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and --budget-ms.
+    #[arg(long, value_name = "N")]
+    pub substeps: Option<usize>,
     /// Cap on iterations of one position problem.
     #[arg(long, value_name = "N")]
     pub position_iterations: Option<usize>,
@@ -68,9 +74,10 @@ pub struct Simulation {
     /// why there is none.
     #[arg(long)]
     pub settle: bool,
-    /// Put resting bodies to sleep (not available yet).
-    #[arg(long)]
-    pub sleep: bool,
+    /// Leave bodies that have come to rest out of the steps until something disturbs them: their positions do not change
+    /// meanwhile. At rest is what has been slower than speed (m/s; if not set, 0.01 sqrt(g r)) for time (s; 0.5).
+    #[arg(long, value_name = "speed=M_PER_S,time=S", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub sleep: Option<String>,
 }
 
 /// A scene, its world at time zero, and the pool size.
@@ -106,13 +113,14 @@ pub fn pairs(set: &[String]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 impl Simulation {
-    /// Loads the scene, applies the options, builds the world, and refuses deep overlaps.
+    /// Loads the scene, applies the options, builds the world, and refuses deep overlaps. The scene's bodies are the
+    /// world's from then on.
     pub fn prepare(&self) -> Result<Prepared, Failure> {
         self.refuse_what_is_missing()?;
         let threads = pool(self.threads)?;
-        let scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
+        let mut scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
         let settings = self.settings(scene.settings.clone())?;
-        let mut world = scene.world(settings)?;
+        let mut world = scene.take_world(settings)?;
         self.check_overlaps(&mut world)?;
         if self.settle {
             world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
@@ -136,11 +144,7 @@ impl Simulation {
             }
             spec.check(&[]).map_err(Failure::input)
         };
-        one_of("backend", &self.backend, &["cpu"], &["cuda"])?;
-        if self.sleep {
-            return Err(Failure::input("--sleep: not available yet; nothing ever sleeps"));
-        }
-        Ok(())
+        one_of("backend", &self.backend, &["cpu"], &["cuda"])
     }
 
     fn settings(&self, mut s: Settings) -> Result<Settings, Failure> {
@@ -167,6 +171,12 @@ impl Simulation {
         if let Some(n) = self.iterations {
             s.iterations = n;
         }
+        if self.cold {
+            s.warm_start = false;
+        }
+        if let Some(n) = self.substeps {
+            s.substeps = n;
+        }
         if let Some(n) = self.position_iterations {
             s.position_iterations = n;
         }
@@ -190,6 +200,9 @@ impl Simulation {
             let kind = broadphase::Kind::from_name(name)
                 .ok_or_else(|| BadSpec::unknown("broadphase", name, &broadphase::Kind::NAMES));
             s.broadphase = Some(kind.map_err(Failure::input)?);
+        }
+        if let Some(text) = &self.sleep {
+            s.sleep = Some(Sleep::parse(text).map_err(|e| Failure::input(format!("--sleep: {e}")))?);
         }
         if self.envelope.is_some() {
             s.envelope = self.envelope;

@@ -80,6 +80,8 @@ pub struct Recorder {
     last: VecDeque<Lap>,
     contacts_sum: f64,
     contacts_max: usize,
+    asleep_sum: f64,
+    asleep_max: usize,
     smooth_steps: u64,
     iterations_sum: f64,
     iterations_max: usize,
@@ -112,6 +114,8 @@ impl Recorder {
             last: VecDeque::with_capacity(LAST),
             contacts_sum: 0.0,
             contacts_max: 0,
+            asleep_sum: 0.0,
+            asleep_max: 0,
             smooth_steps: 0,
             iterations_sum: 0.0,
             iterations_max: 0,
@@ -152,6 +156,8 @@ impl Recorder {
         self.joint_error.velocity = self.joint_error.velocity.max(joints.velocity);
         self.contacts_sum += r.contacts as f64;
         self.contacts_max = self.contacts_max.max(r.contacts);
+        self.asleep_sum += r.asleep as f64;
+        self.asleep_max = self.asleep_max.max(r.asleep);
         if matches!(r.integrator, Integrator::Rattle { .. }) {
             // Its rounds of Newton's method are not the solver's iterations, and no solver was picked.
             self.smooth_steps += 1;
@@ -263,7 +269,8 @@ impl Recorder {
             backend: "cpu",
             threads: self.identity.threads,
             seed: self.identity.seed,
-            sleep: false,
+            sleep: settings.sleep.is_some(),
+            asleep: Asleep { mean: self.asleep_sum / steps, max: self.asleep_max, last: world.asleep() },
             model: settings.model.name(),
             integrator: settings.integrator.text(),
             smooth_steps: self.smooth_steps,
@@ -274,6 +281,7 @@ impl Recorder {
             steps: self.steps,
             time_s: world.state().time,
             step_s: settings.h,
+            substeps: settings.substeps,
             wall_s: self.started.elapsed().as_secs_f64(),
             cpu_s: usage::cpu_seconds() - self.cpu_started,
             contacts: Contacts {
@@ -443,6 +451,8 @@ pub struct Report {
     pub threads: usize,
     pub seed: u64,
     pub sleep: bool,
+    /// Dynamic bodies asleep; their contacts are in no problem.
+    pub asleep: Asleep,
     pub model: &'static str,
     pub integrator: String,
     /// Steps taken by `rattle`; all others by `euler`, or by the integrator that is named.
@@ -454,6 +464,8 @@ pub struct Report {
     pub steps: u64,
     pub time_s: f64,
     pub step_s: f64,
+    /// Parts that each step was taken in.
+    pub substeps: usize,
     pub wall_s: f64,
     pub cpu_s: f64,
     pub contacts: Contacts,
@@ -482,6 +494,14 @@ pub struct Report {
 
 fn is_zero(x: &u64) -> bool {
     *x == 0
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Asleep {
+    pub mean: f64,
+    pub max: usize,
+    pub last: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]

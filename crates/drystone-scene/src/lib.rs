@@ -144,14 +144,29 @@ impl SceneError {
 impl Scene {
     /// The world at time zero, with settings that may differ from the scene's own.
     pub fn world(&self, settings: Settings) -> Result<World, SceneError> {
+        self.world_of(self.bodies.iter().cloned(), settings)
+    }
+
+    /// The same from the scene's own bodies, which it has no longer afterwards: half of the memory where there are millions.
+    pub fn take_world(&mut self, settings: Settings) -> Result<World, SceneError> {
+        let bodies = std::mem::take(&mut self.bodies);
+        self.world_of(bodies.into_iter(), settings)
+    }
+
+    fn world_of(
+        &self,
+        bodies: impl Iterator<Item = BodyDef>,
+        settings: Settings,
+    ) -> Result<World, SceneError> {
         let mut world = World::with_seed(settings, self.seed).map_err(|e| SceneError::new(e.to_string()))?;
         *world.materials_mut() = self.materials.clone();
-        for (i, body) in self.bodies.iter().enumerate() {
+        for (i, body) in bodies.enumerate() {
+            let name = body.name.clone();
             let field = |e: drystone::WorldError| SceneError {
-                field: Some(body.name.clone().unwrap_or_else(|| format!("bodies[{i}]"))),
+                field: Some(name.unwrap_or_else(|| format!("bodies[{i}]"))),
                 ..SceneError::new(e.to_string())
             };
-            world.add_body(body.clone()).map_err(field)?;
+            world.add_body(body).map_err(field)?;
         }
         for (i, joint) in self.joints.iter().enumerate() {
             let field = |e: drystone::WorldError| SceneError {

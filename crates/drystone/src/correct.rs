@@ -17,7 +17,7 @@ use glam::DVec3;
 use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
 use crate::body::Motion;
-use crate::collide::Detector;
+use crate::collide::{Detector, Velocities};
 use crate::contact::{Gap, Touch};
 use crate::model::{ColliderSlot, Model};
 use crate::motion::rotate;
@@ -87,8 +87,8 @@ impl Corrector {
     }
 
     /// The contacts to correct: an overlap of compliant ones is how they push.
-    fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, reach: f64) {
-        detector.find(model, state, &self.rest, 0.0, reach, &mut self.contacts);
+    fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, asleep: &[bool], reach: f64) {
+        detector.find(model, state, &self.rest, 0.0, reach, asleep, &mut self.contacts);
         if !crew::all(self.contacts.len(), |i| !self.contacts[i].is_soft()) {
             self.contacts.retain(|c| !c.is_soft());
         }
@@ -99,11 +99,13 @@ impl Corrector {
         let n = model.bodies.len();
         assert!(self.moved.len() == n && self.total.len() == n, "a correction for each body");
         assert!(state.position.len() == n && state.rotation.len() == n, "a place for each body");
+        let rest = &state.rest;
         let (moved, total) = (&self.moved, Shared(self.total.as_mut_ptr()));
         let (position, rotation) = (Shared(state.position.as_mut_ptr()), Shared(state.rotation.as_mut_ptr()));
         crew::many(n, |i| {
             let body = &model.bodies[i];
-            if !(body.alive && body.motion == Motion::Dynamic) {
+            // What a sleeper is pushed by wakes it in the next step.
+            if !(body.alive && body.motion == Motion::Dynamic) || rest.is_asleep(i) {
                 return;
             }
             // SAFETY: each body once, and all of these are as long as there are bodies.
@@ -128,7 +130,8 @@ impl Corrector {
         size_of_val(self.contacts.as_slice())
     }
 
-    /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of position problems solved.
+    /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
+    /// position problems solved. `v` says how fast bodies are on their way; those that sleep stay where they are.
     pub fn run(
         &mut self,
         model: &Model,
@@ -137,6 +140,8 @@ impl Corrector {
         assembler: &mut Assembler,
         solver: &mut dyn Solver,
         how: Correction,
+        v: &Velocities,
+        asleep: &[bool],
     ) -> Result<usize, Malformed> {
         self.rest.clear();
         self.rest.resize(model.bodies.len(), [0.0; 6]);
@@ -145,7 +150,7 @@ impl Corrector {
         let mut last = f64::INFINITY;
         let mut reach = how.envelope;
         for round in 0..how.rounds {
-            self.find(model, state, detector, reach);
+            self.find(model, state, detector, asleep, reach);
             let share = how.reach / how.rounds as f64;
             // Errors alone come for less; where the last step's had to be corrected, these will be too.
             let expected = self.expected || round > 0;
@@ -169,8 +174,9 @@ impl Corrector {
             let deepest = self.largest(joints, |c| (-c.gap()).min(share * c.size()));
             if 4.0 * deepest > reach {
                 reach = 4.0 * deepest;
-                detector.find_pairs(model, state, &self.rest, 0.0, reach);
-                self.find(model, state, detector, reach);
+                // With room for the next step's ways: the pairs can be its own then.
+                detector.find_pairs(model, state, v, how.h, reach);
+                self.find(model, state, detector, asleep, reach);
             }
             let smallest = -self.largest(-assembler.rows.smallest, |c| -c.size());
             let finest = smallest.min(assembler.rows.smallest / TIGHTER);

@@ -175,10 +175,8 @@ impl World {
             let inside = |i: &usize| sink.contains(self.state.position[*i]);
             let gone: Vec<_> =
                 self.model.dynamic().filter(inside).filter_map(|i| self.model.id(i as u32)).collect();
-            for id in gone {
-                if self.remove_body(id).is_ok() {
-                    self.state.sunk[k] += 1;
-                }
+            if !gone.is_empty() && self.remove_bodies(&gone).is_ok() {
+                self.state.sunk[k] += gone.len() as u64;
             }
         }
     }

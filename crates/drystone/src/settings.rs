@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::Bounds;
 use crate::collide::{Periodic, broadphase};
+use crate::sleep::Sleep;
 
 /// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters the
 /// velocity problem as Φ/h: bodies may approach until they touch.
@@ -223,6 +224,9 @@ impl Stabilisation {
     }
 }
 
+/// More parts than this are a mistake.
+const MOST_SUBSTEPS: usize = 1000;
+
 /// How a world steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -241,6 +245,10 @@ pub struct Settings {
     pub iterations: usize,
     /// Cap on the time of the velocity problem.
     pub budget: Option<Duration>,
+    /// In how many parts of equal length a step is taken, each with its own contacts and its share of `iterations` and
+    /// `budget`; 1: in one.
+    #[serde(default = "one")]
+    pub substeps: usize,
     /// How positions follow velocities.
     #[serde(default)]
     pub integrator: Integrator,
@@ -262,6 +270,13 @@ pub struct Settings {
     /// Along which axes the world repeats; None: along none.
     #[serde(default)]
     pub periodic: Option<Periodic>,
+    /// Whether bodies at rest are left out of the steps until something disturbs them; None: never.
+    #[serde(default)]
+    pub sleep: Option<Sleep>,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl Default for Settings {
@@ -274,6 +289,7 @@ impl Default for Settings {
             tolerance: 1e-4,
             iterations: 200,
             budget: None,
+            substeps: 1,
             integrator: Integrator::default(),
             stabilisation: Stabilisation::default(),
             position_iterations: 50,
@@ -282,6 +298,7 @@ impl Default for Settings {
             warm_start: true,
             bounds: None,
             periodic: None,
+            sleep: None,
         }
     }
 }
@@ -297,6 +314,9 @@ impl Settings {
         }
         if !(self.tolerance.is_finite() && self.tolerance >= 0.0) {
             return Err(format!("tolerance must be finite and not negative, got {}", self.tolerance));
+        }
+        if !(1..=MOST_SUBSTEPS).contains(&self.substeps) {
+            return Err(format!("substeps must be from 1 to {MOST_SUBSTEPS}, got {}", self.substeps));
         }
         if !(0.5..=1.0).contains(&self.integrator.theta()) {
             return Err(format!("integrator: theta must be from 0.5 to 1, got {}", self.integrator.theta()));
@@ -322,6 +342,9 @@ impl Settings {
         }
         if let Some(p) = &self.periodic {
             p.check()?;
+        }
+        if let Some(sleep) = &self.sleep {
+            sleep.check()?;
         }
         Ok(())
     }

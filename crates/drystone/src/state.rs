@@ -9,6 +9,7 @@ use crate::joint::JointState;
 use crate::model::Model;
 use crate::order::Order;
 use crate::random::Random;
+use crate::sleep::Rest;
 
 /// The complete state of a world, by body slot where not said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct State {
     pub force: Vec<DVec3>,
     /// Applied torque about the centre of mass for the next step, N m, world.
     pub torque: Vec<DVec3>,
+    /// Who sleeps; see [`crate::sleep`].
+    #[serde(default)]
+    pub rest: Rest,
     /// In which order bodies are worked on.
     #[serde(default)]
     pub order: Order,
@@ -64,6 +68,7 @@ impl State {
             crossings: Vec::new(),
             force: Vec::new(),
             torque: Vec::new(),
+            rest: Rest::default(),
             order: Order::default(),
             multipliers: Vec::new(),
             joints: Vec::new(),
@@ -91,14 +96,17 @@ impl State {
             self.force[slot] = DVec3::ZERO;
             self.torque[slot] = DVec3::ZERO;
         }
+        self.rest.forget(slot);
     }
 
-    /// Brings the order of the bodies up to date, and with it what is kept in that order.
-    pub(crate) fn sort(&mut self, model: &Model) {
-        if self.order.renew(model, &self.position, self.step) {
+    /// Brings the order of the bodies up to date, and with it what is kept in that order. True if it has changed.
+    pub(crate) fn sort(&mut self, model: &Model) -> bool {
+        let changed = self.order.renew(model, &self.position, self.step);
+        if changed {
             let order = &self.order;
             self.multipliers.sort_unstable_by_key(|m| (order.place(model, m.key.colliders), m.key.feature));
         }
+        changed
     }
 
     /// Brings a body that has left a periodic box back into it.

@@ -1,6 +1,7 @@
 //! The step, on one page.
 
 mod check;
+pub(crate) mod parts;
 mod pose;
 mod report;
 
@@ -10,7 +11,7 @@ use drystone_solve::solver::{Attempt, Solution, Status};
 use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
-use crate::contact::{Remembered, remember};
+use crate::contact::remember;
 use crate::correct::Correction;
 use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
@@ -24,7 +25,11 @@ pub use report::{Stage, StepError, StepReport};
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
+    w.keep_rest();
     let report = take(w);
+    if report.is_err() {
+        w.sleep_as_before();
+    }
     w.assembler.rows.elsewhere.clear();
     report
 }
@@ -37,18 +42,29 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let envelope = w.envelope();
     let mut clock = Clock::start();
 
-    w.state.sort(&w.model);
+    if w.state.sort(&w.model) {
+        w.sort_sleepers();
+    }
     free_velocities(w)?; // v + h M⁻¹ f
+    w.rouse();
     clock.stage(Stage::Assemble);
     w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
     clock.stage(Stage::Broadphase);
-    w.detector.find_contacts(&w.model, &w.state, &w.v_free, h, envelope, &mut w.contacts);
+    loop {
+        let World { detector, model, state, v_free, sleepers, contacts, .. } = &mut *w;
+        detector.find(model, state, v_free, h, envelope, &sleepers.known, contacts);
+        if !w.rouse_touched() {
+            break;
+        }
+    }
     remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
+    w.set_aside();
     w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
     let overlap = Overlap::of(w);
     clock.stage(Stage::Narrowphase);
 
+    w.leave_joints_asleep();
     let smooth = smooth_step(w);
     if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
         let done = smooth_done(w, *order, taken);
@@ -112,12 +128,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             envelope,
             h,
         };
-        let World { corrector, model, state, detector, assembler, solver, saved, .. } = w;
+        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, velocity, .. } = w;
         let solver = match solver.for_positions() {
             Some(other) => other,
             None => solver.as_mut(),
         };
-        let done = corrector.run(model, state, detector, assembler, solver, how);
+        let done = corrector.run(model, state, detector, assembler, solver, how, velocity, &sleepers.known);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -170,7 +186,8 @@ fn smooth_step(w: &mut World) -> Option<(u8, smooth::Taken)> {
     let taken = smooth::advance(w, order)?;
     if !taken.whole {
         let mut elsewhere = std::mem::take(&mut w.assembler.rows.elsewhere);
-        elsewhere.extend_from_slice(smooth::joints(w));
+        elsewhere.resize(w.model.joints.len(), false);
+        elsewhere.iter_mut().zip(smooth::joints(w)).for_each(|(there, taken)| *there |= taken);
         w.assembler.rows.elsewhere = elsewhere;
     }
     Some((order, taken))
@@ -200,16 +217,24 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
 }
 
 /// Looks at where the bodies came to, and closes the step.
-fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Result<StepReport, StepError> {
+fn finish(
+    w: &mut World,
+    mut clock: Clock,
+    overlap: Overlap,
+    mut done: Done,
+) -> Result<StepReport, StepError> {
     let number = w.state.step + 1;
     check_positions(w, number)?;
     if w.model.periodic.is_some() {
         (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
     }
     let left = check_bounds(w, number)?;
+    let contacts = w.contacts.len();
+    w.fall_asleep();
+    w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
-    keep_multipliers(w);
+    w.remember_contacts();
     w.state.joints.clone_from(&w.assembler.rows.next);
     w.state.step = number;
     w.state.time += w.settings.h;
@@ -217,7 +242,8 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
         step: number,
         integrator: done.integrator,
         smooth_bodies: done.smooth_bodies,
-        contacts: w.contacts.len(),
+        contacts,
+        asleep: w.asleep(),
         touching: overlap.touching,
         penetration_max: overlap.max,
         penetration_mean: overlap.mean,
@@ -233,22 +259,6 @@ fn finish(w: &mut World, mut clock: Clock, overlap: Overlap, done: Done) -> Resu
         left,
         spans: clock.spans,
     })
-}
-
-/// What the contacts leave for the next step.
-fn keep_multipliers(w: &mut World) {
-    let (contacts, kept) = (&w.contacts, &mut w.state.multipliers);
-    kept.clear();
-    kept.reserve(contacts.len());
-    let to = Shared(kept.as_mut_ptr());
-    // SAFETY: there is room for all, and each is written once.
-    unsafe {
-        crew::many(contacts.len(), |i| {
-            let c = &contacts[i];
-            to.at(i).write(Remembered { key: c.key, impulse: c.impulse });
-        });
-        kept.set_len(contacts.len());
-    }
 }
 
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
@@ -321,6 +331,7 @@ fn integrate(w: &mut World, in_part: bool) {
         [&mut s.position, &mut s.velocity, &mut s.omega, &mut s.force, &mut s.torque]
             .map(|column| Shared(column.as_mut_ptr()));
     let rotation = Shared(s.rotation.as_mut_ptr());
+    let rest = &s.rest;
     crew::many(n, |i| {
         let body = &model.bodies[i];
         if !body.alive || body.motion == Motion::Static || (in_part && smooth::took(smooth, i)) {
@@ -337,6 +348,10 @@ fn integrate(w: &mut World, in_part: bool) {
                 &mut *torque.at(i),
             )
         };
+        if rest.is_asleep(i) {
+            (*force, *torque) = (DVec3::ZERO, DVec3::ZERO);
+            return;
+        }
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (*v, *omega);
         let mut take = |new: &[f64; 6]| {
@@ -374,7 +389,7 @@ fn integrate(w: &mut World, in_part: bool) {
 /// follow from where the corrections put the bodies.
 fn take_velocities_from_positions(w: &mut World) {
     let h = w.settings.h;
-    for i in w.model.dynamic() {
+    for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
         let d = &w.corrector.total[i];
         w.state.velocity[i] += DVec3::new(d[0], d[1], d[2]) / h;
         w.state.omega[i] += w.state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]) / h;

@@ -106,6 +106,9 @@ pub struct World {
     pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
+    pub(crate) sleepers: crate::sleep::Sleepers,
+    /// The state before a step in parts.
+    pub(crate) whole: State,
     /// Whether joints were added that no step has seen.
     pub(crate) loose: bool,
     contact_hook: Option<ContactHook>,
@@ -150,6 +153,8 @@ impl World {
             velocity: Vec::new(),
             saved: Default::default(),
             smooth: Default::default(),
+            sleepers: Default::default(),
+            whole: State::new(seed),
             loose: false,
             contact_hook: None,
             problem_hook: None,
@@ -188,6 +193,7 @@ impl World {
             self.detector = Detector::new(settings.broadphase);
         }
         self.settings = settings;
+        self.wake_all();
         Ok(())
     }
 
@@ -236,6 +242,7 @@ impl World {
         }
         self.loose = state.step == 0;
         self.state = state;
+        self.sleepers.forget();
         self.state.emitted.resize(self.flow.emitters.len(), 0);
         self.state.sunk.resize(self.flow.sinks.len(), 0);
         Ok(())
@@ -256,6 +263,9 @@ impl World {
                 let radius = (c.local.position - def.mass.centre).length() + c.shape.bounding_radius();
                 p.fits(radius).map_err(|e| WorldError::Body(format!("collider {k}: {e}")))?;
             }
+        }
+        if def.motion != Motion::Dynamic {
+            self.wake_all(); // It may touch anybody.
         }
         let id = self.model.add(&mut self.state, def);
         if let Some(guided) = &self.model.bodies[id.slot as usize].guide {
@@ -288,6 +298,7 @@ impl World {
         if !velocity.is_finite() {
             return Err(WorldError::Body(format!("surface_velocity must be finite, got {velocity}")));
         }
+        self.wake_around(&[id.slot]);
         for c in self.model.colliders.iter_mut().filter(|c| c.body == id.slot) {
             c.surface_velocity = velocity;
         }
@@ -301,12 +312,15 @@ impl World {
 
     /// Materials, to add some or to change pairs.
     pub fn materials_mut(&mut self) -> &mut Materials {
+        self.wake_all();
         &mut self.model.materials
     }
 
     /// Lets two bodies collide (as they do from the start), or keeps them from it, whatever their groups and layers say.
     pub fn set_collides(&mut self, a: BodyId, b: BodyId, collide: bool) -> Result<(), WorldError> {
         let (a, b) = (self.slot(a)? as u32, self.slot(b)? as u32);
+        self.wake_slot(a);
+        self.wake_slot(b);
         self.model.set_collides(a, b, collide);
         Ok(())
     }
@@ -319,6 +333,8 @@ impl World {
     /// Removes bodies and their joints in one pass over the world, however many they are; none of them if one is not there.
     pub fn remove_bodies(&mut self, ids: &[BodyId]) -> Result<(), WorldError> {
         ids.iter().try_for_each(|id| self.slot(*id).map(|_| ()))?;
+        let slots: Vec<u32> = ids.iter().map(|id| id.slot).collect();
+        self.wake_around(&slots);
         self.model.remove(ids);
         self.drop_joints_of_the_gone();
         let model = &self.model;
@@ -474,7 +490,7 @@ impl World {
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         call(self, |w| &mut w.before);
         self.emit();
-        let mut report = step::step(self)?;
+        let mut report = step::parts::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
             let _ = self.remove_bodies(&report.left); // They were there a moment ago.
             report.worst_contact = None;

@@ -174,7 +174,10 @@ fn what_is_not_there_yet_says_so() {
             ("run packing --integrator moreau:theta=0.4", &["--integrator", "theta", "0.5 to 1"]),
             ("run packing --integrator moreau:theta=1.4", &["--integrator", "theta", "0.5 to 1"]),
             ("run pendulum --integrator rattle --iterations 0", &["rattle", "iterations = 0"]),
-            ("run packing --sleep", &["--sleep", "not available yet"]),
+            ("run packing --substeps 0", &["substeps", "1 to 1000"]),
+            ("run packing --sleep=speed=0", &["--sleep", "speed", "positive"]),
+            ("run packing --sleep=time=-1", &["--sleep", "time", "not negative"]),
+            ("run packing --sleep=depth=1", &["--sleep", "depth", "speed", "time"]),
             ("run packing --record run.vtkhdf", &["--record", "not available yet"]),
         ],
     );

@@ -37,6 +37,9 @@ const KEYS: &[(&str, Is)] = &[
     ("threads", Is::Whole),
     ("seed", Is::Whole),
     ("sleep", Is::Flag),
+    ("asleep.mean", Is::Number),
+    ("asleep.max", Is::Whole),
+    ("asleep.last", Is::Whole),
     ("model", Is::Text),
     ("integrator", Is::Text),
     ("smooth_steps", Is::Whole),
@@ -46,6 +49,7 @@ const KEYS: &[(&str, Is)] = &[
     ("steps", Is::Whole),
     ("time_s", Is::Number),
     ("step_s", Is::Number),
+    ("substeps", Is::Whole),
     ("wall_s", Is::Number),
     ("cpu_s", Is::Number),
     ("contacts.mean", Is::Number),
@@ -293,6 +297,45 @@ fn stabilisation_broadphase_and_envelope_are_reported_as_used() {
     for name in ["sap", "grid", "brute"] {
         assert_eq!(run(&format!("--broadphase {name}"))["broadphase"], name);
     }
+}
+
+#[test]
+fn the_report_counts_who_sleeps() {
+    let scratch = Scratch::new("report-sleep");
+    let line = "stack --set n=4 --time 2";
+    let (awake, asleep) = (scratch.report(line), scratch.report(&format!("{line} --sleep")));
+    assert_eq!((&awake["sleep"], &awake["asleep"]["max"]), (&false.into(), &0.into()));
+    assert_eq!((&asleep["sleep"], &asleep["asleep"]["last"]), (&true.into(), &4.into()));
+    assert_eq!((&asleep["contacts"]["last"], &asleep["energy_j"]["kinetic_last"]), (&0.into(), &0.0.into()));
+    assert_eq!(asleep["contacts"]["touching_last"], awake["contacts"]["touching_last"]);
+    assert!((number(&asleep, "support_over_weight.last") - 1.0).abs() < 1e-3);
+    let later = scratch.report(&format!("{line} --sleep=time=1.5"));
+    let mean = |r: &Value| number(r, "asleep.mean");
+    assert!(mean(&later) < mean(&asleep) - 1.0 && mean(&later) > 0.5, "{} {}", mean(&later), mean(&asleep));
+}
+
+#[test]
+fn a_cold_start_takes_more_iterations() {
+    let scratch = Scratch::new("report-cold");
+    let line = "stack --set n=6 --solver pgs --tolerance 1e-6 --iterations 5000 --steps 30";
+    let iterations = |line: &str| number(&scratch.report(line), "solver.iterations_mean");
+    let (warm, cold) = (iterations(line), iterations(&format!("{line} --cold")));
+    assert!(cold > 3.0 * warm, "{cold} cold, {warm} warm");
+}
+
+#[test]
+fn a_bench_says_what_it_streams() {
+    let scratch = Scratch::new("report-bench");
+    let out = scratch.command("bench layer-1e3 --threads 1 --report -").output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let rows: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let n = |path: &str| number(&rows[0], path);
+    assert_eq!((n("bodies"), n("roofline.bytes_per_contact_iteration")), (1000.0, 52.0));
+    // The mean step is not faster than the fastest.
+    let (rate, mean) = (n("roofline.gb_per_s"), 52.0 / n("ns_per_contact_iteration"));
+    assert!(rate >= mean * (1.0 - 1e-9) && rate < 1e3, "{rate} {mean}");
+    assert!((n("roofline.share") * n("roofline.stream_gb_per_s") - rate).abs() < 1e-9 * rate);
+    assert!(n("setup_s") > 0.0 && n("peak_bytes_per_body") > 100.0);
 }
 
 /// A stack on stiff springs after ten sweeps a step: the certificate's own bound, and what is made of it after the last step.

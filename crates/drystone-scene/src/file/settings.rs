@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drystone::collide::broadphase;
-use drystone::{Integrator, Stabilisation};
+use drystone::{Integrator, Sleep, Stabilisation};
 use drystone_solve::Model;
 use drystone_solve::solver::{self, nearest};
 
@@ -20,6 +20,7 @@ const FIELDS: &[&str] = &[
     "tolerance",
     "iterations",
     "budget_ms",
+    "substeps",
     "integrator",
     "stabilisation",
     "position_iterations",
@@ -28,6 +29,7 @@ const FIELDS: &[&str] = &[
     "warm_start",
     "bounds",
     "periodic",
+    "sleep",
     "seed",
     "snaps",
 ];
@@ -69,6 +71,9 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     if let Some(ms) = at.get("budget_ms") {
         s.budget = Some(Duration::from_secs_f64(positive(&ms, "ms")?.min(1e12) * 1e-3));
     }
+    if let Some(n) = at.get("substeps") {
+        s.substeps = n.whole(1, 1000)? as usize;
+    }
     if let Some(name) = at.get("integrator") {
         s.integrator = Integrator::parse(name.text()?).map_err(|e| name.fault(e.0))?;
     }
@@ -93,6 +98,13 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     }
     if let Some(table) = at.get("periodic") {
         s.periodic = Some(rules::periodic(&table)?);
+    }
+    if let Some(sleep) = at.get("sleep") {
+        // True, or thresholds as the command line takes them.
+        s.sleep = match sleep.boolean() {
+            Ok(asked) => asked.then(Sleep::default),
+            Err(_) => Some(Sleep::parse(sleep.text()?).map_err(|e| sleep.fault(e.0))?),
+        };
     }
     if let Some(b) = at.get("warm_start") {
         s.warm_start = b.boolean()?;

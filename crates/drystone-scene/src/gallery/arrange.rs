@@ -55,6 +55,13 @@ struct Pile {
     /// Pairs closer than `margin` when they were last collected.
     pairs: Vec<(u32, u32)>,
     margin: f64,
+    /// By grain: where it was then, and how far its surface has turned since, m.
+    start: Vec<DVec3>,
+    turned: Vec<f64>,
+    /// Counts sweeps; in which each grain was last moved, and in which each pair was last found to be far enough apart.
+    sweep: u32,
+    shifted: Vec<u32>,
+    apart: Vec<u32>,
     finder: Finder,
 }
 
@@ -76,6 +83,11 @@ impl Pile {
             clearance: CLEARANCE * least,
             pairs: Vec::new(),
             margin: 0.5 * least,
+            start: Vec::new(),
+            turned: Vec::new(),
+            sweep: 0,
+            shifted: Vec::new(),
+            apart: Vec::new(),
             finder: Finder::default(),
         })
     }
@@ -89,21 +101,42 @@ impl Pile {
         let movable = vec![true; grains.len()];
         let kind = broadphase::choose(&bounds, &movable);
         broadphase::make(kind).pairs(&bounds, &movable, &mut self.pairs);
+        self.start.clear();
+        self.start.extend(grains.iter().map(|g| g.pose.position));
+        self.turned.clear();
+        self.turned.resize(grains.len(), 0.0);
+        self.sweep = 1;
+        self.shifted.clear();
+        self.shifted.resize(grains.len(), 1);
+        self.apart.clear();
+        self.apart.resize(self.pairs.len(), 0);
+    }
+
+    /// How far any grain has come since pairs were collected, m.
+    fn way(&self, grains: &[Grain]) -> f64 {
+        let ways = grains.iter().zip(&self.start).zip(&self.turned);
+        ways.map(|((g, start), turned)| g.pose.position.distance(*start) + turned).fold(0.0, f64::max)
     }
 
     /// Until no pair overlaps.
     fn push_apart(&mut self, grains: &mut [Grain]) -> Result<(), String> {
-        let mut moved = f64::INFINITY;
+        self.collect(grains);
         for _ in 0..MOST_SWEEPS {
-            // Pairs stay complete until two bodies have come nearer by the margin together.
-            if moved > 0.5 * (self.margin - self.clearance) {
+            // Pairs stay complete until two bodies have come nearer by the margin together; half of that is left for the
+            // sweep to come.
+            if self.way(grains) > 0.25 * (self.margin - self.clearance) {
                 self.collect(grains);
-                moved = 0.0;
             }
-            let (mut worst, mut step) = (0.0f64, 0.0f64);
+            self.sweep += 1;
+            let mut worst = 0.0f64;
             let pairs = std::mem::take(&mut self.pairs);
-            for &(i, j) in &pairs {
+            for (p, &(i, j)) in pairs.iter().enumerate() {
                 let (i, j) = (i as usize, j as usize);
+                // After the first sweeps most pairs are apart and stay where they are.
+                if self.apart[p] > self.shifted[i].max(self.shifted[j]) {
+                    continue;
+                }
+                self.apart[p] = self.sweep;
                 let Some(near) = near(&mut self.finder, &grains[i], &grains[j], self.clearance) else {
                     continue;
                 };
@@ -112,16 +145,15 @@ impl Pile {
                     continue;
                 }
                 worst = worst.max(lacking);
+                self.apart[p] = 0;
                 let arms =
                     [(i, near.normal), (j, -near.normal)].map(|(k, n)| Arm::new(&grains[k], near.point, n));
                 let push = lacking / (arms[0].give + arms[1].give);
                 for (k, arm) in [i, j].into_iter().zip(arms) {
-                    step = step.max(self.shift(k, &mut grains[k], &arm, push));
+                    self.shift(k, &mut grains[k], &arm, push);
                 }
             }
             self.pairs = pairs;
-            // A body may take several steps in one sweep; a pair a handful.
-            moved += 8.0 * step;
             if worst < 0.9 * self.clearance && self.least_gap(grains) > 0.0 {
                 return Ok(());
             }
@@ -129,8 +161,8 @@ impl Pile {
         Err("the bodies cannot be placed without overlap: lower 'fraction'".into())
     }
 
-    /// Moves and turns a grain, keeps it inside, and says how far its centre or its surface went at most.
-    fn shift(&mut self, k: usize, grain: &mut Grain, arm: &Arm, push: f64) -> f64 {
+    /// Moves and turns a grain, and keeps it inside.
+    fn shift(&mut self, k: usize, grain: &mut Grain, arm: &Arm, push: f64) {
         let before = grain.pose.position;
         let turn = push * arm.turn;
         if turn != DVec3::ZERO {
@@ -142,7 +174,8 @@ impl Pile {
         let wanted = before + push * arm.normal;
         let reach = self.reach[k];
         grain.pose.position = wanted.max(self.floor + reach).min(self.lid - reach);
-        (grain.pose.position - before).length() + turn.length() * grain.shape.bounding_radius()
+        self.turned[k] += turn.length() * grain.shape.bounding_radius();
+        self.shifted[k] = self.sweep;
     }
 
     fn least_gap(&mut self, grains: &[Grain]) -> f64 {

@@ -41,7 +41,7 @@ mod truck;
 mod vessel;
 mod wall;
 
-use drystone::{BodyDef, Settings, Shape};
+use drystone::{BodyDef, Settings, Shape, Stabilisation};
 use drystone_solve::solver::nearest;
 use glam::DVec3;
 use serde::Serialize;
@@ -49,6 +49,10 @@ use serde::Serialize;
 use crate::{Probe, Scene, SceneError};
 
 pub use params::{ParamInfo, Params};
+
+/// For grains that are poured: one that is hit from above may be pushed sideways in a step by a tenth of its radius and more,
+/// into others which it was not near, and corrections have to reach that far.
+const POURING: Stabilisation = Stabilisation::Post { tolerance: 1e-4, accept: 1e-4, reach: 0.5, rounds: 6 };
 
 /// A scene of the gallery.
 #[derive(Serialize)]

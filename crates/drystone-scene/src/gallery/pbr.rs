@@ -17,7 +17,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::radial::Rings;
 use super::vessel::Vessel;
-use super::{Entry, Made, arrange, bulk};
+use super::{Entry, Made, POURING, arrange, bulk};
 use crate::probe::{Results, number, support};
 use crate::{Drive, Paint, Probe, SceneError};
 
@@ -55,7 +55,7 @@ const PARAMS: &[ParamInfo] = &[
     param("fraction", "0.5", "", "solid fraction of the pebbles at the start"),
     param("mu", "0.5", "", "coefficient of friction"),
     param("seed", "1", "", "of the positions"),
-    param("h", "0.005", "s", "step"),
+    param("h", "0.003", "s", "step"),
     param("T", "4", "s", "duration"),
 ];
 
@@ -141,7 +141,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         false => Flow::default(),
     };
     Ok(Made {
-        settings: Settings { iterations: 60, tolerance: 1e-3, ..Settings::default() },
+        settings: Settings { iterations: 60, tolerance: 1e-3, stabilisation: POURING, ..Settings::default() },
         seed,
         bodies,
         glass: Vec::new(),

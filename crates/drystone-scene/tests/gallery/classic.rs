@@ -152,6 +152,15 @@ fn shaker_has_an_opening_and_balls_leave_by_it() {
     assert_eq!(closed["flowed_out"], 0);
 }
 
+/// Spheres that are hit are pushed into others within the step: corrections must reach as far, or overlaps of some percent
+/// stay for a step.
+#[test]
+fn poured_spheres_hardly_overlap() {
+    let (_, results) = run(scene("shaker", &[("n", "1000"), ("T", "0.8")]));
+    let deepest = results["max_overlap_over_r"].as_f64().unwrap();
+    assert!(deepest < 1e-3, "{deepest} r");
+}
+
 #[test]
 fn shaker_grows_with_the_cube_root() {
     let width = |n| {

@@ -281,10 +281,13 @@ impl Rows {
 
     /// Hands multipliers of the general rows back to the joints.
     pub(crate) fn hand_back(&mut self, model: &Model, gamma: &[f64], h: f64) {
-        self.reactions.clear();
         self.reactions.resize(model.joints.len(), Reaction::default());
-        for next in &mut self.next {
-            next.impulse.fill(0.0);
+        for j in 0..self.next.len() {
+            // What sleeps keeps what held it; the others that are elsewhere say it themselves.
+            if self.elsewhere.get(j) != Some(&true) {
+                self.next[j].impulse.fill(0.0);
+                self.reactions[j] = Reaction::default();
+            }
         }
         for (&x, &i) in gamma.iter().zip(&self.order) {
             let s = &self.staged[i as usize];
@@ -319,6 +322,9 @@ impl Rows {
             r.torque -= self.arms[j].cross(r.force);
         }
         for (j, (first, impulse)) in self.kept.drain(..).enumerate() {
+            if self.elsewhere.get(j) == Some(&true) {
+                continue;
+            }
             self.reactions[j].add(&first);
             self.next[j].impulse.iter_mut().zip(impulse).for_each(|(x, first)| *x += first);
         }

@@ -207,10 +207,11 @@ impl Detector {
         envelope: f64,
         out: &mut Vec<Contact>,
     ) {
-        self.find(model, state, v, h, envelope, out);
+        self.find(model, state, v, h, envelope, &[], out);
     }
 
-    /// The same, as much of each contact as `C` keeps.
+    /// The same, as much of each contact as `C` keeps, without those among bodies that are `asleep` (by body slot; empty if
+    /// none is) and between them and others that do not move.
     pub(crate) fn find<C: Touch + Send>(
         &mut self,
         model: &Model,
@@ -218,6 +219,7 @@ impl Detector {
         v: &Velocities,
         h: f64,
         envelope: f64,
+        asleep: &[bool],
         out: &mut Vec<C>,
     ) {
         out.clear();
@@ -230,8 +232,19 @@ impl Detector {
             let (speed, turn) =
                 (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());
             let belt = c.surface_velocity.length();
+            let idle = !asleep.is_empty()
+                && if moves { asleep.get(c.body as usize) == Some(&true) } else { *v == [0.0; 6] };
             let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
-            Ball { centre: pose.position, radius, ahead, mu: c.mu, material: c.material, body: c.body, moves }
+            Ball {
+                centre: pose.position,
+                radius,
+                ahead,
+                mu: c.mu,
+                material: c.material,
+                body: c.body,
+                moves,
+                idle,
+            }
         };
         self.poses.clear();
         self.poses.reserve(n);

@@ -49,6 +49,8 @@ pub(super) struct Ball {
     pub body: u32,
     /// Whether the body is dynamic.
     pub moves: bool,
+    /// Whether it stays where it is, and its contacts with others that do are known.
+    pub idle: bool,
 }
 
 /// What the contacts of two colliders have in common.
@@ -137,6 +139,9 @@ impl Look<'_> {
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
     pub(super) fn pair(&self, i: u32, j: u32, to: &mut Yield) {
         let (bi, bj) = (&self.balls[i as usize], &self.balls[j as usize]);
+        if bi.idle && bj.idle {
+            return;
+        }
         let radii = bi.radius + bj.radius;
         if !radii.is_nan() {
             *to.tested += 1;

@@ -68,6 +68,7 @@ impl World {
             self.state.joints[number as usize] = JointState::default();
         }
         self.assembler.rows.forget(number);
+        bodies.into_iter().for_each(|b| self.wake_slot(b));
         self.loose = true;
         Ok(JointId { slot: number, generation })
     }
@@ -115,6 +116,7 @@ impl World {
 
     fn drop_joint(&mut self, j: usize) {
         let (bodies, parted) = (self.model.joints[j].bodies, self.model.joints[j].parted);
+        bodies.into_iter().for_each(|b| self.wake_slot(b));
         self.model.joints[j].alive = false;
         self.model.free_joints.push(j as u32);
         let others = |o: &Joint| {
@@ -159,6 +161,7 @@ impl World {
     fn law_mut(&mut self, id: JointId, k: usize) -> Result<&mut Law, WorldError> {
         let j = self.joint_slot(id)?;
         let what = self.model.describe_joint(id.slot);
+        self.model.joints[j].bodies.into_iter().for_each(|b| self.wake_slot(b));
         let joint = &mut self.model.joints[j];
         let free = joint.laws.len();
         joint

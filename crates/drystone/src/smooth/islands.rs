@@ -31,8 +31,8 @@ fn find(root: &mut [u32], mut i: u32) -> u32 {
 }
 
 impl Islands {
-    /// All that has no contact. False if that is nothing.
-    pub fn choose(&mut self, model: &Model, contacts: &[Contact]) -> bool {
+    /// All that has no contact and is awake. False if that is nothing.
+    pub fn choose(&mut self, model: &Model, contacts: &[Contact], asleep: impl Fn(usize) -> bool) -> bool {
         self.root.clear();
         self.root.extend(0..model.bodies.len() as u32);
         self.out.clear();
@@ -47,6 +47,9 @@ impl Islands {
         }
         for body in contacts.iter().flat_map(|c| c.bodies) {
             self.leave_out(body);
+        }
+        for body in model.dynamic().filter(|i| asleep(*i)) {
+            self.leave_out(body as u32);
         }
         self.settle(model)
     }

@@ -149,7 +149,8 @@ pub(crate) fn write_back(w: &mut World) {
 
 impl Smooth {
     fn run(&mut self, w: &World, order: u8) -> Option<Taken> {
-        if !self.islands.choose(&w.model, &w.contacts) {
+        let asleep = |i: usize| w.state.rest.is_asleep(i);
+        if !self.islands.choose(&w.model, &w.contacts, asleep) {
             return None;
         }
         self.begin(w);

@@ -58,8 +58,10 @@ pub struct StepReport {
     /// Dynamic bodies whose step was a smooth one: all of them under [`Integrator::Rattle`], else those of mechanisms that
     /// nothing touched.
     pub smooth_bodies: usize,
-    /// Contacts in the problem.
+    /// Contacts in the problem: without those of bodies asleep.
     pub contacts: usize,
+    /// Dynamic bodies that are asleep after the step.
+    pub asleep: usize,
     /// Of those, with gap ≤ 0 at the start of the step.
     pub touching: usize,
     /// Deepest overlap at the start of the step, m.
@@ -149,8 +151,13 @@ impl Overlap {
             }
             (touching, max, sum)
         });
-        let (touching, max, sum) =
+        let (mut touching, mut max, mut sum) =
             parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
+        for c in w.sleepers.contacts().iter().filter(|c| c.gap <= 0.0) {
+            touching += 1;
+            max = max.max(-c.gap);
+            sum -= c.gap;
+        }
         Self { touching, max, mean: if touching > 0 { sum / touching as f64 } else { 0.0 } }
     }
 }

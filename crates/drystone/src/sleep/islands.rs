@@ -1,0 +1,54 @@
+//! What hangs together by contacts and joints.
+
+use crate::contact::Contact;
+use crate::model::Model;
+
+/// Islands of dynamic bodies, by body slot.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Islands {
+    root: Vec<u32>,
+    /// By root: whether all of its bodies are ready.
+    ready: Vec<bool>,
+}
+
+impl Islands {
+    /// Draws up the islands, and which of them have only bodies that are `ready`.
+    pub fn run(&mut self, model: &Model, contacts: &[Contact], ready: impl Fn(usize) -> bool) {
+        self.root.clear();
+        self.root.extend(0..model.bodies.len() as u32);
+        for c in contacts {
+            self.join(model, c.bodies);
+        }
+        for j in model.joint_slots() {
+            self.join(model, model.joints[j].bodies);
+        }
+        self.ready.clear();
+        self.ready.resize(model.bodies.len(), true);
+        for i in model.dynamic() {
+            let root = self.find(i as u32) as usize;
+            self.ready[root] &= ready(i);
+        }
+    }
+
+    /// The lowest slot of the body's island, if all of the island is ready.
+    pub fn asleep(&mut self, slot: usize) -> Option<u32> {
+        let root = self.find(slot as u32);
+        self.ready[root as usize].then_some(root)
+    }
+
+    fn join(&mut self, model: &Model, [a, b]: [u32; 2]) {
+        let dynamic = |b: u32| model.bodies.get(b as usize).is_some_and(|b| b.inv_mass > 0.0);
+        if dynamic(a) && dynamic(b) {
+            let (a, b) = (self.find(a), self.find(b));
+            self.root[a.max(b) as usize] = a.min(b);
+        }
+    }
+
+    fn find(&mut self, mut i: u32) -> u32 {
+        while self.root[i as usize] != i {
+            self.root[i as usize] = self.root[self.root[i as usize] as usize];
+            i = self.root[i as usize];
+        }
+        i
+    }
+}
