@@ -51,8 +51,8 @@ use crate::{Probe, Scene, SceneError};
 pub use params::{ParamInfo, Params};
 
 /// For grains that are poured: one that is hit from above may be pushed sideways in a step by a tenth of its radius and more,
-/// into others which it was not near, and corrections have to reach that far.
-const POURING: Stabilisation = Stabilisation::Post { tolerance: 1e-4, accept: 1e-4, reach: 0.5, rounds: 6 };
+/// into others which it was not near, and corrections have to reach that far. What is left of that may be a thousandth of it.
+const POURING: Stabilisation = Stabilisation::Post { tolerance: 5e-4, accept: 1e-3, reach: 0.5, rounds: 6 };
 
 /// A scene of the gallery.
 #[derive(Serialize)]
