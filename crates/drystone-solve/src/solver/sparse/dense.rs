@@ -7,7 +7,7 @@ use crate::solver::first_order::{Kernel, widest};
 use crate::solver::sweep::vector::Vector;
 
 /// Columns of a panel.
-const PANEL: usize = 32;
+pub(super) const PANEL: usize = 32;
 /// Columns of a tile.
 const TILE: usize = 4;
 
@@ -58,7 +58,7 @@ impl Kernel for Partial<'_> {
                         *f.add(j * height + i) *= scale;
                     }
                 }
-                update::<V>(f, height, begin, end);
+                update::<V, false>(f, height, begin, end);
             }
             begin = end;
         }
@@ -84,32 +84,39 @@ pub(super) unsafe fn subtract<V: Vector>(x: *mut f64, y: *const f64, from: usize
     }
 }
 
-/// Subtracts L Lᵀ of the panel's columns from every later column.
+/// Subtracts L Lᵀ of the panel's columns from every later column below the diagonal, or with `WHOLE`, of a front that is
+/// not symmetric, L U from all later rows and columns.
 #[inline(always)]
-unsafe fn update<V: Vector>(f: *mut f64, height: usize, begin: usize, end: usize) {
+pub(super) unsafe fn update<V: Vector, const WHOLE: bool>(
+    f: *mut f64,
+    height: usize,
+    begin: usize,
+    end: usize,
+) {
     let mut j = end;
-    // SAFETY: rows and columns below `height`; a tile's rows begin at its own first column, so that it also writes a few
-    // entries above the diagonal, which nobody reads.
+    // SAFETY: rows and columns below `height`; without `WHOLE` a tile's rows begin at its own first column, so that it also
+    // writes a few entries above the diagonal, which nobody reads.
     unsafe {
         while j + TILE <= height {
-            let mut i = j;
+            let mut i = if WHOLE { end } else { j };
             while i + 2 * V::L <= height {
-                tile::<V, 2>(f, height, begin, end, i, j);
+                tile::<V, 2, WHOLE>(f, height, begin, end, i, j);
                 i += 2 * V::L;
             }
             if i + V::L <= height {
-                tile::<V, 1>(f, height, begin, end, i, j);
+                tile::<V, 1, WHOLE>(f, height, begin, end, i, j);
                 i += V::L;
             }
             while i < height {
-                tile::<f64, 1>(f, height, begin, end, i, j);
+                tile::<f64, 1, WHOLE>(f, height, begin, end, i, j);
                 i += 1;
             }
             j += TILE;
         }
         while j < height {
             for t in begin..end {
-                subtract::<V>(f.add(j * height), f.add(t * height), j, height, *f.add(t * height + j));
+                let (from, factor) = if WHOLE { (end, j * height + t) } else { (j, t * height + j) };
+                subtract::<V>(f.add(j * height), f.add(t * height), from, height, *f.add(factor));
             }
             j += 1;
         }
@@ -118,7 +125,7 @@ unsafe fn update<V: Vector>(f: *mut f64, height: usize, begin: usize, end: usize
 
 /// Rows i.., columns j..j + TILE: sums of products over the panel in registers.
 #[inline(always)]
-unsafe fn tile<V: Vector, const R: usize>(
+unsafe fn tile<V: Vector, const R: usize, const WHOLE: bool>(
     f: *mut f64,
     height: usize,
     begin: usize,
@@ -136,7 +143,7 @@ unsafe fn tile<V: Vector, const R: usize>(
                 rows[r] = V::load(column.add(i + r * V::L));
             }
             for c in 0..TILE {
-                let much = V::splat(*column.add(j + c));
+                let much = V::splat(*f.add(if WHOLE { (j + c) * height + t } else { t * height + j + c }));
                 for r in 0..R {
                     sum[c][r] = sum[c][r].add(rows[r].mul(much));
                 }

@@ -7,12 +7,7 @@
 use crate::solver::first_order::{Kernel, widest};
 use crate::solver::sweep::vector::Vector;
 
-use super::dense::subtract;
-
-/// Columns of a panel.
-const PANEL: usize = 32;
-/// Columns of a tile.
-const TILE: usize = 4;
+use super::dense::{PANEL, subtract, update};
 
 /// Factors the first `width` of `height` columns. Row j changed places with row `swaps[j]`. A pivot of at most `floor` is
 /// replaced by one so large that its row drops out.
@@ -74,76 +69,9 @@ impl Kernel for Partial<'_> {
                         subtract::<V>(column, f.add(t * height), t + 1, end, *column.add(t));
                     }
                 }
-                update::<V>(f, height, begin, end);
+                update::<V, true>(f, height, begin, end);
             }
             begin = end;
-        }
-    }
-}
-
-/// Subtracts L U of the panel from all rows and columns beyond it.
-#[inline(always)]
-unsafe fn update<V: Vector>(f: *mut f64, height: usize, begin: usize, end: usize) {
-    let mut j = end;
-    // SAFETY: rows and columns below `height`.
-    unsafe {
-        while j + TILE <= height {
-            let mut i = end;
-            while i + 2 * V::L <= height {
-                tile::<V, 2>(f, height, begin, end, i, j);
-                i += 2 * V::L;
-            }
-            if i + V::L <= height {
-                tile::<V, 1>(f, height, begin, end, i, j);
-                i += V::L;
-            }
-            while i < height {
-                tile::<f64, 1>(f, height, begin, end, i, j);
-                i += 1;
-            }
-            j += TILE;
-        }
-        while j < height {
-            let column = f.add(j * height);
-            for t in begin..end {
-                subtract::<V>(column, f.add(t * height), end, height, *column.add(t));
-            }
-            j += 1;
-        }
-    }
-}
-
-/// Rows i.., columns j..j + TILE: sums of products over the panel in registers.
-#[inline(always)]
-unsafe fn tile<V: Vector, const R: usize>(
-    f: *mut f64,
-    height: usize,
-    begin: usize,
-    end: usize,
-    i: usize,
-    j: usize,
-) {
-    // SAFETY: as the caller's.
-    unsafe {
-        let mut sum = [[V::splat(0.0); R]; TILE];
-        for t in begin..end {
-            let column = f.add(t * height);
-            let mut rows = [V::splat(0.0); R];
-            for r in 0..R {
-                rows[r] = V::load(column.add(i + r * V::L));
-            }
-            for c in 0..TILE {
-                let much = V::splat(*f.add((j + c) * height + t));
-                for r in 0..R {
-                    sum[c][r] = sum[c][r].add(rows[r].mul(much));
-                }
-            }
-        }
-        for c in 0..TILE {
-            for r in 0..R {
-                let to = f.add((j + c) * height + i + r * V::L);
-                V::load(to).sub(sum[c][r]).store(to);
-            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Puts the matrices together and factors them.
 
-use crate::problem::WORLD;
+use crate::problem::{Csr, WORLD};
 
 use super::small::{self, Small};
 use super::{Form, System};
@@ -107,40 +107,56 @@ impl System {
         }
     }
 
+    /// The blocks of row `i` of W T, from column `from` on; `owner` has the block of each row.
+    pub(super) fn row_blocks(
+        &self,
+        w: &Csr,
+        owner: &[u32],
+        i: usize,
+        from: usize,
+        blocks: &mut Vec<(u32, Small)>,
+    ) {
+        blocks.clear();
+        let rows = self.block(i);
+        let n = rows.len();
+        for (r, row) in rows.enumerate() {
+            for (column, x) in w.row(row) {
+                let j = owner[column];
+                if (j as usize) < from {
+                    continue;
+                }
+                let c = column - self.first[j as usize] as usize;
+                match blocks.iter_mut().find(|b| b.0 == j) {
+                    Some((_, block)) => block[r][c] += x,
+                    None => {
+                        let mut block = small::ZERO;
+                        block[r][c] = x;
+                        blocks.push((j, block));
+                    }
+                }
+            }
+        }
+        for (j, block) in blocks {
+            let (w, t) = (*block, &self.t[*j as usize]);
+            let m = self.block(*j as usize).len();
+            for r in 0..n {
+                for c in 0..m {
+                    block[r][c] = (0..m).map(|k| w[r][k] * t[k][c]).sum();
+                }
+            }
+        }
+    }
+
     /// 1 + Tᵀ W T.
     fn dual_of_matrix(&mut self) {
         let owner = self.owners();
         let mut blocks: Vec<(u32, Small)> = Vec::new();
         for i in 0..self.blocks() {
-            let rows = self.block(i);
-            let n = rows.len();
-            blocks.clear();
-            for (r, row) in rows.enumerate() {
-                for (column, x) in self.w.row(row) {
-                    let j = owner[column];
-                    if (j as usize) < i {
-                        continue;
-                    }
-                    let c = column - self.first[j as usize] as usize;
-                    match blocks.iter_mut().find(|b| b.0 == j) {
-                        Some((_, block)) => block[r][c] += x,
-                        None => {
-                            let mut block = small::ZERO;
-                            block[r][c] = x;
-                            blocks.push((j, block));
-                        }
-                    }
-                }
-            }
-            for (j, w) in &blocks {
+            let n = self.block(i).len();
+            self.row_blocks(&self.w, &owner, i, i, &mut blocks);
+            for (j, wt) in &blocks {
                 let m = self.block(*j as usize).len();
-                let (ti, tj) = (&self.t[i], &self.t[*j as usize]);
-                let mut wt = small::ZERO;
-                for r in 0..n {
-                    for c in 0..m {
-                        wt[r][c] = (0..m).map(|k| w[r][k] * tj[k][c]).sum();
-                    }
-                }
+                let ti = &self.t[i];
                 let start =
                     if *j as usize == i { self.pattern.start[i] } else { self.pattern.pair(i as u32, *j) };
                 for r in 0..n {

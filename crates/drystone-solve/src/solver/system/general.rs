@@ -9,7 +9,7 @@
 
 use crate::problem::{Csr, Problem, WORLD};
 
-use super::small::{self, Small};
+use super::small::Small;
 use super::{Form, System};
 
 impl System {
@@ -125,33 +125,12 @@ impl System {
         let owner = self.owners();
         let mut blocks: Vec<(u32, Small)> = Vec::new();
         for i in 0..self.blocks() {
-            let rows = self.block(i);
-            let n = rows.len();
-            blocks.clear();
-            for (r, row) in rows.enumerate() {
-                for (column, x) in self.whole.row(row) {
-                    let j = owner[column];
-                    let c = column - self.first[j as usize] as usize;
-                    match blocks.iter_mut().find(|b| b.0 == j) {
-                        Some((_, block)) => block[r][c] += x,
-                        None => {
-                            let mut block = small::ZERO;
-                            block[r][c] = x;
-                            blocks.push((j, block));
-                        }
-                    }
-                }
-            }
-            for (j, w) in &blocks {
+            let n = self.block(i).len();
+            self.row_blocks(&self.whole, &owner, i, 0, &mut blocks);
+            for (j, wt) in &blocks {
                 let j = *j as usize;
                 let m = self.block(j).len();
-                let (ri, tj) = (&self.right[i], &self.t[j]);
-                let mut wt = small::ZERO;
-                for r in 0..n {
-                    for c in 0..m {
-                        wt[r][c] = (0..m).map(|k| w[r][k] * tj[k][c]).sum();
-                    }
-                }
+                let ri = &self.right[i];
                 for r in 0..n {
                     for c in 0..m {
                         let x: f64 = (0..n).map(|k| ri[k][r] * wt[k][c]).sum();
@@ -172,39 +151,6 @@ impl System {
 
     /// x = (N + H⁻¹)⁻¹ b, with the last factor of [`System::factorise_general`].
     pub fn solve_general(&mut self, b: &[f64], x: &mut Vec<f64>) {
-        x.clear();
-        x.resize(b.len(), 0.0);
-        let mut work = std::mem::take(&mut self.work);
-        work.resize(b.len(), 0.0);
-        match self.form {
-            Form::Dual => {
-                self.times_right(b, &mut work);
-                self.lu.solve(&self.symbolic, &mut work);
-                self.times_t(&work, x);
-            }
-            Form::Primal => {
-                self.times_right(b, &mut work);
-                self.times_t(&work, x);
-                let mut v = std::mem::take(&mut self.v);
-                self.push(x, &mut v);
-                self.lu.solve(&self.symbolic, v.as_flattened_mut());
-                self.pull(&v, x);
-                x.iter_mut().zip(b).for_each(|(x, b)| *x = b - *x);
-                self.times_right(x, &mut work);
-                self.times_t(&work, x);
-                self.v = v;
-            }
-        }
-        self.work = work;
-    }
-
-    /// y = Rᵀ x.
-    fn times_right(&self, x: &[f64], y: &mut [f64]) {
-        for i in 0..self.blocks() {
-            let rows = self.block(i);
-            for (c, j) in rows.clone().enumerate() {
-                y[j] = rows.clone().enumerate().map(|(k, row)| self.right[i][k][c] * x[row]).sum();
-            }
-        }
+        self.solve_by(true, b, x);
     }
 }

@@ -177,25 +177,36 @@ impl System {
 
     /// x = (N + H⁻¹)⁻¹ b, with the last factor.
     pub fn solve(&mut self, b: &[f64], x: &mut Vec<f64>) {
+        self.solve_by(false, b, x);
+    }
+
+    /// The same by the factor of H = T Tᵀ or, for a `general` one, of H = T Rᵀ.
+    fn solve_by(&mut self, general: bool, b: &[f64], x: &mut Vec<f64>) {
+        let turn = |s: &Self, x: &[f64], y: &mut [f64]| {
+            s.times_transpose(if general { &s.right } else { &s.t }, x, y);
+        };
+        let inner = |s: &mut Self, x: &mut [f64]| match general {
+            true => s.lu.solve(&s.symbolic, x),
+            false => s.factor.solve(&s.symbolic, x),
+        };
         x.clear();
         x.resize(b.len(), 0.0);
         let mut work = std::mem::take(&mut self.work);
         work.resize(b.len(), 0.0);
+        turn(self, b, &mut work);
         match self.form {
             Form::Dual => {
-                self.times_transpose(b, &mut work);
-                self.factor.solve(&self.symbolic, &mut work);
+                inner(self, &mut work);
                 self.times_t(&work, x);
             }
             Form::Primal => {
-                self.times_transpose(b, &mut work);
                 self.times_t(&work, x);
                 let mut v = std::mem::take(&mut self.v);
                 self.push(x, &mut v);
-                self.factor.solve(&self.symbolic, v.as_flattened_mut());
+                inner(self, v.as_flattened_mut());
                 self.pull(&v, x);
                 x.iter_mut().zip(b).for_each(|(x, b)| *x = b - *x);
-                self.times_transpose(x, &mut work);
+                turn(self, x, &mut work);
                 self.times_t(&work, x);
                 self.v = v;
             }
@@ -203,12 +214,12 @@ impl System {
         self.work = work;
     }
 
-    /// y = Tᵀ x.
-    fn times_transpose(&self, x: &[f64], y: &mut [f64]) {
+    /// y = Tᵀ x, or with other blocks in the place of T's.
+    fn times_transpose(&self, t: &[Small], x: &[f64], y: &mut [f64]) {
         for i in 0..self.blocks() {
             let rows = self.block(i);
             for (c, j) in rows.clone().enumerate() {
-                y[j] = rows.clone().enumerate().map(|(k, row)| self.t[i][k][c] * x[row]).sum();
+                y[j] = rows.clone().enumerate().map(|(k, row)| t[i][k][c] * x[row]).sum();
             }
         }
     }
