@@ -152,6 +152,11 @@ fn matrix(file: &File, path: &str) -> Result<Csr, String> {
     let form = file.whole(&format!("{path}/nz"))?;
     let (p, i) = (file.wholes(&format!("{path}/p"))?, file.wholes(&format!("{path}/i"))?);
     let x = file.reals(&format!("{path}/x"))?;
+    // Before rows are made: a damaged size would ask for the memory.
+    let lines = if form == -1 { columns } else { rows };
+    if form < 0 && p.len() < lines + 1 {
+        return Err(format!("p must have {} numbers, has {}", lines + 1, p.len()));
+    }
     let mut all: Vec<Vec<(u32, f64)>> = vec![Vec::new(); rows];
     let mut place = |row: i64, column: i64, x: f64| {
         if !(0..rows as i64).contains(&row) || !(0..columns as i64).contains(&column) {
@@ -171,10 +176,6 @@ fn matrix(file: &File, path: &str) -> Result<Csr, String> {
     } else {
         if !(-2..=-1).contains(&form) {
             return Err(format!("nz must be -2, -1 or the number of entries, got {form}"));
-        }
-        let lines = if form == -1 { columns } else { rows };
-        if p.len() < lines + 1 {
-            return Err(format!("p must have {} numbers, has {}", lines + 1, p.len()));
         }
         for line in 0..lines {
             let range = usize::try_from(p[line]).ok().zip(usize::try_from(p[line + 1]).ok());
