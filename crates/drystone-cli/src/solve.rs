@@ -343,8 +343,7 @@ fn judge(
         residual_scaled: c.residual_max,
         cone_violation: c.cone_violation,
         dual_cone_violation: c.constraint_violation,
-        duality_gap_rel: ratio(work, c.dual_objective.abs())
-            .filter(|_| convex && feasible && held.is_none()),
+        duality_gap_rel: ratio(work, c.dual_objective.abs()).filter(|_| convex && feasible && held.is_none()),
         asymmetry: file.asymmetry(),
         cannot_move: held,
         r: args.vectors.then(|| out.r.clone()),

@@ -401,6 +401,7 @@ fn alone(diagonal: [f64; 3], q: f64) -> ContactProblem {
         q: [-1.0, 1.0, 3.0].repeat(3).iter().map(|x| q * x).collect(),
         mu: vec![0.1; 3],
         mu_r: Vec::new(),
+        others: Vec::new(),
     }
 }
 

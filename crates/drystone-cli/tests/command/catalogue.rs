@@ -111,7 +111,7 @@ fn solvers_tell_parameters_use_and_citation() {
         .filter(|s| s["by_outer_iteration"] == serde_json::json!(["coulomb"]))
         .map(|s| text(s, "name"))
         .collect();
-    assert_eq!(by_outer, ["pgj", "apgd", "bb", "nncg", "cpg", "admm", "prox"]);
+    assert_eq!(by_outer, ["pgj", "apgd", "bb", "cpg", "admm", "prox"]);
     for name in ["auto", "pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg", "nsgs-ac", "nsgs-sphere"] {
         assert!(names.contains(&name), "{name} is missing");
     }

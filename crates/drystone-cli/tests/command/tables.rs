@@ -81,10 +81,10 @@ fn races_say_what_their_cells_are() {
         &text,
         &["iterations to a residual of 1e-6 m/s", "where 5 iterations or 20 s were not enough", " m/s\n"],
     );
-    let line = "race errors --sizes 40 --at-time 0.5 --iterations 20 --solvers pgs,prox --report -";
+    let line = "race errors --sizes 40 --at-time 0.5 --iterations 300 --solvers pgs,prox --report -";
     let rows: Value = serde_json::from_str(&scratch.good(line)).unwrap();
     let [pgs, prox] = [0, 1].map(|k| number(&rows[k], "velocity_error"));
-    assert!(prox < 1e-9 && prox < 1e-3 * pgs, "prox {prox}, pgs {pgs}");
+    assert!(prox < 1e-9 && pgs > 1e-4, "prox {prox}, pgs {pgs}");
 }
 
 /// The published tables, small: Lemke solves what it says it does, and stops honestly where it is cut short.
@@ -115,7 +115,7 @@ fn pyramids_by_lemke_and_on_round_cones() {
     let text = scratch.good("lcp --layers 3 --mu 0.5 --halvings 1 --solvers prox");
     holds(&text, &["Lemke ms", "solved", "difference, m", "by auto"]);
     // Refused before the head of the table.
-    holds(&scratch.bad("lcp --mu 0.5,1e9"), &["mu", "1e9"]);
+    holds(&scratch.bad("lcp --mu 0.5,1e9"), &["mu", "1000000000"]);
 }
 
 #[test]
