@@ -165,9 +165,9 @@ impl Solver for Admm {
                 if wedgeable {
                     self.system.apply(&self.y, &mut self.rhs);
                     self.rhs.iter_mut().zip(&self.system.r).for_each(|(u, r)| *u += r);
-                    let Self { growth, judge, y, .. } = &mut *self;
-                    if due && growth.tell(problem, judge, y, c.residual_max)
-                        || self.system.proves_contradiction(&self.y, &self.rhs)
+                    let Self { growth, judge, y, system, rhs, .. } = &mut *self;
+                    if (due && growth.tell(problem, judge, y, c.residual_max))
+                        || (system.proves_contradiction(y, rhs) && growth.is_proof(problem, judge, y))
                     {
                         self.best.clone_from(&self.y);
                         out.status = Status::Wedged;

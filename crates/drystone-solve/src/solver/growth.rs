@@ -20,7 +20,7 @@
 use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
-use crate::problem::Problem;
+use crate::problem::{Explicit, Problem};
 
 /// See the module.
 pub(super) const ABSURD: f64 = 1e5;
@@ -28,6 +28,8 @@ pub(super) const ABSURD: f64 = 1e5;
 const GROWS: f64 = 1.2;
 /// Share of the residual that must be left for it to count as no progress.
 const STAYS: f64 = 0.5;
+/// Share of a direction that is left of it if it is a ray, by far.
+const VANISHED: f64 = 1e-4;
 /// Sweeps that the ray is given.
 const SWEEPS: usize = 64;
 
@@ -124,10 +126,15 @@ impl Ray {
             recede(problem.set(i), model, &mut self.d[problem.block(i)]);
         }
         let alone = stopping(problem);
+        let size = norm(&self.d);
         for round in 0..=SWEEPS / 8 {
             let ratio = self.ratio(problem, judge, alone);
-            if !(ratio > 0.0) || ratio >= ABSURD {
-                return ratio >= ABSURD;
+            // What sweeps take away altogether was no ray.
+            if !(ratio > 0.0) || norm(&self.d) < VANISHED * size {
+                return false;
+            }
+            if ratio >= ABSURD {
+                return true;
             }
             if round < SWEEPS / 8 {
                 self.begin(problem);
@@ -139,13 +146,35 @@ impl Ray {
 
     /// The speed that d proves necessary, over that of the blocks by themselves.
     fn ratio(&self, problem: &Problem, judge: &mut Judge, alone: f64) -> f64 {
-        let c = judge.judge(problem, &self.d);
-        let work = c.dual_objective - 0.5 * c.curvature;
+        let [work, curvature] = match problem {
+            Problem::Bodies(_) => {
+                let c = judge.judge(problem, &self.d);
+                [c.dual_objective - 0.5 * c.curvature, c.curvature]
+            }
+            Problem::Explicit(p) => self.pull(p),
+        };
         match work < 0.0 && work.is_finite() {
-            true if c.curvature <= 0.0 => f64::INFINITY,
-            true => -work / (c.curvature.sqrt() * alone),
+            true if curvature <= 0.0 => f64::INFINITY,
+            true => -work / (curvature.sqrt() * alone),
             false => 0.0,
         }
+    }
+
+    /// ⟨q, d⟩, and the larger one of ⟨d, Wd⟩ and Σ |(Wd)_i|²/g_i, which is about as small if d is a ray. A file's matrix may have digits
+    /// missing, or be no symmetric one, so that the first vanishes where Wd does not.
+    fn pull(&self, p: &Explicit) -> [f64; 2] {
+        let (mut work, mut curvature, mut squares) = (0.0, 0.0, 0.0);
+        for (i, rows) in p.first_row.windows(2).enumerate() {
+            let g = p.block_diagonal(i)[0];
+            for j in rows[0] as usize..rows[1] as usize {
+                let d = self.d[j];
+                let pull = p.w.row_dot(j, &self.d) + p.compliance.get(j).map_or(0.0, |c| c * d);
+                work += p.q[j] * d;
+                curvature += d * pull;
+                squares += if g > 0.0 { pull * pull / g } else { 0.0 };
+            }
+        }
+        [work, curvature.max(squares)]
     }
 
     /// v of d.

@@ -83,7 +83,7 @@ const NEAR: f64 = 0.03;
 /// Share of the tolerance that the relaxed problem is solved to, where that goes quickly.
 const DIGITS: f64 = 1e-3;
 /// Iterations that the relaxed problem has at least.
-const RELAXED: usize = 8;
+const RELAXED: usize = 6;
 const NEWTON: usize = 50;
 
 #[derive(Default)]
@@ -180,7 +180,7 @@ impl Solver for Ipm {
             while out.iterations < stop.iterations {
                 let late = match growth {
                     _ if !self.exact => stale >= 4 && out.iterations >= 15,
-                    0.0 => stale >= 4 && out.iterations >= RELAXED,
+                    0.0 => stale >= 3 && out.iterations >= RELAXED,
                     _ => idle > PATIENCE,
                 };
                 if late {
@@ -216,7 +216,12 @@ impl Solver for Ipm {
                     out.status = Status::Converged;
                     break 'all;
                 }
-                if wedgeable && !self.exact && self.system.proves_contradiction(&self.gamma, &self.u) {
+                let Self { proof, judge, gamma, system, u, exact, .. } = &mut *self;
+                if wedgeable
+                    && !*exact
+                    && system.proves_contradiction(gamma, u)
+                    && proof.is_proof(problem, judge, gamma)
+                {
                     out.status = Status::Wedged;
                     self.best.clone_from(&self.gamma);
                     break 'all;

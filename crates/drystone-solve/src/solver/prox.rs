@@ -177,9 +177,9 @@ impl Solver for Prox {
             if wedgeable {
                 self.velocity();
                 // Outer steps are what doublings are to sweeps: each moves γ much further than the one before.
-                let Self { growth, judge, gamma, .. } = &mut *self;
+                let Self { growth, judge, gamma, system, u, .. } = &mut *self;
                 if growth.tell(problem, judge, gamma, c.residual_max)
-                    || self.system.proves_contradiction(&self.gamma, &self.u)
+                    || (system.proves_contradiction(gamma, u) && growth.is_proof(problem, judge, gamma))
                 {
                     self.best.clone_from(&self.gamma);
                     out.status = Status::Wedged;
