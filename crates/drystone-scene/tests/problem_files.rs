@@ -376,7 +376,7 @@ fn damaged_hdf5_never_panics() {
     let good = jointed(&[Set::Free, Set::Free]).to_fclib().unwrap();
     let path = folder.0.join("p.hdf5");
     let mut refused = 0;
-    for k in 0..good.len() {
+    for k in (0..good.len()).step_by(3) {
         let mut bad = good.clone();
         bad[k] ^= 0xff;
         std::fs::write(&path, &bad).unwrap();
