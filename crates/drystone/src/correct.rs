@@ -55,6 +55,8 @@ const TIGHTER: f64 = 10.0;
 
 /// Rings of neighbours that move with what is to be corrected, in the first problem.
 const RINGS: u8 = 2;
+/// They double from problem to problem, up to this.
+const MOST_RINGS: u8 = 64;
 /// Larger shares of the contacts than this are posed as the whole.
 const PART: f64 = 0.5;
 /// Where more than this many contacts to each that is due will be due soon, having half of the overlap, a correction of all of
@@ -186,6 +188,7 @@ impl Corrector {
         self.total.resize(model.bodies.len(), [0.0; 6]);
         let share = how.reach / how.rounds as f64;
         let mut place = Place { model, detector, reach: how.envelope };
+        let jointed = model.joint_slots().next().is_some();
         let mut last = f64::INFINITY;
         // Rings around what is to be corrected; whether that part alone was posed, so that nothing has changed elsewhere.
         let (mut rings, mut part) = (RINGS, false);
@@ -224,8 +227,8 @@ impl Corrector {
                 place.detector.find_pairs(model, state, v, how.h, place.reach);
             }
             let over = |share: f64| count(seen, |c| -c.gap() > share * enough * c.size());
-            // What does not die out near by is left to all in the end.
-            let whole = TIGHTER * joints > enough || (stuck && round + 1 == how.rounds);
+            // What does not die out near by is left to all in the end. Mechanisms are not cut up.
+            let whole = jointed || (stuck && round + 1 == how.rounds);
             part = !whole && (round > 0 || over(0.5) <= SOON * over(1.0)) && {
                 self.region.begin(model, seen, |c| -c.gap() > enough * c.size());
                 self.region.grow(model, &self.contacts, rings);
@@ -246,7 +249,7 @@ impl Corrector {
                     place.find(state, &self.rest, asleep, &mut self.contacts);
                 }
             }
-            rings = rings.saturating_mul(2);
+            rings = MOST_RINGS.min(2 * rings);
             let posed = if part { &self.near } else { &self.contacts };
             let smallest = -largest(posed, -assembler.rows.smallest, |c| -c.size());
             let finest = smallest.min(assembler.rows.smallest / TIGHTER);
