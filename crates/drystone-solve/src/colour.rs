@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::crew::{self, Shared};
 use crate::problem::WORLD;
+use crate::room;
 
 /// A run of blocks in the coloured order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +81,13 @@ impl Colouring {
         self.sort(pairs, region, count);
         for masks in &mut self.masks {
             masks.clear();
-            masks.resize(bodies, 0);
+            // Worlds without joints colour nothing for every one of their bodies.
+            masks.resize(if pairs.is_empty() { 0 } else { bodies }, 0);
         }
-        self.colour.resize(pairs.len(), 0);
+        room::resize(&mut self.colour, pairs.len(), 0);
         self.starts.clear();
         self.starts.resize(count + 1, [[0; 2]; COLOURS]);
-        self.order.resize(pairs.len(), 0);
+        room::resize(&mut self.order, pairs.len(), 0);
         let [inside, across] = self.masks.each_mut().map(|m| Shared(m.as_mut_ptr()));
         let (colour, starts) = (Shared(self.colour.as_mut_ptr()), Shared(self.starts.as_mut_ptr()));
         let (listed, lists, order) = (&self.listed, &self.lists, Shared(self.order.as_mut_ptr()));
@@ -134,7 +136,7 @@ impl Colouring {
     /// Lists the blocks of each region, and after them those that join regions, or all where there are none.
     fn sort(&mut self, pairs: &[(u32, u32)], region: Option<&[u32]>, count: usize) {
         let Self { listed, lists, place, .. } = self;
-        place.resize(pairs.len(), 0);
+        room::resize(place, pairs.len(), 0);
         let to = Shared(place.as_mut_ptr());
         crew::many(pairs.len(), |i| {
             let (a, b) = pairs[i];
@@ -149,7 +151,7 @@ impl Colouring {
         lists.resize(count + 2, 0);
         place.iter().for_each(|k| lists[*k as usize + 1] += 1);
         (1..lists.len()).for_each(|k| lists[k] += lists[k - 1]);
-        listed.resize(pairs.len(), 0);
+        room::resize(listed, pairs.len(), 0);
         for (i, k) in place.iter().enumerate() {
             let next = &mut lists[*k as usize];
             listed[*next as usize] = i as u32;

@@ -11,7 +11,7 @@ use glam::DVec3;
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Model;
+use crate::model::{ColliderSlot, Model};
 
 /// Bodies in a region, about: their velocities take 64 bytes each.
 const REGION: usize = 2048;
@@ -40,8 +40,7 @@ impl Order {
     /// Brings the order up to date at the start of a step. True if bodies have changed places, so that what was sorted is
     /// not any more.
     pub(crate) fn renew(&mut self, model: &Model, position: &[DVec3], step: u64) -> bool {
-        let dynamic = model.dynamic().count();
-        if dynamic < FEW {
+        if model.facts().dynamic < FEW {
             let was = !self.rank.is_empty();
             *self = Self::default();
             return was;
@@ -55,7 +54,7 @@ impl Order {
             }
             return false;
         }
-        let mut along = curve(model, position);
+        let mut along = curve(model.dynamic(), position);
         along.par_sort_unstable();
         self.dynamic = along.len() as u32;
         self.rank.clear();
@@ -109,6 +108,56 @@ impl Order {
     }
 }
 
+/// Colliders in the order of their bodies: pairs that are found among them in this order are sorted already.
+#[derive(Default)]
+pub(crate) struct Line {
+    /// Collider slots; empty where they stand in line as they are.
+    along: Vec<u32>,
+    starts: Vec<u32>,
+    /// Whether a body has several: their pairs with those of another body go by slots.
+    several: bool,
+}
+
+impl Line {
+    /// Lines them up.
+    pub fn up(&mut self, model: &Model, order: Option<&Order>) {
+        self.along.clear();
+        let Some(order) = order.filter(|order| order.stamp() != 0) else { return };
+        let Self { along, starts, several } = self;
+        // Those of removed bodies come last.
+        let last = model.bodies.len();
+        let rank = |c: &ColliderSlot| (order.rank(c.body) as usize).min(last);
+        starts.clear();
+        starts.resize(last + 2, 0);
+        model.colliders.iter().for_each(|c| starts[rank(c) + 1] += 1);
+        *several = starts[..=last].iter().any(|count| *count > 1);
+        (1..starts.len()).for_each(|k| starts[k] += starts[k - 1]);
+        along.resize(model.colliders.len(), 0);
+        for (k, c) in model.colliders.iter().enumerate() {
+            let place = &mut starts[rank(c)];
+            along[*place as usize] = k as u32;
+            *place += 1;
+        }
+    }
+
+    /// The `p`-th.
+    #[inline]
+    pub fn collider(&self, p: usize) -> usize {
+        self.along.get(p).map_or(p, |k| *k as usize)
+    }
+
+    /// Puts pairs of colliders that were found in line in the order of their places.
+    pub fn order(&self, model: &Model, order: &Order, pairs: &mut [(u32, u32)]) {
+        if self.along.is_empty() || !self.several {
+            return;
+        }
+        let place = |&(i, j): &(u32, u32)| order.place(model, [i, j]);
+        for run in pairs.chunk_by_mut(|p, q| place(p).0[0] == place(q).0[0]) {
+            run.sort_unstable_by_key(place);
+        }
+    }
+}
+
 /// Sorts pairs of colliders by place, in time proportional to their number.
 #[derive(Default)]
 pub(crate) struct PairSort {
@@ -148,10 +197,18 @@ impl PairSort {
     }
 }
 
-/// (place along the curve, slot) of the dynamic bodies.
-fn curve(model: &Model, position: &[DVec3]) -> Vec<(u64, u32)> {
+/// The numbers of `places` in the order of a curve through them \[Morton1966\]: neighbours in space are then mostly
+/// neighbours in the list. Bodies that are added in such an order make fast worlds.
+pub fn along_curve(places: &[DVec3]) -> Vec<u32> {
+    let mut along = curve(0..places.len(), places);
+    along.par_sort_unstable();
+    along.into_iter().map(|(_, k)| k).collect()
+}
+
+/// (place along the curve, number) of those of the positions that are numbered.
+fn curve(numbers: impl Iterator<Item = usize> + Clone, position: &[DVec3]) -> Vec<(u64, u32)> {
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-    for i in model.dynamic() {
+    for i in numbers.clone() {
         min = min.min(position[i]);
         max = max.max(position[i]);
     }
@@ -160,7 +217,7 @@ fn curve(model: &Model, position: &[DVec3]) -> Vec<(u64, u32)> {
         let [x, y, z] = ((x - min) * scale).to_array().map(|x| spread((x as u64).min(MOST)));
         x | y << 1 | z << 2
     };
-    model.dynamic().map(|i| (key(position[i]), i as u32)).collect()
+    numbers.map(|i| (key(position[i]), i as u32)).collect()
 }
 
 /// Two zeros between the bits of a number below 2²¹.

@@ -101,12 +101,16 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
     let mut certificate = match solution.certificate.take() {
         Some(c) => c,
-        None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
+        None => {
+            let judge = w.solver.judge().unwrap_or(&mut w.judge);
+            judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma)
+        }
     };
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
     let worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
+    solution.gamma = Vec::new(); // Of no more use: positions need as much once more.
     clock.stage(Stage::Certificate);
 
     w.saved.save(&w.state);
@@ -127,6 +131,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             iterations: w.settings.position_iterations,
             envelope,
             h,
+            keep: w.settings.iterations == 0,
         };
         let World { corrector, model, state, detector, assembler, solver, saved, sleepers, velocity, .. } = w;
         let solver = match solver.for_positions() {
@@ -288,7 +293,7 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
                 }
                 omega = free.0;
             }
-            omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * (s.torque[i] + field.torque)));
+            omega += h * (*body.inv_inertia * (s.rotation[i].conjugate() * (s.torque[i] + field.torque)));
             if let Some(plane) = &body.planar {
                 v = plane.within(v);
                 omega = s.rotation[i].conjugate() * plane.about(s.rotation[i] * omega);

@@ -110,7 +110,7 @@ impl Turning {
     /// Folds a second body that is not dynamic into the bias.
     fn push(&mut self, mut block: Staged, c: &Placed, v: &Velocities) {
         if c.pair.1 == WORLD {
-            let own = &v[c.other as usize];
+            let own = super::velocity(v, c.other);
             for k in 0..block.rows {
                 block.bias[k] += block.jacobian[k][6..].iter().zip(own).map(|(j, x)| j * x).sum::<f64>();
                 block.jacobian[k][6..].fill(0.0);

@@ -73,7 +73,7 @@ impl Laws {
     /// from here on. Before the user's hook, which sees the coefficient in force.
     pub fn begin(&mut self, model: &Model, state: &State, settings: &Settings, contacts: &mut [Contact]) {
         let plain = model.materials.is_plain();
-        let belts = || model.colliders.iter().any(|c| c.surface_velocity != DVec3::ZERO);
+        let belts = || model.colliders.iter().any(|c| c.surface_velocity.is_some());
         self.on = !plain || settings.integrator.theta() < 1.0 || belts();
         self.rows.clear();
         self.tension.clear();
@@ -257,7 +257,7 @@ pub(super) fn push(
     }
     let q = state.rotation[i];
     let linear = body.inv_mass * impulse;
-    let turn = q * (body.inv_inertia * (q.conjugate() * torque));
+    let turn = q * (*body.inv_inertia * (q.conjugate() * torque));
     for (x, add) in v[i].iter_mut().zip(linear.to_array().into_iter().chain(turn.to_array())) {
         *x += add;
     }

@@ -433,7 +433,7 @@ fn rows(
         let body = &model.bodies[i];
         let (push, turn) = (DVec3::from_slice(&rest[..3]), DVec3::from_slice(&rest[3..]) * length);
         let q = rotation(i);
-        let (dv, dw) = (body.inv_mass * push, q * (body.inv_inertia * (q.conjugate() * turn)));
+        let (dv, dw) = (body.inv_mass * push, q * (*body.inv_inertia * (q.conjugate() * turn)));
         let dv = body.planar.as_ref().map_or(dv, |plane| plane.within(dv));
         for k in 0..3 {
             v_free[i][k] += dv[k];
