@@ -176,8 +176,7 @@ impl Judge {
 
     /// Over bodies: D γ once, M⁻¹ once for each body, and every block once.
     fn bodies(&mut self, problem: &Problem, p: &Bodies, gamma: &[f64], t: &mut Tally) {
-        self.v.clear();
-        self.v.resize(p.bodies(), [0.0; 6]);
+        crew::zeros(&mut self.v, p.bodies(), [0.0; 6]);
         p.push_points(gamma, &mut self.v);
         let general = &p.general;
         p.push_general(&gamma[3 * p.points.len()..], &mut self.v);

@@ -7,6 +7,7 @@
 //! Bodies drift slowly through such an order, so it is renewed only now and then. It is part of the state: a run that is
 //! resumed goes on in the same order, bit for bit.
 
+use drystone_solve::crew;
 use glam::DVec3;
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
@@ -103,7 +104,12 @@ impl Order {
         to.clear();
         if !self.rank.is_empty() {
             let (bodies, count) = (self.dynamic as usize, self.dynamic as usize / REGION);
-            to.extend((0..self.rank.len()).map(|rank| (rank.min(bodies - 1) * count / bodies) as u32));
+            to.resize(self.rank.len(), 0);
+            crew::chunks(to, REGION, &mut Vec::<()>::new(), |first, run| {
+                (first..)
+                    .zip(run)
+                    .for_each(|(rank, to)| *to = (rank.min(bodies - 1) * count / bodies) as u32);
+            });
         }
     }
 }

@@ -133,12 +133,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             h,
             keep: w.settings.iterations == 0,
         };
-        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, velocity, .. } = w;
+        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, v_free, .. } = w;
         let solver = match solver.for_positions() {
             Some(other) => other,
             None => solver.as_mut(),
         };
-        let done = corrector.run(model, state, detector, assembler, solver, how, velocity, &sleepers.known);
+        let done = corrector.run(model, state, detector, assembler, solver, how, v_free, &sleepers.known);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -326,7 +326,7 @@ fn turns_freely(body: &Body) -> bool {
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World, in_part: bool) {
     let (h, theta) = (w.settings.h, w.settings.integrator.theta());
-    let World { model, state: s, free, velocity: solved, v_free, smooth, .. } = w;
+    let World { model, state: s, free, v_free: solved, smooth, .. } = w;
     let n = model.bodies.len();
     for columns in [&s.position, &s.velocity, &s.omega, &s.force, &s.torque] {
         assert_eq!(columns.len(), n, "one number for each body");
@@ -364,7 +364,7 @@ fn integrate(w: &mut World, in_part: bool) {
             *omega = q.conjugate() * DVec3::new(new[3], new[4], new[5]);
         };
         if body.guide.is_some() {
-            take(&v_free[i]);
+            take(&solved[i]);
         }
         if body.motion == Motion::Dynamic {
             take(&solved[i]);

@@ -99,11 +99,12 @@ pub struct World {
     pub(crate) opinion: Option<Option<Box<dyn Solver>>>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
+    /// Free velocities by slot and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are
+    /// the same.
     pub(crate) v_free: Vec<[f64; 6]>,
     /// Free rotation over the step (ω after it in body axes, and the turn) by slot; of use for bodies that need it, and
     /// empty where none does.
     pub(crate) free: Vec<(DVec3, DQuat)>,
-    pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
     pub(crate) sleepers: crate::sleep::Sleepers,
@@ -150,7 +151,6 @@ impl World {
             judge: Judge::default(),
             v_free: Vec::new(),
             free: Vec::new(),
-            velocity: Vec::new(),
             saved: Default::default(),
             smooth: Default::default(),
             sleepers: Default::default(),

@@ -446,8 +446,7 @@ impl Bodies {
     /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
     pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
         // D γ first, and M⁻¹ once for each body.
-        v.clear();
-        v.resize(self.bodies(), [0.0; 6]);
+        crew::zeros(v, self.bodies(), [0.0; 6]);
         self.push_points(gamma, v);
         self.push_general(&gamma[3 * self.points.len()..], v);
         crew::chunks(v, PIECE, &mut Vec::new(), |first, run| {

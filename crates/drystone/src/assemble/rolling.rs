@@ -61,7 +61,7 @@ impl Turning {
         if crew::all(contacts, |i| !turns(i)) {
             // Mostly the numbers themselves, which are there already.
             let known = self.points.len().min(contacts);
-            let kept = self.points[..known].iter().enumerate().all(|(k, i)| *i == k as u32);
+            let kept = crew::all(known, |k| self.points[k] == k as u32);
             self.points.truncate(if kept { known } else { 0 });
             self.points.extend(self.points.len() as u32..contacts as u32);
             return;

@@ -12,6 +12,7 @@
 //!
 //! Cohesion is exact as a change of variables: the multipliers of the problem are γ', those of the contacts γ.
 
+use drystone_solve::crew;
 use glam::DVec3;
 
 use super::impact::Hit;
@@ -73,7 +74,10 @@ impl Laws {
     /// from here on. Before the user's hook, which sees the coefficient in force.
     pub fn begin(&mut self, model: &Model, state: &State, settings: &Settings, contacts: &mut [Contact]) {
         let plain = model.materials.is_plain();
-        let belts = || model.colliders.iter().any(|c| c.surface_velocity.is_some());
+        let belts = || {
+            let slots = &model.colliders;
+            !crew::all(slots.len(), |k| slots[k].surface_velocity.is_none())
+        };
         self.on = !plain || settings.integrator.theta() < 1.0 || belts();
         self.rows.clear();
         self.tension.clear();

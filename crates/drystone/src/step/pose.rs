@@ -103,9 +103,6 @@ pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
 pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution, Malformed> {
     w.velocities(&compression.gamma);
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
-    for i in w.model.dynamic() {
-        w.v_free[i] = w.velocity[i];
-    }
     // What springs, motors and friction of joints do in a step they have done.
     w.assembler.rows.keep(&w.model, &compression.gamma[3 * w.assembler.order.len()..], w.settings.h);
     w.laws.begin_compression(w.contacts.len());

@@ -220,10 +220,9 @@ impl Pack {
             return false;
         }
         self.find_units(p);
-        self.balls.clear();
-        self.balls.resize(p.bodies(), Ball::default());
+        crew::zeros(&mut self.balls, p.bodies(), Ball::default());
         self.lay_out(points);
-        self.frictionless = !steps.vectors && points.mu.iter().all(|mu| *mu == 0.0);
+        self.frictionless = !steps.vectors && crew::all(points.len(), |i| points.mu[i] == 0.0);
         let Some(omega) = self.put_all(p, steps) else { return false };
         self.omega = omega;
         self.find_friction(points);
@@ -369,7 +368,7 @@ impl Pack {
     fn find_friction(&mut self, points: &Points) {
         self.mu = points.mu[0] as f32;
         self.each_mu.clear();
-        if points.mu.iter().any(|mu| *mu != points.mu[0]) {
+        if !crew::all(points.len(), |i| points.mu[i] == points.mu[0]) {
             self.each_mu.resize(self.groups.len(), Octet::default());
             for run in &self.runs {
                 for j in 0..run.count {
