@@ -303,6 +303,41 @@ mod tests {
     }
 
     #[test]
+    fn pairs_found_in_line_are_sorted_like_their_places() {
+        for every in [1, 3] {
+            let (mut world, mut places) = cube();
+            // Some with a second shape, far from their first among the slots.
+            for k in (0..300).step_by(every) {
+                let ball = Shape::Sphere { radius: 0.2 };
+                let x = places[13 * k + 1] + DVec3::splat(0.01);
+                let mut def = BodyDef::dynamic(ball.clone(), 1.0).at(x);
+                if every > 1 {
+                    def.colliders.push(def.colliders[0].clone());
+                }
+                world.add_body(def).unwrap();
+                places.push(x);
+            }
+            let mut order = Order::default();
+            order.renew(world.model(), &places, 0);
+            let mut line = Line::default();
+            line.up(world.model(), Some(&order));
+            let n = world.model().colliders.len();
+            let mut seen: Vec<usize> = (0..n).map(|p| line.collider(p)).collect();
+            // Each with the next few, as a broad phase says it: the earlier first, in lexicographic order.
+            let found = (0..n).flat_map(|p| (p + 1..n.min(p + 5)).map(move |q| (p, q)));
+            let colliders = found.map(|(p, q)| (seen[p].min(seen[q]) as u32, seen[p].max(seen[q]) as u32));
+            let mut pairs: Vec<(u32, u32)> = colliders.collect();
+            let mut slow = pairs.clone();
+            slow.sort_by_key(|&(i, j)| order.place(world.model(), [i, j]));
+            assert_eq!(pairs == slow, every == 1, "one shape each: in order as they are found");
+            line.order(world.model(), &order, &mut pairs);
+            assert_eq!(pairs, slow);
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..n));
+        }
+    }
+
+    #[test]
     fn newcomers_come_last_until_all_is_sorted_again() {
         let (mut world, mut places) = cube();
         let mut order = Order::default();

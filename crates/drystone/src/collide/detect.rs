@@ -414,3 +414,37 @@ impl Chunk {
         pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn what_is_kept_stays_in_order() {
+        let all: Vec<(u32, u32)> = (0..3 * PIECE as u32 + 5).map(|k| (k, k + 1)).collect();
+        for share in [1, 2, 7, u32::MAX] {
+            let (mut pairs, of) =
+                (all.clone(), |(i, j): (u32, u32)| (i % share == 1 % share).then_some((j, i)));
+            keep(&mut pairs, &mut Vec::new(), of);
+            assert_eq!(pairs, all.iter().filter_map(|p| of(*p)).collect::<Vec<_>>());
+        }
+    }
+
+    /// No ball in a box reaches further than is said, and one that lies in a corner reaches as far.
+    #[test]
+    fn balls_stay_within_their_way() {
+        let mut random = Random::new(4);
+        for _ in 0..200 {
+            let (radius, room) = (0.5, random.in_box(DVec3::ZERO, DVec3::ONE));
+            let bounds = Aabb::around(DVec3::X, room + radius);
+            let furthest = (0..100).map(|_| {
+                let centre = random.in_box(bounds.min + radius, bounds.max - radius);
+                (centre - DVec3::X).length() + radius
+            });
+            let said = way(&bounds, radius);
+            assert!(furthest.fold(0.0, f64::max) <= said * (1.0 + 1e-12));
+            assert!((said - (room.length() + radius)).abs() < 1e-12);
+        }
+    }
+}

@@ -232,7 +232,12 @@ impl Laws {
         if self.on {
             return self.rows.iter().map(|r| -r.bias).fold(0.0, f64::max);
         }
-        contacts.iter().map(|c| -settings.stabilisation.bias(c.gap, settings.h)).fold(0.0, f64::max)
+        let mut parts = Vec::new();
+        crew::ranges(contacts.len(), 4096, &mut parts, |range| {
+            let speeds = contacts[range].iter().map(|c| -settings.stabilisation.bias(c.gap, settings.h));
+            speeds.fold(0.0, f64::max)
+        });
+        parts.into_iter().fold(0.0, f64::max)
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let (mut status, mut softened) = (solution.status, false);
-    if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
+    if matches!(status, Status::Wedged | Status::Iterations) && asks_for_separation(w) {
         let certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
         let mut hopeless = wedged(w, status, &certificate);
         if !hopeless && contradicts(w, &certificate)? {
