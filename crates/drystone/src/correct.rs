@@ -48,7 +48,12 @@ pub struct Correction {
     pub envelope: f64,
     /// The step that the positions are the end of, s.
     pub h: f64,
+    /// Whether it is to be known how far each body was moved.
+    pub keep: bool,
 }
+
+/// What is corrected is at rest.
+const REST: &Velocities = &[];
 
 /// Errors of joints are corrected when they are that much smaller than overlaps that are.
 const TIGHTER: f64 = 10.0;
@@ -73,11 +78,9 @@ pub struct Corrector {
     region: Region,
     /// Bodies that are not in the region.
     held: Vec<bool>,
-    rest: Vec<[f64; 6]>,
-    moved: Vec<[f64; 6]>,
     /// Whether the last run found something to correct.
     expected: bool,
-    /// How far the last run moved and turned each body, m and rad, world axes.
+    /// How far the last run moved and turned each body, m and rad, world axes; empty unless it was asked for.
     pub total: Vec<[f64; 6]>,
 }
 
@@ -90,8 +93,8 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// The contacts to correct of bodies that are not `held`: an overlap of compliant ones is how they push.
-    fn find(&mut self, state: &State, rest: &Velocities, held: &[bool], to: &mut Vec<Gap>) {
-        self.detector.find(self.model, state, rest, 0.0, self.reach, held, to);
+    fn find(&mut self, state: &State, held: &[bool], to: &mut Vec<Gap>) {
+        self.detector.find(self.model, state, REST, 0.0, self.reach, held, to);
         if !crew::all(to.len(), |i| !to[i].is_soft()) {
             to.retain(|c| !c.is_soft());
         }
@@ -119,8 +122,8 @@ fn count(contacts: &[Gap], wanted: impl Fn(&Gap) -> bool + Sync) -> usize {
 impl Corrector {
     /// The furthest that any point of a body would move, m. A correction is cut so that this is at most half of the
     /// distance up to which contacts were looked for: then no pair without a contact can come to overlap.
-    fn longest_way(&self, model: &Model) -> f64 {
-        let way = |c: &ColliderSlot| match self.moved.get(c.body as usize) {
+    fn longest_way(&self, model: &Model, state: &State, moved: &Velocities) -> f64 {
+        let way = |c: &ColliderSlot| match moved.get(state.order.rank(c.body) as usize) {
             Some(d) if c.radius.is_finite() => {
                 DVec3::new(d[0], d[1], d[2]).length() + c.radius * DVec3::new(d[3], d[4], d[5]).length()
             }
@@ -133,24 +136,30 @@ impl Corrector {
         parts.into_iter().fold(f64::MIN_POSITIVE, f64::max)
     }
 
-    /// Moves the bodies by `scale` times what was found.
-    fn shift(&mut self, model: &Model, state: &mut State, scale: f64) {
+    /// Moves the bodies by `scale` times what was found, which is in their order.
+    fn shift(&mut self, model: &Model, state: &mut State, moved: &Velocities, scale: f64) {
         let n = model.bodies.len();
-        assert!(self.moved.len() == n && self.total.len() == n, "a correction for each body");
+        assert!(moved.len() == n, "a correction for each body");
+        let adds = self.total.len() == n;
         assert!(state.position.len() == n && state.rotation.len() == n, "a place for each body");
-        let rest = &state.rest;
-        let (moved, total) = (&self.moved, Shared(self.total.as_mut_ptr()));
+        let (rest, order) = (&state.rest, &state.order);
+        let total = Shared(self.total.as_mut_ptr());
         let (position, rotation) = (Shared(state.position.as_mut_ptr()), Shared(state.rotation.as_mut_ptr()));
         crew::many(n, |i| {
             let body = &model.bodies[i];
             // What a sleeper is pushed by wakes it in the next step.
-            if !(body.alive && body.motion == Motion::Dynamic) || rest.is_asleep(i) || moved[i] == [0.0; 6] {
+            let d = &moved[order.rank(i as u32) as usize];
+            if !(body.alive && body.motion == Motion::Dynamic) || rest.is_asleep(i) || *d == [0.0; 6] {
                 return;
             }
             // SAFETY: each body once, and all of these are as long as there are bodies.
-            let (total, x, q) = unsafe { (&mut *total.at(i), &mut *position.at(i), &mut *rotation.at(i)) };
-            let d = moved[i].map(|x| scale * x);
-            (0..6).for_each(|k| total[k] += d[k]);
+            let (x, q) = unsafe { (&mut *position.at(i), &mut *rotation.at(i)) };
+            let d = d.map(|x| scale * x);
+            if adds {
+                // SAFETY: as above.
+                let total = unsafe { &mut *total.at(i) };
+                (0..6).for_each(|k| total[k] += d[k]);
+            }
             *x += DVec3::new(d[0], d[1], d[2]);
             let mut turn = DVec3::new(d[3], d[4], d[5]);
             if let Some(plane) = &body.planar {
@@ -182,10 +191,8 @@ impl Corrector {
         v: &Velocities,
         asleep: &[bool],
     ) -> Result<usize, Malformed> {
-        self.rest.clear();
-        self.rest.resize(model.bodies.len(), [0.0; 6]);
         self.total.clear();
-        self.total.resize(model.bodies.len(), [0.0; 6]);
+        self.total.resize(if how.keep { model.bodies.len() } else { 0 }, [0.0; 6]);
         let share = how.reach / how.rounds as f64;
         let mut place = Place { model, detector, reach: how.envelope };
         let jointed = model.joint_slots().next().is_some();
@@ -194,15 +201,15 @@ impl Corrector {
         let (mut rings, mut part) = (RINGS, false);
         for round in 0..how.rounds {
             if part {
-                place.find(state, &self.rest, &self.held, &mut self.near);
+                place.find(state, &self.held, &mut self.near);
             } else {
-                place.find(state, &self.rest, asleep, &mut self.contacts);
+                place.find(state, asleep, &mut self.contacts);
             }
             let seen = if part { &self.near } else { &self.contacts };
             // Errors alone come for less; where the last step's had to be corrected, these will be too.
             let expected = self.expected || round > 0;
             let purpose = Purpose::Position { h: how.h, share: expected.then_some(share) };
-            assembler.stage_rows(model, state, &self.rest, purpose);
+            assembler.stage_rows(model, state, REST, purpose);
             let joints = assembler.rows.worst;
             let worst = largest(seen, joints, |c| -c.gap() / c.size());
             let enough = if round == 0 { how.tolerance } else { how.accept };
@@ -238,7 +245,7 @@ impl Corrector {
             if part {
                 self.region.others(asleep, &mut self.held);
                 if again {
-                    place.find(state, &self.rest, &self.held, &mut self.near);
+                    place.find(state, &self.held, &mut self.near);
                 } else {
                     self.near.clear();
                     self.near.extend(self.contacts.iter().filter(|c| self.region.holds(c)));
@@ -246,20 +253,20 @@ impl Corrector {
             } else {
                 self.held.clear();
                 if again {
-                    place.find(state, &self.rest, asleep, &mut self.contacts);
+                    place.find(state, asleep, &mut self.contacts);
                 }
             }
             rings = MOST_RINGS.min(2 * rings);
             let posed = if part { &self.near } else { &self.contacts };
             let smallest = -largest(posed, -assembler.rows.smallest, |c| -c.size());
             let finest = smallest.min(assembler.rows.smallest / TIGHTER);
-            assembler.build(model, state, posed, &self.rest, &self.held, |_, c| Row {
+            assembler.build(model, state, posed, REST, &self.held, |_, c| Row {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
             });
             if !expected {
                 let purpose = Purpose::Position { h: how.h, share: Some(share) };
-                assembler.stage_rows(model, state, &self.rest, purpose);
+                assembler.stage_rows(model, state, REST, purpose);
             }
             assembler.build_rows(&state.order);
             let stop = Stop {
@@ -273,10 +280,10 @@ impl Corrector {
                     "the position problem diverged: its corrections are not finite".into(),
                 ));
             }
-            assembler.velocities(&state.order, &solution.gamma, &mut self.moved);
-            let way = self.longest_way(model);
+            let moved = assembler.sorted_velocities(&solution.gamma);
+            let way = self.longest_way(model, state, moved);
             let scale = (0.5 * place.reach / way).min(1.0);
-            self.shift(model, state, scale);
+            self.shift(model, state, moved, scale);
             // What the tangent leaves is of second order: if that is nothing, there is no need to look again.
             if solution.status == Status::Converged
                 && scale == 1.0

@@ -107,6 +107,10 @@ impl Solver for Auto {
         all + size_of_val(self.pairs.as_slice())
     }
 
+    fn judge(&mut self) -> Option<&mut Judge> {
+        Some(&mut self.judge)
+    }
+
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
         Some(self.sweeps.as_mut())
     }

@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, Judge};
 use crate::cone::AdmissibleSet;
 use crate::problem::{Malformed, Problem};
 
@@ -163,6 +163,11 @@ pub trait Solver: Send {
     /// From now on returns problems untouched for which one factorisation takes more operations than this. Those that factor
     /// nothing take no notice.
     fn limit_operations(&mut self, _most: f64) {}
+
+    /// Its judge, if it has one: who asks it for a word on the solution needs no memory of their own.
+    fn judge(&mut self) -> Option<&mut Judge> {
+        None
+    }
 
     /// The solver for position problems, if this one is not it: those may contradict themselves.
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {

@@ -28,6 +28,7 @@ use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
 use glam::DVec3;
 
+use super::velocity;
 use crate::collide::Velocities;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
@@ -414,7 +415,7 @@ impl Stage<'_> {
         let mut bias = bias;
         for (body, part) in [(a, 0), (b, 6)] {
             if body != WORLD_BODY && !moves(body) {
-                let v = &self.v[body as usize];
+                let v = velocity(self.v, body);
                 bias += (0..6).map(|k| jacobian[part + k] * v[k]).sum::<f64>();
             }
         }
@@ -608,6 +609,9 @@ impl Stage<'_> {
 
 /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
 fn lock_planes(model: &Model, staged: &mut Vec<Staged>) {
+    if model.facts().planar == 0 {
+        return;
+    }
     for i in model.dynamic() {
         if let Some(plane) = &model.bodies[i].planar {
             let mut jacobian = [0.0; 12];
