@@ -1,38 +1,81 @@
 //! Bilateral rows, most of what a mechanism has: what `Tally::add` says of a block, for one row with nothing to project.
 
-use crate::problem::{Bodies, WORLD, symmetric};
+use crate::cone::Set;
+use crate::problem::{Bodies, WORLD, dot, symmetric};
 
 use super::Tally;
 
-/// Adds general block `i`, which is bilateral.
-pub(super) fn judge(p: &Bodies, i: usize, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) {
+/// Adds the bilateral blocks from general block `from` on, up to the first that is not; returns where that is. `gamma` are the
+/// multipliers of the general rows.
+pub(super) fn judge(p: &Bodies, from: usize, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) -> usize {
     let g = &p.general;
-    let row = g.first_row[i] as usize;
-    let (j, gamma) = (&g.jacobian[row], gamma[3 * p.points.len() + row]);
-    let (bias, soft) = (g.bias[row], g.compliance.get(row).copied().unwrap_or(0.0));
-    let (mut rigid, mut diagonal) = (bias, soft);
-    for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
-        if body == WORLD {
-            continue;
+    let (mut squares, mut work, mut multipliers, mut biases) = (0.0, 0.0, 0.0, 0.0);
+    let (mut most, mut violation) = (0.0f64, 0.0f64);
+    let mut still = true;
+    let mut i = from;
+    while i < g.a.len() && g.set[i] == Set::Free {
+        let row = g.first_row[i] as usize;
+        let (j, gamma, bias) = (&g.jacobian[row], gamma[row], g.bias[row]);
+        let rigid = bias + along(j, 0, g.a[i], v) + along(j, 6, g.b[i], v);
+        let soft = g.compliance.get(row).copied().unwrap_or(0.0);
+        let u = rigid + soft * gamma;
+        let error = if soft > 0.0 || moves(p, i, j) { u.abs() } else { 0.0 };
+        squares += error * error;
+        if error > t.c.residual_max || t.c.worst_block.is_none() {
+            t.c.residual_max = error;
+            t.c.worst_block = Some(t.blocks);
         }
-        let (body, j) = (body as usize, &j[part..part + 6]);
-        rigid += (0..6).map(|k| j[k] * v[body][k]).sum::<f64>();
-        let turn = symmetric(&p.inv_inertia[body], [j[3], j[4], j[5]]);
-        diagonal += (0..3).map(|k| p.inv_mass[body] * j[k] * j[k] + j[3 + k] * turn[k]).sum::<f64>();
+        t.blocks += 1;
+        violation = violation.max(u.abs());
+        most = most.max(error);
+        work += (gamma * u).abs();
+        multipliers += gamma * gamma;
+        biases += bias * gamma;
+        if soft > 0.0 {
+            t.soft += soft * gamma * gamma;
+            t.bias = None;
+            t.cost(Some(0.5 * rigid * rigid / soft), gamma * u - 0.5 * soft * gamma * gamma);
+        } else {
+            // No velocity but zero will do where nothing gives.
+            still &= rigid == 0.0;
+        }
+        i += 1;
     }
-    let u = rigid + soft * gamma;
-    let error = if diagonal > 0.0 { u.abs() } else { 0.0 };
-    t.residual(error);
-    t.c.constraint_violation = t.c.constraint_violation.max(u.abs());
-    t.c.backward_error = t.c.backward_error.max(error);
-    t.c.complementarity += (gamma * u).abs();
-    t.multipliers += gamma * gamma;
-    t.soft += soft * gamma * gamma;
-    t.rhs += bias * gamma;
-    t.bias = t.bias.filter(|_| soft == 0.0).map(|sum| sum + bias * gamma);
-    // No velocity but zero will do where nothing gives.
-    let penalty = if soft > 0.0 { Some(0.5 * rigid * rigid / soft) } else { (rigid == 0.0).then_some(0.0) };
-    t.cost(penalty, gamma * u - 0.5 * soft * gamma * gamma);
+    t.squares += squares;
+    t.c.constraint_violation = t.c.constraint_violation.max(violation);
+    t.c.backward_error = t.c.backward_error.max(most);
+    t.c.complementarity += work;
+    t.multipliers += multipliers;
+    t.rhs += biases;
+    t.bias = t.bias.map(|sum| sum + biases);
+    t.penalties = t.penalties.filter(|_| still);
+    i
+}
+
+/// What one side of a row makes of its body's velocity.
+#[inline(always)]
+fn along(row: &[f64; 12], part: usize, body: u32, v: &[[f64; 6]]) -> f64 {
+    if body == WORLD {
+        return 0.0;
+    }
+    let v = &v[body as usize];
+    let two = |k: usize| row[part + k] * v[k] + row[part + k + 1] * v[k + 1];
+    two(0) + two(2) + two(4)
+}
+
+/// Whether the row has a diagonal: something gives when it is pushed.
+#[inline(always)]
+fn moves(p: &Bodies, i: usize, row: &[f64; 12]) -> bool {
+    let sides = [(p.general.a[i], 0), (p.general.b[i], 6)].into_iter().filter(|(body, _)| *body != WORLD);
+    let shifts = |(body, s): (u32, usize)| {
+        p.inv_mass[body as usize] * (row[s] * row[s] + row[s + 1] * row[s + 1] + row[s + 2] * row[s + 2])
+    };
+    let turns = |(body, s): (u32, usize)| {
+        let j = [row[s + 3], row[s + 4], row[s + 5]];
+        dot(j, symmetric(&p.inv_inertia[body as usize], j))
+    };
+    sides.clone().map(shifts).sum::<f64>() > 0.0
+        || sides.map(|side| shifts(side) + turns(side)).sum::<f64>() > 0.0
 }
 
 #[cfg(test)]

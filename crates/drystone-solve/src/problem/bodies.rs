@@ -495,19 +495,23 @@ impl Bodies {
     /// Adds D γ of the general blocks, by body.
     pub(crate) fn push_general(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
         let g = &self.general;
-        for i in 0..g.a.len() {
-            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                let (row, x) = (&g.jacobian[j], gamma[j]);
-                let into = &mut impulse[g.a[i] as usize];
-                for k in 0..6 {
-                    into[k] += row[k] * x;
-                }
-                if g.b[i] != WORLD {
-                    let into = &mut impulse[g.b[i] as usize];
-                    for k in 0..6 {
-                        into[k] += row[6 + k] * x;
-                    }
-                }
+        let mut i = 0;
+        while i < g.a.len() {
+            let (from, a, b) = (i, g.a[i], g.b[i]);
+            // The rows of a joint are about the same bodies.
+            while i < g.a.len() && (g.a[i], g.b[i]) == (a, b) {
+                i += 1;
+            }
+            let rows = g.first_row[from] as usize..g.first_row[i] as usize;
+            let mut sum = [0.0; 12];
+            for (row, x) in g.jacobian[rows.clone()].iter().zip(&gamma[rows]) {
+                (0..12).for_each(|k| sum[k] += row[k] * x);
+            }
+            let into = &mut impulse[a as usize];
+            (0..6).for_each(|k| into[k] += sum[k]);
+            if b != WORLD {
+                let into = &mut impulse[b as usize];
+                (0..6).for_each(|k| into[k] += sum[6 + k]);
             }
         }
     }
@@ -722,7 +726,13 @@ impl Bodies {
         {
             return Err("the arrays of the general blocks differ in length".into());
         }
-        for i in 0..g.a.len() {
+        let rows_of = |i: usize| g.first_row[i + 1].checked_sub(g.first_row[i]).map(|n| n as usize);
+        let set = |s: &Set| *s == Set::Free || s.check().is_ok();
+        let sound = g.first_row.last().is_none_or(|n| *n as usize <= g.jacobian.len())
+            && (0..g.a.len()).all(|i| rows_of(i) == Some(g.set[i].rows()) && set(&g.set[i]))
+            && all_finite(g.jacobian.as_flattened())
+            && all_finite(&g.bias);
+        for i in 0..if sound { 0 } else { g.a.len() } {
             let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
             if rows.len() != g.set[i].rows() || rows.end > g.jacobian.len() {
                 return Err(format!("block {i} has {} rows, its set wants {}", rows.len(), g.set[i].rows()));
