@@ -46,7 +46,7 @@ pub struct Correction {
 }
 
 /// Errors of joints are corrected when they are that much smaller than overlaps that are.
-const TIGHTER: f64 = 10.0;
+pub(crate) const TIGHTER: f64 = 10.0;
 
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
 #[derive(Default)]

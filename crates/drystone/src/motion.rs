@@ -2,15 +2,25 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
+/// Half angles, squared, below which five terms of a series are enough: what comes next is below 1e-20.
+const SMALL_ANGLE: f64 = 2.5e-3;
+
 /// ρ ← ρ e^{0, ½ ω Δt} with ω in body axes [TasoraAnitescu2011, eq. 2-4]: stays on the unit sphere whatever the step.
 /// The result is normalised, which removes the rounding that would pile up over long runs.
 pub fn rotate(rotation: DQuat, omega: DVec3, dt: f64) -> DQuat {
     let half = 0.5 * dt * omega;
-    let angle = half.length();
-    // sin(x)/x near 0 from its series: the quotient itself loses all digits there.
-    let sinc = if angle < 1e-4 { 1.0 - angle * angle / 6.0 } else { angle.sin() / angle };
+    let square = half.length_squared();
+    let (sinc, cos) = if square < SMALL_ANGLE {
+        // sin(x)/x and cos(x) by their series, right to the last digit here; the quotient itself loses digits near 0.
+        let x = square;
+        let sinc = 1.0 - x / 6.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0 * (1.0 - x / 72.0)));
+        (sinc, 1.0 - x / 2.0 * (1.0 - x / 12.0 * (1.0 - x / 30.0 * (1.0 - x / 56.0 * (1.0 - x / 90.0)))))
+    } else {
+        let angle = square.sqrt();
+        (angle.sin() / angle, angle.cos())
+    };
     let v = half * sinc;
-    (rotation * DQuat::from_xyzw(v.x, v.y, v.z, angle.cos())).normalize()
+    (rotation * DQuat::from_xyzw(v.x, v.y, v.z, cos)).normalize()
 }
 
 /// Body-frame angular velocity after `dt` without torque: the implicit midpoint rule for Euler's equations,

@@ -9,80 +9,93 @@ use super::Tally;
 /// multipliers of the general rows.
 pub(super) fn judge(p: &Bodies, from: usize, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) -> usize {
     let g = &p.general;
-    let (mut squares, mut work, mut multipliers, mut biases) = (0.0, 0.0, 0.0, 0.0);
-    let (mut most, mut violation) = (0.0f64, 0.0f64);
-    let mut still = true;
+    let mut sums = Sums::default();
     let mut i = from;
     while i < g.a.len() && g.set[i] == Set::Free {
-        let row = g.first_row[i] as usize;
-        let (j, gamma, bias) = (&g.jacobian[row], gamma[row], g.bias[row]);
-        let rigid = bias + along(j, 0, g.a[i], v) + along(j, 6, g.b[i], v);
-        let soft = g.compliance.get(row).copied().unwrap_or(0.0);
-        let u = rigid + soft * gamma;
-        let error = if soft > 0.0 || moves(p, i, j) { u.abs() } else { 0.0 };
-        squares += error * error;
-        if error > t.c.residual_max || t.c.worst_block.is_none() {
-            t.c.residual_max = error;
-            t.c.worst_block = Some(t.blocks);
+        // The rows of a joint are about the same bodies.
+        let (first, a, b) = (i, g.a[i], g.b[i]);
+        while i < g.a.len() && g.set[i] == Set::Free && (g.a[i], g.b[i]) == (a, b) {
+            i += 1;
         }
-        t.blocks += 1;
-        violation = violation.max(u.abs());
-        most = most.max(error);
-        work += (gamma * u).abs();
-        multipliers += gamma * gamma;
-        biases += bias * gamma;
-        if soft > 0.0 {
-            t.soft += soft * gamma * gamma;
-            t.bias = None;
-            t.cost(Some(0.5 * rigid * rigid / soft), gamma * u - 0.5 * soft * gamma * gamma);
-        } else {
-            // No velocity but zero will do where nothing gives.
-            still &= rigid == 0.0;
+        let mut both = [0.0; 12];
+        both[..6].copy_from_slice(&v[a as usize]);
+        if b != WORLD {
+            both[6..].copy_from_slice(&v[b as usize]);
         }
-        i += 1;
+        let rows = g.first_row[first] as usize..g.first_row[i] as usize;
+        let numbers = gamma[rows.clone()].iter().zip(&g.bias[rows.clone()]);
+        for ((row, j), (gamma, bias)) in rows.clone().zip(&g.jacobian[rows]).zip(numbers) {
+            let rigid = bias + (along(j, &both, 0) + along(j, &both, 4) + along(j, &both, 8));
+            let soft = g.compliance.get(row).copied().unwrap_or(0.0);
+            let u = rigid + soft * gamma;
+            sums.add(*gamma, *bias, u);
+            let error = if soft > 0.0 || moves(p, [a, b], j) { u.abs() } else { 0.0 };
+            t.residual(error);
+            sums.most = sums.most.max(error);
+            if soft > 0.0 {
+                t.soft += soft * gamma * gamma;
+                t.bias = None;
+                t.cost(Some(0.5 * rigid * rigid / soft), gamma * u - 0.5 * soft * gamma * gamma);
+            } else if rigid != 0.0 {
+                // No velocity but zero will do where nothing gives.
+                t.penalties = None;
+            }
+        }
     }
-    t.squares += squares;
-    t.c.constraint_violation = t.c.constraint_violation.max(violation);
-    t.c.backward_error = t.c.backward_error.max(most);
-    t.c.complementarity += work;
-    t.multipliers += multipliers;
-    t.rhs += biases;
-    t.bias = t.bias.map(|sum| sum + biases);
-    t.penalties = t.penalties.filter(|_| still);
+    t.c.constraint_violation = t.c.constraint_violation.max(sums.violation);
+    t.c.backward_error = t.c.backward_error.max(sums.most);
+    t.c.complementarity += sums.work;
+    t.multipliers += sums.multipliers;
+    t.rhs += sums.bias;
+    t.bias = t.bias.map(|sum| sum + sums.bias);
     i
 }
 
-/// What one side of a row makes of its body's velocity.
-#[inline(always)]
-fn along(row: &[f64; 12], part: usize, body: u32, v: &[[f64; 6]]) -> f64 {
-    if body == WORLD {
-        return 0.0;
+/// What a run of rows adds up to.
+#[derive(Default)]
+struct Sums {
+    violation: f64,
+    most: f64,
+    work: f64,
+    multipliers: f64,
+    bias: f64,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, gamma: f64, bias: f64, u: f64) {
+        self.violation = self.violation.max(u.abs());
+        self.work += (gamma * u).abs();
+        self.multipliers += gamma * gamma;
+        self.bias += bias * gamma;
     }
-    let v = &v[body as usize];
-    let two = |k: usize| row[part + k] * v[k] + row[part + k + 1] * v[k + 1];
-    two(0) + two(2) + two(4)
+}
+
+/// Four terms of a row's velocity.
+#[inline(always)]
+fn along(row: &[f64; 12], v: &[f64; 12], at: usize) -> f64 {
+    let two = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1];
+    two(at) + two(at + 2)
 }
 
 /// Whether the row has a diagonal: something gives when it is pushed.
 #[inline(always)]
-fn moves(p: &Bodies, i: usize, row: &[f64; 12]) -> bool {
-    let sides = [(p.general.a[i], 0), (p.general.b[i], 6)].into_iter().filter(|(body, _)| *body != WORLD);
-    let shifts = |(body, s): (u32, usize)| {
+fn moves(p: &Bodies, bodies: [u32; 2], row: &[f64; 12]) -> bool {
+    let shifts = |body: u32, s: usize| {
         p.inv_mass[body as usize] * (row[s] * row[s] + row[s + 1] * row[s + 1] + row[s + 2] * row[s + 2])
     };
-    let turns = |(body, s): (u32, usize)| {
+    let turns = |body: u32, s: usize| {
         let j = [row[s + 3], row[s + 4], row[s + 5]];
         dot(j, symmetric(&p.inv_inertia[body as usize], j))
     };
-    sides.clone().map(shifts).sum::<f64>() > 0.0
-        || sides.map(|side| shifts(side) + turns(side)).sum::<f64>() > 0.0
+    let gives = |body: u32, s: usize| body != WORLD && (shifts(body, s) > 0.0 || turns(body, s) > 0.0);
+    gives(bodies[0], 0) || gives(bodies[1], 6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::certificate::Block;
-    use crate::cone::Set;
     use crate::problem::Problem;
 
     /// The same words as the general judge's, rigid and soft, on bodies that turn and on none that moves.
@@ -105,19 +118,21 @@ mod tests {
             let Problem::Bodies(p) = &problem else { unreachable!() };
             for i in 0..3 {
                 let (mut fast, mut slow) = (Tally::new(p.model), Tally::new(p.model));
-                judge(p, i, &gamma, &p.v_free, &mut fast);
-                let mut u = [0.0; crate::cone::MAX_ROWS];
-                problem.block_velocity(i, &p.v_free, &gamma, &mut u);
-                let bias = p.general.bias[i] * gamma[i];
-                slow.rhs += bias;
-                slow.add(&Block {
-                    set: Set::Free,
-                    gamma: &gamma[i..=i],
-                    u: &u[..1],
-                    compliance: &[problem.compliance(i, i)],
-                    g: problem.block_diagonal(i)[0],
-                    bias: Some(bias),
-                });
+                assert_eq!(judge(p, i, &gamma, &p.v_free, &mut fast), 3);
+                for i in i..3 {
+                    let mut u = [0.0; crate::cone::MAX_ROWS];
+                    problem.block_velocity(i, &p.v_free, &gamma, &mut u);
+                    let bias = p.general.bias[i] * gamma[i];
+                    slow.rhs += bias;
+                    slow.add(&Block {
+                        set: Set::Free,
+                        gamma: &gamma[i..=i],
+                        u: &u[..1],
+                        compliance: &[problem.compliance(i, i)],
+                        g: problem.block_diagonal(i)[0],
+                        bias: Some(bias),
+                    });
+                }
                 let words = |t: Tally| {
                     let c = t.clone().finish();
                     let numbers = [

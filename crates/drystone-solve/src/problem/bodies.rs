@@ -494,11 +494,19 @@ impl Bodies {
 
     /// Adds D γ of the general blocks, by body.
     pub(crate) fn push_general(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
+        self.push_joints(gamma, |body, f| {
+            let into = &mut impulse[body as usize];
+            (0..6).for_each(|k| into[k] += f[k]);
+        });
+    }
+
+    /// D γ of the general blocks: what each run of them between the same bodies does to either.
+    #[inline(always)]
+    pub(crate) fn push_joints(&self, gamma: &[f64], mut push: impl FnMut(u32, &[f64])) {
         let g = &self.general;
         let mut i = 0;
         while i < g.a.len() {
             let (from, a, b) = (i, g.a[i], g.b[i]);
-            // The rows of a joint are about the same bodies.
             while i < g.a.len() && (g.a[i], g.b[i]) == (a, b) {
                 i += 1;
             }
@@ -507,11 +515,9 @@ impl Bodies {
             for (row, x) in g.jacobian[rows.clone()].iter().zip(&gamma[rows]) {
                 (0..12).for_each(|k| sum[k] += row[k] * x);
             }
-            let into = &mut impulse[a as usize];
-            (0..6).for_each(|k| into[k] += sum[k]);
+            push(a, &sum[..6]);
             if b != WORLD {
-                let into = &mut impulse[b as usize];
-                (0..6).for_each(|k| into[k] += sum[6 + k]);
+                push(b, &sum[6..]);
             }
         }
     }
