@@ -76,7 +76,8 @@ fn shapes_are_calm(w: &World, turn: f64, room: f64) -> bool {
         let held = -change.dot(fall) / fall.length_squared().max(f64::MIN_POSITIVE);
         let change = change + held.clamp(0.0, 1.0) * fall;
         let turned = DVec3::new(v[3] - free[3], v[4] - free[4], v[5] - free[5]);
-        h * (change.length() + c.radius * turned.length()) <= room
+        let radius = if round { 0.0 } else { c.radius };
+        h * (change.length() + radius * turned.length()) <= room
     })
 }
 
