@@ -55,7 +55,7 @@ const POST: [Param; 4] = [
     Param { name: "tolerance", default: "1e-4", help: "overlap left alone, over the smaller inner radius" },
     Param {
         name: "accept",
-        default: "10 tolerance",
+        default: "tolerance",
         help: "overlap at which a step's rounds end, over the smaller inner radius",
     },
     Param { name: "reach", default: "0.1", help: "largest correction a step, over the smaller inner radius" },
@@ -81,10 +81,10 @@ impl Stabilisation {
             }
             "post" => {
                 spec.check(&POST)?;
-                let tolerance = spec.positive("tolerance", 1e-5, 1.0)?;
+                let tolerance = spec.positive("tolerance", 1e-4, 1.0)?;
                 Ok(Stabilisation::Post {
                     tolerance,
-                    accept: spec.positive("accept", 10.0 * tolerance, f64::INFINITY)?.max(tolerance),
+                    accept: spec.positive("accept", tolerance, f64::INFINITY)?.max(tolerance),
                     reach: spec.positive("reach", 0.1, 1.0)?,
                     rounds: match spec.positive("rounds", 3.0, 1000.0)? {
                         n if n.fract() == 0.0 => n as usize,
@@ -361,6 +361,7 @@ mod tests {
         {
             assert_eq!(Stabilisation::parse(text).unwrap().text(), text);
         }
+        assert_eq!(Stabilisation::parse("post").unwrap(), Stabilisation::default());
         assert!(Stabilisation::parse("pots").unwrap_err().0.contains("did you mean 'post'"));
         assert!(Stabilisation::parse("scaled:A=1").unwrap_err().0.contains("valid: K"));
         assert!(Stabilisation::parse("scaled:K=2").is_err());

@@ -180,6 +180,10 @@ impl Solver for Admm {
                 self.adapt(problem, balance);
             }
         }
+        if out.status != Status::Converged {
+            // Fitted to a problem that may contradict itself: no help where the same matrix comes with another r.
+            self.rho = 0.0;
+        }
         out.gamma.clone_from(&self.best);
         Ok(out)
     }

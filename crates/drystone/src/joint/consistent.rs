@@ -54,7 +54,7 @@ impl World {
     /// Stages the joints' rows, without contacts.
     fn stage_alone(&mut self, v: &[[f64; 6]], purpose: Purpose) {
         let v = v.to_vec();
-        self.assembler.build(&self.model, &self.state, &[] as &[Contact], &v, |_, _| Row::default());
+        self.assembler.build(&self.model, &self.state, &[] as &[Contact], &v, &[], |_, _| Row::default());
         self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
     }
 

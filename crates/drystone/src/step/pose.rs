@@ -80,7 +80,7 @@ pub(super) enum Posed {
 pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
     let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
     let theta = w.settings.integrator.theta();
-    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| {
+    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, &[], |i, c| {
         let row = match laws.on() {
             true => laws.get(i),
             false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
