@@ -200,11 +200,15 @@ impl Judge {
             t.kinetic += sums[1];
         }
         self.points(p, gamma, t);
-        for i in p.points.len()..problem.blocks() {
+        let mut next = p.points.len();
+        while next < problem.blocks() {
+            let i = next;
             if general.set[i - p.points.len()] == Set::Free {
-                free::judge(p, i - p.points.len(), gamma, &self.v, t);
+                let rows = &gamma[3 * p.points.len()..];
+                next = p.points.len() + free::judge(p, i - p.points.len(), rows, &self.v, t);
                 continue;
             }
+            next += 1;
             let rows = problem.block(i);
             let (mut u, mut b, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             problem.block_velocity(i, &self.v, gamma, &mut u);

@@ -56,7 +56,7 @@ pub struct Correction {
 const REST: &Velocities = &[];
 
 /// Errors of joints are corrected when they are that much smaller than overlaps that are.
-const TIGHTER: f64 = 10.0;
+pub(crate) const TIGHTER: f64 = 10.0;
 
 /// Rings of neighbours that move with what is to be corrected, in the first problem.
 const RINGS: u8 = 2;

@@ -193,6 +193,14 @@ impl Motion {
         self.position[slot]
     }
 
+    pub(crate) fn velocity(&self, slot: usize) -> DVec3 {
+        self.velocity[slot]
+    }
+
+    pub(crate) fn omega(&self, slot: usize) -> DVec3 {
+        self.omega[slot]
+    }
+
     pub(crate) fn restore(&self, state: &mut State) {
         state.position.clone_from(&self.position);
         state.rotation.clone_from(&self.rotation);

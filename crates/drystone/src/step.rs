@@ -1,5 +1,6 @@
 //! The step, on one page.
 
+mod calm;
 mod check;
 pub(crate) mod parts;
 mod pose;
@@ -122,7 +123,11 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation {
+    let calm =
+        |tolerance: f64| smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
+    if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
+        && !calm(tolerance)
+    {
         let how = Correction {
             tolerance,
             accept,

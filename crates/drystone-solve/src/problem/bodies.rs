@@ -493,20 +493,30 @@ impl Bodies {
 
     /// Adds D γ of the general blocks, by body.
     pub(crate) fn push_general(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
+        self.push_joints(gamma, |body, f| {
+            let into = &mut impulse[body as usize];
+            (0..6).for_each(|k| into[k] += f[k]);
+        });
+    }
+
+    /// D γ of the general blocks: what each run of them between the same bodies does to either.
+    #[inline(always)]
+    pub(crate) fn push_joints(&self, gamma: &[f64], mut push: impl FnMut(u32, &[f64])) {
         let g = &self.general;
-        for i in 0..g.a.len() {
-            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                let (row, x) = (&g.jacobian[j], gamma[j]);
-                let into = &mut impulse[g.a[i] as usize];
-                for k in 0..6 {
-                    into[k] += row[k] * x;
-                }
-                if g.b[i] != WORLD {
-                    let into = &mut impulse[g.b[i] as usize];
-                    for k in 0..6 {
-                        into[k] += row[6 + k] * x;
-                    }
-                }
+        let mut i = 0;
+        while i < g.a.len() {
+            let (from, a, b) = (i, g.a[i], g.b[i]);
+            while i < g.a.len() && (g.a[i], g.b[i]) == (a, b) {
+                i += 1;
+            }
+            let rows = g.first_row[from] as usize..g.first_row[i] as usize;
+            let mut sum = [0.0; 12];
+            for (row, x) in g.jacobian[rows.clone()].iter().zip(&gamma[rows]) {
+                (0..12).for_each(|k| sum[k] += row[k] * x);
+            }
+            push(a, &sum[..6]);
+            if b != WORLD {
+                push(b, &sum[6..]);
             }
         }
     }
@@ -721,7 +731,13 @@ impl Bodies {
         {
             return Err("the arrays of the general blocks differ in length".into());
         }
-        for i in 0..g.a.len() {
+        let rows_of = |i: usize| g.first_row[i + 1].checked_sub(g.first_row[i]).map(|n| n as usize);
+        let set = |s: &Set| *s == Set::Free || s.check().is_ok();
+        let sound = g.first_row.last().is_none_or(|n| *n as usize <= g.jacobian.len())
+            && (0..g.a.len()).all(|i| rows_of(i) == Some(g.set[i].rows()) && set(&g.set[i]))
+            && all_finite(g.jacobian.as_flattened())
+            && all_finite(&g.bias);
+        for i in 0..if sound { 0 } else { g.a.len() } {
             let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
             if rows.len() != g.set[i].rows() || rows.end > g.jacobian.len() {
                 return Err(format!("block {i} has {} rows, its set wants {}", rows.len(), g.set[i].rows()));

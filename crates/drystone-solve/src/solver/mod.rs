@@ -34,7 +34,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::certificate::{Certificate, Judge};
-use crate::cone::AdmissibleSet;
+use crate::cone::{AdmissibleSet, Set};
 use crate::problem::{Malformed, Problem};
 
 pub use coupled::{Coupled, Element};
@@ -128,7 +128,10 @@ impl Solution {
     fn start(problem: &Problem, guess: Option<&[f64]>) -> Self {
         let mut gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
         for i in 0..problem.blocks() {
-            problem.set(i).project(&mut gamma[problem.block(i)]);
+            let set = problem.set(i);
+            if set != Set::Free {
+                set.project(&mut gamma[problem.block(i)]);
+            }
         }
         Self { gamma, ..Self::none() }
     }

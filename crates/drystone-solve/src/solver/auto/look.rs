@@ -155,6 +155,11 @@ pub(super) fn operations(problem: &Problem, stop: &Stop) -> f64 {
     most.max(NOTHING).min(in_time)
 }
 
+/// Whether there are joints to eliminate.
+pub(super) fn is_mechanism(problem: &Problem) -> bool {
+    matches!(problem, Problem::Bodies(p) if p.general.set.contains(&Set::Free))
+}
+
 /// Who is to try `problem`.
 pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'static [Turn] {
     let p = match problem {
@@ -164,7 +169,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         Problem::Explicit(_) => return FILE_COULOMB,
     };
     let patient = stop.iterations >= PATIENCE;
-    if p.general.set.contains(&Set::Free) {
+    if is_mechanism(problem) {
         return if patient { PATIENT_MECHANISMS } else { MECHANISMS };
     }
     let exact = p.model == Model::Coulomb;
