@@ -94,10 +94,23 @@ struct Report {
     duality_gap_rel: Option<f64>,
     /// |W - Wᵀ| / |W|: above rounding, the relaxed problem is that of the symmetric part.
     asymmetry: f64,
+    /// The first contact that W lets nothing move, where q asks for it: then there is no solution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cannot_move: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     r: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     u: Option<Vec<f64>>,
+}
+
+impl Report {
+    /// From a problem whose q was divided by `unit` to that of the file.
+    fn in_units_of(&mut self, unit: f64) {
+        let vectors = self.r.iter_mut().chain(&mut self.u).flatten();
+        let numbers = [&mut self.residual_scaled, &mut self.cone_violation, &mut self.dual_cone_violation];
+        vectors.chain(numbers).for_each(|x| *x *= unit);
+        self.objective = self.objective.map(|x| x * unit * unit).filter(|x| x.is_finite());
+    }
 }
 
 /// What came out, whoever counts.
@@ -152,7 +165,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let name = args.solver.as_deref().unwrap_or("auto");
     let mut solver = solver::make(name).map_err(Failure::input)?;
     pool(args.threads)?;
-    let file = problem::read(&args.problem, kind)?;
+    let mut file = problem::read(&args.problem, kind)?;
+    let unit = file.normalise();
     let posed = file.under(model);
 
     let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
@@ -161,7 +175,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         .map_err(|e| Failure::input(format!("{}: {e}", args.problem.display())))?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     let solved = outcome.natural <= goal;
-    let report = judge(&file, &posed, &args, solver.as_ref(), &outcome, solved, [wall_s, cpu_s]);
+    let mut report = judge(&file, &posed, &args, solver.as_ref(), &outcome, solved, [wall_s, cpu_s]);
+    report.in_units_of(unit);
     if let Some(path) = &args.report {
         write(path, &(serde_json::to_string_pretty(&report).map_err(Failure::run)? + "\n"))?;
     }
@@ -205,6 +220,10 @@ pub fn reach(
     if out.natural == 0.0 {
         return Ok(out);
     }
+    if file.cannot_move(problem.model()).is_some() {
+        out.status = Status::Wedged;
+        return Ok(out);
+    }
     let mut tolerance = goal;
     loop {
         let left = budget.map(|b| b.saturating_sub(begun.elapsed()));
@@ -238,6 +257,7 @@ fn judge(
 ) -> Report {
     let c = certificate(problem, &out.r);
     let convex = problem.model() == Model::Ccp;
+    let held = file.cannot_move(problem.model());
     let work = out.r.iter().zip(&out.u).map(|(r, u)| r * u).sum::<f64>().abs();
     let ratio = |x: f64, y: f64| if x == 0.0 { Some(0.0) } else { Some(x / y).filter(|z| z.is_finite()) };
     Report {
@@ -265,8 +285,9 @@ fn judge(
         residual_scaled: c.residual_max,
         cone_violation: c.cone_violation,
         dual_cone_violation: c.constraint_violation,
-        duality_gap_rel: ratio(work, c.dual_objective.abs()).filter(|_| convex),
+        duality_gap_rel: ratio(work, c.dual_objective.abs()).filter(|_| convex && held.is_none()),
         asymmetry: file.asymmetry(),
+        cannot_move: held,
         r: args.vectors.then(|| out.r.clone()),
         u: args.vectors.then(|| out.u.clone()),
     }
@@ -287,6 +308,11 @@ fn summary(r: &Report) -> String {
     if r.objective.is_some() {
         let gap = r.duality_gap_rel.map_or("undefined, objective 0".into(), |x| format!("{x:.2e}"));
         text += &format!("  duality gap   {gap} of the objective\n");
+    }
+    if let Some(i) = r.cannot_move {
+        text += &format!(
+            "  note          contact {i} cannot move (W has nothing in its rows), but q asks it to\n"
+        );
     }
     if r.asymmetry > 1e-6 && r.objective.is_some() {
         text += &format!(

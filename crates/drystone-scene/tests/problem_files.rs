@@ -290,3 +290,67 @@ fn damaged_hdf5_never_panics() {
         assert!(e.contains("p.hdf5"), "{e}");
     }
 }
+
+/// Three contacts alone with the numbers given on W's diagonal.
+fn alone(diagonal: [f64; 3], q: f64) -> ContactProblem {
+    let w = (0..9).map(|i| vec![(i as u32, diagonal[i / 3])]).collect();
+    ContactProblem {
+        name: "alone".into(),
+        kind: Kind::Fc,
+        dimension: 3,
+        w: drystone_solve::problem::Csr::from_rows(9, w),
+        q: [-1.0, 1.0, 3.0].repeat(3).iter().map(|x| q * x).collect(),
+        mu: vec![0.1; 3],
+        mu_r: Vec::new(),
+    }
+}
+
+#[test]
+fn matrices_that_are_no_contact_problems_are_refused_by_name() {
+    let folder = Folder::new("problems-indefinite");
+    alone([1.0, -1.0, 1.0], 1.0).save(&folder.0).unwrap();
+    let e = problem::read(folder.0.join("alone.json"), None).unwrap_err().to_string();
+    assert!(e.contains("not positive semidefinite") && e.contains("row 3"), "{e}");
+    let mut p = alone([0.0, 1.0, 1.0], 1.0);
+    p.w = drystone_solve::problem::Csr::from_rows(
+        9,
+        (0..9).map(|i| vec![(i as u32, if i < 3 { 0.0 } else { 1.0 }), ((i as u32 + 3) % 9, 0.5)]).collect(),
+    );
+    p.save(&folder.0).unwrap();
+    let e = problem::read(folder.0.join("alone.json"), None).unwrap_err().to_string();
+    assert!(e.contains("not positive semidefinite") && e.contains("row 0"), "{e}");
+}
+
+/// A contact without any entry in W cannot do what q asks; one whose q asks for nothing is no trouble.
+#[test]
+fn contacts_that_cannot_move_are_named() {
+    for model in [drystone_solve::Model::Ccp, drystone_solve::Model::Coulomb] {
+        assert_eq!(alone([1.0; 3], 1.0).cannot_move(model), None);
+        assert_eq!(alone([1.0, 0.0, 0.0], 1.0).cannot_move(model), Some(1));
+        let mut p = alone([0.0, 1.0, 1.0], 1.0);
+        p.q[0] = 1.0;
+        assert_eq!(p.cannot_move(model), None);
+        let c = drystone_solve::certificate::certificate(&alone([0.0; 3], 1.0).under(model), &[0.0; 9]);
+        assert!(c.residual_max >= 0.9, "{c:?}");
+    }
+}
+
+/// Numbers whose squares are none: the problem is solved in another unit, with the same digits.
+#[test]
+fn very_small_and_very_large_problems_are_solved_in_their_own_unit() {
+    let solve = |mut p: ContactProblem| {
+        let unit = p.normalise();
+        let stop = Stop { tolerance: 1e-12 * p.scale(), iterations: 1000, ..Stop::default() };
+        let s = make("auto").unwrap().solve(&p.ccp(), None, &stop).unwrap();
+        assert_eq!(s.status, Status::Converged);
+        (unit, s.gamma)
+    };
+    let (unit, plain) = solve(alone([1.0, 2.0, 3.0], 1.0));
+    assert_eq!(unit, 1.0);
+    for size in [1e-170, 1e160, 1e-300] {
+        let (unit, gamma) = solve(alone([1.0, 2.0, 3.0], size));
+        for (x, y) in gamma.iter().zip(&plain) {
+            assert!((x * unit / size - y).abs() <= 1e-9, "{size}: {} against {y}", x * unit / size);
+        }
+    }
+}

@@ -317,9 +317,13 @@ impl Tally {
         let law = &mut law[..n];
         law.copy_from_slice(b.u);
         self.model.correct(b.set, law);
-        let residual = natural_residual(b.set, b.gamma, law, b.g);
-        self.residual(residual);
         let cone = b.set.is_cone();
+        // Bodies that cannot move have been let touch; in a matrix such a block has no solution but its own q.
+        let residual = match b.g > 0.0 || b.bias.is_some() || !cone {
+            true => natural_residual(b.set, b.gamma, law, b.g),
+            false => dual_distance(b.set, law),
+        };
+        self.residual(residual);
         let violation = if cone { dual_distance(b.set, law) } else { residual };
         self.c.constraint_violation = self.c.constraint_violation.max(violation);
         let mut p = [0.0; MAX_ROWS];

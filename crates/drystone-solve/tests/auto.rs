@@ -68,6 +68,20 @@ fn grains_get_gradients_or_with_a_cap_too_low_for_them_conjugate_sweeps() {
     assert_eq!(picked(&solve("auto", &problem, None, &stop(1e-2, 40))), ["nncg"]);
 }
 
+/// Factors and gradients of two iterations each would leave a wall without support.
+#[test]
+fn a_cap_of_a_few_iterations_is_swept() {
+    let stop = Stop { tolerance: 1e-4, iterations: 5, ..Stop::default() };
+    for model in [Model::Ccp, Model::Coulomb] {
+        for mut problem in [Problem::Bodies(stack(30)), grains(100)] {
+            problem.set_model(model);
+            let s = solve("auto", &problem, None, &stop);
+            assert_eq!((picked(&s), s.iterations), (vec!["pgs"], 5));
+            assert_eq!(s.gamma, solve("pgs", &problem, None, &stop).gamma);
+        }
+    }
+}
+
 /// Gradients get three tenths of a large cap and cannot reach a tolerance below rounding; nor can the others.
 #[test]
 fn who_does_not_get_there_hands_on() {

@@ -137,3 +137,24 @@ fn the_interior_point_obeys_the_law_where_most_contacts_slide() {
         assert!(s.iterations <= 150, "{layers} layers, mu {mu}: {:?}", s.attempts);
     }
 }
+
+/// A pyramid that can rest has a second solution in which it slides. Whoever solves the relaxed problem on the way, cold or with
+/// a guess of zeros, finds the one in which it rests, which is the relaxed problem's too. (Sweeps promise nothing.)
+#[test]
+fn what_can_rest_rests() {
+    let form = pyramid(4, 0.8, 0.0);
+    let (p, e) = (coulomb(Problem::Bodies(form.clone())), coulomb(explicit(&form)));
+    let zeros = vec![0.0; p.rows()];
+    for name in ["auto", "ipm", "prox", "admm", "apgd", "bb", "cpg"] {
+        for problem in [&p, &e] {
+            for guess in [None, Some(zeros.as_slice())] {
+                let stop = Stop { tolerance: 1e-9, iterations: 20_000, ..Stop::default() };
+                let s = make(name).unwrap().solve(problem, guess, &stop).unwrap();
+                let mut u = Vec::new();
+                p.apply(&s.gamma, &mut u);
+                let fastest = u.iter().fold(0.0f64, |m, u| m.max(u.abs()));
+                assert!(fastest < 1e-4, "{name}: {fastest} m/s, {:?}", s.status);
+            }
+        }
+    }
+}

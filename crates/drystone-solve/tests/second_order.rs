@@ -9,7 +9,7 @@ use common::{explicit, heap, stack};
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::{Bodies, Explicit};
 use drystone_solve::solver::{Status, Stop, make};
-use drystone_solve::{Problem, Set};
+use drystone_solve::{Model, Problem, Set};
 
 const NAMES: [&str; 3] = ["ipm", "prox", "admm"];
 
@@ -196,5 +196,30 @@ fn a_cap_of_one_iteration_is_kept() {
         let stop = Stop { tolerance: 1e-12, iterations: 1, history: true, ..Stop::default() };
         let s = make(name).unwrap().solve(&p, None, &stop).unwrap();
         assert_eq!((s.status, s.iterations, s.history.len()), (Status::Iterations, 1, 1), "{name}");
+    }
+}
+
+/// Cut short, `prox` returns something that holds bodies up: an objective no higher than ten sweeps reach, not the start.
+#[test]
+fn proximal_steps_cut_short_are_no_worse_than_a_few_sweeps() {
+    let problem = Problem::Bodies(heap(200, 31, false));
+    let objective = |name: &str, iterations: usize| {
+        let stop = Stop { tolerance: 1e-9, iterations, ..Stop::default() };
+        let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
+        certificate(&problem, &s.gamma).dual_objective
+    };
+    let swept = objective("pgs", 10);
+    assert!(swept < 0.0);
+    for iterations in [1, 2, 3, 5, 8] {
+        let reached = objective("prox", iterations);
+        assert!(reached <= swept, "{iterations}: {reached} against {swept}");
+    }
+    let mut exact = problem.clone();
+    exact.set_model(Model::Coulomb);
+    for iterations in [1, 3] {
+        let stop = Stop { tolerance: 1e-9, iterations, ..Stop::default() };
+        let zeros = vec![0.0; exact.rows()];
+        let s = make("prox").unwrap().solve(&exact, Some(&zeros), &stop).unwrap();
+        assert!(s.gamma.iter().any(|x| *x != 0.0), "{iterations}: the guess came back");
     }
 }

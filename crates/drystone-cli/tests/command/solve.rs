@@ -113,6 +113,46 @@ fn the_exit_status_says_whether_the_tolerance_was_reached() {
     assert_eq!(r["residual_over_q"], 0.0);
 }
 
+/// Three contacts by themselves, with `w` on W's diagonal and q times `size`.
+fn alone(w: [f64; 3], size: f64) -> String {
+    let data: Vec<f64> = w.iter().flat_map(|x| [*x; 3]).collect();
+    let (rows, columns): (Vec<usize>, Vec<usize>) = ((0..=9).collect(), (0..9).collect());
+    let q: Vec<f64> = [-1.0, 0.01, 0.0].repeat(3).iter().map(|x| x * size).collect();
+    format!(
+        r#"{{"name": "alone", "kind": "fc", "d": 3, "nc": 3, "W": {{"shape": [9, 9], "indptr": {rows:?},
+        "indices": {columns:?}, "data": {data:?}}}, "q": {q:?}, "mu": [0.5, 0.5, 0.5]}}"#
+    )
+}
+
+#[test]
+fn what_has_no_solution_and_what_has_no_squares() {
+    let scratch = Scratch::new("solve-odd");
+    scratch.write("held.json", alone([1.0, 0.0, 1.0], 1.0));
+    for solver in ["auto", "pgs", "ipm"] {
+        let o = scratch.run(&format!("solve held.json --solver {solver} --report r.json"));
+        let r = scratch.json("r.json");
+        assert_eq!((o.code, r["status"].as_str(), number(&r, "cannot_move")), (3, Some("wedged"), 1.0));
+        assert!(o.out.contains("contact 1 cannot move"), "{}", o.out);
+        assert!(number(&r, "residual_scaled") >= 1.0 && r["duality_gap_rel"].is_null(), "{r}");
+    }
+    scratch.write("indefinite.json", alone([1.0, -1.0, 1.0], 1.0));
+    holds(
+        &scratch.bad("solve indefinite.json"),
+        &["indefinite.json", "W", "not positive semidefinite", "row 3"],
+    );
+    // The closed form of a contact that sticks: r = -q / w.
+    for size in [1e-170, 1.0, 1e160] {
+        scratch.write("sized.json", alone([1.0, 2.0, 4.0], size));
+        let line = "solve sized.json --tolerance 1e-10 --vectors --report -";
+        let r: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+        for (i, w) in [1.0, 2.0, 4.0].into_iter().enumerate() {
+            let normal = r["r"][3 * i].as_f64().unwrap() / size;
+            assert!((normal * w - 1.0).abs() < 1e-8, "{size}: {normal} for {w}");
+        }
+        assert!(number(&r, "residual_over_q") <= 1e-10);
+    }
+}
+
 #[test]
 fn text_files_and_their_kinds() {
     let scratch = Scratch::new("solve-text");

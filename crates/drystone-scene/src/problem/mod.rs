@@ -57,6 +57,12 @@ impl Kind {
     }
 }
 
+/// Shares of the largest number that rounding may leave.
+const ROUNDING: f64 = 1e-12;
+/// Numbers whose squares, and a few times their product with others, are numbers.
+const LEAST: f64 = 1e-60;
+const MOST: f64 = 1e60;
+
 /// A contact problem as its file has it.
 #[derive(Clone, Debug)]
 pub struct ContactProblem {
@@ -128,6 +134,38 @@ impl ContactProblem {
         self.q.iter().map(|x| x * x).sum::<f64>().sqrt()
     }
 
+    /// Divides q by a power of two where its numbers are so large or so small that their squares are no numbers any more, and
+    /// returns that power (1 elsewhere). The cones know no unit: r and u of the solution are divided by it, and nothing
+    /// else changes.
+    pub fn normalise(&mut self) -> f64 {
+        let largest = self.q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        if largest == 0.0 || (LEAST..=MOST).contains(&largest) {
+            return 1.0;
+        }
+        // Numbers below the smallest normal one have an exponent, too, but no reciprocal.
+        let unit = largest.log2().round().clamp(-1000.0, 1000.0).exp2();
+        self.q.iter_mut().for_each(|x| *x /= unit);
+        unit
+    }
+
+    /// The first contact with no entry in W although its q asks it to move: nothing can be done about that one.
+    pub fn cannot_move(&self, model: Model) -> Option<usize> {
+        let d = self.dimension;
+        (0..self.contacts()).find(|&i| {
+            let rows = d * i..d * i + d;
+            let held = rows.clone().all(|j| self.w.row(j).all(|(_, x)| x == 0.0));
+            let mut p = [0.0; MAX_ROWS];
+            for (p, q) in p.iter_mut().zip(&self.q[rows.clone()]) {
+                *p = -q;
+            }
+            if model == Model::Coulomb {
+                p[0] -= slip_term(self.set(i), &self.q[rows]);
+            }
+            self.set(i).project(&mut p[..d]);
+            held && p.iter().any(|x| *x != 0.0)
+        })
+    }
+
     /// |r - P(r - u)| over all contacts, with u + s(u) e_n for u under Coulomb's law: the published stopping test, where
     /// it is divided by |q|.
     pub fn natural_map(&self, model: Model, r: &[f64], u: &[f64]) -> f64 {
@@ -188,7 +226,26 @@ impl ContactProblem {
                 return wrong(name, format!("has a number that is not finite: {x}"));
             }
         }
-        Ok(())
+        self.check_definite().map_or(Ok(()), |text| wrong("W", text))
+    }
+
+    /// What the diagonal gives away: a matrix DᵀM⁻¹D has no negative numbers there, and nothing beside a zero.
+    fn check_definite(&self) -> Option<String> {
+        let largest = self.w.data.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        for i in 0..self.w.rows() {
+            let (mut diagonal, mut beside) = (0.0, 0.0f64);
+            for (j, x) in self.w.row(i) {
+                if j == i { diagonal += x } else { beside = beside.max(x.abs()) }
+            }
+            if diagonal < -ROUNDING * largest {
+                return Some(format!("is not positive semidefinite: its diagonal has {diagonal} in row {i}"));
+            }
+            if diagonal <= 0.0 && beside > ROUNDING.sqrt() * largest {
+                let text = "is not positive semidefinite: its diagonal has 0";
+                return Some(format!("{text} in row {i}, where {beside} stands beside it"));
+            }
+        }
+        None
     }
 }
 

@@ -170,7 +170,7 @@ impl Explicit {
         self.w.row_dot(i, gamma) + self.q[i] + c * gamma[i]
     }
 
-    pub(super) fn block_diagonal(&self, i: usize) -> [f64; 2] {
+    pub(crate) fn block_diagonal(&self, i: usize) -> [f64; 2] {
         let rows = (self.first_row[i + 1] - self.first_row[i]) as usize;
         trace_and_bound(rows, &self.block_matrix(i))
     }

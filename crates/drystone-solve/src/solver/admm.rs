@@ -69,6 +69,7 @@ struct Admm {
     rho: f64,
     system: System,
     judge: Judge,
+    growth: Growth,
     x: Vec<f64>,
     y: Vec<f64>,
     w: Vec<f64>,
@@ -131,7 +132,8 @@ impl Solver for Admm {
         }
         let wedgeable = !problem.rest_is_feasible();
         self.start();
-        let (mut next_look, mut next_judge, mut growth) = (LOOK, 1, Growth::default());
+        let (mut next_look, mut next_judge) = (LOOK, 1);
+        self.growth.restart();
         while out.iterations < stop.iterations {
             if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
                 out.status = Status::Budget;
@@ -163,12 +165,11 @@ impl Solver for Admm {
                 if wedgeable {
                     self.system.apply(&self.y, &mut self.rhs);
                     self.rhs.iter_mut().zip(&self.system.r).for_each(|(u, r)| *u += r);
-                    let grows = due && growth.tell(c.multipliers, c.curvature, c.residual_max);
-                    let proven = self.system.proves_contradiction(&self.y, &self.rhs);
-                    if proven {
+                    let Self { growth, judge, y, system, rhs, .. } = &mut *self;
+                    if (due && growth.tell(problem, judge, y, c.residual_max))
+                        || (system.proves_contradiction(y, rhs) && growth.is_proof(problem, judge, y))
+                    {
                         self.best.clone_from(&self.y);
-                    }
-                    if proven || grows {
                         out.status = Status::Wedged;
                         break;
                     }

@@ -16,8 +16,9 @@ mod look;
 
 use std::time::Instant;
 
-use crate::certificate::Judge;
+use crate::certificate::{Certificate, Judge};
 use crate::crew;
+use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
 use super::outer::Outer;
@@ -48,7 +49,7 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
         places: Places { elimination: Schur::default(), sweeps: super::make("pgs")? },
         interior: super::make("ipm")?,
-        factors: Box::new(Outer::new(Box::new(Prox::new(1e-3)))),
+        factors: Outer::new(Box::new(Prox::new(1e-3))),
         gradients: super::make("apgd")?,
         conjugate: super::make("nncg")?,
         blocks: super::make("nsgs-ac")?,
@@ -91,7 +92,7 @@ impl Solver for Places {
 struct Auto {
     places: Places,
     interior: Box<dyn Solver>,
-    factors: Box<dyn Solver>,
+    factors: Outer,
     gradients: Box<dyn Solver>,
     conjugate: Box<dyn Solver>,
     blocks: Box<dyn Solver>,
@@ -103,7 +104,7 @@ impl Auto {
     fn solver(&mut self, pick: Pick) -> &mut dyn Solver {
         match pick {
             Pick::Elimination => &mut self.places.elimination,
-            Pick::Factors => self.factors.as_mut(),
+            Pick::Factors | Pick::Relaxed => &mut self.factors,
             Pick::Interior => self.interior.as_mut(),
             Pick::Gradients => self.gradients.as_mut(),
             Pick::Conjugate => self.conjugate.as_mut(),
@@ -113,10 +114,31 @@ impl Auto {
     }
 }
 
+impl Auto {
+    /// Under the exact law nothing must fall from iterate to iterate: where a guess is better than what came of it, in its worst block
+    /// and on the whole, it is the solution.
+    fn back_to_the_guess(&mut self, problem: &Problem, guess: Option<&[f64]>, out: &mut Option<Solution>) {
+        let Some(found) = out.as_ref().filter(|s| matches!(s.status, Status::Iterations | Status::Budget))
+        else {
+            return;
+        };
+        let Some(g) = guess.filter(|g| g.iter().any(|x| *x != 0.0)) else { return };
+        let start = Solution { status: found.status, ..Solution::start(problem, Some(g)) };
+        let c = self.judge.judge(problem, &start.gamma);
+        let better = |f: &Certificate| c.residual_max < f.residual_max && c.residual_rms < f.residual_rms;
+        if found.certificate.as_ref().is_none_or(better) {
+            *out = Some(Solution { certificate: Some(c), ..start });
+        }
+    }
+}
+
 /// What tolerance to ask for.
 fn aim(pick: Pick, problem: &Problem, tolerance: f64) -> f64 {
     let share = match pick {
         _ if tolerance < COARSE || matches!(problem, Problem::Explicit(_)) => 1.0,
+        Pick::Relaxed => DIGITS,
+        // The exact law may have no solution near by with more digits than were asked for, and another one far away.
+        Pick::Factors | Pick::Interior if problem.model() == Model::Coulomb => 1.0,
         Pick::Factors | Pick::Interior => DIGITS,
         Pick::Elimination => SOME_DIGITS,
         _ => 1.0,
@@ -130,9 +152,9 @@ impl Solver for Auto {
     }
 
     fn bytes(&self) -> usize {
-        let all = [&self.interior, &self.factors, &self.gradients, &self.conjugate, &self.blocks];
+        let all = [&self.interior, &self.gradients, &self.conjugate, &self.blocks];
         let all = all.iter().map(|s| s.bytes()).sum::<usize>() + self.places.bytes();
-        all + size_of_val(self.pairs.as_slice())
+        all + self.factors.bytes() + size_of_val(self.pairs.as_slice())
     }
 
     fn judge(&mut self) -> Option<&mut Judge> {
@@ -154,6 +176,7 @@ impl Solver for Auto {
         }
         first_order::check(problem, guess)?;
         let begun = Instant::now();
+        let model = problem.model();
         let judged = stop.tolerance > 0.0 && stop.iterations > 0;
         let turns = if judged { look::turns(problem, stop, &mut self.pairs) } else { look::ALL_SWEEPS };
         let mut out: Option<Solution> = None;
@@ -165,14 +188,14 @@ impl Solver for Auto {
             let left = stop.iterations as f64 - spent;
             let part = if at + 1 == turns.len() { left } else { left.min(share * stop.iterations as f64) };
             let part = part.min(*most);
-            let iterations = ((part / pick.weight()) as usize).max(1).min(stop.iterations - used);
+            let iterations = ((part / pick.weight(model)) as usize).max(1).min(stop.iterations - used);
             let asked = Stop {
                 tolerance: aim(*pick, problem, stop.tolerance),
                 iterations,
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 history: stop.history,
             };
-            if matches!(pick, Pick::Factors | Pick::Interior) {
+            if matches!(pick, Pick::Factors | Pick::Relaxed | Pick::Interior) {
                 let most = look::operations(problem, stop);
                 self.solver(*pick).limit_operations(most);
             }
@@ -180,10 +203,11 @@ impl Solver for Auto {
             // All others look at the problem once more by themselves.
             let mut s = match pick {
                 Pick::Elimination => self.places.elimination.solve_checked(problem, start, &asked)?,
+                Pick::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
                 _ => self.solver(*pick).solve(problem, start, &asked)?,
             };
             used += s.iterations;
-            spent += pick.weight() * s.iterations as f64;
+            spent += pick.weight(model) * s.iterations as f64;
             rejected += s.rejected;
             history.append(&mut s.history);
             let judges = stop.tolerance > 0.0 && s.status != Status::Diverged;
@@ -191,6 +215,9 @@ impl Solver for Auto {
             let residual = s.certificate.as_ref().map_or(f64::INFINITY, |c| c.residual_max);
             if residual <= stop.tolerance {
                 s.status = Status::Converged;
+            } else if *pick == Pick::Relaxed && s.status != Status::Budget {
+                // Of the law that was asked for this says nothing.
+                s.status = Status::Iterations;
             }
             let info = self.solver(*pick).info();
             attempts.push(Attempt {
@@ -204,9 +231,17 @@ impl Solver for Auto {
                 least = residual;
                 out = Some(s);
             }
-            if done || spent + pick.weight() > stop.iterations as f64 {
+            // What slides in one step slides in the next: a guess may know more about that than the relaxed problem.
+            if *pick == Pick::Relaxed && !done {
+                self.back_to_the_guess(problem, guess, &mut out);
+                least = out.as_ref().and_then(|s| s.certificate.as_ref()).map_or(least, |c| c.residual_max);
+            }
+            if done || spent + pick.weight(model) > stop.iterations as f64 {
                 break;
             }
+        }
+        if judged && model == Model::Coulomb {
+            self.back_to_the_guess(problem, guess, &mut out);
         }
         let mut out = out.unwrap_or_else(|| Solution::start(problem, guess));
         // Nobody left the judge a number to go by.

@@ -88,11 +88,6 @@ pub(super) trait Sweeper {
     fn rounding(&self) -> f64 {
         1e-13
     }
-    /// |γ|, ⟨γ, Nγ⟩ and the residual (in units of their own, the same in all of a run), where they come for less than the
-    /// judge asks for.
-    fn growth(&mut self, _: &Problem, _: f64) -> Option<[f64; 3]> {
-        None
-    }
     /// A residual, m/s, below which its arithmetic has nothing to say.
     fn floor(&self) -> f64 {
         0.0
@@ -135,6 +130,7 @@ pub(super) struct FixedPoint {
     /// Solves since the sweeps in f64 were of use.
     idle: u32,
     judge: Judge,
+    growth: Growth,
 }
 
 /// After so many solves without use the memory of sweeps in f64 is given back.
@@ -167,6 +163,7 @@ impl FixedPoint {
             explicit: ExplicitSweeper::default(),
             idle: 0,
             judge: Judge::default(),
+            growth: Growth::default(),
         })
     }
 
@@ -251,6 +248,7 @@ impl Solver for FixedPoint {
             rejected: 0,
             attempts: Vec::new(),
             certificate: None,
+            grows: false,
         };
         // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
         let guess = match guess {
@@ -279,11 +277,13 @@ impl Solver for FixedPoint {
             Problem::Bodies(_) => &mut self.bodies,
             Problem::Explicit(_) => &mut self.explicit,
         };
-        let mut conjugation = self.conjugated.then(|| Conjugation::new(sweeper.objective(problem)));
-        let mut growth = Growth::default();
-        // A file's Coulomb problem may let multipliers grow for long without contradicting itself.
-        let bare = matches!(problem, Problem::Explicit(_)) && problem.model() == Model::Coulomb;
-        let may_wedge = !bare && !problem.rest_is_feasible();
+        let convex = problem.model() == Model::Ccp;
+        // The exact law has no objective that could rise.
+        let mut conjugation = self
+            .conjugated
+            .then(|| Conjugation::new(if convex { sweeper.objective(problem) } else { f64::INFINITY }));
+        self.growth.restart();
+        let may_wedge = !problem.rest_is_feasible();
         // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
         // own. After a look that was not good enough, look again once the sweeps' own measure has fallen by as much as was
         // still missing, or after a quarter more sweeps. Only the judge's word ends the iteration.
@@ -343,13 +343,9 @@ impl Solver for FixedPoint {
                 look_at = k + k / 4 + 8;
             }
             if may_wedge && Growth::due(k) {
-                let [multipliers, curvature, residual] =
-                    sweeper.growth(problem, self.lambda).unwrap_or_else(|| {
-                        sweeper.gamma(problem, &mut finite);
-                        let c = self.judge.judge(problem, &finite);
-                        [c.multipliers, c.curvature, c.residual_max]
-                    });
-                if growth.tell(multipliers, curvature, residual) {
+                let residual = sweeper.pass(problem, Pass::Measure, self.lambda).residual;
+                sweeper.gamma(problem, &mut finite);
+                if self.growth.tell(problem, &mut self.judge, &finite, residual) {
                     solution.status = Status::Wedged;
                     break;
                 }
@@ -391,7 +387,6 @@ impl Solver for FixedPoint {
         }
         // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
         // what ends above that, and above the guess, is worse than doing nothing.
-        let convex = problem.model() == Model::Ccp;
         if convex && !self.safeguard && solution.status != Status::Converged {
             let reached = self.judge.judge(problem, &solution.gamma).dual_objective;
             let start = guess.map_or(0.0, |g| self.judge.judge(problem, g).dual_objective.max(0.0));

@@ -26,9 +26,12 @@
 //! **Exact Coulomb.** There u + s(u) e_n takes the place of u \[DeSaxce1998\], s = Σ μ |z₁| over the cones of a block: the velocities'
 //! tangential parts are those of z. The slip is one more unknown of the same Newton step, eliminated at once: with
 //! B y = Gᵀ y - Σ μ ⟨z₁, y₁⟩/|z₁| e_n, which has B z = Gᵀ z - s e_n, every Gᵀ above becomes B. The matrix N + C + B W⁻² G is not
-//! symmetric and is factored by LU; the rest is the same. The law is not convex and nothing promises convergence: where there is
-//! no progress further tries let the slip in gradually, the last digits are those of [`polish`], and what is left after
-//! that is left to a fixed point on the slip ([`super::outer`]).
+//! symmetric and is factored by LU; the rest is the same. The law is not convex: it may have several solutions, and nothing
+//! promises convergence. A pile that can rest may also have a solution in which it slides, and the path with the slip leads
+//! there as readily. So the first try has no slip, which is the relaxed problem: where that rests it solves the exact law
+//! too, and where it nearly does, the last digits are those of [`polish`] from there. Only then comes the slip, at once and,
+//! where there is no progress, in further tries gradually; what is left after that is left to a fixed point on the slip
+//! ([`super::outer`]).
 
 mod cones;
 mod linear;
@@ -41,6 +44,7 @@ use crate::cone::AdmissibleSet;
 use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
+use super::growth::Growth;
 use super::outer::Outer;
 use super::prox::Prox;
 use super::system::small::Small;
@@ -72,9 +76,14 @@ const BOLD: f64 = 0.999;
 /// Iterations without progress after which the path is taken to be lost.
 const PATIENCE: usize = 5;
 /// How much of the slip each try lets in more in each iteration: what sticks in the end is found more easily without it.
-const GROWTHS: &[f64] = &[1.0, 0.2, 1.0 / 15.0];
+/// The first lets in none: see the module.
+const GROWTHS: &[f64] = &[0.0, 1.0, 0.2, 1.0 / 15.0];
 /// Share of the first residual from which Newton's method is tried, and how many of its steps.
 const NEAR: f64 = 0.03;
+/// Share of the tolerance that the relaxed problem is solved to, where that goes quickly.
+const DIGITS: f64 = 1e-3;
+/// Iterations that the relaxed problem has at least.
+const RELAXED: usize = 6;
 const NEWTON: usize = 50;
 
 #[derive(Default)]
@@ -105,6 +114,7 @@ struct Ipm {
     /// How much of the slip counts, and by how much that grows in an iteration.
     share: f64,
     growth: f64,
+    proof: Growth,
 }
 
 /// Vectors of the conjugate gradients.
@@ -156,7 +166,7 @@ impl Solver for Ipm {
         if self.most.is_some_and(|most| self.system.flops() > most) {
             return Ok(out);
         }
-        let wedgeable = !self.exact && !problem.rest_is_feasible();
+        let wedgeable = !problem.rest_is_feasible();
         let size = start.residual_max;
         self.best.clone_from(&out.gamma);
         let mut last: Option<Vec<f64>> = None;
@@ -168,8 +178,12 @@ impl Solver for Ipm {
             // that rounding has the upper hand, or that the path is lost.
             let (mut stale, mut idle, mut here) = (0, 0, f64::INFINITY);
             while out.iterations < stop.iterations {
-                let late = if self.exact { idle > PATIENCE } else { stale >= 4 };
-                if late && (self.exact || out.iterations >= 15) {
+                let late = match growth {
+                    _ if !self.exact => stale >= 4 && out.iterations >= 15,
+                    0.0 => stale >= 3 && out.iterations >= RELAXED,
+                    _ => idle > PATIENCE,
+                };
+                if late {
                     break;
                 }
                 if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
@@ -195,15 +209,30 @@ impl Solver for Ipm {
                     self.best.clone_from(&self.gamma);
                     stale = 0;
                 }
-                if stop.tolerance > 0.0 && c.residual_max <= stop.tolerance {
+                // Without the slip a few iterations more leave no slip that is only an error.
+                let settled =
+                    !(self.exact && growth == 0.0) || stale > 0 || c.residual_max <= DIGITS * stop.tolerance;
+                if stop.tolerance > 0.0 && best <= stop.tolerance && settled {
                     out.status = Status::Converged;
                     break 'all;
                 }
-                if wedgeable && self.system.proves_contradiction(&self.gamma, &self.u) {
+                let Self { proof, judge, gamma, system, u, exact, .. } = &mut *self;
+                if wedgeable
+                    && !*exact
+                    && system.proves_contradiction(gamma, u)
+                    && proof.is_proof(problem, judge, gamma)
+                {
                     out.status = Status::Wedged;
                     self.best.clone_from(&self.gamma);
                     break 'all;
                 }
+            }
+            // A path that ends before its goal may have run off along the ray that proves why.
+            let Self { proof, judge, gamma, .. } = &mut *self;
+            if wedgeable && proof.is_proof(problem, judge, gamma) {
+                out.status = Status::Wedged;
+                self.best.clone_from(&self.gamma);
+                break 'all;
             }
             // Near enough for Newton's method, or nothing else left to try.
             if self.exact && (best <= NEAR * size || attempt + 1 == growths.len()) {
@@ -236,7 +265,9 @@ impl Solver for Ipm {
             };
             let polished = match self.exact {
                 true => self.fallback().solve(problem, Some(&out.gamma), &left)?,
-                false => self.crossover.solve(problem, Some(&self.best), &left)?,
+                false if best <= NEAR * size => self.crossover.solve(problem, Some(&self.best), &left)?,
+                // Lost, or without a solution: from the beginning, by someone who finds the proof of that.
+                false => self.fallback().solve(problem, None, &left)?,
             };
             out.iterations += polished.iterations;
             out.history.extend(polished.history);

@@ -70,7 +70,7 @@ pub enum Status {
     Iterations,
     /// The time cap was reached first.
     Budget,
-    /// The multipliers grow without the residual falling: the constraints contradict each other.
+    /// The constraints contradict each other: the multipliers run off along a ray that proves it.
     Wedged,
     /// The multipliers left the range of finite numbers; those returned are the last finite ones.
     Diverged,
@@ -121,6 +121,9 @@ pub struct Solution {
     pub attempts: Vec<Attempt>,
     /// The judge's word on `gamma`, where the solver asked for it.
     pub certificate: Option<Certificate>,
+    /// Multipliers grew and the residual did not fall. A problem that contradicts itself looks like this, but slow ones may, too:
+    /// [`Status::Wedged`] is said only where there is a proof. Gradient methods alone look for it.
+    pub grows: bool,
 }
 
 impl Solution {
@@ -147,6 +150,7 @@ impl Solution {
             rejected: 0,
             attempts: Vec::new(),
             certificate: None,
+            grows: false,
         }
     }
 }

@@ -11,7 +11,8 @@
 //!
 //! An iteration is one sweep and a few passes over the multipliers. Declared deviations: |Δ|² is Σ |Δ_i|² / (ωη_i), an
 //! energy, so that masses of any ratio weigh alike; what is returned is always the result of a sweep, hence inside the
-//! cones: the last one, or the best by the sweeps' own measure if that is better, and never worse than the start.
+//! cones: the last one, or the best by the sweeps' own measure if that is better, and (relaxed law) never one with a higher
+//! objective than the start. Sweeps know the exact law, so that S may be theirs: then |Δ|² is all that tells a restart.
 
 use crate::problem::Problem;
 
@@ -23,7 +24,7 @@ pub(super) static INFO: Info = Info {
     name: "nncg",
     title: "nonsmooth nonlinear conjugate gradient over Gauss-Seidel sweeps",
     use_when: "few iterations, as in interactive use: the best of all below about 50",
-    models: &["ccp"],
+    models: &["ccp", "coulomb"],
     unit: "sweep",
     citation: "SilcowitzHansen2010, Algorithm 2",
     params: &[OMEGA, LAMBDA, ETA, SAFEGUARD, PRECISION],

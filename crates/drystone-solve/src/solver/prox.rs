@@ -18,7 +18,8 @@
 //! [`System`] with H = (a + VC)⁻¹V. Small ε leaves few outer steps; cold starts begin with a larger one. An iteration is
 //! one factorisation. A guess is used as it is. A cold start begins with a step that takes every contact to be closed and to
 //! stick (any symmetric V gives a step along which φ falls): otherwise contacts would close one layer after the other, one
-//! in each iteration.
+//! in each iteration. Where caps end it early, the objective of what is returned is no higher than that of a few sweeps from
+//! the start.
 
 use std::time::Instant;
 
@@ -52,10 +53,10 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// ε does not fall below this: the matrix must stay within what rounding can bear.
 const LEAST: f64 = 1e-8;
+/// Sweeps that are worth more than Newton steps that were cut short.
+const SWEEPS: usize = 10;
 /// Newton steps of one outer step.
 const INNER: usize = 50;
-/// Before so many factorisations growing multipliers prove nothing.
-const PATIENCE: usize = 30;
 
 #[derive(Default)]
 pub(super) struct Prox {
@@ -64,6 +65,7 @@ pub(super) struct Prox {
     most: Option<f64>,
     system: System,
     judge: Judge,
+    growth: Growth,
     gamma: Vec<f64>,
     theta: Vec<f64>,
     /// (N + C)θ + r.
@@ -75,6 +77,7 @@ pub(super) struct Prox {
     work: Vec<f64>,
     t: Vec<Small>,
     best: Vec<f64>,
+    sweeps: Option<Option<Box<dyn Solver>>>,
 }
 
 impl Solver for Prox {
@@ -102,7 +105,7 @@ impl Solver for Prox {
         let mut out = Solution::start(problem, guess);
         self.gamma.clone_from(&out.gamma);
         let start = self.judge.judge(problem, &self.gamma);
-        let mut best = start.residual_max;
+        let (mut best, mut objective, mut best_is_start) = (start.residual_max, start.dual_objective, true);
         self.best.clone_from(&self.gamma);
         if best <= stop.tolerance || rows == 0 {
             out.status = Status::Converged;
@@ -120,7 +123,8 @@ impl Solver for Prox {
         self.theta.clone_from(&self.gamma);
         let cold = self.gamma.iter().all(|g| *g == 0.0);
         let mut epsilon = self.epsilon;
-        let (mut stuck, mut growth) = (0, Growth::default());
+        let mut stuck = 0;
+        self.growth.restart();
         let spent = |done: usize| {
             if done >= stop.iterations {
                 return Some(Status::Iterations);
@@ -153,9 +157,9 @@ impl Solver for Prox {
                 }
             }
             let c = self.judge.judge(problem, &self.p);
-            // What came last also where nothing is better: its objective is lower than the start's.
-            if c.residual_max < best {
-                best = c.residual_max;
+            // The start is beaten by a lower objective too: that means better velocities, whatever the worst contact says.
+            if c.residual_max < best || (best_is_start && c.dual_objective < objective) {
+                (best, objective, best_is_start) = (c.residual_max, c.dual_objective, false);
                 self.best.clone_from(&self.p);
                 stuck = 0;
             } else {
@@ -173,12 +177,11 @@ impl Solver for Prox {
             if wedgeable {
                 self.velocity();
                 // Outer steps are what doublings are to sweeps: each moves γ much further than the one before.
-                let grows = growth.tell(c.multipliers, c.curvature, c.residual_max);
-                let proven = self.system.proves_contradiction(&self.gamma, &self.u);
-                if proven {
+                let Self { growth, judge, gamma, system, u, .. } = &mut *self;
+                if growth.tell(problem, judge, gamma, c.residual_max)
+                    || (system.proves_contradiction(gamma, u) && growth.is_proof(problem, judge, gamma))
+                {
                     self.best.clone_from(&self.gamma);
-                }
-                if proven || (grows && out.iterations >= PATIENCE) {
                     out.status = Status::Wedged;
                     break 'outer;
                 }
@@ -187,6 +190,21 @@ impl Solver for Prox {
             if settled {
                 let quick = out.iterations - before <= 6;
                 epsilon = (epsilon * if quick { 0.1 } else { 0.3 }).max(LEAST);
+            }
+        }
+        if matches!(out.status, Status::Iterations | Status::Budget) && stop.iterations > 0 {
+            // Cut short, possibly before contacts that are new have any multipliers: a few sweeps from the start are something
+            // to measure up to.
+            let few = Stop { tolerance: stop.tolerance, iterations: SWEEPS, budget: None, history: false };
+            let sweeps = self.sweeps.get_or_insert_with(|| super::make("pgs").ok());
+            if let Some(sweeps) = sweeps {
+                let s = sweeps.solve(problem, Some(&out.gamma), &few)?;
+                if self.judge.judge(problem, &s.gamma).dual_objective < objective {
+                    self.best = s.gamma;
+                    if s.status == Status::Converged {
+                        out.status = s.status;
+                    }
+                }
             }
         }
         out.gamma.clone_from(&self.best);

@@ -136,12 +136,16 @@ pub(super) fn wedged(w: &World, status: Status, certificate: &Certificate) -> bo
 
 /// Multiplications of a second opinion: enough for growth to be told from slowness.
 const OPINION: usize = 160;
+/// Growth is taken for a contradiction where the multipliers prove that any solution would need a mean speed of more than so many
+/// times what the contacts ask for: two or three bodies never need as much. (A proof without doubt takes many more iterations.)
+const FAR: f64 = 3.0;
 /// Residuals below this share of the speed that contacts ask for are no sign of contradictions.
 const SIGN: f64 = 0.02;
 
 /// A second opinion on a problem that was not solved: many solvers stop at their cap with multipliers that have not begun to grow
 /// (sweeps), or grow in their own way (interior points), and could not tell. Accelerated gradients can: whoever solved, it
-/// is they who are asked.
+/// is they who are asked. A solver says "wedged" where it has a proof; here strong signs are enough, since all that
+/// hangs on it is a warning, and a step that leaves overlaps for later.
 fn contradicts(w: &mut World, certificate: &Certificate) -> Result<bool, Malformed> {
     let asked = w.laws.asked(&w.settings, &w.contacts);
     let may_be = asked > w.settings.tolerance
@@ -156,5 +160,10 @@ fn contradicts(w: &mut World, certificate: &Certificate) -> Result<bool, Malform
     let Some(opinion) = opinion.get_or_insert_with(|| make("apgd").ok()) else { return Ok(false) };
     let guess = settings.warm_start.then_some(assembler.guess.as_slice());
     let solution = opinion.solve(stiffness.posed(assembler), guess, &stop)?;
-    Ok(solution.status == Status::Wedged)
+    if solution.status == Status::Wedged || !solution.grows {
+        return Ok(solution.status == Status::Wedged);
+    }
+    let certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
+    let needed = certificate.least_feasible_speed(w.total_mass());
+    Ok(needed.is_none_or(|needed| needed > FAR * asked))
 }

@@ -76,6 +76,31 @@ fn squeezed_ball_is_reported_where_overlaps_enter_the_velocities() {
     }
 }
 
+/// A heavy ball on a light one: slow for sweeps, whose multipliers grow for thousands of them, but two balls on a floor cannot
+/// contradict each other.
+#[test]
+fn a_heavy_ball_on_a_light_one_is_not_a_contradiction() {
+    for (balls, ratio) in [(2, 1000.0), (6, 4.0)] {
+        let mut w = world(Settings {
+            solver: "pgs".into(),
+            iterations: 2000,
+            stabilisation: Stabilisation::parse("clamped").unwrap(),
+            h: 0.01,
+            ..Settings::default()
+        });
+        add(&mut w, BodyDef::fixed(Shape::HalfSpace));
+        for i in 0..balls {
+            let mass = f64::powi(ratio, i);
+            let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.5 }, mass);
+            add(&mut w, ball.at(DVec3::Z * (0.5 + f64::from(i))));
+        }
+        for step in 1..=20 {
+            let report = w.step().unwrap();
+            assert_ne!(report.status, Status::Wedged, "{balls} balls, ratio {ratio}, step {step}");
+        }
+    }
+}
+
 /// Eight balls of diameter 1 in a closed box that is 0.05 too small in every direction: a heap that no stabilisation can
 /// set right, as the published pile of 400 in its box.
 fn pressed(solver: &str, stabilisation: &str) -> (World, Vec<BodyId>) {

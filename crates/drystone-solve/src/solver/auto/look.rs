@@ -13,6 +13,8 @@ pub(super) enum Pick {
     Elimination,
     /// `prox`.
     Factors,
+    /// `prox` on the relaxed problem, judged by the law that was asked for.
+    Relaxed,
     /// `ipm`.
     Interior,
     /// `apgd`.
@@ -28,11 +30,18 @@ pub(super) enum Pick {
 impl Pick {
     /// How many sweeps one iteration takes the time of, as far as the cap on iterations is concerned. (What a factorisation
     /// takes depends on the problem: see [`operations`].)
-    pub fn weight(self) -> f64 {
+    pub fn weight(self, model: Model) -> f64 {
         match self {
             Pick::Gradients => 1.5,
+            // Sweeps that carry the exact law are dearer by themselves.
+            Pick::Conjugate if model == Model::Coulomb => 1.5,
             Pick::Conjugate => 2.0,
-            Pick::Elimination | Pick::Factors | Pick::Interior | Pick::Sweeps | Pick::Blocks => 1.0,
+            Pick::Elimination
+            | Pick::Factors
+            | Pick::Relaxed
+            | Pick::Interior
+            | Pick::Sweeps
+            | Pick::Blocks => 1.0,
         }
     }
 }
@@ -60,12 +69,20 @@ pub(super) const ALL_SWEEPS: &[Turn] = &[turn(Pick::Sweeps, 1.0)];
 /// Mechanisms: sweeps over contacts alone may be stopped early where they are slow.
 const MECHANISMS: &[Turn] =
     &[turn(Pick::Elimination, 0.25), turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
+/// The same with a cap that is no more than a few sweeps.
+const SHORT_MECHANISMS: &[Turn] = &[turn(Pick::Elimination, 1.0), turn(Pick::Sweeps, 1.0)];
 /// Walls, uneven masses, few bodies.
 const STIFF: &[Turn] = &[turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
 /// Grains, with a cap that lets gradients converge.
 const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
 /// Grains, with a cap that gradients could make little of.
 const LARGE: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
+/// Walls, uneven masses, few bodies under the exact law: a fixed point on the slip contracts soon or not at all.
+/// What rests has been found by then.
+const STIFF_COULOMB: &[Turn] =
+    &[short(Pick::Relaxed, 0.25, 30.0), short(Pick::Factors, 0.25, 30.0), turn(Pick::Conjugate, 1.0)];
+/// Grains under the exact law: sweeps know it, and need no outer iteration on the slip.
+const LOOSE_COULOMB: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
 /// A cap that leaves room for everybody: accuracy is meant.
 const PATIENT: &[Turn] = &[turn(Pick::Gradients, 0.3), turn(Pick::Factors, 0.1), turn(Pick::Sweeps, 1.0)];
 /// The same, factors first.
@@ -127,6 +144,8 @@ const FILE_COULOMB_SMALL: &[Turn] = &[
 /// Entries of a small matrix.
 const SMALL: usize = 12_000;
 
+/// Below this cap neither factors nor gradients have time to come to anything.
+const SHORT: usize = 16;
 /// From this cap on accuracy is meant.
 const PATIENCE: usize = 1000;
 /// A solve with factors takes about five factorisations. One of them may take as long as a tenth of the cap's sweeps: about
@@ -169,18 +188,24 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         Problem::Explicit(_) => return FILE_COULOMB,
     };
     let patient = stop.iterations >= PATIENCE;
-    if is_mechanism(problem) {
+    let joints = is_mechanism(problem);
+    if stop.iterations < SHORT {
+        return if joints { SHORT_MECHANISMS } else { ALL_SWEEPS };
+    }
+    if joints {
         return if patient { PATIENT_MECHANISMS } else { MECHANISMS };
     }
     let exact = p.model == Model::Coulomb;
     match stiff(p, pairs) {
+        true if exact && !patient => STIFF_COULOMB,
+        false if exact && !patient => LOOSE_COULOMB,
         true if patient && exact => PATIENT_COULOMB_STIFF,
         false if patient && exact => PATIENT_COULOMB,
         true if patient => PATIENT_STIFF,
         true => STIFF,
         false if patient => PATIENT,
         false
-            if stop.iterations as f64 / Pick::Gradients.weight()
+            if stop.iterations as f64 / Pick::Gradients.weight(p.model)
                 < CROSSINGS * (p.points.len() as f64).cbrt() =>
         {
             LARGE

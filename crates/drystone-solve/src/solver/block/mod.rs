@@ -109,6 +109,7 @@ struct BlockSplitting {
     gamma: Vec<f64>,
     v: Vec<[f64; 6]>,
     judge: Judge,
+    growth: Growth,
     best: Vec<f64>,
 }
 
@@ -122,6 +123,7 @@ impl BlockSplitting {
             gamma: Vec::new(),
             v: Vec::new(),
             judge: Judge::default(),
+            growth: Growth::default(),
             best: Vec::new(),
         }
     }
@@ -207,9 +209,8 @@ impl Solver for BlockSplitting {
         let begun = Instant::now();
         self.start(problem, guess);
         let mut out = Solution::none();
-        let bare = matches!(problem, Problem::Explicit(_)) && problem.model() == Model::Coulomb;
-        let may_wedge = !bare && !problem.rest_is_feasible();
-        let mut growth = Growth::default();
+        let may_wedge = !problem.rest_is_feasible();
+        self.growth.restart();
         let mut least = self.judge.judge(problem, &self.gamma).residual_max;
         self.best.clone_from(&self.gamma);
         if stop.tolerance > 0.0 && least <= stop.tolerance {
@@ -250,7 +251,7 @@ impl Solver for BlockSplitting {
                     look_below = (measure * stop.tolerance / c.residual_max).min(0.9 * measure);
                 }
                 look_at = k + k / 4 + 8;
-                if grows && growth.tell(c.multipliers, c.curvature, c.residual_max) {
+                if grows && self.growth.tell(problem, &mut self.judge, &self.gamma, c.residual_max) {
                     out.status = Status::Wedged;
                     break;
                 }

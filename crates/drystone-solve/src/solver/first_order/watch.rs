@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::problem::Problem;
-use crate::solver::growth::Growth;
+use crate::solver::growth::{Growth, Strikes};
 use crate::solver::{Record, Solution, Status, Stop};
 
 use super::Walk;
@@ -20,6 +20,7 @@ use super::Walk;
 #[derive(Debug, Default)]
 pub(in crate::solver) struct Notebook {
     judge: Judge,
+    growth: Growth,
     rows: Vec<f64>,
 }
 
@@ -43,8 +44,9 @@ pub(in crate::solver) struct Watch<'a> {
     doubts: bool,
     /// Below this the certificate is asked: the tolerance, less what rounding has cost.
     threshold: f64,
-    growth: Growth,
     growth_due: usize,
+    strikes: Strikes,
+    grows: bool,
     history: Vec<Record>,
 }
 
@@ -60,6 +62,7 @@ impl<'a> Watch<'a> {
     ) -> (Self, bool) {
         let residual = space.residual(problem);
         space.keep();
+        notebook.growth.restart();
         let mut watch = Self {
             problem,
             stop,
@@ -75,7 +78,8 @@ impl<'a> Watch<'a> {
             looks: 0,
             doubts: false,
             threshold: stop.tolerance,
-            growth: Growth::default(),
+            strikes: Strikes::default(),
+            grows: false,
             growth_due: if problem.rest_is_feasible() { usize::MAX } else { 32 },
             history: Vec::new(),
         };
@@ -197,8 +201,10 @@ impl<'a> Watch<'a> {
             self.growth_due *= 2;
         }
         space.rows(self.problem, false, &mut self.notebook.rows);
-        let c = self.notebook.judge.judge(self.problem, &self.notebook.rows);
-        if self.growth.tell(c.multipliers, c.curvature, c.residual_max) {
+        let Notebook { judge, growth, rows } = &mut *self.notebook;
+        let c = judge.judge(self.problem, rows);
+        self.grows |= self.strikes.tell(c.multipliers, c.curvature, c.residual_max);
+        if growth.tell(self.problem, judge, rows, c.residual_max) {
             self.status = Status::Wedged;
             return true;
         }
@@ -241,7 +247,8 @@ impl<'a> Watch<'a> {
         }
         let take_last = match self.status {
             Status::Converged => true,
-            Status::Wedged => space.residual(self.problem) <= 1.1 * self.best,
+            Status::Wedged => true,
+            _ if self.grows => space.residual(self.problem) <= 1.1 * self.best,
             _ => false,
         };
         let mut gamma = Vec::new();
@@ -258,6 +265,7 @@ impl<'a> Watch<'a> {
             rejected: 0,
             attempts: Vec::new(),
             certificate: None,
+            grows: self.grows,
         }
     }
 }

@@ -38,7 +38,6 @@ pub(in crate::solver) struct GrainSweeper {
     best: Vec<Vectors>,
     now_is_best: bool,
     parts: Vec<PassStats>,
-    sums: Vec<f64>,
     nothing: Vec<()>,
 }
 
@@ -529,30 +528,6 @@ impl Sweeper for GrainSweeper {
 
     fn rounding(&self) -> f64 {
         1e-6
-    }
-
-    fn growth(&mut self, problem: &Problem, lambda: f64) -> Option<[f64; 3]> {
-        let residual = self.pass(problem, Pass::Measure, lambda).residual;
-        let square = |x: &f32| f64::from(*x) * f64::from(*x);
-        let (gamma, numbers) = (&self.now.gamma, if self.pack.frictionless { 1 } else { 3 });
-        let multipliers = self.pack.fold(|g, sum: &mut f64| {
-            *sum += gamma[g][..numbers].iter().flat_map(|o| &o.0).map(square).sum::<f64>()
-        });
-        let multipliers = multipliers.iter().sum::<f64>();
-        let free = &self.pack.free;
-        crew::chunks(&mut self.now.rows, PIECE, &mut self.sums, |first, rows| {
-            let mut sum = 0.0;
-            for (now, free) in rows.iter().zip(&free[first..]) {
-                for half in [0, 4] {
-                    let change = |k: usize| square(&(now.0[half + k] - free.0[half + k]));
-                    sum += f64::from(now.0[half + 3]) * (change(0) + change(1) + change(2));
-                }
-            }
-            sum
-        });
-        let curvature = self.sums.iter().sum::<f64>();
-        let unit = self.pack.mass * self.pack.speed;
-        Some([unit * multipliers.sqrt(), unit * self.pack.speed * curvature, residual])
     }
 
     fn floor(&self) -> f64 {

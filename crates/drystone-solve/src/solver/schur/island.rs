@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
-use crate::problem::{Bodies, Problem, WORLD, cross, symmetric};
+use crate::problem::{Bodies, Csr, Explicit, Problem, WORLD, cross, symmetric};
 
 use super::super::block::{Newton, One, Vector as Few, local};
 use super::super::first_order::Kernel;
@@ -481,8 +482,10 @@ impl Island {
             }
             // The question is about the whole problem: not one to ask in every island.
             if Growth::due(k) && !problem.rest_is_feasible() {
-                let [size, curvature] = work.size();
-                if growth.tell(size, curvature, work.residual(model)) {
+                let residual = work.residual(model);
+                if growth.suspects(&work.gamma[..work.rows], residual)
+                    && growth.proves(&work.alone(model), &mut Judge::default())
+                {
                     return (Status::Wedged, k);
                 }
             }
@@ -523,10 +526,16 @@ impl Island {
         }
     }
 
-    /// |γ| and ⟨γ, N' γ⟩.
-    fn size(&self) -> [f64; 2] {
-        let pull = |i: usize| self.gamma[i] * (self.u[i] - self.rhs[i]);
-        [norm(&self.gamma), (0..self.rows).map(pull).sum()]
+    /// N' and r' as a problem of its own.
+    fn alone(&self, model: Model) -> Problem {
+        let row = |i: usize| {
+            let n = &self.n[i * self.panels..(i + 1) * self.panels];
+            let values = n.iter().flatten().copied().take(self.rows);
+            values.enumerate().map(|(j, x)| (j as u32, x)).collect()
+        };
+        let w = Csr::from_rows(self.rows, (0..self.rows).map(row).collect());
+        let sets = self.blocks.iter().map(|b| b.one.set).collect();
+        Problem::Explicit(Explicit { model, ..Explicit::new(w, self.rhs[..self.rows].to_vec(), sets) })
     }
 
     /// One sweep: the largest |Δγ| g, m/s, and Σ |Δγ|² g, J.

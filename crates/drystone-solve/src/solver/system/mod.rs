@@ -23,12 +23,9 @@ use crate::cone::MAX_ROWS;
 use crate::problem::{Csr, WORLD};
 
 use super::Record;
+use super::growth::ABSURD;
 use super::sparse::{Factor, Lu, Pattern, Symbolic};
 use small::Small;
-
-/// Speeds that multipliers prove necessary, over those the constraints ask to remove, from which on the constraints are
-/// taken to contradict each other.
-const ABSURD: f64 = 1e5;
 
 /// ⟨x, y⟩.
 pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
