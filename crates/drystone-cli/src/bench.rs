@@ -135,7 +135,7 @@ pub struct Args {
     /// List the benches and stop.
     #[arg(long)]
     list: bool,
-    /// Results as JSON; - is standard output.
+    /// Results as JSON; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
 }

@@ -37,19 +37,21 @@ pub struct Args {
     /// Take the problem of the step at this time, s [default: the scene's whole duration].
     #[arg(long, value_name = "S")]
     at_time: Option<f64>,
-    /// Iterations for every solver [default: 200].
+    /// Iterations for every solver compared [default: --iterations, or 200]. --tolerance, --iterations and --budget-ms hold for
+    /// the run up to the step and for the solvers compared; without --tolerance those do all their iterations (`auto` has
+    /// the scene's tolerance).
     #[arg(long, value_name = "N")]
     sweeps: Option<usize>,
     /// Start from the last step's multipliers instead of zero.
     #[arg(long)]
     warm: bool,
-    /// What to plot against iterations: residual, violation, delta or objective.
-    #[arg(long, value_name = "NAME", default_value = "residual")]
-    quantity: String,
+    /// What to plot against iterations: residual, violation, delta or objective [default: residual].
+    #[arg(long, value_name = "NAME")]
+    quantity: Option<String>,
     /// The plot.
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    /// Everything as JSON; - is standard output.
+    /// Everything as JSON; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
 }
@@ -132,7 +134,7 @@ pub fn split(list: &str) -> Vec<String> {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    let quantity = Quantity::parse(&args.quantity)?;
+    let quantity = Quantity::parse(args.quantity.as_deref().unwrap_or("residual"))?;
     let first = PathBuf::from(&args.simulation.scene);
     let problems = first.is_dir() || problem::is_one(&first);
     let default = if problems { PROBLEM_SOLVERS } else { STEP_SOLVERS };
@@ -149,6 +151,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let asked = [Output::svg("--plot", args.plot.as_ref()), Output::text("--report", args.report.as_ref())];
     outputs::check(Some(args.simulation.scene.as_ref()), asked)?;
     if problems {
+        refuse_what_scenes_have(&args)?;
         return compare_problems(&args, first, &specs);
     }
     if let Some(path) = args.more.first() {
@@ -175,7 +178,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         )));
     }
 
-    let stop = Stop { tolerance: 0.0, iterations: args.sweeps.unwrap_or(200), budget: None, history: false };
+    let asked = &args.simulation;
+    let stop = Stop {
+        tolerance: asked.tolerance.unwrap_or(0.0),
+        iterations: args.sweeps.or(asked.iterations).unwrap_or(200),
+        budget: asked.budget_ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
+        history: false,
+    };
     let guess = args.warm.then_some(guess.as_slice());
     let mut entries = Vec::new();
     for spec in &specs {
@@ -184,7 +193,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
         let mut s = solver::make(spec).map_err(Failure::input)?;
         // Who picks by the tolerance gets the scene's.
-        let tolerance = if s.info().name == "auto" { world.settings().tolerance } else { 0.0 };
+        let tolerance = if s.info().name == "auto" { world.settings().tolerance } else { stop.tolerance };
         let stop = Stop { tolerance, ..stop.clone() };
         let begun = Instant::now();
         let solution = s.solve(problem, guess, &stop).map_err(Failure::run)?;
@@ -232,6 +241,38 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
     }
     Ok(if comparison.interrupted { INTERRUPTED } else { 0 })
+}
+
+/// Problems have no scene: what is said of one is refused, not dropped.
+fn refuse_what_scenes_have(args: &Args) -> Result<(), Failure> {
+    let s = &args.simulation;
+    let given = [
+        ("--set", !s.set.is_empty()),
+        ("--step", s.step.is_some()),
+        ("--integrator", s.integrator.is_some()),
+        ("--cold", s.cold),
+        ("--substeps", s.substeps.is_some()),
+        ("--position-iterations", s.position_iterations.is_some()),
+        ("--stabilisation", s.stabilisation.is_some()),
+        ("--broadphase", s.broadphase.is_some()),
+        ("--envelope", s.envelope.is_some()),
+        ("--allow-overlap", s.allow_overlap),
+        ("--settle", s.settle),
+        ("--sleep", s.sleep.is_some()),
+        ("--at-time", args.at_time.is_some()),
+        ("--warm", args.warm),
+        ("--quantity", args.quantity.is_some()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(Failure::input(format!("{option} is of scenes; {} holds contact problems", s.scene)));
+    }
+    if s.solver.is_some() {
+        return Err(Failure::input("--solver: problems are solved by all of --solvers"));
+    }
+    if args.sweeps.is_some() {
+        return Err(Failure::input("--sweeps is of scenes; the cap for problems is --iterations"));
+    }
+    Ok(())
 }
 
 /// Every solver on every problem.

@@ -11,9 +11,11 @@ use drystone_solve::lcp::{Facets, Form, Lcp, LcpSolution, LcpStatus, Polyhedral,
 use drystone_solve::solver::{BadSpec, Param, Spec};
 use drystone_solve::{Model, Problem};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::run::{say, write};
+use crate::{interrupt, progress};
 
 pub use tables::{Args, tables};
 
@@ -36,7 +38,7 @@ pub struct Asked<'a> {
     pub form: &'a str,
     pub cone: &'a str,
     pub tolerance: f64,
-    pub iterations: usize,
+    pub iterations: Option<usize>,
     pub vectors: bool,
 }
 
@@ -53,7 +55,11 @@ struct Report {
     form: Option<String>,
     cone: Option<String>,
     status: LcpStatus,
-    /// Pivots or sweeps.
+    /// Why it is not solved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// "pivot" or "sweep".
+    unit: &'static str,
     iterations: usize,
     wall_s: f64,
     /// max |min(z, w)|.
@@ -87,18 +93,31 @@ fn parse_facets(count: usize, cone: &str) -> Result<Facets, Failure> {
     }
 }
 
-fn run(lcp: &Lcp, text: &str, tolerance: f64, iterations: usize) -> Result<LcpSolution, Failure> {
+fn run(lcp: &Lcp, text: &str, tolerance: f64, iterations: Option<usize>) -> Result<LcpSolution, Failure> {
     let spec = Spec::parse(text).map_err(Failure::input)?;
     let solved = match spec.name.as_str() {
         "lemke" => {
             spec.check(&[PIVOTS]).map_err(Failure::input)?;
-            let most =
-                spec.positive("pivots", (20 * lcp.size() + 1000) as f64, 1e12).map_err(Failure::input)?;
-            lemke(lcp, most as usize)
+            if iterations.is_some() && spec.text("pivots").is_some() {
+                return Err(Failure::input(
+                    "--iterations and lemke:pivots=N are two caps on the same pivots",
+                ));
+            }
+            let usual = iterations.unwrap_or(20 * lcp.size() + 1000);
+            let most = match spec.text("pivots") {
+                None => usual,
+                Some(_) => spec.positive("pivots", usual as f64, 1e12).map_err(Failure::input)? as usize,
+            };
+            lemke(lcp, most)
         }
         "psor" => {
             spec.check(&[OMEGA]).map_err(Failure::input)?;
-            psor(lcp, spec.number("omega", 1.0).map_err(Failure::input)?, tolerance, iterations)
+            psor(
+                lcp,
+                spec.number("omega", 1.0).map_err(Failure::input)?,
+                tolerance,
+                iterations.unwrap_or(100_000),
+            )
         }
         other => return Err(Failure::input(BadSpec::unknown("solver of an lcp", other, &["lemke", "psor"]))),
     };
@@ -110,23 +129,38 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
     let (form, facets) = (parse_form(asked.form)?, parse_facets(asked.facets, asked.cone)?);
     let place = |e: drystone_solve::Malformed| Failure::input(format!("{}: {e}", asked.problem.display()));
     let (name, posed, cut): (String, Option<Problem>, Polyhedral);
+    let kind;
     if asked.bare {
         let lcp = problem::read_lcp(asked.problem)?;
         name = asked.problem.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         (posed, cut) = (None, Polyhedral::from(lcp));
+        kind = "lcp";
     } else {
         let file = problem::read(asked.problem, asked.kind)?;
         let law = if form == Form::Convex { Model::Ccp } else { Model::Coulomb };
         let problem = file.under(law);
         cut = polyhedral(&problem, form, facets).map_err(place)?;
         name = file.name.clone();
+        kind = Kind::NAMES.iter().find(|(_, k)| *k == file.kind).map_or("fc", |(name, _)| *name);
         posed = Some(problem);
     }
     let lcp = &cut.lcp;
     let scale = lcp.q.iter().map(|q| q * q).sum::<f64>().sqrt();
+    let unfinished = json!({
+        "name": name,
+        "kind": kind,
+        "model": "lcp",
+        "solver": asked.solver,
+        "size": lcp.size(),
+        "status": "interrupted",
+    });
+    interrupt::leave(&name, unfinished, report.map(Path::to_path_buf))?;
+    let waiting = progress::waiting(format!("{name} by {}", asked.solver));
     let begun = Instant::now();
     let s = run(lcp, asked.solver, asked.tolerance * scale, asked.iterations)?;
     let wall_s = begun.elapsed().as_secs_f64();
+    waiting.finish_and_clear();
+    let by_sweeps = asked.solver.starts_with("psor");
     let residual = lcp.residual(&s.z);
     let solved = s.status == LcpStatus::Solved && residual <= asked.tolerance.max(1e-12) * scale.max(1.0);
     let r = cut.multipliers(&s.z);
@@ -137,7 +171,7 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
     let contact = posed.is_some();
     let out = Report {
         name,
-        kind: if asked.bare { "lcp" } else { "fc" },
+        kind,
         model: "lcp",
         solver: asked.solver.into(),
         size: lcp.size(),
@@ -146,6 +180,8 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         form: contact.then(|| asked.form.into()),
         cone: contact.then(|| asked.cone.into()),
         status: s.status,
+        reason: reason(lcp, &s, by_sweeps),
+        unit: if by_sweeps { "sweep" } else { "pivot" },
         iterations: s.iterations,
         wall_s,
         residual,
@@ -159,7 +195,13 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
     }
     if report.is_none_or(|p| p.as_os_str() != "-") {
         let mut text = format!("{} {}: {} unknowns\n", out.name, status_name(out.status), out.size);
-        text += &format!("  solver        {}: {} steps, {:.3} s\n", out.solver, out.iterations, out.wall_s);
+        text += &format!(
+            "  solver        {}: {} {}s, {:.3} s\n",
+            out.solver, out.iterations, out.unit, out.wall_s
+        );
+        if let Some(reason) = &out.reason {
+            text += &format!("  because       {reason}\n");
+        }
         text += &format!("  residual      {:.2e}\n", out.residual);
         if let Some(x) = out.residual_round {
             text += &format!("  on the round cone {x:.2e}\n");
@@ -167,6 +209,28 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         say(&text)?;
     }
     Ok(if solved { 0 } else { 3 })
+}
+
+/// Why there is no solution.
+fn reason(lcp: &Lcp, s: &LcpSolution, by_sweeps: bool) -> Option<String> {
+    let n = lcp.size();
+    Some(match s.status {
+        LcpStatus::Solved => return None,
+        LcpStatus::Failed if by_sweeps => match (0..n).find(|i| lcp.m[i * n + i] <= 0.0) {
+            Some(i) => format!(
+                "psor divides by the diagonal, and M[{i}][{i}] = {}: contacts with friction have zeros there in the rows of \
+                 the slip; lemke solves them",
+                lcp.m[i * n + i]
+            ),
+            None => "z left the range of numbers: psor is sure for symmetric positive M alone".into(),
+        },
+        LcpStatus::Failed => "rounding spoiled the basis".into(),
+        LcpStatus::Ray => {
+            "the path ended on a ray: no solution, or none that Lemke's method can reach".into()
+        }
+        LcpStatus::Pivots => "the cap on pivots came first (--iterations)".into(),
+        LcpStatus::Iterations => "the cap on sweeps came first (--iterations)".into(),
+    })
 }
 
 fn status_name(status: LcpStatus) -> &'static str {

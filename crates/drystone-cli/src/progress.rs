@@ -44,3 +44,16 @@ impl Progress {
         }
     }
 }
+
+/// Something without steps to count: what it is and how long it has taken, on a terminal.
+pub fn waiting(text: String) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner().with_message(text);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

@@ -9,6 +9,7 @@ mod blocks;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use drystone_record::usage::cpu_seconds;
 use drystone_solve::Problem;
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::Bodies;
@@ -17,8 +18,9 @@ use serde::Serialize;
 
 use crate::compare::split;
 use crate::failure::Failure;
+use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
-use crate::run::{say, write};
+use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -56,7 +58,7 @@ pub struct Args {
     /// Threads.
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
-    /// Everything as JSON; - is standard output.
+    /// Everything as JSON; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
 }
@@ -74,6 +76,8 @@ struct Entry {
     iterations: usize,
     status: Status,
     wall_ms: f64,
+    /// What other programs take meanwhile does not count here.
+    cpu_ms: f64,
     /// Mass-weighted rms of v - v*, m/s, where v* was computed.
     velocity_error: Option<f64>,
     residual: f64,
@@ -90,35 +94,49 @@ fn velocity_error(p: &Bodies, v: &[[f64; 6]], exact: &[[f64; 6]]) -> f64 {
     (sum / mass).sqrt()
 }
 
-/// The velocity problem of the step of a gallery scene that ends at `time`.
-fn problem(scene: &str, set: &[(&str, String)], time: f64) -> Result<Bodies, Failure> {
+/// The velocity problem of the step of a gallery scene that ends at `time`; None where Ctrl-C came first.
+fn problem(
+    scene: &str,
+    set: &[(&str, String)],
+    time: f64,
+    stop: &Interrupt,
+) -> Result<Option<Bodies>, Failure> {
     let set: Vec<(String, String)> = set.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
     let scene = drystone_scene::load(scene, &set)?;
     let mut world = scene.world(scene.settings.clone())?;
     let before = (time - world.settings().h).max(0.0);
-    crate::state::advance(&mut world, before)?;
+    if !crate::state::advance_until(&mut world, before, stop)? {
+        return Ok(None);
+    }
     match world.step_keeping_problem().map_err(Failure::run)?.1 {
-        Problem::Bodies(p) => Ok(p),
+        Problem::Bodies(p) => Ok(Some(p)),
         Problem::Explicit(_) => Err(Failure::run("a step's problem has bodies")),
     }
 }
 
 /// Spheres in the papers' kind of column, as high as it takes.
-fn packing(n: usize, time: f64) -> Result<Bodies, Failure> {
+fn packing(n: usize, time: f64, stop: &Interrupt) -> Result<Option<Bodies>, Failure> {
     let mut set = vec![("n", n.to_string())];
     if n > 220 {
         set.push(("height", "25".into()));
     }
-    problem("packing", &set, time)
+    problem("packing", &set, time, stop)
 }
 
 /// Runs one solver and judges it.
-fn enter(p: &Bodies, name: &str, size: usize, asked: f64, stop: &Stop) -> Result<(Entry, Vec<f64>), Failure> {
+fn enter(
+    p: &Bodies,
+    name: &str,
+    size: usize,
+    asked: f64,
+    guess: Option<&[f64]>,
+    stop: &Stop,
+) -> Result<(Entry, Vec<f64>), Failure> {
     let posed = Problem::Bodies(p.clone());
     let mut s = solver::make(name).map_err(Failure::input)?;
-    let begun = Instant::now();
-    let solution = s.solve(&posed, None, stop).map_err(Failure::run)?;
-    let wall_ms = 1e3 * begun.elapsed().as_secs_f64();
+    let (begun, cpu) = (Instant::now(), cpu_seconds());
+    let solution = s.solve(&posed, guess, stop).map_err(Failure::run)?;
+    let (wall_ms, cpu_ms) = (1e3 * begun.elapsed().as_secs_f64(), 1e3 * (cpu_seconds() - cpu));
     let entry = Entry {
         solver: name.into(),
         unit: s.info().unit,
@@ -128,6 +146,7 @@ fn enter(p: &Bodies, name: &str, size: usize, asked: f64, stop: &Stop) -> Result
         iterations: solution.iterations,
         status: solution.status,
         wall_ms,
+        cpu_ms,
         velocity_error: None,
         residual: certificate(&posed, &solution.gamma).residual_max,
     };
@@ -160,14 +179,19 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         solver::make(name).map_err(Failure::input)?;
     }
     pool(Some(args.threads))?;
+    let stop = interrupt::watch()?;
     let text = match args.table {
-        Table::Errors => serde_json::to_string_pretty(&errors(&args, &names)?),
-        Table::Stacks => serde_json::to_string_pretty(&stacks(&args, &names)?),
-        Table::Duals => serde_json::to_string_pretty(&duals(&args, &names)?),
-        Table::Blocks => serde_json::to_string_pretty(&blocks::table(&args, &names)?),
+        Table::Errors => serde_json::to_string_pretty(&errors(&args, &names, &stop)?),
+        Table::Stacks => serde_json::to_string_pretty(&stacks(&args, &names, &stop)?),
+        Table::Duals => serde_json::to_string_pretty(&duals(&args, &names, &stop)?),
+        Table::Blocks => serde_json::to_string_pretty(&blocks::table(&args, &names, &stop)?),
     };
     if let Some(path) = &args.report {
         write(path, &(text.map_err(Failure::run)? + "\n"))?;
+    }
+    if stop.came() {
+        args.tell("\ninterrupted: what is not there was not raced\n")?;
+        return Ok(INTERRUPTED);
     }
     Ok(0)
 }
@@ -191,19 +215,34 @@ impl Args {
     }
 }
 
-fn errors(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
+/// The best solution at hand: what `apgd` finds, then factorisations from there, whichever the certificate likes best.
+fn reference(p: &Bodies, size: usize, args: &Args) -> Result<(Entry, Vec<f64>), Failure> {
+    let stop = |iterations| Stop { budget: None, ..args.stop(1e-12, iterations) };
+    let mut best = enter(p, "apgd:precision=double", size, 1e-12, None, &stop(200_000))?;
+    for name in ["prox", "ipm"] {
+        let next = enter(p, name, size, 1e-12, Some(&best.1), &stop(500))?;
+        if next.0.residual < best.0.residual {
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+fn errors(args: &Args, names: &[String], stop: &Interrupt) -> Result<Vec<Entry>, Failure> {
     let caps = if args.iterations.is_empty() { vec![50, 200, 2000] } else { args.iterations.clone() };
     let mut entries = Vec::new();
     for size in args.sizes(&[220, 1000]) {
-        let p = packing(size, args.at_time)?;
-        let (reference, gamma) =
-            enter(&p, "apgd", size, 1e-11, &Stop { budget: None, ..args.stop(1e-11, 200_000) })?;
+        let Some(p) = packing(size, args.at_time, stop)? else { break };
+        let (reference, gamma) = reference(&p, size, args)?;
         let (mut exact, mut v) = (Vec::new(), Vec::new());
         p.velocities(&gamma, &mut exact);
         let mut text = format!(
-            "{size} spheres, {} contacts, cold start: velocity error, m/s (reference to {:.0e} m/s)\n{:<12}",
+            "{size} spheres, {} contacts, cold start: velocity error, m/s, after so many iterations\n\
+             (reference by {} to {:.0e} m/s; in brackets: how many it took to 1e-10 m/s, to a standstill, or to the cap of {} s)\n{:<12}",
             p.points.len(),
+            reference.solver,
             reference.residual,
+            args.budget,
             "solver"
         );
         text += &caps.iter().map(|c| format!(" {c:>20}")).collect::<String>();
@@ -211,7 +250,10 @@ fn errors(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
         for name in names {
             let mut row = format!("{name:<12}");
             for &cap in &caps {
-                let (mut entry, gamma) = enter(&p, name, size, cap as f64, &args.stop(1e-10, cap))?;
+                if stop.came() {
+                    return Ok(entries);
+                }
+                let (mut entry, gamma) = enter(&p, name, size, cap as f64, None, &args.stop(1e-10, cap))?;
                 p.velocities(&gamma, &mut v);
                 let error = velocity_error(&p, &v, &exact);
                 entry.velocity_error = Some(error);
@@ -228,14 +270,19 @@ fn errors(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-fn stacks(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
+fn stacks(args: &Args, names: &[String], stop: &Interrupt) -> Result<Vec<Entry>, Failure> {
     let cap = args.iterations.first().copied().unwrap_or(20_000);
     let sizes = args.sizes(&[10, 30, 100, 300]);
-    let problems: Vec<Bodies> = sizes
-        .iter()
-        .map(|n| problem("stack", &[("n", n.to_string()), ("shape", "box".into())], 0.0))
-        .collect::<Result<_, _>>()?;
-    let mut text = format!("{:<12} {:<14}", "boxes", "");
+    let mut problems = Vec::new();
+    for n in &sizes {
+        let set = [("n", n.to_string()), ("shape", "box".into())];
+        problems.extend(problem("stack", &set, 0.0, stop)?);
+    }
+    let mut text = format!(
+        "iterations to a residual of 1e-6 m/s, cold start; where {cap} iterations or {} s were not enough, the residual reached in \
+         m/s\n{:<12} {:<14}",
+        args.budget, "boxes", "one iteration"
+    );
     text += &sizes.iter().map(|n| format!(" {n:>10}")).collect::<String>();
     args.tell(&(text + "\n"))?;
     let mut entries = Vec::new();
@@ -243,10 +290,13 @@ fn stacks(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
         let mut row = String::new();
         let mut unit = "";
         for (size, p) in sizes.iter().zip(&problems) {
-            let (entry, _) = enter(p, name, *size, 1e-6, &args.stop(1e-6, cap))?;
+            if stop.came() {
+                return Ok(entries);
+            }
+            let (entry, _) = enter(p, name, *size, 1e-6, None, &args.stop(1e-6, cap))?;
             let cell = match entry.status {
                 Status::Converged => entry.iterations.to_string(),
-                _ => format!("{:.0e}", entry.residual),
+                _ => format!("{:.0e} m/s", entry.residual),
             };
             row += &format!(" {cell:>10}");
             unit = entry.unit;
@@ -257,15 +307,17 @@ fn stacks(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-fn duals(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
+fn duals(args: &Args, names: &[String], stop: &Interrupt) -> Result<Vec<Entry>, Failure> {
     let goals = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
     let mut entries = Vec::new();
     for size in args.sizes(&[1500]) {
-        let p = packing(size, args.at_time)?;
+        let Some(p) = packing(size, args.at_time, stop)? else { break };
         let mut text = format!(
-            "{size} spheres, {} contacts, {} multipliers, cold start: ms to a residual, m/s\n{:<12}",
+            "{size} spheres, {} contacts, {} multipliers, cold start: CPU ms (iterations) to a residual in m/s; - where {} s were not \
+             enough\n{:<12}",
             p.points.len(),
             3 * p.points.len(),
+            args.budget,
             "solver"
         );
         text += &goals.iter().map(|g| format!(" {g:>18e}")).collect::<String>();
@@ -273,9 +325,12 @@ fn duals(args: &Args, names: &[String]) -> Result<Vec<Entry>, Failure> {
         for name in names {
             let mut row = format!("{name:<12}");
             for goal in goals {
-                let (entry, _) = enter(&p, name, size, goal, &args.stop(goal, 1_000_000))?;
+                if stop.came() {
+                    return Ok(entries);
+                }
+                let (entry, _) = enter(&p, name, size, goal, None, &args.stop(goal, 1_000_000))?;
                 let cell = match entry.status {
-                    Status::Converged => format!("{:.1} ({})", entry.wall_ms, entry.iterations),
+                    Status::Converged => format!("{:.1} ({})", entry.cpu_ms, entry.iterations),
                     _ => "-".into(),
                 };
                 row += &format!(" {cell:>18}");

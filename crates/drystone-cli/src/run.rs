@@ -41,7 +41,7 @@ pub struct Args {
     /// Write a recording (not available yet).
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Write the report; - is standard output.
+    /// Write the report; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
     /// Draw the last state.
@@ -59,11 +59,13 @@ pub struct Args {
     /// Write forces every N steps.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     forces_every: u64,
-    /// Write the contact problem of every N-th step to a folder, as JSON and as FCLib's HDF5.
+    /// Write the problem of every N-th step to a folder, as JSON and as FCLib's HDF5; steps with limits, motors or joints that
+    /// rub as JSON alone.
     #[arg(long, value_name = "EVERY:FOLDER")]
     dump_problems: Option<String>,
     /// Multiplications by N that may be spent once, after the last step, on a sharp bound of its velocity error; 0
-    /// leaves the certificate's own [default: 500 where that has one (compliance everywhere), else 0].
+    /// leaves the certificate's own [default: 500 where that has one (compliance everywhere), else 0]. The error is that of the
+    /// centres of mass, weighted by mass; there is none under coulomb.
     #[arg(long, value_name = "N")]
     bound: Option<usize>,
     /// No progress bar and no summary.
@@ -83,11 +85,14 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if args.record.is_some() {
         return Err(Failure::input("--record: not available yet"));
     }
-    let dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
+    let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let view = args.look.check()?;
     let Prepared { mut scene, mut world, threads } = args.simulation.prepare()?;
     let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
     let mut out = open_outputs(&args, scene.snaps.clone())?;
+    if let Some(dump) = &dump {
+        dump.check()?;
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Failure::run)?;
@@ -107,7 +112,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         if args.bound != Some(0) && world.state().step + 1 == steps {
             world.keep_solutions(true);
         }
-        let due = dump.as_ref().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
+        let due = dump.as_mut().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
         let stepped = match due {
             None => world.step(),
             Some(dump) => world.step_keeping_problem().map(|(report, problem, _)| {
@@ -155,6 +160,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if failed.is_none() && (args.bound.is_some() || bounded) {
         recorder.bound(world.bound_velocity_error(args.bound.unwrap_or(BOUND)));
     }
+    let wished = args.bound.filter(|n| *n > 0);
     let report = recorder.report(&mut world, status, failed.clone(), results);
     // The report first: nothing that fails after it can lose it.
     if let Some(path) = &args.report {
@@ -172,7 +178,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
     if !args.quiet && !to_pipe {
-        say(&summary(&report))?;
+        say(&summary(&report, wished, dump.as_ref()))?;
     }
     match failed {
         Some(reason) => Err(Failure::run(reason)),
@@ -184,6 +190,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
 struct Dump {
     every: u64,
     folder: PathBuf,
+    /// Problems written, and how many of them as JSON alone.
+    written: usize,
+    json_alone: usize,
 }
 
 impl Dump {
@@ -192,18 +201,54 @@ impl Dump {
             || Failure::input(format!("--dump-problems {text}: expected EVERY:FOLDER, such as 10:problems"));
         let (every, folder) = text.split_once(':').filter(|(_, f)| !f.is_empty()).ok_or_else(wrong)?;
         let every = every.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
-        Ok(Self { every, folder: folder.into() })
+        Ok(Self { every, folder: folder.into(), written: 0, json_alone: 0 })
     }
 
-    /// A step without contacts leaves no file.
-    fn save(&self, scene: &str, step: u64, problem: &Problem) -> Result<(), Failure> {
+    /// Refuses a folder that cannot be made or written to.
+    fn check(&self) -> Result<(), Failure> {
+        let shown = self.folder.display();
+        file::check_writable(&self.folder.join(".drystone"))
+            .map_err(|e| Failure::input(format!("--dump-problems {}:{shown}: {e}", self.every)))
+    }
+
+    /// A step without contacts and joints leaves no file.
+    fn save(&mut self, scene: &str, step: u64, problem: &Problem) -> Result<(), Failure> {
         if problem.blocks() == 0 {
             return Ok(());
         }
         let stem = std::path::Path::new(scene).file_stem().map_or(scene.into(), |s| s.to_string_lossy());
-        let problem = ContactProblem::from_problem(format!("{stem}-{step:06}"), problem)?;
-        Ok(problem.save(&self.folder)?)
+        let both = ContactProblem::from_problem(format!("{stem}-{step:06}"), problem).save(&self.folder)?;
+        self.written += 1;
+        self.json_alone += usize::from(!both);
+        Ok(())
     }
+
+    /// For the summary.
+    fn told(&self) -> String {
+        let alone = match self.json_alone {
+            0 => String::new(),
+            n => format!(", {n} of them as JSON alone (FCLib has no limits or motors)"),
+        };
+        format!("  problems      {} in {}{alone}\n", self.written, self.folder.display())
+    }
+}
+
+/// What became of the bound on the velocity error; `wished` multiplications were asked for.
+fn bound(r: &Report, wished: Option<usize>) -> Option<String> {
+    let c = &r.certificate;
+    if let Some(upper) = c.velocity_error_bound_last {
+        let lower = c.velocity_error_least_last.map(|x| format!(", at least {x:.2e}")).unwrap_or_default();
+        let text = format!("at most {upper:.2e} m/s{lower} (centres of mass, rms by mass, last step)");
+        return Some(text);
+    }
+    let n = wished?;
+    Some(match () {
+        () if r.model == "coulomb" => "no bound: exact Coulomb friction minimises nothing".into(),
+        () if r.steps == r.smooth_steps => "no bound: the steps were smooth, without a cone problem".into(),
+        () if r.bilaterals > 0 => "no bound: rigid joints leave no velocity room to spare".into(),
+        () if r.contacts.last == 0 => "no bound: nothing touches at the end".into(),
+        () => format!("no bound found with {n} multiplications: contacts may be jammed, more may help"),
+    })
 }
 
 fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
@@ -254,7 +299,7 @@ pub fn say(text: &str) -> Result<(), Failure> {
 }
 
 /// A screenful for people; the report has it all.
-fn summary(r: &Report) -> String {
+fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
     let ms = &r.ms_per_step;
     let mut text = format!(
         "{} {}: {} bodies, {} steps of {} s ({} s)\n",
@@ -288,13 +333,16 @@ fn summary(r: &Report) -> String {
         text += &format!("  smooth        {} of {} steps by rattle, {rest}\n", r.smooth_steps, r.steps);
     }
     if others > 0 {
+        let converged = r.solver.converged_steps.saturating_sub(r.smooth_steps);
+        let reached = match r.solver.tolerance {
+            0.0 => "no tolerance to reach".into(),
+            tolerance => format!("{converged} of {others} steps within {tolerance:e} m/s"),
+        };
         text += &format!(
-            "  solver        {}: {:.1} {}s a step, {} of {others} steps within {:e} m/s\n",
+            "  solver        {}: {:.1} {}s a step, {reached}\n",
             r.solver.parameters,
             r.solver.iterations_mean * r.steps as f64 / others as f64,
             r.solver.unit,
-            r.solver.converged_steps.saturating_sub(r.smooth_steps),
-            r.solver.tolerance
         );
     }
     if r.solver.name == "auto" && others > 0 {
@@ -311,6 +359,9 @@ fn summary(r: &Report) -> String {
         "  residual      {:.2e} m/s at the end, {:.2e} on average, {:.2e} at worst\n",
         last, r.certificate.residual_mean, r.certificate.residual_max
     );
+    if let Some(told) = bound(r, wished) {
+        text += &format!("  velocity err. {told}\n");
+    }
     text += &format!(
         "  overlap       {:.3e} m at the end, {:.3e} at worst\n",
         r.penetration_m.last_max, r.penetration_m.max
@@ -333,6 +384,7 @@ fn summary(r: &Report) -> String {
         };
         text += &format!("  {key:<13} {shown}\n");
     }
+    text += &dump.map(Dump::told).unwrap_or_default();
     for w in r.warnings.iter().take(3) {
         text += &format!("  warning       step {}: {}\n", w.step, w.text);
     }

@@ -9,15 +9,22 @@ use drystone_solve::certificate::certificate;
 use drystone_solve::solver::{self, Attempt, BadSpec, Solver, Status, Stop};
 use drystone_solve::{Malformed, Model, Problem};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::lcp;
 use crate::outputs::{self, Output};
+use crate::progress;
 use crate::run::{say, write};
 use crate::simulation::pool;
 
 /// Exit status where the tolerance was not reached.
 const NOT_SOLVED: i32 = 3;
+/// Cap on iterations unless another is given.
+const ITERATIONS: usize = 100_000;
+/// u this far outside the dual cone, over |q|, counts as inside where less was asked for.
+const FEASIBLE: f64 = 1e-6;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -27,9 +34,10 @@ pub struct Args {
     /// lcp (a linear complementarity problem).
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of facets.
-    #[arg(long, value_name = "ccp|coulomb|lcp", default_value = "ccp")]
-    model: String,
+    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of facets [default:
+    /// ccp; lcp for a file that holds one].
+    #[arg(long, value_name = "ccp|coulomb|lcp")]
+    model: Option<String>,
     /// Solver with parameters (see `drystone solvers`) [default: auto]; for lcp: lemke:pivots=N or psor:omega=1 [default:
     /// lemke].
     #[arg(long, value_name = "NAME[:k=v,...]")]
@@ -37,28 +45,30 @@ pub struct Args {
     /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.
     #[arg(long, value_name = "T", default_value_t = 1e-6)]
     tolerance: f64,
-    /// Cap on iterations (sweeps or multiplications, see `drystone solvers`).
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    iterations: usize,
+    /// Cap on iterations (sweeps, multiplications or factorisations, see `drystone solvers`; pivots of lemke) [default: 100000;
+    /// 20 n + 1000 pivots].
+    #[arg(long, value_name = "N")]
+    iterations: Option<usize>,
     /// Cap on the time, ms.
     #[arg(long, value_name = "MS")]
     budget_ms: Option<f64>,
     /// Threads [default: one per core]; any number gives bitwise the same result.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Facets of every cone, for lcp.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    facets: usize,
-    /// Law on the facets, for lcp: stewart (Stewart and Trinkle's, Coulomb's law) or convex (Anitescu's relaxation).
-    #[arg(long, value_name = "stewart|convex", default_value = "stewart")]
-    form: String,
-    /// Where the facets lie, for lcp: inner (edges on the round cone) or outer (faces on it).
-    #[arg(long, value_name = "inner|outer", default_value = "inner")]
-    cone: String,
+    /// Facets of every cone, for --model lcp [default: 8].
+    #[arg(long, value_name = "N")]
+    facets: Option<usize>,
+    /// Law on the facets, for --model lcp: stewart (Stewart and Trinkle's, Coulomb's law) or convex (Anitescu's relaxation)
+    /// [default: stewart].
+    #[arg(long, value_name = "stewart|convex")]
+    form: Option<String>,
+    /// Where the facets lie, for --model lcp: inner (edges on the round cone) or outer (faces on it) [default: inner].
+    #[arg(long, value_name = "inner|outer")]
+    cone: Option<String>,
     /// Put r and u, normal first, into the report.
     #[arg(long)]
     vectors: bool,
-    /// Write the report; - is standard output.
+    /// Write the report; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
 }
@@ -90,7 +100,8 @@ struct Report {
     cone_violation: f64,
     /// Largest distance of a contact's u (corrected, under Coulomb's law) from the dual cone.
     dual_cone_violation: f64,
-    /// |rᵀu| / |objective|; null where the objective is 0 and rᵀu is not, and under Coulomb's law.
+    /// |rᵀu| / |objective|; null where u is not dual feasible (to the tolerance, or 1e-6 |q|), where the objective is 0 and
+    /// rᵀu is not, and under Coulomb's law.
     duality_gap_rel: Option<f64>,
     /// |W - Wᵀ| / |W|: above rounding, the relaxed problem is that of the symmetric part.
     asymmetry: f64,
@@ -125,14 +136,19 @@ pub struct Outcome {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    let bare_lcp = args.kind.as_deref() == Some("lcp") || lcp::is_one(&args.problem);
-    let lcp = args.model == "lcp" || bare_lcp;
-    let model = match args.model.as_str() {
-        "lcp" => Model::Ccp,
-        name => Model::parse(name)
+    // What is said counts for more than the name.
+    let bare_lcp = match args.kind.as_deref() {
+        Some(kind) => kind == "lcp",
+        None => lcp::is_one(&args.problem),
+    };
+    let lcp = args.model.as_deref() == Some("lcp") || bare_lcp;
+    let model = match args.model.as_deref() {
+        None | Some("lcp") => Model::Ccp,
+        Some(name) => Model::parse(name)
             .map_err(|_| Failure::input(BadSpec::unknown("model", name, &["ccp", "coulomb", "lcp"])))?,
     };
     let kind = args.kind.as_deref().filter(|_| !bare_lcp).map(parse_kind).transpose()?;
+    refuse_what_does_not_apply(&args, bare_lcp, lcp)?;
     if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
         return Err(Failure::input(format!(
             "--tolerance must be finite and not negative, got {}",
@@ -153,13 +169,14 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             kind,
             bare: bare_lcp,
             solver: args.solver.as_deref().unwrap_or("lemke"),
-            facets: args.facets,
-            form: &args.form,
-            cone: &args.cone,
+            facets: args.facets.unwrap_or(8),
+            form: args.form.as_deref().unwrap_or("stewart"),
+            cone: args.cone.as_deref().unwrap_or("inner"),
             tolerance: args.tolerance,
             iterations: args.iterations,
             vectors: args.vectors,
         };
+        pool(args.threads)?;
         return lcp::solve(&asked, args.report.as_deref());
     }
     let name = args.solver.as_deref().unwrap_or("auto");
@@ -169,10 +186,24 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let unit = file.normalise();
     let posed = file.under(model);
 
+    let unfinished = json!({
+        "name": file.name,
+        "kind": file.kind,
+        "contacts": file.contacts(),
+        "rows": posed.rows(),
+        "model": model.name(),
+        "solver": name,
+        "unit": solver.info().unit,
+        "status": "interrupted",
+        "tolerance": args.tolerance,
+    });
+    interrupt::leave(&file.name, unfinished, args.report.clone())?;
+    let waiting = progress::waiting(format!("{} by {name}", file.name));
     let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
     let goal = args.tolerance * file.scale();
-    let outcome = reach(&file, &posed, solver.as_mut(), goal, args.iterations, budget)
+    let outcome = reach(&file, &posed, solver.as_mut(), goal, args.iterations.unwrap_or(ITERATIONS), budget)
         .map_err(|e| Failure::input(format!("{}: {e}", args.problem.display())))?;
+    waiting.finish_and_clear();
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     let solved = outcome.natural <= goal;
     let mut report = judge(&file, &posed, &args, solver.as_ref(), &outcome, solved, [wall_s, cpu_s]);
@@ -184,6 +215,31 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         say(&summary(&report))?;
     }
     Ok(if solved || args.tolerance == 0.0 { 0 } else { NOT_SOLVED })
+}
+
+/// An option that would change nothing is a misunderstanding.
+fn refuse_what_does_not_apply(args: &Args, bare_lcp: bool, lcp: bool) -> Result<(), Failure> {
+    let shown = args.problem.display();
+    if let Some(model) = args.model.as_deref().filter(|m| bare_lcp && *m != "lcp") {
+        let text = format!(
+            "--model {model}: {shown} is read as a linear complementarity problem, which has no contacts; --kind fc, gfc, rfc \
+             or grfc reads a contact problem"
+        );
+        return Err(Failure::input(text));
+    }
+    let facets = [
+        ("--facets", args.facets.is_some()),
+        ("--form", args.form.is_some()),
+        ("--cone", args.cone.is_some()),
+    ];
+    if let Some((option, _)) = facets.iter().find(|(_, given)| *given && (!lcp || bare_lcp)) {
+        let why = if bare_lcp { "a bare LCP has no cones to cut" } else { "only --model lcp has facets" };
+        return Err(Failure::input(format!("{option}: {why}")));
+    }
+    if lcp && args.budget_ms.is_some() {
+        return Err(Failure::input("--budget-ms: solvers of LCPs have a cap on --iterations alone"));
+    }
+    Ok(())
 }
 
 fn parse_kind(name: &str) -> Result<Kind, Failure> {
@@ -259,6 +315,8 @@ fn judge(
     let convex = problem.model() == Model::Ccp;
     let held = file.cannot_move(problem.model());
     let work = out.r.iter().zip(&out.u).map(|(r, u)| r * u).sum::<f64>().abs();
+    // rᵀu is a gap only where u belongs to a feasible velocity. A solution to the tolerance is as close as that.
+    let feasible = c.constraint_violation <= args.tolerance.max(FEASIBLE) * file.scale();
     let ratio = |x: f64, y: f64| if x == 0.0 { Some(0.0) } else { Some(x / y).filter(|z| z.is_finite()) };
     Report {
         name: file.name.clone(),
@@ -285,7 +343,7 @@ fn judge(
         residual_scaled: c.residual_max,
         cone_violation: c.cone_violation,
         dual_cone_violation: c.constraint_violation,
-        duality_gap_rel: ratio(work, c.dual_objective.abs()).filter(|_| convex && held.is_none()),
+        duality_gap_rel: ratio(work, c.dual_objective.abs()).filter(|_| convex && feasible && held.is_none()),
         asymmetry: file.asymmetry(),
         cannot_move: held,
         r: args.vectors.then(|| out.r.clone()),
@@ -306,8 +364,14 @@ fn summary(r: &Report) -> String {
     let residual = r.residual_over_q.map_or("undefined, q = 0".into(), |x| format!("{x:.2e}"));
     text += &format!("  residual / q  {residual} (asked for {:e})\n", r.tolerance);
     if r.objective.is_some() {
-        let gap = r.duality_gap_rel.map_or("undefined, objective 0".into(), |x| format!("{x:.2e}"));
-        text += &format!("  duality gap   {gap} of the objective\n");
+        text += &match r.duality_gap_rel {
+            Some(x) => format!("  duality gap   {x:.2e} of the objective\n"),
+            None if r.dual_cone_violation > 0.0 => format!(
+                "  duality gap   none: u lies outside the dual cone, by {:.2e}\n",
+                r.dual_cone_violation
+            ),
+            None => "  duality gap   undefined, objective 0\n".into(),
+        };
     }
     if let Some(i) = r.cannot_move {
         text += &format!(

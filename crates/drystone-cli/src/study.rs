@@ -77,7 +77,7 @@ pub struct Args {
     /// Heading of the plot [default: the scene and the measure].
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// All numbers and the reports they come from; - is standard output.
+    /// All numbers and the reports they come from; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
     /// No progress bar and no table.

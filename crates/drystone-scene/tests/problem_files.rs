@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use drystone_scene::problem::{self, ContactProblem, Kind};
+use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::solver::{Status, Stop, make};
+use drystone_solve::{Model, Problem, Set};
 
 /// A folder that goes with the value.
 struct Folder(PathBuf);
@@ -186,7 +188,17 @@ fn json_faults_name_file_line_and_field() {
         ("\"indptr\": [0, 1", "\"indptr\": [0, 9", &["/p.json:2:", "W.indptr"]),
         ("\"indptr\": [0, 1, 2", "\"indptr\": [0, 2, 1", &["W.indptr", "must rise"]),
         ("\"indices\": [0", "\"indices\": [7", &["W.indices[0]"]),
-        ("\"shape\": [4, 4]", "\"shape\": [4, 5]", &["W: is 4 x 5", "4 rows"]),
+        ("\"shape\": [4, 4]", "\"shape\": [4, 5]", &["W.shape: is 4 x 5", "4 rows"]),
+        ("\"shape\": [4, 4]", "\"shape\": [4, 3]", &["W.shape: is 4 x 3", "4 rows"]),
+        ("\"kind\": \"fc\"", "\"kind\": \"rfc\"", &["/p.json:1:", "d: is 2, but kind rfc has 5"]),
+        ("\"mu\"", "\"others\": [{\"set\": \"fre\"}], \"mu\"", &["others[0].set", "did you mean 'free'"]),
+        ("\"mu\"", "\"others\": [{\"set\": \"free\"}], \"mu\"", &["q: must have 5 numbers"]),
+        (
+            "\"mu\"",
+            "\"others\": [{\"set\": \"free\", \"lo\": 1}], \"mu\"",
+            &["others[0]", "unknown field 'lo'"],
+        ),
+        ("\"source\"", "\"global\": {}, \"source\"", &["global: kind fc has no bodies"]),
         ("\"source\"", "\"sauce\"", &["unknown field 'sauce'", "did you mean 'source'"]),
         ("\"data\"", "\"date\"", &["W", "unknown field 'date'"]),
         (", \"mu\": [0.3, 0.4]", "", &["the field 'mu' is missing"]),
@@ -248,6 +260,7 @@ fn rolling() -> ContactProblem {
         q: (0..10).map(|i| i as f64 - 4.5).collect(),
         mu: vec![0.5, 0.25],
         mu_r: vec![0.1, 0.2],
+        others: Vec::new(),
     }
 }
 
@@ -259,22 +272,108 @@ fn flat() -> ContactProblem {
 #[test]
 fn written_problems_are_read_back() {
     let folder = Folder::new("problems-written");
-    for p in [rolling(), flat()] {
-        p.save(&folder.0).unwrap();
-        let back = problem::read(folder.0.join("two.json"), None).unwrap();
-        assert_eq!((back.w, back.q, back.mu, back.mu_r), (p.w, p.q, p.mu, p.mu_r));
+    for p in [rolling(), flat(), jointed(&[Set::Free, Set::Free])] {
+        assert!(p.save(&folder.0).unwrap(), "both forms");
+        for name in ["two.json", "two.hdf5"] {
+            let back = problem::read(folder.0.join(name), None).unwrap();
+            assert_eq!((back.kind, back.dimension), (p.kind, p.dimension), "{name}");
+            assert_eq!((&back.w, &back.q, &back.mu, &back.mu_r), (&p.w, &p.q, &p.mu, &p.mu_r), "{name}");
+            assert_eq!(back.others, p.others, "{name}");
+        }
     }
-    let p = flat();
-    let back = problem::read(folder.0.join("two.hdf5"), None).unwrap();
-    assert_eq!((back.kind, back.dimension), (p.kind, p.dimension));
-    assert_eq!((back.w, back.q, back.mu), (p.w, p.q, p.mu));
+    // Limits and motors: JSON has words for them, FCLib has not.
+    let sets = [
+        Set::Interval { lo: -0.5, hi: f64::INFINITY },
+        Set::NonNegative,
+        Set::Free,
+        Set::Interval { lo: f64::NEG_INFINITY, hi: 2.0 },
+    ];
+    let p = jointed(&sets);
+    assert!(!p.save(&folder.0).unwrap() && p.to_fclib().is_none());
+    let back = problem::read(folder.0.join("two.json"), None).unwrap();
+    assert_eq!((&back.w, &back.q, &back.others), (&p.w, &p.q, &p.others));
+}
+
+/// Contacts in the plane, then other blocks; FCLib's V is there once, so W is symmetric.
+fn jointed(others: &[Set]) -> ContactProblem {
+    let mut p = flat();
+    p.mu.truncate((10 - others.len()) / 2);
+    p.others = others.to_vec();
+    p.w = p.w.symmetric_part();
+    p
+}
+
+/// A block after the contacts is part of the problem and of the published test.
+#[test]
+fn bilateral_rows_hold_and_keep_their_multipliers() {
+    let p = jointed(&[Set::Free, Set::Free]);
+    let stop = Stop { tolerance: 1e-12, iterations: 20_000, ..Stop::default() };
+    let s = make("prox").unwrap().solve(&p.ccp(), None, &stop).unwrap();
+    let mut u = Vec::new();
+    p.ccp().apply(&s.gamma, &mut u);
+    assert!(u[8].abs() < 1e-10 && u[9].abs() < 1e-10, "they do not move: {u:?}");
+    assert!(s.gamma[8] < 0.0, "and may pull: {:?}", s.gamma);
+    assert!(p.natural_map(Model::Ccp, &s.gamma, &u) < 1e-9);
+    // Off by 0.5 in a bilateral row's velocity: that, and nothing else, is what the natural map adds.
+    u[9] += 0.5;
+    assert!((p.natural_map(Model::Ccp, &s.gamma, &u) - 0.5).abs() < 1e-6);
+}
+
+/// Compliance belongs to W; contacts come first, whatever the order of the blocks was.
+#[test]
+fn any_problem_becomes_a_file() {
+    let w = Csr::from_rows(
+        4,
+        vec![vec![(0, 3.0), (2, 0.5)], vec![(1, 2.0)], vec![(0, 0.5), (2, 4.0)], vec![(3, 5.0)]],
+    );
+    let sets = vec![Set::Free, Set::Friction2 { mu: 0.4 }, Set::NonNegative];
+    let mut e = Explicit::new(w, vec![1.0, -2.0, 0.25, -3.0], sets);
+    e.compliance = vec![0.0, 0.125, 0.0, 0.0];
+    let p = ContactProblem::from_problem("p", &Problem::Explicit(e));
+    assert_eq!((p.dimension, p.contacts(), p.mu.as_slice()), (2, 1, [0.4].as_slice()));
+    assert_eq!(p.others, [Set::Free, Set::NonNegative]);
+    assert_eq!(p.q, [-2.0, 0.25, 1.0, -3.0]);
+    let expected = [[2.125, 0.0, 0.0, 0.0], [0.0, 4.0, 0.5, 0.0], [0.0, 0.5, 3.0, 0.0], [0.0, 0.0, 0.0, 5.0]];
+    assert_eq!(dense(&p), expected.map(|row| row.to_vec()));
+}
+
+/// W and q beside the bodies they come from: sizes, and that they are the same problem.
+#[test]
+fn bodies_beside_a_matrix_must_agree_with_it() {
+    let folder = Folder::new("problem-beside");
+    let diagonal = |x: [f64; 2]| {
+        format!(
+            r#"{{"shape": [2, 2], "indptr": [0, 1, 2], "indices": [0, 1], "data": [{}, {}]}}"#,
+            x[0], x[1]
+        )
+    };
+    let text = |w: [f64; 2], f: &str| {
+        format!(
+            r#"{{"kind": "gfc", "d": 2, "nc": 1, "W": {}, "q": [-2, 0.5], "mu": [0.3],
+            "global": {{"M": {}, "H": {}, "f": {f}, "w": [0, 0]}}}}"#,
+            diagonal(w),
+            diagonal([2.0, 4.0]),
+            diagonal([1.0, 2.0])
+        )
+    };
+    // W = 1/2 and 4/4, q = -4/2 and 2 · 1/4.
+    assert_eq!(folder.read("p.json", &text([0.5, 1.0], "[-4, 1]"), None).unwrap().q, [-2.0, 0.5]);
+    for (w, f, say) in [
+        ([0.5, 1.5], "[-4, 1]", "global: gives another W"),
+        ([0.5, 1.0], "[-4, 2]", "global: gives another q"),
+        ([0.5, 1.0], "[-4]", "global.f: must have 2 numbers"),
+        ([0.5, 1.0], "[-4, NaN]", "global.f[1]"),
+    ] {
+        let e = folder.read("p.json", &text(w, f), None).unwrap_err();
+        assert!(e.contains(say), "{e}");
+    }
 }
 
 /// A damaged file is an error, whatever byte is wrong.
 #[test]
 fn damaged_hdf5_never_panics() {
     let folder = Folder::new("problems-damaged");
-    let good = flat().to_fclib();
+    let good = jointed(&[Set::Free, Set::Free]).to_fclib().unwrap();
     let path = folder.0.join("p.hdf5");
     let mut refused = 0;
     for k in 0..good.len() {
@@ -302,6 +401,7 @@ fn alone(diagonal: [f64; 3], q: f64) -> ContactProblem {
         q: [-1.0, 1.0, 3.0].repeat(3).iter().map(|x| q * x).collect(),
         mu: vec![0.1; 3],
         mu_r: Vec::new(),
+        others: Vec::new(),
     }
 }
 

@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
+use crate::lcp;
 use crate::run::{INTERRUPTED, say, write};
 use crate::solve::reach;
 
@@ -72,19 +73,38 @@ struct Profiles<'a> {
     asked: usize,
     /// Files left out because the same problem is there in another format.
     twice: usize,
+    /// Linear complementarity problems left out of folders.
+    lcps: usize,
+    /// Problems with q = 0: zero solves them, and there is no |q| to measure by.
+    nothing_to_solve: Vec<String>,
     problems: Vec<Line>,
     /// By solver: problems solved, and those it was the fastest on.
     solved: Vec<usize>,
     fastest: Vec<usize>,
 }
 
-/// The files that a list of paths means, a folder standing for all problems in it; and how many were left out because the
-/// same problem (the same name but for its ending, in the same folder) came before: JSON first, as `--dump-problems` writes
-/// each twice.
-pub fn files(paths: &[PathBuf]) -> std::result::Result<(Vec<PathBuf>, usize), Failure> {
-    let mut found = Vec::new();
+/// The files that a list of paths means.
+pub struct Files {
+    paths: Vec<PathBuf>,
+    /// Left out because the same problem (the same name but for its ending, in the same folder) came before: JSON first, as
+    /// `--dump-problems` writes each twice.
+    twice: usize,
+    /// Linear complementarity problems, left out of folders.
+    lcps: usize,
+}
+
+/// Takes a folder for all contact problems in it.
+pub fn files(paths: &[PathBuf]) -> std::result::Result<Files, Failure> {
+    let (mut found, mut lcps) = (Vec::new(), 0);
     for path in paths {
         if !path.is_dir() {
+            if lcp::is_one(path) {
+                let text = format!(
+                    "{}: linear complementarity problems are not compared, but `drystone solve` does them",
+                    path.display()
+                );
+                return Err(Failure::input(text));
+            }
             found.push(path.clone());
             continue;
         }
@@ -92,7 +112,9 @@ pub fn files(paths: &[PathBuf]) -> std::result::Result<(Vec<PathBuf>, usize), Fa
         let mut inside = Vec::new();
         for entry in std::fs::read_dir(path).map_err(refuse)? {
             let file = entry.map_err(refuse)?.path();
-            if file.is_file() && problem::is_one(&file) {
+            if file.is_file() && lcp::is_one(&file) {
+                lcps += 1;
+            } else if file.is_file() && problem::is_one(&file) {
                 inside.push(file);
             }
         }
@@ -109,9 +131,9 @@ pub fn files(paths: &[PathBuf]) -> std::result::Result<(Vec<PathBuf>, usize), Fa
     let mut kept: Vec<usize> =
         order.into_iter().filter(|&k| seen.insert(found[k].with_extension(""))).collect();
     kept.sort_unstable();
-    let kept: Vec<PathBuf> = kept.into_iter().map(|k| found[k].clone()).collect();
-    let twice = all - kept.len();
-    Ok((kept, twice))
+    let paths: Vec<PathBuf> = kept.into_iter().map(|k| found[k].clone()).collect();
+    let twice = all - paths.len();
+    Ok(Files { paths, twice, lcps })
 }
 
 /// On a terminal; nothing in a pipe.
@@ -128,15 +150,16 @@ fn bar(problems: usize) -> ProgressBar {
 
 /// Solves, judges, writes and prints.
 pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
-    let mut lines = Vec::new();
-    let (paths, twice) = files(asked.paths)?;
+    let (mut lines, mut nothing_to_solve) = (Vec::new(), Vec::new());
+    let Files { paths, twice, lcps } = files(asked.paths)?;
     let stop = interrupt::watch()?;
     let bar = bar(paths.len());
     let mut interrupted = false;
     for path in &paths {
         let file = problem::read(path, None)?;
-        // Nothing to solve, and no |q| to measure by.
-        if file.scale() > 0.0 {
+        if file.scale() == 0.0 {
+            nothing_to_solve.push(file.name.clone());
+        } else {
             let done = line(&file, asked, &bar, &stop);
             lines.extend(done.map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);
         }
@@ -159,6 +182,8 @@ pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
         interrupted,
         asked: paths.len(),
         twice,
+        lcps,
+        nothing_to_solve,
         problems: lines,
         solved,
         fastest,
@@ -269,6 +294,13 @@ fn table(p: &Profiles) -> String {
     );
     if p.twice > 0 {
         text += &format!("{} files left out: the same problems in another format\n", p.twice);
+    }
+    if p.lcps > 0 {
+        text += &format!("{} linear complementarity problems left out: `drystone solve` does them\n", p.lcps);
+    }
+    if !p.nothing_to_solve.is_empty() {
+        let names = p.nothing_to_solve.join(", ");
+        text += &format!("left out because q = 0, so that there is nothing to solve: {names}\n");
     }
     text += &row("problem", "contacts", p.solvers.to_vec());
     for l in &p.problems {

@@ -15,8 +15,9 @@ use serde::Serialize;
 use super::{parse_facets, parse_form, status_name};
 use crate::compare::split;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::outputs::{self, Output};
-use crate::run::{say, write};
+use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
 
 #[derive(clap::Args)]
@@ -42,7 +43,7 @@ pub struct Args {
     /// Halvings of h = 0.1 s in the second table, relaxed law against exact; 0 leaves it out.
     #[arg(long, value_name = "K", default_value_t = 7)]
     halvings: u32,
-    /// Everything as JSON; - is standard output.
+    /// Everything as JSON; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
 }
@@ -110,7 +111,12 @@ pub fn tables(args: Args) -> Result<i32, Failure> {
         solver::make(name).map_err(Failure::input)?;
     }
     outputs::check(None, [Output::text("--report", args.report.as_ref())])?;
+    // Refused before the first line of a table.
+    for (&layers, &mu) in args.layers.iter().flat_map(|l| args.mu.iter().map(move |mu| (l, mu))) {
+        drystone_scene::load("pyramid", &settings(layers, mu))?;
+    }
     pool(Some(1))?;
+    let stop = interrupt::watch()?;
     let mut all = Tables {
         facets: args.facets,
         form: args.form.clone(),
@@ -120,7 +126,7 @@ pub fn tables(args: Args) -> Result<i32, Failure> {
     let quiet = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
     let tell = |text: String| if quiet { Ok(()) } else { say(&text) };
     tell(format!(
-        "{:>6} {:>8} {:>5} {:>8} {:>7} {:>7} {:>10} {:>9}  {:<17} {:<17}\n",
+        "{:>6} {:>8} {:>5} {:>8} {:>7} {:>7} {:>10} {:>9}  {:<17} {:>8} {:<17}\n",
         "bodies",
         "contacts",
         "mu",
@@ -130,17 +136,27 @@ pub fn tables(args: Args) -> Result<i32, Failure> {
         "Lemke ms",
         "residual",
         "round cones, ms",
+        "by auto",
         "relaxed, ms",
     ))?;
-    for &layers in &args.layers {
+    'pyramids: for &layers in &args.layers {
         for &mu in &args.mu {
+            if stop.came() {
+                break 'pyramids;
+            }
             let p = pyramid(layers, mu, form, facets, args.pivots, &solvers)?;
             let cell = |k: Option<usize>| match k.map(|k| &p.cones[k]) {
                 Some(c) => format!("{:.2} {}", c.cpu_ms, c.solver),
                 None => "not reached".into(),
             };
+            // The first of a model is that of the facets' law.
+            let by_auto = match p.cones.iter().find(|c| c.solver == "auto") {
+                Some(c) if c.residual <= GOAL => format!("{:.2}", c.cpu_ms),
+                Some(_) => "not".into(),
+                None => "-".into(),
+            };
             tell(format!(
-                "{:>6} {:>8} {:>5} {:>8} {:>7} {:>7} {:>10.1} {:>9.1e}  {:<17} {:<17}\n",
+                "{:>6} {:>8} {:>5} {:>8} {:>7} {:>7} {:>10.1} {:>9.1e}  {:<17} {:>8} {:<17}\n",
                 p.bodies,
                 p.contacts,
                 p.mu,
@@ -150,14 +166,18 @@ pub fn tables(args: Args) -> Result<i32, Failure> {
                 p.lemke_ms,
                 p.residual,
                 cell(p.best),
+                by_auto,
                 cell(p.best_relaxed),
             ))?;
             all.pyramids.push(p);
         }
     }
-    if args.halvings > 0 {
+    if args.halvings > 0 && !stop.came() {
         tell(format!("\n{:>5} {:>12} {:>14} {:>6}\n", "mu", "h, s", "difference, m", "order"))?;
         for mu in [0.3, 0.75] {
+            if stop.came() {
+                break;
+            }
             for d in differences(mu, args.halvings)? {
                 let order = d.order.map_or("-".into(), |x| format!("{x:.2}"));
                 tell(format!("{:>5} {:>12.5e} {:>14.6e} {:>6}\n", d.mu, d.h_s, d.difference_m, order))?;
@@ -168,7 +188,17 @@ pub fn tables(args: Args) -> Result<i32, Failure> {
     if let Some(path) = &args.report {
         write(path, &(serde_json::to_string_pretty(&all).map_err(Failure::run)? + "\n"))?;
     }
+    if stop.came() {
+        tell("\ninterrupted: what is not there was not done\n".into())?;
+        return Ok(INTERRUPTED);
+    }
     Ok(0)
+}
+
+/// What the scene of a pyramid is made with.
+fn settings(layers: u32, mu: f64) -> Vec<(String, String)> {
+    let set = [("layers", layers.to_string()), ("mu", mu.to_string()), ("h", "0.05".into())];
+    set.into_iter().map(|(k, v)| (k.into(), v)).collect()
 }
 
 /// The least CPU time of a few tries, ms: the first one of a solver meets cold caches.
@@ -182,9 +212,7 @@ fn pyramid(
     pivots: usize,
     solvers: &[String],
 ) -> Result<Pyramid, Failure> {
-    let set = [("layers", layers.to_string()), ("mu", mu.to_string()), ("h", "0.05".into())];
-    let set: Vec<(String, String)> = set.into_iter().map(|(k, v)| (k.into(), v)).collect();
-    let scene = drystone_scene::load("pyramid", &set)?;
+    let scene = drystone_scene::load("pyramid", &settings(layers, mu))?;
     let mut world: World = scene.world(scene.settings.clone())?;
     let (_, mut problem, _) = world.step_keeping_problem().map_err(Failure::run)?;
     problem.set_model(if form == Form::Convex { Model::Ccp } else { Model::Coulomb });

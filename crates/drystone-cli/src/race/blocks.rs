@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Args;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 
 /// The paper's scenes, and the step of those whose own is too long for a comparison: with a tenth of a second the Brazil nut's
 /// floor strikes so hard that no sweeps are enough.
@@ -40,13 +41,22 @@ pub struct Row {
 /// A step's problem, and the guess that the run had for it.
 type Posed = (Problem, Vec<f64>);
 
-fn problems(scene: &str, h: Option<&str>, steps: usize, until: f64) -> Result<Vec<Posed>, Failure> {
+fn problems(
+    scene: &str,
+    h: Option<&str>,
+    steps: usize,
+    until: f64,
+    stop: &Interrupt,
+) -> Result<Vec<Posed>, Failure> {
     let set: Vec<(String, String)> = h.map(|h| ("h".into(), h.into())).into_iter().collect();
     let scene = drystone_scene::load(scene, &set)?;
     let mut world = scene.world(scene.settings.clone())?;
     let all = (scene.duration.min(until) / world.settings().h).round().max(1.0) as usize;
     let mut found = Vec::new();
     for k in 1..=all {
+        if stop.came() {
+            break;
+        }
         // Step k is one of them where the count of those due goes up.
         if k * steps / all == (k - 1) * steps / all {
             world.step().map_err(Failure::run)?;
@@ -61,13 +71,16 @@ fn problems(scene: &str, h: Option<&str>, steps: usize, until: f64) -> Result<Ve
 }
 
 /// All scenes.
-pub fn table(args: &Args, names: &[String]) -> Result<Vec<Row>, Failure> {
+pub fn table(args: &Args, names: &[String], interrupt: &Interrupt) -> Result<Vec<Row>, Failure> {
     let steps = args.sizes(&[12])[0].max(1);
     let cap = args.iterations.first().copied().unwrap_or(1000);
     let stop = args.stop(GOAL, cap);
     let mut rows = Vec::new();
     for (scene, h) in SCENES {
-        let posed = problems(scene, h, steps, args.at_time)?;
+        let posed = problems(scene, h, steps, args.at_time, interrupt)?;
+        if interrupt.came() {
+            break;
+        }
         let contacts: usize = posed.iter().map(|(p, _)| p.blocks()).sum();
         args.tell(&format!(
             "{scene}: {} steps, {:.0} contacts on average, to {GOAL:e} m/s, at most {cap} sweeps\n{:<12} {:>9} {:>8} {:>9} {:>10} {:>10} {:>10}\n",
@@ -76,7 +89,7 @@ pub fn table(args: &Args, names: &[String]) -> Result<Vec<Row>, Failure> {
             "solver", "CPU s", "sweeps", "converged", "us/contact", "mean", "max residual"
         ))?;
         for name in names {
-            let row = race(scene, name, &posed, &stop)?;
+            let Some(row) = race(scene, name, &posed, &stop, interrupt)? else { return Ok(rows) };
             args.tell(&format!(
                 "{:<12} {:>9.3} {:>8} {:>9} {:>10.3} {:>10.1e} {:>10.1e}\n",
                 row.solver,
@@ -93,11 +106,21 @@ pub fn table(args: &Args, names: &[String]) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-fn race(scene: &'static str, name: &str, posed: &[Posed], stop: &solver::Stop) -> Result<Row, Failure> {
+/// One solver on all steps; None where Ctrl-C came first.
+fn race(
+    scene: &'static str,
+    name: &str,
+    posed: &[Posed],
+    stop: &solver::Stop,
+    interrupt: &Interrupt,
+) -> Result<Option<Row>, Failure> {
     let mut s = solver::make(name).map_err(Failure::input)?;
     let (mut cpu_s, mut sweeps, mut visits, mut converged) = (0.0, 0, 0, 0);
     let (mut sum, mut worst) = (0.0, 0.0f64);
     for (problem, guess) in posed {
+        if interrupt.came() {
+            return Ok(None);
+        }
         let begun = cpu_seconds();
         let out = s.solve(problem, Some(guess), stop).map_err(Failure::run)?;
         cpu_s += cpu_seconds() - begun;
@@ -109,7 +132,7 @@ fn race(scene: &'static str, name: &str, posed: &[Posed], stop: &solver::Stop) -
         worst = worst.max(c.residual_max);
     }
     let n = posed.len().max(1) as f64;
-    Ok(Row {
+    Ok(Some(Row {
         scene,
         solver: name.into(),
         steps: posed.len(),
@@ -120,5 +143,5 @@ fn race(scene: &'static str, name: &str, posed: &[Posed], stop: &solver::Stop) -
         converged,
         residual_mean: sum / n,
         residual_max: worst,
-    })
+    }))
 }

@@ -79,9 +79,13 @@ fn solvers_tell_parameters_use_and_citation() {
                 .contains(&text(solver, "unit")),
             "{name}"
         );
-        let models = solver["models"].as_array().unwrap();
-        let known = models.contains(&"ccp".into()) || models == &["polyhedral"];
-        assert!(known, "{name} solves ccp, or the same on facets: {models:?}");
+        // Both laws are taken by all, and said to be.
+        assert_eq!(solver["models"], serde_json::json!(["ccp", "coulomb"]), "{name}");
+        let outer = solver["by_outer_iteration"].as_array().unwrap();
+        let own = solver["by_itself"].as_array().unwrap();
+        assert_eq!(own.len() + outer.len(), 2, "{name}: each law once");
+        let exact = scratch.report(&format!("stack --steps 2 --model coulomb --solver {name}"));
+        assert_eq!(exact["model"], "coulomb", "{name}");
         holds(&people, &[name, text(solver, "title"), text(solver, "citation")]);
         // What it says it takes, it takes.
         let params: Vec<String> = solver["params"]
@@ -94,10 +98,20 @@ fn solvers_tell_parameters_use_and_citation() {
             })
             .collect();
         let plain = scratch.report(&format!("stack --steps 3 --solver {name}"));
-        let spelled = scratch.report(&format!("stack --steps 3 --solver {name}:{}", params.join(",")));
+        let colon = if params.is_empty() { "" } else { ":" };
+        let spelled = scratch.report(&format!("stack --steps 3 --solver {name}{colon}{}", params.join(",")));
         assert_eq!(plain["state_hash"], spelled["state_hash"], "{name}: {params:?}");
         names.push(name);
     }
+    holds(&people, &["ccp by itself, coulomb by outer iterations", "ccp and coulomb on a cone of facets"]);
+    let by_outer: Vec<&str> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|s| s["by_outer_iteration"] == serde_json::json!(["coulomb"]))
+        .map(|s| text(s, "name"))
+        .collect();
+    assert_eq!(by_outer, ["pgj", "apgd", "bb", "cpg", "admm", "prox"]);
     for name in ["auto", "pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg", "nsgs-ac", "nsgs-sphere"] {
         assert!(names.contains(&name), "{name} is missing");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bodies::{ball, floor, length, snapshot, state};
-use crate::scratch::{Scratch, holds, number, outcome};
+use crate::scratch::{Outcome, Scratch, holds, number, outcome};
 
 /// A ball so fast that its position leaves the range of numbers in the 18th step of one second.
 fn runaway() -> Value {
@@ -30,7 +30,26 @@ fn the_summary_tells_smooth_steps_from_solved_ones() {
     assert_eq!(report["solver"]["used"], json!({}), "no solver was asked");
     let o = scratch.run("run pendulum --integrator euler --tolerance 1e-6 --steps 50");
     holds(&o.out, &["of 50 steps within 1e-6 m/s"]);
+    // Nothing was to be reached, so nothing is counted.
+    let o = scratch.run("run stack --tolerance 0 --solver prox --steps 2");
+    holds(&o.out, &["no tolerance to reach"]);
+    assert!(!o.out.contains("within 0e0"), "{}", o.out);
     assert!(!o.out.contains("smooth"), "{}", o.out);
+}
+
+/// A bound that was found is shown; one that was wished for and not found has a reason.
+#[test]
+fn the_summary_tells_of_the_velocity_bound() {
+    let scratch = Scratch::new("ending-bound");
+    let line = "run stack --set n=2 --steps 3 --solver pgs";
+    let o = scratch.run(&format!("{line} --bound 500 --report r.json"));
+    let bound = number(&scratch.json("r.json"), "certificate.velocity_error_bound_last");
+    holds(&o.out, &[&format!("velocity err. at most {bound:.2e} m/s"), "centres of mass"]);
+    let o = scratch.run(&format!("{line} --bound 500 --model coulomb"));
+    holds(&o.out, &["velocity err. no bound: exact Coulomb friction"]);
+    let o = scratch.run("run pendulum --steps 3 --integrator euler --bound 500");
+    holds(&o.out, &["velocity err. no bound: rigid joints"]);
+    assert!(!scratch.run(line).out.contains("velocity err."), "not asked for");
 }
 
 #[test]
@@ -169,20 +188,44 @@ fn an_interrupt_ends_a_comparison_with_what_it_has() {
         (format!("compare problems {forever}"), "of 2 problems done"),
         ("compare packing --set n=60 --at-time 100000".to_string(), "no solver had its turn"),
     ] {
-        let mut command = scratch.command(&line);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = Instant::now();
-        while !handles_interrupts(child.id()) && child.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "no handler in 30 s");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let sent =
-            std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-        let o = child.wait_with_output().unwrap();
-        let out = String::from_utf8(o.stdout).unwrap();
-        assert_eq!(o.status.code(), Some(130), "{line}: {out}");
-        holds(&out, &["interrupted", say]);
+        let o = interrupted(&scratch, &line);
+        holds(&o.out, &["interrupted", say]);
+    }
+}
+
+/// Starts a command, sends Ctrl-C once it can take it, and waits for status 130.
+#[cfg(target_os = "linux")]
+fn interrupted(scratch: &Scratch, line: &str) -> Outcome {
+    let mut command = scratch.command(line);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !handles_interrupts(child.id()) && child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no handler in 30 s");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let o = child.wait_with_output().unwrap();
+    let [out, err] = [o.stdout, o.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!(o.status.code(), Some(130), "{line}: {out} {err}");
+    Outcome { code: 130, out, err }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_leaves_a_report_of_solves_and_tables() {
+    let scratch = Scratch::new("ending-tables");
+    scratch.good("run stack --steps 2 --quiet --dump-problems 2:problems");
+    let forever = "--solver pgs:lambda=0.5 --tolerance 1e-300 --iterations 1000000000";
+    let o = interrupted(&scratch, &format!("solve problems/stack-000002.json {forever} --report r.json"));
+    holds(&o.err, &["stack-000002", "interrupted after", "nothing found yet"]);
+    let r = scratch.json("r.json");
+    assert_eq!((&r["status"], &r["name"]), (&"interrupted".into(), &"stack-000002".into()));
+    assert!(number(&r, "wall_s") >= 0.0 && r.get("objective").is_none());
+    for line in ["race errors --at-time 10000", "lcp --layers 4,20"] {
+        let o = interrupted(&scratch, &format!("{line} --report t.json"));
+        holds(&o.out, &["interrupted"]);
+        assert!(!scratch.json("t.json").is_null(), "{line}");
     }
 }
 

@@ -31,6 +31,11 @@ fn tower() -> String {
     )
 }
 
+/// The same without anything to do.
+fn still() -> String {
+    tower().replace("[-1, 0.2, 0, 0, 0.1, 0, 0, 0, 0]", "[0, 0, 0, 0, 0, 0, 0, 0, 0]")
+}
+
 #[test]
 fn every_solver_reports_the_same_solution() {
     let scratch = Scratch::new("solve-all");
@@ -39,7 +44,7 @@ fn every_solver_reports_the_same_solution() {
     let mut first: Option<Value> = None;
     for solver in solvers.as_array().unwrap() {
         let name = solver["name"].as_str().unwrap();
-        if solver["models"].as_array().unwrap().contains(&"polyhedral".into()) {
+        if solver["facets"] == true {
             continue;
         }
         let line = format!("solve tower.json --solver {name} --tolerance 1e-10 --vectors --report -");
@@ -89,6 +94,16 @@ fn problems_are_compared_by_profiles() {
     let fastest: u64 = r["fastest"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum();
     assert!(fastest >= 2, "{r}");
     holds(&scratch.bad("compare packing tower.json"), &["tower.json", "alone"]);
+    // What is left out is named.
+    scratch.write("zero.json", still().replace("tower", "zero"));
+    let line = "compare tower.json zero.json --solvers prox";
+    holds(&scratch.good(line), &["1 problems", "q = 0", "nothing to solve: zero"]);
+    let r: Value = serde_json::from_str(&scratch.good(&format!("{line} --report -"))).unwrap();
+    assert_eq!(r["nothing_to_solve"], serde_json::json!(["zero"]));
+    std::fs::create_dir(scratch.at("folder")).unwrap();
+    scratch.write("folder/tower.json", tower());
+    scratch.write("folder/lcp_one.dat", "2\n0 2 2\n2 2\n1 0 0 1\n-1 2\n");
+    holds(&scratch.good("compare folder --solvers prox"), &["1 linear complementarity problems left out"]);
 }
 
 #[test]
@@ -103,11 +118,12 @@ fn the_exit_status_says_whether_the_tolerance_was_reached() {
         serde_json::from_str(&scratch.good("solve tower.json --tolerance 0 --iterations 50 --report -"))
             .unwrap();
     assert_eq!(number(&r, "iterations"), 50.0);
+    // r = 0 leaves u outside the dual cone: rᵀu = 0 is no gap.
+    let o = scratch.run("solve tower.json --iterations 0 --report r.json");
+    assert_eq!((o.code, &scratch.json("r.json")["duality_gap_rel"]), (3, &Value::Null));
+    holds(&o.out, &["duality gap   none: u lies outside the dual cone"]);
     // Nothing to do is solved at once.
-    scratch.write(
-        "rest.json",
-        tower().replace("[-1, 0.2, 0, 0, 0.1, 0, 0, 0, 0]", "[0, 0, 0, 0, 0, 0, 0, 0, 0]"),
-    );
+    scratch.write("rest.json", still());
     let r: Value = serde_json::from_str(&scratch.good("solve rest.json --report -")).unwrap();
     assert_eq!((r["status"].as_str(), number(&r, "iterations")), (Some("solved"), 0.0));
     assert_eq!(r["residual_over_q"], 0.0);
@@ -173,6 +189,7 @@ fn refusals_help() {
     let scratch = Scratch::new("solve-refusals");
     scratch.write("tower.json", tower());
     scratch.write("bad.json", tower().replace("\"mu\": [0.5", "\"mu\": [-0.5"));
+    scratch.write("lcp_one.dat", "2\n0 2 2\n2 2\n1 0 0 1\n-1 2\n");
     let cases: &[(&str, &[&str])] = &[
         ("solve tower.json --model lcp --facets 2", &["--facets", "3 and 64"]),
         ("solve tower.json --model lcp --form convx", &["'convx'", "did you mean 'convex'"]),
@@ -186,6 +203,21 @@ fn refusals_help() {
         ("solve tower.json --tolerance=-1", &["--tolerance", "negative"]),
         ("solve tower.json --budget-ms nan", &["--budget-ms", "finite"]),
         ("solve tower.json --threads 0", &["--threads"]),
+        ("solve tower.json --facets 4", &["--facets", "--model lcp"]),
+        ("solve tower.json --form convex", &["--form", "--model lcp"]),
+        ("solve tower.json --model coulomb --cone outer", &["--cone", "--model lcp"]),
+        ("solve tower.json --model lcp --budget-ms 5", &["--budget-ms", "LCP"]),
+        ("solve tower.json --model lcp --solver lemke:pivots=5 --iterations 5", &["two caps"]),
+        ("solve lcp_one.dat --model ccp", &["--model ccp", "linear complementarity", "--kind fc"]),
+        ("solve lcp_one.dat --facets 4", &["--facets", "bare LCP"]),
+        ("solve tower.json --solver PGS", &["'PGS'", "did you mean 'pgs'"]),
+        ("solve tower.json --solver nsgs", &["'nsgs'", "did you mean 'nsgs-"]),
+        ("solve tower.json --solver pgs:", &["'pgs:'", "no parameters"]),
+        ("compare tower.json --set n=3", &["--set", "tower.json holds contact problems"]),
+        ("compare tower.json --at-time 3", &["--at-time", "holds contact problems"]),
+        ("compare tower.json --sweeps 3", &["--sweeps", "--iterations"]),
+        ("compare tower.json --solver pgs", &["--solver", "--solvers"]),
+        ("compare lcp_one.dat", &["lcp_one.dat", "not compared", "solve"]),
         ("solve bad.json", &["bad.json:", "mu[0]", "not negative"]),
         ("solve nothing.json", &["nothing.json", "cannot be read"]),
         ("solve tower.txt", &["tower.txt", ".dat"]),
@@ -221,6 +253,20 @@ fn exact_coulomb_and_facets() {
     scratch.write("lcp_one.dat", "2\n0 2 2\n2 2\n1 0 0 1\n-1 2\n");
     let r: Value = serde_json::from_str(&scratch.good("solve lcp_one.dat --vectors --report -")).unwrap();
     assert_eq!((r["z"][0].as_f64(), r["z"][1].as_f64()), (Some(1.0), Some(0.0)));
+    // A name is a guess; what is said counts.
+    scratch.write("lcp_block.dat", "2 1\n0 2 2\n2 2\n1 0\n0 1\n-1 0\n0.5\n");
+    let r: Value = serde_json::from_str(&scratch.good("solve lcp_block.dat --kind fc --report -")).unwrap();
+    assert_eq!(
+        (r["kind"].as_str(), r["contacts"].as_u64(), r["model"].as_str()),
+        (Some("fc"), Some(1), Some("ccp"))
+    );
+    // Why not.
+    let o = scratch.run("solve tower.json --model lcp --solver psor --report r.json");
+    assert_eq!((o.code, scratch.json("r.json")["status"].as_str()), (3, Some("failed")));
+    holds(&o.out, &["diagonal", "lemke"]);
+    let o = scratch.run("solve tower.json --model lcp --iterations 1");
+    assert_eq!(o.code, 3);
+    holds(&o.out, &["pivots", "1 pivots", "cap"]);
     scratch.write("none.dat", "1\n0 1 1\n1 1\n-1\n-1\n");
     let o = scratch.run("solve none.dat --kind lcp --report ray.json");
     assert_eq!((o.code, scratch.json("ray.json")["status"].as_str()), (3, Some("ray")));
@@ -249,4 +295,33 @@ fn problems_of_a_run_can_be_read_back() {
     }
     holds(&scratch.good("compare problems --solvers prox"), &["2 files left out", "2 problems"]);
     scratch.bad("solve problems/stack-000003.json");
+}
+
+/// Joints, limits and motors are part of a step's problem, and of its file.
+#[test]
+fn problems_with_joints_can_be_read_back() {
+    let scratch = Scratch::new("solve-joints");
+    let text = scratch.good("run pendulum --integrator euler --steps 4 --dump-problems 2:swing");
+    holds(&text, &["problems      2 in swing\n"]);
+    let mut seen = Vec::new();
+    for form in ["json", "hdf5"] {
+        let line = format!(
+            "solve swing/pendulum-000004.{form} --solver prox --tolerance 1e-10 --vectors --report -"
+        );
+        let r: Value = serde_json::from_str(&scratch.good(&line)).unwrap();
+        assert_eq!((r["contacts"].as_u64(), r["status"].as_str()), (Some(0), Some("solved")), "{form}");
+        let u = r["u"].as_array().unwrap();
+        assert!(!u.is_empty() && u.iter().all(|u| u.as_f64().unwrap().abs() < 1e-8), "{form}: {r}");
+        seen.push(number(&r, "objective"));
+    }
+    assert!((seen[0] - seen[1]).abs() <= 1e-9 * seen[0].abs() && seen[0] < 0.0, "{seen:?}");
+    let text = scratch.good("run forklift --steps 2 --dump-problems 2:truck");
+    holds(&text, &["1 in truck, 1 of them as JSON alone"]);
+    let line = "solve truck/forklift-000002.json --tolerance 1e-8 --report -";
+    let r: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+    assert!(number(&r, "rows") >= 3.0 * number(&r, "contacts") + 34.0, "{r}");
+    // A folder that cannot be one is found before the first step.
+    scratch.write("file", "");
+    let said = scratch.bad("run stack --steps 1000000 --dump-problems 1:file/problems");
+    holds(&said, &["--dump-problems 1:file/problems"]);
 }

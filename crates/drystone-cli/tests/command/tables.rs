@@ -53,6 +53,40 @@ fn compare_lets_auto_pick() {
     assert!(auto < 1e-6 && auto < 0.1 * pgs, "auto {auto}, pgs {pgs}");
 }
 
+/// What is asked of the comparison counts for the solvers compared.
+#[test]
+fn compare_holds_solvers_to_the_tolerance_and_the_cap() {
+    let scratch = Scratch::new("tables-caps");
+    let line = "compare stack --set n=3 --at-time 0.02 --solvers pgs,apgd --report -";
+    let entries = |more: &str| -> Value {
+        let c: Value = serde_json::from_str(&scratch.good(&format!("{line} {more}"))).unwrap();
+        c["entries"].clone()
+    };
+    for e in entries("--tolerance 1e-3 --iterations 500").as_array().unwrap() {
+        assert_eq!(e["status"], "converged", "{e}");
+        assert!(number(e, "iterations") < 500.0 && number(e, "residual") <= 1e-3, "{e}");
+    }
+    for (more, count) in [("--iterations 7", 7.0), ("--iterations 7 --sweeps 9", 9.0), ("", 200.0)] {
+        for e in entries(more).as_array().unwrap() {
+            assert_eq!(number(e, "iterations"), count, "{more}: {e}");
+        }
+    }
+}
+
+#[test]
+fn races_say_what_their_cells_are() {
+    let scratch = Scratch::new("tables-race");
+    let text = scratch.good("race stacks --sizes 3 --iterations 5 --solvers prox,pgs");
+    holds(
+        &text,
+        &["iterations to a residual of 1e-6 m/s", "where 5 iterations or 20 s were not enough", " m/s\n"],
+    );
+    let line = "race errors --sizes 40 --at-time 0.5 --iterations 300 --solvers pgs,prox --report -";
+    let rows: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+    let [pgs, prox] = [0, 1].map(|k| number(&rows[k], "velocity_error"));
+    assert!(prox < 1e-9 && pgs > 1e-4, "prox {prox}, pgs {pgs}");
+}
+
 /// The published tables, small: Lemke solves what it says it does, and stops honestly where it is cut short.
 #[test]
 fn pyramids_by_lemke_and_on_round_cones() {
@@ -79,7 +113,9 @@ fn pyramids_by_lemke_and_on_round_cones() {
     assert_eq!(t["pyramids"][0]["status"], "pivots");
     assert!(number(&t["pyramids"][0], "residual") > 1e-6);
     let text = scratch.good("lcp --layers 3 --mu 0.5 --halvings 1 --solvers prox");
-    holds(&text, &["Lemke ms", "solved", "difference, m"]);
+    holds(&text, &["Lemke ms", "solved", "difference, m", "by auto"]);
+    // Refused before the head of the table.
+    holds(&scratch.bad("lcp --mu 0.5,1e9"), &["mu", "1000000000"]);
 }
 
 #[test]

@@ -2,44 +2,53 @@
 
 use std::path::{Path, PathBuf};
 
+use drystone_solve::cone::AdmissibleSet;
+use drystone_solve::problem::Csr;
 use drystone_solve::{Problem, Set};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ContactProblem, Kind, fclib};
 use crate::SceneError;
 
 impl ContactProblem {
-    /// A problem of contacts with friction, all of one dimension; W is formed.
-    pub fn from_problem(name: impl Into<String>, problem: &Problem) -> Result<Self, SceneError> {
+    /// Any problem; W is formed, compliance included. The contacts of the dimension that most of them have come first.
+    pub fn from_problem(name: impl Into<String>, problem: &Problem) -> Self {
         let explicit = problem.to_explicit();
-        let (mut mu, mut mu_r, mut dimension) = (Vec::new(), Vec::new(), None);
-        for (i, set) in explicit.sets.iter().enumerate() {
-            let d = match *set {
-                Set::Friction2 { mu: m } => {
-                    mu.push(m);
-                    2
-                }
-                Set::Friction3 { mu: m } => {
-                    mu.push(m);
-                    3
-                }
+        let dimension_of = |set: &Set| match set {
+            Set::Friction2 { .. } | Set::Friction3 { .. } | Set::Rolling5 { .. } => Some(set.rows()),
+            Set::Free | Set::NonNegative | Set::Interval { .. } => None,
+        };
+        let count = |d: usize| explicit.sets.iter().filter(|s| dimension_of(s) == Some(d)).count();
+        // Of equal counts the last one counts: round cones.
+        let dimension = [2, 5, 3].into_iter().max_by_key(|d| count(*d)).unwrap_or(3);
+        let (contacts, rest): (Vec<usize>, Vec<usize>) =
+            (0..explicit.sets.len()).partition(|&i| dimension_of(&explicit.sets[i]) == Some(dimension));
+        let (mut mu, mut mu_r) = (Vec::new(), Vec::new());
+        for &i in &contacts {
+            match explicit.sets[i] {
+                Set::Friction2 { mu: m } | Set::Friction3 { mu: m } => mu.push(m),
                 Set::Rolling5 { mu: m, mu_r: r } => {
                     mu.push(m);
                     mu_r.push(r);
-                    5
                 }
-                Set::Free | Set::NonNegative | Set::Interval { .. } => 0,
-            };
-            if d == 0 || *dimension.get_or_insert(d) != d {
-                let text = format!(
-                    "block {i} is {set:?}: the file forms hold contacts with friction alone, all of one dimension"
-                );
-                return Err(SceneError::new(text));
+                Set::Free | Set::NonNegative | Set::Interval { .. } => {}
             }
         }
-        let dimension = dimension.unwrap_or(3);
+        let others = rest.iter().map(|&i| explicit.sets[i]).collect();
+        let order: Vec<usize> = contacts.into_iter().chain(rest).flat_map(|i| problem.block(i)).collect();
+        let mut place = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new as u32;
+        }
+        let row = |&old: &usize| {
+            let soft = explicit.compliance.get(old).copied().filter(|c| *c != 0.0);
+            let entries = explicit.w.row(old).map(|(j, x)| (place[j], x));
+            entries.chain(soft.map(|c| (place[old], c))).collect()
+        };
+        let w = Csr::from_rows(order.len(), order.iter().map(row).collect());
+        let q = order.iter().map(|&old| explicit.q[old]).collect();
         let kind = if dimension == 5 { Kind::Rfc } else { Kind::Fc };
-        Ok(Self { name: name.into(), kind, dimension, w: explicit.w, q: explicit.q, mu, mu_r })
+        Self { name: name.into(), kind, dimension, w, q, mu, mu_r, others }
     }
 
     /// The uniform JSON form.
@@ -62,16 +71,21 @@ impl ContactProblem {
         if !self.mu_r.is_empty() {
             value["mu_r"] = json!(self.mu_r);
         }
+        if !self.others.is_empty() {
+            value["others"] = self.others.iter().map(other).collect();
+        }
         value.to_string() + "\n"
     }
 
-    /// FCLib's HDF5 form.
-    pub fn to_fclib(&self) -> Vec<u8> {
-        fclib::file(self)
+    /// FCLib's HDF5 form; None where it cannot say all: it has contacts of one dimension and bilateral rows, but no limits
+    /// and no motors.
+    pub fn to_fclib(&self) -> Option<Vec<u8>> {
+        self.others.iter().all(|s| *s == Set::Free).then(|| fclib::file(self))
     }
 
-    /// Writes `NAME.json` and `NAME.hdf5` into a folder, which is made if need be.
-    pub fn save(&self, folder: &Path) -> Result<(), SceneError> {
+    /// Writes `NAME.json` and, where that form can hold it, `NAME.hdf5` into a folder, which is made if need be. Returns
+    /// whether there are two.
+    pub fn save(&self, folder: &Path) -> Result<bool, SceneError> {
         let fail = |path: PathBuf, e: std::io::Error| SceneError {
             file: Some(path),
             ..SceneError::new(format!("cannot be written: {e}"))
@@ -80,6 +94,28 @@ impl ContactProblem {
         let (json, hdf5) =
             (folder.join(format!("{}.json", self.name)), folder.join(format!("{}.hdf5", self.name)));
         std::fs::write(&json, self.to_json()).map_err(|e| fail(json.clone(), e))?;
-        std::fs::write(&hdf5, self.to_fclib()).map_err(|e| fail(hdf5.clone(), e))
+        let Some(bytes) = self.to_fclib() else { return Ok(false) };
+        std::fs::write(&hdf5, bytes).map_err(|e| fail(hdf5.clone(), e))?;
+        Ok(true)
+    }
+}
+
+/// A block after the contacts; a side of an interval that is open is left out.
+fn other(set: &Set) -> Value {
+    match *set {
+        Set::Free => json!({"set": "free"}),
+        Set::NonNegative => json!({"set": "non_negative"}),
+        Set::Interval { lo, hi } => {
+            let mut value = json!({"set": "interval"});
+            for (key, side) in [("lo", lo), ("hi", hi)] {
+                if side.is_finite() {
+                    value[key] = json!(side);
+                }
+            }
+            value
+        }
+        Set::Friction2 { mu } => json!({"set": "friction2", "mu": mu}),
+        Set::Friction3 { mu } => json!({"set": "friction3", "mu": mu}),
+        Set::Rolling5 { mu, mu_r } => json!({"set": "rolling5", "mu": mu, "mu_r": mu_r}),
     }
 }

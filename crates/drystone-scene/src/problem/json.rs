@@ -1,11 +1,26 @@
 //! The uniform JSON form.
 
+use drystone_solve::Set;
 use drystone_solve::problem::Csr;
 
+use super::eliminate::eliminate;
 use super::{ContactProblem, Kind};
 use crate::text::{At, Fault, Node};
 
-const FIELDS: &[&str] = &["name", "kind", "d", "nc", "W", "q", "mu", "mu_r", "global", "source"];
+const FIELDS: &[&str] = &["name", "kind", "d", "nc", "W", "q", "mu", "mu_r", "others", "global", "source"];
+
+/// Names of the sets that may follow the contacts, and the fields of each.
+pub(super) const SETS: &[(&str, &[&str])] = &[
+    ("free", &[]),
+    ("non_negative", &[]),
+    ("interval", &["lo", "hi"]),
+    ("friction2", &["mu"]),
+    ("friction3", &["mu"]),
+    ("rolling5", &["mu", "mu_r"]),
+];
+
+/// W and q that a file gives twice, as such and by its bodies, may differ by this share of their largest entry.
+const AGREEMENT: f64 = 1e-6;
 
 pub(super) fn problem(root: &Node) -> Result<ContactProblem, Fault> {
     let root = At::root(root);
@@ -27,9 +42,87 @@ pub(super) fn problem(root: &Node) -> Result<ContactProblem, Fault> {
         None if dimension == 5 => return Err(root.fault("the field 'mu_r' is missing: dimension 5 needs it")),
         None => Vec::new(),
     };
-    let q = numbers(&root.need("q")?, Some(dimension * contacts))?;
-    let w = matrix(&root.need("W")?)?;
-    Ok(ContactProblem { name, kind, dimension, w, q, mu, mu_r })
+    let others = match root.get("others") {
+        Some(at) => at.items()?.map(|item| set(&item)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    let mut p = ContactProblem { name, kind, dimension, w: Csr::default(), q: Vec::new(), mu, mu_r, others };
+    let rows = p.rows();
+    p.q = numbers(&root.need("q")?, Some(rows))?;
+    let w = root.need("W")?;
+    if let Some(shape) = w.get("shape") {
+        let [m, n] = size(&shape)?;
+        if [m, n] != [rows, rows] {
+            return Err(shape.fault(p.misfit(m, n)));
+        }
+    }
+    p.w = matrix(&w)?;
+    if let Some(at) = root.get("global") {
+        agrees(&at, &p)?;
+    }
+    Ok(p)
+}
+
+/// A block after the contacts.
+fn set(at: &At) -> Result<Set, Fault> {
+    let named = at.need("set")?;
+    let name = named.choice(&SETS.iter().map(|(name, _)| (*name, *name)).collect::<Vec<_>>())?;
+    let own = SETS.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, fields)| *fields);
+    at.only(&[&["set"], own].concat())?;
+    let number = |key: &str| at.need(key)?.number();
+    // A side that is not given is open.
+    let side = |key: &str, open: f64| at.get(key).map_or(Ok(open), |x| x.number());
+    Ok(match name {
+        "free" => Set::Free,
+        "non_negative" => Set::NonNegative,
+        "interval" => Set::Interval { lo: side("lo", f64::NEG_INFINITY)?, hi: side("hi", f64::INFINITY)? },
+        "friction2" => Set::Friction2 { mu: number("mu")? },
+        "friction3" => Set::Friction3 { mu: number("mu")? },
+        _ => Set::Rolling5 { mu: number("mu")?, mu_r: number("mu_r")? },
+    })
+}
+
+/// Whether the bodies of a file give its W and q.
+fn agrees(at: &At, p: &ContactProblem) -> Result<(), Fault> {
+    at.only(&["M", "H", "f", "w"])?;
+    if !p.kind.is_global() {
+        return Err(at.fault(format!("kind {:?} has no bodies: gfc and grfc do", p.kind).to_lowercase()));
+    }
+    let (m, h) = (matrix(&at.need("M")?)?, matrix(&at.need("H")?)?);
+    let rows = p.rows();
+    if h.columns != rows {
+        let text = format!("has {} columns, but the problem has {rows} rows", h.columns);
+        return Err(at.need("H")?.fault(text));
+    }
+    let f = numbers(&at.need("f")?, Some(m.rows()))?;
+    let w = numbers(&at.need("w")?, Some(rows))?;
+    let (by_bodies, q) = eliminate(&m, &h, &f, &w).map_err(|(field, text)| match at.get(field) {
+        Some(place) => place.fault(text),
+        None => at.fault(text),
+    })?;
+    let largest = |x: &[f64]| x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    let difference: Vec<f64> = q.iter().zip(&p.q).map(|(x, y)| x - y).collect();
+    let pairs = [
+        ("W", largest(&by_bodies.minus(&p.w).data), largest(&p.w.data)),
+        ("q", largest(&difference), largest(&p.q).max(largest(&w))),
+    ];
+    for (name, off, size) in pairs {
+        if off > AGREEMENT * size {
+            let text =
+                format!("gives another {name} than the file has: off by {off:e}, entries are up to {size:e}");
+            return Err(at.fault(text));
+        }
+    }
+    Ok(())
+}
+
+/// Two whole numbers: rows and columns.
+fn size(at: &At) -> Result<[usize; 2], Fault> {
+    let shape = indices(at, u32::MAX as usize)?;
+    let &[rows, columns] = shape.as_slice() else {
+        return Err(at.fault(format!("must have 2 numbers, got {}", shape.len())));
+    };
+    Ok([rows, columns])
 }
 
 fn numbers(at: &At, count: Option<usize>) -> Result<Vec<f64>, Fault> {
@@ -47,11 +140,7 @@ fn indices(at: &At, most: usize) -> Result<Vec<usize>, Fault> {
 /// Compressed sparse rows.
 fn matrix(at: &At) -> Result<Csr, Fault> {
     at.only(&["shape", "indptr", "indices", "data"])?;
-    let shape_at = at.need("shape")?;
-    let shape = indices(&shape_at, u32::MAX as usize)?;
-    let &[rows, columns] = shape.as_slice() else {
-        return Err(shape_at.fault(format!("must have 2 numbers, got {}", shape.len())));
-    };
+    let [rows, columns] = size(&at.need("shape")?)?;
     let data = numbers(&at.need("data")?, None)?;
     let pointers = at.need("indptr")?;
     let indptr = indices(&pointers, data.len())?;

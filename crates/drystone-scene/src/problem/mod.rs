@@ -6,7 +6,8 @@
 //!
 //! There W, r, q are what the papers call N, γ, r. Three forms are read: a uniform JSON, the text form of Siconos
 //! (`.dat`), and FCLib's HDF5; the first and the last are written, too. Problems given by bodies, M v = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and
-//! q = Hᵀ M⁻¹ f + w.
+//! q = Hᵀ M⁻¹ f + w. After the rows of the contacts there may be those of other blocks: bilateral rows (joints) in JSON and
+//! HDF5, limits and motors in JSON alone.
 
 mod eliminate;
 mod export;
@@ -80,6 +81,8 @@ pub struct ContactProblem {
     pub mu: Vec<f64>,
     /// Coefficient of rolling friction of every contact; empty where there is none.
     pub mu_r: Vec<f64>,
+    /// What follows the contacts in W and q: bilateral rows, limits, motors, contacts of another dimension.
+    pub others: Vec<Set>,
 }
 
 impl ContactProblem {
@@ -88,8 +91,16 @@ impl ContactProblem {
         self.mu.len()
     }
 
-    /// The set of contact `i`.
+    /// Number of blocks: the contacts and what follows them.
+    pub fn blocks(&self) -> usize {
+        self.mu.len() + self.others.len()
+    }
+
+    /// The set of block `i`; the contacts come first.
     pub fn set(&self, i: usize) -> Set {
+        if let Some(k) = i.checked_sub(self.mu.len()) {
+            return self.others[k];
+        }
         let mu = self.mu[i];
         match self.dimension {
             2 => Set::Friction2 { mu },
@@ -98,15 +109,34 @@ impl ContactProblem {
         }
     }
 
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.dimension * self.contacts() + self.others.iter().map(AdmissibleSet::rows).sum::<usize>()
+    }
+
+    /// Says that a matrix of this size is not the problem's.
+    fn misfit(&self, rows: usize, columns: usize) -> String {
+        let more = match self.others.len() {
+            0 => String::new(),
+            n => format!(" and {n} other blocks"),
+        };
+        format!(
+            "is {rows} x {columns}, but {} contacts of dimension {}{more} have {} rows",
+            self.contacts(),
+            self.dimension,
+            self.rows()
+        )
+    }
+
     /// The relaxed problem. Its matrix is the symmetric part of W: only that has an objective.
     pub fn ccp(&self) -> Problem {
-        let sets = (0..self.contacts()).map(|i| self.set(i)).collect();
+        let sets = (0..self.blocks()).map(|i| self.set(i)).collect();
         Problem::Explicit(Explicit::new(self.w.symmetric_part(), self.q.clone(), sets))
     }
 
     /// The problem with exact Coulomb friction, with W as it is.
     pub fn coulomb(&self) -> Problem {
-        let sets = (0..self.contacts()).map(|i| self.set(i)).collect();
+        let sets = (0..self.blocks()).map(|i| self.set(i)).collect();
         let problem = Explicit::new(self.w.clone(), self.q.clone(), sets);
         Problem::Explicit(Explicit { model: Model::Coulomb, ..problem })
     }
@@ -135,8 +165,8 @@ impl ContactProblem {
     }
 
     /// Divides q by a power of two where its numbers are so large or so small that their squares are no numbers any more, and
-    /// returns that power (1 elsewhere). The cones know no unit: r and u of the solution are divided by it, and nothing
-    /// else changes.
+    /// returns that power (1 elsewhere). The cones know no unit: r and u of the solution are divided by it, as
+    /// limits of motors are, and nothing else changes.
     pub fn normalise(&mut self) -> f64 {
         let largest = self.q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         if largest == 0.0 || (LEAST..=MOST).contains(&largest) {
@@ -145,6 +175,11 @@ impl ContactProblem {
         // Numbers below the smallest normal one have an exponent, too, but no reciprocal.
         let unit = largest.log2().round().clamp(-1000.0, 1000.0).exp2();
         self.q.iter_mut().for_each(|x| *x /= unit);
+        for set in &mut self.others {
+            if let Set::Interval { lo, hi } = set {
+                (*lo, *hi) = (*lo / unit, *hi / unit);
+            }
+        }
         unit
     }
 
@@ -166,21 +201,24 @@ impl ContactProblem {
         })
     }
 
-    /// |r - P(r - u)| over all contacts, with u + s(u) e_n for u under Coulomb's law: the published stopping test, where
+    /// |r - P(r - u)| over all blocks, with u + s(u) e_n for u under Coulomb's law: the published stopping test, where
     /// it is divided by |q|.
     pub fn natural_map(&self, model: Model, r: &[f64], u: &[f64]) -> f64 {
-        let d = self.dimension;
-        let mut sum = 0.0;
-        for i in 0..self.contacts() {
+        let (mut sum, mut first) = (0.0, 0);
+        for i in 0..self.blocks() {
+            let set = self.set(i);
+            let rows = first..first + set.rows();
+            let (r, u) = (&r[rows.clone()], &u[rows.clone()]);
+            first = rows.end;
             let mut p = [0.0; MAX_ROWS];
-            for k in 0..d {
-                p[k] = r[d * i + k] - u[d * i + k];
+            for (p, (r, u)) in p.iter_mut().zip(r.iter().zip(u)) {
+                *p = r - u;
             }
             if model == Model::Coulomb {
-                p[0] -= slip_term(self.set(i), &u[d * i..d * i + d]);
+                p[0] -= slip_term(set, u);
             }
-            self.set(i).project(&mut p[..d]);
-            sum += (0..d).map(|k| (r[d * i + k] - p[k]).powi(2)).sum::<f64>();
+            set.project(&mut p[..r.len()]);
+            sum += r.iter().zip(p).map(|(r, p)| (r - p).powi(2)).sum::<f64>();
         }
         sum.sqrt()
     }
@@ -190,22 +228,23 @@ impl ContactProblem {
         let wrong = |field: &str, message: String| {
             Err(SceneError { field: Some(field.into()), ..SceneError::new(message) })
         };
-        let rows = self.dimension * self.contacts();
         if ![2, 3, 5].contains(&self.dimension) {
             return wrong("d", format!("must be 2, 3 or 5, got {}", self.dimension));
         }
+        if self.kind.is_rolling() != (self.dimension == 5) {
+            return wrong("d", mismatch(self.kind, self.dimension));
+        }
+        let rows = self.rows();
         if self.w.rows() != rows || self.w.columns != rows {
-            let text = format!(
-                "is {} x {}, but {} contacts of dimension {} have {rows} rows",
-                self.w.rows(),
-                self.w.columns,
-                self.contacts(),
-                self.dimension
-            );
-            return wrong("W", text);
+            return wrong("W", self.misfit(self.w.rows(), self.w.columns));
         }
         if self.q.len() != rows {
             return wrong("q", format!("must have {rows} numbers, got {}", self.q.len()));
+        }
+        for (i, set) in self.others.iter().enumerate() {
+            if let Err(text) = set.check() {
+                return wrong(&format!("others[{i}]"), text);
+            }
         }
         let rolling = if self.dimension == 5 { self.contacts() } else { 0 };
         if self.mu_r.len() != rolling {
@@ -247,6 +286,12 @@ impl ContactProblem {
         }
         None
     }
+}
+
+/// Says that contacts of a kind do not have this many rows.
+fn mismatch(kind: Kind, dimension: usize) -> String {
+    let rows = if kind.is_rolling() { "5" } else { "2 or 3" };
+    format!("is {dimension}, but kind {kind:?} has {rows}").to_lowercase()
 }
 
 /// Reads a contact problem; `kind` where the content of a `.dat` file cannot tell (its name is asked otherwise).

@@ -24,11 +24,7 @@ pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<Cont
     let contacts = tokens.whole("nc", 1 << 28)?;
     let kind = kind.unwrap_or_else(|| guess(file, dimension));
     if kind.is_rolling() != (dimension == 5) {
-        let text = format!(
-            "is {dimension}, but kind {kind:?} has {}",
-            if kind.is_rolling() { "5" } else { "2 or 3" }
-        );
-        return Err(tokens.error("d", text.to_lowercase()));
+        return Err(tokens.error("d", super::mismatch(kind, dimension)));
     }
     let rows = dimension * contacts;
     let (w, q) = if kind.is_global() {
@@ -61,7 +57,7 @@ pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<Cont
     let mu = tokens.numbers("mu", contacts)?;
     let mu_r = if kind.is_rolling() { tokens.numbers("mu_r", contacts)? } else { Vec::new() };
     let name = file.to_string();
-    Ok(ContactProblem { name, kind, dimension, w, q, mu, mu_r })
+    Ok(ContactProblem { name, kind, dimension, w, q, mu, mu_r, others: Vec::new() })
 }
 
 /// A linear complementarity problem: n, M, q.

@@ -38,8 +38,8 @@ impl Csr {
         merge(&sorted, &sorted.transposed(), |x, y| 0.5 * x + 0.5 * y)
     }
 
-    /// Wᵀ, rows sorted.
-    fn transposed(&self) -> Csr {
+    /// Wᵀ, rows sorted; duplicates stay.
+    pub fn transposed(&self) -> Csr {
         let mut indptr = vec![0; self.columns + 1];
         for &j in &self.indices {
             indptr[j as usize + 1] += 1;

@@ -210,6 +210,11 @@ impl Info {
     pub fn is_exact(&self) -> bool {
         !self.models.contains(&"polyhedral")
     }
+
+    /// Models that it solves by outer iterations on the slip around its own.
+    pub fn models_by_outer_iteration(&self) -> &'static [&'static str] {
+        if self.models.contains(&"coulomb") || !self.is_exact() { &[] } else { &["coulomb"] }
+    }
 }
 
 /// Every solver.
@@ -243,9 +248,5 @@ pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
         .ok_or_else(|| BadSpec::unknown("solver", &spec.name, &names))?;
     spec.check(info.params)?;
     let solver = (info.make)(&spec)?;
-    Ok(if info.models.contains(&"coulomb") || !info.is_exact() {
-        solver
-    } else {
-        Box::new(outer::Outer::new(solver))
-    })
+    Ok(if info.models_by_outer_iteration().is_empty() { solver } else { Box::new(outer::Outer::new(solver)) })
 }

@@ -36,18 +36,24 @@ impl BadSpec {
     }
 }
 
-/// The valid name closest to `given`, if any is close.
+/// The valid name closest to `given`, if any is close; letters may be large or small, and the beginning of a name is close
+/// to it.
 pub fn nearest<'a>(given: &str, valid: &[&'a str]) -> Option<&'a str> {
+    let small = given.to_lowercase();
+    let begins = |v: &&&str| small.chars().count() >= 3 && v.to_lowercase().starts_with(&small);
+    if let Some(v) = valid.iter().filter(begins).min_by_key(|v| v.len()) {
+        return Some(v);
+    }
     valid
         .iter()
-        .map(|v| (strsim::damerau_levenshtein(given, v), *v))
+        .map(|v| (strsim::damerau_levenshtein(&small, &v.to_lowercase()), *v))
         .filter(|(d, v)| *d <= 1 + v.len() / 3 && *d < v.len().max(given.chars().count()))
         .min()
         .map(|(_, v)| v)
 }
 
 impl Spec {
-    /// Splits the text; refuses empty names, missing `=`, and keys given twice.
+    /// Splits the text; refuses empty names, a colon without parameters, missing `=`, and keys given twice.
     pub fn parse(text: &str) -> Result<Self, BadSpec> {
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name, rest),
@@ -55,6 +61,9 @@ impl Spec {
         };
         if name.is_empty() {
             return Err(BadSpec(format!("'{text}' has no name before its parameters")));
+        }
+        if rest.is_empty() && text.ends_with(':') {
+            return Err(BadSpec(format!("'{text}' has a colon and no parameters after it")));
         }
         let mut params: Vec<(String, String)> = Vec::new();
         for part in rest.split(',').filter(|p| !p.is_empty()) {
@@ -116,6 +125,7 @@ mod tests {
         assert!(Spec::parse("pgs:omega").unwrap_err().0.contains("key=value"));
         assert!(Spec::parse("pgs:omega=1,omega=2").unwrap_err().0.contains("twice"));
         assert!(Spec::parse(":omega=1").is_err());
+        assert!(Spec::parse("pgs:").unwrap_err().0.contains("no parameters"));
         assert!(Spec::parse("pgs:omega=NaN").unwrap().number("omega", 1.0).is_err());
     }
 
@@ -123,6 +133,11 @@ mod tests {
     fn errors_name_the_nearest() {
         let e = super::super::make("pgss").err().unwrap().0;
         assert!(e.contains("did you mean 'pgs'") && e.contains("pssor"), "{e}");
+        for (given, meant) in [("PGS", "'pgs'"), ("nsgs", "'nsgs-"), ("Prox", "'prox'"), ("nncg-", "'nncg'")]
+        {
+            let e = super::super::make(given).err().unwrap().0;
+            assert!(e.contains(&format!("did you mean {meant}")), "{given}: {e}");
+        }
         let e = super::super::make("pgs:omgea=1").err().unwrap().0;
         assert!(e.contains("did you mean 'omega'"), "{e}");
         let e = super::super::make("pgs:omega=-1").err().unwrap().0;
