@@ -160,6 +160,8 @@ struct Row {
     roofline: Option<Roofline>,
     /// Making the scene and its world, s.
     setup_s: f64,
+    /// The world's part of that, s.
+    world_s: f64,
     peak_rss_mib: f64,
     /// Of the process less what it had before the first bench, over the bodies; none after a larger one.
     peak_bytes_per_body: Option<f64>,
@@ -232,6 +234,7 @@ fn measure(bench: &Bench, solver: &str, threads: usize, base: f64) -> Result<Row
         iterations: bench.iterations,
         ..scene.settings.clone()
     };
+    let placed_s = started.elapsed().as_secs_f64();
     let mut world: World = scene.take_world(settings)?;
     let setup_s = started.elapsed().as_secs_f64();
     for _ in 0..bench.warm_up {
@@ -277,6 +280,7 @@ fn measure(bench: &Bench, solver: &str, threads: usize, base: f64) -> Result<Row
         bytes_per_contact: world.contact_bytes() as f64 / contacts.max(1) as f64,
         roofline: roofline::bytes(solver, grains).map(|b| Roofline::new(b, least, contacts)),
         setup_s,
+        world_s: setup_s - placed_s,
         peak_rss_mib: peak,
         peak_bytes_per_body: (peak > before).then(|| (peak - base) * 1048576.0 / bodies as f64),
     })

@@ -160,6 +160,7 @@ impl Scene {
     ) -> Result<World, SceneError> {
         let mut world = World::with_seed(settings, self.seed).map_err(|e| SceneError::new(e.to_string()))?;
         *world.materials_mut() = self.materials.clone();
+        world.reserve(bodies.size_hint().0);
         for (i, body) in bodies.enumerate() {
             let name = body.name.clone();
             let field = |e: drystone::WorldError| SceneError {

@@ -107,7 +107,7 @@ shape = { type = "sphere", r = 0.5 }
     assert_eq!(other.bounce_speed, Some(0.1));
     assert_eq!(w.settings().integrator, drystone::Integrator::Moreau { theta: 0.5 });
     let belt = w.model().colliders.iter().find(|c| c.material == Some(oil)).unwrap();
-    assert_eq!(belt.surface_velocity, glam::DVec3::new(2.0, 0.0, 0.0));
+    assert_eq!(belt.belt(), glam::DVec3::new(2.0, 0.0, 0.0));
 }
 
 #[test]

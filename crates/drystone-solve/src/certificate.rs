@@ -106,11 +106,8 @@ impl Certificate {
 /// Buffers of the judge, kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct Judge {
+    /// D γ by body, N s and N m s, and then v.
     v: Vec<[f64; 6]>,
-    /// D γ by body, N s and N m s.
-    impulse: Vec<[f64; 6]>,
-    /// γ of the contact points in world axes.
-    world: Vec<[f64; 3]>,
     parts: Vec<Tally>,
     /// ⟨v_free, Dγ⟩ and ⟨Dγ, M⁻¹Dγ⟩ of runs of bodies, J.
     energies: Vec<[f64; 2]>,
@@ -179,17 +176,14 @@ impl Judge {
 
     /// Over bodies: D γ once, M⁻¹ once for each body, and every block once.
     fn bodies(&mut self, problem: &Problem, p: &Bodies, gamma: &[f64], t: &mut Tally) {
-        self.impulse.clear();
-        self.impulse.resize(p.bodies(), [0.0; 6]);
-        points::push(p, gamma, &mut self.world, &mut self.impulse);
+        crew::zeros(&mut self.v, p.bodies(), [0.0; 6]);
+        p.push_points(gamma, &mut self.v);
         let general = &p.general;
-        p.push_general(&gamma[3 * p.points.len()..], &mut self.impulse);
-        self.v.resize(p.bodies(), [0.0; 6]);
-        let impulse = &self.impulse;
+        p.push_general(&gamma[3 * p.points.len()..], &mut self.v);
         crew::chunks(&mut self.v, PIECE, &mut self.energies, |first, run| {
             let mut sums = [0.0; 2];
             for (i, v) in (first..).zip(run) {
-                let (f, free) = (&impulse[i], &p.v_free[i]);
+                let (f, free) = (*v, &p.v_free[i]);
                 let turn = symmetric(&p.inv_inertia[i], [f[3], f[4], f[5]]);
                 for k in 0..3 {
                     let change = [p.inv_mass[i] * f[k], turn[k]];
@@ -205,12 +199,16 @@ impl Judge {
             t.rhs += sums[0];
             t.kinetic += sums[1];
         }
-        self.points(p, t);
-        for i in p.points.len()..problem.blocks() {
+        self.points(p, gamma, t);
+        let mut next = p.points.len();
+        while next < problem.blocks() {
+            let i = next;
             if general.set[i - p.points.len()] == Set::Free {
-                free::judge(p, i - p.points.len(), gamma, &self.v, t);
+                let rows = &gamma[3 * p.points.len()..];
+                next = p.points.len() + free::judge(p, i - p.points.len(), rows, &self.v, t);
                 continue;
             }
+            next += 1;
             let rows = problem.block(i);
             let (mut u, mut b, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             problem.block_velocity(i, &self.v, gamma, &mut u);
@@ -234,11 +232,11 @@ impl Judge {
 impl Judge {
     /// Every contact point. Many are judged by several threads; pieces and the order in which they are added up are the same
     /// for any number of them.
-    fn points(&mut self, p: &Bodies, t: &mut Tally) {
-        let Self { world, v, parts, .. } = self;
+    fn points(&mut self, p: &Bodies, gamma: &[f64], t: &mut Tally) {
+        let Self { v, parts, .. } = self;
         let n = p.points.len();
         if n <= PIECE {
-            return points::judge(p, 0..n, world, v, t);
+            return points::judge(p, 0..n, gamma, v, t);
         }
         parts.clear();
         parts.resize(n.div_ceil(PIECE), Tally::new(t.model));
@@ -246,7 +244,7 @@ impl Judge {
         crew::each(parts.len(), |k| {
             // SAFETY: every piece once.
             let part = unsafe { &mut *to.at(k) };
-            points::judge(p, k * PIECE..n.min((k + 1) * PIECE), world, v, part);
+            points::judge(p, k * PIECE..n.min((k + 1) * PIECE), gamma, v, part);
         });
         parts.drain(..).for_each(|part| t.merge(part));
     }
@@ -449,7 +447,7 @@ mod tests {
             let c = judge.judge(&problem, &gamma);
             let Problem::Bodies(p) = &problem else { unreachable!() };
             let mut whole = Tally::new(model);
-            points::judge(p, 0..p.points.len(), &judge.world, &judge.v, &mut whole);
+            points::judge(p, 0..p.points.len(), &gamma, &judge.v, &mut whole);
             let one = whole.finish();
             assert_eq!((c.residual_max, c.worst_block), (one.residual_max, one.worst_block));
             assert!(c.worst_block > Some(PIECE), "{:?}: the worst is not in the first piece", c.worst_block);

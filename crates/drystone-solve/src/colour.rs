@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::crew::{self, Shared};
 use crate::problem::WORLD;
+use crate::room;
 
 /// A run of blocks in the coloured order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,7 @@ pub struct Colouring {
     listed: Vec<u32>,
     lists: Vec<u32>,
     place: Vec<u32>,
+    counts: Vec<u32>,
     colour: Vec<u8>,
     starts: Vec<[[u32; 2]; COLOURS]>,
     /// Block numbers in coloured order.
@@ -50,6 +52,9 @@ pub struct Colouring {
 
 const OVERFLOW: u8 = 64;
 const COLOURS: usize = OVERFLOW as usize + 1;
+
+/// Blocks that are sorted into regions at a time.
+const PIECE: usize = 8192;
 
 /// Blocks that are visited at once: enough work to hand to a thread, few enough that what joins regions is work for many.
 pub(crate) const CHUNK: u32 = 256;
@@ -79,13 +84,13 @@ impl Colouring {
         let count = region.and_then(|r| r.iter().max()).map_or(0, |most| *most as usize + 1);
         self.sort(pairs, region, count);
         for masks in &mut self.masks {
-            masks.clear();
-            masks.resize(bodies, 0);
+            // Worlds without joints colour nothing for every one of their bodies.
+            crew::zeros(masks, if pairs.is_empty() { 0 } else { bodies }, 0);
         }
-        self.colour.resize(pairs.len(), 0);
+        room::resize(&mut self.colour, pairs.len(), 0);
         self.starts.clear();
         self.starts.resize(count + 1, [[0; 2]; COLOURS]);
-        self.order.resize(pairs.len(), 0);
+        room::resize(&mut self.order, pairs.len(), 0);
         let [inside, across] = self.masks.each_mut().map(|m| Shared(m.as_mut_ptr()));
         let (colour, starts) = (Shared(self.colour.as_mut_ptr()), Shared(self.starts.as_mut_ptr()));
         let (listed, lists, order) = (&self.listed, &self.lists, Shared(self.order.as_mut_ptr()));
@@ -133,30 +138,49 @@ impl Colouring {
 
     /// Lists the blocks of each region, and after them those that join regions, or all where there are none.
     fn sort(&mut self, pairs: &[(u32, u32)], region: Option<&[u32]>, count: usize) {
-        let Self { listed, lists, place, .. } = self;
-        place.resize(pairs.len(), 0);
-        let to = Shared(place.as_mut_ptr());
-        crew::many(pairs.len(), |i| {
-            let (a, b) = pairs[i];
-            let place = match region {
-                Some(r) if b == WORLD || r[a as usize] == r[b as usize] => r[a as usize],
-                _ => count as u32,
-            };
-            // SAFETY: each number once.
-            unsafe { *to.at(i) = place };
+        let Self { listed, lists, place, counts, .. } = self;
+        room::resize(place, pairs.len(), 0);
+        room::resize(listed, pairs.len(), 0);
+        // A counting sort in which every piece counts for itself: a row of places each.
+        let (pieces, width) = (pairs.len().div_ceil(PIECE), count + 1);
+        counts.clear();
+        counts.resize(pieces * width, 0);
+        let (to, rows) = (Shared(place.as_mut_ptr()), Shared(counts.as_mut_ptr()));
+        let range = |piece: usize| piece * PIECE..pairs.len().min((piece + 1) * PIECE);
+        crew::each(pieces, |piece| {
+            // SAFETY: each piece has a row, and each block is in one piece.
+            let row = unsafe { std::slice::from_raw_parts_mut(rows.at(piece * width), width) };
+            for i in range(piece) {
+                let (a, b) = pairs[i];
+                let place = match region {
+                    Some(r) if b == WORLD || r[a as usize] == r[b as usize] => r[a as usize],
+                    _ => count as u32,
+                };
+                row[place as usize] += 1;
+                // SAFETY: as above.
+                unsafe { *to.at(i) = place };
+            }
         });
         lists.clear();
-        lists.resize(count + 2, 0);
-        place.iter().for_each(|k| lists[*k as usize + 1] += 1);
-        (1..lists.len()).for_each(|k| lists[k] += lists[k - 1]);
-        listed.resize(pairs.len(), 0);
-        for (i, k) in place.iter().enumerate() {
-            let next = &mut lists[*k as usize];
-            listed[*next as usize] = i as u32;
-            *next += 1;
+        lists.push(0);
+        let mut at = 0;
+        for k in 0..width {
+            for piece in 0..pieces {
+                let number = &mut counts[piece * width + k];
+                (*number, at) = (at, at + *number);
+            }
+            lists.push(at);
         }
-        lists.rotate_right(1);
-        lists[0] = 0;
+        let (to, rows) = (Shared(listed.as_mut_ptr()), Shared(counts.as_mut_ptr()));
+        crew::each(pieces, |piece| {
+            // SAFETY: as above, and every block has a place in the list that is no other's.
+            let row = unsafe { std::slice::from_raw_parts_mut(rows.at(piece * width), width) };
+            for i in range(piece) {
+                let next = &mut row[place[i] as usize];
+                unsafe { *to.at(*next as usize) = i as u32 };
+                *next += 1;
+            }
+        });
     }
 
     fn find_spans(&mut self, count: usize) {
@@ -329,6 +353,17 @@ pub fn verify(bodies: usize, a: &[u32], b: &[u32], spans: &[Span], regions: &[u3
         }
         at = s.end;
         let mark = k as u32 + 1;
+        if s.serial && regions.is_empty() {
+            // Visited one after the other: bodies may occur as often as they like.
+            let there = |x: &u32| (*x as usize) < bodies;
+            let (two, rest) = (s.start as usize..s.two_end as usize, s.two_end as usize..s.end as usize);
+            if a[two.start..rest.end].iter().all(there)
+                && b[two].iter().all(there)
+                && b[rest].iter().all(|x| *x == WORLD)
+            {
+                continue;
+            }
+        }
         for i in s.start..s.end {
             let (a, b) = (a[i as usize], b[i as usize]);
             if a == WORLD {

@@ -148,6 +148,19 @@ pub fn many(count: usize, visit: impl Fn(usize) + Sync) {
     each(count.div_ceil(RUN), |k| (k * RUN..count.min((k + 1) * RUN)).for_each(&visit));
 }
 
+/// Makes `to` a list of so many of `nothing`.
+pub fn zeros<T: Copy + Send + Sync>(to: &mut Vec<T>, count: usize, nothing: T) {
+    // What is new is nothing already.
+    let known = to.len().min(count);
+    to.resize(count, nothing);
+    let place = Shared(to.as_mut_ptr());
+    each(known.div_ceil(RUN), |k| {
+        let run = k * RUN..known.min((k + 1) * RUN);
+        // SAFETY: runs do not overlap.
+        unsafe { std::slice::from_raw_parts_mut(place.at(run.start), run.len()) }.fill(nothing);
+    });
+}
+
 /// `to` = `from`.
 pub fn copy<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
     if from.len() <= RUN || to.len() != from.len() {

@@ -22,6 +22,7 @@ pub mod crew;
 pub mod lcp;
 pub mod model;
 pub mod problem;
+pub mod room;
 pub mod solver;
 
 pub use certificate::Certificate;

@@ -7,6 +7,7 @@ use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
 use drystone_solve::crew::{self, Shared};
 use drystone_solve::problem::{Bodies, Point, WORLD};
+use drystone_solve::room;
 use glam::{DMat3, DVec3};
 
 use crate::collide::Velocities;
@@ -102,25 +103,34 @@ impl Assembler {
 
     /// v = v_free + M⁻¹ D γ by body slot.
     pub(crate) fn velocities(&mut self, order: &Order, gamma: &[f64], to: &mut Vec<[f64; 6]>) {
-        let mut sorted = std::mem::take(&mut self.velocities);
-        self.bodies().velocities(gamma, &mut sorted);
+        self.sorted_velocities(gamma);
+        let sorted = &self.velocities;
         to.resize(sorted.len(), [0.0; 6]);
         crew::chunks(to, PIECE, &mut self.nothing, |first, run| {
             (first as u32..).zip(run).for_each(|(slot, v)| *v = sorted[order.rank(slot) as usize]);
         });
+    }
+
+    /// The same in the order of the bodies.
+    pub(crate) fn sorted_velocities(&mut self, gamma: &[f64]) -> &Velocities {
+        let mut sorted = std::mem::take(&mut self.velocities);
+        self.bodies().velocities(gamma, &mut sorted);
         self.velocities = sorted;
+        &self.velocities
     }
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
     /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
-    /// folded into the bias. `row` says bias and friction contact by contact. The law is the relaxed one until
-    /// [`Problem::set_model`] says otherwise.
+    /// folded into the bias; empty: all are at rest. Bodies that are `held` (by slot; empty if none is) do not move, whatever they
+    /// weigh. `row` says bias and friction contact by contact. The law is the relaxed one until [`Problem::set_model`] says
+    /// otherwise.
     pub(crate) fn build<C: Touch + Sync>(
         &mut self,
         model: &Model,
         state: &State,
         contacts: &[C],
         v_free: &Velocities,
+        held: &[bool],
         row: impl Fn(usize, &C) -> Row + Sync,
     ) {
         let Self { problem: Problem::Bodies(p), order, colouring, regions, guess, turning, pairs, .. } = self
@@ -141,25 +151,35 @@ impl Assembler {
         crew::many(n, |slot| {
             let (body, rank) = (&model.bodies[slot], state.order.rank(slot as u32) as usize);
             assert!(rank < n, "{rank} is no place among {n} bodies");
+            let moves = held.get(slot) != Some(&true);
             // SAFETY: every rank is one body's.
             unsafe {
-                *mass.at(rank) = body.inv_mass;
-                *inertia.at(rank) = world_inertia(&body.inv_inertia, state.rotation[slot]);
-                *free.at(rank) = v_free[slot];
+                *mass.at(rank) = if moves { body.inv_mass } else { 0.0 };
+                *inertia.at(rank) = match moves {
+                    true => world_inertia(&body.inv_inertia, state.rotation[slot]),
+                    false => [0.0; 6],
+                };
+                *free.at(rank) = *velocity(v_free, slot as u32);
             }
         });
-        let ranks = |bodies: [u32; 2]| {
+        // Which of the two is pushed, as ranks, and whether that is the contact's second: its first is held then.
+        let inv_mass = &p.inv_mass;
+        let pushed = |bodies: [u32; 2]| {
             let [a, b] = bodies.map(|slot| state.order.rank(slot));
-            (a, if p.inv_mass[b as usize] > 0.0 { b } else { WORLD })
+            match [a, b].map(|rank| inv_mass[rank as usize] > 0.0) {
+                [_, false] => ((a, WORLD), false),
+                [true, true] => ((a, b), false),
+                [false, true] => ((b, WORLD), true),
+            }
         };
         state.order.regions(regions);
         let regions = (!regions.is_empty()).then_some(regions.as_slice());
         turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
-        pairs.resize(turning.points.len(), (0, 0));
+        room::resize(pairs, turning.points.len(), (0, 0));
         let to = Shared(pairs.as_mut_ptr());
         // SAFETY: each number once.
         crew::many(turning.points.len(), |k| unsafe {
-            *to.at(k) = ranks(contacts[turning.points[k] as usize].bodies());
+            *to.at(k) = pushed(contacts[turning.points[k] as usize].bodies()).0;
         });
         colouring.run_pairs(n, pairs, regions);
         std::mem::swap(order, &mut colouring.order);
@@ -169,23 +189,25 @@ impl Assembler {
         p.points.clear();
         p.points.spans.extend_from_slice(&colouring.spans);
         p.points.regions.extend_from_slice(&colouring.regions);
-        let inv_mass = &p.inv_mass;
         p.points.fill(order.len(), |k| {
             let i = order[k] as usize;
             let c = &contacts[i];
-            let (bodies, normal) = (c.bodies(), c.normal());
-            let [a, b] = bodies.map(|slot| state.order.rank(slot));
-            let b = if inv_mass[b as usize] > 0.0 { b } else { WORLD };
+            let (mut bodies, mut normal, mut images) = (c.bodies(), c.normal(), c.images(model));
+            let ((a, b), turned) = pushed(bodies);
+            if turned {
+                bodies.reverse();
+                images.reverse();
+                normal = -normal;
+            }
             // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
-            let images = c.images(model);
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
             let Row { bias, drift, mu, compliance, .. } = row(i, c);
             let mut bias = bias * normal + drift;
             let mut arm_b = DVec3::ZERO;
             if b == WORLD {
-                let v = &v_free[bodies[1] as usize];
+                let v = velocity(v_free, bodies[1]);
                 if v != &[0.0; 6] {
                     let turn = DVec3::new(v[3], v[4], v[5]);
                     bias -= DVec3::new(v[0], v[1], v[2]) + turn.cross(arm(1));
@@ -231,7 +253,7 @@ impl Assembler {
     pub fn warm_start(&mut self, contacts: &[Contact], joints: &[JointState]) {
         let Problem::Bodies(p) = &self.problem else { return };
         self.guess.clear();
-        self.guess.resize(3 * self.order.len(), 0.0);
+        room::resize(&mut self.guess, 3 * self.order.len(), 0.0);
         let order = &self.order;
         crew::chunks(&mut self.guess, 3 * PIECE, &mut self.nothing, |first, rows| {
             for (k, rows) in (first / 3..).zip(rows.chunks_exact_mut(3)) {
@@ -267,6 +289,11 @@ impl Assembler {
         let contact = point.or_else(|| self.turning.contact_of(block - self.order.len()));
         contact.map(|i| i as usize)
     }
+}
+
+/// Of a body; at rest where none is said.
+pub(crate) fn velocity(v: &Velocities, slot: u32) -> &[f64; 6] {
+    v.get(slot as usize).unwrap_or(&[0.0; 6])
 }
 
 /// A contact with the arms at which it pushes its bodies.

@@ -8,6 +8,10 @@
 //! the same cone problem with μ = 0, v_free = 0 and the gap as bias, so the same solvers solve it. It is repeated with
 //! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made. (Except in
 //! the position-based limit, where the velocity problem gets no iterations: see `step.rs`.)
+//!
+//! Where few contacts overlap by more than is left alone, only their neighbourhood is posed (`region.rs`).
+
+mod region;
 
 use drystone_solve::Malformed;
 use drystone_solve::crew::{self, Shared};
@@ -22,6 +26,7 @@ use crate::contact::{Gap, Touch};
 use crate::model::{ColliderSlot, Model};
 use crate::motion::rotate;
 use crate::state::State;
+use region::Region;
 
 /// Contacts, or colliders, that one thread looks at in a row.
 const PIECE: usize = 4096;
@@ -43,28 +48,82 @@ pub struct Correction {
     pub envelope: f64,
     /// The step that the positions are the end of, s.
     pub h: f64,
+    /// Whether it is to be known how far each body was moved.
+    pub keep: bool,
 }
 
+/// What is corrected is at rest.
+const REST: &Velocities = &[];
+
 /// Errors of joints are corrected when they are that much smaller than overlaps that are.
-const TIGHTER: f64 = 10.0;
+pub(crate) const TIGHTER: f64 = 10.0;
+
+/// Rings of neighbours that move with what is to be corrected, in the first problem.
+const RINGS: u8 = 2;
+/// They double from problem to problem, up to this.
+const MOST_RINGS: u8 = 64;
+/// Larger shares of the contacts than this are posed as the whole.
+const PART: f64 = 0.5;
+/// Where more than this many contacts to each that is due will be due soon, having half of the overlap, a correction of all of
+/// them now saves many of parts: so it is in a heap that settles.
+const SOON: usize = 4;
 
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
 #[derive(Default)]
 pub struct Corrector {
+    /// All contacts, when they were last looked at.
     contacts: Vec<Gap>,
-    rest: Vec<[f64; 6]>,
-    moved: Vec<[f64; 6]>,
+    /// Those of the region, where there is one.
+    near: Vec<Gap>,
+    region: Region,
+    /// Bodies that are not in the region.
+    held: Vec<bool>,
     /// Whether the last run found something to correct.
     expected: bool,
-    /// How far the last run moved and turned each body, m and rad, world axes.
+    /// How far the last run moved and turned each body, m and rad, world axes; empty unless it was asked for.
     pub total: Vec<[f64; 6]>,
+}
+
+/// Where contacts are looked for.
+struct Place<'a> {
+    model: &'a Model,
+    detector: &'a mut Detector,
+    reach: f64,
+}
+
+impl Place<'_> {
+    /// The contacts to correct of bodies that are not `held`: an overlap of compliant ones is how they push.
+    fn find(&mut self, state: &State, held: &[bool], to: &mut Vec<Gap>) {
+        self.detector.find(self.model, state, REST, 0.0, self.reach, held, to);
+        if !crew::all(to.len(), |i| !to[i].is_soft()) {
+            to.retain(|c| !c.is_soft());
+        }
+    }
+}
+
+/// The largest, over contacts, of what `of` says, or `start`.
+fn largest(contacts: &[Gap], start: f64, of: impl Fn(&Gap) -> f64 + Sync) -> f64 {
+    let mut parts = Vec::new();
+    crew::ranges(contacts.len(), PIECE, &mut parts, |range| {
+        contacts[range].iter().map(&of).fold(start, f64::max)
+    });
+    parts.into_iter().fold(start, f64::max)
+}
+
+/// How many contacts are as `wanted`.
+fn count(contacts: &[Gap], wanted: impl Fn(&Gap) -> bool + Sync) -> usize {
+    let mut parts = Vec::new();
+    crew::ranges(contacts.len(), PIECE, &mut parts, |range| {
+        contacts[range].iter().filter(|c| wanted(c)).count()
+    });
+    parts.into_iter().sum()
 }
 
 impl Corrector {
     /// The furthest that any point of a body would move, m. A correction is cut so that this is at most half of the
     /// distance up to which contacts were looked for: then no pair without a contact can come to overlap.
-    fn longest_way(&self, model: &Model) -> f64 {
-        let way = |c: &ColliderSlot| match self.moved.get(c.body as usize) {
+    fn longest_way(&self, model: &Model, state: &State, moved: &Velocities) -> f64 {
+        let way = |c: &ColliderSlot| match moved.get(state.order.rank(c.body) as usize) {
             Some(d) if c.radius.is_finite() => {
                 DVec3::new(d[0], d[1], d[2]).length() + c.radius * DVec3::new(d[3], d[4], d[5]).length()
             }
@@ -77,41 +136,30 @@ impl Corrector {
         parts.into_iter().fold(f64::MIN_POSITIVE, f64::max)
     }
 
-    /// The largest, over contacts, of what `of` says, or `start`.
-    fn largest(&self, start: f64, of: impl Fn(&Gap) -> f64 + Sync) -> f64 {
-        let mut parts = Vec::new();
-        crew::ranges(self.contacts.len(), PIECE, &mut parts, |range| {
-            self.contacts[range].iter().map(&of).fold(start, f64::max)
-        });
-        parts.into_iter().fold(start, f64::max)
-    }
-
-    /// The contacts to correct: an overlap of compliant ones is how they push.
-    fn find(&mut self, model: &Model, state: &State, detector: &mut Detector, asleep: &[bool], reach: f64) {
-        detector.find(model, state, &self.rest, 0.0, reach, asleep, &mut self.contacts);
-        if !crew::all(self.contacts.len(), |i| !self.contacts[i].is_soft()) {
-            self.contacts.retain(|c| !c.is_soft());
-        }
-    }
-
-    /// Moves the bodies by `scale` times what was found.
-    fn shift(&mut self, model: &Model, state: &mut State, scale: f64) {
+    /// Moves the bodies by `scale` times what was found, which is in their order.
+    fn shift(&mut self, model: &Model, state: &mut State, moved: &Velocities, scale: f64) {
         let n = model.bodies.len();
-        assert!(self.moved.len() == n && self.total.len() == n, "a correction for each body");
+        assert!(moved.len() == n, "a correction for each body");
+        let adds = self.total.len() == n;
         assert!(state.position.len() == n && state.rotation.len() == n, "a place for each body");
-        let rest = &state.rest;
-        let (moved, total) = (&self.moved, Shared(self.total.as_mut_ptr()));
+        let (rest, order) = (&state.rest, &state.order);
+        let total = Shared(self.total.as_mut_ptr());
         let (position, rotation) = (Shared(state.position.as_mut_ptr()), Shared(state.rotation.as_mut_ptr()));
         crew::many(n, |i| {
             let body = &model.bodies[i];
             // What a sleeper is pushed by wakes it in the next step.
-            if !(body.alive && body.motion == Motion::Dynamic) || rest.is_asleep(i) {
+            let d = &moved[order.rank(i as u32) as usize];
+            if !(body.alive && body.motion == Motion::Dynamic) || rest.is_asleep(i) || *d == [0.0; 6] {
                 return;
             }
             // SAFETY: each body once, and all of these are as long as there are bodies.
-            let (total, x, q) = unsafe { (&mut *total.at(i), &mut *position.at(i), &mut *rotation.at(i)) };
-            let d = moved[i].map(|x| scale * x);
-            (0..6).for_each(|k| total[k] += d[k]);
+            let (x, q) = unsafe { (&mut *position.at(i), &mut *rotation.at(i)) };
+            let d = d.map(|x| scale * x);
+            if adds {
+                // SAFETY: as above.
+                let total = unsafe { &mut *total.at(i) };
+                (0..6).for_each(|k| total[k] += d[k]);
+            }
             *x += DVec3::new(d[0], d[1], d[2]);
             let mut turn = DVec3::new(d[3], d[4], d[5]);
             if let Some(plane) = &body.planar {
@@ -143,50 +191,82 @@ impl Corrector {
         v: &Velocities,
         asleep: &[bool],
     ) -> Result<usize, Malformed> {
-        self.rest.clear();
-        self.rest.resize(model.bodies.len(), [0.0; 6]);
         self.total.clear();
-        self.total.resize(model.bodies.len(), [0.0; 6]);
+        self.total.resize(if how.keep { model.bodies.len() } else { 0 }, [0.0; 6]);
+        let share = how.reach / how.rounds as f64;
+        let mut place = Place { model, detector, reach: how.envelope };
+        let jointed = model.joint_slots().next().is_some();
         let mut last = f64::INFINITY;
-        let mut reach = how.envelope;
+        // Rings around what is to be corrected; whether that part alone was posed, so that nothing has changed elsewhere.
+        let (mut rings, mut part) = (RINGS, false);
         for round in 0..how.rounds {
-            self.find(model, state, detector, asleep, reach);
-            let share = how.reach / how.rounds as f64;
+            if part {
+                place.find(state, &self.held, &mut self.near);
+            } else {
+                place.find(state, asleep, &mut self.contacts);
+            }
+            let seen = if part { &self.near } else { &self.contacts };
             // Errors alone come for less; where the last step's had to be corrected, these will be too.
             let expected = self.expected || round > 0;
             let purpose = Purpose::Position { h: how.h, share: expected.then_some(share) };
-            assembler.stage_rows(model, state, &self.rest, purpose);
+            assembler.stage_rows(model, state, REST, purpose);
             let joints = assembler.rows.worst;
-            let worst = self.largest(joints, |c| -c.gap() / c.size());
-            // Done, or stuck: the last round did not do a tenth of what it was asked to.
+            let worst = largest(seen, joints, |c| -c.gap() / c.size());
             let enough = if round == 0 { how.tolerance } else { how.accept };
-            let seen = if round == 0 { worst.max(TIGHTER * joints) } else { worst };
+            let strict = if round == 0 { worst.max(TIGHTER * joints) } else { worst };
             if round == 0 {
-                self.expected = seen > enough;
+                self.expected = strict > enough;
             }
-            if seen <= enough || last - worst < 0.1 * last.min(share) {
+            // Done, or stuck: the last round did not do a tenth of what it was asked to.
+            let stuck = last - worst < 0.1 * last.min(share);
+            if strict <= enough || (stuck && !part) {
                 return Ok(round);
             }
             last = worst;
             // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
             // may take a body, so that it is not pushed into a neighbour that has no contact yet.
-            let joints = assembler.rows.deepest;
-            let deepest = self.largest(joints, |c| (-c.gap()).min(share * c.size()));
-            if 4.0 * deepest > reach {
-                reach = 4.0 * deepest;
+            let deepest = largest(seen, assembler.rows.deepest, |c| (-c.gap()).min(share * c.size()));
+            let further = 4.0 * deepest > place.reach;
+            let again = part || further;
+            if further {
+                place.reach = 4.0 * deepest;
                 // With room for the next step's ways: the pairs can be its own then.
-                detector.find_pairs(model, state, v, how.h, reach);
-                self.find(model, state, detector, asleep, reach);
+                place.detector.find_pairs(model, state, v, how.h, place.reach);
             }
-            let smallest = -self.largest(-assembler.rows.smallest, |c| -c.size());
+            let over = |share: f64| count(seen, |c| -c.gap() > share * enough * c.size());
+            // What does not die out near by is left to all in the end. Mechanisms are not cut up.
+            let whole = jointed || (stuck && round + 1 == how.rounds);
+            part = !whole && (round > 0 || over(0.5) <= SOON * over(1.0)) && {
+                self.region.begin(model, seen, |c| -c.gap() > enough * c.size());
+                self.region.grow(model, &self.contacts, rings);
+                let near = count(&self.contacts, |c| self.region.holds(c));
+                (near as f64) < PART * self.contacts.len() as f64
+            };
+            if part {
+                self.region.others(asleep, &mut self.held);
+                if again {
+                    place.find(state, &self.held, &mut self.near);
+                } else {
+                    self.near.clear();
+                    self.near.extend(self.contacts.iter().filter(|c| self.region.holds(c)));
+                }
+            } else {
+                self.held.clear();
+                if again {
+                    place.find(state, asleep, &mut self.contacts);
+                }
+            }
+            rings = MOST_RINGS.min(2 * rings);
+            let posed = if part { &self.near } else { &self.contacts };
+            let smallest = -largest(posed, -assembler.rows.smallest, |c| -c.size());
             let finest = smallest.min(assembler.rows.smallest / TIGHTER);
-            assembler.build(model, state, &self.contacts, &self.rest, |_, c| Row {
+            assembler.build(model, state, posed, REST, &self.held, |_, c| Row {
                 bias: c.gap().max(-share * c.size()),
                 ..Row::default()
             });
             if !expected {
                 let purpose = Purpose::Position { h: how.h, share: Some(share) };
-                assembler.stage_rows(model, state, &self.rest, purpose);
+                assembler.stage_rows(model, state, REST, purpose);
             }
             assembler.build_rows(&state.order);
             let stop = Stop {
@@ -200,15 +280,14 @@ impl Corrector {
                     "the position problem diverged: its corrections are not finite".into(),
                 ));
             }
-            assembler.velocities(&state.order, &solution.gamma, &mut self.moved);
-            let way = self.longest_way(model);
-            let scale = (0.5 * reach / way).min(1.0);
-            self.shift(model, state, scale);
+            let moved = assembler.sorted_velocities(&solution.gamma);
+            let way = self.longest_way(model, state, moved);
+            let scale = (0.5 * place.reach / way).min(1.0);
+            self.shift(model, state, moved, scale);
             // What the tangent leaves is of second order: if that is nothing, there is no need to look again.
-            let cut = worst > share;
             if solution.status == Status::Converged
                 && scale == 1.0
-                && !cut
+                && worst <= share
                 && way * way <= 0.25 * how.accept * smallest * smallest
             {
                 return Ok(round + 1);

@@ -45,6 +45,7 @@ pub use joint::{JointDef, JointId, Motor};
 pub use law::{Impact, PairLaw};
 pub use material::{Combine, MaterialId, Materials};
 pub use model::{BodyId, Model};
+pub use order::along_curve;
 pub use settings::{Integrator, Settings, Stabilisation};
 pub use settle::Settled;
 pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};

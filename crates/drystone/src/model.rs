@@ -1,6 +1,7 @@
 //! The bodies and shapes of a world, without their motion: flat arrays over slots. A removed body leaves its slot to the
 //! next one added; a generation number keeps old ids from meaning the newcomer.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::{DMat3, DQuat, DVec3};
@@ -26,7 +27,7 @@ pub struct BodyId {
 /// Marks an empty collider slot.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// A body slot.
+/// A body slot. What few bodies have is kept apart, and what many have alike is kept once: there may be millions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Body {
     /// Whether the slot holds a body now.
@@ -34,20 +35,20 @@ pub struct Body {
     /// See [`BodyId`].
     pub generation: u32,
     /// For messages.
-    pub name: Option<String>,
+    pub name: Option<Box<str>>,
     /// How it moves.
     pub motion: Motion,
     /// In the body's frame.
-    pub mass: MassProperties,
+    pub mass: Arc<MassProperties>,
     /// 1/m, or 0 if it is not dynamic; 1/kg.
     pub inv_mass: f64,
     /// Inverse inertia in body axes, or 0; 1/(kg m²).
-    pub inv_inertia: DMat3,
+    pub inv_inertia: Arc<DMat3>,
     /// Bodies of one group other than 0 do not collide.
     pub group: u32,
     /// The plane it is locked to.
     #[serde(default)]
-    pub planar: Option<Planar>,
+    pub planar: Option<Box<Planar>>,
     /// What leads it, if it is kinematic.
     #[serde(default)]
     pub guide: Option<Box<Guided>>,
@@ -89,8 +90,9 @@ pub struct ColliderSlot {
     pub body: u32,
     /// Geometry.
     pub shape: Shape,
-    /// Placement relative to the body's centre of mass, along the body's axes.
-    pub local: Pose,
+    /// Placement relative to the body's centre of mass, along the body's axes; None: there, and as the body is turned.
+    #[serde(default)]
+    pub local: Option<Box<Pose>>,
     /// Coefficient of friction.
     pub mu: f64,
     /// Its material.
@@ -99,7 +101,7 @@ pub struct ColliderSlot {
     pub filter: Filter,
     /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential counts.
     #[serde(default)]
-    pub surface_velocity: DVec3,
+    pub surface_velocity: Option<Box<DVec3>>,
     /// Radius about the centre of mass that holds the shape, m.
     pub radius: f64,
 }
@@ -128,7 +130,79 @@ pub struct Model {
     /// Another number, unlike that of any other model, after every change to which pairs may touch; 0 if unknown.
     #[serde(skip)]
     revision: u64,
+    /// Of this revision.
+    #[serde(skip)]
+    facts: Facts,
 }
+
+/// What steps ask of all bodies and colliders together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// How many bodies are dynamic.
+    pub dynamic: usize,
+    /// How many were ever locked to a plane, since some were last removed.
+    pub planar: usize,
+    /// The largest friction that a collider has of its own.
+    pub mu: f64,
+    /// Of the inner radii of colliders of dynamic bodies, m: the smallest, and sum and number of those that end.
+    pub smallest: f64,
+    sum: f64,
+    count: usize,
+    /// How many colliders are no spheres.
+    pub others: usize,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self { dynamic: 0, planar: 0, mu: 0.0, smallest: f64::INFINITY, sum: 0.0, count: 0, others: 0 }
+    }
+}
+
+impl Facts {
+    /// The mean of the inner radii, m.
+    pub fn typical(&self) -> f64 {
+        self.sum / self.count.max(1) as f64
+    }
+
+    fn add(&mut self, c: &ColliderSlot, moves: bool) {
+        self.mu = self.mu.max(c.mu);
+        self.others += usize::from(!matches!(c.shape, Shape::Sphere { .. }));
+        let size = c.shape.inner_radius();
+        if moves {
+            self.smallest = self.smallest.min(size);
+        }
+        if moves && size.is_finite() {
+            (self.sum, self.count) = (self.sum + size, self.count + 1);
+        }
+    }
+
+    fn of(model: &Model) -> Self {
+        let mut facts = Self { dynamic: model.dynamic().count(), ..Self::default() };
+        facts.planar = model.bodies.iter().filter(|b| b.planar.is_some()).count();
+        for c in &model.colliders {
+            // Empty slots too: they keep their friction until they are taken.
+            facts.add(c, model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0));
+        }
+        facts
+    }
+}
+
+impl ColliderSlot {
+    /// How its surface runs over the body, m/s, the body's axes; zero for most.
+    #[inline]
+    pub fn belt(&self) -> DVec3 {
+        self.surface_velocity.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Its placement relative to the body's centre of mass.
+    #[inline]
+    pub fn place(&self) -> Pose {
+        self.local.as_deref().copied().unwrap_or(Pose::IDENTITY)
+    }
+}
+
+/// Bodies that are looked at for one of the same mass and inertia.
+const ALIKE: usize = 8;
 
 /// Normalised, unless it is a unit quaternion already up to rounding: a saved state then comes back bit for bit.
 fn unit(q: DQuat) -> DQuat {
@@ -146,7 +220,21 @@ impl Model {
         self.revision
     }
 
+    /// What all of them have in common.
+    pub(crate) fn facts(&self) -> Facts {
+        if self.revision == 0 { Facts::of(self) } else { self.facts }
+    }
+
+    /// Makes room for so many more bodies, each of one collider.
+    pub(crate) fn reserve(&mut self, bodies: usize) {
+        self.bodies.reserve_exact(bodies);
+        self.colliders.reserve_exact(bodies);
+    }
+
     fn changed(&mut self) {
+        if self.revision == 0 {
+            self.facts = Facts::of(self);
+        }
         static LAST: AtomicU64 = AtomicU64::new(0);
         self.revision = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     }
@@ -173,16 +261,26 @@ impl Model {
             }
             None => def.mass.inertia.inverse(),
         };
+        let inv_inertia = if dynamic { inv_inertia } else { DMat3::ZERO };
+        let mut alike = self.bodies.iter().rev().take(ALIKE);
+        let twin = alike.find(|b| *b.mass == def.mass && *b.inv_inertia == inv_inertia);
+        let (mass, inv_inertia) = match twin {
+            Some(b) => (b.mass.clone(), b.inv_inertia.clone()),
+            None => (Arc::new(def.mass), Arc::new(inv_inertia)),
+        };
+        let inv_mass = if dynamic { 1.0 / mass.mass } else { 0.0 };
+        self.facts.dynamic += usize::from(dynamic);
+        self.facts.planar += usize::from(planar.is_some());
         let body = Body {
             alive: true,
             generation,
-            name: def.name,
+            name: def.name.map(String::into_boxed_str),
             motion: def.motion,
-            mass: def.mass,
-            inv_mass: if dynamic { 1.0 / def.mass.mass } else { 0.0 },
-            inv_inertia: if dynamic { inv_inertia } else { DMat3::ZERO },
+            mass,
+            inv_mass,
+            inv_inertia,
             group: def.group,
-            planar,
+            planar: planar.map(Box::new),
             guide: def.guide.map(|g| Box::new(Guided::new(g, position, rotation))),
             charge: def.charge,
         };
@@ -202,13 +300,14 @@ impl Model {
             let entry = ColliderSlot {
                 body: slot,
                 shape: c.shape,
-                local,
+                local: (local != Pose::IDENTITY).then(|| Box::new(local)),
                 mu: c.mu,
                 material: c.material,
                 filter: c.filter,
-                surface_velocity: c.surface_velocity,
+                surface_velocity: (c.surface_velocity != DVec3::ZERO).then(|| Box::new(c.surface_velocity)),
                 radius,
             };
+            self.facts.add(&entry, inv_mass > 0.0);
             match self.free_colliders.pop() {
                 Some(k) => self.colliders[k as usize] = entry,
                 None => self.colliders.push(entry),
@@ -234,6 +333,7 @@ impl Model {
                 self.free_colliders.push(k as u32);
             }
         }
+        self.facts = Facts::of(self);
     }
 
     /// Whether the id still names a body.
@@ -256,12 +356,12 @@ impl Model {
     }
 
     /// Slots of the living bodies.
-    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn slots(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         (0..self.bodies.len()).filter(|&i| self.bodies[i].alive)
     }
 
     /// Slots of the living dynamic bodies.
-    pub fn dynamic(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn dynamic(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.slots().filter(|&i| self.bodies[i].motion == Motion::Dynamic)
     }
 
@@ -272,7 +372,10 @@ impl Model {
             return None;
         }
         let (x, q) = (state.position[c.body as usize], state.rotation[c.body as usize]);
-        Some(Pose::new(x + q * c.local.position, q * c.local.rotation))
+        Some(match &c.local {
+            None => Pose::new(x, q),
+            Some(local) => Pose::new(x + q * local.position, q * local.rotation),
+        })
     }
 
     /// World bounds of a collider, empty for an empty slot.
@@ -337,8 +440,8 @@ impl Model {
         let mut sum = DVec3::ZERO;
         for k in colliders {
             let c = &self.colliders[k as usize];
-            if c.surface_velocity != DVec3::ZERO {
-                let v = state.rotation[c.body as usize] * c.surface_velocity;
+            if let Some(velocity) = &c.surface_velocity {
+                let v = state.rotation[c.body as usize] * **velocity;
                 sum += if c.body == first { v } else { -v };
             }
         }
@@ -347,7 +450,7 @@ impl Model {
 
     /// No pair of colliders has more friction than this.
     pub(crate) fn most_mu(&self) -> f64 {
-        self.materials.most(self.colliders.iter().map(|c| c.mu).fold(0.0, f64::max))
+        self.materials.most(self.facts().mu)
     }
 
     /// Lets two bodies collide, or keeps their contacts away.

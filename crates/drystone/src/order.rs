@@ -7,11 +7,12 @@
 //! Bodies drift slowly through such an order, so it is renewed only now and then. It is part of the state: a run that is
 //! resumed goes on in the same order, bit for bit.
 
+use drystone_solve::crew;
 use glam::DVec3;
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Model;
+use crate::model::{ColliderSlot, Model};
 
 /// Bodies in a region, about: their velocities take 64 bytes each.
 const REGION: usize = 2048;
@@ -40,8 +41,7 @@ impl Order {
     /// Brings the order up to date at the start of a step. True if bodies have changed places, so that what was sorted is
     /// not any more.
     pub(crate) fn renew(&mut self, model: &Model, position: &[DVec3], step: u64) -> bool {
-        let dynamic = model.dynamic().count();
-        if dynamic < FEW {
+        if model.facts().dynamic < FEW {
             let was = !self.rank.is_empty();
             *self = Self::default();
             return was;
@@ -55,7 +55,7 @@ impl Order {
             }
             return false;
         }
-        let mut along = curve(model, position);
+        let mut along = curve(model.dynamic(), position);
         along.par_sort_unstable();
         self.dynamic = along.len() as u32;
         self.rank.clear();
@@ -104,7 +104,62 @@ impl Order {
         to.clear();
         if !self.rank.is_empty() {
             let (bodies, count) = (self.dynamic as usize, self.dynamic as usize / REGION);
-            to.extend((0..self.rank.len()).map(|rank| (rank.min(bodies - 1) * count / bodies) as u32));
+            to.resize(self.rank.len(), 0);
+            crew::chunks(to, REGION, &mut Vec::<()>::new(), |first, run| {
+                (first..)
+                    .zip(run)
+                    .for_each(|(rank, to)| *to = (rank.min(bodies - 1) * count / bodies) as u32);
+            });
+        }
+    }
+}
+
+/// Colliders in the order of their bodies: pairs that are found among them in this order are sorted already.
+#[derive(Default)]
+pub(crate) struct Line {
+    /// Collider slots; empty where they stand in line as they are.
+    along: Vec<u32>,
+    starts: Vec<u32>,
+    /// Whether a body has several: their pairs with those of another body go by slots.
+    several: bool,
+}
+
+impl Line {
+    /// Lines them up.
+    pub fn up(&mut self, model: &Model, order: Option<&Order>) {
+        self.along.clear();
+        let Some(order) = order.filter(|order| order.stamp() != 0) else { return };
+        let Self { along, starts, several } = self;
+        // Those of removed bodies come last.
+        let last = model.bodies.len();
+        let rank = |c: &ColliderSlot| (order.rank(c.body) as usize).min(last);
+        starts.clear();
+        starts.resize(last + 2, 0);
+        model.colliders.iter().for_each(|c| starts[rank(c) + 1] += 1);
+        *several = starts[..=last].iter().any(|count| *count > 1);
+        (1..starts.len()).for_each(|k| starts[k] += starts[k - 1]);
+        along.resize(model.colliders.len(), 0);
+        for (k, c) in model.colliders.iter().enumerate() {
+            let place = &mut starts[rank(c)];
+            along[*place as usize] = k as u32;
+            *place += 1;
+        }
+    }
+
+    /// The `p`-th.
+    #[inline]
+    pub fn collider(&self, p: usize) -> usize {
+        self.along.get(p).map_or(p, |k| *k as usize)
+    }
+
+    /// Puts pairs of colliders that were found in line in the order of their places.
+    pub fn order(&self, model: &Model, order: &Order, pairs: &mut [(u32, u32)]) {
+        if self.along.is_empty() || !self.several {
+            return;
+        }
+        let place = |&(i, j): &(u32, u32)| order.place(model, [i, j]);
+        for run in pairs.chunk_by_mut(|p, q| place(p).0[0] == place(q).0[0]) {
+            run.sort_unstable_by_key(place);
         }
     }
 }
@@ -148,10 +203,18 @@ impl PairSort {
     }
 }
 
-/// (place along the curve, slot) of the dynamic bodies.
-fn curve(model: &Model, position: &[DVec3]) -> Vec<(u64, u32)> {
+/// The numbers of `places` in the order of a curve through them \[Morton1966\]: neighbours in space are then mostly
+/// neighbours in the list. Bodies that are added in such an order make fast worlds.
+pub fn along_curve(places: &[DVec3]) -> Vec<u32> {
+    let mut along = curve(0..places.len(), places);
+    along.par_sort_unstable();
+    along.into_iter().map(|(_, k)| k).collect()
+}
+
+/// (place along the curve, number) of those of the positions that are numbered.
+fn curve(numbers: impl Iterator<Item = usize> + Clone, position: &[DVec3]) -> Vec<(u64, u32)> {
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-    for i in model.dynamic() {
+    for i in numbers.clone() {
         min = min.min(position[i]);
         max = max.max(position[i]);
     }
@@ -160,7 +223,7 @@ fn curve(model: &Model, position: &[DVec3]) -> Vec<(u64, u32)> {
         let [x, y, z] = ((x - min) * scale).to_array().map(|x| spread((x as u64).min(MOST)));
         x | y << 1 | z << 2
     };
-    model.dynamic().map(|i| (key(position[i]), i as u32)).collect()
+    numbers.map(|i| (key(position[i]), i as u32)).collect()
 }
 
 /// Two zeros between the bits of a number below 2²¹.
@@ -237,6 +300,41 @@ mod tests {
         slow.sort_by_key(|&(i, j)| order.place(world.model(), [i, j]));
         PairSort::default().sort(world.model(), &order, &mut pairs);
         assert_eq!(pairs, slow);
+    }
+
+    #[test]
+    fn pairs_found_in_line_are_sorted_like_their_places() {
+        for every in [1, 3] {
+            let (mut world, mut places) = cube();
+            // Some with a second shape, far from their first among the slots.
+            for k in (0..300).step_by(every) {
+                let ball = Shape::Sphere { radius: 0.2 };
+                let x = places[13 * k + 1] + DVec3::splat(0.01);
+                let mut def = BodyDef::dynamic(ball.clone(), 1.0).at(x);
+                if every > 1 {
+                    def.colliders.push(def.colliders[0].clone());
+                }
+                world.add_body(def).unwrap();
+                places.push(x);
+            }
+            let mut order = Order::default();
+            order.renew(world.model(), &places, 0);
+            let mut line = Line::default();
+            line.up(world.model(), Some(&order));
+            let n = world.model().colliders.len();
+            let mut seen: Vec<usize> = (0..n).map(|p| line.collider(p)).collect();
+            // Each with the next few, as a broad phase says it: the earlier first, in lexicographic order.
+            let found = (0..n).flat_map(|p| (p + 1..n.min(p + 5)).map(move |q| (p, q)));
+            let colliders = found.map(|(p, q)| (seen[p].min(seen[q]) as u32, seen[p].max(seen[q]) as u32));
+            let mut pairs: Vec<(u32, u32)> = colliders.collect();
+            let mut slow = pairs.clone();
+            slow.sort_by_key(|&(i, j)| order.place(world.model(), [i, j]));
+            assert_eq!(pairs == slow, every == 1, "one shape each: in order as they are found");
+            line.order(world.model(), &order, &mut pairs);
+            assert_eq!(pairs, slow);
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..n));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Everything that changes from step to step, as one value: save it, restore it, and the run goes on bit for bit.
 
+use drystone_solve::crew;
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,17 @@ impl State {
             sunk: Vec::new(),
             random: Random::new(seed),
         }
+    }
+
+    /// Makes room for so many more bodies.
+    pub(crate) fn reserve(&mut self, bodies: usize) {
+        for column in
+            [&mut self.position, &mut self.velocity, &mut self.omega, &mut self.force, &mut self.torque]
+        {
+            column.reserve_exact(bodies);
+        }
+        self.rotation.reserve_exact(bodies);
+        self.crossings.reserve_exact(bodies);
     }
 
     pub(crate) fn place(&mut self, slot: usize, x: DVec3, q: DQuat, v: DVec3, omega: DVec3) {
@@ -163,20 +175,30 @@ pub(crate) struct Motion {
     rotation: Vec<DQuat>,
     velocity: Vec<DVec3>,
     omega: Vec<DVec3>,
+    /// Empty if all are zero.
     crossings: Vec<[i32; 3]>,
 }
 
 impl Motion {
     pub(crate) fn save(&mut self, state: &State) {
-        self.position.clone_from(&state.position);
-        self.rotation.clone_from(&state.rotation);
-        self.velocity.clone_from(&state.velocity);
-        self.omega.clone_from(&state.omega);
-        self.crossings.clone_from(&state.crossings);
+        crew::copy(&mut self.position, &state.position);
+        crew::copy(&mut self.rotation, &state.rotation);
+        crew::copy(&mut self.velocity, &state.velocity);
+        crew::copy(&mut self.omega, &state.omega);
+        let none = crew::all(state.crossings.len(), |i| state.crossings[i] == [0; 3]);
+        crew::copy(&mut self.crossings, if none { &[] } else { &state.crossings });
     }
 
     pub(crate) fn position(&self, slot: usize) -> DVec3 {
         self.position[slot]
+    }
+
+    pub(crate) fn velocity(&self, slot: usize) -> DVec3 {
+        self.velocity[slot]
+    }
+
+    pub(crate) fn omega(&self, slot: usize) -> DVec3 {
+        self.omega[slot]
     }
 
     pub(crate) fn restore(&self, state: &mut State) {
@@ -184,6 +206,7 @@ impl Motion {
         state.rotation.clone_from(&self.rotation);
         state.velocity.clone_from(&self.velocity);
         state.omega.clone_from(&self.omega);
-        state.crossings.clone_from(&self.crossings);
+        state.crossings.fill([0; 3]);
+        state.crossings[..self.crossings.len()].copy_from_slice(&self.crossings);
     }
 }

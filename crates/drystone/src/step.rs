@@ -1,5 +1,6 @@
 //! The step, on one page.
 
+mod calm;
 mod check;
 pub(crate) mod parts;
 mod pose;
@@ -101,12 +102,16 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
     let mut certificate = match solution.certificate.take() {
         Some(c) => c,
-        None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
+        None => {
+            let judge = w.solver.judge().unwrap_or(&mut w.judge);
+            judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma)
+        }
     };
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
     let worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
+    solution.gamma = Vec::new(); // Of no more use: positions need as much once more.
     clock.stage(Stage::Certificate);
 
     w.saved.save(&w.state);
@@ -118,7 +123,11 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation {
+    let calm =
+        |tolerance: f64| smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
+    if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
+        && !calm(tolerance)
+    {
         let how = Correction {
             tolerance,
             accept,
@@ -127,13 +136,14 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             iterations: w.settings.position_iterations,
             envelope,
             h,
+            keep: w.settings.iterations == 0,
         };
-        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, velocity, .. } = w;
+        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, v_free, .. } = w;
         let solver = match solver.for_positions() {
             Some(other) => other,
             None => solver.as_mut(),
         };
-        let done = corrector.run(model, state, detector, assembler, solver, how, velocity, &sleepers.known);
+        let done = corrector.run(model, state, detector, assembler, solver, how, v_free, &sleepers.known);
         position_rounds =
             done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
         if w.settings.iterations == 0 {
@@ -288,7 +298,7 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
                 }
                 omega = free.0;
             }
-            omega += h * (body.inv_inertia * (s.rotation[i].conjugate() * (s.torque[i] + field.torque)));
+            omega += h * (*body.inv_inertia * (s.rotation[i].conjugate() * (s.torque[i] + field.torque)));
             if let Some(plane) = &body.planar {
                 v = plane.within(v);
                 omega = s.rotation[i].conjugate() * plane.about(s.rotation[i] * omega);
@@ -321,7 +331,7 @@ fn turns_freely(body: &Body) -> bool {
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World, in_part: bool) {
     let (h, theta) = (w.settings.h, w.settings.integrator.theta());
-    let World { model, state: s, free, velocity: solved, v_free, smooth, .. } = w;
+    let World { model, state: s, free, v_free: solved, smooth, .. } = w;
     let n = model.bodies.len();
     for columns in [&s.position, &s.velocity, &s.omega, &s.force, &s.torque] {
         assert_eq!(columns.len(), n, "one number for each body");
@@ -359,7 +369,7 @@ fn integrate(w: &mut World, in_part: bool) {
             *omega = q.conjugate() * DVec3::new(new[3], new[4], new[5]);
         };
         if body.guide.is_some() {
-            take(&v_free[i]);
+            take(&solved[i]);
         }
         if body.motion == Motion::Dynamic {
             take(&solved[i]);

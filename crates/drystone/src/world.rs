@@ -19,7 +19,7 @@ use crate::guide::{Guide, Guided};
 use crate::joint::JointId;
 use crate::law::pose::Laws;
 use crate::material::Materials;
-use crate::model::{BodyId, ColliderSlot, Model, NOBODY};
+use crate::model::{BodyId, Model, NOBODY};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
@@ -99,11 +99,12 @@ pub struct World {
     pub(crate) opinion: Option<Option<Box<dyn Solver>>>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
+    /// Free velocities by slot and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are
+    /// the same.
     pub(crate) v_free: Vec<[f64; 6]>,
     /// Free rotation over the step (ω after it in body axes, and the turn) by slot; of use for bodies that need it, and
     /// empty where none does.
     pub(crate) free: Vec<(DVec3, DQuat)>,
-    pub(crate) velocity: Vec<[f64; 6]>,
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
     pub(crate) sleepers: crate::sleep::Sleepers,
@@ -150,7 +151,6 @@ impl World {
             judge: Judge::default(),
             v_free: Vec::new(),
             free: Vec::new(),
-            velocity: Vec::new(),
             saved: Default::default(),
             smooth: Default::default(),
             sleepers: Default::default(),
@@ -206,10 +206,7 @@ impl World {
     pub fn envelope(&self) -> f64 {
         let s = &self.settings;
         s.envelope.unwrap_or_else(|| {
-            let moves =
-                |c: &&ColliderSlot| self.model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
-            let inner = self.model.colliders.iter().filter(moves).map(|c| c.shape.inner_radius());
-            let smallest = inner.fold(f64::INFINITY, f64::min);
+            let smallest = self.model.facts().smallest;
             let share = if smallest.is_finite() { 0.002 * smallest } else { 0.0 };
             s.gravity.length() * s.h * s.h + share
         })
@@ -246,6 +243,12 @@ impl World {
         self.state.emitted.resize(self.flow.emitters.len(), 0);
         self.state.sunk.resize(self.flow.sinks.len(), 0);
         Ok(())
+    }
+
+    /// Makes room for so many more bodies of one shape each: worth it before adding many.
+    pub fn reserve(&mut self, bodies: usize) {
+        self.model.reserve(bodies);
+        self.state.reserve(bodies);
     }
 
     /// Adds a body, before or between steps.
@@ -300,7 +303,7 @@ impl World {
         }
         self.wake_around(&[id.slot]);
         for c in self.model.colliders.iter_mut().filter(|c| c.body == id.slot) {
-            c.surface_velocity = velocity;
+            c.surface_velocity = (velocity != DVec3::ZERO).then(|| Box::new(velocity));
         }
         Ok(())
     }

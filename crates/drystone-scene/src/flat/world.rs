@@ -163,7 +163,7 @@ pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Resu
                 [] => (bare(BodyShape::None), None),
                 &[k] => {
                     let c = &model.colliders[k];
-                    of_shape(&c.shape, &c.local, &body.mass.inertia).map_err(|e| cannot(&e))?
+                    of_shape(&c.shape, &c.place(), &body.mass.inertia).map_err(|e| cannot(&e))?
                 }
                 several => return Err(cannot(&format!("it has {} shapes, one is allowed", several.len()))),
             };
@@ -221,7 +221,7 @@ fn restitution(model: &Model) -> Result<f64, SceneError> {
             return refuse("materials", "a flat state has one restitution for all pairs and no other law");
         }
     }
-    if let Some(c) = model.colliders.iter().find(|c| c.surface_velocity != DVec3::ZERO) {
+    if let Some(c) = model.colliders.iter().find(|c| c.surface_velocity.is_some()) {
         let body = model.describe(c.body);
         return refuse("surface_velocity", format!("a flat state cannot hold {body}: its surface is a belt"));
     }

@@ -4,9 +4,13 @@
 //! clearance is moved and turned along its contact normal by what is lacking, pair after pair, until none overlaps.
 //! Dropping bodies one by one where there is room would stop near a fraction of 0.38; this goes well beyond. Only sums,
 //! products and roots of numbers drawn from the seed are used, so a seed means the same scene on every machine.
+//!
+//! Where there are thousands, they are put in the order of a curve through their places first, so that neighbours lie
+//! together in memory, and pushed further than to the clearance, as in successive over-relaxation: a third as many sweeps.
 
+use drystone::collide::Aabb;
+use drystone::collide::broadphase::{self, BroadPhase};
 use drystone::collide::midphase::Finder;
-use drystone::collide::{Aabb, broadphase};
 use drystone::random::Random;
 use drystone::{Pose, Shape};
 use glam::{DQuat, DVec3};
@@ -20,11 +24,18 @@ pub(super) struct Grain {
 /// Sweeps over all pairs before giving up.
 const MOST_SWEEPS: usize = 4000;
 
+/// From so many bodies on they are sorted, and pushed by `FURTHER` times what is lacking.
+const MANY: usize = 4096;
+const FURTHER: f64 = 1.8;
+/// Sweeps that pairs are then kept for at least: in the first ones all bodies move far, and what is missed comes next.
+const KEPT: usize = 4;
+
 /// Clearance to aim at, over the smallest inner radius.
 const CLEARANCE: f64 = 0.02;
 
 /// Places `shapes`, randomly turned, in |x| <= size.x/2, |y| <= size.y/2, 0 <= z <= size.z, the lowest on the floor and
-/// the highest at the top. Says what went wrong if they do not fit.
+/// the highest at the top. Where there are many they come back in the order of a curve. Says what went wrong if they do not
+/// fit.
 pub(super) fn strew(shapes: Vec<Shape>, size: DVec3, random: &mut Random) -> Result<Vec<Grain>, String> {
     let place = |shape: Shape| {
         let round = matches!(shape, Shape::Sphere { .. });
@@ -35,6 +46,9 @@ pub(super) fn strew(shapes: Vec<Shape>, size: DVec3, random: &mut Random) -> Res
     let mut pile = Pile::new(&grains, size)?;
     for (grain, reach) in grains.iter_mut().zip(&pile.reach) {
         grain.pose.position = random.in_box(pile.floor + *reach, pile.lid - *reach);
+    }
+    if grains.len() >= MANY {
+        pile.sort(&mut grains);
     }
     for _ in 0..10 {
         pile.push_apart(&mut grains)?;
@@ -52,6 +66,13 @@ struct Pile {
     /// Half the size of each grain's bounds.
     reach: Vec<DVec3>,
     clearance: f64,
+    /// What is lacking is made up for so many times.
+    further: f64,
+    /// Sweeps that pairs are kept for at least.
+    kept: usize,
+    broadphase: Option<Box<dyn BroadPhase>>,
+    bounds: Vec<Aabb>,
+    movable: Vec<bool>,
     /// Pairs closer than `margin` when they were last collected.
     pairs: Vec<(u32, u32)>,
     margin: f64,
@@ -81,6 +102,11 @@ impl Pile {
             lid: half.with_z(size.z),
             reach,
             clearance: CLEARANCE * least,
+            further: 1.0,
+            kept: 1,
+            broadphase: None,
+            bounds: Vec::new(),
+            movable: vec![true; grains.len()],
             pairs: Vec::new(),
             margin: 0.5 * least,
             start: Vec::new(),
@@ -92,15 +118,26 @@ impl Pile {
         })
     }
 
+    /// Puts neighbours next to each other, and takes longer strides.
+    fn sort(&mut self, grains: &mut Vec<Grain>) {
+        let places: Vec<DVec3> = grains.iter().map(|g| g.pose.position).collect();
+        let order = drystone::along_curve(&places);
+        let mut unsorted: Vec<Option<Grain>> = std::mem::take(grains).into_iter().map(Some).collect();
+        grains.extend(order.iter().filter_map(|&k| unsorted[k as usize].take()));
+        self.reach = order.iter().map(|&k| self.reach[k as usize]).collect();
+        (self.further, self.kept) = (FURTHER, KEPT);
+    }
+
     fn collect(&mut self, grains: &[Grain]) {
-        let bounds: Vec<Aabb> = grains
-            .iter()
-            .zip(&self.reach)
-            .map(|(g, reach)| Aabb::around(g.pose.position, *reach + DVec3::splat(0.5 * self.margin)))
-            .collect();
-        let movable = vec![true; grains.len()];
-        let kind = broadphase::choose(&bounds, &movable);
-        broadphase::make(kind).pairs(&bounds, &movable, &mut self.pairs);
+        let Self { reach, margin, bounds, movable, .. } = self;
+        bounds.clear();
+        let reaches = |(g, reach): (&Grain, &DVec3)| {
+            Aabb::around(g.pose.position, *reach + DVec3::splat(0.5 * *margin))
+        };
+        bounds.extend(grains.iter().zip(reach.iter()).map(reaches));
+        let broadphase =
+            self.broadphase.get_or_insert_with(|| broadphase::make(broadphase::choose(bounds, movable)));
+        broadphase.pairs(bounds, movable, &mut self.pairs);
         self.start.clear();
         self.start.extend(grains.iter().map(|g| g.pose.position));
         self.turned.clear();
@@ -121,11 +158,14 @@ impl Pile {
     /// Until no pair overlaps.
     fn push_apart(&mut self, grains: &mut [Grain]) -> Result<(), String> {
         self.collect(grains);
+        let mut since = 0;
         for _ in 0..MOST_SWEEPS {
             // Pairs stay complete until two bodies have come nearer by the margin together; half of that is left for the
-            // sweep to come.
-            if self.way(grains) > 0.25 * (self.margin - self.clearance) {
+            // sweep to come. Should one be missed, it is found before all is said to be well.
+            since += 1;
+            if since > self.kept && self.way(grains) > 0.25 * (self.margin - self.clearance) {
                 self.collect(grains);
+                since = 1;
             }
             self.sweep += 1;
             let mut worst = 0.0f64;
@@ -148,7 +188,7 @@ impl Pile {
                 self.apart[p] = 0;
                 let arms =
                     [(i, near.normal), (j, -near.normal)].map(|(k, n)| Arm::new(&grains[k], near.point, n));
-                let push = lacking / (arms[0].give + arms[1].give);
+                let push = self.further * lacking / (arms[0].give + arms[1].give);
                 for (k, arm) in [i, j].into_iter().zip(arms) {
                     self.shift(k, &mut grains[k], &arm, push);
                 }
@@ -266,6 +306,32 @@ mod tests {
     use drystone::Compound;
 
     use super::*;
+
+    /// Those that are sorted and pushed further are as free as few are, all there, and a seed means one arrangement.
+    #[test]
+    fn many_are_strewn_without_overlap() {
+        let shapes =
+            || (0..MANY).map(|k| Shape::Sphere { radius: if k % 3 == 0 { 0.3 } else { 0.5 } }).collect();
+        let grains = strew(shapes(), DVec3::new(20.0, 20.0, 9.0), &mut Random::new(3)).unwrap();
+        let small = grains.iter().filter(|g| matches!(g.shape, Shape::Sphere { radius: 0.3 })).count();
+        assert_eq!((grains.len(), small), (MANY, MANY.div_ceil(3)));
+        for (i, a) in grains.iter().enumerate() {
+            let reach = DVec3::splat(a.shape.inner_radius());
+            let half = DVec3::new(10.0, 10.0, 0.0);
+            assert!((a.pose.position - reach + half).min_element() > -1e-12, "{}", a.pose.position);
+            assert!(
+                (a.pose.position + reach - half.with_z(9.0)).max_element() < 1e-12,
+                "{}",
+                a.pose.position
+            );
+            for b in &grains[..i] {
+                let apart = a.shape.inner_radius() + b.shape.inner_radius();
+                assert!(a.pose.position.distance_squared(b.pose.position) > apart * apart);
+            }
+        }
+        let again = strew(shapes(), DVec3::new(20.0, 20.0, 9.0), &mut Random::new(3)).unwrap();
+        assert!(grains.iter().zip(&again).all(|(a, b)| a.pose.position == b.pose.position));
+    }
 
     /// Two balls a stick apart: what is between them is free.
     #[test]

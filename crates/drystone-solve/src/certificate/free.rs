@@ -1,45 +1,101 @@
 //! Bilateral rows, most of what a mechanism has: what `Tally::add` says of a block, for one row with nothing to project.
 
-use crate::problem::{Bodies, WORLD, symmetric};
+use crate::cone::Set;
+use crate::problem::{Bodies, WORLD, dot, symmetric};
 
 use super::Tally;
 
-/// Adds general block `i`, which is bilateral.
-pub(super) fn judge(p: &Bodies, i: usize, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) {
+/// Adds the bilateral blocks from general block `from` on, up to the first that is not; returns where that is. `gamma` are the
+/// multipliers of the general rows.
+pub(super) fn judge(p: &Bodies, from: usize, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) -> usize {
     let g = &p.general;
-    let row = g.first_row[i] as usize;
-    let (j, gamma) = (&g.jacobian[row], gamma[3 * p.points.len() + row]);
-    let (bias, soft) = (g.bias[row], g.compliance.get(row).copied().unwrap_or(0.0));
-    let (mut rigid, mut diagonal) = (bias, soft);
-    for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
-        if body == WORLD {
-            continue;
+    let mut sums = Sums::default();
+    let mut i = from;
+    while i < g.a.len() && g.set[i] == Set::Free {
+        // The rows of a joint are about the same bodies.
+        let (first, a, b) = (i, g.a[i], g.b[i]);
+        while i < g.a.len() && g.set[i] == Set::Free && (g.a[i], g.b[i]) == (a, b) {
+            i += 1;
         }
-        let (body, j) = (body as usize, &j[part..part + 6]);
-        rigid += (0..6).map(|k| j[k] * v[body][k]).sum::<f64>();
-        let turn = symmetric(&p.inv_inertia[body], [j[3], j[4], j[5]]);
-        diagonal += (0..3).map(|k| p.inv_mass[body] * j[k] * j[k] + j[3 + k] * turn[k]).sum::<f64>();
+        let mut both = [0.0; 12];
+        both[..6].copy_from_slice(&v[a as usize]);
+        if b != WORLD {
+            both[6..].copy_from_slice(&v[b as usize]);
+        }
+        let rows = g.first_row[first] as usize..g.first_row[i] as usize;
+        let numbers = gamma[rows.clone()].iter().zip(&g.bias[rows.clone()]);
+        for ((row, j), (gamma, bias)) in rows.clone().zip(&g.jacobian[rows]).zip(numbers) {
+            let rigid = bias + (along(j, &both, 0) + along(j, &both, 4) + along(j, &both, 8));
+            let soft = g.compliance.get(row).copied().unwrap_or(0.0);
+            let u = rigid + soft * gamma;
+            sums.add(*gamma, *bias, u);
+            let error = if soft > 0.0 || moves(p, [a, b], j) { u.abs() } else { 0.0 };
+            t.residual(error);
+            sums.most = sums.most.max(error);
+            if soft > 0.0 {
+                t.soft += soft * gamma * gamma;
+                t.bias = None;
+                t.cost(Some(0.5 * rigid * rigid / soft), gamma * u - 0.5 * soft * gamma * gamma);
+            } else if rigid != 0.0 {
+                // No velocity but zero will do where nothing gives.
+                t.penalties = None;
+            }
+        }
     }
-    let u = rigid + soft * gamma;
-    let error = if diagonal > 0.0 { u.abs() } else { 0.0 };
-    t.residual(error);
-    t.c.constraint_violation = t.c.constraint_violation.max(u.abs());
-    t.c.backward_error = t.c.backward_error.max(error);
-    t.c.complementarity += (gamma * u).abs();
-    t.multipliers += gamma * gamma;
-    t.soft += soft * gamma * gamma;
-    t.rhs += bias * gamma;
-    t.bias = t.bias.filter(|_| soft == 0.0).map(|sum| sum + bias * gamma);
-    // No velocity but zero will do where nothing gives.
-    let penalty = if soft > 0.0 { Some(0.5 * rigid * rigid / soft) } else { (rigid == 0.0).then_some(0.0) };
-    t.cost(penalty, gamma * u - 0.5 * soft * gamma * gamma);
+    t.c.constraint_violation = t.c.constraint_violation.max(sums.violation);
+    t.c.backward_error = t.c.backward_error.max(sums.most);
+    t.c.complementarity += sums.work;
+    t.multipliers += sums.multipliers;
+    t.rhs += sums.bias;
+    t.bias = t.bias.map(|sum| sum + sums.bias);
+    i
+}
+
+/// What a run of rows adds up to.
+#[derive(Default)]
+struct Sums {
+    violation: f64,
+    most: f64,
+    work: f64,
+    multipliers: f64,
+    bias: f64,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, gamma: f64, bias: f64, u: f64) {
+        self.violation = self.violation.max(u.abs());
+        self.work += (gamma * u).abs();
+        self.multipliers += gamma * gamma;
+        self.bias += bias * gamma;
+    }
+}
+
+/// Four terms of a row's velocity.
+#[inline(always)]
+fn along(row: &[f64; 12], v: &[f64; 12], at: usize) -> f64 {
+    let two = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1];
+    two(at) + two(at + 2)
+}
+
+/// Whether the row has a diagonal: something gives when it is pushed.
+#[inline(always)]
+fn moves(p: &Bodies, bodies: [u32; 2], row: &[f64; 12]) -> bool {
+    let shifts = |body: u32, s: usize| {
+        p.inv_mass[body as usize] * (row[s] * row[s] + row[s + 1] * row[s + 1] + row[s + 2] * row[s + 2])
+    };
+    let turns = |body: u32, s: usize| {
+        let j = [row[s + 3], row[s + 4], row[s + 5]];
+        dot(j, symmetric(&p.inv_inertia[body as usize], j))
+    };
+    let gives = |body: u32, s: usize| body != WORLD && (shifts(body, s) > 0.0 || turns(body, s) > 0.0);
+    gives(bodies[0], 0) || gives(bodies[1], 6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::certificate::Block;
-    use crate::cone::Set;
     use crate::problem::Problem;
 
     /// The same words as the general judge's, rigid and soft, on bodies that turn and on none that moves.
@@ -62,19 +118,21 @@ mod tests {
             let Problem::Bodies(p) = &problem else { unreachable!() };
             for i in 0..3 {
                 let (mut fast, mut slow) = (Tally::new(p.model), Tally::new(p.model));
-                judge(p, i, &gamma, &p.v_free, &mut fast);
-                let mut u = [0.0; crate::cone::MAX_ROWS];
-                problem.block_velocity(i, &p.v_free, &gamma, &mut u);
-                let bias = p.general.bias[i] * gamma[i];
-                slow.rhs += bias;
-                slow.add(&Block {
-                    set: Set::Free,
-                    gamma: &gamma[i..=i],
-                    u: &u[..1],
-                    compliance: &[problem.compliance(i, i)],
-                    g: problem.block_diagonal(i)[0],
-                    bias: Some(bias),
-                });
+                assert_eq!(judge(p, i, &gamma, &p.v_free, &mut fast), 3);
+                for i in i..3 {
+                    let mut u = [0.0; crate::cone::MAX_ROWS];
+                    problem.block_velocity(i, &p.v_free, &gamma, &mut u);
+                    let bias = p.general.bias[i] * gamma[i];
+                    slow.rhs += bias;
+                    slow.add(&Block {
+                        set: Set::Free,
+                        gamma: &gamma[i..=i],
+                        u: &u[..1],
+                        compliance: &[problem.compliance(i, i)],
+                        g: problem.block_diagonal(i)[0],
+                        bias: Some(bias),
+                    });
+                }
                 let words = |t: Tally| {
                     let c = t.clone().finish();
                     let numbers = [

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use crate::crew::Shared;
 use crate::model::Model;
 use crate::problem::{Bodies, WORLD, cross, dot, symmetric};
 
@@ -14,14 +13,6 @@ const NEAR: f64 = 1e-12;
 
 fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
     [field[0][i], field[1][i], field[2][i]]
-}
-
-/// γ in world axes, and what it does to the bodies.
-pub(super) fn push(p: &Bodies, gamma: &[f64], world: &mut Vec<[f64; 3]>, impulse: &mut [[f64; 6]]) {
-    world.resize(p.points.len(), [0.0; 3]);
-    let to = Shared(world.as_mut_ptr());
-    // SAFETY: every point is told once.
-    p.push_points(gamma, impulse, |i, f| unsafe { *to.at(i) = f });
 }
 
 /// Mean diagonal of the block of N: Σ 1/m + (tr(I⁻¹)|r|² - rᵀI⁻¹r)/3 over both bodies, or its normal entry where there is no
@@ -36,12 +27,12 @@ fn diagonal(p: &Bodies, body: u32, arm: [f64; 3], n: [f64; 3], mu: f64) -> f64 {
     m + (trace * dot(arm, arm) - dot(arm, symmetric(inertia, arm))) / 3.0
 }
 
-/// The points of `range`, once each; `world` from [`push`], `v` the bodies' velocities.
-pub(super) fn judge(p: &Bodies, range: Range<usize>, world: &[[f64; 3]], v: &[[f64; 6]], t: &mut Tally) {
+/// The points of `range`, once each; `v` are the bodies' velocities.
+pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) {
     let points = &p.points;
     let soft = !points.compliance[0].is_empty();
     for i in range {
-        let (n, mu, f) = (at(&points.normal, i), points.mu[i], world[i]);
+        let (n, mu, f) = (at(&points.normal, i), points.mu[i], points.world(i, &gamma[3 * i..3 * i + 3]));
         let (arm_a, arm_b) = (at(&points.arm_a, i), at(&points.arm_b, i));
         let bias = points.world_bias(i);
         let a = &v[points.a[i] as usize];

@@ -26,6 +26,7 @@ use crate::colour::{self, Span};
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 use crate::crew::{self, Shared};
 use crate::model::Model;
+use crate::room;
 
 use super::{columns, trace_and_bound};
 
@@ -206,10 +207,10 @@ impl Points {
     pub fn fill(&mut self, count: usize, point: impl Fn(usize) -> Point + Sync) {
         let fields = self.normal.iter_mut().chain(&mut self.arm_a).chain(&mut self.arm_b);
         for field in fields.chain([&mut self.bias, &mut self.mu]) {
-            field.resize(count, 0.0);
+            room::resize(field, count, 0.0);
         }
-        self.a.resize(count, 0);
-        self.b.resize(count, 0);
+        room::resize(&mut self.a, count, 0);
+        room::resize(&mut self.b, count, 0);
         self.drift.iter_mut().chain(&mut self.compliance).for_each(Vec::clear);
         let to = columns::Columns::of(self);
         let [slides, gives] = columns::pieces(count, |i| {
@@ -277,11 +278,17 @@ impl Points {
         [n[0] + across[0], n[1] + across[1], n[2] + across[2]]
     }
 
+    /// Multipliers `gamma` of point `i` as a world vector.
+    #[inline]
+    pub(crate) fn world(&self, i: usize, gamma: &[f64]) -> [f64; 3] {
+        let [n, t1, t2] = self.frame(i);
+        std::array::from_fn(|k| gamma[0] * n[k] + gamma[1] * t1[k] + gamma[2] * t2[k])
+    }
+
     /// Multipliers `gamma` of point `i` as a world vector, and its moments about A and B.
     #[inline]
     fn impulse(&self, i: usize, gamma: &[f64]) -> [[f64; 3]; 3] {
-        let [n, t1, t2] = self.frame(i);
-        let f: [f64; 3] = std::array::from_fn(|k| gamma[0] * n[k] + gamma[1] * t1[k] + gamma[2] * t2[k]);
+        let f = self.world(i, gamma);
         [f, cross(at(&self.arm_a, i), f), cross(at(&self.arm_b, i), f)]
     }
 
@@ -439,9 +446,8 @@ impl Bodies {
     /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
     pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
         // D γ first, and M⁻¹ once for each body.
-        v.clear();
-        v.resize(self.bodies(), [0.0; 6]);
-        self.push_points(gamma, v, |_, _| ());
+        crew::zeros(v, self.bodies(), [0.0; 6]);
+        self.push_points(gamma, v);
         self.push_general(&gamma[3 * self.points.len()..], v);
         crew::chunks(v, PIECE, &mut Vec::new(), |first, run| {
             for (i, v) in (first..).zip(run) {
@@ -455,13 +461,8 @@ impl Bodies {
         });
     }
 
-    /// Adds D γ of the points, by body; `tell` is given each point's number and its γ as a world vector.
-    pub(crate) fn push_points(
-        &self,
-        gamma: &[f64],
-        impulse: &mut [[f64; 6]],
-        tell: impl Fn(usize, [f64; 3]) + Sync,
-    ) {
+    /// Adds D γ of the points, by body.
+    pub(crate) fn push_points(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
         let p = &self.points;
         let many = p.len() >= 2 * PIECE && rayon::current_num_threads() > 1;
         if !(many && colour::sound(impulse.len(), &p.a, &p.b, &p.spans, &p.regions)) {
@@ -471,7 +472,6 @@ impl Bodies {
                 if p.b[i] != WORLD {
                     take(&mut impulse[p.b[i] as usize], f, turn_b);
                 }
-                tell(i, f);
             }
             return;
         }
@@ -486,7 +486,6 @@ impl Bodies {
                         take(&mut *to.at(p.b[i] as usize), f, turn_b);
                     }
                 }
-                tell(i, f);
             }
         };
         colour::walk(&p.spans, &p.regions, false, &mut Vec::new(), visit, |_, _| ());
@@ -494,20 +493,30 @@ impl Bodies {
 
     /// Adds D γ of the general blocks, by body.
     pub(crate) fn push_general(&self, gamma: &[f64], impulse: &mut [[f64; 6]]) {
+        self.push_joints(gamma, |body, f| {
+            let into = &mut impulse[body as usize];
+            (0..6).for_each(|k| into[k] += f[k]);
+        });
+    }
+
+    /// D γ of the general blocks: what each run of them between the same bodies does to either.
+    #[inline(always)]
+    pub(crate) fn push_joints(&self, gamma: &[f64], mut push: impl FnMut(u32, &[f64])) {
         let g = &self.general;
-        for i in 0..g.a.len() {
-            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                let (row, x) = (&g.jacobian[j], gamma[j]);
-                let into = &mut impulse[g.a[i] as usize];
-                for k in 0..6 {
-                    into[k] += row[k] * x;
-                }
-                if g.b[i] != WORLD {
-                    let into = &mut impulse[g.b[i] as usize];
-                    for k in 0..6 {
-                        into[k] += row[6 + k] * x;
-                    }
-                }
+        let mut i = 0;
+        while i < g.a.len() {
+            let (from, a, b) = (i, g.a[i], g.b[i]);
+            while i < g.a.len() && (g.a[i], g.b[i]) == (a, b) {
+                i += 1;
+            }
+            let rows = g.first_row[from] as usize..g.first_row[i] as usize;
+            let mut sum = [0.0; 12];
+            for (row, x) in g.jacobian[rows.clone()].iter().zip(&gamma[rows]) {
+                (0..12).for_each(|k| sum[k] += row[k] * x);
+            }
+            push(a, &sum[..6]);
+            if b != WORLD {
+                push(b, &sum[6..]);
             }
         }
     }
@@ -722,7 +731,13 @@ impl Bodies {
         {
             return Err("the arrays of the general blocks differ in length".into());
         }
-        for i in 0..g.a.len() {
+        let rows_of = |i: usize| g.first_row[i + 1].checked_sub(g.first_row[i]).map(|n| n as usize);
+        let set = |s: &Set| *s == Set::Free || s.check().is_ok();
+        let sound = g.first_row.last().is_none_or(|n| *n as usize <= g.jacobian.len())
+            && (0..g.a.len()).all(|i| rows_of(i) == Some(g.set[i].rows()) && set(&g.set[i]))
+            && all_finite(g.jacobian.as_flattened())
+            && all_finite(&g.bias);
+        for i in 0..if sound { 0 } else { g.a.len() } {
             let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
             if rows.len() != g.set[i].rows() || rows.end > g.jacobian.len() {
                 return Err(format!("block {i} has {} rows, its set wants {}", rows.len(), g.set[i].rows()));

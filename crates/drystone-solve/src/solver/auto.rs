@@ -47,25 +47,54 @@ const COARSE: f64 = 1e-5;
 
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
-        elimination: Schur::default(),
+        places: Places { elimination: Schur::default(), sweeps: super::make("pgs")? },
         interior: super::make("ipm")?,
         factors: Outer::new(Box::new(Prox::new(1e-3))),
         gradients: super::make("apgd")?,
         conjugate: super::make("nncg")?,
-        sweeps: super::make("pgs")?,
         blocks: super::make("nsgs-ac")?,
         judge: Judge::default(),
         pairs: Vec::new(),
     }))
 }
 
-struct Auto {
+/// Position problems: mechanisms by elimination, unless they contradict themselves; everything else by sweeps, which do not mind.
+struct Places {
     elimination: Schur,
+    sweeps: Box<dyn Solver>,
+}
+
+impl Solver for Places {
+    fn info(&self) -> &'static Info {
+        self.sweeps.info()
+    }
+
+    fn bytes(&self) -> usize {
+        self.elimination.bytes() + self.sweeps.bytes()
+    }
+
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
+        if look::is_mechanism(problem) {
+            let solution = self.elimination.solve(problem, guess, stop)?;
+            if solution.status == Status::Converged {
+                return Ok(solution);
+            }
+        }
+        self.sweeps.solve(problem, guess, stop)
+    }
+}
+
+struct Auto {
+    places: Places,
     interior: Box<dyn Solver>,
     factors: Outer,
     gradients: Box<dyn Solver>,
     conjugate: Box<dyn Solver>,
-    sweeps: Box<dyn Solver>,
     blocks: Box<dyn Solver>,
     judge: Judge,
     pairs: Vec<u64>,
@@ -74,12 +103,12 @@ struct Auto {
 impl Auto {
     fn solver(&mut self, pick: Pick) -> &mut dyn Solver {
         match pick {
-            Pick::Elimination => &mut self.elimination,
+            Pick::Elimination => &mut self.places.elimination,
             Pick::Factors | Pick::Relaxed => &mut self.factors,
             Pick::Interior => self.interior.as_mut(),
             Pick::Gradients => self.gradients.as_mut(),
             Pick::Conjugate => self.conjugate.as_mut(),
-            Pick::Sweeps => self.sweeps.as_mut(),
+            Pick::Sweeps => self.places.sweeps.as_mut(),
             Pick::Blocks => self.blocks.as_mut(),
         }
     }
@@ -123,13 +152,17 @@ impl Solver for Auto {
     }
 
     fn bytes(&self) -> usize {
-        let all = [&self.interior, &self.gradients, &self.conjugate, &self.sweeps, &self.blocks];
-        let all = all.iter().map(|s| s.bytes()).sum::<usize>() + self.elimination.bytes();
+        let all = [&self.interior, &self.gradients, &self.conjugate, &self.blocks];
+        let all = all.iter().map(|s| s.bytes()).sum::<usize>() + self.places.bytes();
         all + self.factors.bytes() + size_of_val(self.pairs.as_slice())
     }
 
+    fn judge(&mut self) -> Option<&mut Judge> {
+        Some(&mut self.judge)
+    }
+
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
-        Some(self.sweeps.as_mut())
+        Some(&mut self.places)
     }
 
     fn solve(
@@ -169,7 +202,7 @@ impl Solver for Auto {
             let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             // All others look at the problem once more by themselves.
             let mut s = match pick {
-                Pick::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
+                Pick::Elimination => self.places.elimination.solve_checked(problem, start, &asked)?,
                 Pick::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
                 _ => self.solver(*pick).solve(problem, start, &asked)?,
             };

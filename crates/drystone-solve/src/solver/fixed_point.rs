@@ -127,9 +127,14 @@ pub(super) struct FixedPoint {
     grains: GrainSweeper,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
+    /// Solves since the sweeps in f64 were of use.
+    idle: u32,
     judge: Judge,
     growth: Growth,
 }
+
+/// After so many solves without use the memory of sweeps in f64 is given back.
+const IDLE: u32 = 16;
 
 impl FixedPoint {
     pub fn new(info: &'static Info, scheme: Scheme, spec: &Spec, omega: f64) -> Result<Self, BadSpec> {
@@ -156,6 +161,7 @@ impl FixedPoint {
             grains: GrainSweeper::default(),
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
+            idle: 0,
             judge: Judge::default(),
             growth: Growth::default(),
         })
@@ -211,6 +217,10 @@ impl Solver for FixedPoint {
 
     fn bytes(&self) -> usize {
         self.grains.bytes() + self.bodies.bytes() + self.explicit.bytes()
+    }
+
+    fn judge(&mut self) -> Option<&mut Judge> {
+        Some(&mut self.judge)
     }
 
     fn solve(
@@ -361,6 +371,7 @@ impl Solver for FixedPoint {
             }
         }
         solution.omega = omega;
+        self.idle = if single { self.idle + 1 } else { 0 };
         let mut improved = true;
         if let Some(c) = conjugation
             && !matches!(solution.status, Status::Converged | Status::Wedged)
@@ -370,6 +381,9 @@ impl Solver for FixedPoint {
         sweeper.gamma(problem, &mut solution.gamma);
         if !improved {
             solution.gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
+        }
+        if self.idle == IDLE {
+            self.bodies = BodySweeper::default();
         }
         // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
         // what ends above that, and above the guess, is worse than doing nothing.

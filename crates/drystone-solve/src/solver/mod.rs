@@ -33,8 +33,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::certificate::Certificate;
-use crate::cone::AdmissibleSet;
+use crate::certificate::{Certificate, Judge};
+use crate::cone::{AdmissibleSet, Set};
 use crate::problem::{Malformed, Problem};
 
 pub use coupled::{Coupled, Element};
@@ -131,7 +131,10 @@ impl Solution {
     fn start(problem: &Problem, guess: Option<&[f64]>) -> Self {
         let mut gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
         for i in 0..problem.blocks() {
-            problem.set(i).project(&mut gamma[problem.block(i)]);
+            let set = problem.set(i);
+            if set != Set::Free {
+                set.project(&mut gamma[problem.block(i)]);
+            }
         }
         Self { gamma, ..Self::none() }
     }
@@ -167,6 +170,11 @@ pub trait Solver: Send {
     /// From now on returns problems untouched for which one factorisation takes more operations than this. Those that factor
     /// nothing take no notice.
     fn limit_operations(&mut self, _most: f64) {}
+
+    /// Its judge, if it has one: who asks it for a word on the solution needs no memory of their own.
+    fn judge(&mut self) -> Option<&mut Judge> {
+        None
+    }
 
     /// The solver for position problems, if this one is not it: those may contradict themselves.
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {

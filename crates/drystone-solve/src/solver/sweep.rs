@@ -26,7 +26,7 @@ pub(super) mod kernel;
 pub(super) mod vector;
 
 use groups::Groups;
-use kernel::{PointsView, Row, Spheres};
+use kernel::{Mass, PointsView, Row, Spheres};
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
@@ -48,6 +48,8 @@ pub(super) struct BodySweeper {
     best: [Vec<f64>; 3],
     best_general: Vec<f64>,
     best_rows: Vec<Row>,
+    /// Of the bodies, for Jacobi passes.
+    masses: Vec<Mass>,
     /// Scratch of the walk over the colours.
     parts: Vec<PassStats>,
     /// Whether γ and velocities are those of before.
@@ -116,8 +118,8 @@ impl BodySweeper {
     /// Δγᵀ(N + C)Δγ after a Jacobi pass: the kinetic energy (twice) of the change of velocity, and the springs'.
     fn curvature(&self, p: &Bodies) -> f64 {
         let mut sum = 0.0;
-        for i in 0..self.rows.len() {
-            sum += self.rows[i].twice_energy_of_change(&self.rows_before[i], &p.inv_inertia[i]);
+        for ((row, before), mass) in self.rows.iter().zip(&self.rows_before).zip(&self.masses) {
+            sum += row.twice_energy_of_change(before, mass);
         }
         let [cn, ct] = &p.points.compliance;
         for i in 0..cn.len() {
@@ -150,6 +152,7 @@ impl Sweeper for BodySweeper {
         let n = p.points.len();
         self.groups.fill(p, &self.step[n..]);
         self.marked = false;
+        self.masses.clear();
         self.general.clear();
         match guess {
             None => {
@@ -197,18 +200,11 @@ impl Sweeper for BodySweeper {
         if guess.is_some() {
             colour::walk(&p.points.spans, &p.points.regions, false, &mut Vec::new(), push, |_, _| ());
         }
-        let g = &p.general;
-        for i in 0..g.a.len() {
-            for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
-                let (row, x) = (&g.jacobian[j], self.general[j]);
-                for (body, part) in [(g.a[i], 0), (g.b[i], 6)] {
-                    if body != WORLD && x != 0.0 {
-                        let force = [row[part] * x, row[part + 1] * x, row[part + 2] * x];
-                        let torque = [row[part + 3] * x, row[part + 4] * x, row[part + 5] * x];
-                        self.rows[body as usize].push(&p.inv_inertia[body as usize], force, torque);
-                    }
-                }
-            }
+        if guess.is_some() {
+            p.push_joints(&self.general, |body, f| {
+                let (force, torque) = ([f[0], f[1], f[2]], [f[3], f[4], f[5]]);
+                self.rows[body as usize].push(&p.inv_inertia[body as usize], force, torque);
+            });
         }
     }
 
@@ -217,6 +213,10 @@ impl Sweeper for BodySweeper {
         self.marked &= pass == Pass::Measure;
         if pass == Pass::Jacobi {
             self.remember();
+            if self.masses.is_empty() {
+                let masses = self.rows.iter().zip(&p.inv_inertia);
+                self.masses.extend(masses.map(|(row, inertia)| row.mass(inertia)));
+            }
         }
         let mut stats = PassStats::default();
         // The paper's order: contacts, then joints; a backward sweep is the exact reverse.

@@ -61,7 +61,7 @@ impl Turning {
         if crew::all(contacts, |i| !turns(i)) {
             // Mostly the numbers themselves, which are there already.
             let known = self.points.len().min(contacts);
-            let kept = self.points[..known].iter().enumerate().all(|(k, i)| *i == k as u32);
+            let kept = crew::all(known, |k| self.points[k] == k as u32);
             self.points.truncate(if kept { known } else { 0 });
             self.points.extend(self.points.len() as u32..contacts as u32);
             return;
@@ -110,7 +110,7 @@ impl Turning {
     /// Folds a second body that is not dynamic into the bias.
     fn push(&mut self, mut block: Staged, c: &Placed, v: &Velocities) {
         if c.pair.1 == WORLD {
-            let own = &v[c.other as usize];
+            let own = super::velocity(v, c.other);
             for k in 0..block.rows {
                 block.bias[k] += block.jacobian[k][6..].iter().zip(own).map(|(j, x)| j * x).sum::<f64>();
                 block.jacobian[k][6..].fill(0.0);

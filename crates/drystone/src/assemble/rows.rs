@@ -28,6 +28,7 @@ use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
 use glam::DVec3;
 
+use super::velocity;
 use crate::collide::Velocities;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
@@ -91,7 +92,7 @@ pub(crate) struct Elastic {
 
 const NONE: u32 = u32::MAX;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
-const SIZE: f64 = 0.1;
+pub(crate) const SIZE: f64 = 0.1;
 
 /// Buffers, and the way back from rows to joints.
 #[derive(Debug, Default)]
@@ -108,6 +109,8 @@ pub struct Rows {
     runs: Vec<u32>,
     order: Vec<u32>,
     places: Vec<u32>,
+    /// Whether some joint's errors change by more than rotation and what is solved for: lengths, and what follows time.
+    pub(crate) curved: bool,
     /// Largest error of a rigid row over the joint's size, and in m; the smallest such size, m.
     pub(crate) worst: f64,
     pub(crate) deepest: f64,
@@ -140,6 +143,7 @@ impl Rows {
     ) {
         self.staged.clear();
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
+        self.curved = false;
         lock_planes(model, &mut self.staged);
         if let Purpose::Velocity { laws: true, .. } = purpose {
             self.staged.extend(self.elastic.iter().map(|e| Staged {
@@ -189,6 +193,7 @@ impl Rows {
             if velocity_problem {
                 stage.rows.arms[j] = placed.arm[1];
                 stage.rows.next[j].angle = e.angles();
+                stage.rows.curved |= is_curved(&joint.kind) || joint.kind.is_led();
             }
             for (k, row) in e.rows().iter().enumerate() {
                 stage.equation(k, row, bend[k]);
@@ -242,9 +247,15 @@ impl Rows {
             self.order.extend(self.runs[run as usize]..end);
         }
         self.places.push(self.order.len() as u32);
-        for &i in &self.order {
-            let s = &self.staged[i as usize];
-            general.push(pair(s), s.set, &[s.jacobian], &[s.bias]);
+        // One row a block.
+        let rows = || self.order.iter().map(|&i| &self.staged[i as usize]);
+        general.a.extend(rows().map(|s| rank(s.pair.0)));
+        general.b.extend(rows().map(|s| rank(s.pair.1)));
+        general.set.extend(rows().map(|s| s.set));
+        general.jacobian.extend(rows().map(|s| s.jacobian));
+        general.bias.extend(rows().map(|s| s.bias));
+        if !self.order.is_empty() {
+            general.first_row.extend(0..=self.order.len() as u32);
         }
         if self.staged.iter().any(|s| s.compliance > 0.0) {
             general.compliance.extend(self.order.iter().map(|&i| self.staged[i as usize].compliance));
@@ -289,6 +300,7 @@ impl Rows {
                 self.reactions[j] = Reaction::default();
             }
         }
+        let over = 1.0 / h;
         for (&x, &i) in gamma.iter().zip(&self.order) {
             let s = &self.staged[i as usize];
             if s.joint == NONE {
@@ -301,18 +313,19 @@ impl Rows {
                 DVec3::new(s.jacobian[side + k], s.jacobian[side + k + 1], s.jacobian[side + k + 2])
             };
             let r = &mut self.reactions[j];
-            r.force += part(0) * (x / h);
-            r.torque += part(3) * (x / h);
+            let pull = x * over;
+            r.force += part(0) * pull;
+            r.torque += part(3) * pull;
             let joint = &model.joints[j];
             match row.checked_sub(MOST_ROWS) {
                 None => {
                     let angular = s.jacobian[..3] == [0.0; 3] && s.jacobian[6..9] == [0.0; 3];
-                    r.equations[row] = x / h * if angular { joint.length } else { 1.0 };
+                    r.equations[row] = pull * if angular { joint.length } else { 1.0 };
                 }
                 Some(law) => {
                     let (k, what) = (law / LAW_ROWS, law % LAW_ROWS);
                     let scale = if joint.kind.coordinates()[k] { joint.length } else { 1.0 };
-                    let force = x / h * scale * if s.upper { -1.0 } else { 1.0 };
+                    let force = pull * scale * if s.upper { -1.0 } else { 1.0 };
                     [&mut r.motor, &mut r.limit, &mut r.friction, &mut r.spring][what][k] += force;
                 }
             }
@@ -336,6 +349,11 @@ const LIMIT: usize = 1;
 const FRICTION: usize = 2;
 const SPRING: usize = 3;
 
+/// Whether equations are curved along straight motion.
+fn is_curved(kind: &Kind) -> bool {
+    matches!(kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. })
+}
+
 /// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.
 fn curvature(
     joint: &Joint,
@@ -347,8 +365,7 @@ fn curvature(
 ) {
     // Without rotation every equation but a length is linear; so it nearly is with little.
     let turns = |b: &u32| *b != WORLD_BODY && state.omega[*b as usize].length_squared() * h * h > 1e-12;
-    let curved = matches!(joint.kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. });
-    if !curved && !joint.bodies.iter().any(turns) {
+    if !is_curved(&joint.kind) && !joint.bodies.iter().any(turns) {
         return;
     }
     let ahead = |dt: f64| {
@@ -414,7 +431,7 @@ impl Stage<'_> {
         let mut bias = bias;
         for (body, part) in [(a, 0), (b, 6)] {
             if body != WORLD_BODY && !moves(body) {
-                let v = &self.v[body as usize];
+                let v = velocity(self.v, body);
                 bias += (0..6).map(|k| jacobian[part + k] * v[k]).sum::<f64>();
             }
         }
@@ -454,10 +471,14 @@ impl Stage<'_> {
                     self.push(k, Set::Free, &row.jacobian, bias, soft * scale / (h * h), false);
                 }
                 Sort::Holonomic | Sort::Nonholonomic => {
+                    if row.sort == Sort::Holonomic {
+                        self.note(row.error.abs());
+                    }
                     let bias = stabilisation.bilateral_bias(row.error, h) + row.rate + bend;
                     self.push(k, Set::Free, &row.jacobian, bias, 0.0, false);
                 }
                 Sort::Unilateral => {
+                    self.note((-row.error).max(0.0));
                     let bias = stabilisation.bias(row.error, h) + row.rate + bend;
                     self.push(k, Set::NonNegative, &row.jacobian, bias, 0.0, false);
                 }
@@ -510,6 +531,7 @@ impl Stage<'_> {
                         if gap == f64::INFINITY {
                             continue;
                         }
+                        self.note((-scale * gap).max(0.0));
                         let sign = if upper { -scale } else { scale };
                         let jacobian = c.jacobian.map(|x| sign * x);
                         let mut bias = stabilisation.bias(scale * gap, h);
@@ -568,6 +590,9 @@ impl Stage<'_> {
         match &motor.command {
             Command::Speed(f) => self.push(row, set, jacobian, -scale * f.value(end), 0.0, false),
             Command::Position(f) => {
+                if self.memory.impulse[row].abs() < most * (1.0 - 1e-9) && motor.is_rigid() {
+                    self.note((scale * (c.value - f.value(self.time[0]))).abs());
+                }
                 let way = scale * (f.value(end) - c.value);
                 let mut speed = way / h;
                 if motor.limit.is_finite() {
@@ -608,6 +633,9 @@ impl Stage<'_> {
 
 /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
 fn lock_planes(model: &Model, staged: &mut Vec<Staged>) {
+    if model.facts().planar == 0 {
+        return;
+    }
     for i in model.dynamic() {
         if let Some(plane) = &model.bodies[i].planar {
             let mut jacobian = [0.0; 12];

@@ -12,6 +12,7 @@
 //! looked for changes no contact.
 
 use drystone_solve::crew::{self, Shared};
+use drystone_solve::room;
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -22,7 +23,7 @@ use super::pair::{Ball, Look, Yield};
 use super::periodic::{Ghosts, WrappedPair};
 use crate::contact::{Contact, Touch};
 use crate::model::{ColliderSlot, Model};
-use crate::order::PairSort;
+use crate::order::{Line, PairSort};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 
@@ -47,12 +48,12 @@ pub struct Detector {
     /// For how many boxes the broad phase was chosen, unless it was named. Asked again when they have doubled: all of
     /// them give the same answer, so nothing but the time depends on it.
     chosen_for: Option<usize>,
-    /// Where each collider may be during this step.
-    boxes: Vec<Aabb>,
-    /// The same with a skin, when the pairs were found, and in which model that was.
+    /// Where each collider may be during this step, with a skin, when the pairs were found, and in which model and order that
+    /// was.
     skins: Vec<Aabb>,
     revision: u64,
     order: u64,
+    line: Line,
     movable: Vec<bool>,
     poses: Vec<Pose>,
     balls: Vec<Ball>,
@@ -62,6 +63,8 @@ pub struct Detector {
     pub(crate) wrapped: Vec<WrappedPair>,
     ghosts: Ghosts,
     sorter: PairSort,
+    /// How many pairs of each piece are kept.
+    kept: Vec<usize>,
     chunks: Vec<Chunk>,
     /// Contacts with those across the faces of a periodic box still to come.
     unsorted: Vec<Contact>,
@@ -85,10 +88,10 @@ impl Detector {
             broadphase: kind.map(broadphase::make),
             kind,
             chosen_for: if kind.is_none() { Some(0) } else { None },
-            boxes: Vec::new(),
             skins: Vec::new(),
             revision: 0,
             order: 0,
+            line: Line::default(),
             movable: Vec::new(),
             poses: Vec::new(),
             balls: Vec::new(),
@@ -96,6 +99,7 @@ impl Detector {
             wrapped: Vec::new(),
             ghosts: Ghosts::default(),
             sorter: PairSort::default(),
+            kept: Vec::new(),
             chunks: Vec::new(),
             unsorted: Vec::new(),
             parts: false,
@@ -116,32 +120,38 @@ impl Detector {
     /// Finds all pairs that could come within `envelope` of each other during a step of `h` at velocities `v`, and maybe
     /// some more.
     pub fn find_pairs(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
-        self.enclose(model, state, v, h, envelope);
-        let known = self.revision != 0
-            && (self.revision, self.order) == (model.revision(), state.order.stamp())
-            && self.skins.len() == self.boxes.len();
-        if known && crew::all(self.boxes.len(), |k| self.skins[k].encloses(&self.boxes[k])) {
+        let enclose = Enclose::new(model, state, v, h, envelope);
+        let n = model.colliders.len();
+        self.parts = model.facts().others > 0 && !crew::all(n, |k| model.colliders[k].shape.is_convex());
+        let stamp = state.order.stamp();
+        let same = self.revision != 0 && (self.revision, self.order) == (model.revision(), stamp);
+        let line = &self.line;
+        if same
+            && self.skins.len() == n
+            && crew::all(n, |p| self.skins[p].encloses(&enclose.of(line.collider(p))))
+        {
             return;
         }
-        self.revision = model.revision();
-        let movable = |c: &ColliderSlot| model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
-        let (mut sum, mut count) = (0.0, 0.0f64);
-        for c in model.colliders.iter().filter(|c| movable(c)) {
-            let size = c.shape.inner_radius();
-            if size.is_finite() {
-                (sum, count) = (sum + size, count + 1.0);
-            }
+        if !same {
+            // Images across the faces of a periodic box have no place in line.
+            self.line.up(model, if model.periodic.is_none() { Some(&state.order) } else { None });
         }
-        let typical = sum / count.max(1.0);
-        self.skins.clear();
-        self.movable.clear();
-        for (b, c) in self.boxes.iter().zip(&model.colliders) {
+        (self.revision, self.order) = (model.revision(), stamp);
+        let typical = model.facts().typical();
+        let movable = |c: &ColliderSlot| model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
+        self.skins.resize(n, Aabb { min: DVec3::ZERO, max: DVec3::ZERO });
+        self.movable.resize(n, false);
+        let (skins, moves) = (Shared(self.skins.as_mut_ptr()), Shared(self.movable.as_mut_ptr()));
+        let line = &self.line;
+        crew::many(n, |p| {
+            let k = line.collider(p);
+            let c = &model.colliders[k];
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
             let size = c.shape.inner_radius().min(typical);
             let skin = SKIN * size + (SKIN_AHEAD * h * DVec3::new(v[0], v[1], v[2]).length()).min(size);
-            self.skins.push(b.grown(skin));
-            self.movable.push(movable(c));
-        }
+            // SAFETY: each once.
+            unsafe { (*skins.at(p), *moves.at(p)) = (enclose.of(k).grown(skin), movable(c)) };
+        });
         if let Some(periodic) = &model.periodic {
             // Images move from box to box: nothing is kept.
             self.revision = 0;
@@ -161,40 +171,15 @@ impl Detector {
         }
         self.wrapped.clear();
         if model.periodic.is_some() {
-            self.ghosts.resolve(model.colliders.len(), &mut self.pairs, &mut self.wrapped);
+            self.ghosts.resolve(n, &mut self.pairs, &mut self.wrapped);
             self.wrapped.retain(|p| model.may_touch(p.colliders[0], p.colliders[1]));
         }
-        self.pairs.retain(|&(i, j)| model.may_touch(i, j));
-        self.order = state.order.stamp();
-        if self.order != 0 {
+        let near = Near { model, skins: &self.skins, line: &self.line };
+        keep(&mut self.pairs, &mut self.kept, |(p, q)| near.pair(p as usize, q as usize));
+        self.line.order(model, &state.order, &mut self.pairs);
+        if model.periodic.is_some() && stamp != 0 {
             self.sorter.sort(model, &state.order, &mut self.pairs);
         }
-    }
-
-    /// Fills `boxes`.
-    fn enclose(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
-        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
-        let enclosed = |k: usize| {
-            let c = &model.colliders[k];
-            let still = model.collider_aabb(state, k);
-            let Some(v) = v.get(c.body as usize) else { return still };
-            let way = h * DVec3::new(v[0], v[1], v[2]);
-            let turn = h * DVec3::new(v[3], v[4], v[5]).length();
-            if turn > 0.0 && !c.radius.is_finite() {
-                // Ground without end that turns may come anywhere.
-                return Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
-            }
-            let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
-            let hover = mu * (way.length() + spin + h * c.surface_velocity.length()) + arm * turn;
-            let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
-            swept.grown(0.5 * envelope + spin + hover)
-        };
-        let n = model.colliders.len();
-        self.boxes.resize(n, Aabb { min: DVec3::ZERO, max: DVec3::ZERO });
-        let to = Shared(self.boxes.as_mut_ptr());
-        // SAFETY: each collider once.
-        crew::many(n, |k| unsafe { *to.at(k) = enclosed(k) });
-        self.parts = !crew::all(n, |k| model.colliders[k].shape.is_convex());
     }
 
     /// The contacts of the known pairs at the positions of `state`, in the state's order and by key.
@@ -231,7 +216,7 @@ impl Detector {
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
             let (speed, turn) =
                 (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());
-            let belt = c.surface_velocity.length();
+            let belt = c.belt().length();
             let idle = !asleep.is_empty()
                 && if moves { asleep.get(c.body as usize) == Some(&true) } else { *v == [0.0; 6] };
             let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
@@ -246,8 +231,10 @@ impl Detector {
                 idle,
             }
         };
+        // A sphere's centre is all that is asked for, and walls are few: they are placed where they are asked for.
+        let placed = 8 * model.facts().others > n;
         self.poses.clear();
-        self.poses.reserve(n);
+        self.poses.reserve(if placed { n } else { 0 });
         self.balls.clear();
         self.balls.reserve(n);
         let (poses, balls) = (Shared(self.poses.as_mut_ptr()), Shared(self.balls.as_mut_ptr()));
@@ -255,10 +242,12 @@ impl Detector {
         unsafe {
             crew::many(n, |k| {
                 let pose = model.collider_pose(state, k).unwrap_or(Pose::IDENTITY);
-                poses.at(k).write(pose);
+                if placed {
+                    poses.at(k).write(pose);
+                }
                 balls.at(k).write(ball(&model.colliders[k], &pose));
             });
-            self.poses.set_len(n);
+            self.poses.set_len(if placed { n } else { 0 });
             self.balls.set_len(n);
         }
         let look =
@@ -300,10 +289,108 @@ impl Detector {
     }
 }
 
+/// Where colliders may be during a step.
+struct Enclose<'a> {
+    model: &'a Model,
+    state: &'a State,
+    v: &'a Velocities,
+    h: f64,
+    envelope: f64,
+    mu: f64,
+    arm: f64,
+}
+
+impl<'a> Enclose<'a> {
+    fn new(model: &'a Model, state: &'a State, v: &'a Velocities, h: f64, envelope: f64) -> Self {
+        let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
+        Self { model, state, v, h, envelope, mu, arm }
+    }
+
+    fn of(&self, k: usize) -> Aabb {
+        let c = &self.model.colliders[k];
+        let still = self.model.collider_aabb(self.state, k);
+        let Some(v) = self.v.get(c.body as usize) else { return still };
+        let way = self.h * DVec3::new(v[0], v[1], v[2]);
+        let turn = self.h * DVec3::new(v[3], v[4], v[5]).length();
+        if turn > 0.0 && !c.radius.is_finite() {
+            // Ground without end that turns may come anywhere.
+            return Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
+        }
+        let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
+        let hover = self.mu * (way.length() + spin + self.h * c.belt().length()) + self.arm * turn;
+        let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
+        swept.grown(0.5 * self.envelope + spin + hover)
+    }
+}
+
+/// What the broad phase finds, as pairs of colliders.
+struct Near<'a> {
+    model: &'a Model,
+    skins: &'a [Aabb],
+    line: &'a Line,
+}
+
+impl Near<'_> {
+    /// The colliders of two boxes in line, the lower first, if they may come to touch.
+    fn pair(&self, p: usize, q: usize) -> Option<(u32, u32)> {
+        let (i, j) = (self.line.collider(p), self.line.collider(q));
+        let (i, j, p, q) = if i < j { (i, j, p, q) } else { (j, i, q, p) };
+        if !self.model.may_touch(i as u32, j as u32) {
+            return None;
+        }
+        let radius = |k: usize| match self.model.colliders[k].shape {
+            Shape::Sphere { radius } => Some(radius),
+            _ => None,
+        };
+        if let (Some(a), Some(b)) = (radius(i), radius(j)) {
+            let apart = (self.skins[p].max + self.skins[p].min - self.skins[q].max - self.skins[q].min) * 0.5;
+            let reach = (way(&self.skins[p], a) + way(&self.skins[q], b)) * (1.0 + 1e-12);
+            if apart.length_squared() > reach * reach {
+                return None;
+            }
+        }
+        Some((i as u32, j as u32))
+    }
+}
+
+/// How far any point of a ball that stays in a box can be from the box's middle: the ball's centre stays in the box less its
+/// radius on all sides.
+fn way(bounds: &Aabb, radius: f64) -> f64 {
+    let room = (0.5 * (bounds.max - bounds.min) - DVec3::splat(radius)).max(DVec3::ZERO);
+    radius + room.length()
+}
+
+/// Pairs that one thread looks at in a row.
+const PIECE: usize = 8192;
+
+/// Replaces every pair by what `of` makes of it, or drops it; the order stays.
+fn keep(
+    pairs: &mut Vec<(u32, u32)>,
+    kept: &mut Vec<usize>,
+    of: impl Fn((u32, u32)) -> Option<(u32, u32)> + Sync,
+) {
+    crew::chunks(pairs, PIECE, kept, |_, run| {
+        let mut count = 0;
+        for k in 0..run.len() {
+            if let Some(pair) = of(run[k]) {
+                run[count] = pair;
+                count += 1;
+            }
+        }
+        count
+    });
+    let mut end = 0;
+    for (piece, &count) in kept.iter().enumerate() {
+        pairs.copy_within(piece * PIECE..piece * PIECE + count, end);
+        end += count;
+    }
+    pairs.truncate(end);
+}
+
 /// Appends what `of` keeps of all that the tasks have found, in their order.
 fn gather<C: Send>(tasks: &[Chunk], out: &mut Vec<C>, of: impl Fn(&Contact) -> C + Sync) {
     let found = tasks.iter().map(|task| task.found.len()).sum::<usize>();
-    out.reserve(found);
+    room::more(out, found);
     let (to, start) = (Shared(out.as_mut_ptr()), out.len());
     crew::each(tasks.len(), |t| {
         let before = tasks[..t].iter().map(|task| task.found.len()).sum::<usize>();
@@ -325,5 +412,39 @@ impl Chunk {
         let (out, work, tested) = (&mut self.found, &mut self.work, &mut self.tested);
         let mut to = Yield { out, work, tested, last: start..start };
         pairs.iter().for_each(|&(i, j)| look.pair(i, j, &mut to));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn what_is_kept_stays_in_order() {
+        let all: Vec<(u32, u32)> = (0..3 * PIECE as u32 + 5).map(|k| (k, k + 1)).collect();
+        for share in [1, 2, 7, u32::MAX] {
+            let (mut pairs, of) =
+                (all.clone(), |(i, j): (u32, u32)| (i % share == 1 % share).then_some((j, i)));
+            keep(&mut pairs, &mut Vec::new(), of);
+            assert_eq!(pairs, all.iter().filter_map(|p| of(*p)).collect::<Vec<_>>());
+        }
+    }
+
+    /// No ball in a box reaches further than is said, and one that lies in a corner reaches as far.
+    #[test]
+    fn balls_stay_within_their_way() {
+        let mut random = Random::new(4);
+        for _ in 0..200 {
+            let (radius, room) = (0.5, random.in_box(DVec3::ZERO, DVec3::ONE));
+            let bounds = Aabb::around(DVec3::X, room + radius);
+            let furthest = (0..100).map(|_| {
+                let centre = random.in_box(bounds.min + radius, bounds.max - radius);
+                (centre - DVec3::X).length() + radius
+            });
+            let said = way(&bounds, radius);
+            assert!(furthest.fold(0.0, f64::max) <= said * (1.0 + 1e-12));
+            assert!((said - (room.length() + radius)).abs() < 1e-12);
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::last::{self, Last};
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
+use crate::assemble::velocity;
 use crate::contact::{Contact, ContactKey};
 use crate::material::MaterialId;
 use crate::model::{ColliderSlot, Model};
@@ -26,7 +27,7 @@ pub(super) struct Look<'a> {
     pub v: &'a Velocities,
     pub h: f64,
     pub envelope: f64,
-    /// World placements by collider slot.
+    /// World placements by collider slot; empty where few are asked for.
     pub poses: &'a [Pose],
     /// By collider slot.
     pub balls: &'a [Ball],
@@ -94,12 +95,12 @@ impl Approach {
 
 impl Look<'_> {
     fn linear(&self, body: u32) -> DVec3 {
-        let v = &self.v[body as usize];
+        let v = velocity(self.v, body);
         DVec3::new(v[0], v[1], v[2])
     }
 
     fn angular(&self, body: u32) -> DVec3 {
-        let v = &self.v[body as usize];
+        let v = velocity(self.v, body);
         DVec3::new(v[3], v[4], v[5])
     }
 
@@ -121,7 +122,10 @@ impl Look<'_> {
 
     /// The collider's placement, in the image that the pair is looked at in.
     fn pose(&self, collider: u32) -> Pose {
-        let pose = self.poses[collider as usize];
+        let pose = match self.poses.get(collider as usize) {
+            Some(pose) => *pose,
+            None => self.model.collider_pose(self.state, collider as usize).unwrap_or(Pose::IDENTITY),
+        };
         match &self.wrapped {
             Some((pair, shift)) if pair.colliders[1] == collider => {
                 Pose { position: pose.position + *shift, ..pose }
@@ -319,7 +323,7 @@ impl Look<'_> {
 
     /// How fast the surfaces run over their own bodies, at most, m/s.
     fn belt(&self, colliders: [&ColliderSlot; 2]) -> f64 {
-        colliders.iter().map(|c| c.surface_velocity.length()).sum()
+        colliders.iter().map(|c| c.belt().length()).sum()
     }
 
     /// Speed of the surface of `c` near `other` by rotation alone, at most, m/s.

@@ -14,6 +14,7 @@ use drystone_solve::cone::Set;
 use drystone_solve::problem::Bodies;
 use glam::DVec3;
 
+use super::Equations;
 use super::Sort;
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
@@ -53,7 +54,7 @@ impl World {
     /// Stages the joints' rows, without contacts.
     fn stage_alone(&mut self, v: &[[f64; 6]], purpose: Purpose) {
         let v = v.to_vec();
-        self.assembler.build(&self.model, &self.state, &[] as &[Contact], &v, |_, _| Row::default());
+        self.assembler.build(&self.model, &self.state, &[] as &[Contact], &v, &[], |_, _| Row::default());
         self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
     }
 
@@ -82,7 +83,8 @@ impl World {
                 }
             }
         }
-        let worst = self.model.joint_slots().map(|j| (j, self.error_of(j).position));
+        let mut e = Equations::default();
+        let worst = self.model.joint_slots().map(|j| (j, self.error_of(j, &mut e).position));
         let (j, error) = worst.fold((0, -1.0), |a, b| if b.1 > a.1 { b } else { a });
         Err(WorldError::Joint(format!(
             "{} cannot be assembled: its equations are off by {error:.3} m wherever its bodies are moved",
@@ -107,7 +109,8 @@ impl World {
 
     fn assemble_velocities(&mut self) -> Result<(), WorldError> {
         let tolerance = self.settings.tolerance.max(1e-9);
-        let wrong = |w: &World| w.model.joint_slots().any(|j| w.error_of(j).velocity > tolerance);
+        let mut e = Equations::default();
+        let mut wrong = |w: &World| w.model.joint_slots().any(|j| w.error_of(j, &mut e).velocity > tolerance);
         if !wrong(self) {
             return Ok(());
         }

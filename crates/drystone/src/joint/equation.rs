@@ -179,6 +179,30 @@ impl Sink for Full<'_> {
     }
 }
 
+/// The equations without the free coordinates.
+pub(super) struct Demands<'a>(&'a mut Equations);
+
+impl<'a> Demands<'a> {
+    pub fn new(into: &'a mut Equations) -> Self {
+        into.clear();
+        Self(into)
+    }
+}
+
+impl Sink for Demands<'_> {
+    #[inline(always)]
+    fn push(&mut self, row: Row) {
+        self.0.rows[self.0.count] = row;
+        self.0.count += 1;
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, _: impl FnOnce() -> Coordinate) {}
+
+    #[inline(always)]
+    fn remember(&mut self, _: usize, _: f64) {}
+}
+
 /// Errors and rates, and with `VALUES` the values of free coordinates; Jacobians are those of whatever was there before.
 pub(super) struct Errors<'a, const VALUES: bool>(&'a mut Equations);
 

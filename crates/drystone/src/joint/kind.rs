@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::bushing::Bushing;
 use super::coupled_bushing::CoupledBushing;
-use super::equation::{Equations, Errors, Full, Placed, Sink};
+use super::equation::{Demands, Equations, Errors, Full, Placed, Sink};
 use super::trajectory::Trajectory;
 use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
 use super::{prismatic, pulley, rack_and_pinion, revolute, rolling_disc, screw, universal};
@@ -144,6 +144,11 @@ impl Kind {
     /// The same in a place that was used before.
     pub(crate) fn equations_into(&self, p: &Placed, out: &mut Equations) {
         self.fill(p, &mut Full::new(out));
+    }
+
+    /// The equations alone.
+    pub(crate) fn demands_into(&self, p: &Placed, out: &mut Equations) {
+        self.fill(p, &mut Demands::new(out));
     }
 
     /// Errors and rates alone, and with `values` those of the free coordinates: all Jacobians are without meaning.

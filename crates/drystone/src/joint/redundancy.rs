@@ -41,7 +41,7 @@ impl World {
         let h = self.settings.h;
         let empty: &[crate::Contact] = &[];
         let row = |_: usize, _: &crate::Contact| crate::assemble::Row::default();
-        self.assembler.build(&self.model, &self.state, empty, &v, row);
+        self.assembler.build(&self.model, &self.state, empty, &v, &[], row);
         let purpose = Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: true, theta: 1.0 };
         self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
         let p = self.assembler.bodies();

@@ -101,13 +101,22 @@ pub struct JointError {
     pub velocity: f64,
 }
 
+/// J v for one row and the velocities of both bodies.
+#[inline]
+pub(crate) fn rate(row: &[f64; 12], twists: &[f64; 12]) -> f64 {
+    let two = |k: usize| row[k] * twists[k] + row[k + 1] * twists[k + 1];
+    (two(0) + two(2) + two(4)) + (two(6) + two(8) + two(10))
+}
+
 impl Joint {
     /// Where the two frames are; `time` is the step from start to end.
+    #[inline]
     pub(crate) fn place(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Placed {
         self.place_at(|i| (state.position[i], state.rotation[i]), memory, time)
     }
 
     /// The same for bodies that are somewhere else.
+    #[inline]
     pub(crate) fn place_at(
         &self,
         pose: impl Fn(usize) -> (DVec3, DQuat),
@@ -148,6 +157,17 @@ impl Joint {
     /// Whether its equations are springs and not constraints.
     pub(crate) fn is_compliant(&self, angular: bool) -> bool {
         self.compliance[angular as usize] > 0.0
+    }
+
+    /// Velocities of both bodies, zero for the world.
+    pub(crate) fn twists(&self, state: &State) -> [f64; 12] {
+        let mut out = [0.0; 12];
+        for k in 0..2 {
+            if self.bodies[k] != WORLD_BODY {
+                out[6 * k..6 * k + 6].copy_from_slice(&state.twist(self.bodies[k] as usize));
+            }
+        }
+        out
     }
 
     /// J v for one row, of whatever moves the bodies.

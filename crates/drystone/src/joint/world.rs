@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
-use super::equation::unwrap;
+use super::equation::{Equations, unwrap};
 use super::law::{Law, Limits, Motor};
-use super::slot::{Joint, JointError, JointState, Reaction, WORLD_BODY};
+use super::slot::{Joint, JointError, JointState, Reaction, WORLD_BODY, rate};
 use super::{Frames, JointDef, JointId, Sort};
 use crate::body::Motion;
 use crate::model::BodyId;
@@ -248,8 +248,9 @@ impl World {
     /// not count.
     pub fn joint_error(&self) -> JointError {
         let mut worst = JointError::default();
+        let mut e = Equations::default();
         for j in self.model.joint_slots() {
-            let one = self.error_of(j);
+            let one = self.error_of(j, &mut e);
             worst.position = worst.position.max(one.position);
             worst.velocity = worst.velocity.max(one.velocity);
         }
@@ -257,15 +258,17 @@ impl World {
     }
 
     /// The same for one joint.
-    pub(crate) fn error_of(&self, j: usize) -> JointError {
+    pub(crate) fn error_of(&self, j: usize, e: &mut Equations) -> JointError {
         let joint = &self.model.joints[j];
         let mut worst = JointError::default();
         // A step of no length around now: rates are derivatives.
         let tiny = 1e-6;
-        let e =
-            joint.equations(&self.state, &self.state.joints[j], [self.state.time, self.state.time + tiny]);
+        let placed =
+            joint.place(&self.state, &self.state.joints[j], [self.state.time, self.state.time + tiny]);
+        joint.kind.demands_into(&placed, e);
+        let twists = joint.twists(&self.state);
         for row in e.rows().iter().filter(|r| !joint.is_compliant(r.angular)) {
-            let rate = joint.rate(&row.jacobian, |i| self.state.twist(i)) + row.rate;
+            let rate = rate(&row.jacobian, &twists) + row.rate;
             let (position, velocity) = match row.sort {
                 Sort::Holonomic => (row.error.abs(), rate.abs()),
                 Sort::Nonholonomic => (0.0, rate.abs()),

@@ -69,7 +69,7 @@ fn mobility(model: &Model, state: &State, c: &Contact, arms: &[DVec3; 2], way: D
     let side = |k: usize| {
         let (body, q) = (&model.bodies[c.bodies[k] as usize], state.rotation[c.bodies[k] as usize]);
         let torque = q.conjugate() * arms[k].cross(way);
-        body.inv_mass + torque.dot(body.inv_inertia * torque)
+        body.inv_mass + torque.dot(*body.inv_inertia * torque)
     };
     side(0) + side(1)
 }

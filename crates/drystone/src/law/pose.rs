@@ -12,6 +12,7 @@
 //!
 //! Cohesion is exact as a change of variables: the multipliers of the problem are γ', those of the contacts γ.
 
+use drystone_solve::crew;
 use glam::DVec3;
 
 use super::impact::Hit;
@@ -73,7 +74,10 @@ impl Laws {
     /// from here on. Before the user's hook, which sees the coefficient in force.
     pub fn begin(&mut self, model: &Model, state: &State, settings: &Settings, contacts: &mut [Contact]) {
         let plain = model.materials.is_plain();
-        let belts = || model.colliders.iter().any(|c| c.surface_velocity != DVec3::ZERO);
+        let belts = || {
+            let slots = &model.colliders;
+            !crew::all(slots.len(), |k| slots[k].surface_velocity.is_none())
+        };
         self.on = !plain || settings.integrator.theta() < 1.0 || belts();
         self.rows.clear();
         self.tension.clear();
@@ -228,7 +232,12 @@ impl Laws {
         if self.on {
             return self.rows.iter().map(|r| -r.bias).fold(0.0, f64::max);
         }
-        contacts.iter().map(|c| -settings.stabilisation.bias(c.gap, settings.h)).fold(0.0, f64::max)
+        let mut parts = Vec::new();
+        crew::ranges(contacts.len(), 4096, &mut parts, |range| {
+            let speeds = contacts[range].iter().map(|c| -settings.stabilisation.bias(c.gap, settings.h));
+            speeds.fold(0.0, f64::max)
+        });
+        parts.into_iter().fold(0.0, f64::max)
     }
 }
 
@@ -257,7 +266,7 @@ pub(super) fn push(
     }
     let q = state.rotation[i];
     let linear = body.inv_mass * impulse;
-    let turn = q * (body.inv_inertia * (q.conjugate() * torque));
+    let turn = q * (*body.inv_inertia * (q.conjugate() * torque));
     for (x, add) in v[i].iter_mut().zip(linear.to_array().into_iter().chain(turn.to_array())) {
         *x += add;
     }

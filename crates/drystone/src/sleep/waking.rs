@@ -1,6 +1,7 @@
 //! The start of a step: who does not sleep any longer.
 
 use drystone_solve::crew::{self, Shared};
+use drystone_solve::room;
 
 use crate::contact::{Contact, Remembered};
 use crate::joint::Joint;
@@ -178,7 +179,7 @@ impl World {
     pub(crate) fn remember_contacts(&mut self) {
         let (contacts, kept) = (&self.contacts, &mut self.state.multipliers);
         kept.clear();
-        kept.reserve(contacts.len());
+        room::more(kept, contacts.len());
         let to = Shared(kept.as_mut_ptr());
         // SAFETY: there is room for all, and each is written once.
         unsafe {

@@ -267,7 +267,7 @@ fn weighted(model: &Model, motion: &Motion, j: usize, jacobian: &[f64; 12]) -> [
             force = plane.within(force);
         }
         let q = motion.q[slot as usize];
-        let turn = q * (body.inv_inertia * (q.conjugate() * DVec3::from_slice(&jacobian[at + 3..at + 6])));
+        let turn = q * (*body.inv_inertia * (q.conjugate() * DVec3::from_slice(&jacobian[at + 3..at + 6])));
         (body.inv_mass * force).write_to_slice(&mut out[at..at + 3]);
         turn.write_to_slice(&mut out[at + 3..at + 6]);
     }

@@ -501,7 +501,7 @@ impl Smooth {
             let field = self.fields.on(i);
             let dv = dt * (w.settings.gravity + body.inv_mass * (s.force[i] + field.force));
             now.v[i] += body.planar.as_ref().map_or(dv, |plane| plane.within(dv));
-            now.w[i] += dt * (body.inv_inertia * (now.q[i].conjugate() * (s.torque[i] + field.torque)));
+            now.w[i] += dt * (*body.inv_inertia * (now.q[i].conjugate() * (s.torque[i] + field.torque)));
         }
         for ((p, moved), impulse) in self.rows.pushes.iter().zip(&self.rows.moved).zip(&self.pushed) {
             kick(&w.model, now, p.joint, moved, *impulse);

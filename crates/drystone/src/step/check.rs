@@ -71,7 +71,7 @@ pub(super) fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError 
 
 /// The first body whose new velocity is not finite, with a contact of its.
 pub(super) fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
-    let velocity = &w.velocity;
+    let velocity = &w.v_free;
     let finite = |i: usize| velocity[i].iter().all(|x| x.is_finite());
     if crew::all(velocity.len(), finite) {
         return Ok(());

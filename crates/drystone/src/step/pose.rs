@@ -32,7 +32,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let (mut status, mut softened) = (solution.status, false);
-    if asks_for_separation(w) && matches!(status, Status::Wedged | Status::Iterations) {
+    if matches!(status, Status::Wedged | Status::Iterations) && asks_for_separation(w) {
         let certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
         let mut hopeless = wedged(w, status, &certificate);
         if !hopeless && contradicts(w, &certificate)? {
@@ -80,7 +80,7 @@ pub(super) enum Posed {
 pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
     let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
     let theta = w.settings.integrator.theta();
-    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, |i, c| {
+    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, &[], |i, c| {
         let row = match laws.on() {
             true => laws.get(i),
             false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
@@ -103,9 +103,6 @@ pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
 pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution, Malformed> {
     w.velocities(&compression.gamma);
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
-    for i in w.model.dynamic() {
-        w.v_free[i] = w.velocity[i];
-    }
     // What springs, motors and friction of joints do in a step they have done.
     w.assembler.rows.keep(&w.model, &compression.gamma[3 * w.assembler.order.len()..], w.settings.h);
     w.laws.begin_compression(w.contacts.len());

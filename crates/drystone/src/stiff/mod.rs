@@ -283,10 +283,10 @@ impl World {
         self.stiff.clear();
     }
 
-    /// v⁺ of a solution of the posed problem, into `velocity`.
+    /// v⁺ of a solution of the posed problem, in place of the free velocities that it was posed with.
     pub(crate) fn velocities(&mut self, gamma: &[f64]) {
-        let Self { stiffness, assembler, state, velocity, .. } = self;
-        stiffness.velocities(assembler, &state.order, gamma, velocity);
+        let Self { stiffness, assembler, state, v_free, .. } = self;
+        stiffness.velocities(assembler, &state.order, gamma, v_free);
     }
 
     /// Linearises the stiff forces at the start of a step: rows for the assembler and impulses into `v_free` where they act
@@ -433,7 +433,7 @@ fn rows(
         let body = &model.bodies[i];
         let (push, turn) = (DVec3::from_slice(&rest[..3]), DVec3::from_slice(&rest[3..]) * length);
         let q = rotation(i);
-        let (dv, dw) = (body.inv_mass * push, q * (body.inv_inertia * (q.conjugate() * turn)));
+        let (dv, dw) = (body.inv_mass * push, q * (*body.inv_inertia * (q.conjugate() * turn)));
         let dv = body.planar.as_ref().map_or(dv, |plane| plane.within(dv));
         for k in 0..3 {
             v_free[i][k] += dv[k];

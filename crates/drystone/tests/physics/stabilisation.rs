@@ -101,6 +101,47 @@ fn post_shares_an_overlap_by_mass() {
     assert_eq!(w.speeds().0, 0.0);
 }
 
+/// A row of balls `apart` from surface to surface, but for two in the middle that are `depth` inside each other.
+fn row(count: usize, apart: f64, depth: f64) -> (World, Vec<BodyId>) {
+    let mut w = weightless("post");
+    let mut x = 0.0;
+    let balls = (0..count).map(|i| {
+        x += 2.0 * RADIUS + if i == count / 2 { -depth } else { apart };
+        add(&mut w, BodyDef::dynamic(Shape::Sphere { radius: RADIUS }, 2.0).at(DVec3::X * x))
+    });
+    let balls = balls.collect();
+    (w, balls)
+}
+
+#[test]
+fn post_moves_those_around_an_overlap_and_no_others() {
+    let (count, apart, depth) = (200, 1e-3, 2.5e-3);
+    let (mut w, balls) = row(count, apart, depth);
+    let place = |w: &World| balls.iter().map(|b| w.position(*b).unwrap()).collect::<Vec<_>>();
+    let before = place(&w);
+    w.step().unwrap();
+    assert!(w.penetration().max <= 1e-4 * RADIUS, "{:e} left", w.penetration().max);
+    // What each of the two has to give way is more than the gap to its neighbour and less than two of them.
+    let moved = |i: &usize| before[*i] != place(&w)[*i];
+    let moved: Vec<usize> = (0..count).filter(moved).collect();
+    assert_eq!(moved, (count / 2 - 2..count / 2 + 2).collect::<Vec<_>>());
+    assert_eq!(w.speeds().0, 0.0);
+}
+
+#[test]
+fn an_overlap_in_a_row_without_gaps_is_removed_in_the_end() {
+    let (mut w, _) = row(200, 0.0, 2.5e-3);
+    let mut steps = 0;
+    while w.penetration().max > 1e-4 * RADIUS {
+        let before = w.penetration().max;
+        w.step().unwrap();
+        steps += 1;
+        assert!(w.penetration().max < before, "step {steps}: {before:e} stays");
+        assert!(steps < 20, "{before:e} is left after {steps} steps");
+    }
+    println!("an overlap of 0.005 r in a row of 200 balls that touch is gone after {steps} steps");
+}
+
 #[test]
 fn gaps_close_in_every_variant_without_overshoot() {
     for s in ["none", "scaled:K=0.2", "clamped:A=0.1", "post"] {

@@ -174,6 +174,11 @@ pub(super) fn operations(problem: &Problem, stop: &Stop) -> f64 {
     most.max(NOTHING).min(in_time)
 }
 
+/// Whether there are joints to eliminate.
+pub(super) fn is_mechanism(problem: &Problem) -> bool {
+    matches!(problem, Problem::Bodies(p) if p.general.set.contains(&Set::Free))
+}
+
 /// Who is to try `problem`.
 pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'static [Turn] {
     let p = match problem {
@@ -183,7 +188,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         Problem::Explicit(_) => return FILE_COULOMB,
     };
     let patient = stop.iterations >= PATIENCE;
-    let joints = p.general.set.contains(&Set::Free);
+    let joints = is_mechanism(problem);
     if stop.iterations < SHORT {
         return if joints { SHORT_MECHANISMS } else { ALL_SWEEPS };
     }

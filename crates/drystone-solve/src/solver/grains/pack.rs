@@ -4,6 +4,7 @@ use crate::colour::{self, Span};
 use crate::cone::project_friction;
 use crate::crew::{self, Shared};
 use crate::problem::{Bodies, Points, WORLD};
+use crate::room;
 
 use super::LEAST;
 use super::eight::{Eight, Octet, Row, Vectors};
@@ -219,16 +220,15 @@ impl Pack {
             return false;
         }
         self.find_units(p);
-        self.balls.clear();
-        self.balls.resize(p.bodies(), Ball::default());
+        crew::zeros(&mut self.balls, p.bodies(), Ball::default());
         self.lay_out(points);
-        self.frictionless = !steps.vectors && points.mu.iter().all(|mu| *mu == 0.0);
+        self.frictionless = !steps.vectors && crew::all(points.len(), |i| points.mu[i] == 0.0);
         let Some(omega) = self.put_all(p, steps) else { return false };
         self.omega = omega;
         self.find_friction(points);
         self.find_ranges(points);
         let (speed, mass, balls, still) = (self.speed, self.mass, &self.balls, Row::default());
-        self.free.resize(self.still as usize, still);
+        room::resize(&mut self.free, self.still as usize, still);
         crew::chunks(&mut self.free, PIECE, &mut self.nothing, |first, rows| {
             for (i, row) in (first..).zip(rows) {
                 *row = match balls.get(i) {
@@ -289,7 +289,7 @@ impl Pack {
             at += (s.end - s.start).next_multiple_of(8);
             self.spans.push(Span { start, two_end: two_end.min(at), end: at, serial: false });
         }
-        self.groups.resize(at as usize / 8, Group::default());
+        room::resize(&mut self.groups, at as usize / 8, Group::default());
         // The first of them is everybody's who is never looked for.
         self.still = self.balls.len() as u32 + 1;
         for run in &mut self.runs {
@@ -368,7 +368,7 @@ impl Pack {
     fn find_friction(&mut self, points: &Points) {
         self.mu = points.mu[0] as f32;
         self.each_mu.clear();
-        if points.mu.iter().any(|mu| *mu != points.mu[0]) {
+        if !crew::all(points.len(), |i| points.mu[i] == points.mu[0]) {
             self.each_mu.resize(self.groups.len(), Octet::default());
             for run in &self.runs {
                 for j in 0..run.count {
@@ -424,7 +424,7 @@ impl Pack {
             to.clear();
             return to.resize(self.groups.len(), Vectors::default());
         };
-        to.resize(self.groups.len(), Vectors::default());
+        room::resize(to, self.groups.len(), Vectors::default());
         // Only places that are left over are not written below.
         for run in self.runs.iter().filter(|run| run.count % 8 > 0) {
             to[(run.place + run.count) as usize / 8] = Vectors::default();

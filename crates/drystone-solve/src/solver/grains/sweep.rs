@@ -4,6 +4,7 @@ use crate::colour::{self, Span};
 use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem};
+use crate::room;
 use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
 use super::FLOOR;
@@ -77,7 +78,7 @@ impl GrainSweeper {
     /// The rows that belong to the multipliers.
     fn find_rows(&mut self, p: &Bodies) {
         let free = &self.pack.free;
-        self.now.rows.resize(free.len(), Row::default());
+        room::resize(&mut self.now.rows, free.len(), Row::default());
         crew::chunks(&mut self.now.rows, PIECE, &mut self.nothing, |first, rows| {
             rows.copy_from_slice(&free[first..first + rows.len()]);
         });

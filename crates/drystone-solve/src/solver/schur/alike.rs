@@ -15,7 +15,7 @@ use crate::problem::{Bodies, Problem, WORLD, cross};
 use super::super::first_order::Kernel;
 use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
-use super::island::Ended;
+use super::island::{Ended, counted};
 use super::tree::{SIZE, Tree};
 use super::wide::{On, WIDE, Wide};
 pub(super) use groups::Groups;
@@ -32,7 +32,7 @@ const FEW: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sort {
     Friction,
-    /// Of a contact without friction: its first row counts.
+    /// Of a contact without friction: its first row counts, as a single one.
     Smooth,
     Single,
 }
@@ -272,7 +272,7 @@ impl Alike {
                 b => (own + self.bodies[own..].iter().position(|x| x[0] == b).unwrap_or(0)) as u32,
             });
             let first = self.row.len();
-            let rows = problem.block(i).len();
+            let (rows, set) = counted(problem, i);
             if i < p.points.len() {
                 let mut three = [[NONE; 12]; 3];
                 for (l, i) in ids.into_iter().enumerate() {
@@ -291,7 +291,7 @@ impl Alike {
                         }
                     }
                 }
-                self.row.extend(three);
+                self.row.extend(&three[..rows]);
             } else {
                 let row = |l: usize| p.general.first_row[ids[l] - p.points.len()] as usize;
                 let mut one: [Lane; 12] = std::array::from_fn(|k| lanes(|l| p.general.jacobian[row(l)][k]));
@@ -313,7 +313,7 @@ impl Alike {
                 };
             }
             self.blocks.push(Block {
-                sort: Sort::of(problem.set(i)).unwrap_or(Sort::Single),
+                sort: Sort::of(set).unwrap_or(Sort::Single),
                 first,
                 rows,
                 bodies,
@@ -355,7 +355,7 @@ impl Alike {
         }
         let soft = !p.points.compliance[0].is_empty() || !p.general.compliance.is_empty();
         for at in 0..self.blocks.len() {
-            let Block { first, rows: own, bodies, sort, .. } = self.blocks[at];
+            let Block { first, rows: own, bodies, .. } = self.blocks[at];
             let mut trace = [NONE; MAX_ROWS];
             let mut bias = [[0.0; MAX_ROWS]; LANES];
             for l in 0..LANES {
@@ -376,10 +376,7 @@ impl Alike {
                 plus(&mut self.n[i * columns + rows], &approach);
                 trace[r] = self.diagonal[i];
             }
-            // Without friction the normal row alone counts, as for the judge.
-            let counted = if sort == Sort::Smooth { 1 } else { own };
-            self.blocks[at].g =
-                lanes(|l| trace[..counted].iter().map(|t| t[l]).sum::<f64>() / counted as f64);
+            self.blocks[at].g = lanes(|l| trace[..own].iter().map(|t| t[l]).sum::<f64>() / own as f64);
         }
     }
 
@@ -397,7 +394,7 @@ impl Alike {
         for b in &mut self.blocks {
             let at = |r: usize, c: usize| self.n[(b.first + r) * columns + b.first + c];
             b.own = lanes(|l| (0..b.rows).map(|r| at(r, r)[l]).sum::<f64>() / b.rows as f64);
-            if b.rows == 1 || b.sort == Sort::Smooth {
+            if b.rows == 1 {
                 let w = at(0, 0);
                 b.inverse[0] = lanes(|l| 1.0 / w[l]);
                 continue;

@@ -55,6 +55,15 @@ pub(super) struct Island {
     pub x: Vec<[f64; SIZE]>,
 }
 
+/// How many rows of a block count, and in which set: of a contact without friction the normal one alone. The others of a guess are
+/// zero.
+pub(super) fn counted(problem: &Problem, i: usize) -> (usize, Set) {
+    match problem.set(i) {
+        Set::Friction3 { mu: 0.0 } => (1, Set::NonNegative),
+        set => (problem.block(i).len(), set),
+    }
+}
+
 /// Those panels of Y = L⁻¹ N_EU of one mechanism that are not zero.
 #[derive(Default)]
 pub(super) struct Panels {
@@ -142,8 +151,8 @@ impl Island {
         // u = N' γ + r'.
         work.gamma.clear();
         for block in &work.blocks {
-            let at = problem.block(block.number as usize);
-            work.gamma.extend_from_slice(&gamma[at]);
+            let at = problem.block(block.number as usize).start;
+            work.gamma.extend_from_slice(&gamma[at..at + block.one.rows]);
         }
         work.gamma.resize(WIDE * work.panels, 0.0);
         work.u.clone_from(&work.rhs);
@@ -252,7 +261,7 @@ impl Island {
         let mut first = 0;
         for &number in blocks {
             let i = number as usize;
-            let rows = problem.block(i).len();
+            let (rows, set) = counted(problem, i);
             let mut jacobian = [[0.0; 12]; MAX_ROWS];
             let bodies = match i.checked_sub(p.points.len()) {
                 None => {
@@ -290,7 +299,7 @@ impl Island {
                     }
                 }
             }
-            let (set, model) = (problem.set(i), problem.model());
+            let model = problem.model();
             let one = One { rows, w: [[0.0; MAX_ROWS]; MAX_ROWS], b: [0.0; MAX_ROWS], set, model, g: 0.0 };
             self.blocks.push(Block { number, first, bodies, g: 0.0, one, jacobian, effect });
             first += rows as u32;
@@ -335,9 +344,7 @@ impl Island {
                 *diagonal += problem.compliance(a.number as usize, row);
                 trace[r] = *diagonal;
             }
-            // Without friction the normal row alone counts, as for the judge.
-            let counted = if a.one.set == (Set::Friction3 { mu: 0.0 }) { 1 } else { a.one.rows };
-            a.g = trace[..counted].iter().sum::<f64>() / counted as f64;
+            a.g = trace[..a.one.rows].iter().sum::<f64>() / a.one.rows as f64;
         }
     }
 
@@ -401,7 +408,8 @@ impl Island {
     ) {
         for b in &self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);
-            gamma[problem.block(b.number as usize)].copy_from_slice(&self.gamma[first..first + rows]);
+            let at = problem.block(b.number as usize).start;
+            gamma[at..at + rows].copy_from_slice(&self.gamma[first..first + rows]);
         }
         let base = 3 * p.points.len();
         for (at, m) in mechanisms.iter().enumerate() {

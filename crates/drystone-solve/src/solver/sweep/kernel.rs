@@ -17,6 +17,9 @@ fn is_ball(i: &[f64; 6]) -> bool {
     i[0] == i[1] && i[1] == i[2] && i[3] == 0.0 && i[4] == 0.0 && i[5] == 0.0
 }
 
+/// m, kg, and the inertia, kg m²: xx, yy, zz, twice xy, xz, yz.
+pub type Mass = [f64; 7];
+
 impl Row {
     /// All numbers of all rows.
     pub fn flat(rows: &mut [Row]) -> &mut [f64] {
@@ -45,15 +48,13 @@ impl Row {
         self.push(inertia, impulse, crate::problem::cross(arm, impulse));
     }
 
-    /// Δvᵀ M Δv.
-    pub fn twice_energy_of_change(&self, before: &Row, inv_inertia: &[f64; 6]) -> f64 {
+    /// Its mass and inertia, from the inverse one.
+    pub fn mass(&self, inv_inertia: &[f64; 6]) -> Mass {
         if self.0[3] <= 0.0 {
-            return 0.0;
+            return [0.0; 7];
         }
-        let d: [f64; 8] = std::array::from_fn(|k| self.0[k] - before.0[k]);
-        let linear = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / self.0[3];
-        let w = [d[4], d[5], d[6]];
-        // ωᵀ I ω with I the inverse of the stored inverse, by cofactors.
+        let m = 1.0 / self.0[3];
+        // By cofactors.
         let [xx, yy, zz, xy, xz, yz] = *inv_inertia;
         let (cxx, cyy, czz) = (yy * zz - yz * yz, xx * zz - xz * xz, xx * yy - xy * xy);
         let (cxy, cxz, cyz) = (xz * yz - xy * zz, xy * yz - xz * yy, xy * xz - xx * yz);
@@ -61,11 +62,20 @@ impl Row {
         let trace = xx + yy + zz;
         if det <= 1e-14 * trace * trace * trace {
             // It turns about one axis only (or not at all): 1/I about that axis is the trace.
-            let square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
-            return if trace > 0.0 { linear + square / trace } else { linear };
+            let i = if trace > 0.0 { 1.0 / trace } else { 0.0 };
+            return [m, i, i, i, 0.0, 0.0, 0.0];
         }
-        let turn = crate::problem::symmetric(&[cxx, cyy, czz, cxy, cxz, cyz], w);
-        linear + (w[0] * turn[0] + w[1] * turn[1] + w[2] * turn[2]) / det
+        [m, cxx / det, cyy / det, czz / det, 2.0 * cxy / det, 2.0 * cxz / det, 2.0 * cyz / det]
+    }
+
+    /// Δvᵀ M Δv.
+    #[inline(always)]
+    pub fn twice_energy_of_change(&self, before: &Row, mass: &Mass) -> f64 {
+        let [m, xx, yy, zz, xy, xz, yz] = *mass;
+        let d: [f64; 8] = std::array::from_fn(|k| self.0[k] - before.0[k]);
+        let linear = m * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        let (x, y, z) = (d[4], d[5], d[6]);
+        linear + x * (xx * x + xy * y + xz * z) + y * (yy * y + yz * z) + zz * z * z
     }
 }
 

@@ -36,10 +36,10 @@ pub(super) struct BucketSort<T> {
 #[derive(Debug)]
 struct Chunk<T> {
     items: Vec<T>,
-    /// `items` grouped by bucket.
-    grouped: Vec<T>,
-    /// Where each bucket starts in `grouped`; one more entry than buckets.
+    /// Where each bucket starts in `items` once they are grouped; one more entry than buckets.
     starts: Vec<usize>,
+    /// Up to where each bucket is filled meanwhile.
+    filled: Vec<usize>,
 }
 
 impl<T> Default for BucketSort<T> {
@@ -68,7 +68,7 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
         let first = self.used;
         self.used += count;
         while self.chunks.len() < self.used {
-            self.chunks.push(Chunk { items: Vec::new(), grouped: Vec::new(), starts: Vec::new() });
+            self.chunks.push(Chunk { items: Vec::new(), starts: Vec::new(), filled: Vec::new() });
         }
         for_each(&mut self.chunks[first..self.used], |k, chunk| {
             chunk.items.clear();
@@ -116,7 +116,7 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
 }
 
 impl<T: Copy + Default> Chunk<T> {
-    /// Step 1.
+    /// Step 1, in place: what lies at the end of the filled part of a bucket goes to its own, and what was there comes back.
     fn group(&mut self, buckets: usize, bucket: impl Fn(&T) -> usize) {
         self.starts.clear();
         self.starts.resize(buckets + 1, 0);
@@ -125,25 +125,27 @@ impl<T: Copy + Default> Chunk<T> {
             return;
         }
         for item in &self.items {
-            self.starts[bucket(item)] += 1;
+            self.starts[bucket(item) + 1] += 1;
         }
-        // Ends first; writing backwards then turns each end into a start.
-        let mut end = 0;
-        for count in &mut self.starts {
-            end += *count;
-            *count = end;
+        for b in 0..buckets {
+            self.starts[b + 1] += self.starts[b];
         }
-        self.grouped.resize(self.items.len(), T::default());
-        for item in self.items.iter().rev() {
-            let place = &mut self.starts[bucket(item)];
-            *place -= 1;
-            self.grouped[*place] = *item;
+        self.filled.clear();
+        self.filled.extend_from_slice(&self.starts);
+        for b in 0..buckets {
+            while self.filled[b] < self.starts[b + 1] {
+                let at = self.filled[b];
+                let own = bucket(&self.items[at]);
+                if own != b {
+                    self.items.swap(at, self.filled[own]);
+                }
+                self.filled[own] += 1;
+            }
         }
     }
 
     fn bucket(&self, b: usize) -> &[T] {
-        let source = if self.starts.len() == 2 { &self.items } else { &self.grouped };
-        &source[self.starts[b]..self.starts[b + 1]]
+        &self.items[self.starts[b]..self.starts[b + 1]]
     }
 }
 

@@ -1,0 +1,33 @@
+//! Memory that is kept from step to step and grows with the problem.
+//!
+//! A vector that grows takes twice what it had. That is little work and much memory: of arrays that are as long as there are
+//! contacts, up to half would never be used. These take an eighth more than they need.
+
+/// Room for `count` more elements.
+pub fn more<T>(v: &mut Vec<T>, count: usize) {
+    let needed = v.len() + count;
+    if needed > v.capacity() {
+        v.reserve_exact(count + needed / 8);
+    }
+}
+
+/// Like [`Vec::resize`].
+pub fn resize<T: Clone>(v: &mut Vec<T>, len: usize, value: T) {
+    more(v, len.saturating_sub(v.len()));
+    v.resize(len, value);
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_eighth_is_to_spare() {
+        let mut v = vec![1u8; 1000];
+        super::resize(&mut v, 2000, 7);
+        assert_eq!((v.len(), v[999], v[1999]), (2000, 1, 7));
+        assert!((2250..2300).contains(&v.capacity()), "{}", v.capacity());
+        let before = v.capacity();
+        super::resize(&mut v, 10, 0);
+        super::more(&mut v, 2200);
+        assert_eq!((v.len(), v.capacity()), (10, before));
+    }
+}

@@ -1,0 +1,163 @@
+//! Whether a step has brought about errors of position that are worth correcting, told without looking for contacts and at
+//! joints once more.
+//!
+//! Contacts and joints were looked at where the step began. The velocity problem, where it is solved, takes them from there to where
+//! they should be, but for what is of second order, with r the radius of a shape, or the arm of a joint:
+//!
+//! ```text
+//!     ½ (h|ω|)² r            points of a body that turns (a ball about its centre excepted)
+//!     h² |ω| |Δω| r          joints: their curvature was foretold for ω as it was before
+//!     h (|Δv| + |Δω| r)      contacts were looked for as far as the velocities of before go, and somewhat further
+//! ```
+//!
+//! Where all of these are small beside what is left alone, and the errors at the start were no more than that, there is hardly anything
+//! to find. What adds up over many steps is seen at the start of one of them.
+
+use drystone_solve::solver::Status;
+use glam::DVec3;
+
+use crate::assemble::rows::SIZE;
+use crate::correct::TIGHTER;
+use crate::joint::{Kind, WORLD_BODY};
+use crate::shape::Shape;
+use crate::world::World;
+
+/// What is of second order may be this share of what is left alone, each.
+const SECOND: f64 = 0.25;
+/// Of the room beyond what gravity does in a step.
+const ROOM: f64 = 0.5;
+
+/// Whether a step that ended with `status`, its positions integrated, needs no correction; `tolerance` over the size of a pair, or joint.
+pub(super) fn is_calm(w: &World, status: Status, tolerance: f64, envelope: f64) -> bool {
+    let h = w.settings.h;
+    let rows = &w.assembler.rows;
+    if status != Status::Converged
+        || w.settings.iterations == 0
+        || !(TIGHTER * rows.worst <= tolerance)
+        || rows.curved
+    {
+        return false;
+    }
+    let mut smallest = f64::INFINITY;
+    for c in &w.contacts {
+        let size = w.model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+        if !(-c.gap <= tolerance * size) {
+            return false;
+        }
+        smallest = smallest.min(size);
+    }
+    let room = envelope - h * h * w.settings.gravity.length();
+    shapes_are_calm(w, (SECOND * tolerance * smallest).min(SECOND * room), ROOM * room)
+        && joints_are_calm(w, tolerance)
+}
+
+/// Whether no shape turned by more than `turn`, nor was led away from where its free motion takes it by more than `room`, m.
+fn shapes_are_calm(w: &World, turn: f64, room: f64) -> bool {
+    let h = w.settings.h;
+    w.model.colliders.iter().all(|c| {
+        let Some(body) = w.model.bodies.get(c.body as usize).filter(|b| b.alive) else { return true };
+        let i = c.body as usize;
+        let v = &w.v_free[i];
+        let omega = DVec3::new(v[3], v[4], v[5]);
+        if omega == DVec3::ZERO && body.inv_mass <= 0.0 {
+            return true;
+        }
+        let round = matches!(c.shape, Shape::Sphere { .. }) && c.place().position == DVec3::ZERO;
+        if !round && !(0.5 * h * h * omega.length_squared() * c.radius <= turn) {
+            return false;
+        }
+        if body.inv_mass <= 0.0 {
+            return true;
+        }
+        // Gravity is in the free motion; what holds a body takes it back, whole or in part.
+        let fall = h * w.settings.gravity;
+        let change = DVec3::new(v[0], v[1], v[2]) - (w.saved.velocity(i) + fall);
+        let held = -change.dot(fall) / fall.length_squared().max(f64::MIN_POSITIVE);
+        let change = change + held.clamp(0.0, 1.0) * fall;
+        let turned = w.state.omega[i] - w.saved.omega(i);
+        let radius = if round { 0.0 } else { c.radius };
+        h * (change.length() + radius * turned.length()) <= room
+    })
+}
+
+/// Whether no joint's curvature is another than was foretold.
+fn joints_are_calm(w: &World, tolerance: f64) -> bool {
+    let h = w.settings.h;
+    w.model.joints.iter().filter(|j| j.alive).all(|joint| {
+        // A bound, and seldom met.
+        let left = tolerance * SIZE * joint.length / TIGHTER;
+        (0..2).all(|k| {
+            if joint.bodies[k] == WORLD_BODY {
+                return true;
+            }
+            let i = joint.bodies[k] as usize;
+            let (before, change) = (w.saved.omega(i), w.state.omega[i] - w.saved.omega(i));
+            // What a hinge turns about stays where it is.
+            let axis = joint.frames[k].rotation * DVec3::Z;
+            let hinge = matches!(joint.kind, Kind::Revolute | Kind::Cylindrical);
+            let tilt = |x: DVec3| if hinge { (x - x.dot(axis) * axis).length() } else { x.length() };
+            let (spin, turn) = (before.length() + change.length(), change.length());
+            let origin = spin * turn * joint.frames[k].position.length();
+            let axes = (spin * tilt(change) + turn * tilt(before)) * joint.length;
+            h * h * (origin + axes) <= left
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BodyDef, JointDef, MassProperties, Settings};
+
+    const TOLERANCE: f64 = 1e-4;
+
+    fn after(steps: usize, mut w: World) -> bool {
+        (0..steps).for_each(|_| {
+            w.step().unwrap();
+        });
+        is_calm(&w, Status::Converged, TOLERANCE, w.envelope())
+    }
+
+    /// A shape on the ground, `low` m in it, with a velocity.
+    fn on_the_ground(shape: Shape, height: f64, low: f64, v: DVec3, omega: DVec3) -> World {
+        let mut w = World::new(Settings { h: 5e-3, ..Settings::default() }).unwrap();
+        w.add_body(BodyDef::fixed(Shape::HalfSpace)).unwrap();
+        let at = DVec3::Z * (height - low);
+        w.add_body(BodyDef::dynamic(shape, 1.0).at(at).moving(v, omega)).unwrap();
+        w
+    }
+
+    #[test]
+    fn rest_is_calm_and_a_blow_is_not() {
+        let cube = || Shape::cuboid(DVec3::splat(0.1));
+        let rest = DVec3::ZERO;
+        assert!(after(3, on_the_ground(cube(), 0.1, 0.0, rest, rest)));
+        assert!(!after(1, on_the_ground(cube(), 0.1, 0.0, -DVec3::Z, rest)), "it came down at 1 m/s");
+        assert!(!after(1, on_the_ground(cube(), 0.1, 2e-5, rest, rest)), "it overlaps");
+    }
+
+    /// Nobody sees a ball turn.
+    #[test]
+    fn balls_may_spin() {
+        let (up, spin) = (DVec3::Z * 5.0, DVec3::new(0.0, 8.0, 0.0));
+        assert!(after(1, on_the_ground(Shape::sphere(0.1), 3.0, 0.0, up, spin)));
+        assert!(!after(1, on_the_ground(Shape::cuboid(DVec3::splat(0.1)), 3.0, 0.0, up, spin)));
+    }
+
+    /// A rod on a hinge at its end: at rest, falling, and turning about an axis through it.
+    #[test]
+    fn joints_that_turn_are_looked_at() {
+        let rod = |axis: DVec3, anchor: DVec3, omega: DVec3| {
+            let mut w = World::new(Settings { h: 5e-3, ..Settings::default() }).unwrap();
+            let mass = MassProperties::principal(1.0, DVec3::new(0.01, 0.1, 0.1));
+            let def =
+                BodyDef::bare(mass).at(DVec3::X * 0.5).moving(omega.cross(-anchor + DVec3::X * 0.5), omega);
+            let id = w.add_body(def).unwrap();
+            w.add_joint(JointDef::revolute(None, id, anchor, axis)).unwrap();
+            w
+        };
+        assert!(after(3, rod(DVec3::Z, DVec3::ZERO, DVec3::ZERO)), "held against gravity");
+        assert!(!after(20, rod(DVec3::Y, DVec3::ZERO, DVec3::ZERO)), "it falls about its end");
+        assert!(after(3, rod(DVec3::X, DVec3::X * 0.5, DVec3::X * 8.0)), "it spins about its own axis");
+    }
+}
