@@ -158,7 +158,7 @@ fn a_warm_start_is_ahead_of_a_cold_one() {
     let scratch = Scratch::new("tables-warm");
     let first = |warm: &str| {
         let line =
-            format!("compare packing --set n=80 --at-time 8 --sweeps 3 --solvers pgs --report - {warm}");
+            format!("compare packing --set n=80 --at-time 10 --sweeps 3 --solvers pgs --report - {warm}");
         let c: Value = serde_json::from_str(&scratch.good(&line)).unwrap();
         number(&c["entries"][0]["history"][0], "residual")
     };

@@ -48,7 +48,7 @@ fn vessel_fills_and_circulates() {
     assert!(number(&results, "filled_s") < 1.0, "{results:?}");
     // At no time more than the distance at which contacts begin, g h² + 0.002 r.
     assert!(number(&results, "max_overlap_over_r") < 9.81 * 0.005f64.powi(2) / 0.03 + 0.002, "{results:?}");
-    assert!(number(&results, "last_overlap_over_r") < 5e-4, "{results:?}");
+    assert!(number(&results, "last_overlap_over_r") < 1e-3, "{results:?}");
     // So narrow a vessel is looser than a wide one.
     let fraction = number(&results, "packing_fraction");
     assert!((0.54..0.66).contains(&fraction), "{results:?}");
