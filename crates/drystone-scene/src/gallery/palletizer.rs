@@ -70,8 +70,9 @@ const BACK: [f64; 2] = [5.4, 0.8];
 const LOWER: [f64; 2] = [6.2, 0.4];
 const SINK: [f64; 2] = [5.2, 1.0];
 
-/// How far a box may be from its place, over its smallest extent.
-const SHARE: f64 = 0.1;
+/// How far a box may be from its place, over its smallest extent. Pushed boxes end 21 to 27 mm away, by how the micrometres of overlap
+/// that a step leaves fall out.
+const SHARE: f64 = 0.12;
 
 fn build(p: &Params) -> Result<Made, SceneError> {
     let columns = p.whole("columns", 1, 100)? as usize;
