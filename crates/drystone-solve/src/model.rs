@@ -58,7 +58,7 @@ impl Model {
 }
 
 /// s(u), m/s: what exact Coulomb adds to the normal velocity of a block; zero for sets without friction.
-#[inline]
+#[inline(always)]
 pub fn slip_term(set: Set, u: &[f64]) -> f64 {
     match set {
         Set::Friction2 { mu } => mu * u[1].abs(),
