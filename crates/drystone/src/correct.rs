@@ -175,7 +175,7 @@ impl Corrector {
 
     /// Memory over contacts, bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.contacts.as_slice())
+        size_of_val(self.contacts.as_slice()) + size_of_val(self.near.as_slice())
     }
 
     /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
