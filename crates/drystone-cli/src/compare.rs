@@ -20,6 +20,9 @@ use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::{Prepared, Simulation, pool};
 
 const STEP_SOLVERS: &str = "pgj,pgs,pssor";
+/// Caps on one solve of a problem, unless others are given.
+const PROBLEM_BUDGET_MS: f64 = 5000.0;
+const PROBLEM_ITERATIONS: usize = 100_000;
 const PROBLEM_SOLVERS: &str = "auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac";
 
 #[derive(clap::Args)]
@@ -27,7 +30,9 @@ pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
     /// More contact problems, or folders of them: where the first one is no scene but a problem (.json, .dat, .hdf5) or a
-    /// folder, solvers are compared by performance profiles. --tolerance is then relative to |q| [default: 1e-8].
+    /// folder, solvers are compared by performance profiles. --tolerance is then relative to |q| [default: 1e-8], and
+    /// a solve ends after --budget-ms [default: 5000, of the wall's clock: what is not solved by then may be on an idler
+    /// machine] or --iterations [default: 100000].
     #[arg(value_name = "PROBLEM")]
     more: Vec<PathBuf>,
     /// Solvers with parameters, separated by commas: pgs,pgj:omega=0.3,pssor (a part with = and no : continues the one before).
@@ -278,7 +283,7 @@ fn refuse_what_scenes_have(args: &Args) -> Result<(), Failure> {
 /// Every solver on every problem.
 fn compare_problems(args: &Args, first: PathBuf, specs: &[String]) -> Result<i32, Failure> {
     let s = &args.simulation;
-    let (tolerance, ms) = (s.tolerance.unwrap_or(1e-8), s.budget_ms.unwrap_or(5000.0));
+    let (tolerance, ms) = (s.tolerance.unwrap_or(1e-8), s.budget_ms.unwrap_or(PROBLEM_BUDGET_MS));
     if !(tolerance.is_finite() && tolerance > 0.0) {
         return Err(Failure::input(format!("--tolerance must be finite and positive, got {tolerance}")));
     }
@@ -295,7 +300,7 @@ fn compare_problems(args: &Args, first: PathBuf, specs: &[String]) -> Result<i32
         solvers: specs,
         model: model.unwrap_or_default(),
         tolerance,
-        iterations: s.iterations.unwrap_or(100_000),
+        iterations: s.iterations.unwrap_or(PROBLEM_ITERATIONS),
         budget: Duration::from_secs_f64(1e-3 * ms),
         plot: args.plot.as_deref(),
         report: args.report.as_deref(),

@@ -5,6 +5,7 @@ mod tables;
 use std::path::Path;
 use std::time::Instant;
 
+use drystone_record::usage;
 use drystone_scene::problem::{self, Kind};
 use drystone_solve::certificate::certificate;
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpSolution, LcpStatus, Polyhedral, lemke, polyhedral, psor};
@@ -62,8 +63,18 @@ struct Report {
     unit: &'static str,
     iterations: usize,
     wall_s: f64,
+    cpu_s: f64,
+    tolerance: f64,
+    /// |min(z, w)| / |q|, z and w = M z + q those of the LCP: its natural map, as a contact problem's is |r - P(r - u)| / |q|; null
+    /// where q = 0.
+    residual_over_q: Option<f64>,
     /// max |min(z, w)|.
     residual: f64,
+    /// Largest distance of a contact's r from its round cone; null for a bare LCP, as is all that is known of contacts alone.
+    cone_violation: Option<f64>,
+    /// Neither is minimised by an LCP in general: always null, so that readers of any report find them.
+    objective: Option<f64>,
+    duality_gap_rel: Option<f64>,
     /// Of the round cone and the law that the form approximates, in the units of u; null for a bare LCP.
     residual_round: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,9 +167,9 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
     });
     interrupt::leave(&name, unfinished, report.map(Path::to_path_buf))?;
     let waiting = progress::waiting(format!("{name} by {}", asked.solver));
-    let begun = Instant::now();
+    let (begun, cpu) = (Instant::now(), usage::cpu_seconds());
     let s = run(lcp, asked.solver, asked.tolerance * scale, asked.iterations)?;
-    let wall_s = begun.elapsed().as_secs_f64();
+    let (wall_s, cpu_s) = (begun.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     waiting.finish_and_clear();
     let by_sweeps = asked.solver.starts_with("psor");
     let residual = lcp.residual(&s.z);
@@ -169,6 +180,9 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         p.apply(&r, &mut u);
     }
     let contact = posed.is_some();
+    let round = posed.as_ref().map(|p| certificate(p, &r));
+    let natural = lcp.natural_map(&s.z);
+    let over_q = if natural == 0.0 { Some(0.0) } else { Some(natural / scale).filter(|x| x.is_finite()) };
     let out = Report {
         name,
         kind,
@@ -184,8 +198,14 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         unit: if by_sweeps { "sweep" } else { "pivot" },
         iterations: s.iterations,
         wall_s,
+        cpu_s,
+        tolerance: asked.tolerance,
+        residual_over_q: over_q,
         residual,
-        residual_round: posed.as_ref().map(|p| certificate(p, &r).residual_max),
+        cone_violation: round.as_ref().map(|c| c.cone_violation),
+        objective: None,
+        duality_gap_rel: None,
+        residual_round: round.as_ref().map(|c| c.residual_max),
         z: asked.vectors.then(|| s.z.clone()),
         r: (asked.vectors && contact).then_some(r),
         u: (asked.vectors && contact).then_some(u),
@@ -202,6 +222,8 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         if let Some(reason) = &out.reason {
             text += &format!("  because       {reason}\n");
         }
+        let over_q = out.residual_over_q.map_or("undefined, q = 0".into(), |x| format!("{x:.2e}"));
+        text += &format!("  residual / q  {over_q} (asked for {:e})\n", out.tolerance);
         text += &format!("  residual      {:.2e}\n", out.residual);
         if let Some(x) = out.residual_round {
             text += &format!("  on the round cone {x:.2e}\n");

@@ -59,13 +59,15 @@ pub struct Args {
     /// Write forces every N steps.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     forces_every: u64,
-    /// Write the problem of every N-th step to a folder, as JSON and as FCLib's HDF5; steps with limits, motors or joints that
-    /// rub as JSON alone.
+    /// Write the problem of every N-th step to a folder, as JSON and as FCLib's HDF5, with the multipliers that it started from
+    /// and those that were found; steps with limits, motors, joints that rub, spinning friction, or rolling friction at some
+    /// contacts only, as JSON alone.
     #[arg(long, value_name = "EVERY:FOLDER")]
     dump_problems: Option<String>,
     /// Multiplications by N that may be spent once, after the last step, on a sharp bound of its velocity error; 0
     /// leaves the certificate's own [default: 500 where that has one (compliance everywhere), else 0]. The error is that of the
-    /// centres of mass, weighted by mass; there is none under coulomb.
+    /// centres of mass, weighted by mass; there is none under coulomb, nor of a step that was taken by several problems
+    /// one after the other (--substeps, restitution by impulses).
     #[arg(long, value_name = "N")]
     bound: Option<usize>,
     /// No progress bar and no summary.
@@ -86,6 +88,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         return Err(Failure::input("--record: not available yet"));
     }
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
+    let dumps = dump.is_some();
     let view = args.look.check()?;
     let Prepared { mut scene, mut world, threads } = args.simulation.prepare()?;
     let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
@@ -109,14 +112,19 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             break;
         }
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
-        if args.bound != Some(0) && world.state().step + 1 == steps {
-            world.keep_solutions(true);
-        }
         let due = dump.as_mut().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
+        let last = args.bound != Some(0) && world.state().step + 1 == steps;
+        if last || dumps {
+            world.keep_solutions(last || due.is_some());
+        }
         let stepped = match due {
             None => world.step(),
-            Some(dump) => world.step_keeping_problem().map(|(report, problem, _)| {
-                if let Err(e) = dump.save(&scene.name, report.step, &problem) {
+            Some(dump) => world.step_keeping_problem().map(|(report, problem, guess)| {
+                // A step that was softened, or taken in parts, went on with the multipliers of another problem.
+                let kept =
+                    world.kept_solution().filter(|_| !report.softened && report.velocity_problems == 1);
+                let found = kept.map_or(&[][..], |(_, gamma)| gamma);
+                if let Err(e) = dump.save(&scene.name, report.step, &problem, [&guess, found]) {
                     failed = Some(format!("step {}: {}", report.step, e.message));
                 }
                 report
@@ -193,6 +201,8 @@ struct Dump {
     /// Problems written, and how many of them as JSON alone.
     written: usize,
     json_alone: usize,
+    /// Because of what.
+    beyond: Vec<&'static str>,
 }
 
 impl Dump {
@@ -201,7 +211,7 @@ impl Dump {
             || Failure::input(format!("--dump-problems {text}: expected EVERY:FOLDER, such as 10:problems"));
         let (every, folder) = text.split_once(':').filter(|(_, f)| !f.is_empty()).ok_or_else(wrong)?;
         let every = every.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
-        Ok(Self { every, folder: folder.into(), written: 0, json_alone: 0 })
+        Ok(Self { every, folder: folder.into(), written: 0, json_alone: 0, beyond: Vec::new() })
     }
 
     /// Refuses a folder that cannot be made or written to.
@@ -212,14 +222,20 @@ impl Dump {
     }
 
     /// A step without contacts and joints leaves no file.
-    fn save(&mut self, scene: &str, step: u64, problem: &Problem) -> Result<(), Failure> {
+    fn save(&mut self, scene: &str, step: u64, problem: &Problem, r: [&[f64]; 2]) -> Result<(), Failure> {
         if problem.blocks() == 0 {
             return Ok(());
         }
         let stem = std::path::Path::new(scene).file_stem().map_or(scene.into(), |s| s.to_string_lossy());
-        let both = ContactProblem::from_problem(format!("{stem}-{step:06}"), problem).save(&self.folder)?;
+        let problem = ContactProblem::from_step(format!("{stem}-{step:06}"), problem, r[0], r[1]);
+        problem.save(&self.folder)?;
         self.written += 1;
-        self.json_alone += usize::from(!both);
+        if let Some(beyond) = problem.beyond_fclib() {
+            self.json_alone += 1;
+            if !self.beyond.contains(&beyond) {
+                self.beyond.push(beyond);
+            }
+        }
         Ok(())
     }
 
@@ -227,7 +243,7 @@ impl Dump {
     fn told(&self) -> String {
         let alone = match self.json_alone {
             0 => String::new(),
-            n => format!(", {n} of them as JSON alone (FCLib has no limits or motors)"),
+            n => format!(", {n} of them as JSON alone: FCLib's form has no {}", self.beyond.join(", no ")),
         };
         format!("  problems      {} in {}{alone}\n", self.written, self.folder.display())
     }
@@ -242,6 +258,9 @@ fn bound(r: &Report, wished: Option<usize>) -> Option<String> {
         return Some(text);
     }
     let n = wished?;
+    if let Some(why) = &c.velocity_error_reason {
+        return Some(format!("no bound: {why}"));
+    }
     Some(match () {
         () if r.model == "coulomb" => "no bound: exact Coulomb friction minimises nothing".into(),
         () if r.steps == r.smooth_steps => "no bound: the steps were smooth, without a cone problem".into(),

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use drystone_record::usage;
 use drystone_scene::problem::{self, ContactProblem, Kind};
 use drystone_solve::certificate::certificate;
+use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
+use drystone_solve::model::slip_term;
 use drystone_solve::solver::{self, Attempt, BadSpec, Solver, Status, Stop};
 use drystone_solve::{Malformed, Model, Problem};
 use serde::Serialize;
@@ -98,10 +100,12 @@ struct Report {
     residual_scaled: f64,
     /// Largest distance of a contact's r from its cone.
     cone_violation: f64,
-    /// Largest distance of a contact's u (corrected, under Coulomb's law) from the dual cone.
+    /// Largest distance of a contact's u (corrected, under Coulomb's law) from the dual cone. A motor with a limit to either side
+    /// allows every u.
     dual_cone_violation: f64,
-    /// |rᵀu| / |objective|; null where u is not dual feasible (to the tolerance, or 1e-6 |q|), where the objective is 0 and
-    /// rᵀu is not, and under Coulomb's law.
+    /// |rᵀu + Σ σ_i(-u_i)| / |objective| with the support function σ_i of each set: 0 for cones, the limits' share for motors.
+    /// Null where u is not dual feasible (to the tolerance, or 1e-6 |q|), where the objective is 0 and the gap is not, and under
+    /// Coulomb's law.
     duality_gap_rel: Option<f64>,
     /// |W - Wᵀ| / |W|: above rounding, the relaxed problem is that of the symmetric part.
     asymmetry: f64,
@@ -128,7 +132,7 @@ impl Report {
 pub struct Outcome {
     r: Vec<f64>,
     u: Vec<f64>,
-    status: Status,
+    pub status: Status,
     pub iterations: usize,
     attempts: Vec<Attempt>,
     /// |r - P(r - u)|.
@@ -314,9 +318,9 @@ fn judge(
     let c = certificate(problem, &out.r);
     let convex = problem.model() == Model::Ccp;
     let held = file.cannot_move(problem.model());
-    let work = out.r.iter().zip(&out.u).map(|(r, u)| r * u).sum::<f64>().abs();
-    // rᵀu is a gap only where u belongs to a feasible velocity. A solution to the tolerance is as close as that.
-    let feasible = c.constraint_violation <= args.tolerance.max(FEASIBLE) * file.scale();
+    let (gap, outside) = duality_gap(problem, &out.r, &out.u);
+    // It is a gap only where u belongs to a feasible velocity. A solution to the tolerance is as close as that.
+    let feasible = outside <= args.tolerance.max(FEASIBLE) * file.scale();
     let ratio = |x: f64, y: f64| if x == 0.0 { Some(0.0) } else { Some(x / y).filter(|z| z.is_finite()) };
     Report {
         name: file.name.clone(),
@@ -342,13 +346,40 @@ fn judge(
         residual_over_q: ratio(out.natural, file.scale()),
         residual_scaled: c.residual_max,
         cone_violation: c.cone_violation,
-        dual_cone_violation: c.constraint_violation,
-        duality_gap_rel: ratio(work, c.dual_objective.abs()).filter(|_| convex && feasible && held.is_none()),
+        dual_cone_violation: outside,
+        duality_gap_rel: ratio(gap, c.dual_objective.abs()).filter(|_| convex && feasible && held.is_none()),
         asymmetry: file.asymmetry(),
         cannot_move: held,
         r: args.vectors.then(|| out.r.clone()),
         u: args.vectors.then(|| out.u.clone()),
     }
+}
+
+/// |Σ ⟨r_i, u_i⟩ + σ_i(-u_i)|, the difference of both objectives where u is dual feasible, and how far it is from that.
+fn duality_gap(problem: &Problem, r: &[f64], u: &[f64]) -> (f64, f64) {
+    let (mut gap, mut outside) = (0.0, 0.0f64);
+    for i in 0..problem.blocks() {
+        let (set, rows) = (problem.set(i), problem.block(i));
+        let (r, u) = (&r[rows.clone()], &u[rows]);
+        let mut law = [0.0; MAX_ROWS];
+        let law = &mut law[..u.len()];
+        law.copy_from_slice(u);
+        if problem.model() == Model::Coulomb {
+            law[0] += slip_term(set, u);
+        }
+        // The nearest u that costs no infinite amount.
+        let mut near = [0.0; MAX_ROWS];
+        let near = &mut near[..u.len()];
+        near.copy_from_slice(law);
+        set.project_dual(near);
+        outside = outside.max(law.iter().zip(near.iter()).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt());
+        gap += r.iter().zip(u).map(|(r, u)| r * u).sum::<f64>();
+        if !set.is_cone() {
+            near.iter_mut().for_each(|x| *x = -*x);
+            gap += set.support(near);
+        }
+    }
+    (gap.abs(), outside)
 }
 
 fn summary(r: &Report) -> String {

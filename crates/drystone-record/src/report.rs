@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use drystone::{Integrator, Stage, StepReport, World};
+use drystone::{Integrator, Party, Stage, StepReport, World};
 use drystone_solve::Status;
 use drystone_solve::bound::SharpBound;
 use drystone_solve::solver::Attempt;
@@ -87,6 +87,7 @@ pub struct Recorder {
     iterations_max: usize,
     contact_iterations: f64,
     statuses: BTreeMap<String, u64>,
+    softened: u64,
     used: BTreeMap<&'static str, Used>,
     fallbacks: u64,
     rounds_sum: f64,
@@ -121,6 +122,7 @@ impl Recorder {
             iterations_max: 0,
             contact_iterations: 0.0,
             statuses: BTreeMap::new(),
+            softened: 0,
             used: BTreeMap::new(),
             fallbacks: 0,
             rounds_sum: 0.0,
@@ -173,9 +175,13 @@ impl Recorder {
         self.residual_sum += r.certificate.residual_max;
         self.penetration_max = self.penetration_max.max(r.penetration_max);
         self.penetration_sum += r.penetration_mean;
-        if matches!(r.status, Status::Wedged | Status::Diverged) {
+        if matches!(r.status, Status::Wedged | Status::Diverged) || r.softened {
             self.warn(wedged(world, r));
         }
+        if let Some(asked) = r.wild {
+            self.warn(wild(r, asked));
+        }
+        self.softened += r.softened as u64;
         for id in &r.left {
             let text = format!("{} left the bounds", world.model().describe(id.slot));
             self.warn(Warning { step: r.step, kind: "left", bodies: vec![id.slot], text });
@@ -306,6 +312,7 @@ impl Recorder {
                 tolerance: settings.tolerance,
                 converged_steps: self.statuses.get("converged").copied().unwrap_or(0),
                 statuses: self.statuses.clone(),
+                softened_steps: self.softened,
                 used: self.used.clone(),
                 fallbacks: self.fallbacks,
                 position_problems_mean: self.rounds_sum / steps,
@@ -329,6 +336,7 @@ impl Recorder {
                     .error_bound
                     .map(|b| b.upper)
                     .or_else(|| certificate.and_then(|c| c.velocity_error_bound(world.total_mass()))),
+                velocity_error_reason: self.latest.as_ref().and_then(why_no_bound),
                 velocity_error_least_last: self.error_bound.map(|b| b.lower),
                 velocity_error_multiplications: self.error_bound.map(|b| b.multiplications),
             },
@@ -397,29 +405,75 @@ fn status_name(status: Status) -> String {
     serde_json::to_value(status).ok().and_then(|v| v.as_str().map(str::to_string)).unwrap_or_default()
 }
 
+/// Constraints that contradict each other, with everything that is known of them.
 fn wedged(world: &World, r: &StepReport) -> Warning {
+    let model = world.model();
     let worst = r.worst_contact.and_then(|i| world.contacts().get(i));
-    let bodies = worst.map_or(Vec::new(), |c| c.bodies.to_vec());
-    let names: Vec<String> = bodies.iter().map(|&b| world.model().describe(b)).collect();
+    let mut bodies: Vec<u32> = Vec::new();
+    let mut add = |of: &[u32]| {
+        of.iter().for_each(|b| {
+            if !bodies.contains(b) {
+                bodies.push(*b)
+            }
+        })
+    };
+    let names: Vec<String> = r.contradiction.iter().map(|p| party(model, p)).collect();
+    match r.contradiction.first() {
+        // The bodies of the first contact, or of all joints: those of the others are in the text.
+        Some(p) if p.joint.is_none() => add(&p.bodies),
+        Some(_) => r.contradiction.iter().for_each(|p| add(&p.bodies)),
+        None => worst.iter().for_each(|c| add(&c.bodies)),
+    }
     let (kind, what) = match r.status {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
+        Status::Converged | Status::Iterations | Status::Budget => (
+            "softened",
+            "the solver ran away, so what asks for a motion (overlaps, bounces, moving walls, motors, limits) gave way in this step",
+        ),
         _ if r.softened => (
             "wedged",
-            "contacts contradict each other: the multipliers grew without bound, so the step left overlaps alone",
+            "constraints contradict each other, so what asks for a motion (overlaps, bounces, moving walls, motors, limits) gave way in this step",
         ),
         _ => (
             "wedged",
-            "contacts contradict each other: no velocities satisfy them, and the step took the solver's last",
+            "constraints contradict each other: no velocities satisfy them all, and the step took the solver's, which miss them by little",
         ),
     };
+    let who = match (names.is_empty(), worst, r.worst_contact) {
+        (false, ..) => format!("hardest pressed: {}", names.join(", ")),
+        (true, Some(c), Some(i)) => format!(
+            "worst is contact {i} between {} and {}",
+            model.describe(c.bodies[0]),
+            model.describe(c.bodies[1])
+        ),
+        _ => "it is not known where".into(),
+    };
+    let number = r.worst_contact.filter(|_| !names.is_empty());
+    let number = number.map_or(String::new(), |i| format!(" (contact {i})"));
     let text = format!(
-        "{what}; worst is contact {} between {}, residual {:.3e} m/s after {} iterations",
-        r.worst_contact.map_or("-".into(), |i| i.to_string()),
-        names.join(" and "),
-        r.certificate.residual_max,
-        r.iterations
+        "{what}; {who}{number}, residual {:.3e} m/s after {} iterations",
+        r.certificate.residual_max, r.iterations
     );
     Warning { step: r.step, kind, bodies, text }
+}
+
+/// "contact of body 1 (box) with body 2 (wall)", "revolute joint 0 (elbow)".
+fn party(model: &drystone::Model, p: &Party) -> String {
+    let names: Vec<String> = p.bodies.iter().map(|&b| model.describe(b)).collect();
+    match p.joint {
+        Some(j) if names.is_empty() => model.describe_joint(j),
+        Some(j) => format!("{} of {}", model.describe_joint(j), names.join(" and ")),
+        None => format!("contact of {}", names.join(" with ")),
+    }
+}
+
+/// Velocities that were taken although nobody could find good ones.
+fn wild(r: &StepReport, asked: f64) -> Warning {
+    let text = format!(
+        "unsolved: the residual of {:.3e} m/s is far beyond all that was asked for ({asked:.3e} m/s), and no other solver did better",
+        r.certificate.residual_max
+    );
+    Warning { step: r.step, kind: "unsolved", bodies: Vec::new(), text }
 }
 
 fn milliseconds(lap: &Lap, steps: u64) -> Milliseconds {
@@ -530,6 +584,8 @@ pub struct SolverUse {
     pub tolerance: f64,
     pub converged_steps: u64,
     pub statuses: BTreeMap<String, u64>,
+    /// Steps whose constraints contradicted each other, and gave way.
+    pub softened_steps: u64,
     /// By name: which solvers did the velocity problems. One, unless `auto` picked.
     pub used: BTreeMap<&'static str, Used>,
     /// How often `auto` went on with another solver because the certificate said no.
@@ -551,6 +607,16 @@ pub struct Used {
     pub unit: &'static str,
 }
 
+fn why_no_bound(last: &StepReport) -> Option<String> {
+    (last.velocity_problems > 1).then(|| {
+        format!(
+            "the last step was taken by {} velocity problems, one after the other (substeps, or restitution by impulses): bounds on \
+             them are none on the step",
+            last.velocity_problems
+        )
+    })
+}
+
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Certified {
@@ -563,6 +629,8 @@ pub struct Certified {
     pub duality_gap_last: Option<f64>,
     /// The mass-weighted rms of v - v* in the last step is at most this, m/s.
     pub velocity_error_bound_last: Option<f64>,
+    /// Why there can be no bound, where the way in which the step was taken is the reason.
+    pub velocity_error_reason: Option<String>,
     /// And at least this, where the bound was sharpened.
     pub velocity_error_least_last: Option<f64>,
     /// What sharpening took, in multiplications by N.

@@ -261,6 +261,8 @@ fn rolling() -> ContactProblem {
         mu: vec![0.5, 0.25],
         mu_r: vec![0.1, 0.2],
         others: Vec::new(),
+        guess: vec![0.5; 10],
+        solution: (0..10).map(|i| 0.1 * i as f64).collect(),
     }
 }
 
@@ -279,6 +281,9 @@ fn written_problems_are_read_back() {
             assert_eq!((back.kind, back.dimension), (p.kind, p.dimension), "{name}");
             assert_eq!((&back.w, &back.q, &back.mu, &back.mu_r), (&p.w, &p.q, &p.mu, &p.mu_r), "{name}");
             assert_eq!(back.others, p.others, "{name}");
+            // Of HDF5 files the problem alone is read.
+            let kept = if name == "two.json" { (&p.guess, &p.solution) } else { (&Vec::new(), &Vec::new()) };
+            assert_eq!((&back.guess, &back.solution), kept, "{name}");
         }
     }
     // Limits and motors: JSON has words for them, FCLib has not.
@@ -290,6 +295,10 @@ fn written_problems_are_read_back() {
     ];
     let p = jointed(&sets);
     assert!(!p.save(&folder.0).unwrap() && p.to_fclib().is_none());
+    // And says which: the first of them.
+    assert!(p.beyond_fclib().unwrap().contains("spinning friction"));
+    assert_eq!(jointed(&[Set::Free, Set::NonNegative]).beyond_fclib(), Some("limits"));
+    assert_eq!(jointed(&[Set::Free, Set::Free]).beyond_fclib(), None);
     let back = problem::read(folder.0.join("two.json"), None).unwrap();
     assert_eq!((&back.w, &back.q, &back.others), (&p.w, &p.q, &p.others));
 }
@@ -402,6 +411,8 @@ fn alone(diagonal: [f64; 3], q: f64) -> ContactProblem {
         mu: vec![0.1; 3],
         mu_r: Vec::new(),
         others: Vec::new(),
+        guess: Vec::new(),
+        solution: Vec::new(),
     }
 }
 

@@ -186,9 +186,14 @@ pub fn feasible_bound(
             *t = b - margin;
         }
         for i in 0..given.general.a.len() {
-            // The first row is the normal one; a bounded set asks nothing of velocities.
+            // The first row is the normal one; a bounded set asks nothing of velocities, one that is open below that u ≤ 0.
+            let more = match given.general.set[i] {
+                Set::Interval { lo, hi } if lo.is_finite() && hi.is_finite() => 0.0,
+                Set::Interval { lo: f64::NEG_INFINITY, .. } => margin,
+                _ => -margin,
+            };
             let row = given.general.first_row[i] as usize;
-            tightened.general.bias[row] = given.general.bias[row] - margin;
+            tightened.general.bias[row] = given.general.bias[row] + more;
         }
         let tight = Problem::Bodies(tightened);
         let share = (multiplications - used).min(multiplications / 4 + 1);

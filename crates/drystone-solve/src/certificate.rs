@@ -53,7 +53,7 @@ use crate::crew;
 use crate::model::Model;
 use crate::problem::{Bodies, Explicit, Problem, symmetric};
 
-use penalty::{penalty, support_of_minus};
+use penalty::{penalty, support_within};
 
 /// What the judge found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -94,6 +94,11 @@ impl Certificate {
     /// constraints contradict each other.
     pub fn least_feasible_speed(&self, total_mass: f64) -> Option<f64> {
         (total_mass > 0.0).then_some(self.least_feasible_norm? / total_mass.sqrt())
+    }
+
+    /// Forgets the gap, and with it the bound: the problem was one of several that a step was taken by.
+    pub fn has_no_bound(&mut self) {
+        (self.primal_objective, self.duality_gap) = (None, None);
     }
 
     /// A guaranteed bound on the mass-weighted rms of v - v*, sqrt(Σ m |Δv|² / Σ m), m/s: where the gap is defined.
@@ -157,6 +162,11 @@ struct Block<'a> {
 }
 
 impl Judge {
+    /// The velocities that belong to what was judged last, by body.
+    pub(crate) fn velocities(&self) -> &[[f64; 6]] {
+        &self.v
+    }
+
     /// Judges `gamma`.
     ///
     /// # Panics
@@ -209,6 +219,17 @@ impl Judge {
                 continue;
             }
             next += 1;
+            let block = i - p.points.len();
+            let rows = general.first_row[block] as usize..general.first_row[block + 1] as usize;
+            if rows.len() == 1 {
+                let x = gamma[3 * p.points.len() + rows.start];
+                let [u, soft, g] = free::single(p, block, x, &self.v);
+                let bias = general.bias[rows.start] * x;
+                t.rhs += bias;
+                let set = general.set[block];
+                t.add(&Block { set, gamma: &[x], u: &[u], compliance: &[soft], g, bias: Some(bias) });
+                continue;
+            }
             let rows = problem.block(i);
             let (mut u, mut b, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             problem.block_velocity(i, &self.v, gamma, &mut u);
@@ -341,7 +362,7 @@ impl Tally {
             self.multipliers += b.gamma[k] * b.gamma[k];
         }
         self.soft += soft;
-        self.c.complementarity += if cone { work.abs() } else { (work + support_of_minus(b.set, law)).abs() };
+        self.c.complementarity += if cone { work.abs() } else { (work + support_within(b.set, law)).abs() };
         let back = backward_error(b.set, b.gamma, law);
         self.c.backward_error = self.c.backward_error.max(if b.g > 0.0 { back } else { 0.0 });
         let hard = cone && soft == 0.0 && b.compliance.iter().all(|c| *c == 0.0);

@@ -224,44 +224,43 @@ pub(crate) fn walk_after<T: Copy + Default + Send>(
     add: impl Fn(&mut T, T) + Sync,
 ) -> T {
     let joins = regions.last().map_or(0, |k| *k as usize);
-    let mut total = T::default();
-    let across = |total: &mut T, parts: &mut Vec<T>| {
-        let spans = &spans[joins..];
+    let inside = regions.len().saturating_sub(1);
+    let across = spans.len() - joins;
+    // All regions are one phase of the work, and each colour of what joins them is.
+    let phases = across + usize::from(inside > 0);
+    let phase = |k: usize| match if backward { phases - 1 - k } else { k } {
+        0 if inside > 0 => None,
+        k => Some(spans[joins + k - usize::from(inside > 0)]),
+    };
+    let region = |k: usize| {
+        enter(k);
+        let spans = &spans[regions[k] as usize..regions[k + 1] as usize];
+        let mut sum = T::default();
         for k in 0..spans.len() {
             let span = spans[if backward { spans.len() - 1 - k } else { k }];
-            let pieces = span.pieces() as usize;
-            parts.clear();
-            parts.resize(pieces, T::default());
-            let to = Shared(parts.as_mut_ptr());
-            // SAFETY: every piece is visited once.
-            crew::each(pieces, |c| unsafe { *to.at(c) = visit(span.piece(c as u32)) });
-            parts.iter().for_each(|part| add(total, *part));
+            (0..span.pieces()).for_each(|c| add(&mut sum, visit(span.piece(c))));
         }
+        sum
     };
-    if backward {
-        across(&mut total, parts);
-    }
-    if regions.len() > 1 {
-        let region = |k: usize| {
-            enter(k);
-            let spans = &spans[regions[k] as usize..regions[k + 1] as usize];
-            let mut sum = T::default();
-            for k in 0..spans.len() {
-                let span = spans[if backward { spans.len() - 1 - k } else { k }];
-                (0..span.pieces()).for_each(|c| add(&mut sum, visit(span.piece(c))));
-            }
-            sum
-        };
-        parts.clear();
-        parts.resize(regions.len() - 1, T::default());
-        let to = Shared(parts.as_mut_ptr());
-        // SAFETY: every region is visited once.
-        crew::each(regions.len() - 1, |k| unsafe { *to.at(k) = region(k) });
-        parts.iter().for_each(|part| add(&mut total, *part));
-    }
-    if !backward {
-        across(&mut total, parts);
-    }
+    let mut starts = Vec::with_capacity(phases + 1);
+    starts.push(0);
+    let tasks = (0..phases).fold(0, |at, k| {
+        let end = at + phase(k).map_or(inside, |span| span.pieces() as usize);
+        starts.push(end);
+        end
+    });
+    parts.clear();
+    parts.resize(tasks, T::default());
+    let to = Shared(parts.as_mut_ptr());
+    crew::phases(&starts, |task| {
+        let k = starts.partition_point(|start| *start <= task) - 1;
+        let own = task - starts[k];
+        let part = phase(k).map_or_else(|| region(own), |span| visit(span.piece(own as u32)));
+        // SAFETY: every task once.
+        unsafe { *to.at(task) = part };
+    });
+    let mut total = T::default();
+    parts.iter().for_each(|part| add(&mut total, *part));
     total
 }
 

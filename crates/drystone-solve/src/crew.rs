@@ -1,8 +1,10 @@
-//! Threads that stay together for the length of a solve.
+//! Threads that stay together for the length of a step.
 //!
 //! A sweep over a hundred thousand contacts takes sixteen threads less than a tenth of a millisecond and has a dozen
 //! points at which all must have come along. Sending work to a pool costs about as much each time. A crew is called once:
-//! its members keep looking for the next job, take its tasks, and go home when the solve is done.
+//! its members keep looking for the next job, take its tasks, and go home when the step, or a solve by itself, is done. Who has
+//! waited in vain for a while lends a hand with what else the pool has to do: work that was sent to it in the midst of a step
+//! is not done by one thread alone.
 //!
 //! Nobody is waited for who has not taken a task: where the pool's threads are busy elsewhere the leader does everything
 //! alone, so that no two crews can block each other. A member begins with the tasks that were its own the last time, whose
@@ -19,7 +21,9 @@ use std::thread::yield_now;
 use rayon::prelude::*;
 
 /// The most tasks a job is cut into; longer ones are cut into runs of tasks.
-const MOST: usize = 512;
+const MOST: usize = 1024;
+/// The most phases a job has.
+const PHASES: usize = 64;
 /// Looks at a number that another thread will change before the processor is offered to somebody else.
 const PATIENCE: u32 = 400;
 
@@ -31,15 +35,19 @@ struct Crew {
     failed: AtomicBool,
     data: AtomicPtr<()>,
     call: AtomicPtr<()>,
-    tasks: AtomicUsize,
+    /// The first task of each phase, and after them the number of all tasks.
+    starts: [AtomicUsize; PHASES + 1],
+    phases: AtomicUsize,
     /// The number of the last job for which somebody took task `k`.
-    taken: [AtomicU64; MOST],
+    taken: [Line<AtomicU64>; MOST],
+    /// Members that have come.
+    present: AtomicUsize,
     done: Line<AtomicUsize>,
     members: usize,
 }
 
-/// On a cache line of its own, and the next one, which is fetched along with it.
-#[repr(align(128))]
+/// On a cache line of its own.
+#[repr(align(64))]
 struct Line<T>(T);
 
 thread_local! {
@@ -97,9 +105,22 @@ pub fn each(count: usize, visit: impl Fn(usize) + Sync) {
     let again = Again(led);
     let run = count.div_ceil(MOST);
     // SAFETY: the crew outlives the work it was called for, and this thread is in the midst of that.
-    unsafe { &*led }.lead(count.div_ceil(run), &|task: usize| {
+    unsafe { &*led }.lead(&[0, count.div_ceil(run)], &|task: usize| {
         (task * run..count.min((task + 1) * run)).for_each(&visit);
     });
+    drop(again);
+}
+
+/// Calls `visit` once for every number below the last of `starts`, all of those below a number of `starts` before the others.
+pub fn phases(starts: &[usize], visit: impl Fn(usize) + Sync) {
+    let (led, count) = (LED.get(), starts.last().copied().unwrap_or_default());
+    if led.is_null() || starts.len() > PHASES + 1 || count > MOST {
+        return starts.windows(2).for_each(|w| each(w[1] - w[0], |k| visit(w[0] + k)));
+    }
+    LED.set(ptr::null());
+    let again = Again(led);
+    // SAFETY: as above.
+    unsafe { &*led }.lead(starts, &visit);
     drop(again);
 }
 
@@ -224,26 +245,30 @@ impl Crew {
             failed: AtomicBool::new(false),
             data: AtomicPtr::new(ptr::null_mut()),
             call: AtomicPtr::new(ptr::null_mut()),
-            tasks: AtomicUsize::new(0),
-            taken: [const { AtomicU64::new(0) }; MOST],
+            starts: [const { AtomicUsize::new(0) }; PHASES + 1],
+            phases: AtomicUsize::new(0),
+            taken: [const { Line(AtomicU64::new(0)) }; MOST],
+            present: AtomicUsize::new(0),
             done: Line(AtomicUsize::new(0)),
             members,
         }
     }
 
-    /// Does a job of `tasks` tasks with whoever is there.
-    fn lead<F: Fn(usize) + Sync>(&self, tasks: usize, job: &F) {
+    /// Does a job with whoever is there: all tasks before each of `starts` before those from it on.
+    fn lead<F: Fn(usize) + Sync>(&self, starts: &[usize], job: &F) {
+        let (tasks, phases) = (starts[starts.len() - 1], starts.len() - 1);
         let number = self.number.load(Ordering::Relaxed) + 2;
         self.number.store(number - 1, Ordering::Relaxed);
         // Whoever sees one of the numbers below sees that they are being written.
         std::sync::atomic::fence(Ordering::Release);
         self.data.store(ptr::from_ref(job).cast_mut().cast(), Ordering::Relaxed);
         self.call.store(do_task::<F> as *mut (), Ordering::Relaxed);
-        self.tasks.store(tasks, Ordering::Relaxed);
+        self.starts.iter().zip(starts).for_each(|(to, start)| to.store(*start, Ordering::Relaxed));
+        self.phases.store(phases, Ordering::Relaxed);
         self.done.0.store(0, Ordering::Relaxed);
         self.number.store(number, Ordering::Release);
         let end = End { crew: self, number, tasks };
-        self.take(number, tasks, ptr::from_ref(job).cast(), do_task::<F>);
+        self.take(number, starts, ptr::from_ref(job).cast(), do_task::<F>);
         drop(end);
         assert!(!self.failed.load(Ordering::Relaxed), "a task of another thread panicked");
     }
@@ -251,50 +276,77 @@ impl Crew {
     /// Takes part in one job after the other.
     fn help(&self) {
         let (mut last, mut looks) = (0, 0);
+        self.present.fetch_add(1, Ordering::Relaxed);
         while !self.over.load(Ordering::Acquire) {
             let number = self.number.load(Ordering::Acquire);
             if number == last || number % 2 == 1 {
-                wait(&mut looks);
+                // Not before all have come: what is to be done for the pool may be another's part in this crew.
+                let complete = looks == PATIENCE && self.present.load(Ordering::Relaxed) + 1 == self.members;
+                if !(complete && rayon::yield_now() == Some(rayon::Yield::Executed)) {
+                    wait(&mut looks);
+                }
                 continue;
             }
             let (data, to_call) = (self.data.load(Ordering::Relaxed), self.call.load(Ordering::Relaxed));
-            let tasks = self.tasks.load(Ordering::Relaxed);
+            let phases = self.phases.load(Ordering::Relaxed).min(PHASES);
+            let mut starts = [0; PHASES + 1];
+            for (start, from) in starts[..=phases].iter_mut().zip(&self.starts) {
+                *start = from.load(Ordering::Relaxed);
+            }
             std::sync::atomic::fence(Ordering::Acquire);
             if self.number.load(Ordering::Relaxed) == number {
                 (last, looks) = (number, 0);
                 // SAFETY: what was read is of one job, whose leader wrote a function of this kind there.
                 let to_call: unsafe fn(*const (), usize) = unsafe { std::mem::transmute(to_call) };
-                self.take(number, tasks, data, to_call);
+                self.take(number, &starts[..=phases], data, to_call);
             }
         }
     }
 
     /// Whether task `task` of job `number` falls to whoever asks.
     fn claim(&self, number: u64, task: usize) -> bool {
-        let taken = &self.taken[task];
+        let taken = &self.taken[task].0;
         let before = taken.load(Ordering::Relaxed);
         before < number
             && taken.compare_exchange(before, number, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Takes tasks of job `number` as long as there are any.
-    fn take(&self, number: u64, tasks: usize, data: *const (), call: unsafe fn(*const (), usize)) {
+    fn take(&self, number: u64, starts: &[usize], data: *const (), call: unsafe fn(*const (), usize)) {
         let me = rayon::current_thread_index().unwrap_or(0) % self.members;
-        let mut count = Count { crew: self, tasks: 0 };
-        for k in 0..self.members {
-            let whose = (me + k) % self.members;
-            let (first, end) = (whose * tasks / self.members, (whose + 1) * tasks / self.members);
-            for j in 0..end - first {
-                // Others' from behind, where their owners have not come to yet.
-                let task = if k == 0 { first + j } else { end - 1 - j };
-                if self.claim(number, task) {
-                    // Before it is done, so that a task that panics is not waited for.
-                    count.tasks += 1;
-                    // SAFETY: the job is not over before this task is: its data are still there.
-                    unsafe { call(data, task) };
+        for phase in starts.windows(2) {
+            if !self.wait_for(number, phase[0]) {
+                return;
+            }
+            let tasks = phase[1] - phase[0];
+            let mut count = Count { crew: self, tasks: 0 };
+            for k in 0..self.members {
+                let whose = (me + k) % self.members;
+                let (first, end) = (whose * tasks / self.members, (whose + 1) * tasks / self.members);
+                for j in 0..end - first {
+                    // Others' from behind, where their owners have not come to yet.
+                    let task = phase[0] + if k == 0 { first + j } else { end - 1 - j };
+                    if self.claim(number, task) {
+                        // Before it is done, so that a task that panics is not waited for.
+                        count.tasks += 1;
+                        // SAFETY: the job is not over before this task is: its data are still there.
+                        unsafe { call(data, task) };
+                    }
                 }
             }
         }
+    }
+
+    /// Waits until the first `tasks` tasks of job `number` are done; false if all of them are, and the next job has come.
+    fn wait_for(&self, number: u64, tasks: usize) -> bool {
+        let mut looks = 0;
+        while self.done.0.load(Ordering::Acquire) < tasks {
+            if self.number.load(Ordering::Relaxed) != number {
+                return false;
+            }
+            wait(&mut looks);
+        }
+        true
     }
 }
 
@@ -381,6 +433,64 @@ mod tests {
         }
     }
 
+    /// Jobs in phases, each of which needs all that the one before has written.
+    fn stairs() -> Vec<u64> {
+        let mut x: Vec<u64> = (0..64).collect();
+        for round in 0..200 {
+            let length = 1 + round % 9;
+            let starts: Vec<usize> = (0..=length)
+                .scan(0, |at, k| Some(std::mem::replace(at, *at + (5 * k + round) % 17)))
+                .collect();
+            let count = starts[length];
+            let mut seen = vec![0u64; count];
+            let to = Shared(seen.as_mut_ptr());
+            phases(&starts, |task| {
+                let first = starts[starts.partition_point(|start| *start <= task) - 1];
+                // SAFETY: tasks before `first` are done, and every task writes its own place.
+                unsafe {
+                    let before = (0..first).map(|k| *to.at(k)).fold(1u64, u64::wrapping_add);
+                    *to.at(task) = before.wrapping_mul(3) ^ x[task % 64];
+                }
+            });
+            seen.iter().enumerate().for_each(|(k, y)| x[k % 64] ^= y);
+        }
+        x
+    }
+
+    #[test]
+    fn a_phase_waits_for_the_one_before() {
+        let alone = stairs();
+        for threads in [2, 3, 8] {
+            for _ in 0..20 {
+                assert_eq!(pool(threads).install(|| with(stairs)), alone, "{threads} threads");
+            }
+            assert_eq!(pool(threads).install(stairs), alone, "no crew, {threads} threads");
+        }
+        let visits: Vec<AtomicU32> = (0..3 * MOST).map(|_| AtomicU32::default()).collect();
+        let count = |k: usize| {
+            visits[k].fetch_add(1, Ordering::Relaxed);
+        };
+        pool(2).install(|| with(|| phases(&[0, MOST, 3 * MOST], count)));
+        assert!(visits.into_iter().all(|v| v.into_inner() == 1));
+    }
+
+    #[test]
+    fn work_for_the_pool_is_not_held_up_by_a_crew() {
+        let sum = |n: u64| (0..n).into_par_iter().map(|x| x * x).sum::<u64>();
+        let alone = sum(100_000);
+        let work = || {
+            (0..50).all(|_| {
+                each(4, |_| ());
+                sum(100_000) == alone
+            })
+        };
+        assert!(pool(3).install(|| with(work)));
+        // And where the leader is none of the pool's own.
+        let pool = pool(2);
+        let outside = std::thread::scope(|s| s.spawn(|| pool.install(|| with(work))).join());
+        assert!(outside.unwrap());
+    }
+
     #[test]
     fn crews_that_meet_on_one_pool_do_not_wait_for_each_other() {
         let alone = chain();
@@ -404,6 +514,10 @@ mod tests {
         for bad in [0, 99] {
             let caught = std::panic::catch_unwind(|| {
                 pool(2).install(|| with(|| each(100, |k| assert!(k != bad, "task {k}"))));
+            });
+            assert!(caught.is_err());
+            let caught = std::panic::catch_unwind(|| {
+                pool(2).install(|| with(|| phases(&[0, 50, 100], |k| assert!(k != bad, "task {k}"))));
             });
             assert!(caught.is_err());
         }

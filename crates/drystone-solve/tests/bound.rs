@@ -5,7 +5,7 @@ mod common;
 use common::{heap, stack};
 use drystone_solve::bound::{feasible_bound, sharp_bound, velocity_error};
 use drystone_solve::certificate::certificate;
-use drystone_solve::problem::Bodies;
+use drystone_solve::problem::{Bodies, General};
 use drystone_solve::solver::{Status, Stop, make};
 use drystone_solve::{Problem, Set};
 
@@ -171,4 +171,87 @@ fn the_reported_bound_holds_and_is_within_ten_times_the_error() {
     let mut exact_law = Problem::Bodies(heap(10, 3, false));
     exact_law.set_model(drystone_solve::Model::Coulomb);
     assert_eq!(velocity_error(&exact_law, &vec![0.0; exact_law.rows()], 100).unwrap(), None);
+}
+
+/// Motors that push bodies sideways with all they have: [`Set::Interval`] rows, without compliance.
+fn with_motors(mut p: Bodies, limits: &[[f64; 2]]) -> Bodies {
+    use drystone_solve::colour::Span;
+    for (i, &[lo, hi]) in (0u32..).zip(limits) {
+        let mut row = [0.0; 12];
+        row[0] = 1.0;
+        // Asks for 3 m/s, or -3 where it can pull alone.
+        let bias = if lo == f64::NEG_INFINITY { 3.0 } else { -3.0 };
+        p.general.push((i, drystone_solve::problem::WORLD), Set::Interval { lo, hi }, &[row], &[bias]);
+    }
+    let n = limits.len() as u32;
+    p.general.spans = vec![Span { start: 0, two_end: 0, end: n, serial: false }];
+    p
+}
+
+/// f(γ) + F(v) by their definitions, with an explicit matrix and the supremum over every interval at one of its ends.
+fn gap_by_definition(p: &Bodies, gamma: &[f64]) -> f64 {
+    let problem = Problem::Bodies(p.clone());
+    let (mut u, mut r) = (Vec::new(), Vec::new());
+    problem.apply(gamma, &mut u);
+    problem.rhs(&mut r);
+    let mut gap = 0.0;
+    for i in 0..problem.blocks() {
+        for j in problem.block(i) {
+            // γᵀ(N + C)γ + rᵀγ, and what compliance has to say twice less ½.
+            gap += gamma[j] * u[j] - 0.5 * problem.compliance(i, j) * gamma[j] * gamma[j];
+        }
+        let rows = problem.block(i);
+        let rigid: Vec<f64> = rows.clone().map(|j| u[j] - problem.compliance(i, j) * gamma[j]).collect();
+        gap += match problem.set(i) {
+            Set::Interval { lo, hi } => (-rigid[0] * lo).max(-rigid[0] * hi),
+            // With the same c in all rows: the largest of -⟨u, x⟩ - ½ c |x|² lies along the projection of -u.
+            set => {
+                use drystone_solve::cone::AdmissibleSet;
+                let c = problem.compliance(i, rows.start);
+                let mut x: Vec<f64> = rigid.iter().map(|u| -u / c).collect();
+                set.project(&mut x);
+                x.iter().zip(&rigid).map(|(x, u)| -u * x - 0.5 * c * x * x).sum::<f64>()
+            }
+        };
+    }
+    gap
+}
+
+#[test]
+fn a_motor_at_its_limit_shares_in_the_gap() {
+    let limits = [[-0.05, 0.05], [-0.2, 0.01], [0.0, 0.1], [-10.0, 10.0]];
+    let p = with_motors(soft(heap(60, 3, false), 0.02), &limits);
+    let p = Bodies { general: General { compliance: Vec::new(), ..p.general }, ..p };
+    let problem = Problem::Bodies(p.clone());
+    let exact = solve(&problem, "ipm", 1e-9, 200);
+    let motors = &exact[3 * p.points.len()..];
+    assert!((0..3).all(|i| (motors[i] - limits[i][1]).abs() < 1e-6) && motors[3] < 10.0, "{motors:?}");
+    let c = certificate(&problem, &exact);
+    assert!(c.duality_gap.unwrap() < 1e-7 * c.dual_objective.abs(), "{c:?}");
+    assert!(c.complementarity < 1e-6 * c.dual_objective.abs(), "{c:?}");
+    for iterations in [3, 10, 30, 100] {
+        let gamma = solve(&problem, "pgs", 0.0, iterations);
+        let c = certificate(&problem, &gamma);
+        let (gap, known) = (c.duality_gap.unwrap(), gap_by_definition(&p, &gamma));
+        assert!((gap - known).abs() <= 1e-9 * c.dual_objective.abs(), "{iterations}: {gap} {known}");
+        let error = error(&p, &gamma, &exact);
+        let bound = c.velocity_error_bound(mass(&p)).unwrap();
+        assert!(error <= bound && bound <= 20.0 * error.max(1e-6), "{iterations}: {error} {bound}");
+    }
+}
+
+/// Without compliance, and with a motor that can pull without end.
+#[test]
+fn a_motor_that_is_open_to_one_side_leaves_a_feasible_velocity() {
+    let infinite = f64::INFINITY;
+    for limits in [[-infinite, 0.01], [-0.01, infinite]] {
+        let p = with_motors(stack(12), &[[-0.05, 0.05], limits]);
+        let problem = Problem::Bodies(p.clone());
+        let exact = solve(&problem, "ipm", 1e-9, 200);
+        let gamma = solve(&problem, "pgs", 0.0, 60);
+        assert!(certificate(&problem, &gamma).complementarity.is_finite());
+        let found = feasible_bound(&problem, &gamma, 20_000).unwrap().expect("they can be let go faster");
+        let (bound, error) = (found.velocity_error_bound(mass(&p)).unwrap(), error(&p, &gamma, &exact));
+        assert!(error > 1e-4 && error <= bound && bound <= 100.0 * error, "{limits:?}: {error} {bound}");
+    }
 }

@@ -109,3 +109,18 @@ fn coulomb_is_solved_too_and_large_islands_are_handed_over() {
     let solution = make("schur").unwrap().solve(&pile, None, &stop).unwrap();
     assert_eq!(solution.status, Status::Converged);
 }
+
+/// `auto` hands out the velocities that its judge has found, and those are the returned solution's.
+#[test]
+fn velocities_at_hand_are_the_solutions() {
+    let mut solver = make("auto").unwrap();
+    assert!(solver.velocities().is_none(), "nothing was solved");
+    for seed in 0..4 {
+        let problem = Problem::Bodies(mechanism(9, seed));
+        let stop = Stop { tolerance: 1e-6, iterations: 500, ..Stop::default() };
+        let solution = solver.solve(&problem, None, &stop).unwrap();
+        let mut v = Vec::new();
+        problem.velocities(&solution.gamma, &mut v);
+        assert_eq!(solver.velocities(), Some(v.as_slice()));
+    }
+}

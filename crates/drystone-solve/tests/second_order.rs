@@ -5,7 +5,7 @@ mod common;
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
-use common::{explicit, heap, stack};
+use common::{explicit, heap, pyramid, stack};
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::{Bodies, Explicit};
 use drystone_solve::solver::{Status, Stop, make};
@@ -221,5 +221,35 @@ fn proximal_steps_cut_short_are_no_worse_than_a_few_sweeps() {
         let zeros = vec![0.0; exact.rows()];
         let s = make("prox").unwrap().solve(&exact, Some(&zeros), &stop).unwrap();
         assert!(s.gamma.iter().any(|x| *x != 0.0), "{iterations}: the guess came back");
+    }
+}
+
+/// Redundant contacts under uneven masses: a proximal compliance below what rounding bears used to end all progress at 1e-3 m/s.
+#[test]
+fn the_proximal_compliance_is_not_made_smaller_than_rounding_bears() {
+    for (top, most) in [(1e3, 20), (1e5, 60), (1e6, 160)] {
+        let mut p = stack(10);
+        p.inv_mass[9] /= top;
+        p.inv_inertia[9].iter_mut().for_each(|x| *x /= top);
+        let stop = Stop { tolerance: 1e-7, iterations: most, ..Stop::default() };
+        let s = make("prox").unwrap().solve(&Problem::Bodies(p), None, &stop).unwrap();
+        assert_eq!(s.status, Status::Converged, "{top}: {} factorisations", s.iterations);
+    }
+}
+
+/// An interior point leaves every contact opening by a little, in every step: within the tolerance, but all of one sign.
+#[test]
+fn what_the_interior_point_finds_at_rest_is_at_rest() {
+    for model in [Model::Ccp, Model::Coulomb] {
+        for tolerance in [1e-4, 1e-6] {
+            let mut problem = Problem::Bodies(pyramid(4, 0.8, 0.0));
+            problem.set_model(model);
+            let stop = Stop { tolerance, iterations: 100, ..Stop::default() };
+            let s = make("ipm").unwrap().solve(&problem, None, &stop).unwrap();
+            let mut v = Vec::new();
+            problem.velocities(&s.gamma, &mut v);
+            let fastest = v.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
+            assert!(s.status == Status::Converged && fastest < 1e-10, "{model:?} {tolerance}: {fastest} m/s");
+        }
     }
 }

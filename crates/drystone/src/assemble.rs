@@ -104,7 +104,13 @@ impl Assembler {
     /// v = v_free + M⁻¹ D γ by body slot.
     pub(crate) fn velocities(&mut self, order: &Order, gamma: &[f64], to: &mut Vec<[f64; 6]>) {
         self.sorted_velocities(gamma);
-        let sorted = &self.velocities;
+        let sorted = std::mem::take(&mut self.velocities);
+        self.by_slot(order, &sorted, to);
+        self.velocities = sorted;
+    }
+
+    /// Velocities in the order of the bodies, put by slot.
+    pub(crate) fn by_slot(&mut self, order: &Order, sorted: &Velocities, to: &mut Vec<[f64; 6]>) {
         to.resize(sorted.len(), [0.0; 6]);
         crew::chunks(to, PIECE, &mut self.nothing, |first, run| {
             (first as u32..).zip(run).for_each(|(slot, v)| *v = sorted[order.rank(slot) as usize]);
@@ -253,16 +259,18 @@ impl Assembler {
     pub fn warm_start(&mut self, contacts: &[Contact], joints: &[JointState]) {
         let Problem::Bodies(p) = &self.problem else { return };
         self.guess.clear();
-        room::resize(&mut self.guess, 3 * self.order.len(), 0.0);
-        let order = &self.order;
-        crew::chunks(&mut self.guess, 3 * PIECE, &mut self.nothing, |first, rows| {
-            for (k, rows) in (first / 3..).zip(rows.chunks_exact_mut(3)) {
-                let impulse = contacts[order[k] as usize].impulse.to_array();
-                for (to, axis) in rows.iter_mut().zip(p.points.frame(k)) {
-                    *to = axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2];
-                }
+        room::more(&mut self.guess, self.problem.rows());
+        let (order, to) = (&self.order, Shared(self.guess.as_mut_ptr()));
+        crew::many(order.len(), |k| {
+            let impulse = contacts[order[k] as usize].impulse.to_array();
+            for (r, axis) in p.points.frame(k).iter().enumerate() {
+                let along = axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2];
+                // SAFETY: there is room, and every block is visited once.
+                unsafe { to.at(3 * k + r).write(along) };
             }
         });
+        // SAFETY: all have been written.
+        unsafe { self.guess.set_len(3 * order.len()) };
         self.guess.resize(self.problem.rows(), 0.0);
         let general = &mut self.guess[3 * self.order.len()..];
         self.rows.warm_start(joints, general);
@@ -281,6 +289,18 @@ impl Assembler {
             unsafe { (*to.at(i)).impulse = impulse };
         });
         self.turning.hand_back(&gamma[3 * self.order.len()..], |i, impulse| contacts[i].impulse = impulse);
+    }
+
+    /// Hands multipliers back to the joints.
+    pub(crate) fn hand_back_rows(&mut self, model: &Model, gamma: &[f64], h: f64) {
+        let Problem::Bodies(p) = &self.problem else { return };
+        self.rows.hand_back(model, &p.general, &gamma[3 * self.order.len()..], h);
+    }
+
+    /// The same for the first of two problems of a step: what the second one says is added to it.
+    pub(crate) fn keep_rows(&mut self, model: &Model, gamma: &[f64], h: f64) {
+        let Problem::Bodies(p) = &self.problem else { return };
+        self.rows.keep(model, &p.general, &gamma[3 * self.order.len()..], h);
     }
 
     /// The contact of a block, if it is one's.

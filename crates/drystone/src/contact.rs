@@ -1,5 +1,6 @@
 //! Contacts as the step knows them: geometry between two bodies, and what the solver found.
 
+use drystone_solve::crew::{self, Shared};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -221,27 +222,28 @@ pub struct Remembered {
 /// another part, as when a wheel rolls on to the next triangle. All others start from zero. The impulse is turned back
 /// into the cone by the solver's first projection.
 pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place + Sync) {
-    halve(contacts, last, &place);
+    let count = contacts.len();
+    // Contacts of two colliders stay together.
+    let cut = |t: usize| {
+        let start = (t * RUN).min(count);
+        let (before, after) = contacts.split_at(start);
+        let pair = before.last().map(|c| c.key.colliders);
+        start + after.iter().take_while(|c| Some(c.key.colliders) == pair).count()
+    };
+    let cuts: Vec<usize> = (0..=count.div_ceil(RUN)).map(cut).collect();
+    let to = Shared(contacts.as_mut_ptr());
+    crew::each(cuts.len() - 1, |t| {
+        // SAFETY: cuts only go up and end with the last contact: no two runs share one.
+        let run = unsafe { std::slice::from_raw_parts_mut(to.at(cuts[t]), cuts[t + 1] - cuts[t]) };
+        let Some(first) = run.first() else { return };
+        let here = place(first.key.colliders);
+        let known = if t == 0 { 0 } else { last.partition_point(|m| place(m.key.colliders) < here) };
+        remember_each(run, &last[known..], &place);
+    });
 }
 
-/// Fewer contacts are not worth a thread.
-const FEW: usize = 4096;
-
-/// Both halves at once, where there are many.
-fn halve(contacts: &mut [Contact], last: &[Remembered], place: &(impl Fn([u32; 2]) -> Place + Sync)) {
-    if contacts.len() < FEW {
-        return remember_each(contacts, last, place);
-    }
-    let mut middle = contacts.len() / 2;
-    while middle < contacts.len() && contacts[middle].key.colliders == contacts[middle - 1].key.colliders {
-        middle += 1;
-    }
-    let (left, right) = contacts.split_at_mut(middle);
-    let Some(first) = right.first() else { return remember_each(left, last, place) };
-    let here = place(first.key.colliders);
-    let (before, after) = last.split_at(last.partition_point(|m| place(m.key.colliders) < here));
-    rayon::join(|| halve(left, before, place), || halve(right, after, place));
-}
+/// Contacts that one thread looks at in a row.
+const RUN: usize = 2048;
 
 fn remember_each(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place) {
     let mut at = 0;

@@ -58,6 +58,11 @@ const REST: &Velocities = &[];
 /// Errors of joints are corrected when they are that much smaller than overlaps that are.
 pub(crate) const TIGHTER: f64 = 10.0;
 
+/// How far ahead contacts are looked for, over the largest error to correct; joints have levers, and a correction that is cut short
+/// leaves them open.
+const AHEAD: f64 = 4.0;
+const LEVERS: f64 = 16.0;
+
 /// Rings of neighbours that move with what is to be corrected, in the first problem.
 const RINGS: u8 = 2;
 /// They double from problem to problem, up to this.
@@ -226,10 +231,11 @@ impl Corrector {
             // Overlaps add up along a stack: its far end moves by more than any one of them. Look as far ahead as that
             // may take a body, so that it is not pushed into a neighbour that has no contact yet.
             let deepest = largest(seen, assembler.rows.deepest, |c| (-c.gap()).min(share * c.size()));
-            let further = 4.0 * deepest > place.reach;
+            let ahead = if jointed { LEVERS } else { AHEAD } * deepest;
+            let further = ahead > place.reach;
             let again = part || further;
             if further {
-                place.reach = 4.0 * deepest;
+                place.reach = ahead;
                 // With room for the next step's ways: the pairs can be its own then.
                 place.detector.find_pairs(model, state, v, how.h, place.reach);
             }
@@ -247,8 +253,7 @@ impl Corrector {
                 if again {
                     place.find(state, &self.held, &mut self.near);
                 } else {
-                    self.near.clear();
-                    self.near.extend(self.contacts.iter().filter(|c| self.region.holds(c)));
+                    self.region.pick(&self.contacts, &mut self.near);
                 }
             } else {
                 self.held.clear();

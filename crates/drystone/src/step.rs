@@ -5,10 +5,11 @@ mod check;
 pub(crate) mod parts;
 mod pose;
 mod report;
+mod wedge;
 
 use drystone_solve::certificate::Certificate;
 use drystone_solve::crew::{self, Shared};
-use drystone_solve::solver::{Attempt, Solution, Status};
+use drystone_solve::solver::{Attempt, Solution, Status, make};
 use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
@@ -23,11 +24,17 @@ use check::{bad_contact, check_bounds, check_finite, check_positions, worst_cont
 use pose::{Posed, Solved, build, solve};
 use report::{Clock, Overlap};
 pub use report::{Stage, StepError, StepReport};
+pub use wedge::Party;
+pub(crate) use wedge::Second;
+use wedge::Seen;
+
+/// Fewer bodies are not worth calling all threads for.
+const FEW: usize = 4096;
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.keep_rest();
-    let report = take(w);
+    let report = if w.model.facts().dynamic < FEW { take(w) } else { crew::with(|| take(w)) };
     if report.is_err() {
         w.sleep_as_before();
     }
@@ -83,15 +90,21 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let Solved { mut solution, status, softened, compression } =
+    let Solved { mut solution, status, seen, compression } =
         solve(w).map_err(|e| bad_contact(w, number, &e))?;
+    let softened = seen.softened;
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
-    if let Some(kept) = &mut w.kept_solution {
+    let velocity_problems = 1 + usize::from(compression.is_some());
+    if w.kept_solution.is_some() {
+        w.keep_solutions(true);
+    }
+    // Of two, one after the other, a bound on the last would be none on the step.
+    if let Some(kept) = w.kept_solution.as_mut().filter(|_| velocity_problems == 1) {
         *kept = (w.stiffness.posed(&w.assembler).clone(), solution.gamma.clone());
     }
     w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
@@ -99,7 +112,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     w.laws.add_compression(&mut w.contacts);
     w.laws.finish(&mut w.contacts);
-    w.assembler.rows.hand_back(&w.model, &solution.gamma[3 * w.assembler.order.len()..], h);
+    w.assembler.hand_back_rows(&w.model, &solution.gamma, h);
     let mut certificate = match solution.certificate.take() {
         Some(c) => c,
         None => {
@@ -110,7 +123,11 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
-    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
+    if velocity_problems > 1 {
+        certificate.has_no_bound();
+    }
+    let worst = certificate.worst_block.filter(|_| !seen.contradiction);
+    let worst_contact = seen.contact.or_else(|| worst.and_then(|b| w.assembler.contact_of(b)));
     solution.gamma = Vec::new(); // Of no more use: positions need as much once more.
     clock.stage(Stage::Certificate);
 
@@ -138,10 +155,25 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             h,
             keep: w.settings.iterations == 0,
         };
-        let World { corrector, model, state, detector, assembler, solver, saved, sleepers, v_free, .. } = w;
-        let solver = match solver.for_positions() {
-            Some(other) => other,
-            None => solver.as_mut(),
+        // Errors of joints are for elimination: few sweeps leave them, and a step's velocities are off by that much more.
+        let jointed = w.settings.iterations > 0 && w.model.joint_slots().next().is_some();
+        let World {
+            corrector,
+            model,
+            state,
+            detector,
+            assembler,
+            solver,
+            places,
+            saved,
+            sleepers,
+            v_free,
+            ..
+        } = w;
+        let places = if jointed { places.get_or_insert_with(|| make("auto").ok()).as_mut() } else { None };
+        let solver = match (solver.for_positions(), places.and_then(|places| places.for_positions())) {
+            (Some(other), _) | (None, Some(other)) => other,
+            (None, None) => solver.as_mut(),
         };
         let done = corrector.run(model, state, detector, assembler, solver, how, v_free, &sleepers.known);
         position_rounds =
@@ -158,13 +190,14 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let done = Done {
         integrator,
         status,
-        softened,
+        seen,
         iterations,
         omega,
         rejected,
         attempts,
         position_rounds,
         certificate,
+        velocity_problems,
         worst_contact,
         smooth_bodies: if smooth.is_some() { smooth::taken_bodies(w) } else { 0 },
     };
@@ -175,13 +208,14 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
 struct Done {
     integrator: Integrator,
     status: Status,
-    softened: bool,
+    seen: Seen,
     iterations: usize,
     omega: f64,
     rejected: usize,
     attempts: Vec<Attempt>,
     position_rounds: usize,
     certificate: Certificate,
+    velocity_problems: usize,
     worst_contact: Option<usize>,
     smooth_bodies: usize,
 }
@@ -214,13 +248,14 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
     Done {
         integrator: Integrator::Rattle { order },
         status: Status::Converged,
-        softened: false,
+        seen: Seen::default(),
         iterations: taken.iterations,
         omega: 1.0,
         rejected: 0,
         attempts: Vec::new(),
         position_rounds: 0,
         certificate: taken.certificate.clone(),
+        velocity_problems: 1,
         worst_contact: None,
         smooth_bodies: w.model.dynamic().count(),
     }
@@ -245,7 +280,8 @@ fn finish(
     clock.stage(Stage::Correct);
 
     w.remember_contacts();
-    w.state.joints.clone_from(&w.assembler.rows.next);
+    // What is put aside is overwritten by the next problem.
+    std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
     w.state.step = number;
     w.state.time += w.settings.h;
     Ok(StepReport {
@@ -258,13 +294,16 @@ fn finish(
         penetration_max: overlap.max,
         penetration_mean: overlap.mean,
         status: done.status,
-        softened: done.softened,
+        softened: done.seen.softened,
+        contradiction: done.seen.parties,
+        wild: done.seen.wild,
         iterations: done.iterations,
         omega: done.omega,
         rejected: done.rejected,
         attempts: done.attempts,
         position_rounds: done.position_rounds,
         certificate: done.certificate,
+        velocity_problems: done.velocity_problems,
         worst_contact: done.worst_contact,
         left,
         spans: clock.spans,

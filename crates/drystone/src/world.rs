@@ -23,7 +23,7 @@ use crate::model::{BodyId, Model, NOBODY};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
-use crate::step::{self, StepError, StepReport};
+use crate::step::{self, Second, StepError, StepReport};
 use crate::stiff::{StiffForce, Stiffness};
 
 /// What is wrong with a body, a setting or an id.
@@ -95,8 +95,12 @@ pub struct World {
     pub(crate) stiffness: Stiffness,
     pub(crate) assembler: Assembler,
     pub(crate) solver: Box<dyn Solver>,
-    /// Asked whether a problem contradicts itself, once there was such a question; None inside if it cannot be made.
-    pub(crate) opinion: Option<Option<Box<dyn Solver>>>,
+    /// Who corrects positions of joints, where the solver has nobody for that.
+    pub(crate) places: Option<Option<Box<dyn Solver>>>,
+    /// Asked about problems that the solver could not solve, once there was one; None inside if it cannot be made.
+    pub(crate) second: Option<Option<Second>>,
+    /// Room for velocities that are looked at before they are taken.
+    pub(crate) pace: Vec<[f64; 6]>,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     /// Free velocities by slot and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are
@@ -147,7 +151,9 @@ impl World {
             assembler: Assembler::default(),
             solver,
             corrector: Corrector::default(),
-            opinion: None,
+            places: None,
+            second: None,
+            pace: Vec::new(),
             judge: Judge::default(),
             v_free: Vec::new(),
             free: Vec::new(),
@@ -463,8 +469,16 @@ impl World {
         self.kept_solution = keep.then(|| (Problem::Bodies(Default::default()), Vec::new()));
     }
 
+    /// The last step's velocity problem and its multipliers, where they were kept: not those of a step that was taken by several problems,
+    /// one after the other.
+    pub fn kept_solution(&self) -> Option<(&Problem, &[f64])> {
+        let (problem, gamma) = self.kept_solution.as_ref().filter(|(_, gamma)| !gamma.is_empty())?;
+        Some((problem, gamma))
+    }
+
     /// Bounds the mass-weighted rms of v - v* in the last step, from above and from below, within about `multiplications`
-    /// multiplications by N: see [`drystone_solve::bound::velocity_error`]. None where no solution was kept or no bound is to be had.
+    /// multiplications by N: see [`drystone_solve::bound::velocity_error`]. None where no solution was kept or no bound is to be had;
+    /// nor where the step was taken by several problems, one after the other (parts of a step, restitution by impulses).
     pub fn bound_velocity_error(&self, multiplications: usize) -> Option<SharpBound> {
         let (problem, gamma) = self.kept_solution.as_ref()?;
         velocity_error(problem, gamma, multiplications).ok().flatten()

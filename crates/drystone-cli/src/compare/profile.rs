@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use drystone_record::plot::{Axis, Chart, Series, Style};
 use drystone_scene::problem::{self, ContactProblem};
 use drystone_solve::Model;
-use drystone_solve::solver;
+use drystone_solve::solver::{self, Status};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -52,6 +52,8 @@ struct Result {
     iterations: usize,
     residual_over_q: f64,
     solved: bool,
+    /// How the solver says that it ended; "budget" where the cap on time came first.
+    status: Status,
 }
 
 #[derive(Serialize)]
@@ -66,6 +68,9 @@ struct Line {
 struct Profiles<'a> {
     model: &'static str,
     tolerance: f64,
+    /// Caps on each solve.
+    iterations: usize,
+    budget_ms: f64,
     solvers: &'a [String],
     /// Ctrl-C came before all problems were done.
     interrupted: bool,
@@ -178,6 +183,8 @@ pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
     let all = Profiles {
         model: asked.model.name(),
         tolerance: asked.tolerance,
+        iterations: asked.iterations,
+        budget_ms: 1e3 * asked.budget.as_secs_f64(),
         solvers: asked.solvers,
         interrupted,
         asked: paths.len(),
@@ -224,6 +231,7 @@ fn line(
                 iterations: out.iterations,
                 residual_over_q: out.natural / file.scale(),
                 solved: out.natural <= goal,
+                status: out.status,
             };
             if best.as_ref().is_none_or(|b| lap.wall_s < b.wall_s) {
                 best = Some(lap);
@@ -287,10 +295,14 @@ fn table(p: &Profiles) -> String {
         text + "\n"
     };
     let mut text = format!(
-        "{} problems under {}, ms to |r - P(r - u)| <= {:e} |q|; - where it was not reached\n",
+        "{} problems under {}, ms to |r - P(r - u)| <= {:e} |q|\n\
+         at most {} ms (--budget-ms) and {} iterations (--iterations) a solve; 'time' where the first came first, - where it was not \
+         reached otherwise\n",
         p.problems.len(),
         p.model,
-        p.tolerance
+        p.tolerance,
+        p.budget_ms,
+        p.iterations
     );
     if p.twice > 0 {
         text += &format!("{} files left out: the same problems in another format\n", p.twice);
@@ -306,6 +318,7 @@ fn table(p: &Profiles) -> String {
     for l in &p.problems {
         let cell = |r: &Result| match r.solved {
             true => format!("{:.3}", 1e3 * r.wall_s),
+            false if r.status == Status::Budget => "time".into(),
             false => "-".into(),
         };
         text += &row(&l.problem, &l.contacts.to_string(), l.results.iter().map(cell).collect());
@@ -328,6 +341,7 @@ mod tests {
             iterations: 1,
             residual_over_q: 0.0,
             solved: t.is_some(),
+            status: Status::Iterations,
         });
         Line { problem: "p".into(), contacts: 1, results: results.collect() }
     }

@@ -50,6 +50,25 @@ fn the_summary_tells_of_the_velocity_bound() {
     let o = scratch.run("run pendulum --steps 3 --integrator euler --bound 500");
     holds(&o.out, &["velocity err. no bound: rigid joints"]);
     assert!(!scratch.run(line).out.contains("velocity err."), "not asked for");
+    // Two problems, one after the other: a bound on the second is none on the step.
+    let o = scratch.run(&format!("{line} --substeps 2 --bound 500"));
+    holds(&o.out, &["velocity err. no bound: the last step was taken by 2 velocity problems"]);
+    let bounce = "[settings]\nh = 0.005\nT = 0.5\nsolver = \"pgs\"\niterations = 5\ntolerance = 0\n\
+        [materials]\nother = { restitution = 0.5, impact = \"poisson\" }\n\
+        [[body]]\nmotion = \"static\"\nshape = { type = \"plane\" }\nmu = 0.5\n\
+        [[body]]\nshape = { type = \"box\", half = [0.1, 0.1, 0.1] }\nmass = 1.0\nmu = 0.5\nvelocity = [0, 0, -1]\n\
+        position = [0.0, 0.0, 0.1]\ncount = [1, 1, 3]\nspacing = [0, 0, 0.2]\n";
+    for (name, text) in
+        [("newton.toml", bounce.replace(", impact = \"poisson\"", "")), ("poisson.toml", bounce.into())]
+    {
+        scratch.write(name, text);
+        let o = scratch.run(&format!("run {name} --steps 1 --bound 500 --report b.json"));
+        let c = scratch.json("b.json")["certificate"].clone();
+        let poisson = name == "poisson.toml";
+        assert_eq!(c["velocity_error_bound_last"].is_null(), poisson, "{name}: {c}");
+        assert_eq!(c["velocity_error_reason"].is_null(), !poisson, "{name}: {c}");
+        assert_eq!(o.out.contains("no bound: the last step was taken by 2"), poisson, "{name}: {}", o.out);
+    }
 }
 
 #[test]

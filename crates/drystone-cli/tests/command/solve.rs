@@ -80,6 +80,35 @@ fn every_solver_reports_the_same_solution() {
     assert!(r.get("r").is_none() && r.get("u").is_none());
 }
 
+/// A body of 1 kg that a motor of at most 2 N s should bring from 5 m/s to rest, and one that a motor which can pull alone holds: both
+/// objectives, by hand, are the same at the solution.
+#[test]
+fn a_motor_at_its_limit_has_no_duality_gap() {
+    let scratch = Scratch::new("solve-motor");
+    let problem = |others: &str| {
+        format!(
+            r#"{{"name": "motor", "kind": "fc", "d": 3, "nc": 0, "W": {{"shape": [1, 1], "indptr": [0, 1], "indices": [0],
+            "data": [1.0]}}, "q": [-5.0], "mu": [], "others": [{others}]}}"#
+        )
+    };
+    for (others, r, objective) in [
+        (r#"{"set": "interval", "lo": -2, "hi": 2}"#, 2.0, -8.0),
+        (r#"{"set": "interval", "lo": 1}"#, 5.0, -12.5),
+        (r#"{"set": "interval", "lo": 6}"#, 6.0, -12.0),
+        (r#"{"set": "interval", "hi": 2}"#, 2.0, -8.0),
+    ] {
+        scratch.write("motor.json", problem(others));
+        for solver in ["auto", "pgs", "prox", "ipm"] {
+            let line = format!("solve motor.json --solver {solver} --tolerance 1e-9 --vectors --report -");
+            let report: Value = serde_json::from_str(&scratch.good(&line)).unwrap();
+            assert!((report["r"][0].as_f64().unwrap() - r).abs() < 1e-8, "{others} {solver}: {report}");
+            assert!((number(&report, "objective") - objective).abs() < 1e-7, "{others} {solver}: {report}");
+            assert!(number(&report, "duality_gap_rel") < 1e-8, "{others} {solver}: {report}");
+            assert!(number(&report, "dual_cone_violation") < 1e-8, "{others} {solver}: {report}");
+        }
+    }
+}
+
 #[test]
 fn problems_are_compared_by_profiles() {
     let scratch = Scratch::new("solve-profiles");
@@ -91,6 +120,14 @@ fn problems_are_compared_by_profiles() {
     holds(&scratch.read("p.svg"), &["performance profiles", "auto"]);
     let r = scratch.json("r.json");
     assert_eq!(r["solved"], serde_json::json!([2, 2, 2]));
+    // The caps are said, and who ran into the one on time.
+    holds(&table, &["at most 5000 ms", "100000 iterations"]);
+    assert_eq!((number(&r, "budget_ms"), number(&r, "iterations")), (5000.0, 1e5));
+    holds(&scratch.good("compare --help"), &["--budget-ms [default: 5000"]);
+    let text =
+        scratch.good("compare tower.json --solvers pgj --tolerance 1e-12 --budget-ms 0 --report t.json");
+    holds(&text, &["at most 0 ms", " time\n"]);
+    assert_eq!(scratch.json("t.json")["problems"][0]["results"][0]["status"], "budget");
     let fastest: u64 = r["fastest"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum();
     assert!(fastest >= 2, "{r}");
     holds(&scratch.bad("compare packing tower.json"), &["tower.json", "alone"]);
@@ -253,6 +290,14 @@ fn exact_coulomb_and_facets() {
     scratch.write("lcp_one.dat", "2\n0 2 2\n2 2\n1 0 0 1\n-1 2\n");
     let r: Value = serde_json::from_str(&scratch.good("solve lcp_one.dat --vectors --report -")).unwrap();
     assert_eq!((r["z"][0].as_f64(), r["z"][1].as_f64()), (Some(1.0), Some(0.0)));
+    // What every report of `solve` has.
+    assert!(number(&r, "cpu_s") >= 0.0 && number(&r, "residual_over_q") == 0.0 && r["objective"].is_null());
+    assert!(number(&l, "cpu_s") >= 0.0 && number(&l, "residual_over_q") < 1e-12, "{l}");
+    assert!(number(&l, "cone_violation") < 1e-12 && l["duality_gap_rel"].is_null(), "{l}");
+    // Half a step of a sweep, by hand: z = (0.5, 0) and w = (-0.5, 2), so that |min(z, w)| is 0.5 and |q| the root of 5.
+    let o = scratch.run("solve lcp_one.dat --solver psor:omega=0.5 --iterations 1 --report half.json");
+    let half = number(&scratch.json("half.json"), "residual_over_q");
+    assert!(o.code == 3 && (half - 0.5 / 5f64.sqrt()).abs() < 1e-12, "{half}");
     // A name is a guess; what is said counts.
     scratch.write("lcp_block.dat", "2 1\n0 2 2\n2 2\n1 0\n0 1\n-1 0\n0.5\n");
     let r: Value = serde_json::from_str(&scratch.good("solve lcp_block.dat --kind fc --report -")).unwrap();
@@ -283,6 +328,18 @@ fn problems_of_a_run_can_be_read_back() {
         seen.push((number(&r, "contacts"), number(&r, "objective")));
     }
     assert!(seen[0] == seen[1] && seen[0].0 > 0.0, "{seen:?}");
+    // What the run started from and went on with is there: the second solves the problem, the first is what the step before left.
+    let dumped = |step: usize| scratch.json(&format!("problems/stack-{step:06}.json"));
+    let line = "solve problems/stack-000004.json --tolerance 1e-10 --vectors --report -";
+    let known: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+    let numbers = |x: &Value| x.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<f64>>();
+    let of = |x: Vec<f64>| x.iter().step_by(3).sum::<f64>();
+    let (found, guess) = (of(numbers(&dumped(4)["solution"])), of(numbers(&dumped(4)["guess"])));
+    let normal = of(numbers(&known["r"]));
+    assert!(
+        (found - normal).abs() < 1e-6 * normal && (guess - normal).abs() < 0.1 * normal,
+        "{found} {guess}"
+    );
     // Both files of a step are one problem, in a folder and by name.
     for list in
         ["problems", "problems/stack-000004.hdf5 problems/stack-000004.json problems/stack-000002.hdf5"]
@@ -316,7 +373,15 @@ fn problems_with_joints_can_be_read_back() {
     }
     assert!((seen[0] - seen[1]).abs() <= 1e-9 * seen[0].abs() && seen[0] < 0.0, "{seen:?}");
     let text = scratch.good("run forklift --steps 2 --dump-problems 2:truck");
-    holds(&text, &["1 in truck, 1 of them as JSON alone"]);
+    holds(&text, &["1 in truck, 1 of them as JSON alone: FCLib's form has no", "motors"]);
+    let spin = "[settings]\nh = 0.005\nT = 0.1\n[materials]\nother = { rolling = 0.01, spinning = 0.005 }\n\
+        [[body]]\nmotion = \"static\"\nshape = { type = \"plane\" }\nmu = 0.5\n\
+        [[body]]\nshape = { type = \"sphere\", r = 0.1 }\nmass = 1.0\nmu = 0.5\nposition = [0.0, 0.0, 0.1]\n";
+    scratch.write("spin.toml", spin);
+    holds(
+        &scratch.good("run spin.toml --steps 2 --dump-problems 2:spun"),
+        &["JSON alone", "spinning friction"],
+    );
     let line = "solve truck/forklift-000002.json --tolerance 1e-8 --report -";
     let r: Value = serde_json::from_str(&scratch.good(line)).unwrap();
     assert!(number(&r, "rows") >= 3.0 * number(&r, "contacts") + 34.0, "{r}");

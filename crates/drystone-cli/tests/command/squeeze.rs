@@ -92,3 +92,44 @@ fn many_warnings_are_counted_not_listed() {
     holds(&summary, &["warning"]);
     assert!(summary.lines().count() < 30, "a screenful, not one line a warning");
 }
+
+const MOTORS: &str = r#"
+name = "motors"
+[settings]
+T = 0.1
+h = 0.005
+[[body]]
+name = "wheel"
+shape = {type = "box", half = [0.1, 0.1, 0.1]}
+mass = 1
+position = [0, 0, 1]
+[[joint]]
+name = "forward"
+type = "revolute"
+b = "wheel"
+anchor = [0, 0, 1]
+axis = [0, 1, 0]
+motor = {speed = 1}
+[[joint]]
+name = "back"
+type = "revolute"
+b = "wheel"
+anchor = [0, 0, 1]
+axis = [0, 1, 0]
+motor = {speed = -1}
+"#;
+
+#[test]
+fn contradicting_motors_are_named_counted_and_held() {
+    let scratch = Scratch::new("squeeze-motors");
+    scratch.write("motors.toml", MOTORS);
+    for solver in ["auto", "cpg", "ipm", "schur", "pgs"] {
+        let r = scratch.report(&format!("motors.toml --solver {solver}"));
+        assert_eq!(number(&r, "solver.softened_steps"), 20.0, "{solver}");
+        assert_eq!(number(&r, "solver.statuses.wedged"), 20.0, "{solver}");
+        assert!(number(&r, "joint_error.position_m") < 1e-3, "{solver}: {}", r["joint_error"]);
+        let w = &r["warnings"][0];
+        assert_eq!((&w["kind"], &w["bodies"]), (&"wedged".into(), &json!([0])), "{solver}");
+        holds(w["text"].as_str().unwrap(), &["(forward)", "(back)", "(wheel)"]);
+    }
+}

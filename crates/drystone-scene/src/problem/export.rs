@@ -13,6 +13,11 @@ use crate::SceneError;
 impl ContactProblem {
     /// Any problem; W is formed, compliance included. The contacts of the dimension that most of them have come first.
     pub fn from_problem(name: impl Into<String>, problem: &Problem) -> Self {
+        Self::from_step(name, problem, &[], &[])
+    }
+
+    /// The same with multipliers to start from and those that were found, in the problem's own order of rows; either may be empty.
+    pub fn from_step(name: impl Into<String>, problem: &Problem, guess: &[f64], solution: &[f64]) -> Self {
         let explicit = problem.to_explicit();
         let dimension_of = |set: &Set| match set {
             Set::Friction2 { .. } | Set::Friction3 { .. } | Set::Rolling5 { .. } => Some(set.rows()),
@@ -48,7 +53,9 @@ impl ContactProblem {
         let w = Csr::from_rows(order.len(), order.iter().map(row).collect());
         let q = order.iter().map(|&old| explicit.q[old]).collect();
         let kind = if dimension == 5 { Kind::Rfc } else { Kind::Fc };
-        Self { name: name.into(), kind, dimension, w, q, mu, mu_r, others }
+        let ordered = |r: &[f64]| order.iter().filter_map(|&old| r.get(old).copied()).collect();
+        let (guess, solution) = (ordered(guess), ordered(solution));
+        Self { name: name.into(), kind, dimension, w, q, mu, mu_r, others, guess, solution }
     }
 
     /// The uniform JSON form.
@@ -74,13 +81,32 @@ impl ContactProblem {
         if !self.others.is_empty() {
             value["others"] = self.others.iter().map(other).collect();
         }
+        for (key, r) in [("guess", &self.guess), ("solution", &self.solution)] {
+            if !r.is_empty() {
+                value[key] = json!(r);
+            }
+        }
         value.to_string() + "\n"
     }
 
-    /// FCLib's HDF5 form; None where it cannot say all: it has contacts of one dimension and bilateral rows, but no limits
-    /// and no motors.
+    /// What FCLib's form has no words for, where there is such a thing: it has contacts of one dimension and bilateral rows.
+    pub fn beyond_fclib(&self) -> Option<&'static str> {
+        self.others.iter().find_map(|set| match set {
+            Set::Free => None,
+            Set::NonNegative => Some("limits"),
+            // Friction in a joint and resistance to spinning are rows of this kind, too.
+            Set::Interval { .. } => {
+                Some("multipliers between bounds (motors, friction in joints, spinning friction)")
+            }
+            Set::Friction2 { .. } | Set::Friction3 { .. } | Set::Rolling5 { .. } => {
+                Some("contacts with and without rolling friction side by side")
+            }
+        })
+    }
+
+    /// FCLib's HDF5 form; None where it cannot say all.
     pub fn to_fclib(&self) -> Option<Vec<u8>> {
-        self.others.iter().all(|s| *s == Set::Free).then(|| fclib::file(self))
+        self.beyond_fclib().is_none().then(|| fclib::file(self))
     }
 
     /// Writes `NAME.json` and, where that form can hold it, `NAME.hdf5` into a folder, which is made if need be. Returns

@@ -115,6 +115,9 @@ pub(super) fn problem(bytes: &[u8], name: &str) -> Read<ContactProblem> {
         mu,
         mu_r,
         others: vec![Set::Free; bilateral],
+        // Those of published files are not to be relied on: most writers never stored r.
+        guess: Vec::new(),
+        solution: Vec::new(),
     })
 }
 
@@ -205,12 +208,12 @@ fn group(m: &Csr) -> Node {
 
 /// The problem with W and q as an FCLib file; what follows the contacts must be bilateral rows.
 pub(super) fn file(p: &ContactProblem) -> Vec<u8> {
-    let (n, all) = (p.dimension * p.contacts(), p.rows());
+    let (n, all_rows) = (p.dimension * p.contacts(), p.rows());
     let mut vectors = vec![("q", Node::reals(&p.q[..n])), ("mu", Node::reals(&p.mu))];
     let mut local = vec![("W", group(&part(&p.w, 0..n, 0..n)))];
-    if all > n {
-        local.push(("V", group(&part(&p.w, 0..n, n..all))));
-        local.push(("R", group(&part(&p.w, n..all, n..all))));
+    if all_rows > n {
+        local.push(("V", group(&part(&p.w, 0..n, n..all_rows))));
+        local.push(("R", group(&part(&p.w, n..all_rows, n..all_rows))));
         vectors.push(("s", Node::reals(&p.q[n..])));
     }
     if !p.mu_r.is_empty() {
@@ -218,7 +221,24 @@ pub(super) fn file(p: &ContactProblem) -> Vec<u8> {
     }
     local.push(("vectors", Node::Group(vectors)));
     local.push(("spacedim", Node::whole(p.dimension as i64)));
-    write(vec![("fclib_local", Node::Group(local))])
+    let mut root = vec![("fclib_local", Node::Group(local))];
+    // r of the contacts, l of the bilateral rows, and u = W r + V l + q.
+    let found = |r: &[f64]| {
+        let u: Vec<f64> = (0..n).map(|i| p.w.row_dot(i, r) + p.q[i]).collect();
+        let mut all = vec![("r", Node::reals(&r[..n])), ("u", Node::reals(&u))];
+        if all_rows > n {
+            all.push(("l", Node::reals(&r[n..])));
+        }
+        Node::Group(all)
+    };
+    if p.guess.len() == all_rows && all_rows > 0 {
+        let guesses = vec![("number_of_guesses", Node::whole(1)), ("1", found(&p.guess))];
+        root.push(("guesses", Node::Group(guesses)));
+    }
+    if p.solution.len() == all_rows && all_rows > 0 {
+        root.push(("solution", found(&p.solution)));
+    }
+    write(root)
 }
 
 #[cfg(test)]
@@ -257,5 +277,38 @@ mod tests {
         assert_eq!(rows[2], [(1, 0.5), (2, 1.2)]);
         assert_eq!(problem(&bytes(&g(2), &[0.25]), "p").unwrap_err().0, "G");
         assert_eq!(problem(&bytes(&g(3), &[]), "p").unwrap_err().0, "b");
+    }
+
+    /// What the reference implementation looks for: `/guesses/1` and `/solution`, contacts and bilateral rows apart.
+    #[test]
+    fn multipliers_are_written_beside_the_problem() {
+        let p = ContactProblem {
+            name: "p".into(),
+            kind: Kind::Fc,
+            dimension: 2,
+            w: Csr::from_rows(3, vec![vec![(0, 2.0), (2, 1.0)], vec![(1, 4.0)], vec![(0, 1.0), (2, 3.0)]]),
+            q: vec![-1.0, 0.5, 0.25],
+            mu: vec![0.3],
+            mu_r: Vec::new(),
+            others: vec![Set::Free],
+            guess: vec![0.5, 0.125, -0.25],
+            solution: vec![1.0, 0.0, -0.5],
+        };
+        let bytes = file(&p);
+        let read = File::open(&bytes).unwrap();
+        assert_eq!(read.whole("guesses/number_of_guesses"), Ok(1));
+        for (path, numbers) in [
+            ("guesses/1/r", vec![0.5, 0.125]),
+            ("guesses/1/u", vec![-0.25, 1.0]),
+            ("guesses/1/l", vec![-0.25]),
+            ("solution/r", vec![1.0, 0.0]),
+            ("solution/u", vec![0.5, 0.5]),
+            ("solution/l", vec![-0.5]),
+        ] {
+            assert_eq!(read.reals(path), Ok(numbers), "{path}");
+        }
+        let bare = file(&ContactProblem { guess: Vec::new(), solution: Vec::new(), ..p });
+        let read = File::open(&bare).unwrap();
+        assert_eq!((read.has("guesses"), read.has("solution")), (Ok(false), Ok(false)));
     }
 }

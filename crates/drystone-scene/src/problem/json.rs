@@ -7,7 +7,8 @@ use super::eliminate::eliminate;
 use super::{ContactProblem, Kind};
 use crate::text::{At, Fault, Node};
 
-const FIELDS: &[&str] = &["name", "kind", "d", "nc", "W", "q", "mu", "mu_r", "others", "global", "source"];
+const FIELDS: &[&str] =
+    &["name", "kind", "d", "nc", "W", "q", "mu", "mu_r", "others", "guess", "solution", "global", "source"];
 
 /// Names of the sets that may follow the contacts, and the fields of each.
 pub(super) const SETS: &[(&str, &[&str])] = &[
@@ -46,8 +47,24 @@ pub(super) fn problem(root: &Node) -> Result<ContactProblem, Fault> {
         Some(at) => at.items()?.map(|item| set(&item)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
-    let mut p = ContactProblem { name, kind, dimension, w: Csr::default(), q: Vec::new(), mu, mu_r, others };
+    let mut p = ContactProblem {
+        name,
+        kind,
+        dimension,
+        w: Csr::default(),
+        q: Vec::new(),
+        mu,
+        mu_r,
+        others,
+        guess: Vec::new(),
+        solution: Vec::new(),
+    };
     let rows = p.rows();
+    for (key, to) in [("guess", &mut p.guess), ("solution", &mut p.solution)] {
+        if let Some(at) = root.get(key) {
+            *to = numbers(&at, Some(rows))?;
+        }
+    }
     p.q = numbers(&root.need("q")?, Some(rows))?;
     let w = root.need("W")?;
     if let Some(shape) = w.get("shape") {

@@ -83,6 +83,10 @@ pub struct ContactProblem {
     pub mu_r: Vec<f64>,
     /// What follows the contacts in W and q: bilateral rows, limits, motors, contacts of another dimension.
     pub others: Vec<Set>,
+    /// r to start from, as a simulation had it, and the r that it went on with; empty where the file has none.
+    pub guess: Vec<f64>,
+    /// See `guess`.
+    pub solution: Vec<f64>,
 }
 
 impl ContactProblem {
@@ -174,7 +178,7 @@ impl ContactProblem {
         }
         // Numbers below the smallest normal one have an exponent, too, but no reciprocal.
         let unit = largest.log2().round().clamp(-1000.0, 1000.0).exp2();
-        self.q.iter_mut().for_each(|x| *x /= unit);
+        self.q.iter_mut().chain(&mut self.guess).chain(&mut self.solution).for_each(|x| *x /= unit);
         for set in &mut self.others {
             if let Set::Interval { lo, hi } = set {
                 (*lo, *hi) = (*lo / unit, *hi / unit);
@@ -240,6 +244,11 @@ impl ContactProblem {
         }
         if self.q.len() != rows {
             return wrong("q", format!("must have {rows} numbers, got {}", self.q.len()));
+        }
+        for (name, r) in [("guess", &self.guess), ("solution", &self.solution)] {
+            if !r.is_empty() && (r.len() != rows || r.iter().any(|x| !x.is_finite())) {
+                return wrong(name, format!("must have {rows} finite numbers, got {}", r.len()));
+            }
         }
         for (i, set) in self.others.iter().enumerate() {
             if let Err(text) = set.check() {

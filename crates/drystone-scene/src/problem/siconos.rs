@@ -57,7 +57,18 @@ pub(super) fn problem(text: &str, file: &str, kind: Option<Kind>) -> Result<Cont
     let mu = tokens.numbers("mu", contacts)?;
     let mu_r = if kind.is_rolling() { tokens.numbers("mu_r", contacts)? } else { Vec::new() };
     let name = file.to_string();
-    Ok(ContactProblem { name, kind, dimension, w, q, mu, mu_r, others: Vec::new() })
+    Ok(ContactProblem {
+        name,
+        kind,
+        dimension,
+        w,
+        q,
+        mu,
+        mu_r,
+        others: Vec::new(),
+        guess: Vec::new(),
+        solution: Vec::new(),
+    })
 }
 
 /// A linear complementarity problem: n, M, q.

@@ -228,6 +228,18 @@ fn pyramids_stand_under_the_exact_law() {
     }
 }
 
+/// Errors within the tolerance must not add up, all of one sign, to contacts that open: the pyramid is held together by friction.
+#[test]
+fn pyramids_stand_for_long_under_the_interior_point() {
+    for model in [Model::Ccp, Model::Coulomb] {
+        let scene = scene("pyramid", &[("T", "8")]);
+        let settings = Settings { model, solver: "ipm".into(), ..scene.settings.clone() };
+        let (_, results) = run_with(scene, settings);
+        assert_eq!(results["standing"], true, "{model:?}: {results:?}");
+        assert!(results["largest_displacement_m"].as_f64().unwrap() < 1e-5, "{model:?}: {results:?}");
+    }
+}
+
 #[test]
 fn inclines_follow_the_closed_forms() {
     for set in [

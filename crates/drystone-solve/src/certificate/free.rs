@@ -51,6 +51,22 @@ pub(super) fn judge(p: &Bodies, from: usize, gamma: &[f64], v: &[[f64; 6]], t: &
     i
 }
 
+/// A general block of one row: its velocity with compliance and without, and its diagonal.
+pub(super) fn single(p: &Bodies, block: usize, gamma: f64, v: &[[f64; 6]]) -> [f64; 3] {
+    let g = &p.general;
+    let row = g.first_row[block] as usize;
+    let (j, soft) = (&g.jacobian[row], g.compliance.get(row).copied().unwrap_or(0.0));
+    let (mut rigid, mut diagonal) = (g.bias[row], soft);
+    for (body, s) in [(g.a[block], 0), (g.b[block], 6)].into_iter().filter(|(body, _)| *body != WORLD) {
+        let v = &v[body as usize];
+        rigid += (0..6).map(|k| j[s + k] * v[k]).sum::<f64>();
+        let turn = [j[s + 3], j[s + 4], j[s + 5]];
+        diagonal += p.inv_mass[body as usize] * (j[s] * j[s] + j[s + 1] * j[s + 1] + j[s + 2] * j[s + 2])
+            + dot(turn, symmetric(&p.inv_inertia[body as usize], turn));
+    }
+    [rigid + soft * gamma, soft, diagonal]
+}
+
 /// What a run of rows adds up to.
 #[derive(Default)]
 struct Sums {

@@ -54,8 +54,17 @@ pub(super) fn penalty(set: Set, u: &[f64], compliance: &[f64]) -> Option<f64> {
     Some(0.5 * p.iter().map(|x| x * x).sum::<f64>())
 }
 
+/// σ(-u) of the nearest u for which it is finite: a set that is open to one side asks for a sign of u, which may be missed by a little.
+pub(super) fn support_within(set: Set, u: &[f64]) -> f64 {
+    let mut near = [0.0; MAX_ROWS];
+    let near = &mut near[..u.len()];
+    near.copy_from_slice(u);
+    set.project_dual(near);
+    support_of_minus(set, near)
+}
+
 /// σ(-u).
-pub(super) fn support_of_minus(set: Set, u: &[f64]) -> f64 {
+fn support_of_minus(set: Set, u: &[f64]) -> f64 {
     let mut p = [0.0; MAX_ROWS];
     let p = &mut p[..u.len()];
     for k in 0..u.len() {

@@ -79,6 +79,11 @@ impl Lcp {
         })
     }
 
+    /// |z - P(z - w)| = |min(z, w)|, the Euclidean norm.
+    pub fn natural_map(&self, z: &[f64]) -> f64 {
+        z.iter().zip(self.slack(z)).map(|(z, w)| z.min(w).powi(2)).sum::<f64>().sqrt()
+    }
+
     /// Refuses wrong lengths and numbers that are not finite.
     pub fn check(&self) -> Result<(), Malformed> {
         let n = self.size();

@@ -162,8 +162,14 @@ fn take(from: &mut [f64; 6], f: [f64; 3], turn: [f64; 3]) {
 }
 
 /// Whether all are finite, several at a time: x · 0 is zero for those that are.
-fn all_finite(x: &[f64]) -> bool {
-    x.iter().fold(true, |ok, x| ok & (x * 0.0 == 0.0))
+pub(crate) fn all_finite(x: &[f64]) -> bool {
+    // Nothing times a number is nothing.
+    let (eights, rest) = x.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        (0..8).for_each(|k| sums[k] += 0.0 * eight[k]);
+    }
+    rest.iter().fold(sums.iter().sum::<f64>(), |sum, x| sum + 0.0 * x) == 0.0
 }
 
 fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
@@ -202,22 +208,37 @@ impl Points {
         self.regions.clear();
     }
 
+    /// The columns of numbers that all points have.
+    fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        let vectors = self.normal.iter_mut().chain(&mut self.arm_a).chain(&mut self.arm_b);
+        vectors.chain([&mut self.bias, &mut self.mu])
+    }
+
     /// Replaces all points by `count` new ones, in coloured order; the colours are the caller's. Pieces are made by several
     /// threads where there are many.
     pub fn fill(&mut self, count: usize, point: impl Fn(usize) -> Point + Sync) {
-        let fields = self.normal.iter_mut().chain(&mut self.arm_a).chain(&mut self.arm_b);
-        for field in fields.chain([&mut self.bias, &mut self.mu]) {
-            room::resize(field, count, 0.0);
-        }
-        room::resize(&mut self.a, count, 0);
-        room::resize(&mut self.b, count, 0);
         self.drift.iter_mut().chain(&mut self.compliance).for_each(Vec::clear);
+        // Nothing is written that is written once more below.
+        for field in self.numbers_mut() {
+            field.clear();
+            room::more(field, count);
+        }
+        for field in [&mut self.a, &mut self.b] {
+            field.clear();
+            room::more(field, count);
+        }
         let to = columns::Columns::of(self);
         let [slides, gives] = columns::pieces(count, |i| {
             let p = point(i);
-            // SAFETY: every number below the count is visited once, and all columns are as long.
+            // SAFETY: every number below the count is visited once, and there is room for as many in all columns.
             unsafe { to.put(i, &p) }
         });
+        // SAFETY: all have been written.
+        unsafe {
+            self.numbers_mut().for_each(|field| field.set_len(count));
+            self.a.set_len(count);
+            self.b.set_len(count);
+        }
         if slides {
             for k in 0..3 {
                 self.drift[k].extend((0..count).map(|i| columns::split(&point(i)).1[k]));
@@ -647,8 +668,8 @@ impl Bodies {
             normal - p.mu[i] * dot(tangent, tangent).sqrt() >= -1e-12 * (1.0 + normal.abs())
         };
         let points = match p.drift[0].is_empty() {
-            true => p.bias.iter().all(|b| *b >= -1e-12 * (1.0 + b.abs())),
-            false => (0..p.len()).all(feasible),
+            true => crew::all(p.len(), |i| p.bias[i] >= -1e-12 * (1.0 + p.bias[i].abs())),
+            false => crew::all(p.len(), feasible),
         };
         points
             && (0..self.general.a.len()).all(|i| {
@@ -676,9 +697,14 @@ impl Bodies {
             ));
         }
         let numbers = |i: usize| self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);
-        let sound =
-            |i: usize| numbers(i).fold(true, |ok, x| ok & (x * 0.0 == 0.0)) & (self.inv_mass[i] >= 0.0);
-        for i in 0..if crew::all(n, sound) { 0 } else { n } {
+        let sound = crew::all_tasks(n.div_ceil(PIECE), |k| {
+            let range = k * PIECE..n.min((k + 1) * PIECE);
+            all_finite(self.inv_inertia[range.clone()].as_flattened())
+                && all_finite(self.v_free[range.clone()].as_flattened())
+                && all_finite(&self.inv_mass[range.clone()])
+                && self.inv_mass[range].iter().all(|m| *m >= 0.0)
+        });
+        for i in 0..if sound { 0 } else { n } {
             if numbers(i).any(|x| !x.is_finite()) {
                 return Err(format!("body {i} has a mass, inertia or velocity that is not finite"));
             }

@@ -1,6 +1,8 @@
 //! Contact points written column by column, by several threads.
 
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::crew;
 
 use super::bodies::{Point, Points, dot};
 
@@ -17,7 +19,7 @@ pub(super) struct Columns {
 unsafe impl Sync for Columns {}
 
 impl Columns {
-    /// Of points whose columns are all of one length.
+    /// Of points whose columns have room for all that is to be put.
     pub fn of(p: &mut Points) -> Self {
         let bodies = [p.a.as_mut_ptr(), p.b.as_mut_ptr()];
         let [n, a, b] =
@@ -30,17 +32,17 @@ impl Columns {
     /// Writes point `i`; says whether it slides by itself, and whether it gives.
     ///
     /// # Safety
-    /// The columns are still there and longer than `i`, and nobody else writes or reads point `i`.
+    /// The columns are still there and have room for point `i`, and nobody else writes or reads it.
     #[inline]
     pub unsafe fn put(&self, i: usize, p: &Point) -> [bool; 2] {
         let (along, _, slides) = split(p);
         let (n, a, b) = (p.normal, p.arm_a, p.arm_b);
         let numbers = [n[0], n[1], n[2], a[0], a[1], a[2], b[0], b[1], b[2], along, p.mu];
         unsafe {
-            *self.bodies[0].add(i) = p.bodies.0;
-            *self.bodies[1].add(i) = p.bodies.1;
+            self.bodies[0].add(i).write(p.bodies.0);
+            self.bodies[1].add(i).write(p.bodies.1);
             for (to, x) in self.numbers.iter().zip(numbers) {
-                *to.add(i) = x;
+                to.add(i).write(x);
             }
         }
         [slides, p.compliance > 0.0]
@@ -58,10 +60,11 @@ pub(super) fn split(p: &Point) -> (f64, [f64; 3], bool) {
 
 /// Calls `put` for every number below `count`; whether the first, or the second, of what it says was ever true.
 pub(super) fn pieces(count: usize, put: impl Fn(usize) -> [bool; 2] + Sync) -> [bool; 2] {
-    let either = |x: [bool; 2], y: [bool; 2]| [x[0] | y[0], x[1] | y[1]];
-    let piece = |k: usize| (k * PIECE..count.min((k + 1) * PIECE)).map(&put).fold([false; 2], either);
-    if count <= 2 * PIECE || rayon::current_num_threads() == 1 {
-        return (0..count).map(&put).fold([false; 2], either);
-    }
-    (0..count.div_ceil(PIECE)).into_par_iter().map(piece).reduce(|| [false; 2], either)
+    let seen = [false; 2].map(AtomicBool::new);
+    crew::each(count.div_ceil(PIECE), |k| {
+        let either = |x: [bool; 2], y: [bool; 2]| [x[0] | y[0], x[1] | y[1]];
+        let said = (k * PIECE..count.min((k + 1) * PIECE)).map(&put).fold([false; 2], either);
+        seen.iter().zip(said).filter(|(_, said)| *said).for_each(|(seen, _)| seen.store(true, Relaxed));
+    });
+    seen.map(AtomicBool::into_inner)
 }

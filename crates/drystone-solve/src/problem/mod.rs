@@ -18,7 +18,7 @@ mod explicit;
 mod form;
 
 pub use bodies::{Bodies, General, Point, Points, WORLD, basis};
-pub(crate) use bodies::{cross, dot, symmetric};
+pub(crate) use bodies::{all_finite, cross, dot, symmetric};
 pub use explicit::{Csr, Explicit};
 
 use std::ops::Range;

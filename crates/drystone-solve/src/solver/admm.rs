@@ -67,6 +67,8 @@ struct Admm {
     alpha: f64,
     /// ρ of the factor; 0 while there is none.
     rho: f64,
+    /// Most operations of one factorisation; None: any.
+    most: Option<f64>,
     system: System,
     judge: Judge,
     growth: Growth,
@@ -95,6 +97,14 @@ impl Solver for Admm {
 
     fn bytes(&self) -> usize {
         self.system.bytes() + 6 * size_of_val(self.x.as_slice()) + size_of_val(self.t.as_slice())
+    }
+
+    fn limit_operations(&mut self, most: f64) {
+        self.most = Some(most);
+    }
+
+    fn forget(&mut self) {
+        self.rho = 0.0;
     }
 
     fn solve(
@@ -126,6 +136,10 @@ impl Solver for Admm {
         }
         if !self.system.load(problem) {
             self.rho = 0.0;
+        }
+        if self.most.is_some_and(|most| self.system.flops() > most) {
+            self.rho = 0.0;
+            return Ok(out);
         }
         if self.rho == 0.0 {
             self.penalise(problem, self.first_rho);

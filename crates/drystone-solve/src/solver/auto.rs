@@ -48,12 +48,15 @@ const COARSE: f64 = 1e-5;
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
         places: Places { elimination: Schur::default(), sweeps: super::make("pgs")? },
+        elimination: Schur::default(),
         interior: super::make("ipm")?,
         factors: Outer::new(Box::new(Prox::new(1e-3))),
         gradients: super::make("apgd")?,
         conjugate: super::make("nncg")?,
+        splitting: super::make("admm")?,
         blocks: super::make("nsgs-ac")?,
         judge: Judge::default(),
+        judged: false,
         pairs: Vec::new(),
     }))
 }
@@ -81,7 +84,9 @@ impl Solver for Places {
     ) -> Result<Solution, Malformed> {
         if look::is_mechanism(problem) {
             let solution = self.elimination.solve(problem, guess, stop)?;
-            if solution.status == Status::Converged {
+            // After any number of sweeps its joints hold.
+            let some = solution.status == Status::Iterations && solution.iterations > 0;
+            if some || solution.status == Status::Converged {
                 return Ok(solution);
             }
         }
@@ -91,23 +96,29 @@ impl Solver for Places {
 
 struct Auto {
     places: Places,
+    /// What it knows of a mechanism is not what is asked of the same mechanism's positions.
+    elimination: Schur,
     interior: Box<dyn Solver>,
     factors: Outer,
     gradients: Box<dyn Solver>,
     conjugate: Box<dyn Solver>,
+    splitting: Box<dyn Solver>,
     blocks: Box<dyn Solver>,
     judge: Judge,
+    /// Whether what was judged last is what was returned.
+    judged: bool,
     pairs: Vec<u64>,
 }
 
 impl Auto {
     fn solver(&mut self, pick: Pick) -> &mut dyn Solver {
         match pick {
-            Pick::Elimination => &mut self.places.elimination,
+            Pick::Elimination => &mut self.elimination,
             Pick::Factors | Pick::Relaxed => &mut self.factors,
             Pick::Interior => self.interior.as_mut(),
             Pick::Gradients => self.gradients.as_mut(),
             Pick::Conjugate => self.conjugate.as_mut(),
+            Pick::Splitting => self.splitting.as_mut(),
             Pick::Sweeps => self.places.sweeps.as_mut(),
             Pick::Blocks => self.blocks.as_mut(),
         }
@@ -125,6 +136,7 @@ impl Auto {
         let Some(g) = guess.filter(|g| g.iter().any(|x| *x != 0.0)) else { return };
         let start = Solution { status: found.status, ..Solution::start(problem, Some(g)) };
         let c = self.judge.judge(problem, &start.gamma);
+        self.judged = false;
         let better = |f: &Certificate| c.residual_max < f.residual_max && c.residual_rms < f.residual_rms;
         if found.certificate.as_ref().is_none_or(better) {
             *out = Some(Solution { certificate: Some(c), ..start });
@@ -152,13 +164,19 @@ impl Solver for Auto {
     }
 
     fn bytes(&self) -> usize {
-        let all = [&self.interior, &self.gradients, &self.conjugate, &self.blocks];
-        let all = all.iter().map(|s| s.bytes()).sum::<usize>() + self.places.bytes();
+        let all = [&self.interior, &self.gradients, &self.conjugate, &self.splitting, &self.blocks];
+        let all =
+            all.iter().map(|s| s.bytes()).sum::<usize>() + self.places.bytes() + self.elimination.bytes();
         all + self.factors.bytes() + size_of_val(self.pairs.as_slice())
     }
 
     fn judge(&mut self) -> Option<&mut Judge> {
+        self.judged = false;
         Some(&mut self.judge)
+    }
+
+    fn velocities(&self) -> Option<&[[f64; 6]]> {
+        self.judged.then(|| self.judge.velocities())
     }
 
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
@@ -174,6 +192,7 @@ impl Solver for Auto {
         if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
+        self.judged = false;
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         let model = problem.model();
@@ -195,14 +214,18 @@ impl Solver for Auto {
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 history: stop.history,
             };
-            if matches!(pick, Pick::Factors | Pick::Relaxed | Pick::Interior) {
+            if matches!(pick, Pick::Factors | Pick::Relaxed | Pick::Interior | Pick::Splitting) {
                 let most = look::operations(problem, stop);
-                self.solver(*pick).limit_operations(most);
+                let solver = self.solver(*pick);
+                solver.limit_operations(most);
+                solver.forget();
             }
-            let start = out.as_ref().map(|s| s.gamma.as_slice()).or(guess);
+            // An interior point has no use for a guess that is not good enough by itself, but would measure its progress by it.
+            let start =
+                out.as_ref().map(|s| s.gamma.as_slice()).or(guess).filter(|_| *pick != Pick::Interior);
             // All others look at the problem once more by themselves.
             let mut s = match pick {
-                Pick::Elimination => self.places.elimination.solve_checked(problem, start, &asked)?,
+                Pick::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
                 Pick::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
                 _ => self.solver(*pick).solve(problem, start, &asked)?,
             };
@@ -227,8 +250,10 @@ impl Solver for Auto {
                 status: s.status,
             });
             let done = matches!(s.status, Status::Converged | Status::Wedged | Status::Budget);
+            self.judged = false;
             if residual <= least || done || out.is_none() {
                 least = residual;
+                self.judged = s.certificate.is_some() && matches!(problem, Problem::Bodies(_));
                 out = Some(s);
             }
             // What slides in one step slides in the next: a guess may know more about that than the relaxed problem.

@@ -25,8 +25,7 @@ pub(super) use explicit::ExplicitSpace;
 pub(super) use watch::{Notebook, Watch};
 pub(super) use widest::{Kernel, widest};
 
-use crate::crew;
-use crate::problem::{Malformed, Problem};
+use crate::problem::{Malformed, Problem, all_finite};
 
 use super::grains::GrainSpace;
 use super::{BadSpec, Param, Spec};
@@ -143,7 +142,7 @@ pub(super) trait Products: Space {
 pub(super) fn check(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malformed> {
     problem.check()?;
     match guess {
-        Some(g) if g.len() != problem.rows() || !crew::all(g.len(), |i| g[i].is_finite()) => {
+        Some(g) if g.len() != problem.rows() || !all_finite(g) => {
             Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())))
         }
         _ => Ok(()),

@@ -9,7 +9,13 @@
 //! ```
 //!
 //! for every d in K (Farkas' lemma with a number to it). "Wedged" is said where that speed exceeds [`ABSURD`] times
-//! √Σ|r_i|²/g_i, what it would take to stop every block by itself. A solution that is that far away is none.
+//! √Σ|r_i|²/g_i, what it would take to stop every block by itself.
+//!
+//! How far is too far? Masses may take a solution far away and leave it a solution: below a ball of 1e10 kg on light ones
+//! the ratio is 1e5, and the solution's own γ has Nγ ≈ 0 beside its size, as a ray has. But a solution has ⟨γ, Nγ⟩ = -⟨r, γ⟩, so
+//! that its γ is larger than what stops the blocks by the square of that ratio. Beyond 1/√ε_machine no multipliers in
+//! double precision have a velocity with a correct digit: what is further away than that is no solution in these numbers, and
+//! what is nearer is never called wedged. For the same reason Nd counts as no smaller than what rounding makes of it.
 //!
 //! d is what γ has changed by since the iteration count was half of what it is: the part of γ that has settled drops out
 //! [Banjac2019]. What is left of other motions in it is swept out by Gauss-Seidel on ½⟨d, Nd⟩, which leaves a ray as it is;
@@ -22,14 +28,18 @@ use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
 use crate::problem::{Explicit, Problem};
 
-/// See the module.
-pub(super) const ABSURD: f64 = 1e5;
+/// 1/√ε_machine; see the module.
+pub(super) const ABSURD: f64 = 67_108_864.0;
+/// What is left of Nd where it vanishes, over the size of its terms: they are sums of a few numbers.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// Growth of |γ| while the iteration count doubles that is worth a closer look.
 const GROWS: f64 = 1.2;
 /// Share of the residual that must be left for it to count as no progress.
 const STAYS: f64 = 0.5;
 /// Share of a direction that is left of it if it is a ray, by far.
 const VANISHED: f64 = 1e-4;
+/// Parts of a direction below this share of the largest are left out of it at the second try.
+const SMALL: f64 = 1e-2;
 /// Sweeps that the ray is given.
 const SWEEPS: usize = 64;
 
@@ -123,9 +133,33 @@ impl Ray {
         }
         let model = problem.model();
         for i in 0..problem.blocks() {
-            recede(problem.set(i), model, &mut self.d[problem.block(i)]);
+            recession(problem.set(i), model, &mut self.d[problem.block(i)]);
         }
         let alone = stopping(problem);
+        // Contacts that are only slow have small parts in d, which take long to sweep out: without them, too.
+        self.swept_proves(problem, judge, alone)
+            || (self.cut(problem) && self.swept_proves(problem, judge, alone))
+    }
+
+    /// Leaves nothing but the blocks with large parts; false where there are no others.
+    fn cut(&mut self, problem: &Problem) -> bool {
+        let part = |d: &[f64], i: usize| {
+            problem.block_diagonal(i)[0] * d[problem.block(i)].iter().map(|x| x * x).sum::<f64>()
+        };
+        let most = (0..problem.blocks()).map(|i| part(&self.d, i)).fold(0.0, f64::max);
+        let mut any = false;
+        for i in 0..problem.blocks() {
+            let small = part(&self.d, i);
+            if small > 0.0 && small < SMALL * SMALL * most {
+                self.d[problem.block(i)].fill(0.0);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether d, or what sweeps make of it, is a proof.
+    fn swept_proves(&mut self, problem: &Problem, judge: &mut Judge, alone: f64) -> bool {
         let size = norm(&self.d);
         for round in 0..=SWEEPS / 8 {
             let ratio = self.ratio(problem, judge, alone);
@@ -153,11 +187,16 @@ impl Ray {
             }
             Problem::Explicit(p) => self.pull(p),
         };
-        match work < 0.0 && work.is_finite() {
-            true if curvature <= 0.0 => f64::INFINITY,
-            true => -work / (curvature.sqrt() * alone),
-            false => 0.0,
-        }
+        let curvature = curvature.max(0.0) + self.rounding(problem);
+        if work < 0.0 && work.is_finite() { -work / (curvature.sqrt() * alone) } else { 0.0 }
+    }
+
+    /// The least ⟨d, Nd⟩ that can be told from zero.
+    fn rounding(&self, problem: &Problem) -> f64 {
+        let size = |i: usize| {
+            problem.block_diagonal(i)[0] * self.d[problem.block(i)].iter().map(|x| x * x).sum::<f64>()
+        };
+        ROUNDING * ROUNDING * (0..problem.blocks()).map(size).sum::<f64>()
     }
 
     /// ⟨q, d⟩, and the larger one of ⟨d, Wd⟩ and Σ |(Wd)_i|²/g_i, which is about as small if d is a ray. A file's matrix may have digits
@@ -206,7 +245,7 @@ impl Ray {
             for (k, row) in rows.clone().enumerate() {
                 x[k] = self.d[row] - (u[k] - b[k]) / bound;
             }
-            recede(problem.set(i), model, &mut x[..n]);
+            recession(problem.set(i), model, &mut x[..n]);
             for (k, row) in rows.enumerate() {
                 delta[k] = x[k] - self.d[row];
                 self.d[row] = x[k];
@@ -233,7 +272,7 @@ fn stopping(problem: &Problem) -> f64 {
 }
 
 /// The nearest direction in which the set goes on for ever; under the exact law, one that normal velocities answer for.
-fn recede(set: Set, model: Model, x: &mut [f64]) {
+pub(super) fn recession(set: Set, model: Model, x: &mut [f64]) {
     match set {
         Set::Interval { lo, hi } => {
             let (least, most) =

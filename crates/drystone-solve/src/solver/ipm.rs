@@ -23,6 +23,11 @@
 //! where a contact slides. What is left below that is taken off by Newton steps of [`super::prox`] from there (a
 //! crossover), counted as iterations like all others.
 //!
+//! **The bias of the interior.** Inside both cones every contact separates, u_n > 0, by a little: errors of one sign, which a simulation adds up
+//! step after step, however small they are. A pile that is held together by friction comes apart in this way: once its contacts are open
+//! the true solution slides. So what is within the tolerance is taken to the boundary by a few Newton steps of [`super::prox`],
+//! which leave closed contacts closed to rounding.
+//!
 //! **Exact Coulomb.** There u + s(u) e_n takes the place of u \[DeSaxce1998\], s = Σ μ |z₁| over the cones of a block: the velocities'
 //! tangential parts are those of z. The slip is one more unknown of the same Newton step, eliminated at once: with
 //! B y = Gᵀ y - Σ μ ⟨z₁, y₁⟩/|z₁| e_n, which has B z = Gᵀ z - s e_n, every Gᵀ above becomes B. The matrix N + C + B W⁻² G is not
@@ -85,6 +90,10 @@ const DIGITS: f64 = 1e-3;
 /// Iterations that the relaxed problem has at least.
 const RELAXED: usize = 6;
 const NEWTON: usize = 50;
+/// Share of the tolerance to which contacts are closed in the end, m/s below which that is rounding, and the factorisations for it.
+const CLOSED: f64 = 1e-6;
+const ROUNDING: f64 = 1e-13;
+const CLOSING: usize = 4;
 
 #[derive(Default)]
 struct Ipm {
@@ -170,9 +179,12 @@ impl Solver for Ipm {
         let size = start.residual_max;
         self.best.clone_from(&out.gamma);
         let mut last: Option<Vec<f64>> = None;
+        // Whether what was found is a solution without slip.
+        let mut relaxed = true;
         let growths: &[f64] = if self.exact { GROWTHS } else { &[1.0] };
         'all: for (attempt, &growth) in growths.iter().enumerate() {
             (self.share, self.growth) = (0.0, growth);
+            relaxed = !self.exact || growth == 0.0;
             let centre = self.start(problem);
             // Iterations since the best, and since one that was much better than the one before it: many of them, late, mean
             // that rounding has the upper hand, or that the path is lost.
@@ -257,6 +269,25 @@ impl Solver for Ipm {
             }
         }
         out.gamma.clone_from(&self.best);
+        if out.status == Status::Converged && relaxed && out.iterations < stop.iterations {
+            let few = Stop {
+                tolerance: (CLOSED * stop.tolerance).max(ROUNDING),
+                iterations: (stop.iterations - out.iterations).min(CLOSING),
+                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
+                history: stop.history,
+            };
+            let guess = Some(out.gamma.as_slice());
+            let closed = match self.exact {
+                // Where nothing slides; elsewhere the judge refuses it.
+                true => self.fallback().solve_relaxed(problem, guess, &few)?,
+                false => self.fallback().solve(problem, guess, &few)?,
+            };
+            out.iterations += closed.iterations;
+            out.history.extend(closed.history);
+            if self.judge.judge(problem, &closed.gamma).residual_max <= best {
+                out.gamma = closed.gamma;
+            }
+        }
         if out.status == Status::Iterations && out.iterations < stop.iterations {
             let left = Stop {
                 iterations: stop.iterations - out.iterations,

@@ -8,6 +8,7 @@ mod apgd;
 mod auto;
 mod bb;
 mod block;
+pub mod contradiction;
 mod coupled;
 mod cpg;
 mod direct;
@@ -130,7 +131,12 @@ impl Solution {
     /// Before the first iteration: the guess with every block projected on its set, or zeros.
     fn start(problem: &Problem, guess: Option<&[f64]>) -> Self {
         let mut gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
-        for i in 0..problem.blocks() {
+        // Zero is in every set of a step's problem, but not in every interval.
+        let bilateral = |i: usize| match problem {
+            Problem::Bodies(p) => i >= p.points.len() && p.general.set[i - p.points.len()] == Set::Free,
+            Problem::Explicit(_) => false,
+        };
+        for i in (0..problem.blocks()).filter(|i| !bilateral(*i)) {
             let set = problem.set(i);
             if set != Set::Free {
                 set.project(&mut gamma[problem.block(i)]);
@@ -170,6 +176,14 @@ pub trait Solver: Send {
     /// From now on returns problems untouched for which one factorisation takes more operations than this. Those that factor
     /// nothing take no notice.
     fn limit_operations(&mut self, _most: f64) {}
+
+    /// v = v_free + M⁻¹ D γ of the solution returned last, in the order of the problem's bodies, where the solver has it at hand.
+    fn velocities(&self) -> Option<&[[f64; 6]]> {
+        None
+    }
+
+    /// Begins the next solve with nothing kept from the last: a penalty that had been fitted to it, say.
+    fn forget(&mut self) {}
 
     /// Its judge, if it has one: who asks it for a word on the solution needs no memory of their own.
     fn judge(&mut self) -> Option<&mut Judge> {

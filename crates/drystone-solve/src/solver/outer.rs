@@ -123,6 +123,10 @@ impl Solver for Outer {
         self.inner.limit_operations(most);
     }
 
+    fn forget(&mut self) {
+        self.inner.forget();
+    }
+
     fn judge(&mut self) -> Option<&mut Judge> {
         self.inner.judge()
     }

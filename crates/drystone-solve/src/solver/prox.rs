@@ -15,7 +15,9 @@
 //! ```
 //!
 //! so that a line search on φ' (projections only, no products) makes it converge from anywhere. The matrix is that of
-//! [`System`] with H = (a + VC)⁻¹V. Small ε leaves few outer steps; cold starts begin with a larger one. An iteration is
+//! [`System`] with H = (a + VC)⁻¹V. Small ε leaves few outer steps; cold starts begin with a larger one. But the smaller ε, the more of
+//! a step is rounding: from 1e-6 down what is left of the linear system is looked at and taken off, and where that fails (redundant
+//! contacts under uneven masses) ε goes back up by ten and stays there. An iteration is
 //! one factorisation. A guess is used as it is. A cold start begins with a step that takes every contact to be closed and to
 //! stick (any symmetric V gives a step along which φ falls): otherwise contacts would close one layer after the other, one
 //! in each iteration. Where caps end it early, the objective of what is returned is no higher than that of a few sweeps from
@@ -57,10 +59,35 @@ const LEAST: f64 = 1e-8;
 const SWEEPS: usize = 10;
 /// Newton steps of one outer step.
 const INNER: usize = 50;
+/// From this ε down the linear systems are looked after, and what may be left of their right side.
+const STIFF: f64 = 1e-6;
+const LINEAR: f64 = 0.01;
+
+/// What became of a Newton step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Taken,
+    /// Rounding lets nothing more be gained.
+    Nothing,
+    /// The matrix is beyond rounding: ε is too small.
+    TooStiff,
+}
+
+/// a + VC.
+fn softened(n: usize, a: f64, v: &Small, c: &[f64]) -> Small {
+    let mut m = ZERO;
+    for r in 0..n {
+        (0..n).for_each(|k| m[r][k] = v[r][k] * c[k]);
+        m[r][r] += a;
+    }
+    m
+}
 
 #[derive(Default)]
 pub(super) struct Prox {
     epsilon: f64,
+    /// The last ε.
+    least: f64,
     /// Most operations of one factorisation; None: any.
     most: Option<f64>,
     system: System,
@@ -77,6 +104,9 @@ pub(super) struct Prox {
     work: Vec<f64>,
     t: Vec<Small>,
     best: Vec<f64>,
+    /// Of a refined Newton step, d and (N + C)d so far.
+    sum: Vec<f64>,
+    sum_q: Vec<f64>,
     sweeps: Option<Option<Box<dyn Solver>>>,
 }
 
@@ -124,6 +154,7 @@ impl Solver for Prox {
         let cold = self.gamma.iter().all(|g| *g == 0.0);
         let mut epsilon = self.epsilon;
         let mut stuck = 0;
+        let mut least = self.least;
         self.growth.restart();
         let spent = |done: usize| {
             if done >= stop.iterations {
@@ -145,11 +176,21 @@ impl Solver for Prox {
                     break;
                 }
                 let closed = cold && out.iterations == 0;
-                if out.iterations - before >= INNER || !self.newton(problem, epsilon, closed) {
+                let step = match out.iterations - before < INNER {
+                    true => self.newton(problem, epsilon, closed),
+                    false => Step::Nothing,
+                };
+                if step == Step::Nothing {
                     settled = false;
                     break;
                 }
                 out.iterations += 1;
+                if step == Step::TooStiff {
+                    // Less stiff, then, and no stiffer again.
+                    least = (10.0 * epsilon).min(self.epsilon);
+                    epsilon = least;
+                    continue;
+                }
                 if stop.history {
                     self.project(problem, epsilon);
                     let c = self.judge.judge(problem, &self.p);
@@ -189,7 +230,7 @@ impl Solver for Prox {
             // A step that was not solved is taken again from where it got to.
             if settled {
                 let quick = out.iterations - before <= 6;
-                epsilon = (epsilon * if quick { 0.1 } else { 0.3 }).max(LEAST);
+                epsilon = (epsilon * if quick { 0.1 } else { 0.3 }).max(least);
             }
         }
         if matches!(out.status, Status::Iterations | Status::Budget) && stop.iterations > 0 {
@@ -215,7 +256,12 @@ impl Solver for Prox {
 impl Prox {
     /// A solver that begins with this ε.
     pub fn new(epsilon: f64) -> Self {
-        Self { epsilon, ..Self::default() }
+        Self::down_to(epsilon, LEAST)
+    }
+
+    /// One that ends with another ε than most.
+    pub fn down_to(epsilon: f64, least: f64) -> Self {
+        Self { epsilon, least, ..Self::default() }
     }
 
     /// u = (N + C)θ + r.
@@ -242,8 +288,8 @@ impl Prox {
         (error, moved)
     }
 
-    /// One Newton step with line search, with V = 1 for all cones if `closed`; false where rounding lets nothing more be gained.
-    fn newton(&mut self, problem: &Problem, epsilon: f64, closed: bool) -> bool {
+    /// One Newton step with line search, with V = 1 for all cones if `closed`.
+    fn newton(&mut self, problem: &Problem, epsilon: f64, closed: bool) -> Step {
         let blocks = self.system.blocks();
         self.t.clear();
         // f = B⁻¹ (-F), B = 1 + VC/a.
@@ -256,9 +302,7 @@ impl Prox {
                 self.t.push(ZERO);
                 continue;
             }
-            let set = problem.set(i);
-            let v =
-                if closed && set.is_cone() { set.closed() } else { set.derivative(&self.x[rows.clone()]) };
+            let v = self.derivative(problem, i, closed);
             let c = &self.system.compliance[rows.clone()];
             let mut h = ZERO;
             if c.iter().all(|c| *c == 0.0) {
@@ -266,12 +310,7 @@ impl Prox {
                     (0..n).for_each(|k| h[r][k] = v[r][k] / a);
                 }
             } else {
-                let mut m = ZERO;
-                for r in 0..n {
-                    (0..n).for_each(|k| m[r][k] = v[r][k] * c[k]);
-                    m[r][r] += a;
-                }
-                let inverse = small::general_inverse(n, &m);
+                let inverse = small::general_inverse(n, &softened(n, a, &v, c));
                 for r in 0..n {
                     for k in 0..n {
                         h[r][k] = (0..n).map(|s| inverse[r][s] * v[s][k]).sum();
@@ -292,23 +331,89 @@ impl Prox {
             self.t.push(small::root(n, &h));
         }
         self.system.factorise(&self.t);
-        // d = f - (N + H⁻¹)⁻¹ N f.
+        self.direction();
+        self.system.apply(&self.d, &mut self.q);
+        if epsilon <= STIFF && !self.refine(problem, epsilon, closed) {
+            return Step::TooStiff;
+        }
+        let t = self.line_search(problem, epsilon);
+        if !(t > 0.0) || self.d.iter().any(|x| !x.is_finite()) {
+            return Step::Nothing;
+        }
+        for j in 0..self.theta.len() {
+            self.theta[j] += t * self.d[j];
+            self.u[j] += t * self.q[j];
+        }
+        Step::Taken
+    }
+
+    /// d = f - (N + H⁻¹)⁻¹ N f, f = B⁻¹ of the right side.
+    fn direction(&mut self) {
         self.system.apply(&self.work, &mut self.q);
         for j in 0..self.q.len() {
             self.q[j] -= self.system.compliance[j] * self.work[j];
         }
         self.system.solve(&self.q, &mut self.d);
         self.d.iter_mut().zip(&self.work).for_each(|(d, f)| *d = f - *d);
-        self.system.apply(&self.d, &mut self.q);
-        let t = self.line_search(problem, epsilon);
-        if !(t > 0.0) || self.d.iter().any(|x| !x.is_finite()) {
-            return false;
+    }
+
+    /// Takes off what rounding left of (a + V(N + C)) d = -aF where that is much; false where it cannot be taken off, because the matrix is
+    /// beyond rounding.
+    fn refine(&mut self, problem: &Problem, epsilon: f64, closed: bool) -> bool {
+        let mut before = f64::INFINITY;
+        self.sum.clone_from(&self.d);
+        self.sum_q.clone_from(&self.q);
+        loop {
+            let (mut now, mut all) = (0.0f64, 0.0f64);
+            for i in 0..self.system.blocks() {
+                let rows = self.system.block(i);
+                let (n, a) = (rows.len(), epsilon * self.system.diagonal[i]);
+                if a <= 0.0 {
+                    self.work[rows].fill(0.0);
+                    continue;
+                }
+                let v = self.derivative(problem, i, closed);
+                let mut left = [0.0; crate::cone::MAX_ROWS];
+                for (k, j) in rows.clone().enumerate() {
+                    let asked = self.p[j] - self.theta[j];
+                    let pushed = (0..n).map(|m| v[k][m] * self.sum_q[rows.start + m]).sum::<f64>();
+                    left[k] = asked - self.sum[j] - pushed / a;
+                    now = now.max(a * left[k].abs());
+                    all = all.max(a * asked.abs());
+                }
+                let c = &self.system.compliance[rows.clone()];
+                if c.iter().any(|c| *c != 0.0) {
+                    let inverse = small::general_inverse(n, &softened(n, a, &v, c));
+                    let mut f = [0.0; crate::cone::MAX_ROWS];
+                    small::multiply(n, &inverse, &left[..n], &mut f);
+                    (0..n).for_each(|k| left[k] = a * f[k]);
+                }
+                self.work[rows].copy_from_slice(&left[..n]);
+            }
+            if now <= LINEAR * all {
+                break;
+            }
+            if !(now < 0.5 * before) {
+                return false;
+            }
+            before = now;
+            self.direction();
+            self.system.apply(&self.d, &mut self.q);
+            self.sum.iter_mut().zip(&self.d).for_each(|(s, d)| *s += d);
+            self.sum_q.iter_mut().zip(&self.q).for_each(|(s, q)| *s += q);
         }
-        for j in 0..self.theta.len() {
-            self.theta[j] += t * self.d[j];
-            self.u[j] += t * self.q[j];
-        }
+        std::mem::swap(&mut self.d, &mut self.sum);
+        std::mem::swap(&mut self.q, &mut self.sum_q);
         true
+    }
+
+    /// V of block `i` at x.
+    fn derivative(&self, problem: &Problem, i: usize, closed: bool) -> Small {
+        let set = problem.set(i);
+        match closed && set.is_cone() {
+            true => set.closed(),
+            false => set.derivative(&self.x[self.system.block(i)]),
+        }
     }
 
     /// φ'(t) along d.

@@ -18,6 +18,7 @@
 mod alike;
 mod factor;
 mod island;
+mod limbs;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -76,6 +77,9 @@ pub(super) struct Schur {
     /// By island: its blocks' numbers, and its mechanisms.
     islands: Vec<(Vec<u32>, Vec<u32>)>,
     used: usize,
+    /// What the islands were found for, and whether all are small enough.
+    known: Known,
+    fits: bool,
     work: Island,
     groups: Groups,
     /// Those that are solved at the same time, and what each has to do: a range of `groups.order`.
@@ -84,6 +88,41 @@ pub(super) struct Schur {
     relaxed: Option<Box<dyn Solver>>,
     coulomb: Option<Box<dyn Solver>>,
     judge: Judge,
+}
+
+/// Bodies of the contact points, and what sort each block has that is not bilateral.
+#[derive(Default)]
+struct Known {
+    bodies: [Vec<u32>; 2],
+    sorts: Vec<u8>,
+}
+
+impl Known {
+    /// Takes over what there is; false if it is the same as before.
+    fn renew(&mut self, p: &Bodies) -> bool {
+        let points = p.points.mu.iter().map(|mu| if *mu == 0.0 { 1 } else { 0 });
+        let general = p.general.set.iter().filter(|set| **set != Set::Free).map(|set| match set {
+            Set::Friction3 { mu: 0.0 } => 1,
+            Set::Friction3 { .. } => 0,
+            Set::NonNegative => 2,
+            Set::Interval { .. } => 3,
+            Set::Free => 4,
+            Set::Friction2 { .. } => 5,
+            Set::Rolling5 { .. } => 6,
+        });
+        let sorts = points.chain(general);
+        if self.bodies[0] == p.points.a
+            && self.bodies[1] == p.points.b
+            && sorts.clone().eq(self.sorts.iter().copied())
+        {
+            return false;
+        }
+        self.bodies[0].clone_from(&p.points.a);
+        self.bodies[1].clone_from(&p.points.b);
+        self.sorts.clear();
+        self.sorts.extend(sorts);
+        true
+    }
 }
 
 impl Solver for Schur {
@@ -118,8 +157,13 @@ impl Schur {
     ) -> Result<Solution, Malformed> {
         let fits = match problem {
             Problem::Bodies(p) => {
-                self.tree.load(p);
-                self.find_islands(problem, p)
+                // Mechanisms stand on the same wheels for many steps.
+                let changed = self.tree.load(p);
+                if self.known.renew(p) || changed {
+                    self.fits = self.find_islands(problem, p);
+                    self.groups.find(problem, p, &self.tree, &self.islands[..self.used]);
+                }
+                self.fits
             }
             Problem::Explicit(_) => false,
         };
@@ -230,7 +274,6 @@ impl Schur {
         let begun = Instant::now();
         let mut dropped = 0;
         let plain = stop.tolerance > 0.0 && stop.iterations > 0;
-        self.groups.find(problem, p, &self.tree, &self.islands[..self.used]);
         self.tasks.clear();
         let mut at = 0;
         for run in &self.groups.runs {
@@ -245,7 +288,9 @@ impl Schur {
             pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(work, task)| {
                 work.ended = Default::default();
                 let which = &groups.order[task.clone()];
-                if which.len() > 1 && plain {
+                // By itself one is worth it where nothing fills in: its numbers are as many as one lane's.
+                let alone = || groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
+                if plain && (which.len() > 1 || alone()) {
                     widest(SolveAlike { problem, p, tree, work, which, islands, gamma, stop });
                 }
             });

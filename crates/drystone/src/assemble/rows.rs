@@ -12,7 +12,7 @@
 //!     (Ψ(q ⊕ h v, t + h) - Ψ(q, t + h))/h - ∇Ψᵀ v      with v at the start of the step,
 //! ```
 //!
-//! ½ h v·∇²Ψ·v and smaller. Without it the velocity of a body on a circle points along the tangent at the start of the step;
+//! ½ h v·∇²Ψ·v and smaller, and Ψ/h where Ψ is so small that corrections of positions would leave it. Without it the velocity of a body on a circle points along the tangent at the start of the step;
 //! the next step takes the part away that is across the new tangent, and (hω)² of the energy with it. With it the velocity is
 //! the secant, as in the scheme of \[Ryckaert1977\] (leapfrog steps with Ψ(q⁺) = 0), whose energy stays, and positions need
 //! hardly any correction. Where the new position follows a mean of old and new velocity (θ < 1), the Jacobian is that at
@@ -20,8 +20,9 @@
 //! Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic enters as a compliant row and only in the velocity
 //! problem: see [`crate::joint::law`].
 //!
-//! Rows are staged in the order of joints, the joints coloured, and the rows put into the problem in that order: the same for
-//! any number of threads.
+//! Joints are coloured, in the order of their slots, and the rows put into the problem by colour: the same for any number of
+//! threads. A mechanism stays what it is from step to step, so rows are staged in the order of the last problem: then they are in
+//! their places already.
 
 use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
@@ -30,6 +31,7 @@ use glam::DVec3;
 
 use super::velocity;
 use crate::collide::Velocities;
+use crate::correct::TIGHTER;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::{LAW_ROWS, ROWS};
@@ -63,12 +65,11 @@ pub(crate) enum Purpose {
     },
 }
 
-/// One scalar row before colouring.
+/// One scalar row before colouring, all but its Jacobian.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Staged {
     pub(crate) pair: (u32, u32),
     pub(crate) set: Set,
-    pub(crate) jacobian: [f64; 12],
     bias: f64,
     compliance: f64,
     /// Joint slot, or NONE for the lock of a planar body.
@@ -98,14 +99,19 @@ pub(crate) const SIZE: f64 = 0.1;
 #[derive(Debug, Default)]
 pub struct Rows {
     staged: Vec<Staged>,
+    /// Of what is staged; lost to the problem by [`Rows::finish`].
+    jacobians: Vec<[f64; 12]>,
+    /// Joint slots in the order of the last problem, those without rows at the end; empty: as they are.
+    visits: Vec<u32>,
     /// Rows of stiff forces, for problems about a whole step.
     pub(crate) elastic: Vec<Elastic>,
     /// Joints whose step is taken by others, by slot; empty if there are none.
     pub(crate) elsewhere: Vec<bool>,
     colouring: Colouring,
-    /// What was coloured: the number of bodies, and the pairs.
-    coloured: (usize, Vec<(u32, u32)>),
-    /// First staged row of each joint; staged rows in the order of the problem; first row there of each joint.
+    /// What was coloured: the number of bodies, and joints with their bodies' ranks in the order of the problem.
+    coloured: (usize, Vec<(u32, (u32, u32))>),
+    /// First staged row of each joint; staged rows in the order of the problem, empty if that is the order they are in; first
+    /// row there of each joint, and the end.
     runs: Vec<u32>,
     order: Vec<u32>,
     places: Vec<u32>,
@@ -142,14 +148,16 @@ impl Rows {
         purpose: Purpose,
     ) {
         self.staged.clear();
+        self.jacobians.clear();
+        self.order.clear();
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
         self.curved = false;
-        lock_planes(model, &mut self.staged);
+        lock_planes(model, &mut self.staged, &mut self.jacobians);
         if let Purpose::Velocity { laws: true, .. } = purpose {
+            self.jacobians.extend(self.elastic.iter().map(|e| e.jacobian));
             self.staged.extend(self.elastic.iter().map(|e| Staged {
                 pair: (e.bodies[0], e.bodies[1]),
                 set: Set::Free,
-                jacobian: e.jacobian,
                 bias: e.bias,
                 compliance: e.compliance,
                 joint: NONE,
@@ -172,8 +180,14 @@ impl Rows {
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
         let only_errors = matches!(purpose, Purpose::Position { share: None, .. });
         let [mut e, mut then] = [Equations::default(); 2];
-        for (j, joint) in model.joints.iter().enumerate().filter(|(_, j)| j.alive) {
-            if self.elsewhere.get(j) == Some(&true) {
+        if self.visits.len() != model.joints.len() {
+            self.visits.clear();
+            self.visits.extend(0..model.joints.len() as u32);
+        }
+        for at in 0..self.visits.len() {
+            let j = self.visits[at] as usize;
+            let joint = &model.joints[j];
+            if !joint.alive || self.elsewhere.get(j) == Some(&true) {
                 continue;
             }
             let memory = self.next[j];
@@ -189,7 +203,8 @@ impl Rows {
             {
                 curvature(joint, state, &memory, [h, theta], [&mut e, &mut then], &mut bend);
             }
-            let mut stage = Stage { model, state, v, p, j, joint, purpose, laws, rows: self, time, memory };
+            let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
+            let mut stage = Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory };
             if velocity_problem {
                 stage.rows.arms[j] = placed.arm[1];
                 stage.rows.next[j].angle = e.angles();
@@ -206,15 +221,20 @@ impl Rows {
         }
     }
 
-    /// The rows that have no compliance.
-    pub(crate) fn rigid(&self) -> impl Iterator<Item = &Staged> {
-        self.staged.iter().filter(|s| s.compliance == 0.0)
+    /// The rows that have no compliance, with their Jacobians; before they are put into a problem.
+    pub(crate) fn rigid(&self) -> impl Iterator<Item = (&Staged, &[f64; 12])> {
+        self.staged.iter().zip(&self.jacobians).filter(|(s, _)| s.compliance == 0.0)
+    }
+
+    /// The staged row behind a row of the problem.
+    fn row(&self, of_problem: usize) -> Option<&Staged> {
+        let i = if self.order.is_empty() { of_problem } else { *self.order.get(of_problem)? as usize };
+        self.staged.get(i)
     }
 
     /// The joint of a block of the problem, counted from the first general one.
     pub(crate) fn joint_of(&self, block: usize) -> Option<u32> {
-        let i = *self.order.get(block)?;
-        Some(self.staged[i as usize].joint).filter(|j| *j != NONE)
+        Some(self.row(block)?.joint).filter(|j| *j != NONE)
     }
 
     /// Colours the joints and puts their staged rows into the problem, those of one joint one behind the other: solvers may
@@ -230,35 +250,35 @@ impl Rows {
             }
         }
         let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };
-        let pair = |s: &Staged| (rank(s.pair.0), rank(s.pair.1));
-        // A mechanism stays what it is from step to step, and so do its colours.
-        let pairs = || self.runs.iter().map(|&i| pair(&self.staged[i as usize]));
-        if bodies != self.coloured.0 || !self.coloured.1.iter().copied().eq(pairs()) {
-            self.coloured.0 = bodies;
-            self.coloured.1.clear();
-            self.coloured.1.extend(pairs());
-            self.colouring.run(bodies, self.coloured.1.iter().copied());
+        let named = |s: &Staged| (s.joint, (rank(s.pair.0), rank(s.pair.1)));
+        let runs = self.runs.iter().map(|&i| named(&self.staged[i as usize]));
+        if bodies == self.coloured.0 && self.coloured.1.iter().copied().eq(runs) {
+            self.places.clone_from(&self.runs);
+            self.places.push(self.staged.len() as u32);
+        } else {
+            self.colour(named, bodies);
         }
-        self.order.clear();
-        self.places.clear();
-        for &run in &self.colouring.order {
-            let end = self.runs.get(run as usize + 1).copied().unwrap_or(self.staged.len() as u32);
-            self.places.push(self.order.len() as u32);
-            self.order.extend(self.runs[run as usize]..end);
-        }
-        self.places.push(self.order.len() as u32);
         // One row a block.
-        let rows = || self.order.iter().map(|&i| &self.staged[i as usize]);
-        general.a.extend(rows().map(|s| rank(s.pair.0)));
-        general.b.extend(rows().map(|s| rank(s.pair.1)));
-        general.set.extend(rows().map(|s| s.set));
-        general.jacobian.extend(rows().map(|s| s.jacobian));
-        general.bias.extend(rows().map(|s| s.bias));
-        if !self.order.is_empty() {
-            general.first_row.extend(0..=self.order.len() as u32);
+        let n = self.staged.len();
+        let sorted = self.order.is_empty();
+        general.a.reserve(n);
+        for k in 0..n {
+            let s = &self.staged[if sorted { k } else { self.order[k] as usize }];
+            general.a.push(rank(s.pair.0));
+            general.b.push(rank(s.pair.1));
+            general.set.push(s.set);
+            general.bias.push(s.bias);
+        }
+        if sorted {
+            std::mem::swap(&mut general.jacobian, &mut self.jacobians);
+        } else {
+            general.jacobian.extend(self.order.iter().map(|&i| self.jacobians[i as usize]));
+        }
+        if n > 0 {
+            general.first_row.extend(0..=n as u32);
         }
         if self.staged.iter().any(|s| s.compliance > 0.0) {
-            general.compliance.extend(self.order.iter().map(|&i| self.staged[i as usize].compliance));
+            general.compliance.extend((0..n).map_while(|k| Some(self.row(k)?.compliance)));
         }
         let row = |run: u32| self.places[run as usize];
         general.spans.extend(self.colouring.spans.iter().map(|s| {
@@ -267,31 +287,58 @@ impl Rows {
         }));
     }
 
+    /// Colours the joints, in the order of their slots, and sorts the staged rows by colour.
+    fn colour(&mut self, named: impl Fn(&Staged) -> (u32, (u32, u32)), bodies: usize) {
+        // Rows of no joint come first, as they were staged.
+        let mut by_slot: Vec<u32> = (0..self.runs.len() as u32).collect();
+        let joint = |run: u32| self.staged[self.runs[run as usize] as usize].joint;
+        by_slot.sort_by_key(|run| joint(*run).wrapping_add(1));
+        let runs = by_slot.iter().map(|&run| named(&self.staged[self.runs[run as usize] as usize]));
+        self.colouring.run(bodies, runs.map(|(_, pair)| pair));
+        self.coloured.0 = bodies;
+        self.coloured.1.clear();
+        self.places.clear();
+        for &at in &self.colouring.order {
+            let run = by_slot[at as usize] as usize;
+            let end = self.runs.get(run + 1).copied().unwrap_or(self.staged.len() as u32);
+            self.places.push(self.order.len() as u32);
+            self.order.extend(self.runs[run]..end);
+            self.coloured.1.push(named(&self.staged[self.runs[run] as usize]));
+        }
+        self.places.push(self.order.len() as u32);
+        // Only joints can be staged in another order.
+        let mut left = vec![true; self.visits.len()];
+        self.visits.clear();
+        for (joint, _) in self.coloured.1.iter().filter(|(joint, _)| *joint != NONE) {
+            self.visits.push(*joint);
+            left[*joint as usize] = false;
+        }
+        self.visits.extend((0..left.len() as u32).filter(|j| left[*j as usize]));
+    }
+
     /// Fills the guess for the general rows, which are `guess`.
     pub(crate) fn warm_start(&self, joints: &[JointState], guess: &mut [f64]) {
-        for (x, &i) in guess.iter_mut().zip(&self.order) {
-            let s = &self.staged[i as usize];
-            if s.joint != NONE {
-                let kept = joints[s.joint as usize].impulse[s.row as usize];
-                *x = match s.set {
-                    Set::NonNegative => (if s.upper { -kept } else { kept }).max(0.0),
-                    // A force motor's is known beforehand.
-                    Set::Interval { lo, hi } => kept.clamp(lo, hi),
-                    _ => kept,
-                };
-            }
+        for (k, x) in guess.iter_mut().enumerate() {
+            let Some(s) = self.row(k).filter(|s| s.joint != NONE) else { continue };
+            let kept = joints[s.joint as usize].impulse[s.row as usize];
+            *x = match s.set {
+                Set::NonNegative => (if s.upper { -kept } else { kept }).max(0.0),
+                // A force motor's is known beforehand.
+                Set::Interval { lo, hi } => kept.clamp(lo, hi),
+                _ => kept,
+            };
         }
     }
 
     /// Hands back the first of two solutions of a step: the second is added to it.
-    pub(crate) fn keep(&mut self, model: &Model, gamma: &[f64], h: f64) {
-        self.hand_back(model, gamma, h);
+    pub(crate) fn keep(&mut self, model: &Model, general: &General, gamma: &[f64], h: f64) {
+        self.hand_back(model, general, gamma, h);
         self.kept.clear();
         self.kept.extend(self.reactions.iter().copied().zip(self.next.iter().map(|n| n.impulse)));
     }
 
-    /// Hands multipliers of the general rows back to the joints.
-    pub(crate) fn hand_back(&mut self, model: &Model, gamma: &[f64], h: f64) {
+    /// Hands multipliers of the general rows, which are these, back to the joints.
+    pub(crate) fn hand_back(&mut self, model: &Model, general: &General, gamma: &[f64], h: f64) {
         self.reactions.resize(model.joints.len(), Reaction::default());
         for j in 0..self.next.len() {
             // What sleeps keeps what held it; the others that are elsewhere say it themselves.
@@ -301,34 +348,37 @@ impl Rows {
             }
         }
         let over = 1.0 / h;
-        for (&x, &i) in gamma.iter().zip(&self.order) {
-            let s = &self.staged[i as usize];
-            if s.joint == NONE {
-                continue;
-            }
-            let (j, row) = (s.joint as usize, s.row as usize);
-            self.next[j].impulse[row] += if s.upper { -x } else { x };
-            let side = if s.turned { 0 } else { 6 };
-            let part = |k: usize| {
-                DVec3::new(s.jacobian[side + k], s.jacobian[side + k + 1], s.jacobian[side + k + 2])
-            };
-            let r = &mut self.reactions[j];
-            let pull = x * over;
-            r.force += part(0) * pull;
-            r.torque += part(3) * pull;
-            let joint = &model.joints[j];
-            match row.checked_sub(MOST_ROWS) {
-                None => {
-                    let angular = s.jacobian[..3] == [0.0; 3] && s.jacobian[6..9] == [0.0; 3];
-                    r.equations[row] = pull * if angular { joint.length } else { 1.0 };
+        for run in self.places.windows(2) {
+            let rows = run[0] as usize..run[1] as usize;
+            let Some(j) = self.row(rows.start).map(|s| s.joint).filter(|j| *j != NONE) else { continue };
+            let joint = &model.joints[j as usize];
+            let mut next = std::mem::take(&mut self.next[j as usize].impulse);
+            let mut r = std::mem::take(&mut self.reactions[j as usize]);
+            let mut sum = [0.0; 6];
+            for k in rows {
+                let Some(s) = self.row(k) else { break };
+                let (x, row, jacobian) = (gamma[k], s.row as usize, &general.jacobian[k]);
+                next[row] += if s.upper { -x } else { x };
+                let pull = x * over;
+                let side = if s.turned { 0 } else { 6 };
+                (0..6).for_each(|i| sum[i] += jacobian[side + i] * pull);
+                match row.checked_sub(MOST_ROWS) {
+                    None => {
+                        let angular = jacobian[..3] == [0.0; 3] && jacobian[6..9] == [0.0; 3];
+                        r.equations[row] = pull * if angular { joint.length } else { 1.0 };
+                    }
+                    Some(law) => {
+                        let (k, what) = (law / LAW_ROWS, law % LAW_ROWS);
+                        let scale = if joint.kind.coordinates()[k] { joint.length } else { 1.0 };
+                        let force = pull * scale * if s.upper { -1.0 } else { 1.0 };
+                        [&mut r.motor, &mut r.limit, &mut r.friction, &mut r.spring][what][k] += force;
+                    }
                 }
-                Some(law) => {
-                    let (k, what) = (law / LAW_ROWS, law % LAW_ROWS);
-                    let scale = if joint.kind.coordinates()[k] { joint.length } else { 1.0 };
-                    let force = pull * scale * if s.upper { -1.0 } else { 1.0 };
-                    [&mut r.motor, &mut r.limit, &mut r.friction, &mut r.spring][what][k] += force;
-                }
             }
+            r.force += DVec3::new(sum[0], sum[1], sum[2]);
+            r.torque += DVec3::new(sum[3], sum[4], sum[5]);
+            self.next[j as usize].impulse = next;
+            self.reactions[j as usize] = r;
         }
         for j in model.joint_slots() {
             let r = &mut self.reactions[j];
@@ -407,12 +457,13 @@ fn curvature(
 
 /// One joint being staged.
 struct Stage<'a> {
-    model: &'a Model,
     state: &'a State,
     v: &'a Velocities,
     p: &'a Bodies,
     j: usize,
     joint: &'a Joint,
+    /// Which of its bodies are dynamic.
+    moves: [bool; 2],
     purpose: Purpose,
     laws: bool,
     rows: &'a mut Rows,
@@ -426,27 +477,39 @@ impl Stage<'_> {
         if let Purpose::Position { share: None, .. } = self.purpose {
             return;
         }
-        let moves = |b: u32| b != WORLD_BODY && self.model.bodies[b as usize].inv_mass > 0.0;
         let [a, b] = self.joint.bodies;
         let mut bias = bias;
-        for (body, part) in [(a, 0), (b, 6)] {
-            if body != WORLD_BODY && !moves(body) {
-                let v = velocity(self.v, body);
-                bias += (0..6).map(|k| jacobian[part + k] * v[k]).sum::<f64>();
-            }
-        }
-        let turned = !moves(a);
         let mut jacobian = *jacobian;
-        if turned {
-            jacobian.rotate_left(6);
+        let (mut pair, mut turned) = ((a, b), false);
+        if self.moves != [true; 2] {
+            for (k, body) in [a, b].into_iter().enumerate() {
+                if body != WORLD_BODY && !self.moves[k] {
+                    let v = velocity(self.v, body);
+                    bias += (0..6).map(|i| jacobian[6 * k + i] * v[i]).sum::<f64>();
+                }
+            }
+            turned = !self.moves[0];
+            if turned {
+                jacobian.rotate_left(6);
+            }
+            pair = (if turned { b } else { a }, WORLD);
         }
-        let pair = match (moves(a), moves(b)) {
-            (true, true) => (a, b),
-            (true, false) => (a, WORLD),
-            _ => (b, WORLD),
-        };
         let (joint, row) = (self.j as u32, row as u8);
-        self.rows.staged.push(Staged { pair, set, jacobian, bias, compliance, joint, row, turned, upper });
+        self.rows.jacobians.push(jacobian);
+        self.rows.staged.push(Staged { pair, set, bias, compliance, joint, row, turned, upper });
+    }
+
+    /// Whether a joint's error is one that corrections would leave alone: the step's own motion takes it away.
+    fn is_small(&self, error: f64) -> bool {
+        match self.purpose {
+            Purpose::Velocity {
+                stabilisation: Stabilisation::Post { tolerance, .. },
+                laws: true,
+                theta: 1.0,
+                ..
+            } => TIGHTER * error.abs() <= 2.0 * tolerance * SIZE * self.joint.length,
+            _ => false,
+        }
     }
 
     /// Notes the error of a rigid row.
@@ -474,7 +537,10 @@ impl Stage<'_> {
                     if row.sort == Sort::Holonomic {
                         self.note(row.error.abs());
                     }
-                    let bias = stabilisation.bilateral_bias(row.error, h) + row.rate + bend;
+                    let mut bias = stabilisation.bilateral_bias(row.error, h) + row.rate + bend;
+                    if row.sort == Sort::Holonomic && self.is_small(row.error) {
+                        bias += row.error / h;
+                    }
                     self.push(k, Set::Free, &row.jacobian, bias, 0.0, false);
                 }
                 Sort::Unilateral => {
@@ -632,7 +698,7 @@ impl Stage<'_> {
 }
 
 /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
-fn lock_planes(model: &Model, staged: &mut Vec<Staged>) {
+fn lock_planes(model: &Model, staged: &mut Vec<Staged>, jacobians: &mut Vec<[f64; 12]>) {
     if model.facts().planar == 0 {
         return;
     }
@@ -640,10 +706,10 @@ fn lock_planes(model: &Model, staged: &mut Vec<Staged>) {
         if let Some(plane) = &model.bodies[i].planar {
             let mut jacobian = [0.0; 12];
             jacobian[..3].copy_from_slice(&plane.normal.to_array());
+            jacobians.push(jacobian);
             staged.push(Staged {
                 pair: (i as u32, WORLD),
                 set: Set::Free,
-                jacobian,
                 bias: 0.0,
                 compliance: 0.0,
                 joint: NONE,

@@ -14,7 +14,6 @@
 use drystone_solve::crew::{self, Shared};
 use drystone_solve::room;
 use glam::DVec3;
-use rayon::prelude::*;
 
 use super::Aabb;
 use super::broadphase::{self, BroadPhase};
@@ -263,8 +262,12 @@ impl Detector {
             if alone {
                 tasks.iter_mut().zip(pairs.chunks(chunk)).for_each(|(task, pairs)| task.run(&look, pairs));
             } else {
-                let tasks = tasks.par_iter_mut().zip(pairs.par_chunks(chunk));
-                tasks.for_each(|(task, pairs)| task.run(&look, pairs));
+                let to = Shared(tasks.as_mut_ptr());
+                crew::each(pairs.len().div_ceil(chunk), |t| {
+                    let pairs = &pairs[t * chunk..pairs.len().min((t + 1) * chunk)];
+                    // SAFETY: every task once, and there are as many as runs of pairs.
+                    unsafe { &mut *to.at(t) }.run(&look, pairs);
+                });
             }
             let tasks = &self.chunks[..pairs.len().div_ceil(chunk)];
             self.tested += tasks.iter().map(|task| task.tested).sum::<usize>();

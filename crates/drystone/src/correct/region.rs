@@ -7,7 +7,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use drystone_solve::crew;
+use drystone_solve::crew::{self, Shared};
+use drystone_solve::room;
 
 use super::PIECE;
 use crate::contact::{Gap, Touch};
@@ -24,7 +25,7 @@ impl Region {
     /// Starts from the bodies of those contacts that are `wanted`.
     pub fn begin(&mut self, model: &Model, contacts: &[Gap], wanted: impl Fn(&Gap) -> bool + Sync) {
         self.ring.resize_with(model.bodies.len(), AtomicU8::default);
-        self.ring.iter_mut().for_each(|r| *r.get_mut() = 0);
+        crew::many(self.ring.len(), |b| self.ring[b].store(0, Relaxed));
         self.visit(contacts, |c| {
             if wanted(c) {
                 self.mark(model, c.bodies(), 1);
@@ -46,9 +47,13 @@ impl Region {
     }
 
     fn visit(&self, contacts: &[Gap], visit: impl Fn(&Gap) + Sync) {
+        self.visit_runs(contacts, |_, run| run.iter().for_each(&visit));
+    }
+
+    fn visit_runs(&self, contacts: &[Gap], visit: impl Fn(usize, &[Gap]) + Sync) {
         crew::each(contacts.len().div_ceil(PIECE), |t| {
             let end = contacts.len().min((t + 1) * PIECE);
-            contacts[t * PIECE..end].iter().for_each(&visit);
+            visit(t, &contacts[t * PIECE..end]);
         });
     }
 
@@ -65,14 +70,34 @@ impl Region {
         c.bodies().iter().any(|b| self.ring[*b as usize].load(Relaxed) > 0)
     }
 
+    /// Those of `contacts` that it holds, in their order.
+    pub fn pick(&self, contacts: &[Gap], to: &mut Vec<Gap>) {
+        let mut counts = Vec::new();
+        crew::ranges(contacts.len(), PIECE, &mut counts, |range| {
+            contacts[range].iter().filter(|c| self.holds(c)).count()
+        });
+        to.clear();
+        room::more(to, counts.iter().sum());
+        let place = Shared(to.as_mut_ptr());
+        self.visit_runs(contacts, |t, run| {
+            let first = counts[..t].iter().sum::<usize>();
+            for (at, c) in (first..).zip(run.iter().filter(|c| self.holds(c))) {
+                // SAFETY: there is room, and the runs before this one end where it begins.
+                unsafe { place.at(at).write(*c) };
+            }
+        });
+        // SAFETY: all have been written.
+        unsafe { to.set_len(counts.iter().sum()) };
+    }
+
     /// Says of each body whether it is not in it, or `asleep`.
     pub fn others(&self, asleep: &[bool], to: &mut Vec<bool>) {
-        to.clear();
-        to.extend(
-            self.ring
-                .iter()
-                .enumerate()
-                .map(|(b, r)| r.load(Relaxed) == 0 || asleep.get(b).copied().unwrap_or_default()),
-        );
+        to.resize(self.ring.len(), false);
+        crew::chunks(to, PIECE, &mut Vec::<()>::new(), |first, run| {
+            for (b, held) in (first..).zip(run) {
+                let outside = self.ring[b].load(Relaxed) == 0;
+                *held = outside || asleep.get(b).copied().unwrap_or_default();
+            }
+        });
     }
 }

@@ -48,16 +48,17 @@ impl World {
         let weights: Vec<[[f64; 3]; 3]> = p.inv_inertia.iter().map(lower_factor).collect();
         // Rows by island, in the order of joints.
         let mut islands = Islands::new(self.model.bodies.len());
-        let rows: Vec<_> = self
+        let mut rows: Vec<_> = self
             .assembler
             .rows
             .rigid()
-            .filter(|r| r.set == Set::Free)
-            .inspect(|r| islands.join(r.pair))
+            .filter(|(r, _)| r.set == Set::Free)
+            .inspect(|(r, _)| islands.join(r.pair))
             .collect();
+        rows.sort_by_key(|(r, _)| r.joint);
         found.rows = rows.len();
         let mut by_island: Vec<(u32, usize)> =
-            rows.iter().enumerate().map(|(k, r)| (islands.root(r.pair.0), k)).collect();
+            rows.iter().enumerate().map(|(k, (r, _))| (islands.root(r.pair.0), k)).collect();
         by_island.sort_unstable();
         for island in by_island.chunk_by(|a, b| a.0 == b.0) {
             if island.len() > MOST {
@@ -67,8 +68,8 @@ impl World {
             }
             let mut bodies: Vec<u32> = Vec::new();
             for &(_, k) in island {
-                bodies.push(rows[k].pair.0);
-                bodies.extend(Some(rows[k].pair.1).filter(|b| *b != drystone_solve::problem::WORLD));
+                bodies.push(rows[k].0.pair.0);
+                bodies.extend(Some(rows[k].0.pair.1).filter(|b| *b != drystone_solve::problem::WORLD));
             }
             bodies.sort_unstable();
             bodies.dedup();
@@ -76,15 +77,14 @@ impl World {
                 .iter()
                 .map(|&(_, k)| {
                     let mut x = vec![0.0; 6 * bodies.len()];
-                    for (body, part) in [(rows[k].pair.0, 0), (rows[k].pair.1, 6)] {
+                    for (body, part) in [(rows[k].0.pair.0, 0), (rows[k].0.pair.1, 6)] {
                         let Ok(at) = bodies.binary_search(&body) else { continue };
                         // Masses of a problem are by rank, bodies of staged rows by slot.
                         let rank = self.state.order.rank(body) as usize;
                         let (m, w) = (p.inv_mass[rank].sqrt(), &weights[rank]);
                         for i in 0..3 {
-                            x[6 * at + i] = m * rows[k].jacobian[part + i];
-                            x[6 * at + 3 + i] =
-                                (0..3).map(|j| w[j][i] * rows[k].jacobian[part + 3 + j]).sum();
+                            x[6 * at + i] = m * rows[k].1[part + i];
+                            x[6 * at + 3 + i] = (0..3).map(|j| w[j][i] * rows[k].1[part + 3 + j]).sum();
                         }
                     }
                     x
@@ -93,7 +93,7 @@ impl World {
             let (rank, exchangeable) = dependent(&vectors);
             found.rank += rank;
             for (i, _) in exchangeable.iter().enumerate().filter(|(_, yes)| **yes) {
-                let r = &rows[island[i].1];
+                let r = rows[island[i].1].0;
                 let generation = self.model.joints.get(r.joint as usize).map_or(0, |j| j.generation);
                 found.not_unique.push((JointId { slot: r.joint, generation }, r.row as usize));
             }

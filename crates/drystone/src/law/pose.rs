@@ -226,19 +226,6 @@ impl Laws {
             c.impulse -= *tension * c.normal;
         }
     }
-
-    /// The largest speed that a row demands, m/s.
-    pub fn asked(&self, settings: &Settings, contacts: &[Contact]) -> f64 {
-        if self.on {
-            return self.rows.iter().map(|r| -r.bias).fold(0.0, f64::max);
-        }
-        let mut parts = Vec::new();
-        crew::ranges(contacts.len(), 4096, &mut parts, |range| {
-            let speeds = contacts[range].iter().map(|c| -settings.stabilisation.bias(c.gap, settings.h));
-            speeds.fold(0.0, f64::max)
-        });
-        parts.into_iter().fold(0.0, f64::max)
-    }
 }
 
 /// The bias of a rigid contact that is not hit, m/s.

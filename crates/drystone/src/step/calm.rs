@@ -113,6 +113,7 @@ fn joints_are_calm(w: &World, tolerance: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Integrator;
     use crate::{BodyDef, JointDef, MassProperties, Settings};
 
     const TOLERANCE: f64 = 1e-4;
@@ -165,5 +166,21 @@ mod tests {
         assert!(after(3, rod(DVec3::Z, DVec3::ZERO, DVec3::ZERO)), "held against gravity");
         assert!(!after(20, rod(DVec3::Y, DVec3::ZERO, DVec3::ZERO)), "it falls about its end");
         assert!(after(3, rod(DVec3::X, DVec3::X * 0.5, DVec3::X * 8.0)), "it spins about its own axis");
+    }
+
+    /// What corrections would leave alone does not stay, and no position problem is posed for it.
+    #[test]
+    fn small_errors_go_with_the_motion() {
+        let mut w =
+            World::new(Settings { h: 5e-3, integrator: Integrator::Euler, ..Settings::default() }).unwrap();
+        let mass = MassProperties::principal(1.0, DVec3::new(0.01, 0.1, 0.1));
+        let id = w.add_body(BodyDef::bare(mass).at(DVec3::X * 0.5)).unwrap();
+        w.add_joint(JointDef::revolute(None, id, DVec3::ZERO, DVec3::Z)).unwrap();
+        w.step().unwrap();
+        w.state.position[id.slot as usize] += DVec3::new(3e-7, 0.0, -4e-7);
+        assert!(w.joint_error().position > 2e-7);
+        let report = w.step().unwrap();
+        assert_eq!(report.position_rounds, 0);
+        assert!(w.joint_error().position < 1e-9, "{:e}", w.joint_error().position);
     }
 }

@@ -49,6 +49,9 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         (None, Some(report)) => {
             // N times h/N is not always h.
             w.state.time = before.time + h;
+            if w.kept_solution.is_some() {
+                w.keep_solutions(true); // That of a part is not that of the step.
+            }
             // Forces are impulses over h to whoever reads them; the multipliers of the next warm start stay those of a part.
             w.contacts.iter_mut().for_each(|c| c.impulse *= parts as f64);
             Ok(report)
@@ -74,6 +77,13 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
     if badness(last.status) >= badness(all.status) {
         all.status = last.status;
     }
+    all.softened |= last.softened;
+    for party in last.contradiction {
+        if !all.contradiction.contains(&party) {
+            all.contradiction.push(party);
+        }
+    }
+    all.wild = all.wild.or(last.wild);
     all.iterations += last.iterations;
     all.omega = all.omega.min(last.omega);
     all.rejected += last.rejected;
@@ -85,6 +95,8 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
         all.certificate = last.certificate;
         all.worst_contact = last.worst_contact;
     }
+    all.velocity_problems += last.velocity_problems;
+    all.certificate.has_no_bound();
     all.left.extend(last.left);
     for (sum, span) in all.spans.iter_mut().zip(last.spans) {
         *sum += span;

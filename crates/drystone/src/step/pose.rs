@@ -2,8 +2,9 @@
 
 use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
-use drystone_solve::solver::{Solution, Status, Stop, make};
+use drystone_solve::solver::{Solution, Status, Stop};
 
+use super::wedge::{Seen, is_doubtful, look};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
 use crate::world::World;
@@ -11,15 +12,15 @@ use crate::world::World;
 /// What the velocity problem, or the two of a step with Poisson's restitution, came to.
 pub(super) struct Solved {
     pub solution: Solution,
-    /// Wedged, where the contacts contradict each other.
+    /// Wedged, where the constraints contradict each other.
     pub status: Status,
-    /// A problem without overlaps was solved instead.
-    pub softened: bool,
+    /// What was seen where that was not solved.
+    pub seen: Seen,
     /// Of the first of two problems.
     pub compression: Option<Certificate>,
 }
 
-/// Solves the posed problem; softens it where its contacts contradict each other, and lets what was compressed expand.
+/// Solves the posed problem; softens it where it contradicts itself, and lets what was compressed expand.
 pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let stop = Stop {
         tolerance: w.settings.tolerance,
@@ -31,38 +32,41 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let warm = w.settings.warm_start && w.settings.iterations > 0;
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
-    let (mut status, mut softened) = (solution.status, false);
-    if matches!(status, Status::Wedged | Status::Iterations) && asks_for_separation(w) {
-        let certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
-        let mut hopeless = wedged(w, status, &certificate);
-        if !hopeless && contradicts(w, &certificate)? {
-            status = Status::Wedged;
-            // Further off than overlaps that are left alone.
-            hopeless = certificate.residual_max > 2.0 * w.laws.asked(&w.settings, &w.contacts);
-        }
-        if hopeless {
-            // Softened: rest satisfies what is left, so that it cannot contradict itself. The overlaps stay for later steps.
-            (status, softened) = (Status::Wedged, true);
-            let (before, attempts) = (solution.iterations, solution.attempts);
-            build(w, Posed::Softened)?;
-            let guess = warm.then_some(w.assembler.guess.as_slice());
-            solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
-            solution.iterations += before;
-            solution.attempts.splice(..0, attempts);
-        }
+    let mut seen = Seen::default();
+    let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
+    if stop.iterations > 0 && unsolved(w, &solution) {
+        seen = look(w, Posed::Whole, &mut solution, &stop, warm)?;
+        forget_velocities(w);
     }
     let compressed = w.laws.expands() && solution.status != Status::Diverged;
     let compression = if compressed {
-        let judged = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
+        let judged = match solution.certificate.take() {
+            Some(c) => c,
+            None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
+        };
         solution = expand(w, &solution, &stop)?;
-        if status != Status::Wedged {
-            status = solution.status;
+        if stop.iterations > 0 && unsolved(w, &solution) {
+            let second = look(w, Posed::Expansion, &mut solution, &stop, true)?;
+            forget_velocities(w);
+            if !seen.softened {
+                seen = second;
+            }
         }
         Some(judged)
     } else {
         None
     };
-    Ok(Solved { solution, status, softened, compression })
+    let status = match solution.status {
+        Status::Diverged => Status::Diverged,
+        _ if seen.contradiction => Status::Wedged,
+        status => status,
+    };
+    Ok(Solved { solution, status, seen, compression })
+}
+
+/// A second look may take another's solution: what the solver has at hand is not its velocities then. Lending the judge says so.
+fn forget_velocities(w: &mut World) {
+    let _ = w.solver.judge();
 }
 
 /// Which velocity problem is posed.
@@ -70,7 +74,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
 pub(super) enum Posed {
     /// The step's own.
     Whole,
-    /// Nothing asks for a speed of separation: overlaps are left alone.
+    /// Nothing asks for a speed of separation: overlaps are left alone, and nothing bounces.
     Softened,
     /// The second one of a step with Poisson's restitution: see `law/expansion.rs`.
     Expansion,
@@ -104,7 +108,7 @@ pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Resu
     w.velocities(&compression.gamma);
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
     // What springs, motors and friction of joints do in a step they have done.
-    w.assembler.rows.keep(&w.model, &compression.gamma[3 * w.assembler.order.len()..], w.settings.h);
+    w.assembler.keep_rows(&w.model, &compression.gamma, w.settings.h);
     w.laws.begin_compression(w.contacts.len());
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
     build(w, Posed::Expansion)?;
@@ -116,54 +120,4 @@ pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Resu
         solution.status = compression.status;
     }
     Ok(solution)
-}
-
-/// Whether some contact asks for a speed in this step: only then can contacts contradict each other.
-pub(super) fn asks_for_separation(w: &World) -> bool {
-    w.laws.asked(&w.settings, &w.contacts) > 0.0
-}
-
-/// The solver's own word, or multipliers that grow from step to step, warm start after warm start, as told by the speed
-/// that any solution would need. In a free column of n bodies the last has to move at n times the speed that each contact
-/// asks for: twice as much as that means that the contacts contradict each other.
-pub(super) fn wedged(w: &World, status: Status, certificate: &Certificate) -> bool {
-    let asked = w.laws.asked(&w.settings, &w.contacts);
-    status == Status::Wedged
-        || certificate
-            .least_feasible_speed(w.total_mass())
-            .is_some_and(|needed| needed > 2.0 * asked * w.model.dynamic().count() as f64)
-}
-
-/// Multiplications of a second opinion: enough for growth to be told from slowness.
-const OPINION: usize = 160;
-/// Growth is taken for a contradiction where the multipliers prove that any solution would need a mean speed of more than so many
-/// times what the contacts ask for: two or three bodies never need as much. (A proof without doubt takes many more iterations.)
-const FAR: f64 = 3.0;
-/// Residuals below this share of the speed that contacts ask for are no sign of contradictions.
-const SIGN: f64 = 0.02;
-
-/// A second opinion on a problem that was not solved: many solvers stop at their cap with multipliers that have not begun to grow
-/// (sweeps), or grow in their own way (interior points), and could not tell. Accelerated gradients can: whoever solved, it
-/// is they who are asked. A solver says "wedged" where it has a proof; here strong signs are enough, since all that
-/// hangs on it is a warning, and a step that leaves overlaps for later.
-fn contradicts(w: &mut World, certificate: &Certificate) -> Result<bool, Malformed> {
-    let asked = w.laws.asked(&w.settings, &w.contacts);
-    let may_be = asked > w.settings.tolerance
-        && certificate.residual_max > w.settings.tolerance.max(SIGN * asked)
-        && w.settings.budget.is_none()
-        && w.settings.iterations > 0;
-    if !may_be {
-        return Ok(false);
-    }
-    let stop = Stop { tolerance: w.settings.tolerance, iterations: OPINION, budget: None, history: false };
-    let World { opinion, stiffness, assembler, settings, .. } = w;
-    let Some(opinion) = opinion.get_or_insert_with(|| make("apgd").ok()) else { return Ok(false) };
-    let guess = settings.warm_start.then_some(assembler.guess.as_slice());
-    let solution = opinion.solve(stiffness.posed(assembler), guess, &stop)?;
-    if solution.status == Status::Wedged || !solution.grows {
-        return Ok(solution.status == Status::Wedged);
-    }
-    let certificate = w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma);
-    let needed = certificate.least_feasible_speed(w.total_mass());
-    Ok(needed.is_none_or(|needed| needed > FAR * asked))
 }

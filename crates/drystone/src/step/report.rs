@@ -6,6 +6,7 @@ use drystone_solve::certificate::Certificate;
 use drystone_solve::crew;
 use drystone_solve::solver::{Attempt, Status};
 
+use super::wedge::Party;
 use crate::model::BodyId;
 use crate::settings::Integrator;
 use crate::world::World;
@@ -70,8 +71,12 @@ pub struct StepReport {
     pub penetration_mean: f64,
     /// How the velocity solve ended.
     pub status: Status,
-    /// The contacts contradicted each other so much that the step left overlaps alone.
+    /// The constraints contradicted each other: what asks for a motion gave way in this step.
     pub softened: bool,
+    /// Contacts and joints that contradicted each other, those that press hardest first, as far as they are known.
+    pub contradiction: Vec<Party>,
+    /// Where the residual is far beyond all that was asked for, and nobody knew better: what was asked for, m/s.
+    pub wild: Option<f64>,
     /// Iterations of the velocity problem.
     pub iterations: usize,
     /// Smallest relaxation factor in force at the end (the safeguard may have halved it).
@@ -82,8 +87,12 @@ pub struct StepReport {
     pub attempts: Vec<Attempt>,
     /// Position problems solved.
     pub position_rounds: usize,
-    /// The judge's word on the velocity problem.
+    /// The judge's word on the velocity problem, or on the worst of several. Several have neither a gap nor a bound on the velocity error: that of each is
+    /// none on what they came to one after the other.
     pub certificate: Certificate,
+    /// Velocity problems that the step was taken by, one after the other: two with restitution by impulses, and as many for each
+    /// part of a step.
+    pub velocity_problems: usize,
     /// The contact with the largest residual: its place in [`World::contacts`].
     pub worst_contact: Option<usize>,
     /// Dynamic bodies whose centres left the bounds in this step.

@@ -177,6 +177,11 @@ impl Stiffness {
         self.problem.as_ref().unwrap_or(&assembler.problem)
     }
 
+    /// The same, to be changed.
+    pub fn posed_mut<'a>(&'a mut self, assembler: &'a mut Assembler) -> &'a mut Problem {
+        self.problem.as_mut().unwrap_or(&mut assembler.problem)
+    }
+
     /// v⁺ for a solution, by slot.
     pub fn velocities(
         &mut self,
@@ -285,8 +290,11 @@ impl World {
 
     /// v⁺ of a solution of the posed problem, in place of the free velocities that it was posed with.
     pub(crate) fn velocities(&mut self, gamma: &[f64]) {
-        let Self { stiffness, assembler, state, v_free, .. } = self;
-        stiffness.velocities(assembler, &state.order, gamma, v_free);
+        let Self { stiffness, assembler, state, v_free, solver, .. } = self;
+        match solver.velocities().filter(|v| stiffness.problem.is_none() && v.len() == state.position.len()) {
+            Some(sorted) => assembler.by_slot(&state.order, sorted, v_free),
+            None => stiffness.velocities(assembler, &state.order, gamma, v_free),
+        }
     }
 
     /// Linearises the stiff forces at the start of a step: rows for the assembler and impulses into `v_free` where they act

@@ -21,6 +21,8 @@ pub(super) enum Pick {
     Gradients,
     /// `nncg`.
     Conjugate,
+    /// `admm`.
+    Splitting,
     /// `pgs`.
     Sweeps,
     /// `nsgs-ac`.
@@ -40,6 +42,7 @@ impl Pick {
             | Pick::Factors
             | Pick::Relaxed
             | Pick::Interior
+            | Pick::Splitting
             | Pick::Sweeps
             | Pick::Blocks => 1.0,
         }
@@ -73,6 +76,37 @@ const MECHANISMS: &[Turn] =
 const SHORT_MECHANISMS: &[Turn] = &[turn(Pick::Elimination, 1.0), turn(Pick::Sweeps, 1.0)];
 /// Walls, uneven masses, few bodies.
 const STIFF: &[Turn] = &[turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
+/// Masses beyond what gradients can do anything about: they end with what factors left, if anything.
+const STEEP: &[Turn] = &[
+    short(Pick::Factors, 0.1, 20.0),
+    turn(Pick::Interior, 0.2),
+    turn(Pick::Factors, 0.6),
+    turn(Pick::Gradients, 1.0),
+];
+/// The same under the exact law: the interior point has the slip in its Newton step.
+const STEEP_COULOMB: &[Turn] = &[
+    short(Pick::Relaxed, 0.1, 20.0),
+    turn(Pick::Interior, 0.5),
+    turn(Pick::Factors, 0.25),
+    turn(Pick::Conjugate, 1.0),
+];
+/// The same two where accuracy is meant.
+const PATIENT_STEEP: &[Turn] = &[
+    short(Pick::Factors, 0.1, 40.0),
+    short(Pick::Interior, 0.2, 300.0),
+    turn(Pick::Factors, 0.2),
+    turn(Pick::Splitting, 0.3),
+    turn(Pick::Gradients, 0.5),
+    turn(Pick::Sweeps, 1.0),
+];
+const PATIENT_COULOMB_STEEP: &[Turn] = &[
+    short(Pick::Factors, 0.2, 40.0),
+    short(Pick::Interior, 0.3, 250.0),
+    turn(Pick::Factors, 0.2),
+    turn(Pick::Splitting, 0.3),
+    turn(Pick::Gradients, 0.5),
+    turn(Pick::Sweeps, 1.0),
+];
 /// Grains, with a cap that lets gradients converge.
 const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
 /// Grains, with a cap that gradients could make little of.
@@ -114,8 +148,10 @@ const PATIENT_COULOMB_STIFF: &[Turn] = &[
 /// Problems from files: a cap that is meant for sweeps is far too many factorisations.
 const FILE: &[Turn] = &[
     turn(Pick::Factors, 0.005),
+    short(Pick::Interior, 0.01, 100.0),
     turn(Pick::Gradients, 0.3),
-    turn(Pick::Sweeps, 0.3),
+    turn(Pick::Splitting, 0.3),
+    turn(Pick::Sweeps, 0.2),
     turn(Pick::Blocks, 1.0),
 ];
 
@@ -162,6 +198,8 @@ const FEW: usize = 64;
 const POINTS: f64 = 1.25;
 /// A ratio of masses beyond which sweeps and gradients take too long.
 const UNEVEN: f64 = 30.0;
+/// And one beyond which factors of the usual kind may be, too.
+const STEEPNESS: f64 = 1e4;
 /// Gradients carry impulses through a heap of n contacts in some n^(1/3) iterations, and need several times as many to
 /// make something of it.
 const CROSSINGS: f64 = 8.0;
@@ -196,7 +234,16 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         return if patient { PATIENT_MECHANISMS } else { MECHANISMS };
     }
     let exact = p.model == Model::Coulomb;
-    match stiff(p, pairs) {
+    let stiff = stiff(p, pairs);
+    if stiff && apart(p, STEEPNESS, false) {
+        return match (patient, exact) {
+            (false, false) => STEEP,
+            (false, true) => STEEP_COULOMB,
+            (true, false) => PATIENT_STEEP,
+            (true, true) => PATIENT_COULOMB_STEEP,
+        };
+    }
+    match stiff {
         true if exact && !patient => STIFF_COULOMB,
         false if exact && !patient => LOOSE_COULOMB,
         true if patient && exact => PATIENT_COULOMB_STIFF,
@@ -215,7 +262,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
 }
 
 fn stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
-    p.bodies() <= FEW || !p.general.a.is_empty() || uneven(p) || flat(p, pairs)
+    p.bodies() <= FEW || !p.general.a.is_empty() || apart(p, UNEVEN, true) || flat(p, pairs)
 }
 
 /// Whether pairs of bodies mostly touch in more than one point. All points of a pair are in one region, or between regions.
@@ -243,11 +290,11 @@ fn flat(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
     points.len() as f64 > POINTS * different.iter().sum::<usize>() as f64
 }
 
-/// Whether some contact joins masses that differ much.
-fn uneven(p: &Bodies) -> bool {
+/// Whether some contact joins masses that differ by more than this ratio; one that nothing moves counts as `held` says.
+fn apart(p: &Bodies, ratio: f64, held: bool) -> bool {
     !crew::all(p.points.len(), |i| {
         let (a, b) = (p.points.a[i], p.points.b[i]);
         let (x, y) = (p.inv_mass[a as usize], if b == WORLD { 0.0 } else { p.inv_mass[b as usize] });
-        b == WORLD || !(x > UNEVEN * y || y > UNEVEN * x)
+        b == WORLD || (!held && x * y == 0.0) || !(x > ratio * y || y > ratio * x)
     })
 }

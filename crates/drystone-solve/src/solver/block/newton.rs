@@ -35,6 +35,10 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 const STEPS: usize = 30;
 const HALVINGS: usize = 8;
+/// |Φ| over the multipliers at which it ends: below this steps are rounding, and are halved in vain.
+const PRECISE: f64 = 1e-14;
+/// A residual, over the multipliers, that needs no other method.
+const ENOUGH: f64 = 1e-13;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -51,12 +55,15 @@ impl Local for Newton {
         if before == 0.0 {
             return;
         }
-        iterate(one, mu, gamma);
+        match one.rows {
+            3 => iterate::<3>(one, mu, gamma),
+            _ => iterate::<2>(one, mu, gamma),
+        }
         one.set_admissible(gamma);
         let after = one.residual(gamma);
         // `!(<=)` so that a NaN counts as worse.
         if !(after <= 1e-3 * before)
-            && !(after <= 1e-14 * (norm(&gamma[..one.rows]) + norm(&start[..one.rows])))
+            && !(after <= ENOUGH * (norm(&gamma[..one.rows]) + norm(&start[..one.rows])))
         {
             if !(after <= before) {
                 *gamma = start;
@@ -66,13 +73,14 @@ impl Local for Newton {
     }
 }
 
-fn iterate(one: &One, mu: f64, gamma: &mut Vector) {
-    let n = one.rows;
-    let (mut phi, mut slope) = function(one, mu, gamma);
+/// With as many rows as the block has: loops of known length.
+fn iterate<const N: usize>(one: &One, mu: f64, gamma: &mut Vector) {
+    let n = N;
+    let (mut phi, mut slope) = function::<N>(one, mu, gamma);
     let mut size = norm(&phi[..n]);
     for _ in 0..STEPS {
         let scale = norm(&gamma[..n]) + norm(&one.b[..n]) / one.g;
-        if !(size > 1e-15 * scale) {
+        if !(size > PRECISE * scale) {
             return;
         }
         let Some(step) = linear_solve(n, slope, phi) else { return };
@@ -80,7 +88,7 @@ fn iterate(one: &One, mu: f64, gamma: &mut Vector) {
         let mut found = false;
         for _ in 0..HALVINGS {
             let trial: Vector = std::array::from_fn(|k| gamma[k] - length * step[k]);
-            let (f, s) = function(one, mu, &trial);
+            let (f, s) = function::<N>(one, mu, &trial);
             let new = norm(&f[..n]);
             if new < (1.0 - 1e-4 * length) * size {
                 (*gamma, phi, slope, size) = (trial, f, s, new);
@@ -96,8 +104,9 @@ fn iterate(one: &One, mu: f64, gamma: &mut Vector) {
 }
 
 /// Φ and its derivative.
-fn function(one: &One, mu: f64, gamma: &Vector) -> (Vector, Matrix) {
-    let n = one.rows;
+#[inline(always)]
+fn function<const N: usize>(one: &One, mu: f64, gamma: &Vector) -> (Vector, Matrix) {
+    let n = N;
     let u = one.velocity(gamma);
     let tangent = (1..n).map(|k| one.w[k][k]).fold(0.0, f64::max);
     let rho: Vector = std::array::from_fn(|k| match (one.model, k) {
@@ -124,6 +133,7 @@ fn function(one: &One, mu: f64, gamma: &Vector) -> (Vector, Matrix) {
 }
 
 /// (x_n⁺, P(x_T; μ x_n⁺)) and one of its derivatives.
+#[inline(always)]
 fn disc(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
     let (mut p, mut d) = ([0.0; MAX_ROWS], [[0.0; MAX_ROWS]; MAX_ROWS]);
     if x[0] <= 0.0 {
@@ -147,6 +157,7 @@ fn disc(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
 }
 
 /// The projection on the friction cone and one of its derivatives.
+#[inline(always)]
 fn cone(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
     let (mut p, mut d) = ([0.0; MAX_ROWS], [[0.0; MAX_ROWS]; MAX_ROWS]);
     let t = norm(&x[1..n]);
@@ -176,6 +187,7 @@ fn cone(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
 }
 
 /// a x = b with row exchanges; None for a singular matrix.
+#[inline]
 pub(super) fn linear_solve(n: usize, mut a: Matrix, mut b: Vector) -> Option<Vector> {
     for k in 0..n {
         let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs()))?;

@@ -421,8 +421,8 @@ impl Pack {
     /// Multipliers from the problem's rows (zero if none), in this form's units.
     pub fn read(&self, p: &Bodies, rows: Option<&[f64]>, to: &mut Vec<Vectors>) {
         let Some(rows) = rows else {
-            to.clear();
-            return to.resize(self.groups.len(), Vectors::default());
+            room::more(to, self.groups.len().saturating_sub(to.len()));
+            return crew::zeros(to, self.groups.len(), Vectors::default());
         };
         room::resize(to, self.groups.len(), Vectors::default());
         // Only places that are left over are not written below.
@@ -474,23 +474,26 @@ impl Pack {
 
     /// The reverse of `read`; what is written is inside the cones, exactly.
     pub fn write(&self, p: &Bodies, gamma: &[Vectors], rows: &mut Vec<f64>) {
-        rows.resize(3 * p.points.len(), 0.0);
+        let count = 3 * p.points.len();
+        rows.clear();
+        room::more(rows, count);
         let unit = self.speed * self.mass;
-        let to = Shared(rows.as_mut_ptr());
+        let to = Shared(rows.as_mut_ptr().cast::<[f64; 3]>());
         self.each(|i, place| {
             let (group, k) = (&gamma[place / 8], place % 8);
-            // SAFETY: every point once.
-            let local = unsafe { std::slice::from_raw_parts_mut(to.at(3 * i), 3) };
-            if self.frictionless {
-                local.copy_from_slice(&[unit * f64::from(group[0].0[k].max(0.0)), 0.0, 0.0]);
-                return;
-            }
-            let x = group.map(|c| unit * f64::from(c.0[k]));
-            for (to, axis) in local.iter_mut().zip(p.points.frame(i)) {
-                *to = dot(axis, x);
-            }
-            project_friction(p.points.mu[i], local);
+            let local = if self.frictionless {
+                [unit * f64::from(group[0].0[k].max(0.0)), 0.0, 0.0]
+            } else {
+                let x = group.map(|c| unit * f64::from(c.0[k]));
+                let mut local = p.points.frame(i).map(|axis| dot(axis, x));
+                project_friction(p.points.mu[i], &mut local);
+                local
+            };
+            // SAFETY: there is room, and every point is visited once.
+            unsafe { to.at(i).write(local) };
         });
+        // SAFETY: all have been written.
+        unsafe { rows.set_len(count) };
     }
 
     /// Memory over contacts, bytes.

@@ -67,21 +67,25 @@ impl GrainSweeper {
         }
         self.pack.read(p, guess, &mut self.now.gamma);
         (self.ahead, self.straight, self.now_is_best) = (None, true, false);
-        if guess.is_some() {
-            self.find_rows(p);
-        } else {
-            self.now.rows.clone_from(&self.pack.free);
+        match guess {
+            Some(_) => self.find_rows(p),
+            None => self.rows_at_rest(),
         }
         true
     }
 
-    /// The rows that belong to the multipliers.
-    fn find_rows(&mut self, p: &Bodies) {
+    /// The rows without any multipliers.
+    fn rows_at_rest(&mut self) {
         let free = &self.pack.free;
         room::resize(&mut self.now.rows, free.len(), Row::default());
         crew::chunks(&mut self.now.rows, PIECE, &mut self.nothing, |first, rows| {
             rows.copy_from_slice(&free[first..first + rows.len()]);
         });
+    }
+
+    /// The rows that belong to the multipliers.
+    fn find_rows(&mut self, p: &Bodies) {
+        self.rows_at_rest();
         self.walk(p, What::Push, false, 1.0);
     }
 

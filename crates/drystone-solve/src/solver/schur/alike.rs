@@ -5,6 +5,7 @@
 //! in the same order and their contacts are between the same bodies of it. An island that takes long, or that is not one for
 //! plain sweeps, is left to `island`.
 
+mod branch;
 mod groups;
 mod reduce;
 mod sweep;
@@ -16,8 +17,10 @@ use super::super::first_order::Kernel;
 use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
 use super::island::{Ended, counted};
+use super::limbs::Limbs;
 use super::tree::{SIZE, Tree};
 use super::wide::{On, WIDE, Wide};
+use branch::Branch;
 pub(super) use groups::Groups;
 
 /// Islands at once.
@@ -105,6 +108,8 @@ pub(super) struct Alike {
     marked: [Vec<Lane>; 2],
     way: [Vec<Lane>; 2],
     x: Vec<Lane>,
+    /// Where the bodies form a tree.
+    branch: Branch,
     /// How it ended; None for islands that are left to others.
     pub ended: [Option<Ended>; LANES],
 }
@@ -144,15 +149,27 @@ impl Kernel for SolveAlike<'_> {
         // SAFETY: as the caller promises.
         let on = unsafe { On::<V>::new() };
         work.take_bodies(p, tree, &lanes);
-        let dropped = work.factor(on, p, tree, &lanes);
+        let m = lanes[0].1[0] as usize;
+        let limbs = tree.limbs[tree.shape[m] as usize].as_ref();
+        let limbs = limbs.filter(|limbs| work.has_masses(limbs));
+        let dropped = match limbs {
+            Some(limbs) => work.climb(on, p, tree, &lanes, limbs),
+            None => work.factor(on, p, tree, &lanes),
+        };
         work.take_blocks(on, problem, p, tree, &lanes);
-        work.eliminate(on, tree, lanes[0].1[0] as usize);
-        work.own(on, problem, p, &lanes);
+        match limbs {
+            Some(limbs) => work.reduce(on, limbs),
+            None => work.eliminate(on, tree, m),
+        }
+        work.own(on, problem, p, &lanes, limbs);
         work.finish(on, problem, &lanes, gamma);
         // SAFETY: the machine has the instructions of `V`, as the caller knows.
         let mut ended = unsafe { work.solve::<V>(problem.model(), stop, which.len()) };
         ended[which.len()..].fill(None);
-        work.bilateral(on, tree, lanes[0].1[0] as usize);
+        match limbs {
+            Some(limbs) => work.descend(on, limbs),
+            None => work.bilateral(on, tree, m),
+        }
         for l in 0..LANES {
             let status = Status::Converged;
             work.ended[l] = ended[l].map(|sweeps| Ended { status, sweeps, dropped: dropped[l] });
@@ -327,15 +344,30 @@ impl Alike {
         self.columns = (self.rows + 1).next_multiple_of(FEW);
     }
 
-    /// Adds N_UU, on and right of the diagonal, and r_U.
+    /// Adds N_UU, on and right of the diagonal, and r_U. What pushes inner limbs has been counted.
     #[inline(always)]
-    fn own<V: Vector>(&mut self, on: On<V>, problem: &Problem, p: &Bodies, lists: &Lists) {
+    fn own<V: Vector>(
+        &mut self,
+        on: On<V>,
+        problem: &Problem,
+        p: &Bodies,
+        lists: &Lists,
+        limbs: Option<&Limbs>,
+    ) {
         let (rows, columns) = (self.rows, self.columns);
+        let counted = |body: u32| {
+            let limb = limbs.and_then(|limbs| Some(limbs.limbs[*limbs.of_body.get(body as usize)? as usize]));
+            limb.is_some_and(|limb| limb.inner)
+        };
         self.diagonal.clear();
         self.diagonal.resize(rows, NONE);
         for (x, a) in self.blocks.iter().enumerate() {
             for b in &self.blocks[..=x] {
                 for (i, body) in a.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
+                    let counted = counted(*body);
+                    if counted && a.first != b.first {
+                        continue;
+                    }
                     for (j, _) in b.bodies.iter().enumerate().filter(|(_, other)| *other == body) {
                         for c in b.first..b.first + b.rows {
                             for r in a.first..a.first + a.rows {
@@ -343,7 +375,9 @@ impl Alike {
                                 for k in 0..6 {
                                     on.add(&mut sum, &self.row_effect[r][6 * i + k], &self.row[c][6 * j + k]);
                                 }
-                                plus(&mut self.n[c * columns + r], &sum);
+                                if !counted {
+                                    plus(&mut self.n[c * columns + r], &sum);
+                                }
                                 if c == r {
                                     plus(&mut self.diagonal[r], &sum);
                                 }

@@ -178,3 +178,80 @@ fn lanes_do_not_look_at_each_other() {
     let (of_whole, of_fewer) = (&whole[whole.len() - rows(7)..], &fewer[fewer.len() - rows(6)..]);
     assert_eq!(&of_whole[..rows(6)], of_fewer);
 }
+
+/// Chains of four bodies on three joints of three rows, the second body held to the world by two more rows where it is `grounded`;
+/// the last one stands on the ground.
+fn chains(count: usize, grounded: bool) -> Bodies {
+    let mut p = Bodies::default();
+    let mut g = General { first_row: vec![0], ..General::default() };
+    for chain in 0..count {
+        let own = |k: usize| some(17 * chain + k);
+        for k in 0..4 {
+            let m = [3.0, 40.0, 1.0, 10.0][k] * (1.0 + 0.2 * own(k));
+            p.inv_mass.push(1.0 / m);
+            p.inv_inertia.push([6.0, 5.0, 4.0, 0.5, 0.3, -0.2].map(|x| x / m));
+            p.v_free.push(std::array::from_fn(|x| 0.1 * own(10 * k + x)));
+        }
+    }
+    let mut rows = |chain: usize, pair: (u32, u32), count: usize, seed: usize| {
+        let own = |k: usize| some(17 * chain + k);
+        for r in 0..count {
+            // The same for all chains, nearly.
+            let row = std::array::from_fn(|x| match x < 6 || pair.1 != WORLD {
+                true => some(100 * seed + 12 * r + x) + 0.1 * own(x + r),
+                false => 0.0,
+            });
+            g.push(pair, Set::Free, &[row], &[0.1 * own(seed + r)]);
+        }
+    };
+    for (chain, k) in (0..count).flat_map(|chain| (0..3).map(move |k| (chain, k))) {
+        // Now the one body is named first, now the other.
+        let b = 4 * chain as u32 + k;
+        rows(chain, if k == 1 { (b + 1, b) } else { (b, b + 1) }, 3, k as usize);
+    }
+    for chain in 0..if grounded { count } else { 0 } {
+        rows(chain, (4 * chain as u32 + 1, WORLD), 2, 7);
+    }
+    for chain in 0..count {
+        let arm = [0.1 * some(chain), 0.2, -0.3];
+        p.points.push((4 * chain as u32 + 3, WORLD), [0.0, 0.0, 1.0], arm, [0.0; 3], [0.0, 0.0, -0.1], 0.5);
+    }
+    let rows = g.a.len() as u32;
+    p.points.spans = vec![Span { start: 0, two_end: 0, end: count as u32, serial: true }];
+    let two_end = 9 * count as u32;
+    g.spans = vec![Span { start: 0, two_end, end: rows, serial: true }];
+    p.general = g;
+    p
+}
+
+#[test]
+fn bodies_between_others_are_eliminated_too() {
+    for grounded in [false, true] {
+        let p = chains(5, grounded);
+        let mut s = Schur::default();
+        assert!(s.tree.load(&p));
+        assert!(s.tree.is_open(&[0]), "nothing closes a loop");
+        assert!(!s.tree.load(&p), "the same again");
+        assert_eq!(solved_together(p, Model::Ccp), 5);
+    }
+    // No inertia to speak of in a plane: not by this way, but solved.
+    let mut flat = chains(3, false);
+    flat.inv_inertia.iter_mut().for_each(|i| *i = [0.0, 0.0, i[2], 0.0, 0.0, 0.0]);
+    solved_together(flat, Model::Ccp);
+}
+
+#[test]
+fn what_is_known_is_known_of_the_same_contacts_alone() {
+    let stop = Stop { tolerance: 1e-7, iterations: 200, ..Stop::default() };
+    let mut kept = Schur::default();
+    // Friction goes, a contact goes, a motor gets an end.
+    let mut stopped = carts(3, 0.6, 99);
+    let motor = stopped.general.set.iter().position(|set| matches!(set, Set::Interval { .. })).unwrap();
+    stopped.general.set[motor] = Set::NonNegative;
+    for p in [carts(3, 0.6, 99), carts(3, 0.0, 99), carts(3, 0.6, 1), carts(3, 0.6, 99), stopped] {
+        let problem = Problem::Bodies(p);
+        let solution = kept.solve(&problem, None, &stop).unwrap();
+        let anew = Schur::default().solve(&problem, None, &stop).unwrap();
+        assert_eq!(solution.gamma, anew.gamma);
+    }
+}

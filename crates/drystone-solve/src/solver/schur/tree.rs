@@ -10,6 +10,8 @@ use std::ops::Range;
 use crate::cone::Set;
 use crate::problem::{Bodies, WORLD};
 
+use super::limbs::Limbs;
+
 /// Most rows of a node; every block of the factor is this square, padded.
 pub(super) const SIZE: usize = 6;
 
@@ -49,7 +51,12 @@ pub(super) struct Tree {
     /// Mechanisms with the same number are built alike: the same nodes between the same bodies, eliminated in one order.
     pub shape: Vec<u32>,
     shapes: BTreeMap<Vec<[u32; 3]>, u32>,
-    key: Vec<(u32, u32, bool)>,
+    /// By shape: its bodies from the leaves on, unless joints close a loop.
+    pub limbs: Vec<Option<Limbs>>,
+    /// What it was made of: bodies of the general blocks, and which of these are bilateral.
+    a: Vec<u32>,
+    b: Vec<u32>,
+    free: Vec<bool>,
 }
 
 /// The root of `i`, halving the way there.
@@ -68,17 +75,18 @@ pub(super) fn join(parent: &mut [u32], a: u32, b: u32) {
 }
 
 impl Tree {
-    /// Takes the structure of a problem over, unless it is the one already known.
-    pub fn load(&mut self, p: &Bodies) {
+    /// Takes the structure of a problem over; false if it is the one already known.
+    pub fn load(&mut self, p: &Bodies) -> bool {
         let g = &p.general;
-        let key = || (0..g.a.len()).map(|i| (g.a[i], g.b[i], g.set[i] == Set::Free));
+        let free = || g.set.iter().map(|set| *set == Set::Free);
         if self.mechanism_of.len() == p.bodies()
-            && self.key.len() == g.a.len()
-            && key().eq(self.key.iter().copied())
+            && self.a == g.a
+            && self.b == g.b
+            && free().eq(self.free.iter().copied())
         {
-            return;
+            return false;
         }
-        *self = Tree { key: key().collect(), ..Tree::default() };
+        *self = Tree { a: g.a.clone(), b: g.b.clone(), free: free().collect(), ..Tree::default() };
         let mut runs = Vec::new();
         let mut i = 0;
         while i < g.a.len() {
@@ -103,6 +111,12 @@ impl Tree {
         for nodes in groups.into_values() {
             self.add(&nodes);
         }
+        true
+    }
+
+    /// Whether these are one mechanism, and one without loops.
+    pub fn is_open(&self, mechanisms: &[u32]) -> bool {
+        matches!(mechanisms, [m] if self.limbs[self.shape[*m as usize] as usize].is_some())
     }
 
     /// Orders the nodes of one mechanism and works out its factor's structure.
@@ -199,8 +213,12 @@ impl Tree {
             });
             built.push([node.rows, named[0], named[1]]);
         }
+        let count = bodies.len();
         self.bodies.push(bodies);
         let next = self.shapes.len() as u32;
+        if !self.shapes.contains_key(&built) {
+            self.limbs.push(Limbs::of(&built, count));
+        }
         self.shape.push(*self.shapes.entry(built).or_insert(next));
     }
 }

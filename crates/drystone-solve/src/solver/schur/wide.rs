@@ -57,6 +57,25 @@ impl<V: Vector> On<V> {
         out
     }
 
+    /// Row by row of eight islands to number by number: twelve of each.
+    #[inline(always)]
+    pub fn turned(self, rows: [&[f64; 12]; WIDE]) -> [Wide; 12] {
+        let mut out = [[0.0; WIDE]; 12];
+        for at in (0..WIDE).step_by(V::L) {
+            // The last eight first: four of them come twice.
+            for from in [4, 0] {
+                let places: [*const f64; WIDE] =
+                    std::array::from_fn(|l| rows[(at + l).min(WIDE - 1)][from..].as_ptr());
+                // SAFETY: eight numbers of twelve from the fifth or the first on.
+                let turned = unsafe { V::turned(places.as_ptr()) };
+                for (to, x) in out[from..from + 8].iter_mut().zip(turned) {
+                    unsafe { x.store(to.as_mut_ptr().add(at)) };
+                }
+            }
+        }
+        out
+    }
+
     /// to += factor from.
     #[inline(always)]
     pub fn add_all(self, to: &mut Wide, factor: f64, from: &Wide) {

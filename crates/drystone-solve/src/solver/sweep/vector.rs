@@ -28,6 +28,8 @@ pub(in crate::solver) trait Vector: Copy {
     unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self;
     /// The rows of `L` bodies, turned so that each of the eight components is one vector.
     unsafe fn gather(rows: *const Row, ids: *const u32) -> [Self; 8];
+    /// Eight numbers from each of `L` places on, turned in the same way.
+    unsafe fn turned(from: *const *const f64) -> [Self; 8];
     /// The reverse of `gather`: writes whole rows.
     unsafe fn scatter(self_: [Self; 8], rows: *mut Row, ids: *const u32);
     /// Adds `self_`, turned as in `scatter`, to the rows one after the other: a body may occur more than once.
@@ -86,6 +88,10 @@ impl Vector for f64 {
     #[inline(always)]
     unsafe fn gather(rows: *const Row, ids: *const u32) -> [Self; 8] {
         unsafe { (*rows.add(*ids as usize)).0 }
+    }
+    #[inline(always)]
+    unsafe fn turned(from: *const *const f64) -> [Self; 8] {
+        unsafe { *(*from).cast::<[f64; 8]>() }
     }
     #[inline(always)]
     unsafe fn scatter(self_: [Self; 8], rows: *mut Row, ids: *const u32) {
@@ -160,7 +166,13 @@ mod x86 {
         unsafe fn gather(rows: *const Row, ids: *const u32) -> [Self; 8] {
             unsafe {
                 let row = |k: usize| (*rows.add(*ids.add(k) as usize)).0.as_ptr();
-                let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+                Self::turned([row(0), row(1), row(2), row(3)].as_ptr())
+            }
+        }
+        #[inline(always)]
+        unsafe fn turned(from: *const *const f64) -> [Self; 8] {
+            unsafe {
+                let (a, b, c, d) = (*from, *from.add(1), *from.add(2), *from.add(3));
                 let low = transpose4(Self::load(a), Self::load(b), Self::load(c), Self::load(d));
                 let high = transpose4(
                     Self::load(a.add(4)),
@@ -269,6 +281,13 @@ mod x86 {
         unsafe fn gather(rows: *const Row, ids: *const u32) -> [Self; 8] {
             unsafe {
                 let row = |k: usize| Self::load((*rows.add(*ids.add(k) as usize)).0.as_ptr());
+                transpose8([row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)])
+            }
+        }
+        #[inline(always)]
+        unsafe fn turned(from: *const *const f64) -> [Self; 8] {
+            unsafe {
+                let row = |k: usize| Self::load(*from.add(k));
                 transpose8([row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)])
             }
         }

@@ -20,6 +20,8 @@ pub(in super::super) struct Groups {
     /// Islands, those that are alike one behind the other, and the length of each such run.
     pub order: Vec<u32>,
     pub runs: Vec<u32>,
+    /// By island: whether it is one that can be taken in a lane.
+    pub apt: Vec<bool>,
 }
 
 impl Groups {
@@ -27,6 +29,7 @@ impl Groups {
     pub fn find(&mut self, problem: &Problem, p: &Bodies, tree: &Tree, islands: &[(Vec<u32>, Vec<u32>)]) {
         self.words.clear();
         self.ranges.clear();
+        self.apt.clear();
         for (i, (blocks, mechanisms)) in islands.iter().enumerate() {
             let from = self.words.len();
             let mine =
@@ -36,6 +39,7 @@ impl Groups {
                 self.words.truncate(from);
                 self.words.extend([WORLD, i as u32]);
             }
+            self.apt.push(mine);
             let mut sum = 0xcbf2_9ce4_8422_2325u64;
             for w in &self.words[from..] {
                 sum = (sum ^ u64::from(*w)).wrapping_mul(0x0100_0000_01b3);

@@ -6,7 +6,7 @@ use super::super::super::sweep::vector::Vector;
 use super::super::factor::NOTHING;
 use super::super::tree::{SIZE, Tree};
 use super::super::wide::On;
-use super::{Alike, FEW, LANES, Lane, Lists, NONE, few, lanes};
+use super::{Alike, FEW, LANES, Lists, NONE, few, lanes};
 
 impl Alike {
     /// The bilateral rows and L; how many rows depended on others.
@@ -42,7 +42,7 @@ impl Alike {
                 let at: [usize; LANES] = std::array::from_fn(|l| {
                     g.first_row[tree.nodes[first[l] + k].first as usize] as usize + r
                 });
-                let row: [Lane; 12] = std::array::from_fn(|c| lanes(|l| g.jacobian[at[l]][c]));
+                let row = on.turned(std::array::from_fn(|l| &g.jacobian[at[l]]));
                 let mut rhs = self.approach(on, &row, bodies);
                 (0..LANES).for_each(|l| rhs[l] += g.bias[at[l]]);
                 if !g.compliance.is_empty() {

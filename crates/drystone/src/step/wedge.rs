@@ -1,0 +1,308 @@
+//! Steps whose constraints contradict each other, or whose solver ran away: recognised, named, softened.
+//!
+//! A step that its solver did not solve is looked at before its velocities are taken:
+//!
+//! ```text
+//!     1   do the constraints contradict each other? By the solver's own proof, or by the referee's (`solver::contradiction`)
+//!     2   then the problem is solved again with everything that asks for a motion giving way: compliance GIVE of its diagonal of N.
+//!         Where even that runs away, without what asks for separation (overlaps, bounces)
+//!         A solution that misses what was asked for by little (MILD) is taken as it is
+//!     3   where a motion was asked for, a residual of more than WILD times that, or a gain of speed of more than FAST times that, is nobody's solution,
+//!         contradiction or not: accelerated gradients are asked, from nothing, and their answer taken if it is better; then 2
+//!     4   what is still beyond LOST times that, or as fast, is an error: such velocities would throw bodies out of the world
+//! ```
+//!
+//! Whoever solves and whatever stabilises. A step that was solved costs nothing, one that rest satisfies a judgement, which is
+//! needed anyway.
+
+use drystone_solve::Malformed;
+use drystone_solve::certificate::Certificate;
+use drystone_solve::solver::contradiction::{Referee, asked, depth, fastest, give_way, undone};
+use drystone_solve::solver::{Attempt, Solution, Solver, Status, Stop, make};
+
+use super::pose::{Posed, build};
+use crate::joint::slot::WORLD_BODY;
+use crate::world::World;
+
+/// Compliance of contacts and of joints that give way, over their diagonal of N: multipliers are at most a thousand and a hundred times
+/// what stops a block by itself. Under a load contacts sink in by their share, which is why it is smaller.
+const GIVE: [f64; 2] = [1e-3, 1e-2];
+/// Residuals beyond this times what was asked for are not taken without a second try.
+const WILD: f64 = 10.0;
+/// And beyond this they are not taken at all.
+const LOST: f64 = 1e3;
+/// Multiplications of another solver that is to do better.
+const RESCUE: usize = 2000;
+/// A body that gains more speed than this times what was asked for, for each body between one and the ground, is not taken either.
+const FAST: f64 = 10.0;
+/// Residuals below this share of the speed that is asked for are no sign of contradictions.
+const SIGN: f64 = 0.02;
+/// Below this share a solution has all but done what was asked: it is taken as it is.
+const MILD: f64 = 0.25;
+/// In large problems it is below this: a heap whose overlaps contradict each other loses most of them in a few steps that are not
+/// solved, and keeps them where they give way. There it is asked in one step of so many whether there is a contradiction, the
+/// second where the solution is below MILD too, or there are joints.
+const MILD_IN_HEAPS: f64 = 2.0;
+const EVERY: [u64; 2] = [4, 16];
+/// Problems of up to so many blocks are not large.
+const LARGE: usize = 64;
+/// Parties that are named.
+const NAMED: usize = 4;
+
+/// One of those that contradict each other in a step: a contact of two bodies, or a joint with its motors and limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// Slot of the joint; None for a contact.
+    pub joint: Option<u32>,
+    /// Slots of its bodies, without the world.
+    pub bodies: Vec<u32>,
+}
+
+/// Whom a step asks that does not trust its solver.
+pub(crate) struct Second {
+    gradients: Box<dyn Solver>,
+    referee: Referee,
+}
+
+impl Second {
+    fn new() -> Option<Self> {
+        Some(Self { gradients: make("apgd").ok()?, referee: Referee::default() })
+    }
+}
+
+/// Speeds of the fastest body before and after, m/s, where the problem asks for a motion.
+fn speeds(w: &mut World, gamma: &[f64]) -> Option<[f64; 2]> {
+    let World { stiffness, assembler, pace, .. } = w;
+    fastest(stiffness.posed(assembler), gamma, pace)
+}
+
+/// Whether a speed is so large that its rounding hides residuals beyond the tolerance: under the exact law a body that slides fast
+/// enough seems to separate from everything.
+fn hides(speed: f64, stop: &Stop) -> bool {
+    stop.tolerance > 0.0 && !(64.0 * f64::EPSILON * speed <= stop.tolerance)
+}
+
+/// Whether a solution that its solver calls converged is to be looked at all the same: it is so fast that it may be converged by
+/// rounding alone.
+pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
+    let problem = w.stiffness.posed(&w.assembler);
+    if problem.rest_is_feasible() {
+        return false;
+    }
+    let wanted = asked(problem).max(stop.tolerance);
+    speeds(w, &solution.gamma).is_some_and(|[free, now]| hides(now, stop) || !(now <= free + LOST * wanted))
+}
+
+/// What became of a step that was not solved.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The constraints contradict each other.
+    pub contradiction: bool,
+    /// Who does, those that press hardest first.
+    pub parties: Vec<Party>,
+    /// The contact among them that presses hardest.
+    pub contact: Option<usize>,
+    /// The softened problem is the one that was solved.
+    pub softened: bool,
+    /// Where the residual is beyond all that was asked for: that, m/s.
+    pub wild: Option<f64>,
+}
+
+/// Looks at a solution that is not converged, of the problem that is posed, and replaces it where it must not be taken.
+pub(super) fn look(
+    w: &mut World,
+    posed: Posed,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+) -> Result<Seen, Malformed> {
+    let mut seen = Seen::default();
+    let mut certificate = judge(w, &solution.gamma);
+    let wanted = if certificate.rest_is_feasible { 0.0 } else { asked(w.stiffness.posed(&w.assembler)) };
+    // A motion within the tolerance is not worth a word.
+    let wanted = if wanted > w.settings.tolerance { wanted } else { 0.0 };
+    let gains = |w: &mut World, s: &Solution, most: f64| {
+        let speeds = if wanted > 0.0 { speeds(w, &s.gamma) } else { None };
+        speeds.is_some_and(|[free, now]| {
+            let beyond = |steps: f64| !(now <= free + most * steps * wanted);
+            beyond(1.0)
+                && (s.status != Status::Converged || hides(now, stop))
+                && beyond(depth(w.stiffness.posed(&w.assembler)) as f64)
+        })
+    };
+    let fast = |w: &mut World, s: &Solution| gains(w, s, FAST);
+    // What is converged is here because it is fast.
+    let runs = solution.status == Status::Converged || fast(w, solution);
+    if wanted > 0.0
+        && let Some(blocks) = contradiction(w, solution, &certificate, wanted, runs)?
+    {
+        name(w, &blocks, &mut seen);
+        seen.contradiction = true;
+        if runs || solution.status == Status::Wedged || !is_mild(w, &certificate, wanted) {
+            certificate = soften(w, posed, solution, stop, warm, wanted)?;
+            seen.softened = true;
+        }
+    }
+    // Where nothing asks for a motion nothing runs away, and a solver that is slow is slow.
+    let sane = wanted == 0.0 || certificate.residual_max <= WILD * wanted;
+    if sane && solution.status != Status::Diverged && !fast(w, solution) {
+        solution.certificate = Some(certificate);
+        return Ok(seen);
+    }
+    // Nor is what no multipliers at all leave undone beyond what is asked.
+    let limit = undone(w.stiffness.posed(&w.assembler)).max(wanted).max(stop.tolerance);
+    let wild = |w: &mut World, s: &Solution, c: &Certificate| {
+        !(c.residual_max <= WILD * limit) || (s.status == Status::Diverged && wanted > 0.0) || fast(w, s)
+    };
+    if wild(w, solution, &certificate) {
+        certificate = rescue(w, solution, stop, certificate, fast)?;
+    }
+    // Whether this is a contradiction is not known, but it cannot be taken either.
+    if !seen.softened && wanted > 0.0 && wild(w, solution, &certificate) {
+        seen.parties.extend(certificate.worst_block.and_then(|b| party(w, b)));
+        certificate = soften(w, posed, solution, stop, warm, wanted)?;
+        seen.softened = true;
+        if wild(w, solution, &certificate) {
+            certificate = rescue(w, solution, stop, certificate, fast)?;
+        }
+    }
+    if wild(w, solution, &certificate) {
+        seen.wild = Some(limit);
+        if !(certificate.residual_max <= LOST * limit) || gains(w, solution, LOST) {
+            solution.status = Status::Diverged;
+        }
+    }
+    solution.certificate = Some(certificate);
+    Ok(seen)
+}
+
+fn judge(w: &mut World, gamma: &[f64]) -> Certificate {
+    let judge = w.solver.judge().unwrap_or(&mut w.judge);
+    judge.judge(w.stiffness.posed(&w.assembler), gamma)
+}
+
+fn is_large(w: &World) -> bool {
+    w.stiffness.posed(&w.assembler).blocks() > LARGE
+}
+
+/// Whether a solution misses what was asked for by little.
+fn is_mild(w: &World, certificate: &Certificate, wanted: f64) -> bool {
+    certificate.residual_max <= wanted * if is_large(w) { MILD_IN_HEAPS } else { MILD }
+}
+
+/// The blocks that contradict each other; None where nobody says so with good reason.
+fn contradiction(
+    w: &mut World,
+    solution: &Solution,
+    certificate: &Certificate,
+    wanted: f64,
+    runs: bool,
+) -> Result<Option<Vec<usize>>, Malformed> {
+    let proved = solution.status == Status::Wedged;
+    // Motors ask for a motion in every step, and a few sweeps over a fleet never come near it.
+    let jointed = w.model.joint_slots().next().is_some();
+    let every = EVERY[usize::from(jointed || certificate.residual_max <= MILD * wanted)];
+    let rare = is_large(w) && (jointed || is_mild(w, certificate, wanted));
+    let due = !rare || w.state.step.is_multiple_of(every);
+    let looks_like_it = certificate.residual_max > w.settings.tolerance.max(SIGN * wanted)
+        && w.settings.budget.is_none()
+        && due;
+    if !(proved || runs || looks_like_it) || w.settings.iterations == 0 {
+        return Ok(None);
+    }
+    let World { second, stiffness, assembler, .. } = w;
+    let Some(second) = second.get_or_insert_with(Second::new) else { return Ok(None) };
+    let verdict = second.referee.ask(stiffness.posed(assembler))?;
+    if verdict.is_contradiction() {
+        return Ok(Some(verdict.blocks));
+    }
+    Ok(proved.then(|| certificate.worst_block.into_iter().collect()))
+}
+
+/// Solves the softened problem instead. The certificate is that of its solution.
+fn soften(
+    w: &mut World,
+    posed: Posed,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+    wanted: f64,
+) -> Result<Certificate, Malformed> {
+    give_way(w.stiffness.posed_mut(&mut w.assembler), GIVE);
+    let certificate = again(w, solution, stop, warm)?;
+    let failed = matches!(solution.status, Status::Wedged | Status::Diverged)
+        || !(certificate.residual_max <= WILD * wanted);
+    if !failed || posed != Posed::Whole {
+        return Ok(certificate);
+    }
+    // What asks for separation is left alone, for later steps.
+    build(w, Posed::Softened)?;
+    give_way(w.stiffness.posed_mut(&mut w.assembler), GIVE);
+    again(w, solution, stop, warm)
+}
+
+/// Solves what is posed now.
+fn again(w: &mut World, solution: &mut Solution, stop: &Stop, warm: bool) -> Result<Certificate, Malformed> {
+    let guess = warm.then_some(w.assembler.guess.as_slice());
+    let mut next = w.solver.solve(w.stiffness.posed(&w.assembler), guess, stop)?;
+    next.iterations += solution.iterations;
+    next.rejected += solution.rejected;
+    next.attempts.splice(..0, std::mem::take(&mut solution.attempts));
+    *solution = next;
+    Ok(judge(w, &solution.gamma))
+}
+
+/// Another solver's answer to what is posed, if it is better.
+fn rescue(
+    w: &mut World,
+    solution: &mut Solution,
+    stop: &Stop,
+    certificate: Certificate,
+    fast: impl Fn(&mut World, &Solution) -> bool,
+) -> Result<Certificate, Malformed> {
+    let World { second, stiffness, assembler, .. } = w;
+    let Some(second) = second.get_or_insert_with(Second::new) else { return Ok(certificate) };
+    let stop = Stop { iterations: RESCUE, budget: None, history: false, ..stop.clone() };
+    let other = second.gradients.solve(stiffness.posed(assembler), None, &stop)?;
+    let theirs = judge(w, &other.gamma);
+    let tamer = fast(w, solution) && !fast(w, &other);
+    if !(theirs.residual_max < certificate.residual_max || tamer) && solution.status != Status::Diverged {
+        return Ok(certificate);
+    }
+    let attempt = |solver: &dyn Solver, s: &Solution| {
+        let info = solver.info();
+        Attempt { solver: info.name, unit: info.unit, iterations: s.iterations, status: s.status }
+    };
+    if solution.attempts.is_empty() {
+        solution.attempts.push(attempt(w.solver.as_ref(), solution));
+    }
+    if let Some(Some(second)) = &w.second {
+        solution.attempts.push(attempt(second.gradients.as_ref(), &other));
+    }
+    (solution.gamma, solution.status) = (other.gamma, other.status);
+    solution.iterations += other.iterations;
+    Ok(theirs)
+}
+
+/// Whose block it is.
+fn party(w: &World, block: usize) -> Option<Party> {
+    if let Some(i) = w.assembler.contact_of(block) {
+        return Some(Party { joint: None, bodies: w.contacts[i].bodies.to_vec() });
+    }
+    let joint = w.assembler.rows.joint_of(block.checked_sub(w.assembler.order.len())?)?;
+    let bodies = w.model.joints.get(joint as usize)?.bodies;
+    Some(Party { joint: Some(joint), bodies: bodies.into_iter().filter(|b| *b != WORLD_BODY).collect() })
+}
+
+/// Writes down whose blocks these are, each once.
+fn name(w: &World, blocks: &[usize], seen: &mut Seen) {
+    for &block in blocks {
+        seen.contact = seen.contact.or_else(|| w.assembler.contact_of(block));
+        if let Some(party) = party(w, block)
+            && !seen.parties.contains(&party)
+            && seen.parties.len() < NAMED
+        {
+            seen.parties.push(party);
+        }
+    }
+}
