@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 3000)]
     pivots: usize,
     /// Solvers on the round cones to show beside, separated by commas; the quickest that reaches 1e-8 m/s is named.
-    #[arg(long, value_name = "LIST", default_value = "auto,prox,apgd,nsgs-ac,ipm")]
+    #[arg(long, value_name = "LIST", default_value = "auto,prox,apgd,nncg,nsgs-ac,ipm")]
     solvers: String,
     /// Halvings of h = 0.1 s in the second table, relaxed law against exact; 0 leaves it out.
     #[arg(long, value_name = "K", default_value_t = 7)]

@@ -159,16 +159,16 @@ const FILE: &[Turn] = &[
 /// know the law, do not.
 const FILE_COULOMB: &[Turn] = &[
     turn(Pick::Factors, 0.001),
-    turn(Pick::Sweeps, 0.02),
+    turn(Pick::Conjugate, 0.012),
     short(Pick::Interior, 0.01, 100.0),
     turn(Pick::Factors, 0.005),
     turn(Pick::Gradients, 0.3),
     turn(Pick::Sweeps, 0.3),
     turn(Pick::Blocks, 1.0),
 ];
-/// The same with a small matrix: sweeps cost next to nothing.
+/// The same with a small matrix: sweeps cost next to nothing, and of all sweeps the conjugate ones need the fewest.
 const FILE_COULOMB_SMALL: &[Turn] = &[
-    turn(Pick::Sweeps, 0.015),
+    turn(Pick::Conjugate, 0.012),
     turn(Pick::Factors, 0.0004),
     short(Pick::Interior, 0.01, 100.0),
     turn(Pick::Gradients, 0.02),
