@@ -20,7 +20,7 @@ use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::smooth;
 use crate::world::World;
-use check::{bad_contact, check_bounds, check_finite, check_positions, worst_contact};
+use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, worst_contact};
 use pose::{Posed, Solved, build, solve};
 use report::{Clock, Overlap};
 pub use report::{Stage, StepError, StepReport};
@@ -87,6 +87,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.linearise().map_err(|text| StepError::NonFinite { step: number, text })?;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
     build(w, Posed::Whole).map_err(|e| bad_contact(w, number, &e))?;
+    let apart = check_joints(w, number)?;
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
@@ -191,6 +192,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
         integrator,
         status,
         seen,
+        apart,
         iterations,
         omega,
         rejected,
@@ -209,6 +211,7 @@ struct Done {
     integrator: Integrator,
     status: Status,
     seen: Seen,
+    apart: Option<(Party, f64)>,
     iterations: usize,
     omega: f64,
     rejected: usize,
@@ -249,6 +252,7 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
         integrator: Integrator::Rattle { order },
         status: Status::Converged,
         seen: Seen::default(),
+        apart: None,
         iterations: taken.iterations,
         omega: 1.0,
         rejected: 0,
@@ -297,6 +301,7 @@ fn finish(
         softened: done.seen.softened,
         contradiction: done.seen.parties,
         wild: done.seen.wild,
+        apart: done.apart,
         iterations: done.iterations,
         omega: done.omega,
         rejected: done.rejected,

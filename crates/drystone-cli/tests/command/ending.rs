@@ -124,6 +124,21 @@ fn steps_too_long_for_numbers_fail_and_do_not_panic() {
     }
 }
 
+/// Too few sweeps for a mechanism with loops, whose errors the next step asks to be undone at once: each step by itself looks sound.
+#[test]
+fn a_mechanism_that_comes_apart_ends_the_run() {
+    let scratch = Scratch::new("ending-apart");
+    let o = scratch.run(
+        "run spider --solver pgs --iterations 50 --stabilisation scaled:K=1 --time 2 --quiet --report r.json",
+    );
+    assert_eq!(o.code, 1, "{}", o.err);
+    holds(&o.err, &["come apart", "joint", "pgs does not hold it"]);
+    let r = scratch.json("r.json");
+    assert_eq!(r["status"], "failed");
+    assert!(r["warnings"].as_array().unwrap().iter().any(|w| w["kind"] == "joints"));
+    assert!(number(&r, "joint_error.position_m") < 1e3);
+}
+
 #[test]
 fn a_run_that_diverged_is_not_ok() {
     let scratch = Scratch::new("ending-diverged");

@@ -2,9 +2,11 @@
 
 use drystone_solve::{Malformed, crew};
 
-use super::StepError;
+use super::{Party, StepError};
+use crate::assemble::rows::SIZE;
 use crate::bounds::Leaving;
 use crate::contact::Contact;
+use crate::joint::Equations;
 use crate::model::BodyId;
 use crate::world::World;
 
@@ -51,6 +53,31 @@ pub(super) fn check_bounds(w: &mut World, step: u64) -> Result<Vec<BodyId>, Step
     Ok(left)
 }
 
+/// A joint that is off by more than this times its length no longer holds anything, and by more than that it never will again.
+const APART: f64 = 0.1;
+const LOST: f64 = 100.0;
+
+/// The joint that is off by most, and by how much, m, if that is worth a word. A few sweeps a step may leave a mechanism further
+/// apart after each of them while every single step looks sound: that ends here.
+pub(super) fn check_joints(w: &World, step: u64) -> Result<Option<(Party, f64)>, StepError> {
+    let worst = SIZE * w.assembler.rows.worst;
+    if worst <= APART {
+        return Ok(None);
+    }
+    let off = w.model.joint_slots().map(|j| (j, w.error_of(j, &mut Equations::default()).position));
+    let length = |j: usize| w.model.joints[j].length;
+    let Some((j, off)) = off.max_by(|x, y| (x.1 / length(x.0)).total_cmp(&(y.1 / length(y.0)))) else {
+        return Ok(None);
+    };
+    let joint = Party::of_joint(w, j as u32);
+    if worst <= LOST {
+        return Ok(Some((joint, off)));
+    }
+    let bodies: Vec<String> = joint.bodies.iter().map(|b| w.model.describe(*b)).collect();
+    let text = format!("{} of {} is off by {off:.3e} m", w.model.describe_joint(j as u32), bodies.join(" and "));
+    Err(StepError::Apart { step, text, solver: w.settings.solver.clone() })
+}
+
 /// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have changed it).
 pub(super) fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError {
     let finite = |c: &Contact| {
@@ -83,4 +110,42 @@ pub(super) fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
     });
     let text = format!("the velocity of {} is not finite, {by}", w.model.describe(i as u32));
     Err(StepError::NonFinite { step, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Integrator, Stabilisation};
+    use crate::{BodyDef, JointDef, MassProperties, Settings};
+    use glam::DVec3;
+
+    /// A rod on a hinge, moved off it by so much.
+    fn off_by(distance: f64) -> (World, Result<Option<(Party, f64)>, StepError>) {
+        let settings = Settings {
+            integrator: Integrator::Euler,
+            stabilisation: Stabilisation::None,
+            ..Settings::default()
+        };
+        let mut w = World::new(settings).unwrap();
+        let mass = MassProperties::principal(1.0, DVec3::new(0.01, 0.1, 0.1));
+        let id = w.add_body(BodyDef::bare(mass).at(DVec3::X * 0.5)).unwrap();
+        w.add_joint(JointDef::revolute(None, id, DVec3::ZERO, DVec3::Z)).unwrap();
+        w.step().unwrap();
+        w.state.position[id.slot as usize] += DVec3::X * distance;
+        let step = w.step();
+        (w, step.map(|report| report.apart))
+    }
+
+    #[test]
+    fn joints_that_are_apart_are_told_and_an_error_before_they_are_far_away() {
+        assert_eq!(off_by(1e-3).1, Ok(None));
+        let (_, told) = off_by(0.1);
+        let (joint, off) = told.unwrap().unwrap();
+        assert_eq!(joint, Party { joint: Some(0), bodies: vec![0] });
+        assert!((off - 0.1).abs() < 1e-3, "{off}");
+        let (w, told) = off_by(100.0);
+        let text = told.unwrap_err().to_string();
+        assert!(text.starts_with("step 2: the mechanism has come apart: revolute joint 0 of body 0"), "{text}");
+        assert_eq!(w.state.step, 1, "the state is the one before");
+    }
 }

@@ -84,6 +84,7 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
         }
     }
     all.wild = all.wild.or(last.wild);
+    all.apart = all.apart.or(last.apart);
     all.iterations += last.iterations;
     all.omega = all.omega.min(last.omega);
     all.rejected += last.rejected;

@@ -77,6 +77,8 @@ pub struct StepReport {
     pub contradiction: Vec<Party>,
     /// Where the residual is far beyond all that was asked for, and nobody knew better: what was asked for, m/s.
     pub wild: Option<f64>,
+    /// The joint that is off by most at the start of the step, and by how much, m, where that is more than a tenth of its length.
+    pub apart: Option<(Party, f64)>,
     /// Iterations of the velocity problem.
     pub iterations: usize,
     /// Smallest relaxation factor in force at the end (the safeguard may have halved it).
@@ -123,6 +125,18 @@ pub enum StepError {
         iterations: usize,
         /// The contact with the largest residual.
         text: String,
+    },
+    /// A joint that the steps before have left far apart.
+    #[error(
+        "step {step}: the mechanism has come apart: {text}. {solver} does not hold it with these settings: take solver auto, more iterations or stabilisation by post"
+    )]
+    Apart {
+        /// Step number.
+        step: u64,
+        /// Which joint of which bodies, and by how much.
+        text: String,
+        /// The solver's name.
+        solver: String,
     },
     /// Joints that do not fit together.
     #[error("step {step}: {text}")]

@@ -58,6 +58,13 @@ pub struct Party {
     pub bodies: Vec<u32>,
 }
 
+impl Party {
+    pub(super) fn of_joint(w: &World, joint: u32) -> Self {
+        let bodies = w.model.joints[joint as usize].bodies.into_iter();
+        Self { joint: Some(joint), bodies: bodies.filter(|b| *b != WORLD_BODY).collect() }
+    }
+}
+
 /// Whom a step asks that does not trust its solver.
 pub(crate) struct Second {
     gradients: Box<dyn Solver>,
@@ -289,9 +296,7 @@ fn party(w: &World, block: usize) -> Option<Party> {
     if let Some(i) = w.assembler.contact_of(block) {
         return Some(Party { joint: None, bodies: w.contacts[i].bodies.to_vec() });
     }
-    let joint = w.assembler.rows.joint_of(block.checked_sub(w.assembler.order.len())?)?;
-    let bodies = w.model.joints.get(joint as usize)?.bodies;
-    Some(Party { joint: Some(joint), bodies: bodies.into_iter().filter(|b| *b != WORLD_BODY).collect() })
+    Some(Party::of_joint(w, w.assembler.rows.joint_of(block.checked_sub(w.assembler.order.len())?)?))
 }
 
 /// Writes down whose blocks these are, each once.
