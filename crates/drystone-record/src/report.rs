@@ -99,6 +99,8 @@ pub struct Recorder {
     penetration_max: f64,
     penetration_sum: f64,
     joint_error: drystone::joint::JointError,
+    /// The largest error of a joint that was told, m.
+    apart: f64,
     latest: Option<StepReport>,
     error_bound: Option<SharpBound>,
     steps: u64,
@@ -134,6 +136,7 @@ impl Recorder {
             penetration_max: 0.0,
             penetration_sum: 0.0,
             joint_error: Default::default(),
+            apart: 0.0,
             latest: None,
             error_bound: None,
             steps: 0,
@@ -184,7 +187,9 @@ impl Recorder {
         if let Some(asked) = r.wild {
             self.warn(wild(r, asked));
         }
-        if let Some((joint, off)) = &r.apart {
+        // What is off stays so for many steps: a word again where it has become twice as much.
+        if let Some((joint, off)) = r.apart.as_ref().filter(|(_, off)| *off >= 2.0 * self.apart) {
+            self.apart = *off;
             self.warn(apart(world, r, joint, *off));
         }
         self.softened += r.softened as u64;
