@@ -173,7 +173,6 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
     waiting.finish_and_clear();
     let by_sweeps = asked.solver.starts_with("psor");
     let residual = lcp.residual(&s.z);
-    let solved = s.status == LcpStatus::Solved && residual <= asked.tolerance.max(1e-12) * scale.max(1.0);
     let r = cut.multipliers(&s.z);
     let mut u = Vec::new();
     if let Some(p) = &posed {
@@ -182,6 +181,7 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
     let contact = posed.is_some();
     let round = posed.as_ref().map(|p| certificate(p, &r));
     let natural = lcp.natural_map(&s.z);
+    let solved = s.status == LcpStatus::Solved && natural <= asked.tolerance.max(1e-12) * scale;
     let over_q = if natural == 0.0 { Some(0.0) } else { Some(natural / scale).filter(|x| x.is_finite()) };
     let out = Report {
         name,
@@ -193,7 +193,7 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         facets: contact.then_some(facets.count),
         form: contact.then(|| asked.form.into()),
         cone: contact.then(|| asked.cone.into()),
-        status: s.status,
+        status: if s.status == LcpStatus::Solved && !solved { LcpStatus::Failed } else { s.status },
         reason: reason(lcp, &s, by_sweeps),
         unit: if by_sweeps { "sweep" } else { "pivot" },
         iterations: s.iterations,

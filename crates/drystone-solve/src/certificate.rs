@@ -340,12 +340,14 @@ impl Tally {
         self.model.correct(b.set, law);
         let cone = b.set.is_cone();
         // Bodies that cannot move have been let touch; in a matrix such a block has no solution but its own q.
-        let residual = match b.g > 0.0 || b.bias.is_some() || !cone {
-            true => natural_residual(b.set, b.gamma, law, b.g),
-            false => dual_distance(b.set, law),
+        let apart = if cone { dual_distance(b.set, law) } else { 0.0 };
+        let residual = match b.g > 0.0 {
+            true => natural_residual(b.set, b.gamma, law, b.g).max(apart).max(unknown(b.g, norm(b.gamma))),
+            false if b.bias.is_some() || !cone => 0.0,
+            false => apart,
         };
         self.residual(residual);
-        let violation = if cone { dual_distance(b.set, law) } else { residual };
+        let violation = if cone { apart } else { residual };
         self.c.constraint_violation = self.c.constraint_violation.max(violation);
         let mut p = [0.0; MAX_ROWS];
         let p = &mut p[..n];
@@ -395,6 +397,12 @@ impl Tally {
         }
         c
     }
+}
+
+/// What rounding leaves unknown of the velocity of a block with diagonal `g` under multipliers of this size, m/s: less than that is no
+/// residual. γ - η u is γ where they are far apart in size, and the natural map would vanish whatever u is.
+fn unknown(g: f64, multipliers: f64) -> f64 {
+    f64::EPSILON * g * multipliers
 }
 
 /// |γ - P(γ - η u)| / η with η = 1 / g; zero where nothing can move.

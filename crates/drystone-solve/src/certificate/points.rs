@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::model::Model;
 use crate::problem::{Bodies, WORLD, cross, dot, symmetric};
 
-use super::Tally;
+use super::{Tally, unknown};
 
 /// How near to a side counts as on it, relative to the normal multiplier.
 const NEAR: f64 = 1e-12;
@@ -89,7 +89,6 @@ pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6
         } else {
             0.0
         };
-        t.residual(e);
         // Distances from K* and from K.
         let apart = if mu * slip <= u_n {
             0.0
@@ -100,6 +99,7 @@ pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6
         };
         t.c.constraint_violation = t.c.constraint_violation.max(apart);
         let pull = gamma_tt.sqrt();
+        t.residual(e.max(if g > 0.0 { apart.max(unknown(g, gamma_n.abs() + pull)) } else { 0.0 }));
         let outside = if pull <= mu * gamma_n {
             0.0
         } else if mu * pull <= -gamma_n {

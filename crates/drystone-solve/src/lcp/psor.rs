@@ -10,7 +10,7 @@
 use super::{Lcp, LcpSolution, LcpStatus};
 use crate::problem::Malformed;
 
-/// Sweeps until max |min(z, w)| is at most `tolerance`, at most `iterations` of them.
+/// Sweeps until |min(z, w)| is at most `tolerance`, at most `iterations` of them.
 pub fn psor(lcp: &Lcp, omega: f64, tolerance: f64, iterations: usize) -> Result<LcpSolution, Malformed> {
     lcp.check()?;
     if !(omega > 0.0 && omega < 2.0) {
@@ -19,7 +19,7 @@ pub fn psor(lcp: &Lcp, omega: f64, tolerance: f64, iterations: usize) -> Result<
     let n = lcp.size();
     let mut z = vec![0.0; n];
     let end = |z, status, iterations| Ok(LcpSolution { z, status, iterations });
-    if lcp.residual(&z) <= tolerance {
+    if lcp.natural_map(&z) <= tolerance {
         return end(z, LcpStatus::Solved, 0);
     }
     if (0..n).any(|i| lcp.m[i * n + i] <= 0.0) {
@@ -34,7 +34,7 @@ pub fn psor(lcp: &Lcp, omega: f64, tolerance: f64, iterations: usize) -> Result<
         if z.iter().any(|x| !x.is_finite()) {
             return end(vec![0.0; n], LcpStatus::Failed, k);
         }
-        if lcp.residual(&z) <= tolerance {
+        if lcp.natural_map(&z) <= tolerance {
             return end(z, LcpStatus::Solved, k);
         }
     }

@@ -32,6 +32,12 @@ impl Csr {
         self.indices[range.clone()].iter().zip(&self.data[range]).map(|(&c, &x)| (c as usize, x))
     }
 
+    /// ½ (W - Wᵀ) of a square matrix, duplicates summed.
+    pub fn skew_part(&self) -> Csr {
+        let sorted = self.sorted();
+        merge(&sorted, &sorted.transposed(), |x, y| 0.5 * x - 0.5 * y)
+    }
+
     /// ½ (W + Wᵀ) of a square matrix, duplicates summed.
     pub fn symmetric_part(&self) -> Csr {
         let sorted = self.sorted();
