@@ -229,9 +229,13 @@ pub fn asks_for(problem: &Problem, speed: f64) -> bool {
     (0..problem.blocks()).rev().any(|i| demand(problem, i, speed) > speed)
 }
 
-/// The largest speed that is left undone without any multipliers, m/s: their residual, or a little more.
-pub fn undone(problem: &Problem) -> f64 {
-    largest(problem.blocks(), |i, _| {
+/// The largest speed that is left undone without any multipliers, m/s: their residual, or a little more. Where one block leaves more
+/// than `enough`, others need not be asked.
+pub fn undone(problem: &Problem, enough: f64) -> f64 {
+    largest(problem.blocks(), |i, most| {
+        if most > enough {
+            return most;
+        }
         let mut r = [0.0; MAX_ROWS];
         problem.block_rhs(i, &mut r);
         let (set, r) = (problem.set(i), &mut r[..problem.block(i).len()]);

@@ -27,6 +27,7 @@
 use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
+use drystone_solve::room;
 use glam::DVec3;
 
 use super::velocity;
@@ -90,6 +91,8 @@ pub(crate) struct Elastic {
 }
 
 const NONE: u32 = u32::MAX;
+/// How many joints ahead what they have is asked for, and twice that the joints themselves.
+const AHEAD: usize = 3;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 pub(crate) const SIZE: f64 = 0.1;
 
@@ -184,6 +187,7 @@ impl Rows {
             self.visits.extend(0..model.joints.len() as u32);
         }
         for at in 0..self.visits.len() {
+            self.look_ahead(at, model, state);
             let j = self.visits[at] as usize;
             let joint = &model.joints[j];
             if !joint.alive || self.elsewhere.get(j) == Some(&true) {
@@ -225,6 +229,26 @@ impl Rows {
                 if laws && !law.is_empty() {
                     stage.law(k, c, law);
                 }
+            }
+        }
+    }
+
+    /// Joints are visited by colour, which is not how they lie in memory.
+    #[inline(always)]
+    fn look_ahead(&self, at: usize, model: &Model, state: &State) {
+        if let Some(j) = self.visits.get(at + 2 * AHEAD).map(|j| *j as usize) {
+            room::ahead(&model.joints, j);
+            room::ahead(&state.joints, j);
+            room::ahead(&self.next, j);
+        }
+        if let Some(joint) = self.visits.get(at + AHEAD).and_then(|j| model.joints.get(*j as usize)) {
+            room::ahead(&joint.laws, 0);
+            for b in joint.bodies.map(|b| b as usize) {
+                room::ahead(&model.bodies, b);
+                room::ahead(&state.position, b);
+                room::ahead(&state.rotation, b);
+                room::ahead(&state.velocity, b);
+                room::ahead(&state.omega, b);
             }
         }
     }
@@ -383,7 +407,11 @@ impl Rows {
             }
         }
         let over = 1.0 / h;
-        for run in self.places.windows(2) {
+        for (at, run) in self.places.windows(2).enumerate() {
+            if let Some((j, _)) = self.coloured.1.get(at + 2 * AHEAD) {
+                room::ahead(&self.next, *j as usize);
+                room::ahead(&self.reactions, *j as usize);
+            }
             let rows = run[0] as usize..run[1] as usize;
             let Some(j) = self.row(rows.start).map(|s| s.joint).filter(|j| *j != NONE) else { continue };
             let joint = &model.joints[j as usize];

@@ -138,11 +138,13 @@ pub(super) fn look(
             beyond(1.0)
                 && (s.status != Status::Converged || hides(now, stop))
                 && beyond(depth(w.stiffness.posed(&w.assembler)) as f64)
+                && (stop.tolerance > 0.0 || !(now <= free + most * all_undone(w)))
         })
     };
     let fast = |w: &mut World, s: &Solution| gains(w, s, FAST);
+    let mut is_fast = fast(w, solution);
     // What is converged is here because it is fast.
-    let runs = solution.status == Status::Converged || fast(w, solution);
+    let runs = solution.status == Status::Converged || is_fast;
     if wanted > 0.0
         && let Some(blocks) = contradiction(w, solution, &certificate, wanted, runs)?
     {
@@ -151,16 +153,19 @@ pub(super) fn look(
         if runs || solution.status == Status::Wedged || !is_mild(w, &certificate, wanted) {
             certificate = soften(w, posed, solution, stop, warm, wanted)?;
             seen.softened = true;
+            is_fast = fast(w, solution);
         }
     }
     // Where nothing asks for a motion nothing runs away, and a solver that is slow is slow.
     let sane = wanted == 0.0 || certificate.residual_max <= WILD * wanted;
-    if sane && solution.status != Status::Diverged && !fast(w, solution) {
+    let lost = solution.status == Status::Diverged || is_fast;
+    if sane && !lost {
         solution.certificate = Some(certificate);
         return Ok(seen);
     }
     // Nor is what no multipliers at all leave undone beyond what is asked.
-    let limit = undone(w.stiffness.posed(&w.assembler)).max(wanted).max(stop.tolerance);
+    let enough = if lost { f64::INFINITY } else { certificate.residual_max / WILD };
+    let limit = undone(w.stiffness.posed(&w.assembler), enough).max(wanted).max(stop.tolerance);
     let wild = |w: &mut World, s: &Solution, c: &Certificate| {
         !(c.residual_max <= WILD * limit) || (s.status == Status::Diverged && wanted > 0.0) || fast(w, s)
     };
@@ -184,6 +189,12 @@ pub(super) fn look(
     }
     solution.certificate = Some(certificate);
     Ok(seen)
+}
+
+/// What no multipliers at all leave undone, m/s: where all iterations are asked for, however few, gravity's part in a gain of speed is
+/// no sign of running away.
+fn all_undone(w: &World) -> f64 {
+    undone(w.stiffness.posed(&w.assembler), f64::INFINITY)
 }
 
 fn judge(w: &mut World, gamma: &[f64]) -> Certificate {
@@ -266,7 +277,7 @@ fn again(w: &mut World, solution: &mut Solution, stop: &Stop, warm: bool) -> Res
 }
 
 /// Another solver's answer to what is posed, if it is better. Where all iterations are asked for, no tolerance would ever end the
-/// other's: a residual of no more than `limit` must do there.
+/// other's: a small share of `limit`, which is left without any multipliers, must do there.
 fn rescue(
     w: &mut World,
     solution: &mut Solution,
@@ -277,7 +288,7 @@ fn rescue(
 ) -> Result<Certificate, Malformed> {
     let World { second, stiffness, assembler, .. } = w;
     let Some(second) = second.get_or_insert_with(Second::new) else { return Ok(certificate) };
-    let tolerance = if stop.tolerance > 0.0 { stop.tolerance } else { limit };
+    let tolerance = if stop.tolerance > 0.0 { stop.tolerance } else { SIGN * limit };
     let stop = Stop { tolerance, iterations: RESCUE, budget: None, history: false };
     let other = second.gradients.solve(stiffness.posed(assembler), None, &stop)?;
     let theirs = judge(w, &other.gamma);
