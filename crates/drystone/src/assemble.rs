@@ -273,7 +273,7 @@ impl Assembler {
         unsafe { self.guess.set_len(3 * order.len()) };
         self.guess.resize(self.problem.rows(), 0.0);
         let general = &mut self.guess[3 * self.order.len()..];
-        self.rows.warm_start(joints, general);
+        self.rows.warm_start(joints, &p.general.set, general);
         self.turning.warm_start(|i| contacts[i].impulse, general);
     }
 

@@ -147,12 +147,12 @@ pub(super) fn read(at: &At, bodies: &[BodyDef]) -> Result<JointDef, Fault> {
                 angular_stiffness: vector("angular_stiffness")?,
                 angular_damping: vector("angular_damping")?,
             };
-            (Kind::Bushing(bushing), plain)
+            (Kind::Bushing(Box::new(bushing)), plain)
         }
         "trajectory" => {
             let position = functions(&at.need("position")?)?;
             let rotation = at.get("rotation").map(|r| functions(&r)).transpose()?;
-            (Kind::Trajectory(Trajectory { position, rotation }), plain)
+            (Kind::Trajectory(Box::new(Trajectory { position, rotation })), plain)
         }
         "knife_edge" => {
             let blade = axis("axis")?;

@@ -597,8 +597,11 @@ impl Bodies {
     }
 
     pub(super) fn block_diagonal(&self, block: usize) -> [f64; 2] {
-        if block >= self.points.len() {
-            return trace_and_bound(self.block(block).len(), &self.block_matrix(block));
+        if let Some(i) = block.checked_sub(self.points.len()) {
+            return match self.general.set[i].rows() {
+                1 => [self.row_diagonal(i); 2],
+                rows => trace_and_bound(rows, &self.block_matrix(block)),
+            };
         }
         if let Some(g) = self.ball_diagonal(block) {
             return g;
@@ -606,6 +609,20 @@ impl Bodies {
         let g = self.block_matrix(block);
         // Without friction only the normal row moves, and its own diagonal is the right scale.
         if self.points.mu[block] == 0.0 { [g[0][0]; 2] } else { trace_and_bound(3, &g) }
+    }
+
+    /// Of a general block with one row.
+    fn row_diagonal(&self, i: usize) -> f64 {
+        let g = &self.general;
+        let row = g.first_row[i] as usize;
+        let j = &g.jacobian[row];
+        let mut sum = 0.0;
+        for (body, s) in [(g.a[i], 0), (g.b[i], 6)].into_iter().filter(|(body, _)| *body != WORLD) {
+            let (force, turn) = ([j[s], j[s + 1], j[s + 2]], [j[s + 3], j[s + 4], j[s + 5]]);
+            sum += self.inv_mass[body as usize] * dot(force, force)
+                + dot(turn, symmetric(&self.inv_inertia[body as usize], turn));
+        }
+        sum + g.compliance.get(row).copied().unwrap_or(0.0)
     }
 
     /// The block's own part of N + C.

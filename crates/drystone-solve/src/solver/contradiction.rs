@@ -221,12 +221,21 @@ fn mass(problem: &Problem) -> f64 {
 /// The largest speed that a block asks of bodies at rest, m/s: how far b is from its dual cone. An explicit matrix cannot tell
 /// b from the bodies' own motion: there it is the largest speed that a block sees without multipliers.
 pub fn asked(problem: &Problem) -> f64 {
-    largest(problem.blocks(), |i| demand(problem, i))
+    largest(problem.blocks(), |i, most| demand(problem, i, most))
 }
 
-/// The largest speed that is left undone without any multipliers, m/s: their residual, or a little more.
-pub fn undone(problem: &Problem) -> f64 {
-    largest(problem.blocks(), |i| {
+/// Whether some block asks for more than `speed`, m/s: one that does is enough.
+pub fn asks_for(problem: &Problem, speed: f64) -> bool {
+    (0..problem.blocks()).rev().any(|i| demand(problem, i, speed) > speed)
+}
+
+/// The largest speed that is left undone without any multipliers, m/s: their residual, or a little more. Where one block leaves more
+/// than `enough`, others need not be asked.
+pub fn undone(problem: &Problem, enough: f64) -> f64 {
+    largest(problem.blocks(), |i, most| {
+        if most > enough {
+            return most;
+        }
         let mut r = [0.0; MAX_ROWS];
         problem.block_rhs(i, &mut r);
         let (set, r) = (problem.set(i), &mut r[..problem.block(i).len()]);
@@ -239,18 +248,17 @@ pub fn undone(problem: &Problem) -> f64 {
     })
 }
 
-/// The largest of `count` numbers.
-fn largest(count: usize, of: impl Fn(usize) -> f64 + Sync) -> f64 {
+/// The largest of `count` numbers; each is told the largest so far, and need not be right below it.
+fn largest(count: usize, of: impl Fn(usize, f64) -> f64 + Sync) -> f64 {
     let mut parts = Vec::new();
-    crew::ranges(count, PIECE, &mut parts, |range| range.map(&of).fold(0.0, f64::max));
+    crew::ranges(count, PIECE, &mut parts, |range| range.fold(0.0, |most: f64, i| most.max(of(i, most))));
     parts.into_iter().fold(0.0, f64::max)
 }
 
-/// The speeds of the fastest body without multipliers and with `gamma`, m/s: √(vᵀMv / m), rotation included. None for an explicit
-/// matrix, which knows no bodies. `v` is room for velocities.
-pub fn fastest(problem: &Problem, gamma: &[f64], v: &mut Vec<[f64; 6]>) -> Option<[f64; 2]> {
+/// The speeds of the fastest body without multipliers and with velocities `v`, m/s: √(vᵀMv / m), rotation included. None for an
+/// explicit matrix, which knows no bodies.
+pub fn fastest(problem: &Problem, v: &[[f64; 6]]) -> Option<[f64; 2]> {
     let Problem::Bodies(p) = problem else { return None };
-    p.velocities(gamma, v);
     let speed = |i: usize, v: &[f64; 6]| {
         if p.inv_mass[i] <= 0.0 {
             return 0.0;
@@ -293,7 +301,7 @@ pub fn give_way(problem: &mut Problem, shares: [f64; 2]) {
         Problem::Explicit(_) => 0,
     };
     let shares: Vec<f64> = (0..problem.blocks())
-        .map(|i| if demand(problem, i) > 0.0 { shares[(i >= points) as usize] } else { 0.0 })
+        .map(|i| if demand(problem, i, 0.0) > 0.0 { shares[(i >= points) as usize] } else { 0.0 })
         .collect();
     add_compliance(problem, |i| shares[i]);
 }
@@ -303,20 +311,30 @@ const PIECE: usize = 4096;
 /// Dust that rounding leaves of a bias, m/s.
 const DUST: f64 = 1e-12;
 
-fn demand(problem: &Problem, i: usize) -> f64 {
+/// The speed that a block asks of bodies at rest, m/s; nothing where it is no more than `enough`.
+fn demand(problem: &Problem, i: usize, enough: f64) -> f64 {
+    if let Problem::Bodies(p) = problem
+        && i < p.points.len()
+        && p.points.drift[0].is_empty()
+        && p.points.bias[i] >= 0.0
+    {
+        return 0.0;
+    }
     let mut b = [0.0; MAX_ROWS];
     if !problem.block_bias(i, &mut b) {
         problem.block_rhs(i, &mut b);
     }
-    if problem.block_diagonal(i)[0] <= 0.0 {
-        return 0.0;
-    }
     let b = &mut b[..problem.block(i).len()];
     let size = norm(b);
+    if size <= enough {
+        return 0.0;
+    }
     b.iter_mut().for_each(|x| *x = -*x);
     recession(problem.set(i), problem.model(), b);
     let distance = norm(b);
-    if distance > DUST * (1.0 + size) { distance } else { 0.0 }
+    // Of what cannot move nothing is asked: that takes longer to find out.
+    let asks = distance > enough.max(DUST * (1.0 + size)) && !(problem.block_diagonal(i)[0] <= 0.0);
+    if asks { distance } else { 0.0 }
 }
 
 /// Leaves of a problem what decides whether some velocity satisfies it.

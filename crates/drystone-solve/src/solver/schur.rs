@@ -63,7 +63,7 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// Most rows of an island's dense matrix.
 const MOST: usize = 384;
-/// Groups of islands that are alike which are in work at once; the same for any number of threads.
+/// Groups of islands that are alike which are in work at once, where there are several threads.
 const POOL: usize = 16;
 
 /// Without the two other solvers, problems that are not for this one come back untouched.
@@ -281,9 +281,11 @@ impl Schur {
             self.tasks.extend((at..end).step_by(LANES).map(|from| from..end.min(from + LANES)));
             at = end;
         }
-        for first in (0..self.tasks.len()).step_by(POOL) {
+        // One thread by itself is better off with one group's memory, which stays in its cache.
+        let at_once = if rayon::current_num_threads() == 1 { 1 } else { POOL };
+        for first in (0..self.tasks.len()).step_by(at_once) {
             let Self { tree, islands, groups, pool, tasks, .. } = &mut *self;
-            let tasks = &tasks[first..tasks.len().min(first + POOL)];
+            let tasks = &tasks[first..tasks.len().min(first + at_once)];
             let gamma = &out.gamma;
             pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(work, task)| {
                 work.ended = Default::default();

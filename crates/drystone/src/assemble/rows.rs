@@ -27,6 +27,7 @@
 use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
+use drystone_solve::room;
 use glam::DVec3;
 
 use super::velocity;
@@ -65,12 +66,10 @@ pub(crate) enum Purpose {
     },
 }
 
-/// One scalar row before colouring, all but its Jacobian.
+/// One scalar row before colouring, all but what the problem takes over as it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Staged {
     pub(crate) pair: (u32, u32),
-    pub(crate) set: Set,
-    bias: f64,
     compliance: f64,
     /// Joint slot, or NONE for the lock of a planar body.
     pub(crate) joint: u32,
@@ -92,6 +91,8 @@ pub(crate) struct Elastic {
 }
 
 const NONE: u32 = u32::MAX;
+/// How many joints ahead what they have is asked for, and twice that the joints themselves.
+const AHEAD: usize = 3;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 pub(crate) const SIZE: f64 = 0.1;
 
@@ -101,6 +102,10 @@ pub struct Rows {
     staged: Vec<Staged>,
     /// Of what is staged; lost to the problem by [`Rows::finish`].
     jacobians: Vec<[f64; 12]>,
+    sets: Vec<Set>,
+    biases: Vec<f64>,
+    /// Whether some staged row gives.
+    soft: bool,
     /// Joint slots in the order of the last problem, those without rows at the end; empty: as they are.
     visits: Vec<u32>,
     /// Rows of stiff forces, for problems about a whole step.
@@ -149,29 +154,26 @@ impl Rows {
     ) {
         self.staged.clear();
         self.jacobians.clear();
+        self.sets.clear();
+        self.biases.clear();
         self.order.clear();
+        self.soft = false;
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
         self.curved = false;
-        lock_planes(model, &mut self.staged, &mut self.jacobians);
+        self.lock_planes(model);
         if let Purpose::Velocity { laws: true, .. } = purpose {
-            self.jacobians.extend(self.elastic.iter().map(|e| e.jacobian));
-            self.staged.extend(self.elastic.iter().map(|e| Staged {
-                pair: (e.bodies[0], e.bodies[1]),
-                set: Set::Free,
-                bias: e.bias,
-                compliance: e.compliance,
-                joint: NONE,
-                row: 0,
-                turned: false,
-                upper: false,
-            }));
+            for k in 0..self.elastic.len() {
+                let Elastic { bodies, jacobian, bias, compliance } = self.elastic[k];
+                self.push(Staged { compliance, ..of_no_joint(bodies) }, Set::Free, &jacobian, bias);
+            }
         }
         if model.joints.is_empty() {
             return;
         }
         let velocity_problem = matches!(purpose, Purpose::Velocity { .. });
         if velocity_problem {
-            self.next.clone_from(&state.joints);
+            // Angles are written here, impulses by `hand_back`.
+            self.next.resize(state.joints.len(), JointState::default());
             self.arms.clear();
             self.arms.resize(model.joints.len(), DVec3::ZERO);
         }
@@ -185,13 +187,23 @@ impl Rows {
             self.visits.extend(0..model.joints.len() as u32);
         }
         for at in 0..self.visits.len() {
+            self.look_ahead(at, model, state);
             let j = self.visits[at] as usize;
             let joint = &model.joints[j];
             if !joint.alive || self.elsewhere.get(j) == Some(&true) {
+                if velocity_problem {
+                    self.next[j] = state.joints[j];
+                }
                 continue;
             }
-            let memory = self.next[j];
-            let placed = joint.place(state, &memory, time);
+            let kept;
+            let memory = if velocity_problem {
+                &state.joints[j]
+            } else {
+                kept = self.next[j];
+                &kept
+            };
+            let placed = joint.place(state, memory, time);
             if only_errors {
                 joint.kind.errors_into(&placed, joint.laws.iter().any(Law::is_about_positions), &mut e);
             } else {
@@ -201,7 +213,7 @@ impl Rows {
             if let Purpose::Velocity { theta, .. } = purpose
                 && laws
             {
-                curvature(joint, state, &memory, [h, theta], [&mut e, &mut then], &mut bend);
+                curvature(joint, state, memory, [h, theta], [&mut e, &mut then], &mut bend);
             }
             let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
             let mut stage = Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory };
@@ -221,9 +233,54 @@ impl Rows {
         }
     }
 
-    /// The rows that have no compliance, with their Jacobians; before they are put into a problem.
+    /// Joints are visited by colour, which is not how they lie in memory.
+    #[inline(always)]
+    fn look_ahead(&self, at: usize, model: &Model, state: &State) {
+        if let Some(j) = self.visits.get(at + 2 * AHEAD).map(|j| *j as usize) {
+            room::ahead(&model.joints, j);
+            room::ahead(&state.joints, j);
+            room::ahead(&self.next, j);
+        }
+        if let Some(joint) = self.visits.get(at + AHEAD).and_then(|j| model.joints.get(*j as usize)) {
+            room::ahead(&joint.laws, 0);
+            for b in joint.bodies.map(|b| b as usize) {
+                room::ahead(&model.bodies, b);
+                room::ahead(&state.position, b);
+                room::ahead(&state.rotation, b);
+                room::ahead(&state.velocity, b);
+                room::ahead(&state.omega, b);
+            }
+        }
+    }
+
+    /// Stages a row.
+    fn push(&mut self, row: Staged, set: Set, jacobian: &[f64; 12], bias: f64) {
+        self.soft |= row.compliance > 0.0;
+        self.jacobians.push(*jacobian);
+        self.sets.push(set);
+        self.biases.push(bias);
+        self.staged.push(row);
+    }
+
+    /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
+    fn lock_planes(&mut self, model: &Model) {
+        if model.facts().planar == 0 {
+            return;
+        }
+        for i in model.dynamic() {
+            if let Some(plane) = &model.bodies[i].planar {
+                let mut jacobian = [0.0; 12];
+                jacobian[..3].copy_from_slice(&plane.normal.to_array());
+                self.push(of_no_joint([i as u32, WORLD]), Set::Free, &jacobian, 0.0);
+            }
+        }
+    }
+
+    /// The bilateral rows that have no compliance, with their Jacobians; before they are put into a problem.
     pub(crate) fn rigid(&self) -> impl Iterator<Item = (&Staged, &[f64; 12])> {
-        self.staged.iter().zip(&self.jacobians).filter(|(s, _)| s.compliance == 0.0)
+        let free = self.sets.iter().map(|set| *set == Set::Free);
+        let all = self.staged.iter().zip(&self.jacobians).zip(free);
+        all.filter(|((s, _), free)| *free && s.compliance == 0.0).map(|(row, _)| row)
     }
 
     /// The staged row behind a row of the problem.
@@ -258,26 +315,26 @@ impl Rows {
         } else {
             self.colour(named, bodies);
         }
-        // One row a block.
-        let n = self.staged.len();
-        let sorted = self.order.is_empty();
-        general.a.reserve(n);
-        for k in 0..n {
-            let s = &self.staged[if sorted { k } else { self.order[k] as usize }];
-            general.a.push(rank(s.pair.0));
-            general.b.push(rank(s.pair.1));
-            general.set.push(s.set);
-            general.bias.push(s.bias);
+        // One row a block, all of a run between the same bodies.
+        for (run, (_, (a, b))) in self.places.windows(2).zip(&self.coloured.1) {
+            general.a.resize(run[1] as usize, *a);
+            general.b.resize(run[1] as usize, *b);
         }
-        if sorted {
+        let n = self.staged.len();
+        if self.order.is_empty() {
             std::mem::swap(&mut general.jacobian, &mut self.jacobians);
+            std::mem::swap(&mut general.set, &mut self.sets);
+            std::mem::swap(&mut general.bias, &mut self.biases);
         } else {
-            general.jacobian.extend(self.order.iter().map(|&i| self.jacobians[i as usize]));
+            let order = || self.order.iter().map(|i| *i as usize);
+            general.jacobian.extend(order().map(|i| self.jacobians[i]));
+            general.set.extend(order().map(|i| self.sets[i]));
+            general.bias.extend(order().map(|i| self.biases[i]));
         }
         if n > 0 {
             general.first_row.extend(0..=n as u32);
         }
-        if self.staged.iter().any(|s| s.compliance > 0.0) {
+        if self.soft {
             general.compliance.extend((0..n).map_while(|k| Some(self.row(k)?.compliance)));
         }
         let row = |run: u32| self.places[run as usize];
@@ -316,12 +373,12 @@ impl Rows {
         self.visits.extend((0..left.len() as u32).filter(|j| left[*j as usize]));
     }
 
-    /// Fills the guess for the general rows, which are `guess`.
-    pub(crate) fn warm_start(&self, joints: &[JointState], guess: &mut [f64]) {
-        for (k, x) in guess.iter_mut().enumerate() {
+    /// Fills the guess for the general rows, which are `guess` and have these `sets`.
+    pub(crate) fn warm_start(&self, joints: &[JointState], sets: &[Set], guess: &mut [f64]) {
+        for (k, (x, set)) in guess.iter_mut().zip(sets).enumerate() {
             let Some(s) = self.row(k).filter(|s| s.joint != NONE) else { continue };
             let kept = joints[s.joint as usize].impulse[s.row as usize];
-            *x = match s.set {
+            *x = match *set {
                 Set::NonNegative => (if s.upper { -kept } else { kept }).max(0.0),
                 // A force motor's is known beforehand.
                 Set::Interval { lo, hi } => kept.clamp(lo, hi),
@@ -340,7 +397,9 @@ impl Rows {
     /// Hands multipliers of the general rows, which are these, back to the joints.
     pub(crate) fn hand_back(&mut self, model: &Model, general: &General, gamma: &[f64], h: f64) {
         self.reactions.resize(model.joints.len(), Reaction::default());
-        for j in 0..self.next.len() {
+        // What has rows is written below.
+        let with_rows = self.coloured.1.iter().filter(|(joint, _)| *joint != NONE).count();
+        for j in 0..if with_rows < self.next.len() { self.next.len() } else { 0 } {
             // What sleeps keeps what held it; the others that are elsewhere say it themselves.
             if self.elsewhere.get(j) != Some(&true) {
                 self.next[j].impulse.fill(0.0);
@@ -348,12 +407,15 @@ impl Rows {
             }
         }
         let over = 1.0 / h;
-        for run in self.places.windows(2) {
+        for (at, run) in self.places.windows(2).enumerate() {
+            if let Some((j, _)) = self.coloured.1.get(at + 2 * AHEAD) {
+                room::ahead(&self.next, *j as usize);
+                room::ahead(&self.reactions, *j as usize);
+            }
             let rows = run[0] as usize..run[1] as usize;
             let Some(j) = self.row(rows.start).map(|s| s.joint).filter(|j| *j != NONE) else { continue };
             let joint = &model.joints[j as usize];
-            let mut next = std::mem::take(&mut self.next[j as usize].impulse);
-            let mut r = std::mem::take(&mut self.reactions[j as usize]);
+            let (mut next, mut r) = ([0.0; ROWS], Reaction::default());
             let mut sum = [0.0; 6];
             for k in rows {
                 let Some(s) = self.row(k) else { break };
@@ -376,13 +438,9 @@ impl Rows {
                 }
             }
             r.force += DVec3::new(sum[0], sum[1], sum[2]);
-            r.torque += DVec3::new(sum[3], sum[4], sum[5]);
+            r.torque += DVec3::new(sum[3], sum[4], sum[5]) - self.arms[j as usize].cross(r.force);
             self.next[j as usize].impulse = next;
             self.reactions[j as usize] = r;
-        }
-        for j in model.joint_slots() {
-            let r = &mut self.reactions[j];
-            r.torque -= self.arms[j].cross(r.force);
         }
         for (j, (first, impulse)) in self.kept.drain(..).enumerate() {
             if self.elsewhere.get(j) == Some(&true) {
@@ -468,7 +526,7 @@ struct Stage<'a> {
     laws: bool,
     rows: &'a mut Rows,
     time: [f64; 2],
-    memory: JointState,
+    memory: &'a JointState,
 }
 
 impl Stage<'_> {
@@ -495,8 +553,7 @@ impl Stage<'_> {
             pair = (if turned { b } else { a }, WORLD);
         }
         let (joint, row) = (self.j as u32, row as u8);
-        self.rows.jacobians.push(jacobian);
-        self.rows.staged.push(Staged { pair, set, bias, compliance, joint, row, turned, upper });
+        self.rows.push(Staged { pair, compliance, joint, row, turned, upper }, set, &jacobian, bias);
     }
 
     /// Whether a joint's error is one that corrections would leave alone: the step's own motion takes it away.
@@ -697,26 +754,8 @@ impl Stage<'_> {
     }
 }
 
-/// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
-fn lock_planes(model: &Model, staged: &mut Vec<Staged>, jacobians: &mut Vec<[f64; 12]>) {
-    if model.facts().planar == 0 {
-        return;
-    }
-    for i in model.dynamic() {
-        if let Some(plane) = &model.bodies[i].planar {
-            let mut jacobian = [0.0; 12];
-            jacobian[..3].copy_from_slice(&plane.normal.to_array());
-            jacobians.push(jacobian);
-            staged.push(Staged {
-                pair: (i as u32, WORLD),
-                set: Set::Free,
-                bias: 0.0,
-                compliance: 0.0,
-                joint: NONE,
-                row: 0,
-                turned: false,
-                upper: false,
-            });
-        }
-    }
+/// A row between two bodies, or of one, that is no joint's.
+fn of_no_joint(bodies: [u32; 2]) -> Staged {
+    let pair = (bodies[0], bodies[1]);
+    Staged { pair, compliance: 0.0, joint: NONE, row: 0, turned: false, upper: false }
 }

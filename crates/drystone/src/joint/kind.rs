@@ -77,11 +77,11 @@ pub enum Kind {
         length: f64,
     },
     /// Springs and dampers along and about all axes.
-    Bushing(Bushing),
+    Bushing(Box<Bushing>),
     /// Springs and dampers that couple all axes.
     CoupledBushing(Box<CoupledBushing>),
     /// B follows functions of time in A.
-    Trajectory(Trajectory),
+    Trajectory(Box<Trajectory>),
     /// The origin of B moves along the x axis of B only, as a skate does on A; it may turn.
     KnifeEdge,
     /// A thin disc about the z axis of B rolls without slip on the plane z = 0 of A.

@@ -277,7 +277,7 @@ impl JointDef {
         at: DVec3,
         bushing: Bushing,
     ) -> Self {
-        Self::new(Kind::Bushing(bushing), a, b, at, DQuat::IDENTITY)
+        Self::new(Kind::Bushing(Box::new(bushing)), a, b, at, DQuat::IDENTITY)
     }
 
     /// Springs and dampers that couple all axes, those of the world now, without force as the bodies are now.
@@ -297,7 +297,11 @@ impl JointDef {
         position: [crate::Function; 3],
         rotation: Option<[crate::Function; 3]>,
     ) -> Self {
-        Self::points(Kind::Trajectory(Trajectory { position, rotation }), (a, DVec3::ZERO), (Some(b), point))
+        Self::points(
+            Kind::Trajectory(Box::new(Trajectory { position, rotation })),
+            (a, DVec3::ZERO),
+            (Some(b), point),
+        )
     }
 
     /// A blade at `at`, along `blade`, that does not slip sideways on A; `up` shows which way is sideways.

@@ -5,8 +5,6 @@
 //! is a sum of others, and its coefficients tell which multipliers may be exchanged for each other. Compliant rows do not
 //! take part: with compliance every multiplier is unique.
 
-use drystone_solve::cone::Set;
-
 use super::JointId;
 use crate::assemble::rows::Purpose;
 use crate::settings::Stabilisation;
@@ -48,13 +46,7 @@ impl World {
         let weights: Vec<[[f64; 3]; 3]> = p.inv_inertia.iter().map(lower_factor).collect();
         // Rows by island, in the order of joints.
         let mut islands = Islands::new(self.model.bodies.len());
-        let mut rows: Vec<_> = self
-            .assembler
-            .rows
-            .rigid()
-            .filter(|(r, _)| r.set == Set::Free)
-            .inspect(|(r, _)| islands.join(r.pair))
-            .collect();
+        let mut rows: Vec<_> = self.assembler.rows.rigid().inspect(|(r, _)| islands.join(r.pair)).collect();
         rows.sort_by_key(|(r, _)| r.joint);
         found.rows = rows.len();
         let mut by_island: Vec<(u32, usize)> =

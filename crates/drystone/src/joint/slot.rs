@@ -35,7 +35,7 @@ pub struct Joint {
     /// The frames, relative to the bodies' centres of mass and along their axes (of the world, for the world).
     pub frames: [Pose; 2],
     /// The frames in the world when the joint was made.
-    pub reference: [Pose; 2],
+    pub reference: Box<[Pose; 2]>,
     /// What acts along the free coordinates.
     pub laws: Vec<Law>,
     /// m/N and rad/(N m).
@@ -133,7 +133,7 @@ impl Joint {
             angle: memory.angle,
         };
         if self.kind.remembers_start() {
-            placed.reference = self.reference.map(|p| (p.position, DMat3::from_quat(p.rotation)));
+            placed.reference = self.reference.each_ref().map(|p| (p.position, DMat3::from_quat(p.rotation)));
         }
         for k in 0..2 {
             let frame = &self.frames[k];

@@ -54,7 +54,7 @@ impl World {
             kind: def.kind,
             bodies,
             frames,
-            reference: [0, 1].map(|k| self.world_frame(bodies[k], &frames[k])),
+            reference: Box::new([0, 1].map(|k| self.world_frame(bodies[k], &frames[k]))),
             laws,
             compliance: def.compliance,
             length: def.length.unwrap_or(gyration),

@@ -15,10 +15,10 @@
 //! Whoever solves and whatever stabilises. A step that was solved costs nothing, one that rest satisfies a judgement, which is
 //! needed anyway.
 
-use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
-use drystone_solve::solver::contradiction::{Referee, asked, depth, fastest, give_way, undone};
+use drystone_solve::solver::contradiction::{Referee, asked, asks_for, depth, fastest, give_way, undone};
 use drystone_solve::solver::{Attempt, Solution, Solver, Status, Stop, make};
+use drystone_solve::{Malformed, Problem};
 
 use super::pose::{Posed, build};
 use crate::joint::slot::WORLD_BODY;
@@ -44,6 +44,8 @@ const MILD: f64 = 0.25;
 /// second where the solution is below MILD too, or there are joints.
 const MILD_IN_HEAPS: f64 = 2.0;
 const EVERY: [u64; 2] = [4, 16];
+/// Where there are joints, so many iterations of the steps between pay for one question: it costs a twentieth of them.
+const PAYS: u64 = 3200;
 /// Problems of up to so many blocks are not large.
 const LARGE: usize = 64;
 /// Parties that are named.
@@ -80,7 +82,11 @@ impl Second {
 /// Speeds of the fastest body before and after, m/s, where the problem asks for a motion.
 fn speeds(w: &mut World, gamma: &[f64]) -> Option<[f64; 2]> {
     let World { stiffness, assembler, pace, .. } = w;
-    fastest(stiffness.posed(assembler), gamma, pace)
+    let problem = stiffness.posed(assembler);
+    if let Problem::Bodies(p) = problem {
+        p.velocities(gamma, pace);
+    }
+    fastest(problem, pace)
 }
 
 /// Whether a speed is so large that its rounding hides residuals beyond the tolerance: under the exact law a body that slides fast
@@ -92,12 +98,16 @@ fn hides(speed: f64, stop: &Stop) -> bool {
 /// Whether a solution that its solver calls converged is to be looked at all the same: it is so fast that it may be converged by
 /// rounding alone.
 pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
-    let problem = w.stiffness.posed(&w.assembler);
-    if problem.rest_is_feasible() {
+    // Where the solver has its velocities at hand they need not be found again.
+    let at_hand = w.solver.velocities().and_then(|v| fastest(w.stiffness.posed(&w.assembler), v));
+    let Some([free, now]) = at_hand.or_else(|| speeds(w, &solution.gamma)) else { return false };
+    let gained = (now - free) / LOST;
+    let (hides, slow) = (hides(now, stop), gained <= stop.tolerance);
+    if slow && !hides {
         return false;
     }
-    let wanted = asked(problem).max(stop.tolerance);
-    speeds(w, &solution.gamma).is_some_and(|[free, now]| hides(now, stop) || !(now <= free + LOST * wanted))
+    let problem = w.stiffness.posed(&w.assembler);
+    !problem.rest_is_feasible() && (hides || !asks_for(problem, gained))
 }
 
 /// What became of a step that was not solved.
@@ -135,11 +145,13 @@ pub(super) fn look(
             beyond(1.0)
                 && (s.status != Status::Converged || hides(now, stop))
                 && beyond(depth(w.stiffness.posed(&w.assembler)) as f64)
+                && (stop.tolerance > 0.0 || !(now <= free + most * all_undone(w)))
         })
     };
     let fast = |w: &mut World, s: &Solution| gains(w, s, FAST);
+    let mut is_fast = fast(w, solution);
     // What is converged is here because it is fast.
-    let runs = solution.status == Status::Converged || fast(w, solution);
+    let runs = solution.status == Status::Converged || is_fast;
     if wanted > 0.0
         && let Some(blocks) = contradiction(w, solution, &certificate, wanted, runs)?
     {
@@ -148,21 +160,24 @@ pub(super) fn look(
         if runs || solution.status == Status::Wedged || !is_mild(w, &certificate, wanted) {
             certificate = soften(w, posed, solution, stop, warm, wanted)?;
             seen.softened = true;
+            is_fast = fast(w, solution);
         }
     }
     // Where nothing asks for a motion nothing runs away, and a solver that is slow is slow.
     let sane = wanted == 0.0 || certificate.residual_max <= WILD * wanted;
-    if sane && solution.status != Status::Diverged && !fast(w, solution) {
+    let lost = solution.status == Status::Diverged || is_fast;
+    if sane && !lost {
         solution.certificate = Some(certificate);
         return Ok(seen);
     }
     // Nor is what no multipliers at all leave undone beyond what is asked.
-    let limit = undone(w.stiffness.posed(&w.assembler)).max(wanted).max(stop.tolerance);
+    let enough = if lost { f64::INFINITY } else { certificate.residual_max / WILD };
+    let limit = undone(w.stiffness.posed(&w.assembler), enough).max(wanted).max(stop.tolerance);
     let wild = |w: &mut World, s: &Solution, c: &Certificate| {
         !(c.residual_max <= WILD * limit) || (s.status == Status::Diverged && wanted > 0.0) || fast(w, s)
     };
     if wild(w, solution, &certificate) {
-        certificate = rescue(w, solution, stop, certificate, fast)?;
+        certificate = rescue(w, solution, stop, certificate, limit, fast)?;
     }
     // Whether this is a contradiction is not known, but it cannot be taken either.
     if !seen.softened && wanted > 0.0 && wild(w, solution, &certificate) {
@@ -170,7 +185,7 @@ pub(super) fn look(
         certificate = soften(w, posed, solution, stop, warm, wanted)?;
         seen.softened = true;
         if wild(w, solution, &certificate) {
-            certificate = rescue(w, solution, stop, certificate, fast)?;
+            certificate = rescue(w, solution, stop, certificate, limit, fast)?;
         }
     }
     if wild(w, solution, &certificate) {
@@ -181,6 +196,12 @@ pub(super) fn look(
     }
     solution.certificate = Some(certificate);
     Ok(seen)
+}
+
+/// What no multipliers at all leave undone, m/s: where all iterations are asked for, however few, gravity's part in a gain of speed is
+/// no sign of running away.
+fn all_undone(w: &World) -> f64 {
+    undone(w.stiffness.posed(&w.assembler), f64::INFINITY)
 }
 
 fn judge(w: &mut World, gamma: &[f64]) -> Certificate {
@@ -208,7 +229,10 @@ fn contradiction(
     let proved = solution.status == Status::Wedged;
     // Motors ask for a motion in every step, and a few sweeps over a fleet never come near it.
     let jointed = w.model.joint_slots().next().is_some();
-    let every = EVERY[usize::from(jointed || certificate.residual_max <= MILD * wanted)];
+    let mut every = EVERY[usize::from(jointed || certificate.residual_max <= MILD * wanted)];
+    if jointed {
+        every = every.max(PAYS / (w.settings.iterations as u64).max(1));
+    }
     let rare = is_large(w) && (jointed || is_mild(w, certificate, wanted));
     let due = !rare || w.state.step.is_multiple_of(every);
     let looks_like_it = certificate.residual_max > w.settings.tolerance.max(SIGN * wanted)
@@ -259,17 +283,20 @@ fn again(w: &mut World, solution: &mut Solution, stop: &Stop, warm: bool) -> Res
     Ok(judge(w, &solution.gamma))
 }
 
-/// Another solver's answer to what is posed, if it is better.
+/// Another solver's answer to what is posed, if it is better. Where all iterations are asked for, no tolerance would ever end the
+/// other's: a small share of `limit`, which is left without any multipliers, must do there.
 fn rescue(
     w: &mut World,
     solution: &mut Solution,
     stop: &Stop,
     certificate: Certificate,
+    limit: f64,
     fast: impl Fn(&mut World, &Solution) -> bool,
 ) -> Result<Certificate, Malformed> {
     let World { second, stiffness, assembler, .. } = w;
     let Some(second) = second.get_or_insert_with(Second::new) else { return Ok(certificate) };
-    let stop = Stop { iterations: RESCUE, budget: None, history: false, ..stop.clone() };
+    let tolerance = if stop.tolerance > 0.0 { stop.tolerance } else { SIGN * limit };
+    let stop = Stop { tolerance, iterations: RESCUE, budget: None, history: false };
     let other = second.gradients.solve(stiffness.posed(assembler), None, &stop)?;
     let theirs = judge(w, &other.gamma);
     let tamer = fast(w, solution) && !fast(w, &other);

@@ -86,9 +86,13 @@ fn kinds() -> Vec<Kind> {
             ratio: 2.0,
             length: 7.0,
         },
-        Kind::Bushing(Bushing { stiffness: DVec3::ONE, angular_stiffness: DVec3::ONE, ..Default::default() }),
+        Kind::Bushing(Box::new(Bushing {
+            stiffness: DVec3::ONE,
+            angular_stiffness: DVec3::ONE,
+            ..Default::default()
+        })),
         Kind::CoupledBushing(Box::new(coupled())),
-        Kind::Trajectory(trajectory()),
+        Kind::Trajectory(Box::new(trajectory())),
         Kind::RollingDisc { radius: 0.6 },
     ]
 }
@@ -144,7 +148,7 @@ fn nonholonomic_rows_are_velocities_of_points() {
 #[test]
 fn rates_are_differences_over_the_step() {
     let mut r = Random::new(6);
-    let kind = Kind::Trajectory(trajectory());
+    let kind = Kind::Trajectory(Box::new(trajectory()));
     for _ in 0..20 {
         let pair = pair(&mut r);
         let (t, h) = (r.range(0.0, 3.0), 0.01);
