@@ -48,13 +48,14 @@ impl peer_flat::World for Held {
 /// `default` changes nothing but the room for contacts; `accurate` is described in the README.
 fn settings(state: &State, setting: &str) -> Result<WorldSettings, String> {
     let count = state.bodies.len() as u32;
+    let pairs = count.saturating_mul(16);
     let roomy = WorldSettings::default()
         .single_threaded()
         .gravity(vector(state.gravity))
         .max_bodies(count + state.statics.len() as u32 + 8)
-        .max_body_pairs(65_536.max(16 * count))
-        .max_contact_constraints((16 * count).clamp(10_240, WorldSettings::MAX_CONTACT_CONSTRAINTS))
-        .temp_allocator_size((16 << 20) + 16_384 * count);
+        .max_body_pairs(pairs.max(65_536))
+        .max_contact_constraints(pairs.clamp(10_240, WorldSettings::MAX_CONTACT_CONSTRAINTS))
+        .temp_allocator_size(pairs.saturating_mul(1024).max(16 << 20));
     match setting {
         "default" => Ok(roomy),
         "accurate" => Ok(roomy.velocity_steps(30).position_steps(8).penetration_slop(1e-4)),
