@@ -67,13 +67,19 @@ def contestants(options):
         return Contestant(f"Rapier {precision}", setting,
                           lambda scene, out, _: [options.rapier, precision, setting, scene, out])
 
+    def box3d(setting):
+        return Contestant("Box3D", setting, lambda scene, out, _: [options.box3d, setting, scene, out])
+
+    def jolt(setting):
+        return Contestant("Jolt", setting, lambda scene, out, _: [options.jolt, setting, scene, out])
+
     def mujoco(setting):
         return Contestant("MuJoCo", setting, lambda scene, out, _: [
             options.mujoco_python, HERE / "mujoco_runner.py", setting, scene, out])
 
     everyone = [drystone("default"), rapier("f32", "default"), drystone("fast"), drystone("accurate"),
-                rapier("f32", "accurate"), rapier("f64", "default"), rapier("f64", "accurate"), mujoco("default"),
-                mujoco("cg"), mujoco("accurate")]
+                rapier("f32", "accurate"), rapier("f64", "default"), rapier("f64", "accurate"), box3d("default"),
+                box3d("accurate"), jolt("default"), jolt("accurate"), mujoco("default"), mujoco("cg"), mujoco("accurate")]
     wanted = [w.strip().lower() for w in options.engines.split(",")]
     chosen = [c for c in everyone if any(f"{c.engine} {c.setting}".lower().startswith(w) for w in wanted)]
     if not chosen:
@@ -92,7 +98,7 @@ def judge(state, result):
         # Vehicles are meant to move.
         "drift_mm": None if jointed else quality.drift(state, rows),
         "creep_mm_s": None if jointed else quality.creep(result["snaps"]),
-        "cone_percent": "not reported" if excess is None or not weight else 100 * excess / weight,
+        "cone_percent": None if excess is None or not weight else 100 * excess / weight,
         "joint_mm": quality.joint_error(state, rows) if jointed else None,
         "command_percent": quality.command_error(state, rows) if jointed else None,
     }
@@ -168,13 +174,15 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenes", type=Path, help="folder of flat states (.json, .json.gz)")
     parser.add_argument("names", nargs="*", help="scenes by file name, without its ending [default: all in the folder]")
-    parser.add_argument("--engines", default="drystone,rapier,mujoco", help="beginnings of `engine setting`, by commas")
+    parser.add_argument("--engines", default="drystone,rapier,box3d,jolt,mujoco", help="beginnings of `engine setting`, by commas")
     parser.add_argument("--rounds", type=int, default=5, help="times each engine runs a scene; the median counts")
     parser.add_argument("--once", type=float, default=20, metavar="S", help="an engine slower than this runs a scene once")
     parser.add_argument("--limit", type=float, default=300, metavar="S", help="longest run of one engine on one scene")
     parser.add_argument("--nice", type=int, help="niceness of every engine alike (below 0 needs rights)")
     parser.add_argument("--drystone", default=HERE / "../../target/release/drystone")
     parser.add_argument("--rapier", default=HERE / "rapier/target/release/peer-rapier")
+    parser.add_argument("--box3d", default=HERE / "box3d/target/release/peer-box3d")
+    parser.add_argument("--jolt", default=HERE / "jolt/target/release/peer-jolt")
     parser.add_argument("--mujoco-python", default=HERE / "venv/bin/python", help="a Python that can import mujoco")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="all rounds and figures")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 //! A flat state as a Rapier world, stepped. Compiled twice, for `rapier3d` and for `rapier3d-f64`: the parent module says which.
 
 use super::rapier::prelude::*;
-use crate::state::{Body, Drive, Extra, Joint, Row, Snapshots, State, cpu_ms};
+use peer_flat::{Body, Drive, Extra, Joint, Row, Snapshots, State};
 
 /// Steps `state` from its start to its end.
 pub fn run(state: &State, engine: &'static str, setting: &str) -> Result<Snapshots, String> {
@@ -9,34 +9,28 @@ pub fn run(state: &State, engine: &'static str, setting: &str) -> Result<Snapsho
     configure(&mut world.integration_parameters, state, setting)?;
     let bodies = populate(&mut world, state)?;
     join(&mut world, state, &bodies)?;
+    peer_flat::run(Held { world, bodies }, state, engine, setting)
+}
 
-    let steps = (state.time / state.h).round() as usize;
-    let hooks = Groups;
-    let (mut laps, mut snaps, mut next) = (Vec::with_capacity(steps), Vec::new(), 0);
-    for step in 1..=steps {
-        let before = cpu_ms();
-        world.step_with_events(&hooks, &());
-        laps.push(cpu_ms() - before);
-        let time = step as f64 * state.h;
-        let due = state.snaps.get(next).is_some_and(|t| time > t - 0.5 * state.h);
-        next += usize::from(due);
-        if due || step == steps {
-            snaps.push((time, bodies.iter().map(|&b| row(&world.bodies[b])).collect()));
-        }
+/// A state in Rapier's hands; the bodies in the state's order.
+struct Held {
+    world: PhysicsWorld,
+    bodies: Vec<RigidBodyHandle>,
+}
+
+impl peer_flat::World for Held {
+    fn step(&mut self) -> Result<(), String> {
+        self.world.step_with_events(&Groups, &());
+        Ok(())
     }
-    let mean = |laps: &[f64]| laps.iter().sum::<f64>() / laps.len().max(1) as f64;
-    Ok(Snapshots {
-        engine,
-        setting: setting.to_owned(),
-        scene: state.name.clone(),
-        threads: 1,
-        steps,
-        cut: false,
-        cpu_last100: mean(&laps[steps.saturating_sub(100)..]),
-        cpu_all: mean(&laps),
-        snaps,
-        extra: friction(&world),
-    })
+
+    fn rows(&self) -> Result<Vec<Row>, String> {
+        Ok(self.bodies.iter().map(|&b| row(&self.world.bodies[b])).collect())
+    }
+
+    fn extra(&self) -> Extra {
+        friction(&self.world)
+    }
 }
 
 /// `default` changes nothing but the step; `accurate` is described in the README.
@@ -166,7 +160,7 @@ fn friction(world: &PhysicsWorld) -> Extra {
             excess = excess.max(as_f64(point.data.warmstart_tangent_impulse.norm()) - mu * held);
         }
     }
-    Extra { contacts: Some(contacts), friction_excess_n: excess / substep }
+    Extra { contacts: Some(contacts), friction_excess_n: Some(excess / substep) }
 }
 
 fn row(b: &RigidBody) -> Row {

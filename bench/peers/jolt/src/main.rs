@@ -1,0 +1,13 @@
+//! Steps a flat state with Jolt: `peer-jolt default|accurate STATE.json OUT.json`.
+
+mod joint;
+mod world;
+
+fn main() {
+    peer_flat::main("peer-jolt", |args| {
+        let &[setting, from, to] = args else {
+            return Err("usage: peer-jolt default|accurate STATE.json OUT.json".into());
+        };
+        peer_flat::file_to_file(from, to, |state| world::run(state, setting))
+    });
+}
