@@ -169,7 +169,11 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         recorder.bound(world.bound_velocity_error(args.bound.unwrap_or(BOUND)));
     }
     let wished = args.bound.filter(|n| *n > 0);
-    let report = recorder.report(&mut world, status, failed.clone(), results);
+    let mut report = recorder.report(&mut world, status, failed.clone(), results);
+    if let Some(n) = wished.filter(|_| report.certificate.velocity_error_bound_last.is_none()) {
+        let why = why_no_bound(&report, n);
+        report.certificate.velocity_error_reason.get_or_insert(why);
+    }
     // The report first: nothing that fails after it can lose it.
     if let Some(path) = &args.report {
         write(path, &(report.json() + "\n"))?;
@@ -257,17 +261,19 @@ fn bound(r: &Report, wished: Option<usize>) -> Option<String> {
         let text = format!("at most {upper:.2e} m/s{lower} (centres of mass, rms by mass, last step)");
         return Some(text);
     }
-    let n = wished?;
-    if let Some(why) = &c.velocity_error_reason {
-        return Some(format!("no bound: {why}"));
+    wished?;
+    c.velocity_error_reason.as_ref().map(|why| format!("no bound: {why}"))
+}
+
+/// Why there is none, where the report does not know by itself.
+fn why_no_bound(r: &Report, wished: usize) -> String {
+    match () {
+        () if r.model == "coulomb" => "exact Coulomb friction minimises nothing".into(),
+        () if r.steps == r.smooth_steps => "the steps were smooth, without a cone problem".into(),
+        () if r.bilaterals > 0 => "rigid joints leave no velocity room to spare".into(),
+        () if r.contacts.last == 0 => "nothing touches at the end".into(),
+        () => format!("none found with {wished} multiplications: contacts may be jammed, more may help"),
     }
-    Some(match () {
-        () if r.model == "coulomb" => "no bound: exact Coulomb friction minimises nothing".into(),
-        () if r.steps == r.smooth_steps => "no bound: the steps were smooth, without a cone problem".into(),
-        () if r.bilaterals > 0 => "no bound: rigid joints leave no velocity room to spare".into(),
-        () if r.contacts.last == 0 => "no bound: nothing touches at the end".into(),
-        () => format!("no bound found with {n} multiplications: contacts may be jammed, more may help"),
-    })
 }
 
 fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
@@ -374,8 +380,12 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
         );
     }
     let last = r.certificate.residual_last.unwrap_or(0.0);
+    let softened = match r.solver.softened_steps {
+        0 => String::new(),
+        n => format!("; in {n} softened steps that of what was left to be solved"),
+    };
     text += &format!(
-        "  residual      {:.2e} m/s at the end, {:.2e} on average, {:.2e} at worst\n",
+        "  residual      {:.2e} m/s at the end, {:.2e} on average, {:.2e} at worst{softened}\n",
         last, r.certificate.residual_mean, r.certificate.residual_max
     );
     if let Some(told) = bound(r, wished) {

@@ -548,6 +548,9 @@ pub struct Used {
 }
 
 fn why_no_bound(last: &StepReport) -> Option<String> {
+    if last.softened {
+        return Some("the last step was softened: its velocities solve another problem than the one that was posed".into());
+    }
     (last.velocity_problems > 1).then(|| {
         format!(
             "the last step was taken by {} velocity problems, one after the other (substeps, or restitution by impulses): bounds on \

@@ -104,8 +104,8 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     if w.kept_solution.is_some() {
         w.keep_solutions(true);
     }
-    // Of two, one after the other, a bound on the last would be none on the step.
-    if let Some(kept) = w.kept_solution.as_mut().filter(|_| velocity_problems == 1) {
+    // Of two, one after the other, a bound on the last would be none on the step; nor would be one on another problem's solution.
+    if let Some(kept) = w.kept_solution.as_mut().filter(|_| velocity_problems == 1 && !softened) {
         *kept = (w.stiffness.posed(&w.assembler).clone(), solution.gamma.clone());
     }
     w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
@@ -124,7 +124,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
-    if velocity_problems > 1 {
+    if velocity_problems > 1 || softened {
         certificate.has_no_bound();
     }
     let worst = certificate.worst_block.filter(|_| !seen.contradiction);

@@ -28,7 +28,7 @@ pub(super) fn wedged(world: &World, r: &StepReport) -> Warning {
         Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
         Status::Converged | Status::Iterations | Status::Budget => (
             "softened",
-            "the solver ran away, so what asks for a motion (overlaps, bounces, moving walls, motors, limits) gave way in this step",
+            "velocities ran away, so what asks for a motion (overlaps, bounces, moving walls, motors, limits) gave way in this step",
         ),
         _ if r.softened => (
             "wedged",

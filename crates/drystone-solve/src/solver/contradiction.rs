@@ -96,6 +96,15 @@ impl Default for Referee {
 }
 
 impl Referee {
+    /// The same as [`Referee::ask`] for the relaxed law, whatever the problem's own is: under that friction has a part in what can be
+    /// proved. For the exact law it decides nothing.
+    pub fn ask_relaxed(&mut self, problem: &Problem) -> Result<Verdict, Malformed> {
+        let mut relaxed = Problem::Bodies(Bodies::default());
+        relaxed.copy_from(problem);
+        relaxed.set_model(Model::Ccp);
+        Ok(Verdict { decided: false, ..self.ask(&relaxed)? })
+    }
+
     /// Looks for a contradiction.
     pub fn ask(&mut self, problem: &Problem) -> Result<Verdict, Malformed> {
         let none = Verdict { blocks: Vec::new(), decided: true };
@@ -156,7 +165,7 @@ impl Referee {
 }
 
 /// Blocks that the direction is made of, those with the largest parts first.
-fn pressing(problem: &Problem, d: &[f64]) -> Vec<usize> {
+pub fn pressing(problem: &Problem, d: &[f64]) -> Vec<usize> {
     let part =
         |i: usize| problem.block_diagonal(i)[0] * d[problem.block(i)].iter().map(|x| x * x).sum::<f64>();
     let mut parts: Vec<(f64, usize)> = (0..problem.blocks()).map(|i| (part(i), i)).collect();

@@ -4,7 +4,7 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
-use super::wedge::{Seen, is_doubtful, look};
+use super::wedge::{Seen, is_doubtful, look, tame};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
 use crate::world::World;
@@ -34,11 +34,16 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let mut seen = Seen::default();
     let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
-    if stop.iterations > 0 && unsolved(w, &solution) {
-        seen = look(w, Posed::Whole, &mut solution, &stop, warm)?;
-        forget_velocities(w);
+    if stop.iterations > 0 {
+        if let Some(tamed) = tame(w, &mut solution, &stop, warm)? {
+            seen = tamed;
+        } else if unsolved(w, &solution) {
+            seen = look(w, Posed::Whole, &mut solution, &stop, warm)?;
+            forget_velocities(w);
+        }
     }
-    let compressed = w.laws.expands() && solution.status != Status::Diverged;
+    // What was compressed because nobody had room must not expand.
+    let compressed = w.laws.expands() && solution.status != Status::Diverged && !seen.softened;
     let compression = if compressed {
         let judged = match solution.certificate.take() {
             Some(c) => c,
@@ -48,9 +53,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         if stop.iterations > 0 && unsolved(w, &solution) {
             let second = look(w, Posed::Expansion, &mut solution, &stop, true)?;
             forget_velocities(w);
-            if !seen.softened {
-                seen = second;
-            }
+            seen = second;
         }
         Some(judged)
     } else {
