@@ -549,7 +549,10 @@ pub struct Used {
 
 fn why_no_bound(last: &StepReport) -> Option<String> {
     if last.softened {
-        return Some("the last step was softened: its velocities solve another problem than the one that was posed".into());
+        return Some(
+            "the last step was softened: its velocities solve another problem than the one that was posed"
+                .into(),
+        );
     }
     (last.velocity_problems > 1).then(|| {
         format!(

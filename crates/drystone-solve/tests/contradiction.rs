@@ -126,3 +126,50 @@ fn the_fastest_body_counts_its_rotation() {
     assert!((free - (9.0f64 + 0.4 * 4.0).sqrt()).abs() < 1e-12, "{free}");
     assert!((now - 3.0).abs() < 1e-12, "{now}");
 }
+
+/// Multipliers so large that the velocities vanish beside them: γ - P(γ - u/g) is zero whatever u is, and none of it is a residual.
+#[test]
+fn a_residual_does_not_drown_in_large_multipliers() {
+    for (model, mu) in [(Model::Ccp, 0.0), (Model::Ccp, 0.5), (Model::Coulomb, 0.5)] {
+        let mut problem = Problem::Bodies(row(&[1.0], 0.1, true, mu));
+        problem.set_model(model);
+        let c = certificate(&problem, &[1e17, 0.0, 0.0, 1e17, 0.0, 0.0]);
+        assert!(c.constraint_violation >= 0.09, "{c:?}");
+        assert!(c.residual_max >= c.constraint_violation, "{c:?}");
+        // Where the constraints happen to be met nothing is known of u all the same.
+        let mut problem = Problem::Bodies(row(&[1.0], -0.1, true, mu));
+        problem.set_model(model);
+        let c = certificate(&problem, &[1e17, 0.0, 0.0, 1e17, 0.0, 0.0]);
+        assert!(c.residual_max >= 1.0, "{c:?}");
+    }
+    let mut problem = Problem::Bodies(motors(1.0, -1.0));
+    problem.set_model(Model::Ccp);
+    let c = certificate(&problem, &[1e18, -1e18]);
+    assert!(c.residual_max >= 0.9, "{c:?}");
+}
+
+/// Under the exact law friction proves nothing: there the relaxed law may be asked.
+#[test]
+fn what_friction_holds_is_a_contradiction_of_the_relaxed_law_alone() {
+    // A ball that is pushed against the ground along a normal, and apart from a wall that a tangent of it leads to.
+    let mut p = Bodies {
+        inv_mass: vec![1.0],
+        inv_inertia: vec![[0.0; 6]],
+        v_free: vec![[0.0; 6]],
+        ..Bodies::default()
+    };
+    let (slope, steep) = (0.3f64.sin(), 0.3f64.cos());
+    for (n, bias) in [([0.0, 0.0, 1.0], 0.0), ([slope, 0.0, -steep], -0.1)] {
+        p.points.push((0, WORLD), n, [0.0; 3], [0.0; 3], n.map(|x| bias * x), 0.8);
+    }
+    let mut c = Colouring::default();
+    c.run(1, [(0, WORLD); 2].into_iter());
+    p.points.spans = c.spans;
+    let mut problem = Problem::Bodies(p);
+    problem.set_model(Model::Coulomb);
+    let mut referee = Referee::default();
+    assert!(!referee.ask(&problem).unwrap().is_contradiction(), "it may slide out of the wedge");
+    let v = referee.ask_relaxed(&problem).unwrap();
+    assert!(v.is_contradiction() && !v.decided, "{v:?}");
+    assert_eq!(problem.model(), Model::Coulomb);
+}

@@ -130,6 +130,10 @@ fn projected_sor_agrees_with_lemke() {
     }
     assert_eq!(psor(&random(4, 1, true), 1.0, 1e-14, 1).unwrap().status, LcpStatus::Iterations);
     assert!(psor(&random(4, 1, true), 2.0, 1e-9, 1).is_err());
+    // By the norm that is reported, not by its largest entry.
+    let lcp = random(30, 3, true);
+    let s = psor(&lcp, 1.0, 1e-4, 100_000).unwrap();
+    assert!(s.status == LcpStatus::Solved && lcp.natural_map(&s.z) <= 1e-4);
 }
 
 /// With more facets the velocities approach those of the round cone, for both laws, from inside and from outside.

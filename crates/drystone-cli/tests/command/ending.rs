@@ -45,8 +45,10 @@ fn the_summary_tells_of_the_velocity_bound() {
     let o = scratch.run(&format!("{line} --bound 500 --report r.json"));
     let bound = number(&scratch.json("r.json"), "certificate.velocity_error_bound_last");
     holds(&o.out, &[&format!("velocity err. at most {bound:.2e} m/s"), "centres of mass"]);
-    let o = scratch.run(&format!("{line} --bound 500 --model coulomb"));
+    let o = scratch.run(&format!("{line} --bound 500 --model coulomb --report c.json"));
     holds(&o.out, &["velocity err. no bound: exact Coulomb friction"]);
+    let reason = &scratch.json("c.json")["certificate"]["velocity_error_reason"];
+    holds(reason.as_str().unwrap(), &["exact Coulomb friction"]);
     let o = scratch.run("run pendulum --steps 3 --integrator euler --bound 500");
     holds(&o.out, &["velocity err. no bound: rigid joints"]);
     assert!(!scratch.run(line).out.contains("velocity err."), "not asked for");

@@ -141,6 +141,11 @@ fn problems_are_compared_by_profiles() {
     scratch.write("folder/tower.json", tower());
     scratch.write("folder/lcp_one.dat", "2\n0 2 2\n2 2\n1 0 0 1\n-1 2\n");
     holds(&scratch.good("compare folder --solvers prox"), &["1 linear complementarity problems left out"]);
+    // A broken file is not left out of a folder in silence.
+    for broken in [tower().replace("-1, 0.2", "NaN, 0.2"), tower()[..40].to_string()] {
+        scratch.write("folder/broken.json", broken);
+        holds(&scratch.bad("compare folder --solvers prox"), &["broken.json"]);
+    }
 }
 
 #[test]

@@ -132,4 +132,10 @@ fn contradicting_motors_are_named_counted_and_held() {
         assert_eq!((&w["kind"], &w["bodies"]), (&"wedged".into(), &json!([0])), "{solver}");
         holds(w["text"].as_str().unwrap(), &["(forward)", "(back)", "(wheel)"]);
     }
+    // What a softened step has solved is another problem, and no bound on its velocities one on those that were asked for.
+    let o = scratch.run("run motors.toml --bound 100 --report b.json");
+    holds(&o.out, &["in 20 softened steps", "no bound: the last step was softened"]);
+    let c = &scratch.json("b.json")["certificate"];
+    assert!(c["velocity_error_bound_last"].is_null(), "{c}");
+    holds(c["velocity_error_reason"].as_str().unwrap(), &["softened"]);
 }

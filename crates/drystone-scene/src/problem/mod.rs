@@ -345,7 +345,8 @@ pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem
     Ok(problem)
 }
 
-/// Whether a file is a contact problem: by its name, or, where scenes may have such a name, by its keys.
+/// Whether a file is a contact problem: by its name, or, where scenes may have such a name, by its keys. One that cannot be read may be
+/// one: an error says more than silence.
 pub fn is_one(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     let name = path.to_string_lossy();
@@ -353,7 +354,7 @@ pub fn is_one(path: impl AsRef<Path>) -> bool {
         return true;
     }
     let Some(source) = Source::open(path).ok().filter(|s| s.format == Format::Json) else { return false };
-    source.parse().is_ok_and(|root| ["W", "q", "mu"].iter().all(|key| root.get(key).is_some()))
+    source.parse().map_or(true, |root| ["W", "q", "mu"].iter().all(|key| root.get(key).is_some()))
 }
 
 /// Reads a linear complementarity problem in the text form of Siconos.

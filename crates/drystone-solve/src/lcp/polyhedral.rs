@@ -75,8 +75,14 @@ pub fn polyhedral(problem: &Problem, form: Form, facets: Facets) -> Result<Polyh
     let mut size = 0;
     for i in 0..problem.blocks() {
         let (mu, d) = directions(problem.set(i), facets).ok_or_else(|| {
-            let text = "only contacts with friction in 2D or 3D, or without, become an LCP";
-            Malformed(format!("block {i} is {:?}: {text}", problem.set(i)))
+            let what = match problem.set(i) {
+                Set::Rolling5 { .. } => "a contact with rolling friction",
+                Set::Free => "a bilateral row",
+                _ => "a motor or friction in a joint",
+            };
+            Malformed(format!(
+                "block {i} is {what}: only contacts with friction in 2D or 3D, or without, become an LCP"
+            ))
         })?;
         let unknowns = if d.is_empty() { 1 } else { d.len() + 2 };
         contacts.push((problem.block(i).start, size, d));

@@ -74,7 +74,8 @@ pub(super) fn check_joints(w: &World, step: u64) -> Result<Option<(Party, f64)>,
         return Ok(Some((joint, off)));
     }
     let bodies: Vec<String> = joint.bodies.iter().map(|b| w.model.describe(*b)).collect();
-    let text = format!("{} of {} is off by {off:.3e} m", w.model.describe_joint(j as u32), bodies.join(" and "));
+    let text =
+        format!("{} of {} is off by {off:.3e} m", w.model.describe_joint(j as u32), bodies.join(" and "));
     Err(StepError::Apart { step, text, solver: w.settings.solver.clone() })
 }
 
@@ -145,7 +146,10 @@ mod tests {
         assert!((off - 0.1).abs() < 1e-3, "{off}");
         let (w, told) = off_by(100.0);
         let text = told.unwrap_err().to_string();
-        assert!(text.starts_with("step 2: the mechanism has come apart: revolute joint 0 of body 0"), "{text}");
+        assert!(
+            text.starts_with("step 2: the mechanism has come apart: revolute joint 0 of body 0"),
+            "{text}"
+        );
         assert_eq!(w.state.step, 1, "the state is the one before");
     }
 }

@@ -3,7 +3,8 @@
 use drystone::solve::solver::REGISTRY;
 use drystone::solve::{Model, Status};
 use drystone::{
-    BodyDef, BodyId, JointDef, Motor, PairLaw, Party, Settings, Shape, Stabilisation, StepReport, World,
+    BodyDef, BodyId, Impact, JointDef, Motor, PairLaw, Party, Settings, Shape, Stabilisation, StepReport,
+    World,
 };
 use glam::{DQuat, DVec3};
 
@@ -274,6 +275,64 @@ fn a_bounce_that_nobody_has_room_for_gives_way() {
             assert_eq!(report.softened, closed, "{what}");
             let (fastest, _) = w.speeds();
             assert!(fastest <= 0.5, "{what}: {fastest} m/s");
+        }
+    }
+}
+
+/// Three balls between two walls again, the middle one a hair out of line: now there is room, to the side, at a speed that goes as one
+/// over the hair.
+#[test]
+fn a_bounce_with_all_but_no_room_throws_nothing() {
+    for info in REGISTRY {
+        for (model, aside) in [(Model::Ccp, 1e-5), (Model::Coulomb, 1e-5), (Model::Ccp, 1e-3)] {
+            let what = format!("{}, {}, {aside} m", info.name, model.name());
+            let mut w = world(Settings {
+                solver: info.name.into(),
+                model,
+                gravity: DVec3::ZERO,
+                ..Settings::default()
+            });
+            w.materials_mut().set_other(PairLaw { restitution: 0.5, ..PairLaw::default() }).unwrap();
+            for side in [-1.0, 1.0] {
+                let turn = DQuat::from_rotation_arc(DVec3::Z, DVec3::X * -side);
+                add(&mut w, BodyDef::fixed(Shape::HalfSpace).at(DVec3::X * 1.5 * side).turned(turn));
+            }
+            for i in 0..3 {
+                let middle = i == 1;
+                let place = DVec3::new(f64::from(i) - 1.0, if middle { aside } else { 0.0 }, 0.0);
+                let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.5 }, 1.0).at(place);
+                add(&mut w, ball.moving(DVec3::X * if middle { 2.0 } else { 0.0 }, DVec3::ZERO));
+            }
+            for _ in 0..10 {
+                w.step().unwrap_or_else(|e| panic!("{what}: {e}"));
+                let (fastest, _) = w.speeds();
+                assert!(fastest <= 30.0, "{what}: {fastest} m/s");
+            }
+        }
+    }
+}
+
+/// Balls between walls that close in, with restitution by impulses: what a softened step has compressed does not expand.
+#[test]
+fn what_is_squeezed_does_not_expand() {
+    for solver in ["auto", "ipm", "prox", "pgs", "apgd", "nsgs-lemke"] {
+        let mut w = world(Settings { solver: solver.into(), h: 0.005, ..Settings::default() });
+        let law = PairLaw { restitution: 0.7, impact: Impact::Poisson, ..PairLaw::default() };
+        w.materials_mut().set_other(law).unwrap();
+        add(&mut w, BodyDef::fixed(Shape::HalfSpace));
+        for side in [-1.0, 1.0] {
+            let wall = BodyDef::kinematic(Shape::Box { half: DVec3::new(0.1, 1.0, 1.0) });
+            let wall = wall.at(DVec3::new(0.7 * side, 0.0, 1.0));
+            add(&mut w, wall.moving(DVec3::X * -side, DVec3::ZERO));
+        }
+        for i in 0..3 {
+            let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.2 }, 1.0);
+            add(&mut w, ball.at(DVec3::new(0.4 * (f64::from(i) - 1.0), 0.0, 0.2)));
+        }
+        for step in 0..12 {
+            w.step().unwrap_or_else(|e| panic!("{solver}: {e}"));
+            let (fastest, _) = w.speeds();
+            assert!(fastest < 30.0, "{solver}, step {step}: {fastest} m/s");
         }
     }
 }
