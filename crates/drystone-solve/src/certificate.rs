@@ -162,8 +162,8 @@ struct Block<'a> {
 }
 
 impl Judge {
-    /// The velocities that belong to what was judged last, by body.
-    pub(crate) fn velocities(&self) -> &[[f64; 6]] {
+    /// The velocities that belong to what was judged last, by body; of an explicit matrix there are none.
+    pub fn velocities(&self) -> &[[f64; 6]] {
         &self.v
     }
 

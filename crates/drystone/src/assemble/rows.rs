@@ -254,6 +254,7 @@ impl Rows {
     }
 
     /// Stages a row.
+    #[inline(always)]
     fn push(&mut self, row: Staged, set: Set, jacobian: &[f64; 12], bias: f64) {
         self.soft |= row.compliance > 0.0;
         self.jacobians.push(*jacobian);
@@ -536,9 +537,9 @@ impl Stage<'_> {
             return;
         }
         let [a, b] = self.joint.bodies;
-        let mut bias = bias;
-        let mut jacobian = *jacobian;
+        let (mut bias, mut jacobian) = (bias, jacobian);
         let (mut pair, mut turned) = ((a, b), false);
+        let mut other_first;
         if self.moves != [true; 2] {
             for (k, body) in [a, b].into_iter().enumerate() {
                 if body != WORLD_BODY && !self.moves[k] {
@@ -548,12 +549,14 @@ impl Stage<'_> {
             }
             turned = !self.moves[0];
             if turned {
-                jacobian.rotate_left(6);
+                other_first = *jacobian;
+                other_first.rotate_left(6);
+                jacobian = &other_first;
             }
             pair = (if turned { b } else { a }, WORLD);
         }
         let (joint, row) = (self.j as u32, row as u8);
-        self.rows.push(Staged { pair, compliance, joint, row, turned, upper }, set, &jacobian, bias);
+        self.rows.push(Staged { pair, compliance, joint, row, turned, upper }, set, jacobian, bias);
     }
 
     /// Whether a joint's error is one that corrections would leave alone: the step's own motion takes it away.

@@ -93,6 +93,12 @@ fn speeds(w: &mut World, gamma: &[f64]) -> Option<[f64; 2]> {
     fastest(problem, pace)
 }
 
+/// The same of what was judged last.
+fn judged_speeds(w: &mut World) -> Option<[f64; 2]> {
+    let World { solver, judge, stiffness, assembler, .. } = w;
+    fastest(stiffness.posed(assembler), solver.judge().unwrap_or(judge).velocities())
+}
+
 /// Whether a speed is so large that its rounding hides residuals beyond the tolerance: under the exact law a body that slides fast
 /// enough seems to separate from everything.
 fn hides(speed: f64, stop: &Stop) -> bool {
@@ -188,18 +194,26 @@ pub(super) fn look(
     let wanted = if certificate.rest_is_feasible { 0.0 } else { asked(w.stiffness.posed(&w.assembler)) };
     // A motion within the tolerance is not worth a word.
     let wanted = if wanted > w.settings.tolerance { wanted } else { 0.0 };
-    let gains = |w: &mut World, s: &Solution, most: f64| {
-        let speeds = if wanted > 0.0 { speeds(w, &s.gamma) } else { None };
+    let gains = |w: &mut World, s: &Solution, speeds: Option<[f64; 2]>, most: f64| {
         speeds.is_some_and(|[free, now]| {
             let beyond = |steps: f64| !(now <= free + most * steps * wanted);
-            beyond(1.0)
+            wanted > 0.0
+                && beyond(1.0)
                 && (s.status != Status::Converged || hides(now, stop))
                 && beyond(depth(w.stiffness.posed(&w.assembler)) as f64)
                 && (stop.tolerance > 0.0 || !(now <= free + most * all_undone(w)))
         })
     };
-    let fast = |w: &mut World, s: &Solution| gains(w, s, FAST);
-    let mut is_fast = fast(w, solution);
+    let fast = |w: &mut World, s: &Solution| {
+        let speeds = if wanted > 0.0 { speeds(w, &s.gamma) } else { None };
+        gains(w, s, speeds, FAST)
+    };
+    // Of what was judged last the velocities are at hand.
+    let is_fast_as_judged = |w: &mut World, s: &Solution| {
+        let speeds = judged_speeds(w);
+        gains(w, s, speeds, FAST)
+    };
+    let mut is_fast = is_fast_as_judged(w, solution);
     // What is converged is here because it is fast.
     let runs = solution.status == Status::Converged || is_fast;
     if wanted > 0.0
@@ -210,7 +224,7 @@ pub(super) fn look(
         if runs || solution.status == Status::Wedged || !is_mild(w, &certificate, wanted) {
             certificate = soften(w, posed, solution, stop, warm, wanted)?;
             seen.softened = true;
-            is_fast = fast(w, solution);
+            is_fast = is_fast_as_judged(w, solution);
         }
     }
     // Nobody proves a contradiction, but a solution that is a thousand times as fast as all that was asked for is as good as one. (Joints may be
@@ -252,7 +266,8 @@ pub(super) fn look(
     }
     if wild(w, solution, &certificate) {
         seen.wild = Some(limit);
-        if !(certificate.residual_max <= LOST * limit) || gains(w, solution, LOST) {
+        let speeds = speeds(w, &solution.gamma);
+        if !(certificate.residual_max <= LOST * limit) || gains(w, solution, speeds, LOST) {
             solution.status = Status::Diverged;
         }
     }
