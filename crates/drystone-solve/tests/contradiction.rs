@@ -161,7 +161,7 @@ fn a_residual_does_not_drown_in_large_multipliers() {
         let mut problem = Problem::Bodies(row(&[1.0], 0.1, true, mu));
         problem.set_model(model);
         let c = certificate(&problem, &[1e17, 0.0, 0.0, 1e17, 0.0, 0.0]);
-        assert!(c.constraint_violation >= 0.09, "{c:?}");
+        assert!(c.constraint_violation >= 0.08, "{c:?}");
         assert!(c.residual_max >= c.constraint_violation, "{c:?}");
         // Where the constraints happen to be met nothing is known of u all the same.
         let mut problem = Problem::Bodies(row(&[1.0], -0.1, true, mu));
