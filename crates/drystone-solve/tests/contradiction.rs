@@ -3,7 +3,7 @@
 use drystone_solve::certificate::certificate;
 use drystone_solve::colour::Colouring;
 use drystone_solve::problem::{Bodies, WORLD};
-use drystone_solve::solver::contradiction::{Referee, asked, fastest, give_way};
+use drystone_solve::solver::contradiction::{Referee, asked, asks_for, fastest, give_way};
 use drystone_solve::solver::{REGISTRY, Status, Stop, make};
 use drystone_solve::{Model, Problem, Set};
 
@@ -111,10 +111,37 @@ fn softened_problems_are_solved_by_every_solver_without_running_away() {
             let s = make(info.name).unwrap().solve(&problem, None, &stop).unwrap();
             assert_eq!(s.status, Status::Converged, "{} after {}", info.name, s.iterations);
             assert!(certificate(&problem, &s.gamma).residual_max <= 1e-6);
-            let [free, now] = fastest(&problem, &s.gamma, &mut Vec::new()).unwrap();
+            let [free, now] = speeds(&problem, &s.gamma);
             assert!(now <= free + wanted, "{}: {now} m/s, {free} before", info.name);
         }
     }
+}
+
+/// Of the fastest body, without multipliers and with these.
+fn speeds(problem: &Problem, gamma: &[f64]) -> [f64; 2] {
+    let mut v = Vec::new();
+    problem.velocities(gamma, &mut v);
+    fastest(problem, &v).unwrap()
+}
+
+/// One block that asks is enough, and none asks for more than the most.
+#[test]
+fn who_asks_for_how_much() {
+    let mut p = Bodies {
+        inv_mass: vec![1.0, 0.5, 0.0],
+        inv_inertia: vec![[0.0; 6]; 3],
+        v_free: vec![[0.0; 6]; 3],
+        ..Bodies::default()
+    };
+    let along: [f64; 12] = std::array::from_fn(|k| f64::from(k == 0));
+    // A pull, a push that one side can answer, and one that nothing can: the third body does not move.
+    p.general.push((0, WORLD), Set::Free, &[along], &[0.3]);
+    p.general.push((1, WORLD), Set::NonNegative, &[along], &[0.7]);
+    p.general.push((2, WORLD), Set::Free, &[along], &[5.0]);
+    p.general.one_colour();
+    let problem = Problem::Bodies(p);
+    assert_eq!(asked(&problem), 0.3);
+    assert!(asks_for(&problem, 0.29) && !asks_for(&problem, 0.3));
 }
 
 /// Closed form: a ball of 1 kg at 3 m/s that turns at 2 rad/s, I = 0.4 kg m².
@@ -122,7 +149,7 @@ fn softened_problems_are_solved_by_every_solver_without_running_away() {
 fn the_fastest_body_counts_its_rotation() {
     let mut p = motors(0.0, 0.0);
     p.v_free[0] = [3.0, 0.0, 0.0, 0.0, 2.0, 0.0];
-    let [free, now] = fastest(&Problem::Bodies(p), &[-0.4, -0.4], &mut Vec::new()).unwrap();
+    let [free, now] = speeds(&Problem::Bodies(p), &[-0.4, -0.4]);
     assert!((free - (9.0f64 + 0.4 * 4.0).sqrt()).abs() < 1e-12, "{free}");
     assert!((now - 3.0).abs() < 1e-12, "{now}");
 }
