@@ -124,11 +124,20 @@ pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop) -> bo
     !problem.rest_is_feasible() && (hides || !asks_for(problem, gained))
 }
 
-/// Whether a solution throws bodies about: some gain far more speed than anything asks for. Joints may pass on a motion as a lever
-/// does, so that it takes more there.
+/// Whether there are contacts, and something else: a joint may pass on a motion as a lever does, and what a spring asks for says little
+/// about what it does.
+fn parts(w: &World) -> [bool; 2] {
+    match w.stiffness.posed(&w.assembler) {
+        Problem::Bodies(p) => [p.points.len() > 0, !p.general.a.is_empty()],
+        Problem::Explicit(_) => [false, true],
+    }
+}
+
+/// Whether contacts throw bodies about: some gain far more speed than anything asks for.
 fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
-    let Some([free, now]) = speeds_at_hand(w, solution) else { return false };
-    let jointed = w.model.joint_slots().next().is_some();
+    let [touch, jointed] = parts(w);
+    let speeds = if touch { speeds_at_hand(w, solution) } else { None };
+    let Some([free, now]) = speeds else { return false };
     let gained = (now - free) / if jointed { LOST } else { FAST };
     if gained <= stop.tolerance {
         return false;
@@ -227,10 +236,8 @@ pub(super) fn look(
             is_fast = is_fast_as_judged(w, solution);
         }
     }
-    // Nobody proves a contradiction, but a solution that is a thousand times as fast as all that was asked for is as good as one. (Joints may be
-    // levers.)
-    let jointed = w.model.joint_slots().next().is_some();
-    if solution.status == Status::Converged && !seen.softened && !jointed && wanted > 0.0 {
+    // Nobody proves a contradiction, but a solution that is a thousand times as fast as all that was asked for is as good as one.
+    if solution.status == Status::Converged && !seen.softened && parts(w) == [true, false] && wanted > 0.0 {
         name(w, &pressing(w.stiffness.posed(&w.assembler), &solution.gamma), &mut seen);
         certificate = soften(w, posed, solution, stop, warm, wanted)?;
         seen.softened = true;
@@ -275,9 +282,9 @@ pub(super) fn look(
     Ok(seen)
 }
 
-/// A residual that needs no closer look, m/s: a fall of one step, or the tolerance many times over.
+/// A residual that needs no closer look, m/s: a fall of one step, or the tolerance, many times over.
 fn calm(w: &World, stop: &Stop) -> f64 {
-    (w.settings.gravity.length() * w.settings.h).max(LOST * stop.tolerance)
+    LOST * (w.settings.gravity.length() * w.settings.h).max(stop.tolerance)
 }
 
 /// What no multipliers at all leave undone, m/s: where all iterations are asked for, however few, gravity's part in a gain of speed is
@@ -315,7 +322,9 @@ fn contradiction(
     if jointed {
         every = every.max(PAYS / (w.settings.iterations as u64).max(1));
     }
-    let rare = is_large(w) && (jointed || is_mild(w, certificate, wanted));
+    // Where all iterations are asked for, no step counts as solved.
+    let all = w.settings.tolerance == 0.0;
+    let rare = all || is_large(w) && (jointed || is_mild(w, certificate, wanted));
     let due = !rare || w.state.step.is_multiple_of(every);
     let looks_like_it = certificate.residual_max > w.settings.tolerance.max(SIGN * wanted)
         && w.settings.budget.is_none()
