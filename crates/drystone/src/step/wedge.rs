@@ -128,7 +128,7 @@ pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop) -> bo
 /// about what it does.
 fn parts(w: &World) -> [bool; 2] {
     match w.stiffness.posed(&w.assembler) {
-        Problem::Bodies(p) => [p.points.len() > 0, !p.general.a.is_empty()],
+        Problem::Bodies(p) => [!p.points.a.is_empty(), !p.general.a.is_empty()],
         Problem::Explicit(_) => [false, true],
     }
 }
