@@ -62,6 +62,8 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let status = match solution.status {
         Status::Diverged => Status::Diverged,
         _ if seen.contradiction => Status::Wedged,
+        // What was solved is not what was posed.
+        Status::Converged if seen.softened => Status::Iterations,
         status => status,
     };
     Ok(Solved { solution, status, seen, compression })
