@@ -284,6 +284,20 @@ pub fn fastest(problem: &Problem, v: &[[f64; 6]]) -> Option<[f64; 2]> {
     Some([most(&p.v_free), most(v)])
 }
 
+/// Whether the bodies have more kinetic energy with velocities `v` than without multipliers; false for an explicit matrix.
+pub fn gains_energy(problem: &Problem, v: &[[f64; 6]]) -> bool {
+    let Problem::Bodies(p) = problem else { return false };
+    let energy = |v: &[[f64; 6]]| {
+        let moving = v.iter().enumerate().filter(|(i, _)| p.inv_mass[*i] > 0.0);
+        let of = |(i, v): (usize, &[f64; 6])| {
+            (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) / p.inv_mass[i]
+                + spin_energy(&p.inv_inertia[i], [v[3], v[4], v[5]])
+        };
+        moving.map(of).sum::<f64>()
+    };
+    energy(v) > energy(&p.v_free)
+}
+
 /// ωᵀIω from the inverse of I; 0 where rotation is locked.
 fn spin_energy(inverse: &[f64; 6], omega: [f64; 3]) -> f64 {
     let [xx, yy, zz, xy, xz, yz] = *inverse;

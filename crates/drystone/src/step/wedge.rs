@@ -19,7 +19,7 @@
 
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::contradiction::{
-    Referee, asked, asks_for, depth, fastest, give_way, pressing, undone,
+    Referee, asked, asks_for, depth, fastest, gains_energy, give_way, pressing, undone,
 };
 use drystone_solve::solver::{Attempt, Solution, Solver, Status, Stop, make};
 use drystone_solve::{Malformed, Model, Problem};
@@ -142,8 +142,12 @@ fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
     if gained <= stop.tolerance {
         return false;
     }
-    let problem = w.stiffness.posed(&w.assembler);
-    !problem.rest_is_feasible()
+    // What a heavy body passes on to a light one may be much speed, but not more energy than there was.
+    let World { solver, stiffness, assembler, pace, .. } = w;
+    let problem = stiffness.posed(assembler);
+    let grows = gains_energy(problem, solver.velocities().unwrap_or(pace));
+    grows
+        && !problem.rest_is_feasible()
         && !asks_for(problem, gained)
         && (jointed || !asks_for(problem, gained / depth(problem) as f64))
 }
