@@ -120,9 +120,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         let stepped = match due {
             None => world.step(),
             Some(dump) => world.step_keeping_problem().map(|(report, problem, guess)| {
-                // A step that was softened, or taken in parts, went on with the multipliers of another problem.
+                // A step that was posed again, or taken in parts, went on with the multipliers of another problem.
                 let kept =
-                    world.kept_solution().filter(|_| !report.softened && report.velocity_problems == 1);
+                    world.kept_solution().filter(|_| !report.replaced && report.velocity_problems == 1);
                 let found = kept.map_or(&[][..], |(_, gamma)| gamma);
                 if let Err(e) = dump.save(&scene.name, report.step, &problem, [&guess, found]) {
                     failed = Some(format!("step {}: {}", report.step, e.message));

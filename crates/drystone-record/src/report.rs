@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::usage;
-use warnings::{apart, wedged, wild};
+use warnings::{apart, bounce, wedged, wild};
 
 /// How many of the last steps the `last100` figures cover.
 const LAST: usize = 100;
@@ -91,6 +91,7 @@ pub struct Recorder {
     contact_iterations: f64,
     statuses: BTreeMap<String, u64>,
     softened: u64,
+    cut_bounces: u64,
     used: BTreeMap<&'static str, Used>,
     fallbacks: u64,
     rounds_sum: f64,
@@ -128,6 +129,7 @@ impl Recorder {
             contact_iterations: 0.0,
             statuses: BTreeMap::new(),
             softened: 0,
+            cut_bounces: 0,
             used: BTreeMap::new(),
             fallbacks: 0,
             rounds_sum: 0.0,
@@ -188,11 +190,17 @@ impl Recorder {
             self.warn(wild(r, asked));
         }
         // What is off stays so for many steps: a word again where it has become twice as much.
-        if let Some((joint, off)) = r.apart.as_ref().filter(|(_, off)| *off >= 2.0 * self.apart) {
-            self.apart = *off;
-            self.warn(apart(world, r, joint, *off));
+        if let Some(a) = r.apart.as_ref().filter(|a| a.off >= 2.0 * self.apart) {
+            self.apart = a.off;
+            self.warn(apart(world, r, a));
         }
         self.softened += r.softened as u64;
+        if let Some(share) = r.bounce {
+            if self.cut_bounces == 0 {
+                self.warn(bounce(r, share));
+            }
+            self.cut_bounces += 1;
+        }
         for id in &r.left {
             let text = format!("{} left the bounds", world.model().describe(id.slot));
             self.warn(Warning { step: r.step, kind: "left", bodies: vec![id.slot], text });
@@ -324,6 +332,7 @@ impl Recorder {
                 converged_steps: self.statuses.get("converged").copied().unwrap_or(0),
                 statuses: self.statuses.clone(),
                 softened_steps: self.softened,
+                cut_bounces: self.cut_bounces,
                 used: self.used.clone(),
                 fallbacks: self.fallbacks,
                 position_problems_mean: self.rounds_sum / steps,
@@ -526,6 +535,8 @@ pub struct SolverUse {
     pub statuses: BTreeMap<String, u64>,
     /// Steps whose constraints contradicted each other, and gave way.
     pub softened_steps: u64,
+    /// Steps that took less restitution than asked for, because all of it would have given the bodies energy.
+    pub cut_bounces: u64,
     /// By name: which solvers did the velocity problems. One, unless `auto` picked.
     pub used: BTreeMap<&'static str, Used>,
     /// How often `auto` went on with another solver because the certificate said no.
@@ -551,6 +562,12 @@ fn why_no_bound(last: &StepReport) -> Option<String> {
     if last.softened {
         return Some(
             "the last step was softened: its velocities solve another problem than the one that was posed"
+                .into(),
+        );
+    }
+    if last.replaced {
+        return Some(
+            "the last step was posed again, because it would have given the bodies energy (joints along arcs, bounces)"
                 .into(),
         );
     }

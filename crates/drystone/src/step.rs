@@ -2,6 +2,7 @@
 
 mod calm;
 mod check;
+mod energy;
 pub(crate) mod parts;
 mod pose;
 mod report;
@@ -20,6 +21,7 @@ use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::smooth;
 use crate::world::World;
+pub use check::Apart;
 use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, worst_contact};
 use pose::{Posed, Solved, build, solve};
 use report::{Clock, Overlap};
@@ -93,7 +95,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
 
     let Solved { mut solution, status, seen, compression } =
         solve(w).map_err(|e| bad_contact(w, number, &e))?;
-    let softened = seen.softened;
+    let (softened, replaced) = (seen.softened, seen.replaced());
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
@@ -105,7 +107,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
         w.keep_solutions(true);
     }
     // Of two, one after the other, a bound on the last would be none on the step; nor would be one on another problem's solution.
-    if let Some(kept) = w.kept_solution.as_mut().filter(|_| velocity_problems == 1 && !softened) {
+    if let Some(kept) = w.kept_solution.as_mut().filter(|_| velocity_problems == 1 && !replaced) {
         *kept = (w.stiffness.posed(&w.assembler).clone(), solution.gamma.clone());
     }
     w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
@@ -124,7 +126,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
-    if velocity_problems > 1 || softened {
+    if velocity_problems > 1 || replaced {
         certificate.has_no_bound();
     }
     let worst = certificate.worst_block.filter(|_| !seen.contradiction);
@@ -211,7 +213,7 @@ struct Done {
     integrator: Integrator,
     status: Status,
     seen: Seen,
-    apart: Option<(Party, f64)>,
+    apart: Option<Apart>,
     iterations: usize,
     omega: f64,
     rejected: usize,
@@ -299,6 +301,8 @@ fn finish(
         penetration_mean: overlap.mean,
         status: done.status,
         softened: done.seen.softened,
+        replaced: done.seen.replaced(),
+        bounce: done.seen.bounce,
         contradiction: done.seen.parties,
         wild: done.seen.wild,
         apart: done.apart,

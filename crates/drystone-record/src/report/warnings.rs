@@ -1,6 +1,6 @@
 //! What a report warns of.
 
-use drystone::{Party, StepReport, World};
+use drystone::{Apart, Party, StepReport, World};
 use drystone_solve::Status;
 
 use super::Warning;
@@ -76,11 +76,17 @@ pub(super) fn wild(r: &StepReport, asked: f64) -> Warning {
     Warning { step: r.step, kind: "unsolved", bodies: Vec::new(), text }
 }
 
-/// A joint that no longer holds its bodies together.
-pub(super) fn apart(world: &World, r: &StepReport, joint: &Party, off: f64) -> Warning {
+/// The first step whose bounces were cut.
+pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
     let text = format!(
-        "the {} is off by {off:.3e} m: too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them)",
-        party(world.model(), joint)
+        "several contacts at once bounced by Newton's law, which would have given the bodies energy: this step took {share} of the          restitution (solver.cut_bounces in the report counts such steps; impact = \"poisson\" and shorter steps need it less)"
     );
-    Warning { step: r.step, kind: "joints", bodies: joint.bodies.clone(), text }
+    Warning { step: r.step, kind: "restitution", bodies: Vec::new(), text }
+}
+
+/// A joint that no longer holds its bodies together.
+pub(super) fn apart(world: &World, r: &StepReport, apart: &Apart) -> Warning {
+    let name = party(world.model(), &apart.joint);
+    let text = format!("the {name} is off by {:.3e} m: {}", apart.off, apart.advice());
+    Warning { step: r.step, kind: "joints", bodies: apart.joint.bodies.clone(), text }
 }

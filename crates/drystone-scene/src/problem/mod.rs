@@ -209,20 +209,19 @@ impl ContactProblem {
         for i in 0..self.blocks() {
             let set = self.set(i);
             let rows = first..first + set.rows();
-            let (r, u) = (&r[rows.clone()], &u[rows.clone()]);
-            first = rows.end;
-            let mut p = [0.0; MAX_ROWS];
-            for (p, (r, u)) in p.iter_mut().zip(r.iter().zip(u)) {
-                *p = r - u;
-            }
+            let r = &r[rows.clone()];
+            let mut law = [0.0; MAX_ROWS];
+            let law = &mut law[..r.len()];
+            law.copy_from_slice(&u[rows.clone()]);
             if model == Model::Coulomb {
-                p[0] -= slip_term(set, u);
+                law[0] += slip_term(set, &u[rows.clone()]);
             }
-            set.project(&mut p[..r.len()]);
-            let natural = r.iter().zip(p).map(|(r, p)| (r - p).powi(2)).sum::<f64>();
-            // Below the last digits of r there is no difference to see.
-            let unknown = r.iter().map(|r| (f64::EPSILON * r).powi(2)).sum::<f64>();
-            sum += natural.max(unknown);
+            let natural = set.natural(r, law);
+            // What rounding leaves unknown of u: less than that is nothing to see.
+            let diagonal = |j| self.w.row(j).find(|(k, _)| *k == j).map_or(0.0, |(_, w)| w);
+            let unknown = rows.clone().zip(r).map(|(j, r)| f64::EPSILON * diagonal(j) * r);
+            sum += natural.powi(2).max(unknown.map(|x| x * x).sum());
+            first = rows.end;
         }
         sum.sqrt()
     }

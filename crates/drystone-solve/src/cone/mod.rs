@@ -12,6 +12,7 @@ mod exact;
 mod face;
 mod friction;
 mod linear;
+mod natural;
 mod rolling;
 
 pub use friction::{Friction2, Friction3, project_friction};

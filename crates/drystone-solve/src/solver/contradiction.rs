@@ -284,9 +284,9 @@ pub fn fastest(problem: &Problem, v: &[[f64; 6]]) -> Option<[f64; 2]> {
     Some([most(&p.v_free), most(v)])
 }
 
-/// Whether the bodies have more kinetic energy with velocities `v` than without multipliers; false for an explicit matrix.
-pub fn gains_energy(problem: &Problem, v: &[[f64; 6]]) -> bool {
-    let Problem::Bodies(p) = problem else { return false };
+/// Twice the kinetic energy of the bodies without multipliers and with velocities `v`, J; None for an explicit matrix.
+pub fn energies(problem: &Problem, v: &[[f64; 6]]) -> Option<[f64; 2]> {
+    let Problem::Bodies(p) = problem else { return None };
     let energy = |v: &[[f64; 6]]| {
         let moving = v.iter().enumerate().filter(|(i, _)| p.inv_mass[*i] > 0.0);
         let of = |(i, v): (usize, &[f64; 6])| {
@@ -295,7 +295,7 @@ pub fn gains_energy(problem: &Problem, v: &[[f64; 6]]) -> bool {
         };
         moving.map(of).sum::<f64>()
     };
-    energy(v) > energy(&p.v_free)
+    Some([energy(&p.v_free), energy(v)])
 }
 
 /// ωᵀIω from the inverse of I; 0 where rotation is locked.

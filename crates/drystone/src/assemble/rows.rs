@@ -56,6 +56,8 @@ pub(crate) enum Purpose {
         laws: bool,
         /// Weight of the new velocity in the new position.
         theta: f64,
+        /// With what the tangent leaves out.
+        bends: bool,
     },
     /// Corrections of positions at the end of the step.
     Position {
@@ -122,6 +124,8 @@ pub struct Rows {
     places: Vec<u32>,
     /// Whether some joint's errors change by more than rotation and what is solved for: lengths, and what follows time.
     pub(crate) curved: bool,
+    /// The largest of what the tangents leave out, m/s.
+    pub(crate) bent: f64,
     /// Largest error of a rigid row over the joint's size, and in m; the smallest such size, m.
     pub(crate) worst: f64,
     pub(crate) deepest: f64,
@@ -159,7 +163,7 @@ impl Rows {
         self.order.clear();
         self.soft = false;
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
-        self.curved = false;
+        (self.curved, self.bent) = (false, 0.0);
         self.lock_planes(model);
         if let Purpose::Velocity { laws: true, .. } = purpose {
             for k in 0..self.elastic.len() {
@@ -210,10 +214,12 @@ impl Rows {
                 joint.kind.equations_into(&placed, &mut e);
             }
             let mut bend = [0.0; MOST_ROWS];
-            if let Purpose::Velocity { theta, .. } = purpose
+            if let Purpose::Velocity { theta, bends, .. } = purpose
                 && laws
             {
                 curvature(joint, state, memory, [h, theta], [&mut e, &mut then], &mut bend);
+                bend = if bends { bend } else { [0.0; MOST_ROWS] };
+                self.bent = bend.iter().fold(self.bent, |most, x| most.max(x.abs()));
             }
             let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
             let mut stage = Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory };

@@ -118,7 +118,7 @@ impl World {
         let h = self.settings.h;
         self.stage_alone(
             &v,
-            Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: false, theta: 1.0 },
+            Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: false, theta: 1.0, bends: true },
         );
         self.assembler.build_rows(&self.state.order);
         let (mut gamma, mut moved) = (Vec::new(), Vec::new());

@@ -39,6 +39,8 @@ pub(crate) struct Laws {
     /// Tension impulse c h of each contact, N s; empty where nothing coheres.
     tension: Vec<f64>,
     on: bool,
+    /// Some contact is hit and is to part by Newton's law.
+    hits: bool,
 }
 
 /// Arms from the centres of mass to where a contact pushes its two bodies, m.
@@ -79,6 +81,7 @@ impl Laws {
             !crew::all(slots.len(), |k| slots[k].surface_velocity.is_none())
         };
         self.on = !plain || settings.integrator.theta() < 1.0 || belts();
+        self.hits = false;
         self.rows.clear();
         self.tension.clear();
         self.compression.clear();
@@ -129,7 +132,7 @@ impl Laws {
     }
 
     fn row(
-        &self,
+        &mut self,
         model: &Model,
         state: &State,
         settings: &Settings,
@@ -163,7 +166,10 @@ impl Laws {
                 let after = hit.speed_after(law.restitution);
                 if after > 0.0 {
                     match law.impact {
-                        Impact::Newton => row.bias = -after,
+                        Impact::Newton => {
+                            row.bias = -after;
+                            self.hits = true;
+                        }
                         Impact::Poisson => {
                             // Of the compression, what the forces of the step itself put in is not to come back.
                             row.expansion = after / (-free).max(after);
@@ -213,6 +219,11 @@ impl Laws {
                 row.pressed += share;
             }
         }
+    }
+
+    /// Whether some contact parts by Newton's law in this step.
+    pub fn hits(&self) -> bool {
+        self.hits
     }
 
     /// The row of contact `i`.

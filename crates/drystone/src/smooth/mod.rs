@@ -57,6 +57,9 @@ const MEMORY: usize = 20;
 /// Most angle of a piece of free rotation, rad.
 const PIECE: f64 = 0.1;
 
+/// Errors of joints at the start of a step, over their lengths, beyond which they are not undone by a kick.
+const OFF: f64 = 0.01;
+
 /// Lengths of the parts of a step.
 fn parts(order: u8) -> &'static [f64] {
     const S: f64 = 0.414_490_771_794_375_74;
@@ -246,7 +249,8 @@ impl Smooth {
         self.direct.flops() <= LARGE
     }
 
-    /// Leaves out the islands that something asks for, and those whose springs and dampers the step is too long for as forces:
+    /// Leaves out the islands that something asks for, those whose joints are off by much (corrections of positions take that away without a
+    /// speed), and those whose springs and dampers the step is too long for as forces:
     /// with a = M^-½ Jᵀ the largest eigenvalue of Σ k a aᵀ is at most twice the largest sum Σ k |a|² over the springs of one
     /// body.
     fn resolve(&mut self, model: &Model, h: f64) {
@@ -262,6 +266,12 @@ impl Smooth {
         }
         for j in &self.rows.stops {
             self.islands.leave_out_joint(model, *j as usize);
+        }
+        for e in &self.rows.equations {
+            let own = e.goal == Goal::Place && usize::from(e.place) < MOST_ROWS;
+            if own && e.error.abs() > OFF * model.joints[e.joint as usize].length {
+                self.islands.leave_out_joint(model, e.joint as usize);
+            }
         }
         for (i, s) in self.strain.iter().enumerate() {
             if !(2.0 * h * h * s[0] <= RESOLVED && 2.0 * h * s[1] <= RESOLVED) {

@@ -57,9 +57,39 @@ pub(super) fn check_bounds(w: &mut World, step: u64) -> Result<Vec<BodyId>, Step
 const APART: f64 = 0.1;
 const LOST: f64 = 100.0;
 
-/// The joint that is off by most, and by how much, m, if that is worth a word. A few sweeps a step may leave a mechanism further
+/// A joint whose bodies turn by more than this in a step, rad, is off because the step is too long: nobody's iterations would hold it.
+const TURNS: f64 = 0.3;
+
+/// A joint that no longer holds its bodies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Apart {
+    /// Which one.
+    pub joint: Party,
+    /// By how much it is off, m.
+    pub off: f64,
+    /// By how much the faster of its bodies turns in a step, rad.
+    pub turn: f64,
+    /// The step h, s.
+    pub h: f64,
+}
+
+impl Apart {
+    /// What to do about it, in words.
+    pub fn advice(&self) -> String {
+        if self.turn > TURNS {
+            let wanted = self.h * TURNS / self.turn;
+            return format!(
+                "its bodies turn by {:.2} rad in a step of {:e} s, which no joint follows: take a step below {wanted:.1e} s",
+                self.turn, self.h
+            );
+        }
+        "too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them); or a step that is too long".into()
+    }
+}
+
+/// The joint that is off by most, if that is worth a word. A few sweeps a step may leave a mechanism further
 /// apart after each of them while every single step looks sound: that ends here.
-pub(super) fn check_joints(w: &World, step: u64) -> Result<Option<(Party, f64)>, StepError> {
+pub(super) fn check_joints(w: &World, step: u64) -> Result<Option<Apart>, StepError> {
     let worst = SIZE * w.assembler.rows.worst;
     if worst <= APART {
         return Ok(None);
@@ -70,13 +100,19 @@ pub(super) fn check_joints(w: &World, step: u64) -> Result<Option<(Party, f64)>,
         return Ok(None);
     };
     let joint = Party::of_joint(w, j as u32);
+    let spins = joint.bodies.iter().map(|b| w.state.omega[*b as usize].length());
+    let apart = Apart { turn: w.settings.h * spins.fold(0.0, f64::max), joint, off, h: w.settings.h };
     if worst <= LOST {
-        return Ok(Some((joint, off)));
+        return Ok(Some(apart));
     }
-    let bodies: Vec<String> = joint.bodies.iter().map(|b| w.model.describe(*b)).collect();
-    let text =
-        format!("{} of {} is off by {off:.3e} m", w.model.describe_joint(j as u32), bodies.join(" and "));
-    Err(StepError::Apart { step, text, solver: w.settings.solver.clone() })
+    let bodies: Vec<String> = apart.joint.bodies.iter().map(|b| w.model.describe(*b)).collect();
+    let text = format!(
+        "{} of {} is off by {off:.3e} m: {}",
+        w.model.describe_joint(j as u32),
+        bodies.join(" and "),
+        apart.advice()
+    );
+    Err(StepError::Apart { step, text })
 }
 
 /// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have changed it).
@@ -121,7 +157,7 @@ mod tests {
     use glam::DVec3;
 
     /// A rod on a hinge, moved off it by so much.
-    fn off_by(distance: f64) -> (World, Result<Option<(Party, f64)>, StepError>) {
+    fn off_by(distance: f64, spin: f64) -> (World, Result<Option<Apart>, StepError>) {
         let settings = Settings {
             integrator: Integrator::Euler,
             stabilisation: Stabilisation::None,
@@ -133,18 +169,26 @@ mod tests {
         w.add_joint(JointDef::revolute(None, id, DVec3::ZERO, DVec3::Z)).unwrap();
         w.step().unwrap();
         w.state.position[id.slot as usize] += DVec3::X * distance;
+        w.state.omega[id.slot as usize] = DVec3::Z * spin;
         let step = w.step();
         (w, step.map(|report| report.apart))
     }
 
     #[test]
     fn joints_that_are_apart_are_told_and_an_error_before_they_are_far_away() {
-        assert_eq!(off_by(1e-3).1, Ok(None));
-        let (_, told) = off_by(0.1);
-        let (joint, off) = told.unwrap().unwrap();
-        assert_eq!(joint, Party { joint: Some(0), bodies: vec![0] });
-        assert!((off - 0.1).abs() < 1e-3, "{off}");
-        let (w, told) = off_by(100.0);
+        assert_eq!(off_by(1e-3, 0.0).1, Ok(None));
+        let (_, told) = off_by(0.1, 0.0);
+        let told = told.unwrap().unwrap();
+        assert_eq!(told.joint, Party { joint: Some(0), bodies: vec![0] });
+        assert!((told.off - 0.1).abs() < 1e-3 && told.turn < 0.1, "{told:?}");
+        assert!(told.advice().contains("iterations"), "{}", told.advice());
+        // One that turns too fast is told what it lacks.
+        let (_, told) = off_by(0.1, 60.0);
+        let told = told.unwrap().unwrap();
+        assert!((told.turn - 60.0 * told.h).abs() < 0.1 * told.turn, "{told:?}");
+        let wanted = format!("take a step below {:.1e} s", 0.3 * told.h / told.turn);
+        assert!(told.advice().contains(&wanted), "{} {wanted}", told.advice());
+        let (w, told) = off_by(100.0, 0.0);
         let text = told.unwrap_err().to_string();
         assert!(
             text.starts_with("step 2: the mechanism has come apart: revolute joint 0 of body 0"),

@@ -78,6 +78,11 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
         all.status = last.status;
     }
     all.softened |= last.softened;
+    all.replaced |= last.replaced;
+    all.bounce = match (all.bounce, last.bounce) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
     for party in last.contradiction {
         if !all.contradiction.contains(&party) {
             all.contradiction.push(party);

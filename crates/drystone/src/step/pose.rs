@@ -4,7 +4,8 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
-use super::wedge::{Seen, is_doubtful, look, tame};
+use super::energy::{spare, straighten, tame};
+use super::wedge::{Seen, is_doubtful, look};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
 use crate::world::World;
@@ -35,11 +36,17 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let mut seen = Seen::default();
     let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
     if stop.iterations > 0 {
+        let straight = straighten(w, &mut solution, &stop, warm)?;
         if let Some(tamed) = tame(w, &mut solution, &stop, warm)? {
             seen = tamed;
         } else if unsolved(w, &solution) {
             seen = look(w, Posed::Whole, &mut solution, &stop, warm)?;
             forget_velocities(w);
+        }
+        seen.straight = straight;
+        if !seen.softened {
+            let posed = if straight { Posed::Straight } else { Posed::Whole };
+            seen.bounce = spare(w, posed, &mut solution, &stop, warm)?;
         }
     }
     // What was compressed because nobody had room must not expand.
@@ -53,7 +60,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         if stop.iterations > 0 && unsolved(w, &solution) {
             let second = look(w, Posed::Expansion, &mut solution, &stop, true)?;
             forget_velocities(w);
-            seen = second;
+            seen = Seen { straight: seen.straight, bounce: seen.bounce, ..second };
         }
         Some(judged)
     } else {
@@ -79,7 +86,11 @@ fn forget_velocities(w: &mut World) {
 pub(super) enum Posed {
     /// The step's own.
     Whole,
-    /// Nothing asks for a speed of separation: overlaps are left alone, and nothing bounces.
+    /// The same with joints along their tangents, as in [TasoraAnitescu2011, eq. 16].
+    Straight,
+    /// The same with this share of every speed of separation.
+    Bounce(f64),
+    /// Nothing asks for a speed of separation, joints go along their tangents: overlaps are left alone, nothing bounces.
     Softened,
     /// The second one of a step with Poisson's restitution: see `law/expansion.rs`.
     Expansion,
@@ -94,13 +105,24 @@ pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
             true => laws.get(i),
             false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
         };
-        Row { bias: if posed == Posed::Softened { row.bias.max(0.0) } else { row.bias }, ..row }
+        let share = match posed {
+            Posed::Bounce(share) => share,
+            Posed::Softened => 0.0,
+            Posed::Whole | Posed::Straight | Posed::Expansion => 1.0,
+        };
+        Row { bias: if row.bias < 0.0 { share * row.bias } else { row.bias }, ..row }
     });
     w.assembler.stage_rows(
         &w.model,
         &w.state,
         &w.v_free,
-        Purpose::Velocity { h, stabilisation, laws: posed != Posed::Expansion, theta },
+        Purpose::Velocity {
+            h,
+            stabilisation,
+            laws: posed != Posed::Expansion,
+            theta,
+            bends: posed == Posed::Whole,
+        },
     );
     w.assembler.build_rows(&w.state.order);
     w.assembler.problem.set_model(w.settings.model);

@@ -6,6 +6,7 @@ use drystone_solve::certificate::Certificate;
 use drystone_solve::crew;
 use drystone_solve::solver::{Attempt, Status};
 
+use super::check::Apart;
 use super::wedge::Party;
 use crate::model::BodyId;
 use crate::settings::Integrator;
@@ -73,12 +74,17 @@ pub struct StepReport {
     pub status: Status,
     /// The constraints contradicted each other: what asks for a motion gave way in this step.
     pub softened: bool,
+    /// The problem that was solved is not the one that was posed first: it was softened, or gave the bodies energy (by joints along arcs,
+    /// by bounces).
+    pub replaced: bool,
+    /// Bounces with all of their restitution would have given the bodies energy: the share that was taken.
+    pub bounce: Option<f64>,
     /// Contacts and joints that contradicted each other, those that press hardest first, as far as they are known.
     pub contradiction: Vec<Party>,
     /// Where the residual is far beyond all that was asked for, and nobody knew better: what was asked for, m/s.
     pub wild: Option<f64>,
-    /// The joint that is off by most at the start of the step, and by how much, m, where that is more than a tenth of its length.
-    pub apart: Option<(Party, f64)>,
+    /// The joint that is off by most at the start of the step, where that is more than a tenth of its length.
+    pub apart: Option<Apart>,
     /// Iterations of the velocity problem.
     pub iterations: usize,
     /// Smallest relaxation factor in force at the end (the safeguard may have halved it).
@@ -127,16 +133,12 @@ pub enum StepError {
         text: String,
     },
     /// A joint that the steps before have left far apart.
-    #[error(
-        "step {step}: the mechanism has come apart: {text}. {solver} does not hold it with these settings: take solver auto, more iterations or stabilisation by post"
-    )]
+    #[error("step {step}: the mechanism has come apart: {text}")]
     Apart {
         /// Step number.
         step: u64,
-        /// Which joint of which bodies, and by how much.
+        /// Which joint of which bodies, by how much, and what to do about it.
         text: String,
-        /// The solver's name.
-        solver: String,
     },
     /// Joints that do not fit together.
     #[error("step {step}: {text}")]

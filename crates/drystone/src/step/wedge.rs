@@ -12,14 +12,14 @@
 //!     4   what is still beyond LOST times that, or as fast, is an error: such velocities would throw bodies out of the world
 //! ```
 //!
-//! Even a step that was solved may throw bodies about where overlaps or bounces have all but no room: it is taken without those ([`tame`]).
+//! Even a step that was solved may throw bodies about: see `energy.rs`.
 //!
 //! Whoever solves and whatever stabilises. A step that was solved costs nothing, one that rest satisfies a judgement, which is
 //! needed anyway.
 
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::contradiction::{
-    Referee, asked, asks_for, depth, fastest, gains_energy, give_way, pressing, undone,
+    Referee, asked, asks_for, depth, fastest, give_way, pressing, undone,
 };
 use drystone_solve::solver::{Attempt, Solution, Solver, Status, Stop, make};
 use drystone_solve::{Malformed, Model, Problem};
@@ -34,11 +34,11 @@ const GIVE: [f64; 2] = [1e-3, 1e-2];
 /// Residuals beyond this times what was asked for are not taken without a second try.
 const WILD: f64 = 10.0;
 /// And beyond this they are not taken at all.
-const LOST: f64 = 1e3;
+pub(super) const LOST: f64 = 1e3;
 /// Multiplications of another solver that is to do better.
 const RESCUE: usize = 2000;
 /// A body that gains more speed than this times what was asked for, for each body between one and the ground, is not taken either.
-const FAST: f64 = 10.0;
+pub(super) const FAST: f64 = 10.0;
 /// Residuals below this share of the speed that is asked for are no sign of contradictions.
 const SIGN: f64 = 0.02;
 /// Below this share a solution has all but done what was asked: it is taken as it is.
@@ -64,6 +64,13 @@ pub struct Party {
     pub bodies: Vec<u32>,
 }
 
+impl Seen {
+    /// Whether the problem that was solved is not the one that was posed first.
+    pub fn replaced(&self) -> bool {
+        self.softened || self.straight || self.bounce.is_some()
+    }
+}
+
 impl Party {
     pub(super) fn of_joint(w: &World, joint: u32) -> Self {
         let bodies = w.model.joints[joint as usize].bodies.into_iter();
@@ -84,7 +91,7 @@ impl Second {
 }
 
 /// Speeds of the fastest body before and after, m/s, where the problem asks for a motion.
-fn speeds(w: &mut World, gamma: &[f64]) -> Option<[f64; 2]> {
+pub(super) fn speeds(w: &mut World, gamma: &[f64]) -> Option<[f64; 2]> {
     let World { stiffness, assembler, pace, .. } = w;
     let problem = stiffness.posed(assembler);
     if let Problem::Bodies(p) = problem {
@@ -106,7 +113,7 @@ fn hides(speed: f64, stop: &Stop) -> bool {
 }
 
 /// Speeds of the fastest body before and after. Where the solver has its velocities at hand they need not be found again.
-fn speeds_at_hand(w: &mut World, solution: &Solution) -> Option<[f64; 2]> {
+pub(super) fn speeds_at_hand(w: &mut World, solution: &Solution) -> Option<[f64; 2]> {
     let at_hand = w.solver.velocities().and_then(|v| fastest(w.stiffness.posed(&w.assembler), v));
     at_hand.or_else(|| speeds(w, &solution.gamma))
 }
@@ -126,57 +133,11 @@ pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop) -> bo
 
 /// Whether there are contacts, and something else: a joint may pass on a motion as a lever does, and what a spring asks for says little
 /// about what it does.
-fn parts(w: &World) -> [bool; 2] {
+pub(super) fn parts(w: &World) -> [bool; 2] {
     match w.stiffness.posed(&w.assembler) {
         Problem::Bodies(p) => [!p.points.a.is_empty(), !p.general.a.is_empty()],
         Problem::Explicit(_) => [false, true],
     }
-}
-
-/// Whether contacts throw bodies about: some gain far more speed than anything asks for.
-fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
-    let [touch, jointed] = parts(w);
-    let speeds = if touch { speeds_at_hand(w, solution) } else { None };
-    let Some([free, now]) = speeds else { return false };
-    let gained = (now - free) / if jointed { LOST } else { FAST };
-    if gained <= stop.tolerance {
-        return false;
-    }
-    // What a heavy body passes on to a light one may be much speed, but not more energy than there was.
-    let World { solver, stiffness, assembler, pace, .. } = w;
-    let problem = stiffness.posed(assembler);
-    let grows = gains_energy(problem, solver.velocities().unwrap_or(pace));
-    grows
-        && !problem.rest_is_feasible()
-        && !asks_for(problem, gained)
-        && (jointed || !asks_for(problem, gained / depth(problem) as f64))
-}
-
-/// A step that is solved, and whose solution throws bodies about: overlaps and bounces have all but no room (three balls between walls, a
-/// hair out of line, part at half their speed over the angle that they are off by). It is taken without those, if that
-/// is calmer; else it is what the walls and motors ask for.
-pub(super) fn tame(
-    w: &mut World,
-    solution: &mut Solution,
-    stop: &Stop,
-    warm: bool,
-) -> Result<Option<Seen>, Malformed> {
-    if solution.status != Status::Converged || !throws(w, solution, stop) {
-        return Ok(None);
-    }
-    let mut seen = Seen { softened: true, ..Seen::default() };
-    name(w, &pressing(w.stiffness.posed(&w.assembler), &solution.gamma), &mut seen);
-    let wild = solution.clone();
-    build(w, Posed::Softened)?;
-    let certificate = again(w, solution, stop, warm)?;
-    let _ = w.solver.judge();
-    if solution.status == Status::Converged && !throws(w, solution, stop) {
-        solution.certificate = Some(certificate);
-        return Ok(Some(seen));
-    }
-    *solution = wild;
-    build(w, Posed::Whole)?;
-    Ok(None)
 }
 
 /// What became of a step that was not solved.
@@ -190,6 +151,10 @@ pub(super) struct Seen {
     pub contact: Option<usize>,
     /// The softened problem is the one that was solved.
     pub softened: bool,
+    /// Joints went along their tangents.
+    pub straight: bool,
+    /// The share of restitution that the step could take without more energy than before, where that is not all.
+    pub bounce: Option<f64>,
     /// Where the residual is beyond all that was asked for: that, m/s.
     pub wild: Option<f64>,
 }
@@ -288,7 +253,12 @@ pub(super) fn look(
 
 /// A residual that needs no closer look, m/s: a fall of one step, or the tolerance, many times over.
 fn calm(w: &World, stop: &Stop) -> f64 {
-    LOST * (w.settings.gravity.length() * w.settings.h).max(stop.tolerance)
+    LOST * fall(w).max(stop.tolerance)
+}
+
+/// The speed that a step of falling gives, m/s.
+pub(super) fn fall(w: &World) -> f64 {
+    w.settings.gravity.length() * w.settings.h
 }
 
 /// What no multipliers at all leave undone, m/s: where all iterations are asked for, however few, gravity's part in a gain of speed is
@@ -374,7 +344,12 @@ fn soften(
 }
 
 /// Solves what is posed now.
-fn again(w: &mut World, solution: &mut Solution, stop: &Stop, warm: bool) -> Result<Certificate, Malformed> {
+pub(super) fn again(
+    w: &mut World,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+) -> Result<Certificate, Malformed> {
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut next = w.solver.solve(w.stiffness.posed(&w.assembler), guess, stop)?;
     next.iterations += solution.iterations;
@@ -428,7 +403,7 @@ fn party(w: &World, block: usize) -> Option<Party> {
 }
 
 /// Writes down whose blocks these are, each once.
-fn name(w: &World, blocks: &[usize], seen: &mut Seen) {
+pub(super) fn name(w: &World, blocks: &[usize], seen: &mut Seen) {
     for &block in blocks {
         seen.contact = seen.contact.or_else(|| w.assembler.contact_of(block));
         if let Some(party) = party(w, block)

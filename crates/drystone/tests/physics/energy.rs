@@ -13,7 +13,7 @@
 //! the first, the positions show the second.
 
 use drystone::random::Random;
-use drystone::{BodyDef, Settings, Shape, Stabilisation, World};
+use drystone::{BodyDef, JointDef, PairLaw, Settings, Shape, Stabilisation, World};
 use glam::DVec3;
 
 use crate::common::{add, tray, world};
@@ -116,4 +116,88 @@ fn position_correction_adds_only_its_lift() {
         assert!(g.raw < 2e-3, "{name}: a step gained {:.3e} of the total", g.raw);
         assert!(g.left < 1e-2, "{name}: {:.3e} of the energy is still motion after 1.25 s", g.left);
     }
+}
+
+/// A heavy ball falls on the short end of a light beam on a hinge: the beam turns by half a radian in a step, and its hinge must not
+/// take the arc on which it was moving for a speed to give to the ball.
+#[test]
+fn a_lever_gains_nothing_from_the_arc_it_was_on() {
+    for restitution in [0.0, 0.05, 0.3, 0.8] {
+        let mut w = world(Settings { h: 0.002, ..Settings::default() });
+        w.materials_mut().set_other(PairLaw { restitution, ..PairLaw::default() }).unwrap();
+        add(&mut w, BodyDef::fixed(Shape::HalfSpace));
+        let beam = Shape::Box { half: DVec3::new(2.5, 0.1, 0.02) };
+        let beam = add(&mut w, BodyDef::dynamic(beam, 1.0).at(DVec3::new(2.4, 0.0, 0.42)));
+        w.add_joint(JointDef::revolute(None, beam, DVec3::Z * 0.42, DVec3::Y)).unwrap();
+        let ball = |r: f64, mass: f64| BodyDef::dynamic(Shape::Sphere { radius: r }, mass);
+        add(&mut w, ball(0.05, 0.01).at(DVec3::new(4.7, 0.0, 0.49)));
+        add(&mut w, ball(0.05, 1e5).at(DVec3::new(-0.01, 0.0, 1.5)));
+        let (start, mut most, mut fastest) = (w.energy().total(), f64::MIN, 0.0f64);
+        for _ in 0..300 {
+            w.step().unwrap();
+            most = most.max(w.energy().total());
+            fastest = fastest.max(w.speeds().0);
+        }
+        println!("e = {restitution}: energy {start:.4e} J, at most {most:.4e} J, fastest {fastest:.0} m/s");
+        assert!(most <= 1.01 * start, "e = {restitution}: {start} J, then {most} J");
+        assert!(fastest > 200.0, "the beam is a lever: {fastest} m/s");
+    }
+}
+
+/// A lattice of balls thrown into a corner at 1.5 diameters a step: bounces of many at once, by Newton's law, would multiply their
+/// energy. Less restitution is taken, and told.
+#[test]
+fn bounces_of_many_at_once_give_no_energy() {
+    let mut w = world(Settings { h: 0.005, ..Settings::default() });
+    w.materials_mut().set_other(PairLaw { restitution: 0.7, ..PairLaw::default() }).unwrap();
+    tray(&mut w, 0.35, 0.3);
+    for k in 0..27 {
+        let cell = DVec3::new((k % 3) as f64 - 1.0, (k / 3 % 3) as f64 - 1.0, (k / 9) as f64);
+        let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 0.2).at(0.205 * cell + DVec3::Z * 0.4);
+        add(&mut w, ball.moving(DVec3::new(17.0, 16.0, -19.0), DVec3::ZERO));
+    }
+    let (start, mut most, mut cut) = (w.energy().total(), f64::MIN, 0);
+    for _ in 0..80 {
+        let report = w.step().unwrap();
+        most = most.max(w.energy().total());
+        cut += usize::from(report.bounce.is_some());
+        assert_eq!(report.bounce.is_some(), report.replaced && !report.softened);
+    }
+    println!("energy {start:.4e} J, at most {most:.4e} J; {cut} steps with less restitution");
+    assert!(most <= 1.02 * start, "{start} J, then {most} J");
+    assert!(cut > 0, "the rule was needed");
+}
+
+/// What a heavy body hits flies off faster than anything that was asked for, with no more energy than there was: nothing is softened, and
+/// no bounce is cut.
+#[test]
+fn a_light_body_hit_by_a_heavy_one_flies_off() {
+    for (restitution, mass) in [(0.5, 1e-3), (0.9, 1e-3), (0.5, 1e-6)] {
+        let mut w = world(Settings { gravity: DVec3::ZERO, h: 0.002, ..Settings::default() });
+        w.materials_mut().set_other(PairLaw { restitution, ..PairLaw::default() }).unwrap();
+        let ball = |r: f64, mass: f64| BodyDef::dynamic(Shape::Sphere { radius: r }, mass);
+        let seed = add(&mut w, ball(0.02, mass).at(DVec3::X * 0.35));
+        add(&mut w, ball(0.3, 1e4).moving(DVec3::X * 3.0, DVec3::ZERO));
+        for _ in 0..20 {
+            let report = w.step().unwrap();
+            assert!(!report.replaced, "e = {restitution}, {mass} kg");
+        }
+        let speed = w.velocity(seed).unwrap().x;
+        let wanted = 3.0 * (1.0 + restitution);
+        assert!((speed - wanted).abs() <= 1e-3 * wanted, "{speed} m/s, not {wanted}");
+    }
+    // Pinched out from between a heavy ball and a floor, at many times the ball's speed.
+    let mut w = world(Settings { h: 0.002, ..Settings::default() });
+    w.materials_mut().set_other(PairLaw { restitution: 0.5, ..PairLaw::default() }).unwrap();
+    add(&mut w, BodyDef::fixed(Shape::HalfSpace).friction(0.0));
+    let ball = |r: f64, mass: f64| BodyDef::dynamic(Shape::Sphere { radius: r }, mass).friction(0.0);
+    let seed = add(&mut w, ball(0.02, 1e-3).at(DVec3::Z * 0.02));
+    add(&mut w, ball(0.3, 1e4).at(DVec3::new(0.03, 0.0, 0.6)).moving(DVec3::Z * -3.0, DVec3::ZERO));
+    for _ in 0..200 {
+        let report = w.step().unwrap();
+        assert!(!report.softened && report.bounce.is_none());
+    }
+    let speed = w.velocity(seed).unwrap().length();
+    println!("pinched out at {speed:.1} m/s");
+    assert!(speed > 30.0, "{speed} m/s");
 }

@@ -1,0 +1,163 @@
+//! Steps that are solved, or nearly, and leave the bodies with more energy than anything gave them.
+//!
+//! Where nothing asks for a motion the velocity problem projects v_free on a convex set that has rest in it: energy does not grow. What
+//! asks for one may be a wall or a motor, which do work; or the scheme itself, which should not:
+//!
+//! ```text
+//!     arcs       joints lead bodies along the arcs on which they were moving ([`straighten`])
+//!     bounces    several contacts at once, each to part at e times its own speed ([`spare`])
+//!     no room    overlaps and bounces between what is all but in line ([`tame`])
+//! ```
+//!
+//! Each is asked whether the bodies have more energy than before, which costs a pass over them where it can happen at all, and
+//! posed again without it, or with less of it, where they have.
+
+use drystone_solve::Malformed;
+use drystone_solve::solver::contradiction::{asks_for, depth, energies, pressing};
+use drystone_solve::solver::{Solution, Status, Stop};
+use glam::DVec3;
+
+use super::pose::{Posed, build};
+use super::wedge::{FAST, LOST, Seen, again, fall, name, parts, speeds, speeds_at_hand};
+use crate::world::World;
+
+/// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody.
+const ARCS: f64 = 10.0;
+/// Nor do those after which there is at most this times the energy of before.
+const GROWS: f64 = 1.5;
+/// Energy after bounces over that before, at most: rounding, and what a tolerance leaves.
+const KEEPS: f64 = 1.01;
+/// Shares of restitution that are tried.
+const SHARES: [f64; 4] = [0.75, 0.5, 0.25, 0.0];
+
+/// Twice the kinetic energies before and after, J.
+fn energies_at_hand(w: &mut World, solution: &Solution) -> Option<[f64; 2]> {
+    let at_hand = w.solver.velocities().and_then(|v| energies(w.stiffness.posed(&w.assembler), v));
+    at_hand.or_else(|| {
+        speeds(w, &solution.gamma)?;
+        energies(w.stiffness.posed(&w.assembler), &w.pace)
+    })
+}
+
+/// Whether contacts throw bodies about: some gain far more speed than anything asks for.
+fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
+    let [touch, jointed] = parts(w);
+    let speeds = if touch { speeds_at_hand(w, solution) } else { None };
+    let Some([free, now]) = speeds else { return false };
+    let gained = (now - free) / if jointed { LOST } else { FAST };
+    if gained <= stop.tolerance {
+        return false;
+    }
+    // What a heavy body passes on to a light one may be much speed, but not more energy than there was.
+    let World { solver, stiffness, assembler, pace, .. } = w;
+    let problem = stiffness.posed(assembler);
+    let [before, after] = energies(problem, solver.velocities().unwrap_or(pace)).unwrap_or_default();
+    after > before
+        && !problem.rest_is_feasible()
+        && !asks_for(problem, gained)
+        && (jointed || !asks_for(problem, gained / depth(problem) as f64))
+}
+
+/// A step that is solved, and whose solution throws bodies about: overlaps and bounces have all but no room (three balls between walls, a
+/// hair out of line, part at half their speed over the angle that they are off by). It is taken without those, if that
+/// is calmer; else it is what the walls and motors ask for.
+pub(super) fn tame(
+    w: &mut World,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+) -> Result<Option<Seen>, Malformed> {
+    if solution.status != Status::Converged || !throws(w, solution, stop) {
+        return Ok(None);
+    }
+    let mut seen = Seen { softened: true, ..Seen::default() };
+    name(w, &pressing(w.stiffness.posed(&w.assembler), &solution.gamma), &mut seen);
+    let wild = solution.clone();
+    build(w, Posed::Softened)?;
+    let certificate = again(w, solution, stop, warm)?;
+    let _ = w.solver.judge();
+    if solution.status == Status::Converged && !throws(w, solution, stop) {
+        solution.certificate = Some(certificate);
+        return Ok(Some(seen));
+    }
+    *solution = wild;
+    build(w, Posed::Whole)?;
+    Ok(None)
+}
+
+/// A step whose joints lead their bodies along arcs as they were moving before it, which they do not any more: a beam that turns fast
+/// and is stopped by a load asks its hinge for a speed, and the load gets it. Where energy grows by that, joints go along their
+/// tangents.
+pub(super) fn straighten(
+    w: &mut World,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+) -> Result<bool, Malformed> {
+    if w.assembler.rows.bent <= ARCS * fall(w).max(stop.tolerance) {
+        return Ok(false);
+    }
+    let Some([before, after]) = energies_at_hand(w, solution) else { return Ok(false) };
+    if after <= GROWS * before {
+        return Ok(false);
+    }
+    let along_arcs = solution.clone();
+    build(w, Posed::Straight)?;
+    again(w, solution, stop, warm)?;
+    let _ = w.solver.judge();
+    let now = energies_at_hand(w, solution);
+    if now.is_some_and(|[_, now]| GROWS * now < after) {
+        return Ok(true);
+    }
+    *solution = along_arcs;
+    build(w, Posed::Whole)?;
+    Ok(false)
+}
+
+/// A step with bounces after which there is more energy than before it. Newton's law for several contacts at once may do that: a
+/// pair that has just parted is pressed together again by a third body, and has no speed to give up. The largest share
+/// of restitution that does not is taken instead. Where something else asks for a motion, a wall or a motor, energy may grow.
+pub(super) fn spare(
+    w: &mut World,
+    posed: Posed,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+) -> Result<Option<f64>, Malformed> {
+    if !w.laws.hits() {
+        return Ok(None);
+    }
+    let most = KEEPS * before(w);
+    let grown = energies_at_hand(w, solution).is_some_and(|[_, after]| after > most);
+    if !grown {
+        return Ok(None);
+    }
+    let with_all = solution.clone();
+    build(w, Posed::Bounce(0.0))?;
+    if !asks_for(w.stiffness.posed(&w.assembler), fall(w).max(stop.tolerance)) {
+        for share in SHARES {
+            build(w, Posed::Bounce(share))?;
+            let certificate = again(w, solution, stop, warm)?;
+            let _ = w.solver.judge();
+            if energies_at_hand(w, solution).is_some_and(|[_, after]| after <= most) {
+                solution.certificate = Some(certificate);
+                return Ok(Some(share));
+            }
+        }
+    }
+    *solution = with_all;
+    build(w, posed)?;
+    Ok(None)
+}
+
+/// Twice the energy that bodies had before the step, or have without contacts where that is more, J.
+fn before(w: &World) -> f64 {
+    let of = |i: usize| {
+        let (mass, q, free) = (&w.model.bodies[i].mass, w.state.rotation[i], &w.v_free[i]);
+        let twice = |v: DVec3, omega: DVec3| mass.mass * v.length_squared() + omega.dot(mass.inertia * omega);
+        let free_omega = q.conjugate() * DVec3::new(free[3], free[4], free[5]);
+        let free = twice(DVec3::new(free[0], free[1], free[2]), free_omega);
+        free.max(twice(w.state.velocity[i], w.state.omega[i]))
+    };
+    w.model.dynamic().map(of).sum()
+}
