@@ -82,6 +82,8 @@ struct Profiles<'a> {
     lcps: usize,
     /// Problems with q = 0: zero solves them, and there is no |q| to measure by.
     nothing_to_solve: Vec<String>,
+    /// Files in folders that are no problems.
+    others: usize,
     problems: Vec<Line>,
     /// By solver: problems solved, and those it was the fastest on.
     solved: Vec<usize>,
@@ -96,11 +98,13 @@ pub struct Files {
     twice: usize,
     /// Linear complementarity problems, left out of folders.
     lcps: usize,
+    /// Files in folders that are no problems.
+    others: usize,
 }
 
 /// Takes a folder for all contact problems in it.
 pub fn files(paths: &[PathBuf]) -> std::result::Result<Files, Failure> {
-    let (mut found, mut lcps) = (Vec::new(), 0);
+    let (mut found, mut lcps, mut others) = (Vec::new(), 0, 0);
     for path in paths {
         if !path.is_dir() {
             if lcp::is_one(path) {
@@ -121,6 +125,8 @@ pub fn files(paths: &[PathBuf]) -> std::result::Result<Files, Failure> {
                 lcps += 1;
             } else if file.is_file() && problem::is_one(&file) {
                 inside.push(file);
+            } else if file.is_file() {
+                others += 1;
             }
         }
         if inside.is_empty() {
@@ -138,7 +144,7 @@ pub fn files(paths: &[PathBuf]) -> std::result::Result<Files, Failure> {
     kept.sort_unstable();
     let paths: Vec<PathBuf> = kept.into_iter().map(|k| found[k].clone()).collect();
     let twice = all - paths.len();
-    Ok(Files { paths, twice, lcps })
+    Ok(Files { paths, twice, lcps, others })
 }
 
 /// On a terminal; nothing in a pipe.
@@ -156,7 +162,7 @@ fn bar(problems: usize) -> ProgressBar {
 /// Solves, judges, writes and prints.
 pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
     let (mut lines, mut nothing_to_solve) = (Vec::new(), Vec::new());
-    let Files { paths, twice, lcps } = files(asked.paths)?;
+    let Files { paths, twice, lcps, others } = files(asked.paths)?;
     let stop = interrupt::watch()?;
     let bar = bar(paths.len());
     let mut interrupted = false;
@@ -190,6 +196,7 @@ pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
         asked: paths.len(),
         twice,
         lcps,
+        others,
         nothing_to_solve,
         problems: lines,
         solved,
@@ -309,6 +316,9 @@ fn table(p: &Profiles) -> String {
     }
     if p.lcps > 0 {
         text += &format!("{} linear complementarity problems left out: `drystone solve` does them\n", p.lcps);
+    }
+    if p.others > 0 {
+        text += &format!("{} other files in the folders are no contact problems\n", p.others);
     }
     if !p.nothing_to_solve.is_empty() {
         let names = p.nothing_to_solve.join(", ");
