@@ -33,6 +33,8 @@ const SHARE: f64 = 0.1;
 const NEAR: f64 = 10.0;
 /// θ is halved after so many rounds without progress.
 const PATIENCE: usize = 3;
+/// A round takes at most one in so many of all iterations, the first one half of them: under a small cap slip must have its rounds, too.
+const ROUNDS: usize = 10;
 /// Smallest θ.
 const LEAST: f64 = 1.0 / 16.0;
 
@@ -177,6 +179,7 @@ impl Solver for Outer {
                 }
             }
             let left = stop.iterations - out.iterations;
+            let most = if first { left.div_ceil(2) } else { left.min((stop.iterations / ROUNDS).max(1)) };
             let tolerance = match first {
                 false => (SHARE * residual).max(0.5 * stop.tolerance),
                 // As good as the relaxed problem's own solution would be: errors would pass for slip.
@@ -185,7 +188,7 @@ impl Solver for Outer {
             first = false;
             // All iterations are asked for: rounds of a fixed size.
             let (tolerance, iterations) =
-                if stop.tolerance > 0.0 { (tolerance, left) } else { (0.0, left.min(20)) };
+                if stop.tolerance > 0.0 { (tolerance, most) } else { (0.0, left.min(20)) };
             let inner = Stop {
                 tolerance,
                 iterations,
