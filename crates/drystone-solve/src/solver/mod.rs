@@ -37,6 +37,7 @@ use serde::Serialize;
 use crate::certificate::{Certificate, Judge};
 use crate::cone::{AdmissibleSet, Set};
 use crate::problem::{Malformed, Problem};
+use outer::Outer;
 
 pub use coupled::{Coupled, Element};
 pub use direct::Direct;
@@ -254,6 +255,11 @@ pub const REGISTRY: &[&Info] = &[
 
 /// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.
 pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
+    make_with(text, Outer::in_rounds)
+}
+
+/// The same with this kind of outer iterations on the slip, where there are any.
+fn make_with(text: &str, outer: fn(Box<dyn Solver>) -> Outer) -> Result<Box<dyn Solver>, BadSpec> {
     let spec = Spec::parse(text)?;
     let names: Vec<&str> = REGISTRY.iter().map(|i| i.name).collect();
     let info = REGISTRY
@@ -262,5 +268,8 @@ pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
         .ok_or_else(|| BadSpec::unknown("solver", &spec.name, &names))?;
     spec.check(info.params)?;
     let solver = (info.make)(&spec)?;
-    Ok(if info.models_by_outer_iteration().is_empty() { solver } else { Box::new(outer::Outer::new(solver)) })
+    Ok(match info.models_by_outer_iteration().is_empty() {
+        true => solver,
+        false => Box::new(outer(solver)),
+    })
 }

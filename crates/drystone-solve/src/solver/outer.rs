@@ -35,12 +35,16 @@ const NEAR: f64 = 10.0;
 const PATIENCE: usize = 3;
 /// A round takes at most one in so many of all iterations, the first one half of them: under a small cap slip must have its rounds, too.
 const ROUNDS: usize = 10;
+/// From this cap on it is not small.
+const MANY: usize = 1000;
 /// Smallest θ.
 const LEAST: f64 = 1.0 / 16.0;
 
 /// A solver of the relaxed problem that solves Coulomb's as well.
 pub(super) struct Outer {
     inner: Box<dyn Solver>,
+    /// Nobody comes after it if a round takes all iterations.
+    in_rounds: bool,
     relaxed: Problem,
     judge: Judge,
     v: Vec<[f64; 6]>,
@@ -56,6 +60,7 @@ impl Outer {
     pub fn new(inner: Box<dyn Solver>) -> Self {
         Self {
             inner,
+            in_rounds: false,
             relaxed: Problem::Bodies(Bodies::default()),
             judge: Judge::default(),
             v: Vec::new(),
@@ -65,6 +70,11 @@ impl Outer {
             best: Vec::new(),
             growth: Growth::default(),
         }
+    }
+
+    /// The same for a solver that is asked by name.
+    pub fn in_rounds(inner: Box<dyn Solver>) -> Self {
+        Self { in_rounds: true, ..Self::new(inner) }
     }
 
     /// The relaxed problem alone, without any outer iteration: where nothing slides its solution obeys the exact law too.
@@ -179,7 +189,11 @@ impl Solver for Outer {
                 }
             }
             let left = stop.iterations - out.iterations;
-            let most = if first { left.div_ceil(2) } else { left.min((stop.iterations / ROUNDS).max(1)) };
+            let most = match self.in_rounds && stop.iterations < MANY {
+                true if first => left.div_ceil(2),
+                true => left.min((stop.iterations / ROUNDS).max(1)),
+                false => left,
+            };
             let tolerance = match first {
                 false => (SHARE * residual).max(0.5 * stop.tolerance),
                 // As good as the relaxed problem's own solution would be: errors would pass for slip.
