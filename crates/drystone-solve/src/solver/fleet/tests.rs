@@ -51,15 +51,10 @@ fn carts(count: usize, soft: bool, belt: bool) -> Problem {
             }
             let mut row = [0.0; 12];
             let turn = r.three();
-            (0..3).for_each(|k| (row[3 + k], row[9 + k]) = (turn[k], -turn[k]));
+            // As gears: not the opposite.
+            (0..3).for_each(|k| (row[3 + k], row[9 + k]) = (turn[k], -0.5 * f64::from(wheel) * turn[k]));
             let set = if wheel == 1 { Set::Interval { lo: -0.2, hi: 0.3 } } else { Set::NonNegative };
             p.general.push((first + wheel, first), set, &[row], &[0.3 * r.next()]);
-        }
-        // A row of no known kind, twice: the second depends on the first.
-        let mut rail = [0.0; 12];
-        rail[..6].copy_from_slice(&[0.0, 1.0, 0.0, 0.3, 0.0, 0.1]);
-        for row in [rail, rail.map(|x| 2.0 * x)] {
-            p.general.push((first, WORLD), Set::Free, &[row], &[0.0]);
         }
         let mut touch = |bodies: (u32, u32), mu: f64| {
             let [x, y, z] = r.three();
@@ -86,8 +81,17 @@ fn carts(count: usize, soft: bool, belt: bool) -> Problem {
     colours.run(p.bodies(), points.iter().map(|p| p.bodies));
     p.points.fill(points.len(), |i| points[colours.order[i] as usize]);
     p.points.spans.clone_from(&colours.spans);
+    let two_end = p.general.a.len() as u32;
+    for frame in (0..4 * count as u32).step_by(4) {
+        // Twice: the second row depends on the first.
+        let mut rail = [0.0; 12];
+        rail[..6].copy_from_slice(&[0.0, 1.0, 0.0, 0.3, 0.0, 0.1]);
+        for row in [rail, rail.map(|x| 2.0 * x)] {
+            p.general.push((frame, WORLD), Set::Free, &[row], &[0.0]);
+        }
+    }
     let n = p.general.a.len() as u32;
-    p.general.spans = vec![Span { start: 0, two_end: n, end: n, serial: true }];
+    p.general.spans = vec![Span { start: 0, two_end, end: n, serial: true }];
     if soft {
         p.general.compliance = (0..n).map(|_| 1e-3 * (1.0 + r.next())).collect();
     }
@@ -186,5 +190,54 @@ fn what_is_no_fleet_is_left_alone() {
     // A plan is made anew for another problem, and kept for the same.
     for count in [20, 1, 33, 33, 20] {
         assert_eq!(sweeper.begin(&carts(count, false, false), None, [0.2, 1.0], 10), count > 1);
+    }
+}
+
+/// Packs an octet and makes a few passes over it.
+struct Octets<'a> {
+    p: &'a Bodies,
+    plan: &'a Plan,
+}
+
+impl Kernel for Octets<'_> {
+    type Out = Vec<u64>;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> Vec<u64> {
+        let Self { p, plan } = self;
+        let mut bits = Vec::new();
+        for octet in &plan.octets {
+            let (mut numbers, mut seen) = (pack::Numbers::default(), [PassStats::default(); 12]);
+            // SAFETY: as the caller promises; so below.
+            pack(unsafe { On::<V>::new() }, p, plan, octet, None, &mut numbers);
+            let mut passes = Passes {
+                plan,
+                octet,
+                numbers: &mut numbers,
+                drift: true,
+                soft: true,
+                omega: 0.2,
+                lambda: 0.9,
+            };
+            unsafe { passes.make::<V>(Do::Pass, &mut seen) };
+            bits.extend(numbers.state.iter().flat_map(|lane| lane.0.map(f64::to_bits)));
+            bits.extend(seen.iter().flat_map(|s| [s.residual, s.delta_sq, s.curvature].map(f64::to_bits)));
+        }
+        bits
+    }
+}
+
+#[test]
+fn all_widths_give_the_same_bits() {
+    let Problem::Bodies(p) = carts(20, true, true) else { unreachable!() };
+    let mut plan = Plan::default();
+    assert!(plan.make(&p));
+    // SAFETY: scalar code runs everywhere.
+    let scalar = unsafe { Octets { p: &p, plan: &plan }.run::<f64>() };
+    assert_eq!(scalar, widest(Octets { p: &p, plan: &plan }));
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // SAFETY: the machine has the instructions.
+        assert_eq!(scalar, unsafe { Octets { p: &p, plan: &plan }.run::<std::arch::x86_64::__m256d>() });
     }
 }
