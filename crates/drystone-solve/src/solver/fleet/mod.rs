@@ -5,6 +5,7 @@
 //! judge's are about all of them: passes are made ahead of their time, what each of them saw is kept until it is asked for, and
 //! where the iteration takes another turn in between, the octets go back to where they were saved and make fewer.
 
+mod few;
 mod pack;
 mod pass;
 mod plan;
