@@ -23,6 +23,7 @@ use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
+use super::fleet::FleetSweeper;
 use super::grains::{self, GrainSweeper};
 use super::growth::Growth;
 use super::nncg::Conjugation;
@@ -73,7 +74,7 @@ pub(super) trait Sweeper {
     /// Multiplies every step ω_i η_i by `factor`.
     fn rescale(&mut self, factor: f64);
     /// γ in the problem's rows.
-    fn gamma(&self, problem: &Problem, out: &mut Vec<f64>);
+    fn gamma(&mut self, problem: &Problem, out: &mut Vec<f64>);
     /// Remembers γ (and its velocities) as the place from which the next pass starts, and forgets p if `restart`.
     fn mark(&mut self, restart: bool);
     /// With Δ = γ - the place marked: γ ← γ + β p, then p ← β p + Δ.
@@ -127,6 +128,7 @@ pub(super) struct FixedPoint {
     grains: GrainSweeper,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
+    fleet: FleetSweeper,
     /// Solves since the sweeps in f64 were of use.
     idle: u32,
     judge: Judge,
@@ -161,6 +163,7 @@ impl FixedPoint {
             grains: GrainSweeper::default(),
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
+            fleet: FleetSweeper::default(),
             idle: 0,
             judge: Judge::default(),
             growth: Growth::default(),
@@ -216,7 +219,7 @@ impl Solver for FixedPoint {
     }
 
     fn bytes(&self) -> usize {
-        self.grains.bytes() + self.bodies.bytes() + self.explicit.bytes()
+        self.grains.bytes() + self.bodies.bytes() + self.explicit.bytes() + self.fleet.bytes()
     }
 
     fn judge(&mut self) -> Option<&mut Judge> {
@@ -260,8 +263,11 @@ impl Solver for FixedPoint {
         };
         let omegas = [self.omega, self.lambda];
         let mut single = self.may_be_single() && self.grains.begin(problem, guess, omegas, self.safeguard);
-        let mut omega = self.grains.omega();
-        if !single {
+        let fleet = self.scheme == Scheme::Jacobi
+            && self.eta == Eta::Trace
+            && self.fleet.begin(problem, guess, omegas, stop.iterations);
+        let mut omega = if fleet { self.omega } else { self.grains.omega() };
+        if !single && !fleet {
             let mut step = match problem {
                 Problem::Bodies(_) => std::mem::take(&mut self.bodies.step),
                 Problem::Explicit(_) => std::mem::take(&mut self.explicit.step),
@@ -274,6 +280,7 @@ impl Solver for FixedPoint {
         }
         let mut sweeper: &mut dyn Sweeper = match problem {
             _ if single => &mut self.grains,
+            _ if fleet => &mut self.fleet,
             Problem::Bodies(_) => &mut self.bodies,
             Problem::Explicit(_) => &mut self.explicit,
         };

@@ -14,6 +14,7 @@ mod cpg;
 mod direct;
 mod first_order;
 mod fixed_point;
+mod fleet;
 mod grains;
 mod growth;
 mod ipm;

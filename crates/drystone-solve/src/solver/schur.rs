@@ -22,7 +22,7 @@ mod limbs;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod wide;
+pub(super) mod wide;
 
 use std::ops::Range;
 use std::time::Instant;
@@ -39,7 +39,8 @@ use super::{BadSpec, Info, Record, Solution, Solver, Spec, Status, Stop, first_o
 use alike::{Alike, Groups, LANES, SolveAlike};
 use factor::Factor;
 use island::{Ended, Island, Solve};
-use tree::{Tree, find, join};
+use tree::Tree;
+pub(super) use tree::{find, join};
 
 pub(super) static INFO: Info = Info {
     name: "schur",

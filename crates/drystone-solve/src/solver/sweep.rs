@@ -26,6 +26,7 @@ pub(super) mod kernel;
 pub(super) mod vector;
 
 use groups::Groups;
+pub(super) use groups::MOST;
 use kernel::{Mass, PointsView, Row, Spheres};
 
 #[derive(Debug, Default)]
@@ -246,7 +247,7 @@ impl Sweeper for BodySweeper {
         self.groups.rescale(factor);
     }
 
-    fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
+    fn gamma(&mut self, problem: &Problem, out: &mut Vec<f64>) {
         to_rows(&bodies(problem).points, &self.gamma, out);
         out.extend_from_slice(&self.general);
     }

@@ -95,7 +95,7 @@ impl Sweeper for ExplicitSweeper {
         self.step.iter_mut().for_each(|s| *s *= factor);
     }
 
-    fn gamma(&self, _: &Problem, out: &mut Vec<f64>) {
+    fn gamma(&mut self, _: &Problem, out: &mut Vec<f64>) {
         out.clone_from(&self.gamma);
     }
 

@@ -499,7 +499,7 @@ impl Sweeper for GrainSweeper {
         unreachable!("only Jacobi passes are rejected")
     }
 
-    fn gamma(&self, problem: &Problem, out: &mut Vec<f64>) {
+    fn gamma(&mut self, problem: &Problem, out: &mut Vec<f64>) {
         self.pack.write(bodies(problem), &self.now.gamma, out);
     }
 

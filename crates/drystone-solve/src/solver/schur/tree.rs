@@ -60,7 +60,7 @@ pub(super) struct Tree {
 }
 
 /// The root of `i`, halving the way there.
-pub(super) fn find(parent: &mut [u32], mut i: u32) -> u32 {
+pub(in crate::solver) fn find(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         parent[i as usize] = parent[parent[i as usize] as usize];
         i = parent[i as usize];
@@ -69,7 +69,7 @@ pub(super) fn find(parent: &mut [u32], mut i: u32) -> u32 {
 }
 
 /// Joins two sets; the smaller number is the root.
-pub(super) fn join(parent: &mut [u32], a: u32, b: u32) {
+pub(in crate::solver) fn join(parent: &mut [u32], a: u32, b: u32) {
     let (a, b) = (find(parent, a), find(parent, b));
     parent[a.max(b) as usize] = a.min(b);
 }

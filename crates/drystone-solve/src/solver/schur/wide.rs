@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 use super::super::sweep::vector::Vector;
 
 /// As many as the widest vectors have.
-pub(super) const WIDE: usize = 8;
-pub(super) type Wide = [f64; WIDE];
+pub(in crate::solver) const WIDE: usize = 8;
+pub(in crate::solver) type Wide = [f64; WIDE];
 
 /// Stands for vectors that the machine is known to have.
 #[derive(Clone, Copy)]
-pub(super) struct On<V>(PhantomData<V>);
+pub(in crate::solver) struct On<V>(PhantomData<V>);
 
 impl<V: Vector> On<V> {
     /// # Safety

@@ -13,7 +13,7 @@ use crate::cone::Set;
 use crate::problem::{Bodies, WORLD, symmetric};
 
 /// Most rows of a run.
-pub(super) const MOST: usize = 6;
+pub(in crate::solver) const MOST: usize = 6;
 
 /// A run of general blocks.
 #[derive(Clone, Copy, Debug)]

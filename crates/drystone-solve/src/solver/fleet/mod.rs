@@ -1,0 +1,280 @@
+//! Jacobi passes over fleets: many islands with the same joints, eight at a time, one in each lane of a vector.
+//!
+//! What `sweep` does block by block, with everything that eight trucks need for a pass one number behind the other. Islands do not
+//! know of each other, so an octet can make several passes while its numbers are in the cache. But the safeguard's word (A3) and the
+//! judge's are about all of them: passes are made ahead of their time, what each of them saw is kept until it is asked for, and
+//! where the iteration takes another turn in between, the octets go back to where they were saved and make fewer.
+
+mod few;
+mod pack;
+mod pass;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use crate::cone::project_friction;
+use crate::crew::{self, Shared};
+use crate::model::Model;
+use crate::problem::{Bodies, Problem, dot};
+
+use super::first_order::{Kernel, widest};
+use super::fixed_point::{Pass, PassStats, Sweeper};
+use super::schur::wide::On;
+use super::sweep::vector::Vector;
+use pack::{Lane, Numbers, pack};
+use pass::{Do, Passes};
+use plan::{EMPTY, LANES, Octet, Plan};
+
+/// Most passes made ahead: an octet comes from memory for each such run, and some of it is in vain where a pass is rejected.
+const AHEAD: usize = 5;
+
+#[derive(Default)]
+pub(super) struct FleetSweeper {
+    plan: Plan,
+    numbers: Vec<Numbers>,
+    omega: f64,
+    lambda: f64,
+    drift: bool,
+    soft: bool,
+    /// What each pass of the last run saw, by octet, and summed up.
+    parts: Vec<PassStats>,
+    seen: Vec<PassStats>,
+    /// How many of these have been asked for.
+    taken: usize,
+    /// Passes that may be asked for yet.
+    left: usize,
+    /// How many to make the next time; it grows while nobody looks in between. It decides on the time it takes, never on a result.
+    ahead: usize,
+}
+
+/// What an octet has to do.
+struct Task<'a> {
+    plan: &'a Plan,
+    octet: &'a Octet,
+    numbers: &'a mut Numbers,
+    /// To pack first, and the guess.
+    fresh: Fresh<'a>,
+    drift: bool,
+    soft: bool,
+    omega: f64,
+    lambda: f64,
+    what: Do,
+    seen: &'a mut [PassStats],
+}
+
+/// A problem that has not been packed yet, and its guess.
+type Fresh<'a> = Option<(&'a Bodies, Option<&'a [f64]>)>;
+
+impl Kernel for Task<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let Self { plan, octet, numbers, fresh, drift, soft, omega, lambda, what, seen } = self;
+        let mut passes = Passes { plan, octet, numbers, drift, soft, omega, lambda };
+        if let Some((p, guess)) = fresh {
+            // SAFETY: as the caller promises; so below.
+            pack(unsafe { On::<V>::new() }, p, plan, octet, guess, passes.numbers);
+            if guess.is_some() {
+                unsafe { passes.make::<V>(Do::Start, &mut [PassStats::default()]) };
+            }
+        }
+        if what == Do::Pass {
+            passes.numbers.saved.clone_from(&passes.numbers.state);
+        }
+        unsafe { passes.make::<V>(what, seen) };
+    }
+}
+
+fn bodies(problem: &Problem) -> &Bodies {
+    let Problem::Bodies(p) = problem else { unreachable!("fleets are bodies") };
+    p
+}
+
+impl FleetSweeper {
+    /// Takes the problem, if it is one of a fleet; `iterations` is the most that will be asked for.
+    pub fn begin(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        [omega, lambda]: [f64; 2],
+        iterations: usize,
+    ) -> bool {
+        let Problem::Bodies(p) = problem else { return false };
+        if p.model != Model::Ccp || !self.plan.make(p) {
+            return false;
+        }
+        (self.omega, self.lambda) = (omega, lambda);
+        (self.drift, self.soft) = (!p.points.drift[0].is_empty(), !p.general.compliance.is_empty());
+        (self.taken, self.left) = (0, iterations);
+        self.seen.clear();
+        self.numbers.resize_with(self.plan.octets.len(), Numbers::default);
+        if iterations > 0 {
+            // While an octet's numbers are in the cache.
+            self.hurry(Some((p, guess)));
+        } else {
+            self.run(Some((p, guess)), Do::Pass, 0);
+        }
+        true
+    }
+
+    /// So many passes over all octets.
+    fn run(&mut self, fresh: Fresh, what: Do, passes: usize) {
+        self.parts.clear();
+        self.parts.resize(passes * self.plan.octets.len(), PassStats::default());
+        let (plan, omega, lambda) = (&self.plan, self.omega, self.lambda);
+        let (drift, soft) = (self.drift, self.soft);
+        let (numbers, parts) = (Shared(self.numbers.as_mut_ptr()), Shared(self.parts.as_mut_ptr()));
+        crew::each(plan.octets.len(), |k| {
+            let octet = &plan.octets[k];
+            // SAFETY: every octet once, and each has parts of its own.
+            let (numbers, seen) = unsafe {
+                (&mut *numbers.at(k), std::slice::from_raw_parts_mut(parts.at(k * passes), passes))
+            };
+            widest(Task { plan, octet, numbers, fresh, drift, soft, omega, lambda, what, seen });
+        });
+    }
+
+    /// The sum of what all octets saw in pass `k` of `passes`.
+    fn total(&self, k: usize, passes: usize) -> PassStats {
+        let mut sum = PassStats::default();
+        for part in self.parts.iter().skip(k).step_by(passes) {
+            sum.add(*part);
+            sum.curvature += part.curvature;
+        }
+        sum
+    }
+
+    /// Makes passes ahead.
+    fn hurry(&mut self, fresh: Fresh) {
+        let passes = self.ahead.clamp(1, self.left.max(1));
+        self.run(fresh, Do::Pass, passes);
+        self.seen = (0..passes).map(|k| self.total(k, passes)).collect();
+        self.taken = 0;
+        self.ahead = (2 * self.ahead.max(1)).min(AHEAD);
+    }
+
+    /// Brings all octets to where the iteration is, because somebody looks.
+    fn settle(&mut self) {
+        if self.taken < self.seen.len() {
+            self.ahead = 1;
+            self.back_to(self.taken);
+        }
+    }
+
+    /// To where the octets were after so many of the last run's passes.
+    fn back_to(&mut self, passes: usize) {
+        for numbers in &mut self.numbers {
+            std::mem::swap(&mut numbers.state, &mut numbers.saved);
+        }
+        self.seen.truncate(passes);
+        self.taken = passes;
+        if passes > 0 {
+            self.run(None, Do::Pass, passes);
+        }
+    }
+
+    /// Memory, bytes.
+    pub fn bytes(&self) -> usize {
+        let lanes = |n: &Numbers| n.data.len() + n.state.len() + n.saved.len() + 6 * n.impulse.len();
+        self.plan.bytes() + self.numbers.iter().map(lanes).sum::<usize>() * size_of::<Lane>()
+    }
+}
+
+impl Sweeper for FleetSweeper {
+    fn start(&mut self, _: &Problem, _: Option<&[f64]>, _: Vec<f64>) {
+        unreachable!("a fleet finds its steps by itself: see `begin`")
+    }
+
+    fn pass(&mut self, _: &Problem, pass: Pass, _: f64) -> PassStats {
+        match pass {
+            Pass::Jacobi => {
+                if self.taken == self.seen.len() {
+                    self.hurry(None);
+                }
+                self.taken += 1;
+                self.left = self.left.saturating_sub(1);
+                self.seen[self.taken - 1]
+            }
+            Pass::Measure => {
+                self.settle();
+                self.run(None, Do::Measure, 1);
+                self.total(0, 1)
+            }
+            Pass::Forward | Pass::Backward => unreachable!("fleets make Jacobi passes"),
+        }
+    }
+
+    fn reject(&mut self) {
+        self.settle();
+        if self.taken > 0 {
+            self.back_to(self.taken - 1);
+        }
+    }
+
+    fn rescale(&mut self, factor: f64) {
+        self.settle();
+        self.omega *= factor;
+        // From here on another ω holds.
+        self.seen.clear();
+        self.taken = 0;
+    }
+
+    fn gamma(&mut self, problem: &Problem, out: &mut Vec<f64>) {
+        self.settle();
+        let p = bodies(problem);
+        out.resize(p.rows(), 0.0);
+        let (plan, numbers, to) = (&self.plan, &self.numbers, Shared(out.as_mut_ptr()));
+        crew::each(plan.octets.len(), |k| {
+            let octet = &plan.octets[k];
+            let mut gamma = numbers[k].state[6 * octet.bodies.len()..].iter();
+            let mut next = || gamma.next().map_or([0.0; LANES], |lane| lane.0);
+            for slot in &plan.points[octet.points.clone()] {
+                let world = [next(), next(), next()];
+                for l in (0..LANES).filter(|l| slot.ids[*l] != EMPTY) {
+                    let i = slot.ids[l] as usize;
+                    let g = world.map(|x| x[l]);
+                    let mut local = p.points.frame(i).map(|axis| dot(axis, g));
+                    // The change of frame rounds: back inside the cone exactly.
+                    project_friction(p.points.mu[i], &mut local);
+                    // SAFETY: every point and every block is in one lane of one octet.
+                    unsafe { *to.at(3 * i).cast::<[f64; 3]>() = local };
+                }
+            }
+            let base = 3 * p.points.len();
+            for slot in plan.bounded[octet.bounded.clone()].iter().chain(&plan.runs[octet.runs.clone()]) {
+                for r in 0..slot.rows as usize {
+                    let x = next();
+                    for l in (0..LANES).filter(|l| slot.ids[*l] != EMPTY) {
+                        let row = p.general.first_row[slot.ids[l] as usize] as usize + r;
+                        // SAFETY: as above.
+                        unsafe { *to.at(base + row) = x[l] };
+                    }
+                }
+            }
+        });
+    }
+
+    fn mark(&mut self, _: bool) {
+        unreachable!("{NO_GRADIENT}")
+    }
+
+    fn conjugate(&mut self, _: f64) {
+        unreachable!("{NO_GRADIENT}")
+    }
+
+    fn keep(&mut self) {
+        unreachable!("{NO_GRADIENT}")
+    }
+
+    fn restore(&mut self, _: &Problem) {
+        unreachable!("{NO_GRADIENT}")
+    }
+
+    fn objective(&self, _: &Problem) -> f64 {
+        unreachable!("{NO_GRADIENT}")
+    }
+}
+
+/// Conjugate gradients go over Gauss-Seidel sweeps.
+const NO_GRADIENT: &str = "Jacobi passes have no conjugate gradient over them";
