@@ -28,7 +28,7 @@ use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
 use drystone_solve::room;
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::velocity;
 use crate::collide::Velocities;
@@ -131,6 +131,7 @@ pub struct Rows {
     /// What they did, by slot.
     pub(crate) reactions: Vec<Reaction>,
     arms: Vec<DVec3>,
+    ahead: Ahead,
     kept: Vec<(Reaction, [f64; ROWS])>,
 }
 
@@ -182,6 +183,8 @@ impl Rows {
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
         let only_errors = matches!(purpose, Purpose::Position { share: None, .. });
         let [mut e, mut then] = [Equations::default(); 2];
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.begin(model.bodies.len());
         if self.visits.len() != model.joints.len() {
             self.visits.clear();
             self.visits.extend(0..model.joints.len() as u32);
@@ -213,7 +216,7 @@ impl Rows {
             if let Purpose::Velocity { theta, .. } = purpose
                 && laws
             {
-                curvature(joint, state, memory, [h, theta], [&mut e, &mut then], &mut bend);
+                curvature(joint, state, &mut ahead, memory, [h, theta], [&mut e, &mut then], &mut bend);
             }
             let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
             let mut stage = Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory };
@@ -231,6 +234,7 @@ impl Rows {
                 }
             }
         }
+        self.ahead = ahead;
     }
 
     /// Joints are visited by colour, which is not how they lie in memory.
@@ -463,10 +467,45 @@ fn is_curved(kind: &Kind) -> bool {
     matches!(kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. })
 }
 
+/// Where bodies are at the end of a step if they go on as they move now: each is asked for by several joints.
+#[derive(Debug, Default)]
+struct Ahead {
+    /// Which step a place is of; this one.
+    step: Vec<u32>,
+    now: u32,
+    places: Vec<(DVec3, DQuat)>,
+}
+
+impl Ahead {
+    fn begin(&mut self, bodies: usize) {
+        self.now = self.now.wrapping_add(1);
+        if self.now == 0 || self.step.len() != bodies {
+            self.now = 1;
+            self.step.clear();
+            self.step.resize(bodies, 0);
+            self.places.resize(bodies, (DVec3::ZERO, DQuat::IDENTITY));
+        }
+    }
+
+    fn of(&mut self, i: usize, state: &State, h: f64) -> (DVec3, DQuat) {
+        if self.step[i] != self.now {
+            self.step[i] = self.now;
+            self.places[i] = moved(state, i, h);
+        }
+        self.places[i]
+    }
+}
+
+/// Where a body is after `dt` if it goes on as it moves now.
+fn moved(state: &State, i: usize, dt: f64) -> (DVec3, DQuat) {
+    (state.position[i] + dt * state.velocity[i], rotate(state.rotation[i], state.omega[i], dt))
+}
+
 /// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.
 fn curvature(
     joint: &Joint,
     state: &State,
+    ahead: &mut Ahead,
     memory: &JointState,
     [h, theta]: [f64; 2],
     [now, then]: [&mut Equations; 2],
@@ -477,13 +516,7 @@ fn curvature(
     if !is_curved(&joint.kind) && !joint.bodies.iter().any(turns) {
         return;
     }
-    let ahead = |dt: f64| {
-        move |i: usize| {
-            let x = state.position[i] + dt * state.velocity[i];
-            (x, rotate(state.rotation[i], state.omega[i], dt))
-        }
-    };
-    let end = joint.place_at(ahead(h), memory, [state.time + h; 2]);
+    let end = joint.place_at(|i| ahead.of(i, state, h), memory, [state.time + h; 2]);
     if joint.kind.is_nonholonomic() {
         joint.kind.equations_into(&end, then);
     } else {
@@ -491,7 +524,7 @@ fn curvature(
     }
     let start = if theta < 1.0 { Some(*now) } else { None };
     if theta < 1.0 {
-        let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
+        let middle = joint.place_at(|i| moved(state, i, (1.0 - theta) * h), memory, [state.time; 2]);
         now.take_jacobians(&joint.kind.equations(&middle));
     }
     let twists = joint.bodies.map(|b| if b == WORLD_BODY { [0.0; 6] } else { state.twist(b as usize) });

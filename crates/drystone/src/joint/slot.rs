@@ -119,7 +119,7 @@ impl Joint {
     #[inline]
     pub(crate) fn place_at(
         &self,
-        pose: impl Fn(usize) -> (DVec3, DQuat),
+        mut pose: impl FnMut(usize) -> (DVec3, DQuat),
         memory: &JointState,
         time: [f64; 2],
     ) -> Placed {
