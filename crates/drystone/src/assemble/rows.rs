@@ -61,9 +61,22 @@ pub(crate) enum Purpose {
     Position {
         /// s
         h: f64,
-        /// Largest correction of one row, over the joint's length; without one only the errors are wanted, no rows.
-        share: Option<f64>,
+        /// Largest correction of one row, over the joint's length.
+        share: f64,
+        /// What of the rows.
+        wanted: Wanted,
     },
+}
+
+/// What is wanted of the rows of a position problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    /// How large errors are, no rows.
+    Errors,
+    /// Errors as biases for the rows that the velocity problem has.
+    Biases,
+    /// All.
+    Rows,
 }
 
 /// One scalar row before colouring, all but what the problem takes over as it is.
@@ -106,6 +119,8 @@ pub struct Rows {
     biases: Vec<f64>,
     /// Whether some staged row gives.
     soft: bool,
+    /// Whether biases alone are those of the staged rows.
+    matched: bool,
     /// Joint slots in the order of the last problem, those without rows at the end; empty: as they are.
     visits: Vec<u32>,
     /// Rows of stiff forces, for problems about a whole step.
@@ -153,15 +168,22 @@ impl Rows {
         p: &Bodies,
         purpose: Purpose,
     ) {
-        self.staged.clear();
-        self.jacobians.clear();
-        self.sets.clear();
-        self.biases.clear();
-        self.order.clear();
-        self.soft = false;
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
-        self.curved = false;
-        self.lock_planes(model);
+        self.biases.clear();
+        self.matched = true;
+        let wanted = match purpose {
+            Purpose::Velocity { .. } => Wanted::Rows,
+            Purpose::Position { wanted, .. } => wanted,
+        };
+        if wanted != Wanted::Biases {
+            self.staged.clear();
+            self.jacobians.clear();
+            self.sets.clear();
+            self.order.clear();
+            self.soft = false;
+            self.curved = false;
+            self.lock_planes(model);
+        }
         if let Purpose::Velocity { laws: true, .. } = purpose {
             for k in 0..self.elastic.len() {
                 let Elastic { bodies, jacobian, bias, compliance } = self.elastic[k];
@@ -181,7 +203,6 @@ impl Rows {
         let (Purpose::Velocity { h, .. } | Purpose::Position { h, .. }) = purpose;
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
-        let only_errors = matches!(purpose, Purpose::Position { share: None, .. });
         let [mut e, mut then] = [Equations::default(); 2];
         let mut ahead = std::mem::take(&mut self.ahead);
         ahead.begin(model.bodies.len());
@@ -189,28 +210,27 @@ impl Rows {
             self.visits.clear();
             self.visits.extend(0..model.joints.len() as u32);
         }
+        let mut next = std::mem::take(&mut self.next);
         for at in 0..self.visits.len() {
-            self.look_ahead(at, model, state);
+            self.look_ahead(at, model, state, &next);
             let j = self.visits[at] as usize;
             let joint = &model.joints[j];
             if !joint.alive || self.elsewhere.get(j) == Some(&true) {
                 if velocity_problem {
-                    self.next[j] = state.joints[j];
+                    next[j] = state.joints[j];
                 }
                 continue;
             }
-            let kept;
-            let memory = if velocity_problem {
-                &state.joints[j]
-            } else {
-                kept = self.next[j];
-                &kept
-            };
+            let memory = if velocity_problem { &state.joints[j] } else { &next[j] };
             let placed = joint.place(state, memory, time);
-            if only_errors {
-                joint.kind.errors_into(&placed, joint.laws.iter().any(Law::is_about_positions), &mut e);
-            } else {
-                joint.kind.equations_into(&placed, &mut e);
+            match wanted {
+                Wanted::Errors => {
+                    joint.kind.errors_into(&placed, joint.laws.iter().any(Law::is_about_positions), &mut e);
+                }
+                Wanted::Biases => {
+                    joint.kind.errors_into(&placed, joint.laws.iter().any(|l| !l.is_empty()), &mut e)
+                }
+                Wanted::Rows => joint.kind.equations_into(&placed, &mut e),
             }
             let mut bend = [0.0; MOST_ROWS];
             if let Purpose::Velocity { theta, .. } = purpose
@@ -222,7 +242,6 @@ impl Rows {
             let mut stage = Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory };
             if velocity_problem {
                 stage.rows.arms[j] = placed.arm[1];
-                stage.rows.next[j].angle = e.angles();
                 stage.rows.curved |= is_curved(&joint.kind) || joint.kind.is_led();
             }
             for (k, row) in e.rows().iter().enumerate() {
@@ -233,17 +252,20 @@ impl Rows {
                     stage.law(k, c, law);
                 }
             }
+            if velocity_problem {
+                next[j].angle = e.angles();
+            }
         }
-        self.ahead = ahead;
+        (self.ahead, self.next) = (ahead, next);
     }
 
     /// Joints are visited by colour, which is not how they lie in memory.
     #[inline(always)]
-    fn look_ahead(&self, at: usize, model: &Model, state: &State) {
+    fn look_ahead(&self, at: usize, model: &Model, state: &State, next: &[JointState]) {
         if let Some(j) = self.visits.get(at + 2 * AHEAD).map(|j| *j as usize) {
             room::ahead(&model.joints, j);
             room::ahead(&state.joints, j);
-            room::ahead(&self.next, j);
+            room::ahead(next, j);
         }
         if let Some(joint) = self.visits.get(at + AHEAD).and_then(|j| model.joints.get(*j as usize)) {
             room::ahead(&joint.laws, 0);
@@ -265,6 +287,24 @@ impl Rows {
         self.sets.push(set);
         self.biases.push(bias);
         self.staged.push(row);
+    }
+
+    /// Biases alone take the place of those of the problem whose rows are staged; false if they are not of the same rows.
+    pub(crate) fn take_biases(&self, general: &mut General) -> bool {
+        let n = self.staged.len();
+        let rigid = |set: &Set| matches!(set, Set::Free | Set::NonNegative);
+        if !self.matched
+            || self.soft
+            || [self.biases.len(), general.bias.len()] != [n; 2]
+            || !general.set.iter().all(rigid)
+        {
+            return false;
+        }
+        match self.order.is_empty() {
+            true => general.bias.copy_from_slice(&self.biases),
+            false => general.bias.iter_mut().zip(&self.order).for_each(|(b, i)| *b = self.biases[*i as usize]),
+        }
+        true
     }
 
     /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
@@ -566,8 +606,16 @@ struct Stage<'a> {
 impl Stage<'_> {
     /// Puts a row in its place: a dynamic body first, and what is not dynamic folded into the bias.
     fn push(&mut self, row: usize, set: Set, jacobian: &[f64; 12], bias: f64, compliance: f64, upper: bool) {
-        if let Purpose::Position { share: None, .. } = self.purpose {
-            return;
+        match self.purpose {
+            Purpose::Position { wanted: Wanted::Errors, .. } => return,
+            Purpose::Position { wanted: Wanted::Biases, .. } => {
+                let place = self.rows.staged.get(self.rows.biases.len());
+                let own = |s: &Staged| (s.joint, s.row, s.upper) == (self.j as u32, row as u8, upper);
+                self.rows.matched &= place.is_some_and(own);
+                self.rows.biases.push(bias);
+                return;
+            }
+            _ => {}
         }
         let [a, b] = self.joint.bodies;
         let (mut bias, mut jacobian) = (bias, jacobian);
@@ -643,7 +691,7 @@ impl Stage<'_> {
                 }
             },
             Purpose::Position { share, .. } if soft == 0.0 => {
-                let most = share.unwrap_or(0.0) * self.joint.length;
+                let most = share * self.joint.length;
                 match row.sort {
                     Sort::Holonomic => {
                         self.note(row.error.abs());
@@ -711,8 +759,8 @@ impl Stage<'_> {
                     self.elastic(place + SPRING, &jacobian, scale * (c.value - s.rest), stiffness, damping);
                 }
             }
-            Purpose::Position { share, h } => {
-                let most = share.unwrap_or(0.0) * self.joint.length;
+            Purpose::Position { share, h, .. } => {
+                let most = share * self.joint.length;
                 if let Some(motor) = law.motor.as_ref().filter(|m| m.commands_motion()) {
                     let holds =
                         self.memory.impulse[place + MOTOR].abs() < motor.limit * h / scale * (1.0 - 1e-9);

@@ -13,8 +13,9 @@ use super::super::growth::Growth;
 use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
 use super::factor::Factor;
+use super::newton::Slope;
 use super::tree::{SIZE, Tree};
-use super::wide::{On, WIDE, Wide};
+use super::wide::{On, WIDE, Wide, across};
 
 /// One block that is no joint's.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,13 @@ pub(super) struct Block {
     pub one: One,
     pub jacobian: [[f64; 12]; MAX_ROWS],
     pub effect: [[f64; 12]; MAX_ROWS],
+}
+
+impl Block {
+    /// What its joints hold altogether does not move, whatever pushes it.
+    pub fn holds_still(&self) -> bool {
+        self.g <= 0.0 || self.one.g <= 1e-12 * self.g
+    }
 }
 
 /// The dense problem of one island. Its columns, and then the right-hand side's, are taken eight at a time: a panel.
@@ -52,7 +60,9 @@ pub(super) struct Island {
     pub marked: [Vec<f64>; 2],
     pub way: [Vec<f64>; 2],
     pub best: Vec<f64>,
-    pub x: Vec<[f64; SIZE]>,
+    /// Six rows of each node.
+    pub x: Vec<Wide>,
+    pub slope: Slope,
 }
 
 /// How many rows of a block count, and in which set: of a contact without friction the normal one alone. The others of a guess are
@@ -76,7 +86,7 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    fn of(&self, at: usize) -> &[Wide] {
+    pub fn of(&self, at: usize) -> &[Wide] {
         &self.y[at * self.height..(at + 1) * self.height]
     }
 }
@@ -94,6 +104,8 @@ pub(super) struct Solve<'a> {
     pub gamma: &'a mut [f64],
     pub stop: &'a Stop,
     pub begun: Instant,
+    /// Whether the island is the one that was solved last, but for its right-hand side: see `again`.
+    pub again: bool,
 }
 
 /// How it ended, after how many sweeps, and how many bilateral rows depended on others.
@@ -109,12 +121,17 @@ impl Kernel for Solve<'_> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> Ended {
-        let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun } = self;
+        let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun, again } = self;
         // SAFETY: as the caller promises.
         let on = unsafe { On::<V>::new() };
-        let dropped = work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma);
+        let dropped = if again {
+            work.renew(on, problem, p, tree, factors, mechanisms);
+            0
+        } else {
+            work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma)
+        };
         let (status, sweeps) = work.solve(on, problem, stop, begun);
-        work.hand_back(problem, p, tree, factors, mechanisms, gamma);
+        work.hand_back(on, problem, p, tree, factors, mechanisms, gamma);
         Ended { status, sweeps, dropped }
     }
 }
@@ -148,21 +165,26 @@ impl Island {
             eliminate(on, tree, *m as usize, factor, blocks, [*rows, *panels], &mut y[at], n);
         }
         work.finish();
-        // u = N' γ + r'.
         work.gamma.clear();
         for block in &work.blocks {
             let at = problem.block(block.number as usize).start;
             work.gamma.extend_from_slice(&gamma[at..at + block.one.rows]);
         }
         work.gamma.resize(WIDE * work.panels, 0.0);
-        work.u.clone_from(&work.rhs);
-        let (u, _) = work.u.as_chunks_mut::<WIDE>();
-        for (row, gamma) in work.n.chunks_exact(work.panels).zip(&work.gamma) {
+        work.velocities(on);
+        dropped
+    }
+
+    /// u = N' γ + r'.
+    #[inline(always)]
+    pub(super) fn velocities<V: Vector>(&mut self, on: On<V>) {
+        self.u.clone_from(&self.rhs);
+        let (u, _) = self.u.as_chunks_mut::<WIDE>();
+        for (row, gamma) in self.n.chunks_exact(self.panels).zip(&self.gamma) {
             if *gamma != 0.0 {
                 u.iter_mut().zip(row).for_each(|(u, n)| on.add_all(u, *gamma, n));
             }
         }
-        dropped
     }
 }
 
@@ -196,7 +218,7 @@ fn eliminate<V: Vector>(
     own.y.clear();
     own.y.resize(own.height * own.which.len(), [0.0; WIDE]);
     let last = (own.which.len() - 1) * own.height;
-    for (row, rhs) in own.y[last..].iter_mut().zip(factor.rhs.iter().flatten()) {
+    for (row, rhs) in own.y[last..].iter_mut().zip(factor.rhs.iter().flat_map(|rhs| &rhs[..SIZE])) {
         row[rows % WIDE] = *rhs;
     }
     let mut panel = 0;
@@ -374,7 +396,7 @@ impl Island {
 
     /// The largest natural-map residual, m/s, with the whole problem's scale.
     #[inline(always)]
-    fn residual(&self, model: Model) -> f64 {
+    pub fn residual(&self, model: Model) -> f64 {
         let mut worst = 0.0f64;
         for b in self.blocks.iter().filter(|b| b.g > 0.0) {
             let (first, rows) = (b.first as usize, b.one.rows);
@@ -397,8 +419,9 @@ impl Island {
 
     /// γ_U as it is, and γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U).
     #[inline(always)]
-    fn hand_back(
+    fn hand_back<V: Vector>(
         &mut self,
+        on: On<V>,
         problem: &Problem,
         p: &Bodies,
         tree: &Tree,
@@ -416,20 +439,19 @@ impl Island {
             let m = *m as usize;
             let nodes = tree.mechanisms[m].clone();
             self.x.clear();
-            self.x.resize(nodes.len(), [0.0; SIZE]);
+            self.x.resize(nodes.len(), [0.0; WIDE]);
             // The right-hand side counts once.
             self.gamma[self.rows] = 1.0;
             let (known, _) = self.gamma.as_chunks::<WIDE>();
             let own = &self.y[at];
-            for (k, x) in self.x.as_flattened_mut().iter_mut().enumerate() {
+            for (k, x) in self.x.iter_mut().flat_map(|x| &mut x[..SIZE]).enumerate() {
                 let mut sum = [0.0; WIDE];
                 for (panel, which) in own.which.iter().enumerate() {
-                    let (y, gamma) = (&own.y[panel * own.height + k], &known[*which as usize]);
-                    (0..WIDE).for_each(|r| sum[r] -= y[r] * gamma[r]);
+                    on.take(&mut sum, &own.y[panel * own.height + k], &known[*which as usize]);
                 }
-                *x = sum.iter().sum();
+                *x = across(&sum);
             }
-            factors[at].backward(tree, m, &mut self.x);
+            factors[at].backward(on, tree, m, &mut self.x);
             for (node, x) in tree.nodes[nodes].iter().zip(&self.x) {
                 let first = base + p.general.first_row[node.first as usize] as usize;
                 gamma[first..first + node.rows as usize].copy_from_slice(&x[..node.rows as usize]);
@@ -439,7 +461,7 @@ impl Island {
 }
 
 impl Island {
-    /// Block splitting on the dense problem; how it ended, and the number of sweeps. For the relaxed law with the conjugate
+    /// Newton's method and then block splitting on the dense problem; how it ended, and the number of steps and sweeps. For the relaxed law with the conjugate
     /// gradient over sweeps of [SilcowitzHansen2010, Algorithm 2], as in `nncg`: contacts of one box with one floor share the
     /// load in many ways, and sweeps alone are slow to settle it.
     #[inline(always)]
@@ -456,12 +478,16 @@ impl Island {
         if work.rows == 0 || within(work.residual(model)) {
             return (Status::Converged, 0);
         }
+        let done = match work.newton(on, model, stop) {
+            Ok(steps) => return (Status::Converged, steps),
+            Err(steps) => steps,
+        };
         let mut newton = Newton::default();
         let mut growth = Growth::default();
         let (mut last, mut before) = (None, None);
         let mut least = f64::INFINITY;
         let mut worst = f64::INFINITY;
-        for k in 1..=stop.iterations {
+        for k in done + 1..=stop.iterations {
             if model == Model::Ccp {
                 work.conjugate(last, before);
             }
@@ -526,16 +552,18 @@ impl Island {
         }
     }
 
-    /// N' and r' as a problem of its own.
+    /// N' and r' of the rows that count as a problem of its own.
     fn alone(&self, model: Model) -> Problem {
-        let row = |i: usize| {
-            let n = &self.n[i * self.panels..(i + 1) * self.panels];
-            let values = n.iter().flatten().copied().take(self.rows);
-            values.enumerate().map(|(j, x)| (j as u32, x)).collect()
+        let counts = |b: &Block| b.first as usize..b.first as usize + b.one.rows;
+        let rows: Vec<usize> = self.blocks.iter().flat_map(counts).collect();
+        let row = |i: &usize| {
+            let n = self.n[i * self.panels..(i + 1) * self.panels].as_flattened();
+            rows.iter().enumerate().map(|(j, from)| (j as u32, n[*from])).collect()
         };
-        let w = Csr::from_rows(self.rows, (0..self.rows).map(row).collect());
+        let w = Csr::from_rows(rows.len(), rows.iter().map(row).collect());
+        let rhs = rows.iter().map(|i| self.rhs[*i]).collect();
         let sets = self.blocks.iter().map(|b| b.one.set).collect();
-        Problem::Explicit(Explicit { model, ..Explicit::new(w, self.rhs[..self.rows].to_vec(), sets) })
+        Problem::Explicit(Explicit { model, ..Explicit::new(w, rhs, sets) })
     }
 
     /// One sweep: the largest |Δγ| g, m/s, and Σ |Δγ|² g, J.
@@ -544,8 +572,7 @@ impl Island {
         let (panels, mut worst, mut energy) = (self.panels, 0.0f64, 0.0);
         for b in &mut self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);
-            // What its joints hold altogether does not move, whatever pushes it.
-            if b.g <= 0.0 || b.one.g <= 1e-12 * b.g {
+            if b.holds_still() {
                 continue;
             }
             let mut gamma: Few = [0.0; MAX_ROWS];

@@ -75,17 +75,22 @@ pub(super) fn join(parent: &mut [u32], a: u32, b: u32) {
 }
 
 impl Tree {
-    /// Takes the structure of a problem over; false if it is the one already known.
-    pub fn load(&mut self, p: &Bodies) -> bool {
+    /// Whether it is this problem's.
+    pub fn is_of(&self, p: &Bodies) -> bool {
         let g = &p.general;
-        let free = || g.set.iter().map(|set| *set == Set::Free);
-        if self.mechanism_of.len() == p.bodies()
+        self.mechanism_of.len() == p.bodies()
             && self.a == g.a
             && self.b == g.b
-            && free().eq(self.free.iter().copied())
-        {
+            && g.set.iter().map(|set| *set == Set::Free).eq(self.free.iter().copied())
+    }
+
+    /// Takes the structure of a problem over; false if it is the one already known.
+    pub fn load(&mut self, p: &Bodies) -> bool {
+        if self.is_of(p) {
             return false;
         }
+        let g = &p.general;
+        let free = || g.set.iter().map(|set| *set == Set::Free);
         *self = Tree { a: g.a.clone(), b: g.b.clone(), free: free().collect(), ..Tree::default() };
         let mut runs = Vec::new();
         let mut i = 0;
