@@ -106,6 +106,8 @@ pub(crate) struct Elastic {
 const NONE: u32 = u32::MAX;
 /// How many joints ahead what they have is asked for, and twice that the joints themselves.
 const AHEAD: usize = 3;
+/// As many joints are in the cache anyway.
+const CACHED: usize = 128;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 pub(crate) const SIZE: f64 = 0.1;
 
@@ -212,7 +214,9 @@ impl Rows {
         }
         let mut next = std::mem::take(&mut self.next);
         for at in 0..self.visits.len() {
-            self.look_ahead(at, model, state, &next);
+            if self.visits.len() > CACHED {
+                self.look_ahead(at, model, state, &next);
+            }
             let j = self.visits[at] as usize;
             let joint = &model.joints[j];
             if !joint.alive || self.elsewhere.get(j) == Some(&true) {
@@ -239,7 +243,9 @@ impl Rows {
                 curvature(joint, state, &mut ahead, memory, [h, theta], [&mut e, &mut then], &mut bend);
             }
             let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
-            let mut stage = Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory };
+            let largest = None;
+            let mut stage =
+                Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory, largest };
             if velocity_problem {
                 stage.rows.arms[j] = placed.arm[1];
                 stage.rows.curved |= is_curved(&joint.kind) || joint.kind.is_led();
@@ -252,6 +258,7 @@ impl Rows {
                     stage.law(k, c, law);
                 }
             }
+            stage.finish();
             if velocity_problem {
                 next[j].angle = e.angles();
             }
@@ -601,6 +608,8 @@ struct Stage<'a> {
     rows: &'a mut Rows,
     time: [f64; 2],
     memory: &'a JointState,
+    /// Largest error of a rigid row, m.
+    largest: Option<f64>,
 }
 
 impl Stage<'_> {
@@ -654,7 +663,14 @@ impl Stage<'_> {
     }
 
     /// Notes the error of a rigid row.
+    #[inline(always)]
     fn note(&mut self, error: f64) {
+        self.largest = Some(self.largest.map_or(error, |largest| largest.max(error)));
+    }
+
+    /// What was noted.
+    fn finish(self) {
+        let Some(error) = self.largest else { return };
         let size = SIZE * self.joint.length;
         self.rows.worst = self.rows.worst.max(error / size);
         self.rows.deepest = self.rows.deepest.max(error);

@@ -80,7 +80,7 @@ impl Corrector {
                 break;
             }
             self.shift(model, state, moved, 1.0);
-            if way * (turned + way / smallest) <= FINE * how.accept * smallest {
+            if 2.0 * turned * deepest + way * way / smallest <= FINE * how.accept * smallest {
                 done = Some(round + 1);
                 break;
             }

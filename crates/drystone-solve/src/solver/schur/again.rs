@@ -13,9 +13,6 @@ use super::island::{Island, counted};
 use super::tree::{SIZE, Tree};
 use super::wide::{On, WIDE};
 
-/// Sums that do not wait for each other.
-const APART: usize = 4;
-
 impl Island {
     /// Takes the right-hand side of `problem` over; contacts whose friction is gone keep their normal row alone. Multipliers
     /// start from zero.
@@ -49,16 +46,17 @@ impl Island {
             factor.forward_one(on, tree, m, &mut self.x);
             let last = (own.which.len() - 1) * own.height;
             let rows = self.x.iter().flat_map(|x| &x[..SIZE]);
-            for (y, x) in own.y[last..].iter_mut().zip(rows.clone()) {
+            for (y, x) in own.y[last..].iter_mut().zip(rows) {
                 y[self.rows % WIDE] = *x;
             }
             for (panel, which) in own.which.iter().enumerate() {
-                let mut sums = [[0.0; WIDE]; APART];
-                for (k, (y, x)) in own.of(panel).iter().zip(rows.clone()).enumerate() {
-                    on.take_all(&mut sums[k % APART], *x, y);
+                // Sums that do not wait for each other.
+                let mut sums = [[0.0; WIDE]; SIZE];
+                for (x, y) in self.x.iter().zip(own.of(panel).as_chunks::<SIZE>().0) {
+                    (0..SIZE).for_each(|t| on.take_all(&mut sums[t], x[t], &y[t]));
                 }
                 let to = &mut rhs[*which as usize];
-                (0..WIDE).for_each(|r| to[r] += (sums[0][r] + sums[1][r]) + (sums[2][r] + sums[3][r]));
+                sums.iter().for_each(|sum| (0..WIDE).for_each(|r| to[r] += sum[r]));
             }
         }
         self.rhs[self.rows..].fill(0.0);

@@ -87,28 +87,29 @@ impl Factor {
     #[inline(always)]
     fn take_rows(&mut self, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
-        self.jacobian.clear();
-        self.effect.clear();
-        for node in nodes {
+        self.jacobian.resize(nodes.len(), [[0.0; 12]; SIZE]);
+        self.effect.resize(nodes.len(), [[0.0; WIDE]; 12]);
+        for ((node, jacobian), effect) in nodes.iter().zip(&mut self.jacobian).zip(&mut self.effect) {
             let first = g.first_row[node.first as usize] as usize;
-            let (mut jacobian, mut effect) = ([[0.0; 12]; SIZE], [[0.0; WIDE]; 12]);
-            for r in 0..node.rows as usize {
-                let row = &g.jacobian[first + r];
+            let rows = &g.jacobian[first..first + node.rows as usize];
+            jacobian[rows.len()..].fill([0.0; 12]);
+            *effect = [[0.0; WIDE]; 12];
+            for (r, (row, to)) in rows.iter().zip(jacobian).enumerate() {
+                *to = *row;
                 for (side, body) in node.bodies.iter().enumerate() {
+                    let s = 6 * side;
                     if *body == WORLD {
+                        to[s..s + 6].fill(0.0);
                         continue;
                     }
-                    let (b, s) = (*body as usize, 6 * side);
+                    let b = *body as usize;
                     let turn = symmetric(&p.inv_inertia[b], [row[s + 3], row[s + 4], row[s + 5]]);
                     for k in 0..3 {
                         effect[s + k][r] = p.inv_mass[b] * row[s + k];
                         effect[s + 3 + k][r] = turn[k];
                     }
-                    jacobian[r][s..s + 6].copy_from_slice(&row[s..s + 6]);
                 }
             }
-            self.jacobian.push(jacobian);
-            self.effect.push(effect);
         }
         self.take_rhs(p, nodes);
     }
@@ -175,6 +176,10 @@ impl Factor {
         let (y, _) = y.as_chunks_mut::<SIZE>();
         for k in 0..self.inverse.len() {
             let mut own = y[k];
+            // What these columns do not reach.
+            if own.as_flattened().iter().fold(0, |bits, x| bits | x.to_bits()) == 0 {
+                continue;
+            }
             lower(on, &self.inverse[k], &mut own);
             y[k] = own;
             for (i, slot) in &tree.below[base + k] {

@@ -444,7 +444,12 @@ impl Island {
             self.gamma[self.rows] = 1.0;
             let (known, _) = self.gamma.as_chunks::<WIDE>();
             let own = &self.y[at];
+            let alone = self.gamma[..self.rows].iter().all(|x| *x == 0.0);
             for (k, x) in self.x.iter_mut().flat_map(|x| &mut x[..SIZE]).enumerate() {
+                if alone {
+                    *x = -own.y[(own.which.len() - 1) * own.height + k][self.rows % WIDE];
+                    continue;
+                }
                 let mut sum = [0.0; WIDE];
                 for (panel, which) in own.which.iter().enumerate() {
                     on.take(&mut sum, &own.y[panel * own.height + k], &known[*which as usize]);

@@ -7,8 +7,9 @@
 //!     Φ'(γ) = 1 - P'(x) (1 - ρ N'),      γ ← γ - t Φ'⁻¹ Φ
 //! ```
 //!
-//! t is halved until |Φ| falls. Where contacts share a load in many ways, Φ' is singular and Φ'Δ = -Φ has many solutions: those that have
-//! no pivot stay as they are. Where |Φ| does not fall, sweeps go on.
+//! Where contacts share a load in many ways, Φ' is singular and Φ'Δ = -Φ has many solutions: with N' + ε g in place of N' the smallest
+//! of them is found, and Φ still falls by ε from step to step. Where |Φ| does not fall, nor with half of a step, ε grows as in the
+//! method of Levenberg and Marquardt, and falls again with whole steps. Where nothing helps, sweeps go on.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 use crate::model::Model;
@@ -22,10 +23,15 @@ use super::wide::{On, WIDE, Wide};
 /// Most rows: a step is of third order in them, a sweep of second.
 const MOST: usize = 40;
 /// Most steps, and halvings of each.
-const STEPS: usize = 12;
-const HALVINGS: usize = 5;
+const STEPS: usize = 40;
+const HALVINGS: usize = 1;
+/// ε at first, after the first step that fails, and at most; what it changes by.
+const SOFT: f64 = 1e-6;
+const SOFTER: f64 = 0.1;
+const SOFTEST: f64 = 3.0;
+const FACTOR: f64 = 10.0;
 /// Pivots of Φ', whose rows are about one, that are rounding.
-const NOTHING: f64 = 1e-9;
+const NOTHING: f64 = 1e-12;
 
 /// What a few steps need.
 #[derive(Default)]
@@ -47,30 +53,39 @@ impl Island {
         if !(stop.tolerance > 0.0) || self.rows > MOST || !self.blocks.iter().all(apt) {
             return Err(0);
         }
-        let mut size = self.slope(on, model);
-        for k in 1..=STEPS.min(stop.iterations) {
+        let mut soft = SOFT;
+        let mut size = self.slope(on, model, soft);
+        let most = STEPS.min(stop.iterations);
+        for k in 1..=most {
             self.find_way(on);
             self.slope.from[0].clone_from(&self.gamma);
             self.slope.from[1].clone_from(&self.u);
             let mut length = 1.0;
-            let mut halvings = 0;
-            loop {
+            let mut fell = false;
+            for _ in 0..=HALVINGS {
                 let Slope { way, from, .. } = &self.slope;
                 for i in 0..self.gamma.len() {
                     self.gamma[i] = from[0][i] + length * way[0][i];
                     self.u[i] = from[1][i] + length * way[1][i];
                 }
-                let new = self.slope(on, model);
-                if new <= (1.0 - 1e-4 * length) * size {
+                let new = self.slope(on, model, soft);
+                fell = new <= (1.0 - 1e-4 * length) * size;
+                if fell {
                     size = new;
                     break;
                 }
-                (length, halvings) = (0.5 * length, halvings + 1);
-                if halvings > HALVINGS {
-                    self.gamma.clone_from(&self.slope.from[0]);
+                length *= 0.5;
+            }
+            if !fell {
+                self.gamma.clone_from(&self.slope.from[0]);
+                self.u.clone_from(&self.slope.from[1]);
+                soft = (FACTOR * soft).max(SOFTER);
+                if soft > SOFTEST {
                     self.admit(on);
                     return Err(k);
                 }
+                self.slope(on, model, soft);
+                continue;
             }
             // The rows of Φ are speeds of less than this.
             if size <= 2.0 * stop.tolerance {
@@ -78,16 +93,19 @@ impl Island {
                 if self.residual(model) <= stop.tolerance {
                     return Ok(k);
                 }
-                size = self.slope(on, model);
+                size = self.slope(on, model, soft);
+            } else if length == 1.0 && soft > SOFT {
+                soft = (soft / FACTOR).max(SOFT);
+                self.slope(on, model, soft);
             }
         }
         self.admit(on);
-        Err(STEPS.min(stop.iterations))
+        Err(most)
     }
 
     /// Φ' and Φ where γ and u are; |Φ| g, m/s.
     #[inline(always)]
-    fn slope<V: Vector>(&mut self, on: On<V>, model: Model) -> f64 {
+    fn slope<V: Vector>(&mut self, on: On<V>, model: Model, soft: f64) -> f64 {
         let (panels, column) = (self.panels, self.rows);
         let mut square = 0.0;
         let to = &mut self.slope.rows;
@@ -106,7 +124,7 @@ impl Island {
             for r in 0..rows {
                 let row = &mut to[(first + r) * panels..(first + r + 1) * panels];
                 for k in 0..rows {
-                    row.as_flattened_mut()[first + k] -= d[r][k];
+                    row.as_flattened_mut()[first + k] -= (1.0 - soft) * d[r][k];
                     let share = d[r][k] * rho[k];
                     if share != 0.0 {
                         let n = &self.n[(first + k) * panels..(first + k + 1) * panels];
