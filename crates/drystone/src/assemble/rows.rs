@@ -309,7 +309,9 @@ impl Rows {
         }
         match self.order.is_empty() {
             true => general.bias.copy_from_slice(&self.biases),
-            false => general.bias.iter_mut().zip(&self.order).for_each(|(b, i)| *b = self.biases[*i as usize]),
+            false => {
+                general.bias.iter_mut().zip(&self.order).for_each(|(b, i)| *b = self.biases[*i as usize])
+            }
         }
         true
     }

@@ -39,20 +39,27 @@ impl Factor {
     pub fn compute<V: Vector>(&mut self, on: On<V>, p: &Bodies, tree: &Tree, m: usize) {
         let nodes = &tree.nodes[tree.mechanisms[m].clone()];
         self.take_rows(p, nodes);
-        self.blocks.clear();
         self.blocks.resize(tree.slots[m], ZERO);
-        for (slot, [(i, si), (j, sj)]) in &tree.joins[tree.joins_of[m].clone()] {
-            let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
-            let (si, sj) = (6 * *si as usize, 6 * *sj as usize);
-            // Sums side by side: none waits for another.
-            let mut sum = self.blocks[*slot as usize];
-            for k in 0..6 {
-                for c in 0..SIZE {
-                    on.add_all(&mut sum[c], columns[c][sj + k], &rows[si + k]);
+        // What is filled in by elimination alone has no joins, and comes between those that have some.
+        let mut next = 0;
+        for joins in tree.joins[tree.joins_of[m].clone()].chunk_by(|a, b| a.0 == b.0) {
+            let slot = joins[0].0 as usize;
+            self.blocks[next..slot].fill(ZERO);
+            next = slot + 1;
+            let mut sum = ZERO;
+            for (_, [(i, si), (j, sj)]) in joins {
+                let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
+                let (si, sj) = (6 * *si as usize, 6 * *sj as usize);
+                // Sums side by side: none waits for another.
+                for k in 0..6 {
+                    for c in 0..SIZE {
+                        on.add_all(&mut sum[c], columns[c][sj + k], &rows[si + k]);
+                    }
                 }
             }
-            self.blocks[*slot as usize] = sum;
+            self.blocks[slot] = sum;
         }
+        self.blocks[next..].fill(ZERO);
         let g = &p.general;
         self.whole.clear();
         for (k, node) in nodes.iter().enumerate() {

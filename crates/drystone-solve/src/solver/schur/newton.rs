@@ -163,7 +163,7 @@ impl Island {
             }
             let over = 1.0 / at(rows, top);
             // What is left of it is to the right.
-            for r in (0..count).filter(|r| *r != top) {
+            for r in top + 1..count {
                 let factor = at(rows, r) * over;
                 if factor != 0.0 {
                     for k in c / WIDE..panels {
@@ -180,9 +180,10 @@ impl Island {
         }
         let (along, speed) = way.split_at_mut(1);
         let (speed, _) = speed[0].as_chunks_mut::<WIDE>();
-        for (r, c) in pivots.iter().enumerate() {
+        for (r, c) in pivots.iter().enumerate().rev() {
             let row = rows[r * panels..(r + 1) * panels].as_flattened();
-            along[0][*c] = row[count] / row[*c];
+            let later = pivots[r + 1..].iter().map(|c| row[*c] * along[0][*c]).sum::<f64>();
+            along[0][*c] = (row[count] - later) / row[*c];
             let n = &self.n[c * panels..(c + 1) * panels];
             speed.iter_mut().zip(n).for_each(|(u, n)| on.add_all(u, along[0][*c], n));
         }

@@ -36,7 +36,7 @@ pub(super) struct Tree {
     pub mechanism_of: Vec<u32>,
     /// Nodes at each body, with the side on which it is.
     pub at_body: Vec<Vec<(u32, u8)>>,
-    /// Blocks of S that are not zero before elimination: slot, and a node with its side, twice.
+    /// Blocks of S that are not zero before elimination: slot, and a node with its side, twice; those of one slot one behind the other.
     pub joins: Vec<(u32, [(u32, u8); 2])>,
     pub joins_of: Vec<Range<usize>>,
     /// By node: its neighbours that come later, with the slot of the block between them.
@@ -199,6 +199,7 @@ impl Tree {
             }
             self.at_body[body as usize] = here.iter().map(|(i, side)| (i + base as u32, *side)).collect();
         }
+        self.joins[first..].sort_by_key(|join| join.0);
         self.joins_of.push(first..self.joins.len());
         self.slots.push(n + slots.len());
         self.nodes.extend(order.iter().map(|i| nodes[*i as usize]));
