@@ -21,6 +21,7 @@ mod factor;
 mod island;
 mod limbs;
 mod newton;
+mod sweeps;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -24,11 +24,13 @@
 //! threads. A mechanism stays what it is from step to step, so rows are staged in the order of the last problem: then they are in
 //! their places already.
 
+mod curvature;
+
 use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
 use drystone_solve::room;
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 
 use super::velocity;
 use crate::collide::Velocities;
@@ -36,12 +38,12 @@ use crate::correct::TIGHTER;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::{LAW_ROWS, ROWS};
-use crate::joint::{Equations, Joint, JointState, Kind, Reaction, Row, Sort, WORLD_BODY};
+use crate::joint::{Equations, Joint, JointState, Reaction, Row, Sort, WORLD_BODY};
 use crate::model::Model;
-use crate::motion::rotate;
 use crate::order::Order;
 use crate::settings::Stabilisation;
 use crate::state::State;
+use curvature::{Ahead, curvature, is_curved};
 
 /// Which problem the rows are for.
 #[derive(Clone, Copy, Debug)]
@@ -511,91 +513,6 @@ const LIMIT: usize = 1;
 const FRICTION: usize = 2;
 const SPRING: usize = 3;
 
-/// Whether equations are curved along straight motion.
-fn is_curved(kind: &Kind) -> bool {
-    matches!(kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. })
-}
-
-/// Where bodies are at the end of a step if they go on as they move now: each is asked for by several joints.
-#[derive(Debug, Default)]
-struct Ahead {
-    /// Which step a place is of; this one.
-    step: Vec<u32>,
-    now: u32,
-    places: Vec<(DVec3, DQuat)>,
-}
-
-impl Ahead {
-    fn begin(&mut self, bodies: usize) {
-        self.now = self.now.wrapping_add(1);
-        if self.now == 0 || self.step.len() != bodies {
-            self.now = 1;
-            self.step.clear();
-            self.step.resize(bodies, 0);
-            self.places.resize(bodies, (DVec3::ZERO, DQuat::IDENTITY));
-        }
-    }
-
-    fn of(&mut self, i: usize, state: &State, h: f64) -> (DVec3, DQuat) {
-        if self.step[i] != self.now {
-            self.step[i] = self.now;
-            self.places[i] = moved(state, i, h);
-        }
-        self.places[i]
-    }
-}
-
-/// Where a body is after `dt` if it goes on as it moves now.
-fn moved(state: &State, i: usize, dt: f64) -> (DVec3, DQuat) {
-    (state.position[i] + dt * state.velocity[i], rotate(state.rotation[i], state.omega[i], dt))
-}
-
-/// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.
-fn curvature(
-    joint: &Joint,
-    state: &State,
-    ahead: &mut Ahead,
-    memory: &JointState,
-    [h, theta]: [f64; 2],
-    [now, then]: [&mut Equations; 2],
-    bend: &mut [f64; MOST_ROWS],
-) {
-    // Without rotation every equation but a length is linear; so it nearly is with little.
-    let turns = |b: &u32| *b != WORLD_BODY && state.omega[*b as usize].length_squared() * h * h > 1e-12;
-    if !is_curved(&joint.kind) && !joint.bodies.iter().any(turns) {
-        return;
-    }
-    let end = joint.place_at(|i| ahead.of(i, state, h), memory, [state.time + h; 2]);
-    if joint.kind.is_nonholonomic() {
-        joint.kind.equations_into(&end, then);
-    } else {
-        joint.kind.errors_into(&end, false, then);
-    }
-    let start = if theta < 1.0 { Some(*now) } else { None };
-    if theta < 1.0 {
-        let middle = joint.place_at(|i| moved(state, i, (1.0 - theta) * h), memory, [state.time; 2]);
-        now.take_jacobians(&joint.kind.equations(&middle));
-    }
-    let twists = joint.bodies.map(|b| if b == WORLD_BODY { [0.0; 6] } else { state.twist(b as usize) });
-    let rate = |row: &[f64; 12]| row.iter().zip(twists.as_flattened()).map(|(j, v)| j * v).sum::<f64>();
-    for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
-        let moves = rate(&row.jacobian);
-        let turned = start.as_ref().map_or(0.0, |start| moves - rate(&start.rows()[k].jacobian));
-        match row.sort {
-            Sort::Holonomic | Sort::Unilateral => {
-                let left = (then.error - row.error) / h - row.rate - moves;
-                bend[k] = (left + (1.0 - theta) * turned) / theta;
-            }
-            // In the middle of the step, where the secant is the tangent.
-            Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
-            Sort::Nonholonomic => {
-                bend[k] = 0.5 * (rate(&then.jacobian) - moves);
-            }
-            Sort::Elastic { .. } => {}
-        }
-    }
-}
-
 /// One joint being staged.
 struct Stage<'a> {
     state: &'a State,
@@ -616,6 +533,7 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     /// Puts a row in its place: a dynamic body first, and what is not dynamic folded into the bias.
+    #[inline]
     fn push(&mut self, row: usize, set: Set, jacobian: &[f64; 12], bias: f64, compliance: f64, upper: bool) {
         match self.purpose {
             Purpose::Position { wanted: Wanted::Errors, .. } => return,

@@ -104,3 +104,64 @@ fn are_same(before: &[Contact], after: &[Gap]) -> bool {
     };
     before.len() == after.len() && (0..before.len()).all(nearest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BodyDef, Filter, Function, JointDef, Motor, Settings, Shape, World};
+
+    /// A box on the ground that swings a parallelogram of three bars: a loop, and no equation twice.
+    fn swing() -> World {
+        let settings = Settings { h: 1e-2, solver: "schur".into(), tolerance: 1e-6, ..Settings::default() };
+        let mut w = World::new(settings).unwrap();
+        w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.8)).unwrap();
+        let bar = |half: DVec3, at: DVec3| {
+            let def = BodyDef::dynamic(Shape::cuboid(half), 0.2).at(at);
+            def.filter(Filter { layers: 0, mask: 0 })
+        };
+        let base = Shape::cuboid(DVec3::new(0.3, 0.2, 0.05));
+        let base = w.add_body(BodyDef::dynamic(base, 5.0).at(DVec3::Z * 0.05).friction(0.8)).unwrap();
+        let post = DVec3::new(0.01, 0.02, 0.1);
+        let [left, right] = [-0.1, 0.1].map(|x| w.add_body(bar(post, DVec3::new(x, 0.0, 0.2))).unwrap());
+        let top = w.add_body(bar(DVec3::new(0.1, 0.01, 0.02), DVec3::Z * 0.3)).unwrap();
+        let at = |x: f64, z: f64| DVec3::new(x, 0.0, z);
+        let lead = Function::Sine { mean: 0.0, amplitude: 0.4, frequency: 0.8, phase: 0.0 };
+        let joints = [
+            JointDef::revolute(base, left, at(-0.1, 0.1), DVec3::Y).motor(0, Motor::position(lead)),
+            JointDef::revolute(base, right, at(0.1, 0.1), DVec3::Y),
+            JointDef::revolute(left, top, at(-0.1, 0.3), DVec3::Y),
+            JointDef::point_on_line(right, top, at(0.1, 0.3), DVec3::Y),
+        ];
+        joints.into_iter().for_each(|joint| {
+            w.add_joint(joint).unwrap();
+        });
+        w
+    }
+
+    #[test]
+    fn loops_stay_closed() {
+        let mut w = swing();
+        let (mut corrected, mut worst) = (0, 0.0f64);
+        for step in 0..120 {
+            let report = w.step().unwrap();
+            assert!(report.contacts >= 4, "it stands");
+            assert!(w.solver.keeps_factors(), "step {step} was not solved by elimination");
+            corrected += usize::from(report.position_rounds > 0);
+            worst = worst.max(w.joint_error().position);
+        }
+        assert!(corrected > 60, "{corrected} steps were corrected");
+        assert!(worst < 1e-8, "{worst:e}");
+    }
+
+    /// What is at hand is of no use where contacts come and go.
+    #[test]
+    fn contacts_must_be_the_same() {
+        let mut w = swing();
+        w.step().unwrap();
+        let gaps: Vec<Gap> = w.contacts.iter().map(|c| Gap::of(c, &w.model, || 0.1)).collect();
+        assert!(are_same(&w.contacts, &gaps));
+        assert!(!are_same(&w.contacts[1..], &gaps));
+        let turned: Vec<Gap> = gaps.iter().rev().copied().collect();
+        assert!(!are_same(&w.contacts, &turned));
+    }
+}
