@@ -150,7 +150,8 @@ mod tests {
             worst = worst.max(w.joint_error().position);
         }
         assert!(corrected > 60, "{corrected} steps were corrected");
-        assert!(worst < 1e-8, "{worst:e}");
+        // What corrections leave alone: see `TIGHTER`.
+        assert!(worst < 1e-7, "{worst:e}");
     }
 
     /// What is at hand is of no use where contacts come and go.
