@@ -9,8 +9,10 @@
 //! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made. (Except in
 //! the position-based limit, where the velocity problem gets no iterations: see `step.rs`.)
 //!
-//! Where few contacts overlap by more than is left alone, only their neighbourhood is posed (`region.rs`).
+//! Where few contacts overlap by more than is left alone, only their neighbourhood is posed (`region.rs`). Where the velocity problem
+//! was solved by factors that are still there, they serve once more (`chord.rs`).
 
+mod chord;
 mod region;
 
 use drystone_solve::Malformed;
@@ -18,7 +20,7 @@ use drystone_solve::crew::{self, Shared};
 use drystone_solve::solver::{Solver, Status, Stop};
 use glam::DVec3;
 
-use crate::assemble::rows::Purpose;
+use crate::assemble::rows::{Purpose, Wanted};
 use crate::assemble::{Assembler, Row};
 use crate::body::Motion;
 use crate::collide::{Detector, Velocities};
@@ -81,6 +83,7 @@ pub struct Corrector {
     /// Those of the region, where there is one.
     near: Vec<Gap>,
     region: Region,
+    gaps: Vec<f64>,
     /// Bodies that are not in the region.
     held: Vec<bool>,
     /// Whether the last run found something to correct.
@@ -213,7 +216,8 @@ impl Corrector {
             let seen = if part { &self.near } else { &self.contacts };
             // Errors alone come for less; where the last step's had to be corrected, these will be too.
             let expected = self.expected || round > 0;
-            let purpose = Purpose::Position { h: how.h, share: expected.then_some(share) };
+            let wanted = if expected { Wanted::Rows } else { Wanted::Errors };
+            let purpose = Purpose::Position { h: how.h, share, wanted };
             assembler.stage_rows(model, state, REST, purpose);
             let joints = assembler.rows.worst;
             let worst = largest(seen, joints, |c| -c.gap() / c.size());
@@ -270,7 +274,7 @@ impl Corrector {
                 ..Row::default()
             });
             if !expected {
-                let purpose = Purpose::Position { h: how.h, share: Some(share) };
+                let purpose = Purpose::Position { h: how.h, share, wanted: Wanted::Rows };
                 assembler.stage_rows(model, state, REST, purpose);
             }
             assembler.build_rows(&state.order);

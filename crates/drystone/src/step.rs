@@ -93,7 +93,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let Solved { mut solution, status, seen, compression } =
+    let Solved { mut solution, status, seen, compression, plain } =
         solve(w).map_err(|e| bad_contact(w, number, &e))?;
     let (softened, replaced) = (seen.softened, seen.replaced());
     clock.stage(Stage::Solve);
@@ -158,29 +158,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             h,
             keep: w.settings.iterations == 0,
         };
-        // Errors of joints are for elimination: few sweeps leave them, and a step's velocities are off by that much more.
-        let jointed = w.settings.iterations > 0 && w.model.joint_slots().next().is_some();
-        let World {
-            corrector,
-            model,
-            state,
-            detector,
-            assembler,
-            solver,
-            places,
-            saved,
-            sleepers,
-            v_free,
-            ..
-        } = w;
-        let places = if jointed { places.get_or_insert_with(|| make("auto").ok()).as_mut() } else { None };
-        let solver = match (solver.for_positions(), places.and_then(|places| places.for_positions())) {
-            (Some(other), _) | (None, Some(other)) => other,
-            (None, None) => solver.as_mut(),
-        };
-        let done = corrector.run(model, state, detector, assembler, solver, how, v_free, &sleepers.known);
-        position_rounds =
-            done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, number, &e))?;
+        position_rounds = correct(w, how, plain && smooth.is_none())?;
         if w.settings.iterations == 0 {
             take_velocities_from_positions(w);
         }
@@ -206,6 +184,43 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
         smooth_bodies: if smooth.is_some() { smooth::taken_bodies(w) } else { 0 },
     };
     finish(w, clock, overlap, done)
+}
+
+/// q ← q ⊕ Δq; how many position problems that took. `again`: whether what the assembler and the solver have is still that of this
+/// step's velocities.
+fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepError> {
+    // Errors of joints are for elimination: few sweeps leave them, and a step's velocities are off by that much more.
+    let jointed = w.settings.iterations > 0 && w.model.joint_slots().next().is_some();
+    let World {
+        corrector,
+        model,
+        state,
+        detector,
+        assembler,
+        solver,
+        places,
+        saved,
+        sleepers,
+        v_free,
+        contacts,
+        ..
+    } = w;
+    let asleep = &sleepers.known;
+    if again && jointed && solver.keeps_factors() {
+        let solver = solver.as_mut();
+        let done =
+            corrector.run_chords(model, state, detector, assembler, solver, how, v_free, asleep, contacts);
+        if let Some(rounds) = done {
+            return Ok(rounds);
+        }
+    }
+    let places = if jointed { places.get_or_insert_with(|| make("auto").ok()).as_mut() } else { None };
+    let solver = match (solver.for_positions(), places.and_then(|places| places.for_positions())) {
+        (Some(other), _) | (None, Some(other)) => other,
+        (None, None) => solver.as_mut(),
+    };
+    let done = corrector.run(model, state, detector, assembler, solver, how, v_free, asleep);
+    done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
 }
 
 /// What is to be said of a step whose new positions and velocities are there.

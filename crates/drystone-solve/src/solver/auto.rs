@@ -57,6 +57,7 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         blocks: super::make("nsgs-ac")?,
         judge: Judge::default(),
         judged: false,
+        eliminated: false,
         pairs: Vec::new(),
     }))
 }
@@ -107,6 +108,8 @@ struct Auto {
     judge: Judge,
     /// Whether what was judged last is what was returned.
     judged: bool,
+    /// Whether elimination was the last to try.
+    eliminated: bool,
     pairs: Vec<u64>,
 }
 
@@ -179,6 +182,14 @@ impl Solver for Auto {
         self.judged.then(|| self.judge.velocities())
     }
 
+    fn keeps_factors(&self) -> bool {
+        self.eliminated && self.elimination.keeps_factors()
+    }
+
+    fn solve_again(&mut self, problem: &Problem, stop: &Stop) -> Option<Solution> {
+        if self.keeps_factors() { self.elimination.solve_again(problem, stop) } else { None }
+    }
+
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
         Some(&mut self.places)
     }
@@ -192,7 +203,7 @@ impl Solver for Auto {
         if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
-        self.judged = false;
+        (self.judged, self.eliminated) = (false, false);
         first_order::check(problem, guess)?;
         let begun = Instant::now();
         let model = problem.model();
@@ -229,6 +240,7 @@ impl Solver for Auto {
                 Pick::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
                 _ => self.solver(*pick).solve(problem, start, &asked)?,
             };
+            self.eliminated = *pick == Pick::Elimination;
             used += s.iterations;
             spent += pick.weight(model) * s.iterations as f64;
             rejected += s.rejected;

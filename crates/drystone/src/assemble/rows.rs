@@ -24,6 +24,8 @@
 //! threads. A mechanism stays what it is from step to step, so rows are staged in the order of the last problem: then they are in
 //! their places already.
 
+mod curvature;
+
 use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
@@ -36,12 +38,12 @@ use crate::correct::TIGHTER;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::{LAW_ROWS, ROWS};
-use crate::joint::{Equations, Joint, JointState, Kind, Reaction, Row, Sort, WORLD_BODY};
+use crate::joint::{Equations, Joint, JointState, Reaction, Row, Sort, WORLD_BODY};
 use crate::model::Model;
-use crate::motion::rotate;
 use crate::order::Order;
 use crate::settings::Stabilisation;
 use crate::state::State;
+use curvature::{Ahead, curvature, is_curved};
 
 /// Which problem the rows are for.
 #[derive(Clone, Copy, Debug)]
@@ -63,9 +65,22 @@ pub(crate) enum Purpose {
     Position {
         /// s
         h: f64,
-        /// Largest correction of one row, over the joint's length; without one only the errors are wanted, no rows.
-        share: Option<f64>,
+        /// Largest correction of one row, over the joint's length.
+        share: f64,
+        /// What of the rows.
+        wanted: Wanted,
     },
+}
+
+/// What is wanted of the rows of a position problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    /// How large errors are, no rows.
+    Errors,
+    /// Errors as biases for the rows that the velocity problem has.
+    Biases,
+    /// All.
+    Rows,
 }
 
 /// One scalar row before colouring, all but what the problem takes over as it is.
@@ -95,6 +110,8 @@ pub(crate) struct Elastic {
 const NONE: u32 = u32::MAX;
 /// How many joints ahead what they have is asked for, and twice that the joints themselves.
 const AHEAD: usize = 3;
+/// As many joints are in the cache anyway.
+const CACHED: usize = 128;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 pub(crate) const SIZE: f64 = 0.1;
 
@@ -108,6 +125,8 @@ pub struct Rows {
     biases: Vec<f64>,
     /// Whether some staged row gives.
     soft: bool,
+    /// Whether biases alone are those of the staged rows.
+    matched: bool,
     /// Joint slots in the order of the last problem, those without rows at the end; empty: as they are.
     visits: Vec<u32>,
     /// Rows of stiff forces, for problems about a whole step.
@@ -135,6 +154,7 @@ pub struct Rows {
     /// What they did, by slot.
     pub(crate) reactions: Vec<Reaction>,
     arms: Vec<DVec3>,
+    ahead: Ahead,
     kept: Vec<(Reaction, [f64; ROWS])>,
 }
 
@@ -156,15 +176,22 @@ impl Rows {
         p: &Bodies,
         purpose: Purpose,
     ) {
-        self.staged.clear();
-        self.jacobians.clear();
-        self.sets.clear();
-        self.biases.clear();
-        self.order.clear();
-        self.soft = false;
         (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
-        (self.curved, self.bent) = (false, 0.0);
-        self.lock_planes(model);
+        self.biases.clear();
+        self.matched = true;
+        let wanted = match purpose {
+            Purpose::Velocity { .. } => Wanted::Rows,
+            Purpose::Position { wanted, .. } => wanted,
+        };
+        if wanted != Wanted::Biases {
+            self.staged.clear();
+            self.jacobians.clear();
+            self.sets.clear();
+            self.order.clear();
+            self.soft = false;
+            (self.curved, self.bent) = (false, 0.0);
+            self.lock_planes(model);
+        }
         if let Purpose::Velocity { laws: true, .. } = purpose {
             for k in 0..self.elastic.len() {
                 let Elastic { bodies, jacobian, bias, compliance } = self.elastic[k];
@@ -184,48 +211,51 @@ impl Rows {
         let (Purpose::Velocity { h, .. } | Purpose::Position { h, .. }) = purpose;
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
         let laws = !matches!(purpose, Purpose::Velocity { laws: false, .. });
-        let only_errors = matches!(purpose, Purpose::Position { share: None, .. });
         let [mut e, mut then] = [Equations::default(); 2];
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.begin(model.bodies.len());
         if self.visits.len() != model.joints.len() {
             self.visits.clear();
             self.visits.extend(0..model.joints.len() as u32);
         }
+        let mut next = std::mem::take(&mut self.next);
         for at in 0..self.visits.len() {
-            self.look_ahead(at, model, state);
+            if self.visits.len() > CACHED {
+                self.look_ahead(at, model, state, &next);
+            }
             let j = self.visits[at] as usize;
             let joint = &model.joints[j];
             if !joint.alive || self.elsewhere.get(j) == Some(&true) {
                 if velocity_problem {
-                    self.next[j] = state.joints[j];
+                    next[j] = state.joints[j];
                 }
                 continue;
             }
-            let kept;
-            let memory = if velocity_problem {
-                &state.joints[j]
-            } else {
-                kept = self.next[j];
-                &kept
-            };
+            let memory = if velocity_problem { &state.joints[j] } else { &next[j] };
             let placed = joint.place(state, memory, time);
-            if only_errors {
-                joint.kind.errors_into(&placed, joint.laws.iter().any(Law::is_about_positions), &mut e);
-            } else {
-                joint.kind.equations_into(&placed, &mut e);
+            match wanted {
+                Wanted::Errors => {
+                    joint.kind.errors_into(&placed, joint.laws.iter().any(Law::is_about_positions), &mut e);
+                }
+                Wanted::Biases => {
+                    joint.kind.errors_into(&placed, joint.laws.iter().any(|l| !l.is_empty()), &mut e)
+                }
+                Wanted::Rows => joint.kind.equations_into(&placed, &mut e),
             }
             let mut bend = [0.0; MOST_ROWS];
             if let Purpose::Velocity { theta, bends, .. } = purpose
                 && laws
             {
-                curvature(joint, state, memory, [h, theta], [&mut e, &mut then], &mut bend);
+                curvature(joint, state, &mut ahead, memory, [h, theta], [&mut e, &mut then], &mut bend);
                 bend = if bends { bend } else { [0.0; MOST_ROWS] };
                 self.bent = bend.iter().fold(self.bent, |most, x| most.max(x.abs()));
             }
             let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
-            let mut stage = Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory };
+            let largest = None;
+            let mut stage =
+                Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory, largest };
             if velocity_problem {
                 stage.rows.arms[j] = placed.arm[1];
-                stage.rows.next[j].angle = e.angles();
                 stage.rows.curved |= is_curved(&joint.kind) || joint.kind.is_led();
             }
             for (k, row) in e.rows().iter().enumerate() {
@@ -236,16 +266,21 @@ impl Rows {
                     stage.law(k, c, law);
                 }
             }
+            stage.finish();
+            if velocity_problem {
+                next[j].angle = e.angles();
+            }
         }
+        (self.ahead, self.next) = (ahead, next);
     }
 
     /// Joints are visited by colour, which is not how they lie in memory.
     #[inline(always)]
-    fn look_ahead(&self, at: usize, model: &Model, state: &State) {
+    fn look_ahead(&self, at: usize, model: &Model, state: &State, next: &[JointState]) {
         if let Some(j) = self.visits.get(at + 2 * AHEAD).map(|j| *j as usize) {
             room::ahead(&model.joints, j);
             room::ahead(&state.joints, j);
-            room::ahead(&self.next, j);
+            room::ahead(next, j);
         }
         if let Some(joint) = self.visits.get(at + AHEAD).and_then(|j| model.joints.get(*j as usize)) {
             room::ahead(&joint.laws, 0);
@@ -267,6 +302,26 @@ impl Rows {
         self.sets.push(set);
         self.biases.push(bias);
         self.staged.push(row);
+    }
+
+    /// Biases alone take the place of those of the problem whose rows are staged; false if they are not of the same rows.
+    pub(crate) fn take_biases(&self, general: &mut General) -> bool {
+        let n = self.staged.len();
+        let rigid = |set: &Set| matches!(set, Set::Free | Set::NonNegative);
+        if !self.matched
+            || self.soft
+            || [self.biases.len(), general.bias.len()] != [n; 2]
+            || !general.set.iter().all(rigid)
+        {
+            return false;
+        }
+        match self.order.is_empty() {
+            true => general.bias.copy_from_slice(&self.biases),
+            false => {
+                general.bias.iter_mut().zip(&self.order).for_each(|(b, i)| *b = self.biases[*i as usize])
+            }
+        }
+        true
     }
 
     /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
@@ -464,62 +519,6 @@ const LIMIT: usize = 1;
 const FRICTION: usize = 2;
 const SPRING: usize = 3;
 
-/// Whether equations are curved along straight motion.
-fn is_curved(kind: &Kind) -> bool {
-    matches!(kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. })
-}
-
-/// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.
-fn curvature(
-    joint: &Joint,
-    state: &State,
-    memory: &JointState,
-    [h, theta]: [f64; 2],
-    [now, then]: [&mut Equations; 2],
-    bend: &mut [f64; MOST_ROWS],
-) {
-    // Without rotation every equation but a length is linear; so it nearly is with little.
-    let turns = |b: &u32| *b != WORLD_BODY && state.omega[*b as usize].length_squared() * h * h > 1e-12;
-    if !is_curved(&joint.kind) && !joint.bodies.iter().any(turns) {
-        return;
-    }
-    let ahead = |dt: f64| {
-        move |i: usize| {
-            let x = state.position[i] + dt * state.velocity[i];
-            (x, rotate(state.rotation[i], state.omega[i], dt))
-        }
-    };
-    let end = joint.place_at(ahead(h), memory, [state.time + h; 2]);
-    if joint.kind.is_nonholonomic() {
-        joint.kind.equations_into(&end, then);
-    } else {
-        joint.kind.errors_into(&end, false, then);
-    }
-    let start = if theta < 1.0 { Some(*now) } else { None };
-    if theta < 1.0 {
-        let middle = joint.place_at(ahead((1.0 - theta) * h), memory, [state.time; 2]);
-        now.take_jacobians(&joint.kind.equations(&middle));
-    }
-    let twists = joint.bodies.map(|b| if b == WORLD_BODY { [0.0; 6] } else { state.twist(b as usize) });
-    let rate = |row: &[f64; 12]| row.iter().zip(twists.as_flattened()).map(|(j, v)| j * v).sum::<f64>();
-    for (k, (row, then)) in now.rows().iter().zip(then.rows()).enumerate() {
-        let moves = rate(&row.jacobian);
-        let turned = start.as_ref().map_or(0.0, |start| moves - rate(&start.rows()[k].jacobian));
-        match row.sort {
-            Sort::Holonomic | Sort::Unilateral => {
-                let left = (then.error - row.error) / h - row.rate - moves;
-                bend[k] = (left + (1.0 - theta) * turned) / theta;
-            }
-            // In the middle of the step, where the secant is the tangent.
-            Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
-            Sort::Nonholonomic => {
-                bend[k] = 0.5 * (rate(&then.jacobian) - moves);
-            }
-            Sort::Elastic { .. } => {}
-        }
-    }
-}
-
 /// One joint being staged.
 struct Stage<'a> {
     state: &'a State,
@@ -534,13 +533,24 @@ struct Stage<'a> {
     rows: &'a mut Rows,
     time: [f64; 2],
     memory: &'a JointState,
+    /// Largest error of a rigid row, m.
+    largest: Option<f64>,
 }
 
 impl Stage<'_> {
     /// Puts a row in its place: a dynamic body first, and what is not dynamic folded into the bias.
+    #[inline]
     fn push(&mut self, row: usize, set: Set, jacobian: &[f64; 12], bias: f64, compliance: f64, upper: bool) {
-        if let Purpose::Position { share: None, .. } = self.purpose {
-            return;
+        match self.purpose {
+            Purpose::Position { wanted: Wanted::Errors, .. } => return,
+            Purpose::Position { wanted: Wanted::Biases, .. } => {
+                let place = self.rows.staged.get(self.rows.biases.len());
+                let own = |s: &Staged| (s.joint, s.row, s.upper) == (self.j as u32, row as u8, upper);
+                self.rows.matched &= place.is_some_and(own);
+                self.rows.biases.push(bias);
+                return;
+            }
+            _ => {}
         }
         let [a, b] = self.joint.bodies;
         let (mut bias, mut jacobian) = (bias, jacobian);
@@ -579,7 +589,14 @@ impl Stage<'_> {
     }
 
     /// Notes the error of a rigid row.
+    #[inline(always)]
     fn note(&mut self, error: f64) {
+        self.largest = Some(self.largest.map_or(error, |largest| largest.max(error)));
+    }
+
+    /// What was noted.
+    fn finish(self) {
+        let Some(error) = self.largest else { return };
         let size = SIZE * self.joint.length;
         self.rows.worst = self.rows.worst.max(error / size);
         self.rows.deepest = self.rows.deepest.max(error);
@@ -616,7 +633,7 @@ impl Stage<'_> {
                 }
             },
             Purpose::Position { share, .. } if soft == 0.0 => {
-                let most = share.unwrap_or(0.0) * self.joint.length;
+                let most = share * self.joint.length;
                 match row.sort {
                     Sort::Holonomic => {
                         self.note(row.error.abs());
@@ -684,8 +701,8 @@ impl Stage<'_> {
                     self.elastic(place + SPRING, &jacobian, scale * (c.value - s.rest), stiffness, damping);
                 }
             }
-            Purpose::Position { share, h } => {
-                let most = share.unwrap_or(0.0) * self.joint.length;
+            Purpose::Position { share, h, .. } => {
+                let most = share * self.joint.length;
                 if let Some(motor) = law.motor.as_ref().filter(|m| m.commands_motion()) {
                     let holds =
                         self.memory.impulse[place + MOTOR].abs() < motor.limit * h / scale * (1.0 - 1e-9);

@@ -17,7 +17,7 @@ use glam::DVec3;
 use super::Equations;
 use super::Sort;
 use crate::assemble::Row;
-use crate::assemble::rows::Purpose;
+use crate::assemble::rows::{Purpose, Wanted};
 use crate::contact::Contact;
 use crate::motion::rotate;
 use crate::settings::Stabilisation;
@@ -62,7 +62,7 @@ impl World {
         let rest = self.rest();
         let mut gamma = Vec::new();
         for round in 0..=ROUNDS {
-            self.stage_alone(&rest, Purpose::Position { h: 0.0, share: Some(0.5) });
+            self.stage_alone(&rest, Purpose::Position { h: 0.0, share: 0.5, wanted: Wanted::Rows });
             let worst = self.assembler.rows.worst;
             if worst <= if round == 0 { LEFT } else { ARRIVED } || (round == ROUNDS && worst <= LEFT) {
                 return self.check_sides();

@@ -15,6 +15,8 @@
 
 use glam::{DMat3, DVec3};
 
+use crate::shape::Pose;
+
 /// Most equations that a joint has.
 pub const MOST_ROWS: usize = 6;
 /// Most free coordinates that a joint names.
@@ -22,7 +24,7 @@ pub const MOST_COORDINATES: usize = 3;
 
 /// Where the two frames of a joint are now.
 #[derive(Clone, Copy, Debug)]
-pub struct Placed {
+pub struct Placed<'a> {
     /// Origins of the frames, m, world.
     pub origin: [DVec3; 2],
     /// Their axes as columns, world.
@@ -33,8 +35,8 @@ pub struct Placed {
     pub length: f64,
     /// Start and end of the step, s.
     pub time: [f64; 2],
-    /// Origins and axes of the frames when the joint was made, world.
-    pub reference: [(DVec3, DMat3); 2],
+    /// The frames when the joint was made, world.
+    pub reference: &'a [Pose; 2],
     /// Last known values of angles, rad: what tells one turn from the next.
     pub angle: [f64; MOST_COORDINATES],
 }
@@ -252,7 +254,7 @@ pub fn unwrap(turn: f64, near: f64) -> f64 {
     near + (turn - near) - TAU * ((turn - near) / TAU).round()
 }
 
-impl Placed {
+impl Placed<'_> {
     /// d = o_B - o_A.
     pub fn between(&self) -> DVec3 {
         self.origin[1] - self.origin[0]

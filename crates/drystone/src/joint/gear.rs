@@ -9,7 +9,7 @@
 //! outside have axes of one direction and a negative ratio.
 
 use super::equation::{Placed, Row, Sink, jacobian, unwrap};
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 #[inline(always)]
 pub(super) fn equations(ratio: f64, p: &Placed, out: &mut impl Sink) {
@@ -24,7 +24,7 @@ pub(super) fn equations(ratio: f64, p: &Placed, out: &mut impl Sink) {
 /// The angle of frame `k` from its first place, and its gradient by ω_K.
 pub(super) fn turned(p: &Placed, k: usize) -> (f64, DVec3) {
     let now = p.axes[k].x_axis;
-    let then = &p.reference[k].1;
+    let then = DMat3::from_quat(p.reference[k].rotation);
     let (x, y) = (then.x_axis.dot(now), then.y_axis.dot(now));
     let gradient = now.cross(x * then.y_axis - y * then.x_axis) / (x * x + y * y).max(f64::MIN_POSITIVE);
     (unwrap(y.atan2(x), p.angle[k]), gradient)

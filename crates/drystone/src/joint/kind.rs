@@ -251,9 +251,4 @@ impl Kind {
     pub(crate) fn is_led(&self) -> bool {
         matches!(self, Kind::Trajectory(_))
     }
-
-    /// Whether it measures from where the frames were when the joint was made.
-    pub(crate) fn remembers_start(&self) -> bool {
-        matches!(self, Kind::Gear { .. } | Kind::RackAndPinion { .. })
-    }
 }

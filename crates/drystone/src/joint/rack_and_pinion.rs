@@ -14,9 +14,9 @@ use glam::DVec3;
 pub(super) fn equations(radius: f64, p: &Placed, out: &mut impl Sink) {
     let (angle, gradient) = super::gear::turned(p, 0);
     out.remember(0, angle);
-    let (from, axes) = &p.reference[1];
-    let along = axes.z_axis;
+    let from = &p.reference[1];
+    let along = from.rotation * DVec3::Z;
     let jacobian = jacobian(DVec3::ZERO, -radius * gradient, along, p.arm[1].cross(along));
-    let error = along.dot(p.origin[1] - *from) - radius * angle;
+    let error = along.dot(p.origin[1] - from.position) - radius * angle;
     out.push(Row { jacobian, error, ..Row::default() });
 }

@@ -111,30 +111,27 @@ pub(crate) fn rate(row: &[f64; 12], twists: &[f64; 12]) -> f64 {
 impl Joint {
     /// Where the two frames are; `time` is the step from start to end.
     #[inline]
-    pub(crate) fn place(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Placed {
+    pub(crate) fn place(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Placed<'_> {
         self.place_at(|i| (state.position[i], state.rotation[i]), memory, time)
     }
 
     /// The same for bodies that are somewhere else.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place_at(
         &self,
-        pose: impl Fn(usize) -> (DVec3, DQuat),
+        mut pose: impl FnMut(usize) -> (DVec3, DQuat),
         memory: &JointState,
         time: [f64; 2],
-    ) -> Placed {
+    ) -> Placed<'_> {
         let mut placed = Placed {
             origin: [DVec3::ZERO; 2],
             axes: [DMat3::IDENTITY; 2],
             arm: [DVec3::ZERO; 2],
             length: self.length,
             time,
-            reference: [(DVec3::ZERO, DMat3::IDENTITY); 2],
+            reference: &self.reference,
             angle: memory.angle,
         };
-        if self.kind.remembers_start() {
-            placed.reference = self.reference.each_ref().map(|p| (p.position, DMat3::from_quat(p.rotation)));
-        }
         for k in 0..2 {
             let frame = &self.frames[k];
             if self.bodies[k] == WORLD_BODY {

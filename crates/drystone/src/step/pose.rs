@@ -19,6 +19,8 @@ pub(super) struct Solved {
     pub seen: Seen,
     /// Of the first of two problems.
     pub compression: Option<Certificate>,
+    /// Whether the solver's first word was the last: what it has at hand is of the problem that is posed.
+    pub plain: bool,
 }
 
 /// Solves the posed problem; softens it where it contradicts itself, and lets what was compressed expand.
@@ -34,12 +36,14 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let mut seen = Seen::default();
+    let mut plain = true;
     let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
     if stop.iterations > 0 {
         let straight = straighten(w, &mut solution, &stop, warm)?;
         if let Some(tamed) = tame(w, &mut solution, &stop, warm)? {
-            seen = tamed;
+            (seen, plain) = (tamed, false);
         } else if unsolved(w, &solution) {
+            plain = false;
             seen = look(w, Posed::Whole, &mut solution, &stop, warm)?;
             forget_velocities(w);
         }
@@ -73,7 +77,8 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         Status::Converged if seen.softened => Status::Iterations,
         status => status,
     };
-    Ok(Solved { solution, status, seen, compression })
+    plain &= compression.is_none() && !seen.replaced();
+    Ok(Solved { solution, status, seen, compression, plain })
 }
 
 /// A second look may take another's solution: what the solver has at hand is not its velocities then. Lending the judge says so.

@@ -225,22 +225,26 @@ pub(super) fn look(
     // Nor is what no multipliers at all leave undone beyond what is asked.
     let enough = if lost { f64::INFINITY } else { certificate.residual_max / WILD };
     let limit = undone(w.stiffness.posed(&w.assembler), enough).max(wanted).max(stop.tolerance);
-    let wild = |w: &mut World, s: &Solution, c: &Certificate| {
-        !(c.residual_max <= WILD * limit) || (s.status == Status::Diverged && wanted > 0.0) || fast(w, s)
+    let wild = |s: &Solution, c: &Certificate, is_fast: bool| {
+        !(c.residual_max <= WILD * limit) || (s.status == Status::Diverged && wanted > 0.0) || is_fast
     };
-    if wild(w, solution, &certificate) {
+    let mut is_wild = wild(solution, &certificate, is_fast);
+    if is_wild {
         certificate = rescue(w, solution, stop, certificate, limit, fast)?;
+        is_wild = wild(solution, &certificate, fast(w, solution));
     }
     // Whether this is a contradiction is not known, but it cannot be taken either.
-    if !seen.softened && wanted > 0.0 && wild(w, solution, &certificate) {
+    if !seen.softened && wanted > 0.0 && is_wild {
         seen.parties.extend(certificate.worst_block.and_then(|b| party(w, b)));
         certificate = soften(w, posed, solution, stop, warm, wanted)?;
         seen.softened = true;
-        if wild(w, solution, &certificate) {
+        is_wild = wild(solution, &certificate, fast(w, solution));
+        if is_wild {
             certificate = rescue(w, solution, stop, certificate, limit, fast)?;
+            is_wild = wild(solution, &certificate, fast(w, solution));
         }
     }
-    if wild(w, solution, &certificate) {
+    if is_wild {
         seen.wild = Some(limit);
         let speeds = speeds(w, &solution.gamma);
         if !(certificate.residual_max <= LOST * limit) || gains(w, solution, speeds, LOST) {

@@ -1,8 +1,8 @@
 //! Every Jacobian against central differences of Ψ itself.
 
-use drystone::Function;
 use drystone::joint::{Bushing, CoupledBushing, Kind, Placed, Sort, Trajectory};
 use drystone::random::Random;
+use drystone::{Function, Pose};
 use glam::{DMat3, DQuat, DVec3};
 
 /// Two bodies and a frame on each.
@@ -11,10 +11,12 @@ struct Pair {
     position: [DVec3; 2],
     rotation: [DQuat; 2],
     frame: [(DVec3, DQuat); 2],
+    /// The frames when the joint was made.
+    reference: [Pose; 2],
 }
 
 impl Pair {
-    fn placed(&self, time: [f64; 2]) -> Placed {
+    fn placed(&self, time: [f64; 2]) -> Placed<'_> {
         let arm = [0, 1].map(|k| self.rotation[k] * self.frame[k].0);
         Placed {
             origin: [0, 1].map(|k| self.position[k] + arm[k]),
@@ -22,7 +24,7 @@ impl Pair {
             arm,
             length: 0.37,
             time,
-            reference: [0, 1].map(|k| (0.1 * DVec3::ONE, DMat3::from_quat(self.frame[k].1))),
+            reference: &self.reference,
             angle: [0.0; 3],
         }
     }
@@ -57,11 +59,10 @@ fn rotation(r: &mut Random) -> DQuat {
 }
 
 fn pair(r: &mut Random) -> Pair {
-    Pair {
-        position: [vector(r), vector(r)],
-        rotation: [rotation(r), rotation(r)],
-        frame: [(vector(r), rotation(r)), (vector(r), rotation(r))],
-    }
+    let (position, rotations) = ([vector(r), vector(r)], [rotation(r), rotation(r)]);
+    let frame = [(vector(r), rotation(r)), (vector(r), rotation(r))];
+    let reference = frame.map(|f| Pose { position: 0.1 * DVec3::ONE, rotation: f.1 });
+    Pair { position, rotation: rotations, frame, reference }
 }
 
 fn kinds() -> Vec<Kind> {

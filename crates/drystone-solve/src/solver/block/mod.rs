@@ -25,7 +25,7 @@ use crate::problem::{Malformed, Problem};
 use super::growth::Growth;
 use super::{Info, Record, Solution, Solver, Status, Stop, first_order};
 
-pub(super) use newton::{INFO as AC, Newton};
+pub(super) use newton::{INFO as AC, Newton, cone, disc};
 pub(super) use polyhedral::{LEMKE, QP};
 pub(super) use projection::INFO as PROJECTION;
 pub(super) use sphere::INFO as SPHERE;

@@ -134,7 +134,7 @@ fn function<const N: usize>(one: &One, mu: f64, gamma: &Vector) -> (Vector, Matr
 
 /// (x_n⁺, P(x_T; μ x_n⁺)) and one of its derivatives.
 #[inline(always)]
-fn disc(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
+pub(in crate::solver) fn disc(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
     let (mut p, mut d) = ([0.0; MAX_ROWS], [[0.0; MAX_ROWS]; MAX_ROWS]);
     if x[0] <= 0.0 {
         return (p, d);
@@ -158,7 +158,7 @@ fn disc(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
 
 /// The projection on the friction cone and one of its derivatives.
 #[inline(always)]
-fn cone(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
+pub(in crate::solver) fn cone(n: usize, mu: f64, x: &Vector) -> (Vector, Matrix) {
     let (mut p, mut d) = ([0.0; MAX_ROWS], [[0.0; MAX_ROWS]; MAX_ROWS]);
     let t = norm(&x[1..n]);
     if mu * t <= -x[0] {

@@ -6,8 +6,8 @@
 use crate::problem::{Bodies, WORLD, symmetric};
 
 use super::super::sweep::vector::Vector;
-use super::tree::{SIZE, Tree};
-use super::wide::{On, WIDE, Wide};
+use super::tree::{Node, SIZE, Tree};
+use super::wide::{On, WIDE, Wide, across};
 
 /// A block, row by row; rows, and those of all that is multiplied with it, are padded to whole vectors.
 pub(super) type Block = [Wide; SIZE];
@@ -26,7 +26,7 @@ pub(super) struct Factor {
     /// M⁻¹ Jᵀ: (v_A, ω_A, v_B, ω_B) by row of J.
     pub effect: Vec<[[f64; WIDE]; 12]>,
     /// J v_free + b of every row.
-    pub rhs: Vec<[f64; SIZE]>,
+    pub rhs: Vec<Wide>,
     /// The diagonal of S: what pivots are compared with.
     whole: Vec<[f64; SIZE]>,
     /// Rows that depended on others.
@@ -39,21 +39,27 @@ impl Factor {
     pub fn compute<V: Vector>(&mut self, on: On<V>, p: &Bodies, tree: &Tree, m: usize) {
         let nodes = &tree.nodes[tree.mechanisms[m].clone()];
         self.take_rows(p, nodes);
-        self.blocks.clear();
         self.blocks.resize(tree.slots[m], ZERO);
-        for (slot, [(i, si), (j, sj)]) in &tree.joins[tree.joins_of[m].clone()] {
-            let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
-            let (si, sj) = (6 * *si as usize, 6 * *sj as usize);
-            let rows: [Wide; 6] = std::array::from_fn(|k| rows[si + k]);
-            let block = &mut self.blocks[*slot as usize];
-            for c in 0..SIZE {
-                let mut sum = block[c];
+        // What is filled in by elimination alone has no joins, and comes between those that have some.
+        let mut next = 0;
+        for joins in tree.joins[tree.joins_of[m].clone()].chunk_by(|a, b| a.0 == b.0) {
+            let slot = joins[0].0 as usize;
+            self.blocks[next..slot].fill(ZERO);
+            next = slot + 1;
+            let mut sum = ZERO;
+            for (_, [(i, si), (j, sj)]) in joins {
+                let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
+                let (si, sj) = (6 * *si as usize, 6 * *sj as usize);
+                // Sums side by side: none waits for another.
                 for k in 0..6 {
-                    on.add_all(&mut sum, columns[c][sj + k], &rows[k]);
+                    for c in 0..SIZE {
+                        on.add_all(&mut sum[c], columns[c][sj + k], &rows[si + k]);
+                    }
                 }
-                block[c] = sum;
             }
+            self.blocks[slot] = sum;
         }
+        self.blocks[next..].fill(ZERO);
         let g = &p.general;
         self.whole.clear();
         for (k, node) in nodes.iter().enumerate() {
@@ -67,81 +73,105 @@ impl Factor {
         let base = tree.mechanisms[m].start;
         self.inverse.clear();
         for k in 0..nodes.len() {
-            let inverse = self.diagonal(k);
+            let inverse = self.diagonal(on, k);
             for (_, slot) in &tree.below[base + k] {
                 lower(on, &inverse, &mut self.blocks[*slot as usize]);
             }
             for [target, ik, jk] in &tree.updates[base + k] {
-                let (xi, xj) = (self.blocks[*ik as usize], self.blocks[*jk as usize]);
-                let block = &mut self.blocks[*target as usize];
-                for c in 0..SIZE {
-                    let mut sum = block[c];
-                    for t in 0..SIZE {
-                        on.add_all(&mut sum, -xj[t][c], &xi[t]);
+                let mut sum = self.blocks[*target as usize];
+                let (xi, xj) = (&self.blocks[*ik as usize], &self.blocks[*jk as usize]);
+                for t in 0..SIZE {
+                    for c in 0..SIZE {
+                        on.take_all(&mut sum[c], xj[t][c], &xi[t]);
                     }
-                    block[c] = sum;
                 }
+                self.blocks[*target as usize] = sum;
             }
             self.inverse.push(inverse);
         }
     }
 
     #[inline(always)]
-    fn take_rows(&mut self, p: &Bodies, nodes: &[super::tree::Node]) {
+    fn take_rows(&mut self, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
-        self.jacobian.clear();
-        self.effect.clear();
-        self.rhs.clear();
-        for node in nodes {
+        self.jacobian.resize(nodes.len(), [[0.0; 12]; SIZE]);
+        self.effect.resize(nodes.len(), [[0.0; WIDE]; 12]);
+        for ((node, jacobian), effect) in nodes.iter().zip(&mut self.jacobian).zip(&mut self.effect) {
             let first = g.first_row[node.first as usize] as usize;
-            let (mut jacobian, mut effect, mut rhs) = ([[0.0; 12]; SIZE], [[0.0; WIDE]; 12], [0.0; SIZE]);
-            for r in 0..node.rows as usize {
-                let row = &g.jacobian[first + r];
-                rhs[r] = g.bias[first + r];
+            let rows = &g.jacobian[first..first + node.rows as usize];
+            jacobian[rows.len()..].fill([0.0; 12]);
+            *effect = [[0.0; WIDE]; 12];
+            for (r, (row, to)) in rows.iter().zip(jacobian).enumerate() {
+                *to = *row;
                 for (side, body) in node.bodies.iter().enumerate() {
+                    let s = 6 * side;
                     if *body == WORLD {
+                        to[s..s + 6].fill(0.0);
                         continue;
                     }
-                    let (b, s) = (*body as usize, 6 * side);
+                    let b = *body as usize;
                     let turn = symmetric(&p.inv_inertia[b], [row[s + 3], row[s + 4], row[s + 5]]);
                     for k in 0..3 {
                         effect[s + k][r] = p.inv_mass[b] * row[s + k];
                         effect[s + 3 + k][r] = turn[k];
                     }
-                    jacobian[r][s..s + 6].copy_from_slice(&row[s..s + 6]);
-                    rhs[r] += (0..6).map(|k| row[s + k] * p.v_free[b][k]).sum::<f64>();
                 }
             }
-            self.jacobian.push(jacobian);
-            self.effect.push(effect);
+        }
+        self.take_rhs(p, nodes);
+    }
+
+    /// The right-hand side, of the Jacobians that there are.
+    #[inline(always)]
+    pub fn take_rhs(&mut self, p: &Bodies, nodes: &[Node]) {
+        let g = &p.general;
+        self.rhs.clear();
+        for (node, jacobian) in nodes.iter().zip(&self.jacobian) {
+            let first = g.first_row[node.first as usize] as usize;
+            let mut twists = [0.0; 12];
+            for (body, twist) in node.bodies.iter().zip(twists.as_chunks_mut::<6>().0) {
+                if *body != WORLD {
+                    *twist = p.v_free[*body as usize];
+                }
+            }
+            let mut rhs = [0.0; WIDE];
+            for r in 0..node.rows as usize {
+                let half = |s: usize| (0..6).map(|k| jacobian[r][s + k] * twists[s + k]).sum::<f64>();
+                rhs[r] = g.bias[first + r] + half(0) + half(6);
+            }
             self.rhs.push(rhs);
         }
     }
 
-    /// The inverse of the Cholesky factor of a diagonal block.
+    /// The inverse of the Cholesky factor of a diagonal block. Row j of what is left of the block, over the root of its pivot, is
+    /// column j of L.
     #[inline(always)]
-    fn diagonal(&mut self, k: usize) -> Block {
-        let a = &self.blocks[k];
-        let (mut l, mut inverse) = (ZERO, ZERO);
+    fn diagonal<V: Vector>(&mut self, on: On<V>, k: usize) -> Block {
+        let mut l = self.blocks[k];
+        let mut over = [0.0; SIZE];
         for j in 0..SIZE {
-            let pivot = a[j][j] - (0..j).map(|t| l[j][t] * l[j][t]).sum::<f64>();
+            let pivot = l[j][j];
             // What is left is compared with what there was.
-            if !(pivot > NOTHING * self.whole[k][j].max(f64::MIN_POSITIVE)) {
+            if pivot > NOTHING * self.whole[k][j].max(f64::MIN_POSITIVE) {
+                over[j] = 1.0 / pivot.sqrt();
+            } else {
                 self.dropped += 1;
-                continue;
             }
-            let over = 1.0 / pivot.sqrt();
-            inverse[j][j] = over;
+            let column = on.scaled(&l[j], over[j]);
             for i in j + 1..SIZE {
-                l[i][j] = (a[j][i] - (0..j).map(|t| l[i][t] * l[j][t]).sum::<f64>()) * over;
+                on.take_all(&mut l[i], column[i], &column);
             }
+            l[j] = column;
         }
-        // Rows and columns of those that were left out stay zero.
-        for c in 0..SIZE {
-            for r in c + 1..SIZE {
-                let sum: f64 = (c..r).map(|t| l[r][t] * inverse[t][c]).sum();
-                inverse[r][c] = -sum * inverse[r][r];
+        // Rows and columns of those that were left out are zero.
+        let mut inverse = ZERO;
+        for r in 0..SIZE {
+            let mut row = [0.0; WIDE];
+            row[r] = 1.0;
+            for t in 0..r {
+                on.take_all(&mut row, l[t][r], &inverse[t]);
             }
+            inverse[r] = on.scaled(&row, over[r]);
         }
         inverse
     }
@@ -153,44 +183,63 @@ impl Factor {
         let (y, _) = y.as_chunks_mut::<SIZE>();
         for k in 0..self.inverse.len() {
             let mut own = y[k];
+            // What these columns do not reach.
+            if own.as_flattened().iter().fold(0, |bits, x| bits | x.to_bits()) == 0 {
+                continue;
+            }
             lower(on, &self.inverse[k], &mut own);
             y[k] = own;
             for (i, slot) in &tree.below[base + k] {
                 let x = &self.blocks[*slot as usize];
                 let target = &mut y[*i as usize];
-                for r in 0..SIZE {
-                    let mut sum = target[r];
-                    for t in 0..SIZE {
-                        on.add_all(&mut sum, -x[t][r], &own[t]);
+                let mut sum = *target;
+                for t in 0..SIZE {
+                    for r in 0..SIZE {
+                        on.take_all(&mut sum[r], x[t][r], &own[t]);
                     }
-                    target[r] = sum;
                 }
+                *target = sum;
+            }
+        }
+    }
+
+    /// x ← L⁻¹ x for one column.
+    #[inline(always)]
+    pub fn forward_one<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {
+        let base = tree.mechanisms[m].start;
+        for k in 0..self.inverse.len() {
+            let own = x[k];
+            let w: [f64; SIZE] = std::array::from_fn(|t| across(&on.times(&self.inverse[k][t], &own)));
+            x[k][..SIZE].copy_from_slice(&w);
+            for (i, slot) in &tree.below[base + k] {
+                let block = &self.blocks[*slot as usize];
+                let mut sum = x[*i as usize];
+                for t in 0..SIZE {
+                    on.take_all(&mut sum, w[t], &block[t]);
+                }
+                x[*i as usize] = sum;
             }
         }
     }
 
     /// x ← L⁻ᵀ x.
     #[inline(always)]
-    pub fn backward(&self, tree: &Tree, m: usize, x: &mut [[f64; SIZE]]) {
+    pub fn backward<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {
         let base = tree.mechanisms[m].start;
         for k in (0..self.inverse.len()).rev() {
             let mut w = [[0.0; WIDE]; SIZE];
-            for t in 0..SIZE {
-                w[t][0] = x[k][t];
-            }
             for (i, slot) in &tree.below[base + k] {
                 let (block, other) = (&self.blocks[*slot as usize], &x[*i as usize]);
                 for t in 0..SIZE {
-                    for r in 0..SIZE {
-                        w[t][r] -= block[t][r] * other[r];
-                    }
+                    on.take(&mut w[t], &block[t], other);
                 }
             }
-            let w = w.map(|w| w.iter().sum::<f64>());
-            let inverse = &self.inverse[k];
-            for c in 0..SIZE {
-                x[k][c] = (c..SIZE).map(|t| inverse[t][c] * w[t]).sum();
+            let own = x[k];
+            let mut sum = [0.0; WIDE];
+            for t in 0..SIZE {
+                on.add_all(&mut sum, own[t] + across(&w[t]), &self.inverse[k][t]);
             }
+            x[k] = sum;
         }
     }
 }

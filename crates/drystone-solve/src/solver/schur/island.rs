@@ -1,20 +1,19 @@
-//! The dense problem of one island, joints eliminated: made, swept, and handed back.
+//! The dense problem of one island, joints eliminated: made and handed back.
 
 use std::time::Instant;
 
-use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
-use crate::problem::{Bodies, Csr, Explicit, Problem, WORLD, cross, symmetric};
+use crate::problem::{Bodies, Problem, WORLD, cross, symmetric};
 
-use super::super::block::{Newton, One, Vector as Few, local};
+use super::super::block::One;
 use super::super::first_order::Kernel;
-use super::super::growth::Growth;
 use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
 use super::factor::Factor;
+use super::newton::Slope;
 use super::tree::{SIZE, Tree};
-use super::wide::{On, WIDE, Wide};
+use super::wide::{On, WIDE, Wide, across};
 
 /// One block that is no joint's.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +29,13 @@ pub(super) struct Block {
     pub one: One,
     pub jacobian: [[f64; 12]; MAX_ROWS],
     pub effect: [[f64; 12]; MAX_ROWS],
+}
+
+impl Block {
+    /// What its joints hold altogether does not move, whatever pushes it.
+    pub fn holds_still(&self) -> bool {
+        self.g <= 0.0 || self.one.g <= 1e-12 * self.g
+    }
 }
 
 /// The dense problem of one island. Its columns, and then the right-hand side's, are taken eight at a time: a panel.
@@ -52,7 +58,9 @@ pub(super) struct Island {
     pub marked: [Vec<f64>; 2],
     pub way: [Vec<f64>; 2],
     pub best: Vec<f64>,
-    pub x: Vec<[f64; SIZE]>,
+    /// Six rows of each node.
+    pub x: Vec<Wide>,
+    pub slope: Slope,
 }
 
 /// How many rows of a block count, and in which set: of a contact without friction the normal one alone. The others of a guess are
@@ -76,7 +84,7 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    fn of(&self, at: usize) -> &[Wide] {
+    pub fn of(&self, at: usize) -> &[Wide] {
         &self.y[at * self.height..(at + 1) * self.height]
     }
 }
@@ -94,6 +102,8 @@ pub(super) struct Solve<'a> {
     pub gamma: &'a mut [f64],
     pub stop: &'a Stop,
     pub begun: Instant,
+    /// Whether the island is the one that was solved last, but for its right-hand side: see `again`.
+    pub again: bool,
 }
 
 /// How it ended, after how many sweeps, and how many bilateral rows depended on others.
@@ -109,12 +119,17 @@ impl Kernel for Solve<'_> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> Ended {
-        let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun } = self;
+        let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun, again } = self;
         // SAFETY: as the caller promises.
         let on = unsafe { On::<V>::new() };
-        let dropped = work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma);
+        let dropped = if again {
+            work.renew(on, problem, p, tree, factors, mechanisms);
+            0
+        } else {
+            work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma)
+        };
         let (status, sweeps) = work.solve(on, problem, stop, begun);
-        work.hand_back(problem, p, tree, factors, mechanisms, gamma);
+        work.hand_back(on, problem, p, tree, factors, mechanisms, gamma);
         Ended { status, sweeps, dropped }
     }
 }
@@ -148,21 +163,26 @@ impl Island {
             eliminate(on, tree, *m as usize, factor, blocks, [*rows, *panels], &mut y[at], n);
         }
         work.finish();
-        // u = N' γ + r'.
         work.gamma.clear();
         for block in &work.blocks {
             let at = problem.block(block.number as usize).start;
             work.gamma.extend_from_slice(&gamma[at..at + block.one.rows]);
         }
         work.gamma.resize(WIDE * work.panels, 0.0);
-        work.u.clone_from(&work.rhs);
-        let (u, _) = work.u.as_chunks_mut::<WIDE>();
-        for (row, gamma) in work.n.chunks_exact(work.panels).zip(&work.gamma) {
+        work.velocities(on);
+        dropped
+    }
+
+    /// u = N' γ + r'.
+    #[inline(always)]
+    pub(super) fn velocities<V: Vector>(&mut self, on: On<V>) {
+        self.u.clone_from(&self.rhs);
+        let (u, _) = self.u.as_chunks_mut::<WIDE>();
+        for (row, gamma) in self.n.chunks_exact(self.panels).zip(&self.gamma) {
             if *gamma != 0.0 {
                 u.iter_mut().zip(row).for_each(|(u, n)| on.add_all(u, *gamma, n));
             }
         }
-        dropped
     }
 }
 
@@ -196,7 +216,7 @@ fn eliminate<V: Vector>(
     own.y.clear();
     own.y.resize(own.height * own.which.len(), [0.0; WIDE]);
     let last = (own.which.len() - 1) * own.height;
-    for (row, rhs) in own.y[last..].iter_mut().zip(factor.rhs.iter().flatten()) {
+    for (row, rhs) in own.y[last..].iter_mut().zip(factor.rhs.iter().flat_map(|rhs| &rhs[..SIZE])) {
         row[rows % WIDE] = *rhs;
     }
     let mut panel = 0;
@@ -374,7 +394,7 @@ impl Island {
 
     /// The largest natural-map residual, m/s, with the whole problem's scale.
     #[inline(always)]
-    fn residual(&self, model: Model) -> f64 {
+    pub fn residual(&self, model: Model) -> f64 {
         let mut worst = 0.0f64;
         for b in self.blocks.iter().filter(|b| b.g > 0.0) {
             let (first, rows) = (b.first as usize, b.one.rows);
@@ -397,8 +417,9 @@ impl Island {
 
     /// γ_U as it is, and γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U).
     #[inline(always)]
-    fn hand_back(
+    fn hand_back<V: Vector>(
         &mut self,
+        on: On<V>,
         problem: &Problem,
         p: &Bodies,
         tree: &Tree,
@@ -416,157 +437,28 @@ impl Island {
             let m = *m as usize;
             let nodes = tree.mechanisms[m].clone();
             self.x.clear();
-            self.x.resize(nodes.len(), [0.0; SIZE]);
+            self.x.resize(nodes.len(), [0.0; WIDE]);
             // The right-hand side counts once.
             self.gamma[self.rows] = 1.0;
             let (known, _) = self.gamma.as_chunks::<WIDE>();
             let own = &self.y[at];
-            for (k, x) in self.x.as_flattened_mut().iter_mut().enumerate() {
+            let alone = self.gamma[..self.rows].iter().all(|x| *x == 0.0);
+            for (k, x) in self.x.iter_mut().flat_map(|x| &mut x[..SIZE]).enumerate() {
+                if alone {
+                    *x = -own.y[(own.which.len() - 1) * own.height + k][self.rows % WIDE];
+                    continue;
+                }
                 let mut sum = [0.0; WIDE];
                 for (panel, which) in own.which.iter().enumerate() {
-                    let (y, gamma) = (&own.y[panel * own.height + k], &known[*which as usize]);
-                    (0..WIDE).for_each(|r| sum[r] -= y[r] * gamma[r]);
+                    on.take(&mut sum, &own.y[panel * own.height + k], &known[*which as usize]);
                 }
-                *x = sum.iter().sum();
+                *x = across(&sum);
             }
-            factors[at].backward(tree, m, &mut self.x);
+            factors[at].backward(on, tree, m, &mut self.x);
             for (node, x) in tree.nodes[nodes].iter().zip(&self.x) {
                 let first = base + p.general.first_row[node.first as usize] as usize;
                 gamma[first..first + node.rows as usize].copy_from_slice(&x[..node.rows as usize]);
             }
         }
-    }
-}
-
-impl Island {
-    /// Block splitting on the dense problem; how it ended, and the number of sweeps. For the relaxed law with the conjugate
-    /// gradient over sweeps of [SilcowitzHansen2010, Algorithm 2], as in `nncg`: contacts of one box with one floor share the
-    /// load in many ways, and sweeps alone are slow to settle it.
-    #[inline(always)]
-    fn solve<V: Vector>(
-        &mut self,
-        on: On<V>,
-        problem: &Problem,
-        stop: &Stop,
-        begun: Instant,
-    ) -> (Status, usize) {
-        let work = self;
-        let model = problem.model();
-        let within = |residual: f64| residual <= stop.tolerance && (stop.tolerance > 0.0 || residual == 0.0);
-        if work.rows == 0 || within(work.residual(model)) {
-            return (Status::Converged, 0);
-        }
-        let mut newton = Newton::default();
-        let mut growth = Growth::default();
-        let (mut last, mut before) = (None, None);
-        let mut least = f64::INFINITY;
-        let mut worst = f64::INFINITY;
-        for k in 1..=stop.iterations {
-            if model == Model::Ccp {
-                work.conjugate(last, before);
-            }
-            let energy;
-            [worst, energy] = work.sweep(on, &mut newton);
-            (before, last) = (last, Some(energy));
-            if !energy.is_finite() {
-                return (Status::Diverged, k);
-            }
-            // A step may be long and lead nowhere: contacts that share a load pass it to and fro.
-            let look = k % 4 == 0 || worst <= 10.0 * stop.tolerance || worst == 0.0;
-            if look && within(work.residual(model)) {
-                return (Status::Converged, k);
-            }
-            if worst <= least {
-                least = worst;
-                work.best.clone_from(&work.gamma);
-            }
-            // The question is about the whole problem: not one to ask in every island.
-            if Growth::due(k) && !problem.rest_is_feasible() {
-                let residual = work.residual(model);
-                if growth.suspects(&work.gamma[..work.rows], residual)
-                    && growth.proves(&work.alone(model), &mut Judge::default())
-                {
-                    return (Status::Wedged, k);
-                }
-            }
-            if stop.budget.is_some_and(|b| begun.elapsed() >= b) {
-                return (Status::Budget, k);
-            }
-        }
-        if !(worst <= least) {
-            work.gamma.clone_from(&work.best);
-        }
-        (Status::Iterations, stop.iterations)
-    }
-
-    /// With Δ = γ - the place marked: γ ← γ + β p, p ← β p + Δ; then marks the place. `u` follows.
-    #[inline(always)]
-    fn conjugate(&mut self, last: Option<f64>, before: Option<f64>) {
-        let beta = match (last, before) {
-            (Some(last), Some(before)) if last <= before && before > 0.0 => Some(last / before),
-            (Some(_), None) => Some(0.0),
-            _ => None,
-        };
-        let both = [&mut self.gamma, &mut self.u];
-        for ((x, marked), p) in both.into_iter().zip(&mut self.marked).zip(&mut self.way) {
-            match beta {
-                Some(beta) => {
-                    for i in 0..x.len() {
-                        let (delta, along) = (x[i] - marked[i], beta * p[i]);
-                        x[i] += along;
-                        p[i] = along + delta;
-                    }
-                }
-                None => {
-                    p.clear();
-                    p.resize(x.len(), 0.0);
-                }
-            }
-            marked.clone_from(x);
-        }
-    }
-
-    /// N' and r' as a problem of its own.
-    fn alone(&self, model: Model) -> Problem {
-        let row = |i: usize| {
-            let n = &self.n[i * self.panels..(i + 1) * self.panels];
-            let values = n.iter().flatten().copied().take(self.rows);
-            values.enumerate().map(|(j, x)| (j as u32, x)).collect()
-        };
-        let w = Csr::from_rows(self.rows, (0..self.rows).map(row).collect());
-        let sets = self.blocks.iter().map(|b| b.one.set).collect();
-        Problem::Explicit(Explicit { model, ..Explicit::new(w, self.rhs[..self.rows].to_vec(), sets) })
-    }
-
-    /// One sweep: the largest |Δγ| g, m/s, and Σ |Δγ|² g, J.
-    #[inline(always)]
-    fn sweep<V: Vector>(&mut self, on: On<V>, newton: &mut Newton) -> [f64; 2] {
-        let (panels, mut worst, mut energy) = (self.panels, 0.0f64, 0.0);
-        for b in &mut self.blocks {
-            let (first, rows) = (b.first as usize, b.one.rows);
-            // What its joints hold altogether does not move, whatever pushes it.
-            if b.g <= 0.0 || b.one.g <= 1e-12 * b.g {
-                continue;
-            }
-            let mut gamma: Few = [0.0; MAX_ROWS];
-            gamma[..rows].copy_from_slice(&self.gamma[first..first + rows]);
-            for r in 0..rows {
-                let own: f64 = (0..rows).map(|c| b.one.w[r][c] * gamma[c]).sum();
-                b.one.b[r] = self.u[first + r] - own;
-            }
-            local(&b.one, newton, &mut gamma);
-            for r in 0..rows {
-                let d = gamma[r] - self.gamma[first + r];
-                worst = if (d * b.g).abs() <= worst { worst } else { (d * b.g).abs() };
-                energy += d * d * b.one.g;
-                if d != 0.0 {
-                    self.gamma[first + r] = gamma[r];
-                    let row = &self.n[(first + r) * panels..(first + r + 1) * panels];
-                    let (u, _) = self.u.as_chunks_mut::<WIDE>();
-                    u.iter_mut().zip(row).for_each(|(u, n)| on.add_all(u, d, n));
-                }
-            }
-        }
-        [worst, energy]
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Tree {
     pub mechanism_of: Vec<u32>,
     /// Nodes at each body, with the side on which it is.
     pub at_body: Vec<Vec<(u32, u8)>>,
-    /// Blocks of S that are not zero before elimination: slot, and a node with its side, twice.
+    /// Blocks of S that are not zero before elimination: slot, and a node with its side, twice; those of one slot one behind the other.
     pub joins: Vec<(u32, [(u32, u8); 2])>,
     pub joins_of: Vec<Range<usize>>,
     /// By node: its neighbours that come later, with the slot of the block between them.
@@ -75,17 +75,22 @@ pub(in crate::solver) fn join(parent: &mut [u32], a: u32, b: u32) {
 }
 
 impl Tree {
-    /// Takes the structure of a problem over; false if it is the one already known.
-    pub fn load(&mut self, p: &Bodies) -> bool {
+    /// Whether it is this problem's.
+    pub fn is_of(&self, p: &Bodies) -> bool {
         let g = &p.general;
-        let free = || g.set.iter().map(|set| *set == Set::Free);
-        if self.mechanism_of.len() == p.bodies()
+        self.mechanism_of.len() == p.bodies()
             && self.a == g.a
             && self.b == g.b
-            && free().eq(self.free.iter().copied())
-        {
+            && g.set.iter().map(|set| *set == Set::Free).eq(self.free.iter().copied())
+    }
+
+    /// Takes the structure of a problem over; false if it is the one already known.
+    pub fn load(&mut self, p: &Bodies) -> bool {
+        if self.is_of(p) {
             return false;
         }
+        let g = &p.general;
+        let free = || g.set.iter().map(|set| *set == Set::Free);
         *self = Tree { a: g.a.clone(), b: g.b.clone(), free: free().collect(), ..Tree::default() };
         let mut runs = Vec::new();
         let mut i = 0;
@@ -194,6 +199,7 @@ impl Tree {
             }
             self.at_body[body as usize] = here.iter().map(|(i, side)| (i + base as u32, *side)).collect();
         }
+        self.joins[first..].sort_by_key(|join| join.0);
         self.joins_of.push(first..self.joins.len());
         self.slots.push(n + slots.len());
         self.nodes.extend(order.iter().map(|i| nodes[*i as usize]));

@@ -9,6 +9,12 @@ use super::super::sweep::vector::Vector;
 pub(in crate::solver) const WIDE: usize = 8;
 pub(in crate::solver) type Wide = [f64; WIDE];
 
+/// The sum of eight, in pairs.
+#[inline(always)]
+pub(super) fn across(x: &Wide) -> f64 {
+    ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]))
+}
+
 /// Stands for vectors that the machine is known to have.
 #[derive(Clone, Copy)]
 pub(in crate::solver) struct On<V>(PhantomData<V>);
@@ -74,6 +80,23 @@ impl<V: Vector> On<V> {
             }
         }
         out
+    }
+
+    /// to -= factor from.
+    #[inline(always)]
+    pub fn take_all(self, to: &mut Wide, factor: f64, from: &Wide) {
+        for at in (0..WIDE).step_by(V::L) {
+            unsafe {
+                let get = |x: &Wide| V::load(x.as_ptr().add(at));
+                get(from).take_from(V::splat(factor), get(to)).store(to.as_mut_ptr().add(at));
+            }
+        }
+    }
+
+    /// x factor.
+    #[inline(always)]
+    pub fn scaled(self, x: &Wide, factor: f64) -> Wide {
+        self.times(x, &[factor; WIDE])
     }
 
     /// to += factor from.
