@@ -76,14 +76,20 @@ pub struct Apart {
 impl Apart {
     /// What to do about it, in words.
     pub fn advice(&self) -> String {
-        if self.turn > TURNS {
-            let wanted = self.h * TURNS / self.turn;
+        const HOLD: &str = "too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them)";
+        if self.turn <= TURNS {
+            return format!("{HOLD}; or a step that is too long");
+        }
+        let turns = format!("its bodies turn by {:.2} rad in a step of {:e} s", self.turn, self.h);
+        if self.turn <= std::f64::consts::PI {
             return format!(
-                "its bodies turn by {:.2} rad in a step of {:e} s, which no joint follows: take a step below {wanted:.1e} s",
-                self.turn, self.h
+                "{turns}, which no joint follows: take a step below {:.1e} s",
+                self.h * TURNS / self.turn
             );
         }
-        "too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them); or a step that is too long".into()
+        format!(
+            "{turns}, which no joint follows: the step is too long, or they turn because nothing holds them ({HOLD})"
+        )
     }
 }
 
