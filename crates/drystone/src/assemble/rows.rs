@@ -582,6 +582,7 @@ impl Stage<'_> {
                 stabilisation: Stabilisation::Post { tolerance, .. },
                 laws: true,
                 theta: 1.0,
+                bends: true,
                 ..
             } => TIGHTER * error.abs() <= 2.0 * tolerance * SIZE * self.joint.length,
             _ => false,

@@ -21,8 +21,10 @@ use super::pose::{Posed, build};
 use super::wedge::{FAST, LOST, Seen, again, fall, name, parts, speeds, speeds_at_hand};
 use crate::world::World;
 
-/// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody.
+/// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody,
 const ARCS: f64 = 10.0;
+/// where the fastest body has at most this times its speed of before.
+const GAINS: f64 = 1.2;
 /// Nor do those after which there is at most this times the energy of before.
 const GROWS: f64 = 1.5;
 /// Energy after bounces over that before, at most: rounding, and what a tolerance leaves.
@@ -86,15 +88,19 @@ pub(super) fn tame(
 }
 
 /// A step whose joints lead their bodies along arcs as they were moving before it, which they do not any more: a beam that turns fast
-/// and is stopped by a load asks its hinge for a speed, and the load gets it. Where energy grows by that, joints go along their
-/// tangents.
+/// and is stopped by a load asks its hinge for a speed, and the load gets it; limbs that wedge each other make much of little. Where energy
+/// grows by that, joints go along their tangents, and their errors are left to corrections.
 pub(super) fn straighten(
     w: &mut World,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
 ) -> Result<bool, Malformed> {
-    if w.assembler.rows.bent <= ARCS * fall(w).max(stop.tolerance) {
+    // Arcs that ask for little may be much to what is all but locked: somebody is faster than before then.
+    let least = fall(w).max(stop.tolerance);
+    let speeds = if parts(w)[1] { speeds_at_hand(w, solution) } else { None };
+    let gains = speeds.is_some_and(|[free, now]| !(now <= GAINS * free + least));
+    if !gains && w.assembler.rows.bent <= ARCS * least {
         return Ok(false);
     }
     let Some([before, after]) = energies_at_hand(w, solution) else { return Ok(false) };
