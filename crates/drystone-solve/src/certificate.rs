@@ -340,7 +340,8 @@ impl Tally {
         self.model.correct(b.set, law);
         let cone = b.set.is_cone();
         // Bodies that cannot move have been let touch; in a matrix such a block has no solution but its own q.
-        let apart = if cone { dual_distance(b.set, law) } else { 0.0 };
+        let approach = self.model.approach(b.set.opening(), b.u[0]);
+        let apart = if cone { dual_distance(b.set, law).max(approach) } else { 0.0 };
         let residual = match b.g > 0.0 {
             true => natural_residual(b.set, b.gamma, law, b.g).max(apart).max(unknown(b.g, norm(b.gamma))),
             false if b.bias.is_some() || !cone => 0.0,

@@ -158,3 +158,30 @@ fn what_can_rest_rests() {
         }
     }
 }
+
+/// Friction without limit, or all but: seen by the natural map an approach of 1 m/s counts 1/μ, and no force at all would pass for a
+/// solution. Nobody says that it is solved unless Coulomb's law holds.
+#[test]
+fn boundless_friction_hides_nothing() {
+    for mu in [1e2, 1e4, 1e6, 1e8] {
+        let rows = (0..9).map(|i| vec![(i, 1.0)]).collect();
+        let (w, q) = (Csr::from_rows(9, rows), [-1.0, 1.0, 3.0].repeat(3));
+        let p = coulomb(Problem::Explicit(Explicit::new(w, q, vec![Set::Friction3 { mu }; 3])));
+        let at_rest = certificate(&p, &[0.0; 9]);
+        assert!(at_rest.residual_max > 0.05 && at_rest.constraint_violation > 0.05, "{mu}: {at_rest:?}");
+        let mut solved = Vec::new();
+        for info in REGISTRY.iter().filter(|i| i.is_exact()) {
+            let stop = Stop { tolerance: 1e-6, iterations: 2000, ..Stop::default() };
+            let s = make(info.name).unwrap().solve(&p, None, &stop).unwrap();
+            if s.status == Status::Converged {
+                let worst = violation(&p, &s.gamma);
+                assert!(worst < 1e-4, "{} with {mu}: Coulomb's law is violated by {worst}", info.name);
+                solved.push(info.name);
+            }
+        }
+        println!("{mu:e}: solved by {solved:?}");
+        for name in ["auto", "apgd", "ipm"] {
+            assert!(solved.contains(&name), "{name} with {mu}");
+        }
+    }
+}

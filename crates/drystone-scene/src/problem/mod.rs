@@ -216,7 +216,8 @@ impl ContactProblem {
             if model == Model::Coulomb {
                 law[0] += slip_term(set, &u[rows.clone()]);
             }
-            let natural = set.natural(r, law);
+            let approach = model.approach(set.opening(), u[rows.start]);
+            let natural = set.natural(r, law).max(approach);
             // What rounding leaves unknown of u: less than that is nothing to see.
             let diagonal = |j| self.w.row(j).find(|(k, _)| *k == j).map_or(0.0, |(_, w)| w);
             let unknown = rows.clone().zip(r).map(|(j, r)| f64::EPSILON * diagonal(j) * r);

@@ -63,6 +63,7 @@ pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6
             g += if mu == 0.0 { cn } else { (cn + 2.0 * ct) / 3.0 };
         }
         let slip = dot(u_t, u_t).sqrt();
+        let approach = t.model.approach(mu, u_n);
         if t.model == Model::Coulomb {
             u_n += mu * slip;
         }
@@ -97,6 +98,7 @@ pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6
         } else {
             (mu * slip - u_n) / one.sqrt()
         };
+        let apart = apart.max(approach);
         t.c.constraint_violation = t.c.constraint_violation.max(apart);
         let pull = gamma_tt.sqrt();
         t.residual(e.max(if g > 0.0 { apart.max(unknown(g, gamma_n.abs() + pull)) } else { 0.0 }));

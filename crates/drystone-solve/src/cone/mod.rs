@@ -155,6 +155,16 @@ impl Set {
             Set::Rolling5 { mu, mu_r } => coefficient("mu", mu).and(coefficient("mu_r", mu_r)),
         }
     }
+
+    /// How far a cone opens: μ, or √(μ² + μ_r²); zero for sets without friction.
+    #[inline(always)]
+    pub fn opening(&self) -> f64 {
+        match *self {
+            Set::Friction2 { mu } | Set::Friction3 { mu } => mu,
+            Set::Rolling5 { mu, mu_r } => mu.hypot(mu_r),
+            Set::Free | Set::NonNegative | Set::Interval { .. } => 0.0,
+        }
+    }
 }
 
 pub(crate) fn norm(x: &[f64]) -> f64 {

@@ -409,7 +409,8 @@ impl Island {
             for k in 0..rows {
                 x[k] -= self.gamma[first + k];
             }
-            let e = norm(&x[..rows]) * b.g;
+            let approach = model.approach(b.one.set.opening(), self.u[first]);
+            let e = (norm(&x[..rows]) * b.g).max(approach);
             worst = if e <= worst { worst } else { e };
         }
         worst
