@@ -284,7 +284,14 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
     if !(time.is_finite() && time >= 0.0) {
         return Err(Failure::input(format!("--time must be finite and not negative, got {time}")));
     }
-    Ok((time / h).round() as u64)
+    let steps = (time / h).round();
+    // Whole numbers up to here survive a double.
+    if !(steps <= 9e15) {
+        return Err(Failure::input(format!(
+            "{time} s are {steps:.1e} steps of {h:e} s: more than can be counted"
+        )));
+    }
+    Ok(steps as u64)
 }
 
 fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {

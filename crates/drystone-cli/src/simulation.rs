@@ -113,7 +113,7 @@ pub fn pairs(set: &[String]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 impl Simulation {
-    /// Loads the scene, applies the options, builds the world, and refuses deep overlaps. The scene's bodies are the
+    /// Loads the scene, applies the options, builds the world, refuses deep overlaps, and puts joints together. The scene's bodies are the
     /// world's from then on.
     pub fn prepare(&self) -> Result<Prepared, Failure> {
         self.refuse_what_is_missing()?;
@@ -122,6 +122,7 @@ impl Simulation {
         let settings = self.settings(scene.settings.clone())?;
         let mut world = scene.take_world(settings)?;
         self.check_overlaps(&mut world)?;
+        drystone_scene::assemble(&mut world, &self.scene)?;
         if self.settle {
             world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
         }
@@ -213,7 +214,7 @@ impl Simulation {
 
     fn check_overlaps(&self, world: &mut World) -> Result<(), Failure> {
         match drystone_scene::overlaps(world) {
-            Some(refusal) if !self.allow_overlap => Err(Failure::input(refusal)),
+            Some(refusal) if !self.allow_overlap => Err(Failure::input(format!("{}: {refusal}", self.scene))),
             _ => Ok(()),
         }
     }

@@ -23,15 +23,7 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     let mut world =
         scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
     let moving = world.model().dynamic().count();
-    world.assemble_joints().map_err(|e| {
-        // Joints of a file are numbered as it has them, and the message begins with the one that does not fit.
-        let text = e.to_string();
-        let named = world.joints().find(|j| text.starts_with(&(world.model().describe_joint(j.slot) + " ")));
-        let list = if kind == "flat state" { "joints" } else { "joint" };
-        let field = named.map(|j| format!("{list}[{}]", j.slot));
-        let error = SceneError { field, file: Some(path.into()), ..SceneError::new(text) };
-        source.parse().map_or(error.clone(), |root| source.locate(&root, error))
-    })?;
+    assemble(&mut world, &path.to_string_lossy())?;
     let mut text = format!(
         "{}: {kind} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
         path.display(),
@@ -44,6 +36,21 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
         text += &format!("\nnote: {note}");
     }
     Ok(text)
+}
+
+/// Makes positions and velocities fit the joints; where they cannot, the error says where in the file the joint is.
+pub fn assemble(world: &mut World, what: &str) -> Result<(), SceneError> {
+    world.assemble_joints().map_err(|e| {
+        let text = e.to_string();
+        let path = Path::new(what);
+        let Ok(source) = Source::open(path) else { return SceneError::new(text) };
+        let Ok(root) = source.parse() else { return SceneError::new(text) };
+        // Joints of a file are numbered as it has them, and the message begins with the one that does not fit.
+        let named = world.joints().find(|j| text.starts_with(&(world.model().describe_joint(j.slot) + " ")));
+        let list = if is_flat(&source, &root) { "joints" } else { "joint" };
+        let field = named.map(|j| format!("{list}[{}]", j.slot));
+        source.locate(&root, SceneError { field, file: Some(path.into()), ..SceneError::new(text) })
+    })
 }
 
 /// The deepest overlap at the start, if it is one that a run refuses.

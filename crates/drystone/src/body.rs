@@ -8,6 +8,9 @@ use crate::material::MaterialId;
 pub use crate::principal::{principal_frame, principal_moments};
 use crate::shape::{Pose, Shape};
 
+/// How far from the origin a body may begin, m.
+const FARTHEST: f64 = 1e12;
+
 /// How a body moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -314,6 +317,11 @@ impl BodyDef {
             if !v.is_finite() {
                 return Err(format!("{field} must be finite, got {v}"));
             }
+        }
+        // Further out the numbers are more than a tenth of a millimetre apart.
+        let most = self.position.abs().max_element();
+        if most > FARTHEST {
+            return Err(format!("position must be within {FARTHEST:e} m of the origin, got {most:e}"));
         }
         if !self.charge.is_finite() {
             return Err(format!("charge must be finite, got {}", self.charge));

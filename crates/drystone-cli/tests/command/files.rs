@@ -251,7 +251,7 @@ fn what_is_allowed_but_hardly_meant_is_noted() {
     scratch.write("deep.toml", file("solid.obj", 0.4));
     let said = scratch.good("check deep.toml");
     holds(&said, &["note: body 0 (body[1]) and body 1 (body[2]) overlap by 0.6000 m", "--allow-overlap"]);
-    holds(&scratch.bad("run deep.toml"), &["overlap by 0.6000 m", "--allow-overlap"]);
+    holds(&scratch.bad("run deep.toml"), &["deep.toml: ", "overlap by 0.6000 m", "--allow-overlap"]);
 
     scratch.write("open.toml", file("sheet.obj", 1.0));
     holds(&scratch.good("check open.toml"), &["note: the mesh of body 2 (body[0]) is open (4 edges"]);
@@ -259,4 +259,24 @@ fn what_is_allowed_but_hardly_meant_is_noted() {
     holds(&scratch.good("check out.toml"), &["note: the mesh of body 2 (body[0]) is inside out"]);
     scratch.write("slip.toml", file("solid.obj", 1.0).replace("[\"oak\"", "[\"oka\""));
     holds(&scratch.good("check slip.toml"), &["nothing is made of 'oka'", "did you mean 'oak'?"]);
+}
+
+/// What a file asks for and cannot have is refused before the first step, with its place.
+#[test]
+fn what_cannot_begin_is_refused_with_its_place() {
+    let scratch = Scratch::new("files-begin");
+    let ball = "[[body]]\nname = \"b\"\nshape = {type = \"sphere\", r = 0.1}\nmass = 1\nposition = AT\n";
+    let write = |name: &str, settings: &str, at: &str, more: &str| {
+        let text = format!("name = \"x\"\n[settings]\n{settings}\n{}{more}", ball.replace("AT", at));
+        std::fs::write(scratch.at(name), text).unwrap();
+    };
+    let rope =
+        "[[joint]]\ntype = \"distance\"\nb = \"b\"\nanchor_a = [0, 0, 0]\nanchor_b = [0, 0, 1]\nlength = 1\n";
+    let two = format!("{rope}{}", rope.replace("[0, 0, 0]", "[5, 0, 0]"));
+    write("apart.toml", "T = 1", "[0, 0, 1]", &two);
+    holds(&scratch.bad("run apart.toml --report r.json"), &["apart.toml:", "joint[", "cannot be assembled"]);
+    write("far.toml", "T = 1", "[1e200, 0, 0]", "");
+    holds(&scratch.bad("run far.toml"), &["far.toml:4:", "body[0]", "within 1e12 m"]);
+    write("endless.toml", "T = 1\nh = 1e-300", "[0, 0, 1]", "");
+    holds(&scratch.bad("run endless.toml"), &["1.0e300 steps of 1e-300 s"]);
 }

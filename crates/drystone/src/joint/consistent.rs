@@ -27,7 +27,9 @@ use crate::world::{World, WorldError};
 const LEFT: f64 = 1e-3;
 /// Errors at which Newton's method has arrived.
 const ARRIVED: f64 = 1e-8;
-const ROUNDS: usize = 60;
+/// Rounds that do not bring it nearer by a thousandth before it gives up, and in all: each moves a joint by half of its length at most.
+const STUCK: usize = 60;
+const ROUNDS: usize = 10_000;
 
 impl World {
     /// Makes positions and velocities fit the joints; the first step after a joint was added does this by itself. The error
@@ -61,13 +63,17 @@ impl World {
     fn assemble_positions(&mut self) -> Result<(), WorldError> {
         let rest = self.rest();
         let mut gamma = Vec::new();
+        let (mut best, mut stuck) = (f64::INFINITY, 0);
         for round in 0..=ROUNDS {
             self.stage_alone(&rest, Purpose::Position { h: 0.0, share: 0.5, wanted: Wanted::Rows });
             let worst = self.assembler.rows.worst;
-            if worst <= if round == 0 { LEFT } else { ARRIVED } || (round == ROUNDS && worst <= LEFT) {
+            stuck = if worst < 0.999 * best { 0 } else { stuck + 1 };
+            best = best.min(worst);
+            let ends = stuck == STUCK || round == ROUNDS;
+            if worst <= if round == 0 { LEFT } else { ARRIVED } || (ends && worst <= LEFT) {
                 return self.check_sides();
             }
-            if round == ROUNDS {
+            if ends {
                 break;
             }
             self.assembler.build_rows(&self.state.order);
@@ -87,7 +93,7 @@ impl World {
         let worst = self.model.joint_slots().map(|j| (j, self.error_of(j, &mut e).position));
         let (j, error) = worst.fold((0, -1.0), |a, b| if b.1 > a.1 { b } else { a });
         Err(WorldError::Joint(format!(
-            "{} cannot be assembled: its equations are off by {error:.3} m wherever its bodies are moved",
+            "{} cannot be assembled: its equations stay off by {error:.3} m when its bodies are moved",
             self.model.describe_joint(j as u32)
         )))
     }
@@ -118,7 +124,14 @@ impl World {
         let h = self.settings.h;
         self.stage_alone(
             &v,
-            Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: false, theta: 1.0, bends: true },
+            Purpose::Velocity {
+                h,
+                stabilisation: Stabilisation::None,
+                laws: false,
+                theta: 1.0,
+                bends: true,
+                bounce: 1.0,
+            },
         );
         self.assembler.build_rows(&self.state.order);
         let (mut gamma, mut moved) = (Vec::new(), Vec::new());

@@ -29,6 +29,17 @@ fn what_is_apart_is_put_together() {
     assert!(world.joint_rates(hinge).unwrap()[0].abs() > 0.1);
 }
 
+/// Each round moves a joint by half of its length at most: however far apart things are, they come together.
+#[test]
+fn what_is_far_apart_is_put_together() {
+    let mut world = World::new(Settings { gravity: DVec3::ZERO, ..exact() }).unwrap();
+    let id = bar(&mut world, DVec3::Z * 100.0);
+    world.add_joint(JointDef::rope((None, DVec3::ZERO), (Some(id), DVec3::ZERO), 1.0)).unwrap();
+    world.assemble_joints().unwrap();
+    let at = world.position(id).unwrap();
+    assert!((at.length() - 1.0).abs() < 1e-6, "{at}");
+}
+
 #[test]
 fn what_does_not_fit_is_named() {
     let mut world = World::new(exact()).unwrap();
