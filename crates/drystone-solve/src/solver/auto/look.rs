@@ -69,9 +69,15 @@ const fn short(pick: Pick, share: f64, most: f64) -> Turn {
 
 /// Where all iterations are asked for.
 pub(super) const ALL_SWEEPS: &[Turn] = &[turn(Pick::Sweeps, 1.0)];
-/// Mechanisms: sweeps over contacts alone may be stopped early where they are slow.
-const MECHANISMS: &[Turn] =
-    &[turn(Pick::Elimination, 0.25), turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
+/// Mechanisms: sweeps over contacts alone may be stopped early where they are slow. Limbs that wedge each other are all but
+/// degenerate, which an interior point does not mind.
+const MECHANISMS: &[Turn] = &[
+    turn(Pick::Elimination, 0.25),
+    short(Pick::Factors, 0.1, 20.0),
+    short(Pick::Interior, 0.3, 60.0),
+    turn(Pick::Factors, 0.3),
+    turn(Pick::Gradients, 1.0),
+];
 /// The same with a cap that is no more than a few sweeps.
 const SHORT_MECHANISMS: &[Turn] = &[turn(Pick::Elimination, 1.0), turn(Pick::Sweeps, 1.0)];
 /// Walls, uneven masses, few bodies.
@@ -113,8 +119,12 @@ const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
 const LARGE: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
 /// Walls, uneven masses, few bodies under the exact law: a fixed point on the slip contracts soon or not at all.
 /// What rests has been found by then.
-const STIFF_COULOMB: &[Turn] =
-    &[short(Pick::Relaxed, 0.25, 30.0), short(Pick::Factors, 0.25, 30.0), turn(Pick::Conjugate, 1.0)];
+const STIFF_COULOMB: &[Turn] = &[
+    short(Pick::Relaxed, 0.25, 30.0),
+    short(Pick::Factors, 0.1, 20.0),
+    short(Pick::Interior, 0.3, 60.0),
+    turn(Pick::Conjugate, 1.0),
+];
 /// Grains under the exact law: sweeps know it, and need no outer iteration on the slip.
 const LOOSE_COULOMB: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
 /// A cap that leaves room for everybody: accuracy is meant.
