@@ -79,7 +79,7 @@ pub(super) fn wild(r: &StepReport, asked: f64) -> Warning {
 /// The first step whose bounces were cut.
 pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
     let text = format!(
-        "several contacts at once bounced by Newton's law, which would have given the bodies energy: this step took {share} of the restitution (solver.cut_bounces in the report counts such steps; shorter ones need it less)"
+        "several contacts bounced at once, which would have given the bodies energy: this step took {share} of the restitution (solver.cut_bounces in the report counts such steps; shorter ones need it less)"
     );
     Warning { step: r.step, kind: "restitution", bodies: Vec::new(), text }
 }

@@ -60,6 +60,8 @@ pub(crate) enum Purpose {
         theta: f64,
         /// With what the tangent leaves out.
         bends: bool,
+        /// Share of the restitution of limits.
+        bounce: f64,
     },
     /// Corrections of positions at the end of the step.
     Position {
@@ -674,7 +676,7 @@ impl Stage<'_> {
         let place = MOST_ROWS + k * LAW_ROWS;
         debug_assert!(k < MOST_COORDINATES);
         match self.purpose {
-            Purpose::Velocity { h, stabilisation, .. } => {
+            Purpose::Velocity { h, stabilisation, bounce, .. } => {
                 self.motor(place + MOTOR, c, law, scale, &jacobian, h);
                 if let Some(limits) = &law.limits {
                     for (gap, upper) in [(c.value - limits.lower, false), (limits.upper - c.value, true)] {
@@ -687,7 +689,7 @@ impl Stage<'_> {
                         let mut bias = stabilisation.bias(scale * gap, h);
                         let before = self.joint.rate(&jacobian, |i| self.state.twist(i));
                         if limits.restitution > 0.0 && scale * gap + h * before <= 0.0 {
-                            bias = bias.min(limits.restitution * before);
+                            bias = bias.min(bounce * limits.restitution * before);
                         }
                         self.push(place + LIMIT, Set::NonNegative, &jacobian, bias, 0.0, upper);
                     }

@@ -40,8 +40,14 @@ impl World {
         let empty: &[crate::Contact] = &[];
         let row = |_: usize, _: &crate::Contact| crate::assemble::Row::default();
         self.assembler.build(&self.model, &self.state, empty, &v, &[], row);
-        let purpose =
-            Purpose::Velocity { h, stabilisation: Stabilisation::None, laws: true, theta: 1.0, bends: true };
+        let purpose = Purpose::Velocity {
+            h,
+            stabilisation: Stabilisation::None,
+            laws: true,
+            theta: 1.0,
+            bends: true,
+            bounce: 1.0,
+        };
         self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
         let p = self.assembler.bodies();
         let weights: Vec<[[f64; 3]; 3]> = p.inv_inertia.iter().map(lower_factor).collect();

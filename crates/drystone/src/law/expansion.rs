@@ -24,6 +24,8 @@ impl Laws {
     /// After a compression to velocities `v`, with its impulses in the contacts: adds what the expansion gives to `v`. The
     /// contacts' impulses are the guess for the second problem then.
     pub fn expand(&mut self, model: &Model, state: &State, contacts: &mut [Contact], v: &mut Velocities) {
+        self.compression.clear();
+        self.compression.extend(contacts.iter().map(|c| c.impulse));
         self.given.clear();
         for (c, row) in contacts.iter().zip(&self.rows) {
             let normal = row.expansion * c.normal_impulse().max(0.0);
@@ -39,21 +41,27 @@ impl Laws {
             }
             self.given.push(given);
         }
-        for ((c, given), kept) in contacts.iter_mut().zip(&self.given).zip(&mut self.compression) {
-            *kept = c.impulse + *given;
-            c.impulse = DVec3::ZERO;
-            if *given != DVec3::ZERO {
-                let arms = arms(model, state, c);
-                push(model, state, c.bodies[0] as usize, *given, arms[0].cross(*given), v);
-                push(model, state, c.bodies[1] as usize, -*given, arms[1].cross(-*given), v);
-            }
-        }
+        contacts.iter_mut().for_each(|c| c.impulse = DVec3::ZERO);
+        self.give(1.0, model, state, contacts, v);
     }
 
-    /// Makes room for the impulses of a compression.
-    pub fn begin_compression(&mut self, contacts: usize) {
-        self.compression.clear();
-        self.compression.resize(contacts, DVec3::ZERO);
+    /// Adds this share of what the expansion gives to the velocities, or takes it back where it is negative.
+    pub fn give(
+        &mut self,
+        share: f64,
+        model: &Model,
+        state: &State,
+        contacts: &[Contact],
+        v: &mut Velocities,
+    ) {
+        for ((c, given), kept) in contacts.iter().zip(&self.given).zip(&mut self.compression) {
+            if *given != DVec3::ZERO {
+                let (given, arms) = (share * *given, arms(model, state, c));
+                *kept += given;
+                push(model, state, c.bodies[0] as usize, given, arms[0].cross(given), v);
+                push(model, state, c.bodies[1] as usize, -given, arms[1].cross(-given), v);
+            }
+        }
     }
 
     /// Adds what compression and expansion gave to what the second problem found.

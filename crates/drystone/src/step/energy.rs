@@ -5,7 +5,8 @@
 //!
 //! ```text
 //!     arcs       joints lead bodies along the arcs on which they were moving ([`straighten`])
-//!     bounces    several contacts at once, each to part at e times its own speed ([`spare`])
+//!     bounces    several contacts at once, each to part at e times its own speed ([`spare`]), or to give back
+//!                e times the impulse that stopped it, which is not unique ([`Limit`])
 //!     no room    overlaps and bounces between what is all but in line ([`tame`])
 //! ```
 //!
@@ -18,7 +19,7 @@ use drystone_solve::solver::{Solution, Status, Stop};
 use glam::DVec3;
 
 use super::pose::{Posed, build};
-use super::wedge::{FAST, LOST, Seen, again, fall, name, parts, speeds, speeds_at_hand};
+use super::wedge::{FAST, LOST, Seen, again, fall, is_large, name, parts, speeds, speeds_at_hand};
 use crate::world::World;
 
 /// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody,
@@ -30,7 +31,7 @@ const GROWS: f64 = 1.5;
 /// Energy after bounces over that before, at most: rounding, and what a tolerance leaves.
 const KEEPS: f64 = 1.01;
 /// Shares of restitution that are tried.
-const SHARES: [f64; 4] = [0.75, 0.5, 0.25, 0.0];
+const SHARES: [f64; 6] = [0.95, 0.85, 0.7, 0.5, 0.25, 0.0];
 
 /// Twice the kinetic energies before and after, J.
 fn energies_at_hand(w: &mut World, solution: &Solution) -> Option<[f64; 2]> {
@@ -65,6 +66,7 @@ fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
 /// is calmer; else it is what the walls and motors ask for.
 pub(super) fn tame(
     w: &mut World,
+    posed: Posed,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
@@ -83,7 +85,7 @@ pub(super) fn tame(
         return Ok(Some(seen));
     }
     *solution = wild;
-    build(w, Posed::Whole)?;
+    build(w, posed)?;
     Ok(None)
 }
 
@@ -96,6 +98,10 @@ pub(super) fn straighten(
     stop: &Stop,
     warm: bool,
 ) -> Result<bool, Malformed> {
+    if solution.status == Status::Iterations && stop.tolerance > 0.0 && parts(w) == [true; 2] && !is_large(w)
+    {
+        return loosen(w, solution, stop, warm);
+    }
     // Arcs that ask for little may be much to what is all but locked: somebody is faster than before then.
     let least = fall(w).max(stop.tolerance);
     let speeds = if parts(w)[1] { speeds_at_hand(w, solution) } else { None };
@@ -120,7 +126,22 @@ pub(super) fn straighten(
     Ok(false)
 }
 
-/// A step with bounces after which there is more energy than before it. Newton's law for several contacts at once may do that: a
+/// A step of a few bodies that is not solved: limbs that wedge each other have no room even for the little that arcs and rests of errors ask
+/// for. Along tangents there may be a solution.
+fn loosen(w: &mut World, solution: &mut Solution, stop: &Stop, warm: bool) -> Result<bool, Malformed> {
+    let along_arcs = solution.clone();
+    build(w, Posed::Straight)?;
+    again(w, solution, stop, warm)?;
+    let _ = w.solver.judge();
+    if solution.status == Status::Converged {
+        return Ok(true);
+    }
+    *solution = along_arcs;
+    build(w, Posed::Whole)?;
+    Ok(false)
+}
+
+/// A step with bounces after which there is more energy than before it. Newton's law for several contacts or limits at once may do that: a
 /// pair that has just parted is pressed together again by a third body, and has no speed to give up. The largest share
 /// of restitution that does not is taken instead. Where something else asks for a motion, a wall or a motor, energy may grow.
 pub(super) fn spare(
@@ -130,7 +151,8 @@ pub(super) fn spare(
     stop: &Stop,
     warm: bool,
 ) -> Result<Option<f64>, Malformed> {
-    if !w.laws.hits() {
+    let bounces = |j: usize| w.model.joints[j].bounces();
+    if !w.laws.hits() && !w.model.joint_slots().any(bounces) {
         return Ok(None);
     }
     let most = KEEPS * before(w);
@@ -154,6 +176,41 @@ pub(super) fn spare(
     *solution = with_all;
     build(w, posed)?;
     Ok(None)
+}
+
+/// Twice the energy that there may be after an expansion, J: Poisson's law for several contacts at once, with friction, may give more than
+/// the compression took. Where something asks for a motion, a wall or a motor, there is no limit.
+pub(super) struct Limit(Option<f64>);
+
+impl Limit {
+    /// To be asked while the compression is posed. Joints that lead along arcs ask for a motion, too, which does no work.
+    pub fn of(w: &World, stop: &Stop) -> Self {
+        let least = fall(w).max(stop.tolerance).max(2.0 * w.assembler.rows.bent);
+        let asks = asks_for(w.stiffness.posed(&w.assembler), least);
+        Self((!asks).then(|| KEEPS * before(w)))
+    }
+
+    /// The largest share of what the expansion gives that keeps the limit, where that is not all.
+    pub fn hold(
+        &self,
+        w: &mut World,
+        solution: &mut Solution,
+        stop: &Stop,
+    ) -> Result<Option<f64>, Malformed> {
+        let Some(most) = self.0 else { return Ok(None) };
+        let mut taken = 1.0;
+        let mut shares = SHARES.into_iter();
+        while energies_at_hand(w, solution).is_some_and(|[_, after]| after > most) {
+            let Some(share) = shares.next() else { break };
+            w.laws.give(share - taken, &w.model, &w.state, &w.contacts, &mut w.v_free);
+            taken = share;
+            build(w, Posed::Expansion)?;
+            let certificate = again(w, solution, stop, true)?;
+            let _ = w.solver.judge();
+            solution.certificate = Some(certificate);
+        }
+        Ok((taken < 1.0).then_some(taken))
+    }
 }
 
 /// Twice the energy that bodies had before the step, or have without contacts where that is more, J.

@@ -4,7 +4,7 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
-use super::energy::{spare, straighten, tame};
+use super::energy::{Limit, spare, straighten, tame};
 use super::wedge::{Seen, is_doubtful, look};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
@@ -40,16 +40,16 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
     if stop.iterations > 0 {
         let straight = straighten(w, &mut solution, &stop, warm)?;
-        if let Some(tamed) = tame(w, &mut solution, &stop, warm)? {
+        let posed = if straight { Posed::Straight } else { Posed::Whole };
+        if let Some(tamed) = tame(w, posed, &mut solution, &stop, warm)? {
             (seen, plain) = (tamed, false);
         } else if unsolved(w, &solution) {
             plain = false;
-            seen = look(w, Posed::Whole, &mut solution, &stop, warm)?;
+            seen = look(w, posed, &mut solution, &stop, warm)?;
             forget_velocities(w);
         }
         seen.straight = straight;
         if !seen.softened {
-            let posed = if straight { Posed::Straight } else { Posed::Whole };
             seen.bounce = spare(w, posed, &mut solution, &stop, warm)?;
         }
     }
@@ -60,11 +60,18 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
             Some(c) => c,
             None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
         };
+        let limit = Limit::of(w, &stop);
+        let compressed = solution.status;
         solution = expand(w, &solution, &stop)?;
+        let bounce = limit.hold(w, &mut solution, &stop)?.or(seen.bounce);
+        seen.bounce = bounce;
         if stop.iterations > 0 && unsolved(w, &solution) {
             let second = look(w, Posed::Expansion, &mut solution, &stop, true)?;
             forget_velocities(w);
-            seen = Seen { straight: seen.straight, bounce: seen.bounce, ..second };
+            seen = Seen { straight: seen.straight, bounce, ..second };
+        }
+        if solution.status == Status::Converged {
+            solution.status = compressed;
         }
         Some(judged)
     } else {
@@ -105,17 +112,17 @@ pub(super) enum Posed {
 pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
     let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
     let theta = w.settings.integrator.theta();
+    let bounce = match posed {
+        Posed::Bounce(share) => share,
+        Posed::Softened => 0.0,
+        Posed::Whole | Posed::Straight | Posed::Expansion => 1.0,
+    };
     w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, &[], |i, c| {
         let row = match laws.on() {
             true => laws.get(i),
             false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
         };
-        let share = match posed {
-            Posed::Bounce(share) => share,
-            Posed::Softened => 0.0,
-            Posed::Whole | Posed::Straight | Posed::Expansion => 1.0,
-        };
-        Row { bias: if row.bias < 0.0 { share * row.bias } else { row.bias }, ..row }
+        Row { bias: if row.bias < 0.0 { bounce * row.bias } else { row.bias }, ..row }
     });
     w.assembler.stage_rows(
         &w.model,
@@ -127,6 +134,7 @@ pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
             laws: posed != Posed::Expansion,
             theta,
             bends: posed == Posed::Whole,
+            bounce,
         },
     );
     w.assembler.build_rows(&w.state.order);
@@ -141,15 +149,11 @@ pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Resu
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
     // What springs, motors and friction of joints do in a step they have done.
     w.assembler.keep_rows(&w.model, &compression.gamma, w.settings.h);
-    w.laws.begin_compression(w.contacts.len());
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
     build(w, Posed::Expansion)?;
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
     solution.attempts.splice(..0, compression.attempts.iter().copied());
-    if solution.status == Status::Converged {
-        solution.status = compression.status;
-    }
     Ok(solution)
 }

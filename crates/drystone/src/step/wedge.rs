@@ -276,7 +276,7 @@ fn judge(w: &mut World, gamma: &[f64]) -> Certificate {
     judge.judge(w.stiffness.posed(&w.assembler), gamma)
 }
 
-fn is_large(w: &World) -> bool {
+pub(super) fn is_large(w: &World) -> bool {
     w.stiffness.posed(&w.assembler).blocks() > LARGE
 }
 
@@ -338,7 +338,7 @@ fn soften(
     let certificate = again(w, solution, stop, warm)?;
     let failed = matches!(solution.status, Status::Wedged | Status::Diverged)
         || !(certificate.residual_max <= WILD * wanted);
-    if !failed || posed != Posed::Whole {
+    if !failed || posed == Posed::Expansion {
         return Ok(certificate);
     }
     // What asks for separation is left alone, for later steps.
