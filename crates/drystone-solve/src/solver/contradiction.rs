@@ -238,6 +238,17 @@ pub fn asks_for(problem: &Problem, speed: f64) -> bool {
     (0..problem.blocks()).rev().any(|i| demand(problem, i, speed) > speed)
 }
 
+/// Whether some block with bounded multipliers, a motor of limited force, can give more than `speed` by itself, m/s: it asks for nothing that
+/// could not be refused, and does work all the same. (Dry friction has no bias, and does none.)
+pub fn pushes(problem: &Problem, speed: f64) -> bool {
+    (0..problem.blocks()).rev().any(|i| {
+        let Set::Interval { lo, hi } = problem.set(i) else { return false };
+        let mut b = [0.0; MAX_ROWS];
+        let drives = !problem.block_bias(i, &mut b) || norm(&b) > DUST;
+        drives && lo.abs().max(hi.abs()) * problem.block_diagonal(i)[0] > speed
+    })
+}
+
 /// The largest speed that is left undone without any multipliers, m/s: their residual, or a little more. Where one block leaves more
 /// than `enough`, others need not be asked.
 pub fn undone(problem: &Problem, enough: f64) -> f64 {

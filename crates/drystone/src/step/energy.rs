@@ -14,7 +14,7 @@
 //! posed again without it, or with less of it, where they have.
 
 use drystone_solve::Malformed;
-use drystone_solve::solver::contradiction::{asks_for, depth, energies, pressing};
+use drystone_solve::solver::contradiction::{asks_for, depth, energies, pressing, pushes};
 use drystone_solve::solver::{Solution, Status, Stop};
 use glam::DVec3;
 
@@ -58,6 +58,7 @@ fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
     after > before
         && !problem.rest_is_feasible()
         && !asks_for(problem, gained)
+        && !pushes(problem, gained)
         && (jointed || !asks_for(problem, gained / depth(problem) as f64))
 }
 
