@@ -317,15 +317,15 @@ impl Assembler {
     }
 
     /// Hands multipliers back to the joints.
-    pub(crate) fn hand_back_rows(&mut self, model: &Model, gamma: &[f64], h: f64) {
+    pub(crate) fn hand_back_rows(&mut self, gamma: &[f64], h: f64) {
         let Problem::Bodies(p) = &self.problem else { return };
-        self.rows.hand_back(model, &p.general, &gamma[3 * self.order.len()..], h);
+        self.rows.hand_back(&p.general, &gamma[3 * self.order.len()..], h);
     }
 
     /// The same for the first of two problems of a step: what the second one says is added to it.
-    pub(crate) fn keep_rows(&mut self, model: &Model, gamma: &[f64], h: f64) {
+    pub(crate) fn keep_rows(&mut self, gamma: &[f64], h: f64) {
         let Problem::Bodies(p) = &self.problem else { return };
-        self.rows.keep(model, &p.general, &gamma[3 * self.order.len()..], h);
+        self.rows.keep(&p.general, &gamma[3 * self.order.len()..], h);
     }
 
     /// The contact of a block, if it is one's.

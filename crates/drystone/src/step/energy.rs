@@ -13,12 +13,15 @@
 //! posed again without it, or with less of it, where they have.
 
 use drystone_solve::Malformed;
+use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::contradiction::{asks_for, depth, energies, pressing};
 use drystone_solve::solver::{Solution, Status, Stop};
 use glam::DVec3;
 
 use super::pose::{Posed, build};
-use super::wedge::{FAST, LOST, Seen, again, fall, name, parts, speeds, speeds_at_hand};
+use super::wedge::{
+    FAST, LOST, Seen, again, fall, judge, judged_speeds, name, parts, speeds, speeds_at_hand,
+};
 use crate::world::World;
 
 /// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody,
@@ -39,6 +42,12 @@ fn energies_at_hand(w: &mut World, solution: &Solution) -> Option<[f64; 2]> {
         speeds(w, &solution.gamma)?;
         energies(w.stiffness.posed(&w.assembler), &w.pace)
     })
+}
+
+/// The same of what was judged last.
+fn judged_energies(w: &mut World) -> Option<[f64; 2]> {
+    let World { solver, judge, stiffness, assembler, .. } = w;
+    energies(stiffness.posed(assembler), solver.judge().unwrap_or(judge).velocities())
 }
 
 /// Whether contacts throw bodies about: some gain far more speed than anything asks for.
@@ -89,23 +98,36 @@ pub(super) fn tame(
 
 /// A step whose joints lead their bodies along arcs as they were moving before it, which they do not any more: a beam that turns fast
 /// and is stopped by a load asks its hinge for a speed, and the load gets it; limbs that wedge each other make much of little. Where energy
-/// grows by that, joints go along their tangents, and their errors are left to corrections.
+/// grows by that, joints go along their tangents, and their errors are left to corrections. Whether they do; and the word on the
+/// solution, where it is not solved and was judged for its velocities.
 pub(super) fn straighten(
     w: &mut World,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
-) -> Result<bool, Malformed> {
+) -> Result<(bool, Option<Certificate>), Malformed> {
     // Arcs that ask for little may be much to what is all but locked: somebody is faster than before then.
     let least = fall(w).max(stop.tolerance);
-    let speeds = if parts(w)[1] { speeds_at_hand(w, solution) } else { None };
+    let jointed = parts(w)[1];
+    // What is not solved will be judged anyway, and has its velocities by that.
+    let unsolved = jointed && solution.status != Status::Converged && w.solver.velocities().is_none();
+    let judged = unsolved.then(|| judge(w, &solution.gamma));
+    let speeds = match (jointed, &judged) {
+        (false, _) => None,
+        (true, None) => speeds_at_hand(w, solution),
+        (true, Some(_)) => judged_speeds(w),
+    };
     let gains = speeds.is_some_and(|[free, now]| !(now <= GAINS * free + least));
     if !gains && w.assembler.rows.bent <= ARCS * least {
-        return Ok(false);
+        return Ok((false, judged));
     }
-    let Some([before, after]) = energies_at_hand(w, solution) else { return Ok(false) };
+    let energies = match judged {
+        None => energies_at_hand(w, solution),
+        Some(_) => judged_energies(w),
+    };
+    let Some([before, after]) = energies else { return Ok((false, judged)) };
     if after <= GROWS * before {
-        return Ok(false);
+        return Ok((false, judged));
     }
     let along_arcs = solution.clone();
     build(w, Posed::Straight)?;
@@ -113,11 +135,11 @@ pub(super) fn straighten(
     let _ = w.solver.judge();
     let now = energies_at_hand(w, solution);
     if now.is_some_and(|[_, now]| GROWS * now < after) {
-        return Ok(true);
+        return Ok((true, None));
     }
     *solution = along_arcs;
     build(w, Posed::Whole)?;
-    Ok(false)
+    Ok((false, None))
 }
 
 /// A step with bounces after which there is more energy than before it. Newton's law for several contacts at once may do that: a

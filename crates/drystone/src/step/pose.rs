@@ -39,12 +39,12 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let mut plain = true;
     let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
     if stop.iterations > 0 {
-        let straight = straighten(w, &mut solution, &stop, warm)?;
+        let (straight, judged) = straighten(w, &mut solution, &stop, warm)?;
         if let Some(tamed) = tame(w, &mut solution, &stop, warm)? {
             (seen, plain) = (tamed, false);
         } else if unsolved(w, &solution) {
             plain = false;
-            seen = look(w, Posed::Whole, &mut solution, &stop, warm)?;
+            seen = look(w, Posed::Whole, &mut solution, &stop, warm, judged)?;
             forget_velocities(w);
         }
         seen.straight = straight;
@@ -62,7 +62,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         };
         solution = expand(w, &solution, &stop)?;
         if stop.iterations > 0 && unsolved(w, &solution) {
-            let second = look(w, Posed::Expansion, &mut solution, &stop, true)?;
+            let second = look(w, Posed::Expansion, &mut solution, &stop, true, None)?;
             forget_velocities(w);
             seen = Seen { straight: seen.straight, bounce: seen.bounce, ..second };
         }
@@ -140,7 +140,7 @@ pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Resu
     w.velocities(&compression.gamma);
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
     // What springs, motors and friction of joints do in a step they have done.
-    w.assembler.keep_rows(&w.model, &compression.gamma, w.settings.h);
+    w.assembler.keep_rows(&compression.gamma, w.settings.h);
     w.laws.begin_compression(w.contacts.len());
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
     build(w, Posed::Expansion)?;
