@@ -480,6 +480,7 @@ impl Rows {
             if let Some((j, _)) = self.coloured.1.get(at + 2 * AHEAD) {
                 room::ahead(&self.next, *j as usize);
                 room::ahead(&self.reactions, *j as usize);
+                room::ahead(&self.arms, *j as usize);
             }
             let rows = run[0] as usize..run[1] as usize;
             let Some(j) = self.row(rows.start).map(|s| s.joint).filter(|j| *j != NONE) else { continue };

@@ -123,16 +123,8 @@ impl Joint {
         memory: &JointState,
         time: [f64; 2],
     ) -> Placed<'_> {
-        let mut side = |k: usize| {
-            let frame = &self.frames[k];
-            if self.bodies[k] == WORLD_BODY {
-                return (frame.position, DVec3::ZERO, DMat3::from_quat(frame.rotation));
-            }
-            let (x, q) = pose(self.bodies[k] as usize);
-            let arm = q * frame.position;
-            (x + arm, arm, DMat3::from_quat(q * frame.rotation))
-        };
-        let (a, b) = (side(0), side(1));
+        let a = self.side(0, &mut pose);
+        let b = self.side(1, &mut pose);
         Placed {
             origin: [a.0, b.0],
             axes: [a.2, b.2],
@@ -142,6 +134,18 @@ impl Joint {
             reference: &self.reference,
             angle: memory.angle,
         }
+    }
+
+    /// Origin, arm and axes of frame `k`.
+    #[inline(always)]
+    fn side(&self, k: usize, pose: &mut impl FnMut(usize) -> (DVec3, DQuat)) -> (DVec3, DVec3, DMat3) {
+        let frame = &self.frames[k];
+        if self.bodies[k] == WORLD_BODY {
+            return (frame.position, DVec3::ZERO, DMat3::from_quat(frame.rotation));
+        }
+        let (x, q) = pose(self.bodies[k] as usize);
+        let arm = q * frame.position;
+        (x + arm, arm, DMat3::from_quat(q * frame.rotation))
     }
 
     pub(crate) fn equations(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Equations {

@@ -50,10 +50,10 @@ fn judged_energies(w: &mut World) -> Option<[f64; 2]> {
     energies(stiffness.posed(assembler), solver.judge().unwrap_or(judge).velocities())
 }
 
-/// Whether contacts throw bodies about: some gain far more speed than anything asks for.
-fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
+/// Whether contacts throw bodies about: some gain far more speed than anything asks for. The solution's speeds may be `known`.
+fn throws(w: &mut World, solution: &Solution, stop: &Stop, known: Option<[f64; 2]>) -> bool {
     let [touch, jointed] = parts(w);
-    let speeds = if touch { speeds_at_hand(w, solution) } else { None };
+    let speeds = if touch { known.or_else(|| speeds_at_hand(w, solution)) } else { None };
     let Some([free, now]) = speeds else { return false };
     let gained = (now - free) / if jointed { LOST } else { FAST };
     if gained <= stop.tolerance {
@@ -71,14 +71,15 @@ fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
 
 /// A step that is solved, and whose solution throws bodies about: overlaps and bounces have all but no room (three balls between walls, a
 /// hair out of line, part at half their speed over the angle that they are off by). It is taken without those, if that
-/// is calmer; else it is what the walls and motors ask for.
+/// is calmer; else it is what the walls and motors ask for. The solution's speeds may be `known`.
 pub(super) fn tame(
     w: &mut World,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
+    known: Option<[f64; 2]>,
 ) -> Result<Option<Seen>, Malformed> {
-    if solution.status != Status::Converged || !throws(w, solution, stop) {
+    if solution.status != Status::Converged || !throws(w, solution, stop, known) {
         return Ok(None);
     }
     let mut seen = Seen { softened: true, ..Seen::default() };
@@ -87,7 +88,7 @@ pub(super) fn tame(
     build(w, Posed::Softened)?;
     let certificate = again(w, solution, stop, warm)?;
     let _ = w.solver.judge();
-    if solution.status == Status::Converged && !throws(w, solution, stop) {
+    if solution.status == Status::Converged && !throws(w, solution, stop, None) {
         solution.certificate = Some(certificate);
         return Ok(Some(seen));
     }
@@ -96,16 +97,26 @@ pub(super) fn tame(
     Ok(None)
 }
 
+/// What became of a step's arcs.
+#[derive(Default)]
+pub(super) struct Straightened {
+    /// Joints go along their tangents.
+    pub straight: bool,
+    /// The word on the solution, where it is not solved and was judged for its velocities.
+    pub judged: Option<Certificate>,
+    /// Its speeds, where they were asked for.
+    pub speeds: Option<[f64; 2]>,
+}
+
 /// A step whose joints lead their bodies along arcs as they were moving before it, which they do not any more: a beam that turns fast
 /// and is stopped by a load asks its hinge for a speed, and the load gets it; limbs that wedge each other make much of little. Where energy
-/// grows by that, joints go along their tangents, and their errors are left to corrections. Whether they do; and the word on the
-/// solution, where it is not solved and was judged for its velocities.
+/// grows by that, joints go along their tangents, and their errors are left to corrections.
 pub(super) fn straighten(
     w: &mut World,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
-) -> Result<(bool, Option<Certificate>), Malformed> {
+) -> Result<Straightened, Malformed> {
     // Arcs that ask for little may be much to what is all but locked: somebody is faster than before then.
     let least = fall(w).max(stop.tolerance);
     let jointed = parts(w)[1];
@@ -118,16 +129,17 @@ pub(super) fn straighten(
         (true, Some(_)) => judged_speeds(w),
     };
     let gains = speeds.is_some_and(|[free, now]| !(now <= GAINS * free + least));
+    let as_it_was = |judged| Ok(Straightened { straight: false, judged, speeds });
     if !gains && w.assembler.rows.bent <= ARCS * least {
-        return Ok((false, judged));
+        return as_it_was(judged);
     }
     let energies = match judged {
         None => energies_at_hand(w, solution),
         Some(_) => judged_energies(w),
     };
-    let Some([before, after]) = energies else { return Ok((false, judged)) };
+    let Some([before, after]) = energies else { return as_it_was(judged) };
     if after <= GROWS * before {
-        return Ok((false, judged));
+        return as_it_was(judged);
     }
     let along_arcs = solution.clone();
     build(w, Posed::Straight)?;
@@ -135,11 +147,11 @@ pub(super) fn straighten(
     let _ = w.solver.judge();
     let now = energies_at_hand(w, solution);
     if now.is_some_and(|[_, now]| GROWS * now < after) {
-        return Ok((true, None));
+        return Ok(Straightened { straight: true, ..Straightened::default() });
     }
     *solution = along_arcs;
     build(w, Posed::Whole)?;
-    Ok((false, None))
+    Ok(Straightened::default())
 }
 
 /// A step with bounces after which there is more energy than before it. Newton's law for several contacts at once may do that: a

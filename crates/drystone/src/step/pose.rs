@@ -4,7 +4,7 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
-use super::energy::{spare, straighten, tame};
+use super::energy::{Straightened, spare, straighten, tame};
 use super::wedge::{Seen, is_doubtful, look};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
@@ -37,12 +37,14 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let mut seen = Seen::default();
     let mut plain = true;
-    let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
+    let unsolved = |w: &mut World, s: &Solution, speeds| {
+        s.status != Status::Converged || is_doubtful(w, s, &stop, speeds)
+    };
     if stop.iterations > 0 {
-        let (straight, judged) = straighten(w, &mut solution, &stop, warm)?;
-        if let Some(tamed) = tame(w, &mut solution, &stop, warm)? {
+        let Straightened { straight, judged, speeds } = straighten(w, &mut solution, &stop, warm)?;
+        if let Some(tamed) = tame(w, &mut solution, &stop, warm, speeds)? {
             (seen, plain) = (tamed, false);
-        } else if unsolved(w, &solution) {
+        } else if unsolved(w, &solution, speeds) {
             plain = false;
             seen = look(w, Posed::Whole, &mut solution, &stop, warm, judged)?;
             forget_velocities(w);
@@ -61,7 +63,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
             None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
         };
         solution = expand(w, &solution, &stop)?;
-        if stop.iterations > 0 && unsolved(w, &solution) {
+        if stop.iterations > 0 && unsolved(w, &solution, None) {
             let second = look(w, Posed::Expansion, &mut solution, &stop, true, None)?;
             forget_velocities(w);
             seen = Seen { straight: seen.straight, bounce: seen.bounce, ..second };

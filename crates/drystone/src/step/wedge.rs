@@ -119,9 +119,9 @@ pub(super) fn speeds_at_hand(w: &mut World, solution: &Solution) -> Option<[f64;
 }
 
 /// Whether a solution that its solver calls converged is to be looked at all the same: it is so fast that it may be converged by
-/// rounding alone.
-pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
-    let Some([free, now]) = speeds_at_hand(w, solution) else { return false };
+/// rounding alone. Its speeds may be `known`.
+pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop, known: Option<[f64; 2]>) -> bool {
+    let Some([free, now]) = known.or_else(|| speeds_at_hand(w, solution)) else { return false };
     let gained = (now - free) / LOST;
     let (hides, slow) = (hides(now, stop), gained <= stop.tolerance);
     if slow && !hides {

@@ -204,14 +204,25 @@ impl Alike {
     #[inline(always)]
     fn take_bodies(&mut self, p: &Bodies, lists: [&[u32]; LANES]) {
         self.bodies.clear();
-        self.bodies.extend((0..lists[0].len()).map(|k| lists.map(|list| list[k])));
         self.inv_mass.clear();
         self.inv_inertia.clear();
         self.v_free.clear();
-        for b in &self.bodies {
-            self.inv_mass.push(lanes(|l| p.inv_mass[b[l] as usize]));
-            self.inv_inertia.push(std::array::from_fn(|k| lanes(|l| p.inv_inertia[b[l] as usize][k])));
-            self.v_free.push(std::array::from_fn(|k| lanes(|l| p.v_free[b[l] as usize][k])));
+        for k in 0..lists[0].len() {
+            let (mut mass, mut inertia, mut free) = (NONE, [NONE; 6], [NONE; 6]);
+            let mut bodies = [WORLD; LANES];
+            for l in 0..LANES {
+                bodies[l] = lists[l][k];
+                let b = bodies[l] as usize;
+                mass[l] = p.inv_mass[b];
+                let numbers = (&p.inv_inertia[b], &p.v_free[b]);
+                for x in 0..6 {
+                    (inertia[x][l], free[x][l]) = (numbers.0[x], numbers.1[x]);
+                }
+            }
+            self.bodies.push(bodies);
+            self.inv_mass.push(mass);
+            self.inv_inertia.push(inertia);
+            self.v_free.push(free);
         }
     }
 
