@@ -188,6 +188,7 @@ impl Rows {
         };
         if wanted != Wanted::Biases {
             self.staged.clear();
+            self.runs.clear();
             self.jacobians.clear();
             self.sets.clear();
             self.order.clear();
@@ -300,6 +301,10 @@ impl Rows {
     #[inline(always)]
     fn push(&mut self, row: Staged, set: Set, jacobian: &[f64; 12], bias: f64) {
         self.soft |= row.compliance > 0.0;
+        let goes_on = row.joint != NONE && self.staged.last().is_some_and(|before| before.joint == row.joint);
+        if !goes_on {
+            self.runs.push(self.staged.len() as u32);
+        }
         self.jacobians.push(*jacobian);
         self.sets.push(set);
         self.biases.push(bias);
@@ -363,13 +368,6 @@ impl Rows {
     /// Bodies of a problem are numbered by rank, those of staged rows by slot.
     pub(crate) fn finish(&mut self, ranks: &Order, bodies: usize, general: &mut General) {
         general.clear();
-        self.runs.clear();
-        for (i, s) in self.staged.iter().enumerate() {
-            let goes_on = i > 0 && s.joint != NONE && self.staged[i - 1].joint == s.joint;
-            if !goes_on {
-                self.runs.push(i as u32);
-            }
-        }
         let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };
         let named = |s: &Staged| (s.joint, (rank(s.pair.0), rank(s.pair.1)));
         let runs = self.runs.iter().map(|&i| named(&self.staged[i as usize]));
