@@ -21,8 +21,14 @@ pub fn resize<T: Clone>(v: &mut Vec<T>, len: usize, value: T) {
 #[inline(always)]
 pub fn ahead<T>(list: &[T], i: usize) {
     let Some(item) = list.get(i) else { return };
+    soon(item);
+}
+
+/// The same by its place.
+#[inline(always)]
+pub fn soon<T>(item: *const T) {
     for at in (0..size_of::<T>()).step_by(64) {
-        fetch(std::ptr::from_ref(item).cast::<i8>().wrapping_add(at));
+        fetch(item.cast::<i8>().wrapping_add(at));
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Assembler {
 
 /// Contacts, or bodies, that one thread works on at a time.
 const PIECE: usize = 2048;
+/// How many contacts ahead, in the order of the problem, their impulses are asked for: in memory they lie elsewhere.
+const AHEAD: usize = 8;
 
 impl Default for Assembler {
     fn default() -> Self {
@@ -287,6 +289,9 @@ impl Assembler {
         room::more(&mut self.guess, self.problem.rows());
         let (order, to) = (&self.order, Shared(self.guess.as_mut_ptr()));
         crew::many(order.len(), |k| {
+            if let Some(i) = order.get(k + AHEAD) {
+                room::soon(&contacts[*i as usize].impulse);
+            }
             let impulse = contacts[order[k] as usize].impulse.to_array();
             for (r, axis) in p.points.frame(k).iter().enumerate() {
                 let along = axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2];
@@ -307,6 +312,10 @@ impl Assembler {
         let points = &self.bodies().points;
         let (to, n) = (Shared(contacts.as_mut_ptr()), contacts.len());
         crew::many(self.order.len(), |k| {
+            if let Some(i) = self.order.get(k + AHEAD).map(|i| *i as usize).filter(|i| *i < n) {
+                // SAFETY: there is such a contact, of which the place alone is asked.
+                room::soon(unsafe { &raw const (*to.at(i)).impulse });
+            }
             let (i, frame) = (self.order[k] as usize, points.frame(k));
             assert!(i < n, "no contact {i} among {n}");
             let impulse = (0..3).map(|r| gamma[3 * k + r] * DVec3::from_array(frame[r])).sum::<DVec3>();
@@ -317,15 +326,15 @@ impl Assembler {
     }
 
     /// Hands multipliers back to the joints.
-    pub(crate) fn hand_back_rows(&mut self, model: &Model, gamma: &[f64], h: f64) {
+    pub(crate) fn hand_back_rows(&mut self, gamma: &[f64], h: f64) {
         let Problem::Bodies(p) = &self.problem else { return };
-        self.rows.hand_back(model, &p.general, &gamma[3 * self.order.len()..], h);
+        self.rows.hand_back(&p.general, &gamma[3 * self.order.len()..], h);
     }
 
     /// The same for the first of two problems of a step: what the second one says is added to it.
-    pub(crate) fn keep_rows(&mut self, model: &Model, gamma: &[f64], h: f64) {
+    pub(crate) fn keep_rows(&mut self, gamma: &[f64], h: f64) {
         let Problem::Bodies(p) = &self.problem else { return };
-        self.rows.keep(model, &p.general, &gamma[3 * self.order.len()..], h);
+        self.rows.keep(&p.general, &gamma[3 * self.order.len()..], h);
     }
 
     /// The contact of a block, if it is one's.

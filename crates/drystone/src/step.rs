@@ -115,7 +115,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.assembler.hand_back(&solution.gamma, &mut w.contacts);
     w.laws.add_compression(&mut w.contacts);
     w.laws.finish(&mut w.contacts);
-    w.assembler.hand_back_rows(&w.model, &solution.gamma, h);
+    w.assembler.hand_back_rows(&solution.gamma, h);
     let mut certificate = match solution.certificate.take() {
         Some(c) => c,
         None => {

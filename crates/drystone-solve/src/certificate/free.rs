@@ -22,6 +22,7 @@ pub(super) fn judge(p: &Bodies, from: usize, gamma: &[f64], v: &[[f64; 6]], t: &
         if b != WORLD {
             both[6..].copy_from_slice(&v[b as usize]);
         }
+        let firm = [is_firm(p, a), is_firm(p, b)];
         let rows = g.first_row[first] as usize..g.first_row[i] as usize;
         let numbers = gamma[rows.clone()].iter().zip(&g.bias[rows.clone()]);
         for ((row, j), (gamma, bias)) in rows.clone().zip(&g.jacobian[rows]).zip(numbers) {
@@ -29,7 +30,9 @@ pub(super) fn judge(p: &Bodies, from: usize, gamma: &[f64], v: &[[f64; 6]], t: &
             let soft = g.compliance.get(row).copied().unwrap_or(0.0);
             let u = rigid + soft * gamma;
             sums.add(*gamma, *bias, u);
-            let error = if soft > 0.0 || moves(p, [a, b], j) { u.abs() } else { 0.0 };
+            let some = |side: &[f64]| side.iter().any(|x| *x != 0.0);
+            let moved = (firm[0] && some(&j[..6])) || (firm[1] && some(&j[6..])) || moves(p, [a, b], j);
+            let error = if soft > 0.0 || moved { u.abs() } else { 0.0 };
             t.residual(error);
             sums.most = sums.most.max(error);
             if soft > 0.0 {
@@ -92,6 +95,19 @@ impl Sums {
 fn along(row: &[f64; 12], v: &[f64; 12], at: usize) -> f64 {
     let two = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1];
     two(at) + two(at + 2)
+}
+
+/// Whether a body gives whatever pushes it, by far: M⁻¹ has no direction that is locked, or nearly so.
+#[inline(always)]
+fn is_firm(p: &Bodies, body: u32) -> bool {
+    if body == WORLD {
+        return false;
+    }
+    let [xx, yy, zz, xy, xz, yz] = p.inv_inertia[body as usize];
+    let minor = xx * yy - xy * xy;
+    let determinant = zz * minor - yz * (xx * yz - xy * xz) + xz * (xy * yz - yy * xz);
+    let clear = |part: f64, whole: f64| part > 1e-9 * whole;
+    p.inv_mass[body as usize] > 0.0 && xx > 0.0 && clear(minor, xx * yy) && clear(determinant, xx * yy * zz)
 }
 
 /// Whether the row has a diagonal: something gives when it is pushed.

@@ -704,8 +704,10 @@ impl Bodies {
             })
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Says what is wrong. Without `numbers` those that are finite wherever their products with multipliers are, are not looked at.
+    pub(super) fn check(&self, numbers: bool) -> Result<(), String> {
         let n = self.bodies();
+        let finite = |x: &[f64]| !numbers || all_finite(x);
         if self.inv_inertia.len() != n || self.v_free.len() != n {
             return Err(format!(
                 "{n} bodies, {} inertias, {} velocities",
@@ -713,16 +715,16 @@ impl Bodies {
                 self.v_free.len()
             ));
         }
-        let numbers = |i: usize| self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);
+        let of_body = |i: usize| self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);
         let sound = crew::all_tasks(n.div_ceil(PIECE), |k| {
             let range = k * PIECE..n.min((k + 1) * PIECE);
-            all_finite(self.inv_inertia[range.clone()].as_flattened())
-                && all_finite(self.v_free[range.clone()].as_flattened())
+            finite(self.inv_inertia[range.clone()].as_flattened())
+                && finite(self.v_free[range.clone()].as_flattened())
                 && all_finite(&self.inv_mass[range.clone()])
                 && self.inv_mass[range].iter().all(|m| *m >= 0.0)
         });
         for i in 0..if sound { 0 } else { n } {
-            if numbers(i).any(|x| !x.is_finite()) {
+            if of_body(i).any(|x| !x.is_finite()) {
                 return Err(format!("body {i} has a mass, inertia or velocity that is not finite"));
             }
             if self.inv_mass[i] < 0.0 {
@@ -751,7 +753,7 @@ impl Bodies {
         let runs = p.len().div_ceil(PIECE);
         let sound = crew::all_tasks(runs, |k| {
             let range = k * PIECE..p.len().min((k + 1) * PIECE);
-            columns().all(|f| all_finite(&f[range.clone()])) && range.into_iter().all(|i| friction(i).is_ok())
+            columns().all(|f| finite(&f[range.clone()])) && range.into_iter().all(|i| friction(i).is_ok())
         });
         for i in 0..if sound { 0 } else { p.len() } {
             if all.iter().any(|f| at(f, i).iter().any(|x| !x.is_finite()))
@@ -778,8 +780,8 @@ impl Bodies {
         let set = |s: &Set| *s == Set::Free || s.check().is_ok();
         let sound = g.first_row.last().is_none_or(|n| *n as usize <= g.jacobian.len())
             && (0..g.a.len()).all(|i| rows_of(i) == Some(g.set[i].rows()) && set(&g.set[i]))
-            && all_finite(g.jacobian.as_flattened())
-            && all_finite(&g.bias);
+            && finite(g.jacobian.as_flattened())
+            && finite(&g.bias);
         for i in 0..if sound { 0 } else { g.a.len() } {
             let rows = g.first_row[i] as usize..g.first_row[i + 1] as usize;
             if rows.len() != g.set[i].rows() || rows.end > g.jacobian.len() {

@@ -204,11 +204,17 @@ impl Solver for Auto {
             return done;
         }
         (self.judged, self.eliminated) = (false, false);
-        first_order::check(problem, guess)?;
+        problem.check_form()?;
+        first_order::check_guess(problem, guess)?;
         let begun = Instant::now();
         let model = problem.model();
         let judged = stop.tolerance > 0.0 && stop.iterations > 0;
         let turns = if judged { look::turns(problem, stop, &mut self.pairs) } else { look::ALL_SWEEPS };
+        // Elimination goes over the rows of joints once, as a look for numbers that are not finite does: the judge sees those, too.
+        let mut looked = turns[0].pick != Pick::Elimination;
+        if looked {
+            problem.check()?;
+        }
         let mut out: Option<Solution> = None;
         let mut least = f64::INFINITY;
         let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());
@@ -247,6 +253,10 @@ impl Solver for Auto {
             history.append(&mut s.history);
             let judges = stop.tolerance > 0.0 && s.status != Status::Diverged;
             s.certificate = judges.then(|| self.judge.judge(problem, &s.gamma));
+            if !looked && !s.certificate.as_ref().is_some_and(|c| c.dual_objective.is_finite()) {
+                problem.check()?;
+                looked = true;
+            }
             let residual = s.certificate.as_ref().map_or(f64::INFINITY, |c| c.residual_max);
             if residual <= stop.tolerance {
                 s.status = Status::Converged;

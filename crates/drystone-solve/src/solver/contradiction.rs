@@ -185,37 +185,46 @@ pub fn depth(problem: &Problem) -> usize {
     };
     const FAR_OFF: usize = usize::MAX;
     let mut level = vec![FAR_OFF; p.bodies()];
-    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); p.bodies()];
     let mut front = Vec::new();
+    // Neighbours of body i: those from `first[i]` on.
+    let mut first = vec![0u32; p.bodies() + 1];
     for (a, b) in pairs() {
-        if b == WORLD {
-            if level[a as usize] == FAR_OFF {
-                level[a as usize] = 1;
-                front.push(a);
-            }
-        } else {
-            neighbours[a as usize].push(b);
-            neighbours[b as usize].push(a);
+        if b != WORLD {
+            first[a as usize + 1] += 1;
+            first[b as usize + 1] += 1;
+        } else if level[a as usize] == FAR_OFF {
+            level[a as usize] = 1;
+            front.push(a);
+        }
+    }
+    (0..p.bodies()).for_each(|i| first[i + 1] += first[i]);
+    let mut neighbours = vec![0u32; first[p.bodies()] as usize];
+    let mut at = first.clone();
+    for (a, b) in pairs().filter(|(_, b)| *b != WORLD) {
+        for (here, other) in [(a, b), (b, a)] {
+            neighbours[at[here as usize] as usize] = other;
+            at[here as usize] += 1;
         }
     }
     let (mut deepest, mut islands) = (1, 0..p.bodies());
+    let mut next = Vec::new();
     loop {
         while !front.is_empty() {
-            let mut next = Vec::new();
-            for a in front {
+            for &a in &front {
                 deepest = deepest.max(level[a as usize]);
-                for &b in &neighbours[a as usize] {
+                for &b in &neighbours[first[a as usize] as usize..first[a as usize + 1] as usize] {
                     if level[b as usize] == FAR_OFF {
                         level[b as usize] = level[a as usize] + 1;
                         next.push(b);
                     }
                 }
             }
-            front = next;
+            std::mem::swap(&mut front, &mut next);
+            next.clear();
         }
         let Some(i) = islands.find(|&i| level[i] == FAR_OFF) else { return deepest };
         level[i] = 1;
-        front = vec![i as u32];
+        front.push(i as u32);
     }
 }
 
@@ -279,20 +288,20 @@ fn largest(count: usize, of: impl Fn(usize, f64) -> f64 + Sync) -> f64 {
 /// explicit matrix, which knows no bodies.
 pub fn fastest(problem: &Problem, v: &[[f64; 6]]) -> Option<[f64; 2]> {
     let Problem::Bodies(p) = problem else { return None };
-    let speed = |i: usize, v: &[f64; 6]| {
-        if p.inv_mass[i] <= 0.0 {
-            return 0.0;
+    // Squares, of both velocities of a body at once: its inertia is inverted once.
+    let mut most = [0.0; 2];
+    for (i, (free, now)) in p.v_free.iter().zip(v).enumerate() {
+        let m = p.inv_mass[i];
+        if m <= 0.0 {
+            continue;
         }
-        let spin = p.inv_mass[i] * spin_energy(&p.inv_inertia[i], [v[3], v[4], v[5]]);
-        (v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + spin).sqrt()
-    };
-    let most = |of: &[[f64; 6]]| {
-        of.iter().enumerate().fold(0.0, |most: f64, (i, v)| {
-            let s = speed(i, v);
-            if s <= most { most } else { s }
-        })
-    };
-    Some([most(&p.v_free), most(v)])
+        let inertia = Inertia::of(&p.inv_inertia[i]);
+        for (most, v) in most.iter_mut().zip([free, now]) {
+            let square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + m * inertia.energy([v[3], v[4], v[5]]);
+            *most = if square <= *most { *most } else { square };
+        }
+    }
+    Some(most.map(f64::sqrt))
 }
 
 /// Twice the kinetic energy of the bodies without multipliers and with velocities `v`, J; None for an explicit matrix.
@@ -311,20 +320,38 @@ pub fn energies(problem: &Problem, v: &[[f64; 6]]) -> Option<[f64; 2]> {
 
 /// ωᵀIω from the inverse of I; 0 where rotation is locked.
 fn spin_energy(inverse: &[f64; 6], omega: [f64; 3]) -> f64 {
-    let [xx, yy, zz, xy, xz, yz] = *inverse;
-    let cofactors = [
-        yy * zz - yz * yz,
-        xx * zz - xz * xz,
-        xx * yy - xy * xy,
-        xz * yz - xy * zz,
-        xy * yz - xz * yy,
-        xy * xz - xx * yz,
-    ];
-    let determinant = xx * cofactors[0] + xy * cofactors[3] + xz * cofactors[4];
-    if !(determinant > 0.0) {
-        return 0.0;
+    Inertia::of(inverse).energy(omega)
+}
+
+/// I as cofactors and determinant of its inverse.
+struct Inertia {
+    cofactors: [f64; 6],
+    determinant: f64,
+}
+
+impl Inertia {
+    #[inline(always)]
+    fn of(inverse: &[f64; 6]) -> Self {
+        let [xx, yy, zz, xy, xz, yz] = *inverse;
+        let cofactors = [
+            yy * zz - yz * yz,
+            xx * zz - xz * xz,
+            xx * yy - xy * xy,
+            xz * yz - xy * zz,
+            xy * yz - xz * yy,
+            xy * xz - xx * yz,
+        ];
+        Self { cofactors, determinant: xx * cofactors[0] + xy * cofactors[3] + xz * cofactors[4] }
     }
-    dot(omega, symmetric(&cofactors, omega)) / determinant
+
+    /// ωᵀIω; 0 where rotation is locked.
+    #[inline(always)]
+    fn energy(&self, omega: [f64; 3]) -> f64 {
+        if !(self.determinant > 0.0) {
+            return 0.0;
+        }
+        dot(omega, symmetric(&self.cofactors, omega)) / self.determinant
+    }
 }
 
 /// Softens `problem` where it asks bodies at rest for a motion: contact points that do get a compliance of the first share of their

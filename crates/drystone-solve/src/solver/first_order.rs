@@ -141,6 +141,11 @@ pub(super) trait Products: Space {
 /// Refuses what no solver can start from.
 pub(super) fn check(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malformed> {
     problem.check()?;
+    check_guess(problem, guess)
+}
+
+/// The same of the guess alone.
+pub(super) fn check_guess(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malformed> {
     match guess {
         Some(g) if g.len() != problem.rows() || !all_finite(g) => {
             Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())))

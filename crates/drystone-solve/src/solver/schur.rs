@@ -333,7 +333,7 @@ impl Schur {
                 // By itself one is worth it where nothing fills in: its numbers are as many as one lane's.
                 let alone = || groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
                 if plain && (which.len() > 1 || alone()) {
-                    widest(SolveAlike { problem, p, tree, work, which, islands, gamma, stop });
+                    widest(SolveAlike { problem, p, tree, work, which, islands, groups, gamma, stop });
                 }
             });
             for k in 0..tasks.len() {

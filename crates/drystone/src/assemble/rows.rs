@@ -98,6 +98,8 @@ pub(crate) struct Staged {
     turned: bool,
     /// The upper end of a limit: shares its place with the lower one, with the opposite sign.
     upper: bool,
+    /// It turns and does not shift: its multiplier is divided by the joint's length.
+    angular: bool,
 }
 
 /// A compliant row of a stiff force: bodies by slot, the second may be [`WORLD`].
@@ -155,7 +157,8 @@ pub struct Rows {
     pub(crate) next: Vec<JointState>,
     /// What they did, by slot.
     pub(crate) reactions: Vec<Reaction>,
-    arms: Vec<DVec3>,
+    /// By joint slot: from the centre of mass of its second body to its place there, and its length, m.
+    arms: Vec<(DVec3, f64)>,
     ahead: Ahead,
     kept: Vec<(Reaction, [f64; ROWS])>,
 }
@@ -187,6 +190,7 @@ impl Rows {
         };
         if wanted != Wanted::Biases {
             self.staged.clear();
+            self.runs.clear();
             self.jacobians.clear();
             self.sets.clear();
             self.order.clear();
@@ -207,8 +211,7 @@ impl Rows {
         if velocity_problem {
             // Angles are written here, impulses by `hand_back`.
             self.next.resize(state.joints.len(), JointState::default());
-            self.arms.clear();
-            self.arms.resize(model.joints.len(), DVec3::ZERO);
+            self.arms.resize(model.joints.len(), (DVec3::ZERO, 0.0));
         }
         let (Purpose::Velocity { h, .. } | Purpose::Position { h, .. }) = purpose;
         let time = if velocity_problem { [state.time, state.time + h] } else { [state.time + h; 2] };
@@ -257,7 +260,7 @@ impl Rows {
             let mut stage =
                 Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory, largest };
             if velocity_problem {
-                stage.rows.arms[j] = placed.arm[1];
+                stage.rows.arms[j] = (placed.arm[1], joint.length);
                 stage.rows.curved |= is_curved(&joint.kind) || joint.kind.is_led();
             }
             for (k, row) in e.rows().iter().enumerate() {
@@ -300,6 +303,10 @@ impl Rows {
     #[inline(always)]
     fn push(&mut self, row: Staged, set: Set, jacobian: &[f64; 12], bias: f64) {
         self.soft |= row.compliance > 0.0;
+        let goes_on = row.joint != NONE && self.staged.last().is_some_and(|before| before.joint == row.joint);
+        if !goes_on {
+            self.runs.push(self.staged.len() as u32);
+        }
         self.jacobians.push(*jacobian);
         self.sets.push(set);
         self.biases.push(bias);
@@ -363,13 +370,6 @@ impl Rows {
     /// Bodies of a problem are numbered by rank, those of staged rows by slot.
     pub(crate) fn finish(&mut self, ranks: &Order, bodies: usize, general: &mut General) {
         general.clear();
-        self.runs.clear();
-        for (i, s) in self.staged.iter().enumerate() {
-            let goes_on = i > 0 && s.joint != NONE && self.staged[i - 1].joint == s.joint;
-            if !goes_on {
-                self.runs.push(i as u32);
-            }
-        }
         let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };
         let named = |s: &Staged| (s.joint, (rank(s.pair.0), rank(s.pair.1)));
         let runs = self.runs.iter().map(|&i| named(&self.staged[i as usize]));
@@ -439,28 +439,33 @@ impl Rows {
 
     /// Fills the guess for the general rows, which are `guess` and have these `sets`.
     pub(crate) fn warm_start(&self, joints: &[JointState], sets: &[Set], guess: &mut [f64]) {
-        for (k, (x, set)) in guess.iter_mut().zip(sets).enumerate() {
-            let Some(s) = self.row(k).filter(|s| s.joint != NONE) else { continue };
-            let kept = joints[s.joint as usize].impulse[s.row as usize];
-            *x = match *set {
-                Set::NonNegative => (if s.upper { -kept } else { kept }).max(0.0),
-                // A force motor's is known beforehand.
-                Set::Interval { lo, hi } => kept.clamp(lo, hi),
-                _ => kept,
-            };
+        for (at, run) in self.places.windows(2).enumerate() {
+            if let Some((j, _)) = self.coloured.1.get(at + 2 * AHEAD) {
+                room::ahead(joints, *j as usize);
+            }
+            for k in run[0] as usize..run[1] as usize {
+                let Some(s) = self.row(k).filter(|s| s.joint != NONE) else { continue };
+                let kept = joints[s.joint as usize].impulse[s.row as usize];
+                guess[k] = match sets[k] {
+                    Set::NonNegative => (if s.upper { -kept } else { kept }).max(0.0),
+                    // A force motor's is known beforehand.
+                    Set::Interval { lo, hi } => kept.clamp(lo, hi),
+                    _ => kept,
+                };
+            }
         }
     }
 
     /// Hands back the first of two solutions of a step: the second is added to it.
-    pub(crate) fn keep(&mut self, model: &Model, general: &General, gamma: &[f64], h: f64) {
-        self.hand_back(model, general, gamma, h);
+    pub(crate) fn keep(&mut self, general: &General, gamma: &[f64], h: f64) {
+        self.hand_back(general, gamma, h);
         self.kept.clear();
         self.kept.extend(self.reactions.iter().copied().zip(self.next.iter().map(|n| n.impulse)));
     }
 
     /// Hands multipliers of the general rows, which are these, back to the joints.
-    pub(crate) fn hand_back(&mut self, model: &Model, general: &General, gamma: &[f64], h: f64) {
-        self.reactions.resize(model.joints.len(), Reaction::default());
+    pub(crate) fn hand_back(&mut self, general: &General, gamma: &[f64], h: f64) {
+        self.reactions.resize(self.next.len(), Reaction::default());
         // What has rows is written below.
         let with_rows = self.coloured.1.iter().filter(|(joint, _)| *joint != NONE).count();
         for j in 0..if with_rows < self.next.len() { self.next.len() } else { 0 } {
@@ -475,10 +480,11 @@ impl Rows {
             if let Some((j, _)) = self.coloured.1.get(at + 2 * AHEAD) {
                 room::ahead(&self.next, *j as usize);
                 room::ahead(&self.reactions, *j as usize);
+                room::ahead(&self.arms, *j as usize);
             }
             let rows = run[0] as usize..run[1] as usize;
             let Some(j) = self.row(rows.start).map(|s| s.joint).filter(|j| *j != NONE) else { continue };
-            let joint = &model.joints[j as usize];
+            let (arm, length) = self.arms[j as usize];
             let (mut next, mut r) = ([0.0; ROWS], Reaction::default());
             let mut sum = [0.0; 6];
             for k in rows {
@@ -488,21 +494,18 @@ impl Rows {
                 let pull = x * over;
                 let side = if s.turned { 0 } else { 6 };
                 (0..6).for_each(|i| sum[i] += jacobian[side + i] * pull);
+                let scale = if s.angular { length } else { 1.0 };
                 match row.checked_sub(MOST_ROWS) {
-                    None => {
-                        let angular = jacobian[..3] == [0.0; 3] && jacobian[6..9] == [0.0; 3];
-                        r.equations[row] = pull * if angular { joint.length } else { 1.0 };
-                    }
+                    None => r.equations[row] = pull * scale,
                     Some(law) => {
                         let (k, what) = (law / LAW_ROWS, law % LAW_ROWS);
-                        let scale = if joint.kind.coordinates()[k] { joint.length } else { 1.0 };
                         let force = pull * scale * if s.upper { -1.0 } else { 1.0 };
                         [&mut r.motor, &mut r.limit, &mut r.friction, &mut r.spring][what][k] += force;
                     }
                 }
             }
             r.force += DVec3::new(sum[0], sum[1], sum[2]);
-            r.torque += DVec3::new(sum[3], sum[4], sum[5]) - self.arms[j as usize].cross(r.force);
+            r.torque += DVec3::new(sum[3], sum[4], sum[5]) - arm.cross(r.force);
             self.next[j as usize].impulse = next;
             self.reactions[j as usize] = r;
         }
@@ -574,7 +577,8 @@ impl Stage<'_> {
             pair = (if turned { b } else { a }, WORLD);
         }
         let (joint, row) = (self.j as u32, row as u8);
-        self.rows.push(Staged { pair, compliance, joint, row, turned, upper }, set, jacobian, bias);
+        let angular = jacobian[..3] == [0.0; 3] && jacobian[6..9] == [0.0; 3];
+        self.rows.push(Staged { pair, compliance, joint, row, turned, upper, angular }, set, jacobian, bias);
     }
 
     /// Whether a joint's error is one that corrections would leave alone: the step's own motion takes it away.
@@ -786,5 +790,5 @@ impl Stage<'_> {
 /// A row between two bodies, or of one, that is no joint's.
 fn of_no_joint(bodies: [u32; 2]) -> Staged {
     let pair = (bodies[0], bodies[1]);
-    Staged { pair, compliance: 0.0, joint: NONE, row: 0, turned: false, upper: false }
+    Staged { pair, compliance: 0.0, joint: NONE, row: 0, turned: false, upper: false, angular: false }
 }

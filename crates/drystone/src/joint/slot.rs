@@ -128,28 +128,29 @@ impl Joint {
         memory: &JointState,
         time: [f64; 2],
     ) -> Placed<'_> {
-        let mut placed = Placed {
-            origin: [DVec3::ZERO; 2],
-            axes: [DMat3::IDENTITY; 2],
-            arm: [DVec3::ZERO; 2],
+        let a = self.side(0, &mut pose);
+        let b = self.side(1, &mut pose);
+        Placed {
+            origin: [a.0, b.0],
+            axes: [a.2, b.2],
+            arm: [a.1, b.1],
             length: self.length,
             time,
             reference: &self.reference,
             angle: memory.angle,
-        };
-        for k in 0..2 {
-            let frame = &self.frames[k];
-            if self.bodies[k] == WORLD_BODY {
-                placed.origin[k] = frame.position;
-                placed.axes[k] = DMat3::from_quat(frame.rotation);
-            } else {
-                let (x, q) = pose(self.bodies[k] as usize);
-                placed.arm[k] = q * frame.position;
-                placed.origin[k] = x + placed.arm[k];
-                placed.axes[k] = DMat3::from_quat(q * frame.rotation);
-            }
         }
-        placed
+    }
+
+    /// Origin, arm and axes of frame `k`.
+    #[inline(always)]
+    fn side(&self, k: usize, pose: &mut impl FnMut(usize) -> (DVec3, DQuat)) -> (DVec3, DVec3, DMat3) {
+        let frame = &self.frames[k];
+        if self.bodies[k] == WORLD_BODY {
+            return (frame.position, DVec3::ZERO, DMat3::from_quat(frame.rotation));
+        }
+        let (x, q) = pose(self.bodies[k] as usize);
+        let arm = q * frame.position;
+        (x + arm, arm, DMat3::from_quat(q * frame.rotation))
     }
 
     pub(crate) fn equations(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Equations {

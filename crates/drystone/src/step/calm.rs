@@ -82,7 +82,9 @@ fn shapes_are_calm(w: &World, turn: f64, room: f64) -> bool {
         let change = change + held.clamp(0.0, 1.0) * fall;
         let turned = w.state.omega[i] - w.saved.omega(i);
         let radius = if round { 0.0 } else { c.radius };
-        h * (change.length() + radius * turned.length()) <= room
+        // (a + b)² ≤ 2 (a² + b²): most need no roots.
+        let squares = change.length_squared() + radius * radius * turned.length_squared();
+        2.0 * h * h * squares <= room * room || h * (change.length() + radius * turned.length()) <= room
     })
 }
 
@@ -98,6 +100,13 @@ fn joints_are_calm(w: &World, tolerance: f64) -> bool {
             }
             let i = joint.bodies[k] as usize;
             let (before, change) = (w.saved.omega(i), w.state.omega[i] - w.saved.omega(i));
+            // The bound below with nothing left out is 2 √((b² + c²) c² 2 (r² + 4 L²)) h² at most, and needs no roots.
+            let (b, c, r) = (before, change, joint.frames[k].position);
+            let squares = (b.length_squared() + c.length_squared()) * c.length_squared();
+            let reach = r.length_squared() + 4.0 * joint.length * joint.length;
+            if 4.0 * squares * reach * (h * h) * (h * h) <= left * left {
+                return true;
+            }
             // What a hinge turns about stays where it is.
             let axis = joint.frames[k].rotation * DVec3::Z;
             let hinge = matches!(joint.kind, Kind::Revolute | Kind::Cylindrical);

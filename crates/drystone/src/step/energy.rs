@@ -14,12 +14,15 @@
 //! posed again without it, or with less of it, where they have.
 
 use drystone_solve::Malformed;
+use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::contradiction::{asks_for, depth, energies, pressing, pushes};
 use drystone_solve::solver::{Solution, Status, Stop};
 use glam::DVec3;
 
 use super::pose::{Posed, build};
-use super::wedge::{FAST, LOST, Seen, again, fall, is_large, name, parts, speeds, speeds_at_hand};
+use super::wedge::{
+    FAST, LOST, Seen, again, fall, is_large, judge, judged_speeds, name, parts, speeds, speeds_at_hand,
+};
 use crate::world::World;
 
 /// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody,
@@ -42,10 +45,16 @@ fn energies_at_hand(w: &mut World, solution: &Solution) -> Option<[f64; 2]> {
     })
 }
 
-/// Whether contacts throw bodies about: some gain far more speed than anything asks for.
-fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
+/// The same of what was judged last.
+fn judged_energies(w: &mut World) -> Option<[f64; 2]> {
+    let World { solver, judge, stiffness, assembler, .. } = w;
+    energies(stiffness.posed(assembler), solver.judge().unwrap_or(judge).velocities())
+}
+
+/// Whether contacts throw bodies about: some gain far more speed than anything asks for. The solution's speeds may be `known`.
+fn throws(w: &mut World, solution: &Solution, stop: &Stop, known: Option<[f64; 2]>) -> bool {
     let [touch, jointed] = parts(w);
-    let speeds = if touch { speeds_at_hand(w, solution) } else { None };
+    let speeds = if touch { known.or_else(|| speeds_at_hand(w, solution)) } else { None };
     let Some([free, now]) = speeds else { return false };
     let gained = (now - free) / if jointed { LOST } else { FAST };
     if gained <= stop.tolerance {
@@ -64,15 +73,16 @@ fn throws(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
 
 /// A step that is solved, and whose solution throws bodies about: overlaps and bounces have all but no room (three balls between walls, a
 /// hair out of line, part at half their speed over the angle that they are off by). It is taken without those, if that
-/// is calmer; else it is what the walls and motors ask for.
+/// is calmer; else it is what the walls and motors ask for. The solution's speeds may be `known`.
 pub(super) fn tame(
     w: &mut World,
     posed: Posed,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
+    known: Option<[f64; 2]>,
 ) -> Result<Option<Seen>, Malformed> {
-    if solution.status != Status::Converged || !throws(w, solution, stop) {
+    if solution.status != Status::Converged || !throws(w, solution, stop, known) {
         return Ok(None);
     }
     let mut seen = Seen { softened: true, ..Seen::default() };
@@ -81,13 +91,24 @@ pub(super) fn tame(
     build(w, Posed::Softened)?;
     let certificate = again(w, solution, stop, warm)?;
     let _ = w.solver.judge();
-    if solution.status == Status::Converged && !throws(w, solution, stop) {
+    if solution.status == Status::Converged && !throws(w, solution, stop, None) {
         solution.certificate = Some(certificate);
         return Ok(Some(seen));
     }
     *solution = wild;
     build(w, posed)?;
     Ok(None)
+}
+
+/// What became of a step's arcs.
+#[derive(Default)]
+pub(super) struct Straightened {
+    /// Joints go along their tangents.
+    pub straight: bool,
+    /// The word on the solution, where it is not solved and was judged for its velocities.
+    pub judged: Option<Certificate>,
+    /// Its speeds, where they were asked for.
+    pub speeds: Option<[f64; 2]>,
 }
 
 /// A step whose joints lead their bodies along arcs as they were moving before it, which they do not any more: a beam that turns fast
@@ -98,21 +119,33 @@ pub(super) fn straighten(
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
-) -> Result<bool, Malformed> {
-    if solution.status == Status::Iterations && stop.tolerance > 0.0 && parts(w) == [true; 2] && !is_large(w)
-    {
-        return loosen(w, solution, stop, warm);
+) -> Result<Straightened, Malformed> {
+    if loosen(w, solution, stop, warm)? {
+        return Ok(Straightened { straight: true, ..Straightened::default() });
     }
     // Arcs that ask for little may be much to what is all but locked: somebody is faster than before then.
     let least = fall(w).max(stop.tolerance);
-    let speeds = if parts(w)[1] { speeds_at_hand(w, solution) } else { None };
+    let jointed = parts(w)[1];
+    // What is not solved will be judged anyway, and has its velocities by that.
+    let unsolved = jointed && solution.status != Status::Converged && w.solver.velocities().is_none();
+    let judged = unsolved.then(|| judge(w, &solution.gamma));
+    let speeds = match (jointed, &judged) {
+        (false, _) => None,
+        (true, None) => speeds_at_hand(w, solution),
+        (true, Some(_)) => judged_speeds(w),
+    };
     let gains = speeds.is_some_and(|[free, now]| !(now <= GAINS * free + least));
+    let as_it_was = |judged| Ok(Straightened { straight: false, judged, speeds });
     if !gains && w.assembler.rows.bent <= ARCS * least {
-        return Ok(false);
+        return as_it_was(judged);
     }
-    let Some([before, after]) = energies_at_hand(w, solution) else { return Ok(false) };
+    let energies = match judged {
+        None => energies_at_hand(w, solution),
+        Some(_) => judged_energies(w),
+    };
+    let Some([before, after]) = energies else { return as_it_was(judged) };
     if after <= GROWS * before {
-        return Ok(false);
+        return as_it_was(judged);
     }
     let along_arcs = solution.clone();
     build(w, Posed::Straight)?;
@@ -120,16 +153,20 @@ pub(super) fn straighten(
     let _ = w.solver.judge();
     let now = energies_at_hand(w, solution);
     if now.is_some_and(|[_, now]| GROWS * now < after) {
-        return Ok(true);
+        return Ok(Straightened { straight: true, ..Straightened::default() });
     }
     *solution = along_arcs;
     build(w, Posed::Whole)?;
-    Ok(false)
+    Ok(Straightened::default())
 }
 
 /// A step of a few bodies that is not solved: limbs that wedge each other have no room even for the little that arcs and rests of errors ask
 /// for. Along tangents there may be a solution.
 fn loosen(w: &mut World, solution: &mut Solution, stop: &Stop, warm: bool) -> Result<bool, Malformed> {
+    if solution.status != Status::Iterations || stop.tolerance == 0.0 || parts(w) != [true; 2] || is_large(w)
+    {
+        return Ok(false);
+    }
     let along_arcs = solution.clone();
     build(w, Posed::Straight)?;
     again(w, solution, stop, warm)?;

@@ -4,7 +4,7 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
-use super::energy::{Limit, spare, straighten, tame};
+use super::energy::{Limit, Straightened, spare, straighten, tame};
 use super::wedge::{Seen, is_doubtful, look};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
@@ -37,15 +37,17 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let mut seen = Seen::default();
     let mut plain = true;
-    let unsolved = |w: &mut World, s: &Solution| s.status != Status::Converged || is_doubtful(w, s, &stop);
+    let unsolved = |w: &mut World, s: &Solution, speeds| {
+        s.status != Status::Converged || is_doubtful(w, s, &stop, speeds)
+    };
     if stop.iterations > 0 {
-        let straight = straighten(w, &mut solution, &stop, warm)?;
+        let Straightened { straight, judged, speeds } = straighten(w, &mut solution, &stop, warm)?;
         let posed = if straight { Posed::Straight } else { Posed::Whole };
-        if let Some(tamed) = tame(w, posed, &mut solution, &stop, warm)? {
+        if let Some(tamed) = tame(w, posed, &mut solution, &stop, warm, speeds)? {
             (seen, plain) = (tamed, false);
-        } else if unsolved(w, &solution) {
+        } else if unsolved(w, &solution, speeds) {
             plain = false;
-            seen = look(w, posed, &mut solution, &stop, warm)?;
+            seen = look(w, posed, &mut solution, &stop, warm, judged)?;
             forget_velocities(w);
         }
         seen.straight = straight;
@@ -65,8 +67,8 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         solution = expand(w, &solution, &stop)?;
         let bounce = limit.hold(w, &mut solution, &stop)?.or(seen.bounce);
         seen.bounce = bounce;
-        if stop.iterations > 0 && unsolved(w, &solution) {
-            let second = look(w, Posed::Expansion, &mut solution, &stop, true)?;
+        if stop.iterations > 0 && unsolved(w, &solution, None) {
+            let second = look(w, Posed::Expansion, &mut solution, &stop, true, None)?;
             forget_velocities(w);
             seen = Seen { straight: seen.straight, bounce, ..second };
         }
@@ -148,7 +150,7 @@ pub(super) fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Resu
     w.velocities(&compression.gamma);
     w.assembler.hand_back(&compression.gamma, &mut w.contacts);
     // What springs, motors and friction of joints do in a step they have done.
-    w.assembler.keep_rows(&w.model, &compression.gamma, w.settings.h);
+    w.assembler.keep_rows(&compression.gamma, w.settings.h);
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
     build(w, Posed::Expansion)?;
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;

@@ -101,7 +101,7 @@ pub(super) fn speeds(w: &mut World, gamma: &[f64]) -> Option<[f64; 2]> {
 }
 
 /// The same of what was judged last.
-fn judged_speeds(w: &mut World) -> Option<[f64; 2]> {
+pub(super) fn judged_speeds(w: &mut World) -> Option<[f64; 2]> {
     let World { solver, judge, stiffness, assembler, .. } = w;
     fastest(stiffness.posed(assembler), solver.judge().unwrap_or(judge).velocities())
 }
@@ -119,9 +119,9 @@ pub(super) fn speeds_at_hand(w: &mut World, solution: &Solution) -> Option<[f64;
 }
 
 /// Whether a solution that its solver calls converged is to be looked at all the same: it is so fast that it may be converged by
-/// rounding alone.
-pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop) -> bool {
-    let Some([free, now]) = speeds_at_hand(w, solution) else { return false };
+/// rounding alone. Its speeds may be `known`.
+pub(super) fn is_doubtful(w: &mut World, solution: &Solution, stop: &Stop, known: Option<[f64; 2]>) -> bool {
+    let Some([free, now]) = known.or_else(|| speeds_at_hand(w, solution)) else { return false };
     let gained = (now - free) / LOST;
     let (hides, slow) = (hides(now, stop), gained <= stop.tolerance);
     if slow && !hides {
@@ -159,16 +159,18 @@ pub(super) struct Seen {
     pub wild: Option<f64>,
 }
 
-/// Looks at a solution that is not converged, of the problem that is posed, and replaces it where it must not be taken.
+/// Looks at a solution that is not converged, of the problem that is posed, and replaces it where it must not be taken; `judged` if it was
+/// the last to be.
 pub(super) fn look(
     w: &mut World,
     posed: Posed,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
+    judged: Option<Certificate>,
 ) -> Result<Seen, Malformed> {
     let mut seen = Seen::default();
-    let mut certificate = judge(w, &solution.gamma);
+    let mut certificate = judged.unwrap_or_else(|| judge(w, &solution.gamma));
     let wanted = if certificate.rest_is_feasible { 0.0 } else { asked(w.stiffness.posed(&w.assembler)) };
     // A motion within the tolerance is not worth a word.
     let wanted = if wanted > w.settings.tolerance { wanted } else { 0.0 };
@@ -178,8 +180,9 @@ pub(super) fn look(
             wanted > 0.0
                 && beyond(1.0)
                 && (s.status != Status::Converged || hides(now, stop))
+                // One block that leaves as much undone is enough.
+                && (stop.tolerance > 0.0 || !(now <= free + most * undone_up_to(w, (now - free) / most)))
                 && beyond(depth(w.stiffness.posed(&w.assembler)) as f64)
-                && (stop.tolerance > 0.0 || !(now <= free + most * all_undone(w)))
         })
     };
     let fast = |w: &mut World, s: &Solution| {
@@ -268,10 +271,15 @@ pub(super) fn fall(w: &World) -> f64 {
 /// What no multipliers at all leave undone, m/s: where all iterations are asked for, however few, gravity's part in a gain of speed is
 /// no sign of running away.
 fn all_undone(w: &World) -> f64 {
-    undone(w.stiffness.posed(&w.assembler), f64::INFINITY)
+    undone_up_to(w, f64::INFINITY)
 }
 
-fn judge(w: &mut World, gamma: &[f64]) -> Certificate {
+/// The same, or some of it that is more than `enough`.
+fn undone_up_to(w: &World, enough: f64) -> f64 {
+    undone(w.stiffness.posed(&w.assembler), enough)
+}
+
+pub(super) fn judge(w: &mut World, gamma: &[f64]) -> Certificate {
     let judge = w.solver.judge().unwrap_or(&mut w.judge);
     judge.judge(w.stiffness.posed(&w.assembler), gamma)
 }

@@ -132,6 +132,7 @@ pub(super) struct SolveAlike<'a> {
     /// Their numbers, and all islands.
     pub which: &'a [u32],
     pub islands: &'a [(Vec<u32>, Vec<u32>)],
+    pub groups: &'a Groups,
     /// The guess.
     pub gamma: &'a [f64],
     pub stop: &'a Stop,
@@ -142,13 +143,13 @@ impl Kernel for SolveAlike<'_> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
-        let Self { problem, p, tree, work, which, islands, gamma, stop } = self;
+        let Self { problem, p, tree, work, which, islands, groups, gamma, stop } = self;
         // Lanes that are left over repeat the first.
-        let lanes: [&(Vec<u32>, Vec<u32>); LANES] =
-            std::array::from_fn(|l| &islands[which[if l < which.len() { l } else { 0 }] as usize]);
+        let of_lane: [u32; LANES] = std::array::from_fn(|l| which[if l < which.len() { l } else { 0 }]);
+        let lanes = of_lane.map(|island| &islands[island as usize]);
         // SAFETY: as the caller promises.
         let on = unsafe { On::<V>::new() };
-        work.take_bodies(p, tree, &lanes);
+        work.take_bodies(p, of_lane.map(|island| groups.bodies(island)));
         let m = lanes[0].1[0] as usize;
         let limbs = tree.limbs[tree.shape[m] as usize].as_ref();
         let limbs = limbs.filter(|limbs| work.has_masses(limbs));
@@ -201,38 +202,27 @@ type Lists<'a> = [&'a (Vec<u32>, Vec<u32>); LANES];
 
 impl Alike {
     #[inline(always)]
-    fn take_bodies(&mut self, p: &Bodies, tree: &Tree, lists: &Lists) {
-        let own = tree.bodies[lists[0].1[0] as usize].len();
+    fn take_bodies(&mut self, p: &Bodies, lists: [&[u32]; LANES]) {
         self.bodies.clear();
-        self.bodies.resize(own, [WORLD; LANES]);
-        for (l, (blocks, mechanisms)) in lists.iter().enumerate() {
-            let m = mechanisms[0];
-            for (k, b) in tree.bodies[m as usize].iter().enumerate() {
-                self.bodies[k][l] = *b;
-            }
-            let mut others = own;
-            for block in blocks {
-                for b in bodies_of(p, *block as usize) {
-                    if b == WORLD || tree.mechanism_of[b as usize] == m {
-                        continue;
-                    }
-                    if !self.bodies[own..others].iter().any(|x| x[l] == b) {
-                        if others == self.bodies.len() {
-                            self.bodies.push([WORLD; LANES]);
-                        }
-                        self.bodies[others][l] = b;
-                        others += 1;
-                    }
-                }
-            }
-        }
         self.inv_mass.clear();
         self.inv_inertia.clear();
         self.v_free.clear();
-        for b in &self.bodies {
-            self.inv_mass.push(lanes(|l| p.inv_mass[b[l] as usize]));
-            self.inv_inertia.push(std::array::from_fn(|k| lanes(|l| p.inv_inertia[b[l] as usize][k])));
-            self.v_free.push(std::array::from_fn(|k| lanes(|l| p.v_free[b[l] as usize][k])));
+        for k in 0..lists[0].len() {
+            let (mut mass, mut inertia, mut free) = (NONE, [NONE; 6], [NONE; 6]);
+            let mut bodies = [WORLD; LANES];
+            for l in 0..LANES {
+                bodies[l] = lists[l][k];
+                let b = bodies[l] as usize;
+                mass[l] = p.inv_mass[b];
+                let numbers = (&p.inv_inertia[b], &p.v_free[b]);
+                for x in 0..6 {
+                    (inertia[x][l], free[x][l]) = (numbers.0[x], numbers.1[x]);
+                }
+            }
+            self.bodies.push(bodies);
+            self.inv_mass.push(mass);
+            self.inv_inertia.push(inertia);
+            self.v_free.push(free);
         }
     }
 

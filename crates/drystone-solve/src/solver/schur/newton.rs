@@ -9,7 +9,9 @@
 //!
 //! Where contacts share a load in many ways, Φ' is singular and Φ'Δ = -Φ has many solutions: with N' + ε g in place of N' the smallest
 //! of them is found, and Φ still falls by ε from step to step. Where |Φ| does not fall, nor with half of a step, ε grows as in the
-//! method of Levenberg and Marquardt, and falls again with whole steps. Where nothing helps, sweeps go on.
+//! method of Levenberg and Marquardt, and falls again with whole steps. Where nothing helps, sweeps go on, with all that they may take:
+//! steps that led nowhere do not count. Relaxed they go on from where those ended, which is nearer; under the exact law |Φ| falls
+//! on ways that end anywhere, and they go on from the guess.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 use crate::model::Model;
@@ -43,19 +45,23 @@ pub(super) struct Slope {
     /// Δγ and N' Δγ, and where they start from.
     way: [Vec<f64>; 2],
     from: [Vec<f64>; 2],
+    /// γ and u before the first step.
+    start: [Vec<f64>; 2],
 }
 
 impl Island {
-    /// Ok: it is solved, after so many steps; Err: not after so many.
+    /// How many steps solved it; None if they did not.
     #[inline(always)]
-    pub(super) fn newton<V: Vector>(&mut self, on: On<V>, model: Model, stop: &Stop) -> Result<usize, usize> {
+    pub(super) fn newton<V: Vector>(&mut self, on: On<V>, model: Model, stop: &Stop) -> Option<usize> {
         let apt = |b: &Block| !matches!(b.one.set, Set::Rolling5 { .. } | Set::Free);
         if !(stop.tolerance > 0.0) || self.rows > MOST || !self.blocks.iter().all(apt) {
-            return Err(0);
+            return None;
         }
+        self.slope.start[0].clone_from(&self.gamma);
+        self.slope.start[1].clone_from(&self.u);
         let mut soft = SOFT;
         let mut size = self.slope(on, model, soft);
-        // Sweeps must have their share where it fails.
+        // What fails must not take longer than sweeps do.
         let most = STEPS.min(stop.iterations / 2);
         for k in 1..=most {
             self.find_way(on);
@@ -82,8 +88,7 @@ impl Island {
                 self.u.clone_from(&self.slope.from[1]);
                 soft = (FACTOR * soft).max(SOFTER);
                 if soft > SOFTEST {
-                    self.admit(on);
-                    return Err(k);
+                    break;
                 }
                 self.slope(on, model, soft);
                 continue;
@@ -92,7 +97,7 @@ impl Island {
             if size <= 2.0 * stop.tolerance {
                 self.admit(on);
                 if self.residual(model) <= stop.tolerance {
-                    return Ok(k);
+                    return Some(k);
                 }
                 size = self.slope(on, model, soft);
             } else if length == 1.0 && soft > SOFT {
@@ -100,8 +105,14 @@ impl Island {
                 self.slope(on, model, soft);
             }
         }
-        self.admit(on);
-        Err(most)
+        match model {
+            Model::Ccp => self.admit(on),
+            Model::Coulomb => {
+                self.gamma.clone_from(&self.slope.start[0]);
+                self.u.clone_from(&self.slope.start[1]);
+            }
+        }
+        None
     }
 
     /// Φ' and Φ where γ and u are; |Φ| g, m/s.

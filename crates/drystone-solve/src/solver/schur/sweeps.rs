@@ -32,16 +32,15 @@ impl Island {
         if work.rows == 0 || within(work.residual(model)) {
             return (Status::Converged, 0);
         }
-        let done = match work.newton(on, model, stop) {
-            Ok(steps) => return (Status::Converged, steps),
-            Err(steps) => steps,
-        };
+        if let Some(steps) = work.newton(on, model, stop) {
+            return (Status::Converged, steps);
+        }
         let mut newton = Newton::default();
         let mut growth = Growth::default();
         let (mut last, mut before) = (None, None);
         let mut least = f64::INFINITY;
         let mut worst = f64::INFINITY;
-        for k in done + 1..=stop.iterations {
+        for k in 1..=stop.iterations {
             if model == Model::Ccp {
                 work.conjugate(last, before);
             }

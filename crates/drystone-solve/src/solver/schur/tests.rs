@@ -100,9 +100,9 @@ fn solved_together(p: Bodies, model: Model) -> usize {
         for which in s.groups.order.clone()[at..at + run as usize].chunks(LANES) {
             let mut together = Solution::start(&problem, Some(&near)).gamma;
             let mut alone = together.clone();
-            let Schur { tree, islands, pool, .. } = &mut s;
+            let Schur { tree, islands, groups, pool, .. } = &mut s;
             let (work, gamma, stop) = (&mut pool[0], &together, &stop);
-            widest(SolveAlike { problem: &problem, p, tree, work, which, islands, gamma, stop });
+            widest(SolveAlike { problem: &problem, p, tree, work, which, islands, groups, gamma, stop });
             let ended = work.ended;
             work.hand_back(&problem, p, tree, which, islands, &mut together);
             for (l, island) in which.iter().enumerate() {

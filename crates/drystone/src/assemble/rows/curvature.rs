@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use crate::joint::equation::MOST_ROWS;
 use crate::joint::slot::rate;
 use crate::joint::{Equations, Joint, JointState, Kind, Sort, WORLD_BODY};
-use crate::motion::rotate;
+use crate::motion::rotated;
 use crate::state::State;
 
 /// Whether equations are curved along straight motion.
@@ -49,7 +49,7 @@ impl Ahead {
 
 /// Where a body is after `dt` if it goes on as it moves now.
 fn moved(state: &State, i: usize, dt: f64) -> (DVec3, DQuat) {
-    (state.position[i] + dt * state.velocity[i], rotate(state.rotation[i], state.omega[i], dt))
+    (state.position[i] + dt * state.velocity[i], rotated(state.rotation[i], state.omega[i], dt))
 }
 
 /// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.

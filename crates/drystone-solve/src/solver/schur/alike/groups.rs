@@ -22,6 +22,9 @@ pub(in super::super) struct Groups {
     pub runs: Vec<u32>,
     /// By island: whether it is one that can be taken in a lane.
     pub apt: Vec<bool>,
+    /// Bodies of those that can, its mechanism's first and the others as its blocks name them; where each island's begin, and the end.
+    bodies: Vec<u32>,
+    first_body: Vec<u32>,
 }
 
 impl Groups {
@@ -30,11 +33,17 @@ impl Groups {
         self.words.clear();
         self.ranges.clear();
         self.apt.clear();
+        self.bodies.clear();
+        self.first_body.clear();
         for (i, (blocks, mechanisms)) in islands.iter().enumerate() {
             let from = self.words.len();
             let mine =
                 if let [m] = mechanisms[..] { self.describe(problem, p, tree, blocks, m) } else { false };
-            if !mine {
+            self.first_body.push(self.bodies.len() as u32);
+            if mine {
+                self.bodies.extend_from_slice(&tree.bodies[mechanisms[0] as usize]);
+                self.bodies.extend_from_slice(&self.others);
+            } else {
                 // Like no other.
                 self.words.truncate(from);
                 self.words.extend([WORLD, i as u32]);
@@ -46,6 +55,7 @@ impl Groups {
             }
             self.ranges.push((sum, i as u32, from as u32..self.words.len() as u32));
         }
+        self.first_body.push(self.bodies.len() as u32);
         self.ranges.sort_unstable_by_key(|r| (r.0, r.1));
         let words = |k: usize| {
             let range = &self.ranges[k].2;
@@ -60,6 +70,12 @@ impl Groups {
                 _ => self.runs.push(1),
             }
         }
+    }
+
+    /// The bodies of an island that can be taken in a lane.
+    pub fn bodies(&self, island: u32) -> &[u32] {
+        let at = |i: u32| self.first_body[i as usize] as usize;
+        &self.bodies[at(island)..at(island + 1)]
     }
 
     fn describe(&mut self, problem: &Problem, p: &Bodies, tree: &Tree, blocks: &[u32], m: u32) -> bool {
