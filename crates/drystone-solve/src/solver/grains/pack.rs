@@ -228,7 +228,7 @@ impl Pack {
         self.find_friction(points);
         self.find_ranges(points);
         let (speed, mass, balls, still) = (self.speed, self.mass, &self.balls, Row::default());
-        room::resize(&mut self.free, self.still as usize, still);
+        crew::resize(&mut self.free, self.still as usize, still);
         crew::chunks(&mut self.free, PIECE, &mut self.nothing, |first, rows| {
             for (i, row) in (first..).zip(rows) {
                 *row = match balls.get(i) {
@@ -289,7 +289,7 @@ impl Pack {
             at += (s.end - s.start).next_multiple_of(8);
             self.spans.push(Span { start, two_end: two_end.min(at), end: at, serial: false });
         }
-        room::resize(&mut self.groups, at as usize / 8, Group::default());
+        crew::resize(&mut self.groups, at as usize / 8, Group::default());
         // The first of them is everybody's who is never looked for.
         self.still = self.balls.len() as u32 + 1;
         for run in &mut self.runs {
@@ -421,10 +421,9 @@ impl Pack {
     /// Multipliers from the problem's rows (zero if none), in this form's units.
     pub fn read(&self, p: &Bodies, rows: Option<&[f64]>, to: &mut Vec<Vectors>) {
         let Some(rows) = rows else {
-            room::more(to, self.groups.len().saturating_sub(to.len()));
             return crew::zeros(to, self.groups.len(), Vectors::default());
         };
-        room::resize(to, self.groups.len(), Vectors::default());
+        crew::resize(to, self.groups.len(), Vectors::default());
         // Only places that are left over are not written below.
         for run in self.runs.iter().filter(|run| run.count % 8 > 0) {
             to[(run.place + run.count) as usize / 8] = Vectors::default();

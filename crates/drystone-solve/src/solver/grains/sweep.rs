@@ -4,7 +4,6 @@ use crate::colour::{self, Span};
 use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem};
-use crate::room;
 use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
 use super::FLOOR;
@@ -77,7 +76,7 @@ impl GrainSweeper {
     /// The rows without any multipliers.
     fn rows_at_rest(&mut self) {
         let free = &self.pack.free;
-        room::resize(&mut self.now.rows, free.len(), Row::default());
+        crew::resize(&mut self.now.rows, free.len(), Row::default());
         crew::chunks(&mut self.now.rows, PIECE, &mut self.nothing, |first, rows| {
             rows.copy_from_slice(&free[first..first + rows.len()]);
         });
@@ -140,8 +139,8 @@ impl GrainSweeper {
     /// Makes room for what sweeps with a momentum keep.
     fn keep_starts(&mut self) {
         for start in &mut self.starts {
-            start.gamma.resize(self.pack.groups.len(), Vectors::default());
-            start.rows.resize(self.now.rows.len(), Row::default());
+            crew::resize(&mut start.gamma, self.pack.groups.len(), Vectors::default());
+            crew::resize(&mut start.rows, self.now.rows.len(), Row::default());
         }
     }
 
@@ -480,7 +479,7 @@ impl Sweeper for GrainSweeper {
         }
         if self.now_is_best {
             // What is kept stays where it is, and the sweep writes elsewhere.
-            self.best.resize(self.now.gamma.len(), Vectors::default());
+            crew::resize(&mut self.best, self.now.gamma.len(), Vectors::default());
             std::mem::swap(&mut self.best, &mut self.now.gamma);
         }
         let stats = match self.ahead.take() {
