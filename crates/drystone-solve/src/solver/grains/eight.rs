@@ -1,7 +1,8 @@
 //! Eight lanes of f32, and rows of eight f32 that belong to bodies.
 //!
-//! Two versions, AVX2 and plain arrays, that give the same bits: no fused multiply-adds, the same order everywhere. All
-//! methods are forced inline into a function compiled for the instructions they use ([`widest`]); calling one on a
+//! Two versions, AVX2 with fused multiply-adds and plain arrays, that do the same in the same order. They give the same bits
+//! wherever the processor fuses; where it does not, plain arrays round products too, because to emulate it would take ten times as
+//! long. All methods are forced inline into a function compiled for the instructions they use ([`widest`]); calling one on a
 //! machine without them is undefined.
 
 use std::array::from_fn;
@@ -28,6 +29,10 @@ pub(super) trait Eight: Copy {
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn sub(self, other: Self) -> Self;
     unsafe fn mul(self, other: Self) -> Self;
+    /// `self` + x y.
+    unsafe fn plus(self, x: Self, y: Self) -> Self;
+    /// `self` - x y.
+    unsafe fn less(self, x: Self, y: Self) -> Self;
     unsafe fn div(self, other: Self) -> Self;
     unsafe fn sqrt(self) -> Self;
     /// `yes` where `self <= other`, else `no`, lane by lane.
@@ -37,6 +42,32 @@ pub(super) trait Eight: Copy {
     unsafe fn flush(self, tiny: Self) -> Self;
     /// Numbers 4 `half` .. 4 `half` + 4 of the rows at `places` (bytes from the first), turned so that each is one vector.
     unsafe fn gather(rows: *const Row, places: *const Octet<u32>, stride: usize, half: usize) -> [Self; 4];
+    /// Differences of the first three numbers of the rows of `a` and `b`, and sums of the three from the fifth on, those of MOMENTA
+    /// times the number that follows them: an inverse mass. Without TWO there is no `b`.
+    #[inline(always)]
+    unsafe fn relative<const TWO: bool, const MOMENTA: bool>(
+        rows: *const Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+    ) -> [[Self; 3]; 2] {
+        unsafe {
+            let (v, w) = (Self::gather(rows, places[0], stride, 0), Self::gather(rows, places[0], stride, 1));
+            let (mut u, mut turn) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+            if MOMENTA {
+                (u, turn) = (times(v[3], u), times(w[3], turn));
+            }
+            if TWO {
+                let (v, w) =
+                    (Self::gather(rows, places[1], stride, 0), Self::gather(rows, places[1], stride, 1));
+                let (other, spin) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+                (u, turn) = match MOMENTA {
+                    true => (apart(u, v[3], other), along(turn, w[3], spin)),
+                    false => (minus(u, other), plus(turn, spin)),
+                };
+            }
+            [u, turn]
+        }
+    }
     /// Adds `force`, as rows again, to the first three numbers of the rows of `a` and takes it from those of `b`. Without TWO
     /// there is no `b`.
     unsafe fn exchange<const TWO: bool>(
@@ -53,6 +84,12 @@ pub(super) trait Eight: Copy {
         places: [*const Octet<u32>; 2],
         stride: usize,
     );
+}
+
+/// x y + z, rounded once where that is one instruction; and in tests, which compare with processors that do.
+#[inline(always)]
+fn fused(x: f32, y: f32, z: f32) -> f32 {
+    if cfg!(any(test, target_feature = "fma", target_arch = "aarch64")) { x.mul_add(y, z) } else { x * y + z }
 }
 
 /// For machines without AVX2.
@@ -83,6 +120,14 @@ impl Eight for Plain {
     #[inline(always)]
     unsafe fn mul(self, other: Self) -> Self {
         Self(from_fn(|k| self.0[k] * other.0[k]))
+    }
+    #[inline(always)]
+    unsafe fn plus(self, x: Self, y: Self) -> Self {
+        Self(from_fn(|k| fused(x.0[k], y.0[k], self.0[k])))
+    }
+    #[inline(always)]
+    unsafe fn less(self, x: Self, y: Self) -> Self {
+        Self(from_fn(|k| fused(-x.0[k], y.0[k], self.0[k])))
     }
     #[inline(always)]
     unsafe fn div(self, other: Self) -> Self {
@@ -172,6 +217,14 @@ impl<V: Eight> Eight for Two<V> {
         unsafe { Self(self.0.mul(other.0), self.1.mul(other.1)) }
     }
     #[inline(always)]
+    unsafe fn plus(self, x: Self, y: Self) -> Self {
+        unsafe { Self(self.0.plus(x.0, y.0), self.1.plus(x.1, y.1)) }
+    }
+    #[inline(always)]
+    unsafe fn less(self, x: Self, y: Self) -> Self {
+        unsafe { Self(self.0.less(x.0, y.0), self.1.less(x.1, y.1)) }
+    }
+    #[inline(always)]
     unsafe fn div(self, other: Self) -> Self {
         unsafe { Self(self.0.div(other.0), self.1.div(other.1)) }
     }
@@ -193,6 +246,22 @@ impl<V: Eight> Eight for Two<V> {
             let a = V::gather(rows, places, 0, half);
             let b = V::gather(rows, places.byte_add(stride), 0, half);
             [Self(a[0], b[0]), Self(a[1], b[1]), Self(a[2], b[2]), Self(a[3], b[3])]
+        }
+    }
+    #[inline(always)]
+    unsafe fn relative<const TWO: bool, const MOMENTA: bool>(
+        rows: *const Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+    ) -> [[Self; 3]; 2] {
+        unsafe {
+            let [u, s] = V::relative::<TWO, MOMENTA>(rows, places, 0);
+            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
+            let [v, t] = V::relative::<TWO, MOMENTA>(rows, places, 0);
+            [
+                [Self(u[0], v[0]), Self(u[1], v[1]), Self(u[2], v[2])],
+                [Self(s[0], t[0]), Self(s[1], t[1]), Self(s[2], t[2])],
+            ]
         }
     }
     #[inline(always)]
@@ -279,6 +348,99 @@ mod x86 {
         }
     }
 
+    /// The rows of four points from `$k` on, turned: four numbers of their first halves in the first half of each register, and of
+    /// their second halves in its second.
+    macro_rules! four {
+        ($rows:ident, $ids:ident, $k:ident) => {{
+            let half = 0;
+            transpose([
+                _mm256_load_ps(place!($rows, $ids, half, $k)),
+                _mm256_load_ps(place!($rows, $ids, half, $k + 1)),
+                _mm256_load_ps(place!($rows, $ids, half, $k + 2)),
+                _mm256_load_ps(place!($rows, $ids, half, $k + 3)),
+            ])
+        }};
+    }
+
+    /// See [`Eight::relative`]: differences of four points in the first halves, sums in the second.
+    #[inline(always)]
+    unsafe fn relative_of_four<const TWO: bool, const MOMENTA: bool>(
+        rows: *const Row,
+        [a, b]: [*const Octet<u32>; 2],
+        k: usize,
+    ) -> [__m256; 3] {
+        unsafe {
+            let x = four!(rows, a, k);
+            let mut r = [x[0], x[1], x[2]];
+            if MOMENTA {
+                r = [_mm256_mul_ps(x[3], x[0]), _mm256_mul_ps(x[3], x[1]), _mm256_mul_ps(x[3], x[2])];
+            }
+            if TWO {
+                let y = four!(rows, b, k);
+                // x - y is x + (-1) y, to the bit.
+                let by = match MOMENTA {
+                    true => _mm256_xor_ps(y[3], _mm256_set_ps(0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0)),
+                    false => _mm256_set_ps(1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0),
+                };
+                r = [
+                    _mm256_fmadd_ps(by, y[0], r[0]),
+                    _mm256_fmadd_ps(by, y[1], r[1]),
+                    _mm256_fmadd_ps(by, y[2], r[2]),
+                ];
+            }
+            r
+        }
+    }
+
+    /// Adds rows of four points from the `k`-th on, turned as above, to those of `a`, and to those of `b` with the other sign for the
+    /// first half.
+    #[inline(always)]
+    unsafe fn add_to_four<const TWO: bool>(
+        x: [__m256; 3],
+        rows: *mut Row,
+        [a, b]: [*const Octet<u32>; 2],
+        k: usize,
+    ) {
+        unsafe {
+            let half = 0;
+            let r = transpose([x[0], x[1], x[2], _mm256_setzero_ps()]);
+            let sign = _mm256_set_ps(1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0);
+            let mut j = 0;
+            while j < 4 {
+                let to = place!(rows, a, half, k + j);
+                _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(to), r[j]));
+                if TWO {
+                    let to = place!(rows, b, half, k + j);
+                    _mm256_store_ps(to, _mm256_fmadd_ps(r[j], sign, _mm256_load_ps(to)));
+                }
+                j += 1;
+            }
+        }
+    }
+
+    /// First halves of both, one after the other.
+    #[inline(always)]
+    unsafe fn firsts(x: [__m256; 3], y: [__m256; 3]) -> [__m256; 3] {
+        unsafe {
+            [
+                _mm256_permute2f128_ps::<0x20>(x[0], y[0]),
+                _mm256_permute2f128_ps::<0x20>(x[1], y[1]),
+                _mm256_permute2f128_ps::<0x20>(x[2], y[2]),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn seconds(x: [__m256; 3], y: [__m256; 3]) -> [__m256; 3] {
+        unsafe {
+            [
+                _mm256_permute2f128_ps::<0x31>(x[0], y[0]),
+                _mm256_permute2f128_ps::<0x31>(x[1], y[1]),
+                _mm256_permute2f128_ps::<0x31>(x[2], y[2]),
+            ]
+        }
+    }
+
     impl Eight for __m256 {
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
@@ -303,6 +465,14 @@ mod x86 {
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
             unsafe { _mm256_mul_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn plus(self, x: Self, y: Self) -> Self {
+            unsafe { _mm256_fmadd_ps(x, y, self) }
+        }
+        #[inline(always)]
+        unsafe fn less(self, x: Self, y: Self) -> Self {
+            unsafe { _mm256_fnmadd_ps(x, y, self) }
         }
         #[inline(always)]
         unsafe fn div(self, other: Self) -> Self {
@@ -333,6 +503,18 @@ mod x86 {
                     pair!(rows, places, half, 2),
                     pair!(rows, places, half, 3),
                 ])
+            }
+        }
+        #[inline(always)]
+        unsafe fn relative<const TWO: bool, const MOMENTA: bool>(
+            rows: *const Row,
+            places: [*const Octet<u32>; 2],
+            _: usize,
+        ) -> [[Self; 3]; 2] {
+            unsafe {
+                let x = relative_of_four::<TWO, MOMENTA>(rows, places, 0);
+                let y = relative_of_four::<TWO, MOMENTA>(rows, places, 4);
+                [firsts(x, y), seconds(x, y)]
             }
         }
         #[inline(always)]
@@ -367,33 +549,12 @@ mod x86 {
             f: [Self; 3],
             t: [Self; 3],
             rows: *mut Row,
-            [a, b]: [*const Octet<u32>; 2],
+            places: [*const Octet<u32>; 2],
             _: usize,
         ) {
             unsafe {
-                let (half, zero) = (0, _mm256_setzero_ps());
-                let (f, t) = (transpose([f[0], f[1], f[2], zero]), transpose([t[0], t[1], t[2], zero]));
-                // x - y is x + (-y), to the bit: whole rows are added, with a sign for the first half.
-                let sign = _mm256_set_ps(0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0);
-                let mut k = 0;
-                while k < 4 {
-                    let parts = [
-                        _mm256_permute2f128_ps::<0x20>(f[k], t[k]),
-                        _mm256_permute2f128_ps::<0x31>(f[k], t[k]),
-                    ];
-                    let mut side = 0;
-                    while side < 2 {
-                        let to = place!(rows, a, half, k + 4 * side);
-                        _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(to), parts[side]));
-                        if TWO {
-                            let to = place!(rows, b, half, k + 4 * side);
-                            let other = _mm256_xor_ps(parts[side], sign);
-                            _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(to), other));
-                        }
-                        side += 1;
-                    }
-                    k += 1;
-                }
+                add_to_four::<TWO>(firsts(f, t), rows, places, 0);
+                add_to_four::<TWO>(seconds(f, t), rows, places, 4);
             }
         }
     }
@@ -412,7 +573,7 @@ pub(super) trait Kernel {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
     use std::arch::x86_64::__m256;
     unsafe { kernel.run::<__m256>() }
@@ -420,7 +581,7 @@ unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
 
 /// The same code with twice as many registers. (Sixteen lanes at a time gained nothing.)
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl")]
+#[target_feature(enable = "avx512f,avx512vl,fma")]
 unsafe fn avx512<K: Kernel>(kernel: K) -> K::Out {
     use std::arch::x86_64::__m256;
     unsafe { kernel.run::<__m256>() }
@@ -431,11 +592,13 @@ pub(super) fn widest<K: Kernel>(kernel: K) -> K::Out {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: each only where the machine has the instructions.
     unsafe {
-        if is_x86_feature_detected!("avx512vl") {
-            return avx512(kernel);
-        }
-        if is_x86_feature_detected!("avx2") {
-            return avx2(kernel);
+        if is_x86_feature_detected!("fma") {
+            if is_x86_feature_detected!("avx512vl") {
+                return avx512(kernel);
+            }
+            if is_x86_feature_detected!("avx2") {
+                return avx2(kernel);
+            }
         }
     }
     // SAFETY: plain arrays work everywhere.
@@ -463,17 +626,13 @@ pub(super) unsafe fn store3<V: Eight>(x: Three<V>, to: *mut Vectors, stride: usi
 
 #[inline(always)]
 pub(super) unsafe fn dot<V: Eight>(a: Three<V>, b: Three<V>) -> V {
-    unsafe { a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2])) }
+    unsafe { a[0].mul(b[0]).plus(a[1], b[1]).plus(a[2], b[2]) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn cross<V: Eight>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe {
-        [
-            a[1].mul(b[2]).sub(a[2].mul(b[1])),
-            a[2].mul(b[0]).sub(a[0].mul(b[2])),
-            a[0].mul(b[1]).sub(a[1].mul(b[0])),
-        ]
+        [a[1].mul(b[2]).less(a[2], b[1]), a[2].mul(b[0]).less(a[0], b[2]), a[0].mul(b[1]).less(a[1], b[0])]
     }
 }
 
@@ -492,12 +651,36 @@ pub(super) unsafe fn times<V: Eight>(s: V, a: Three<V>) -> Three<V> {
     unsafe { [s.mul(a[0]), s.mul(a[1]), s.mul(a[2])] }
 }
 
+/// a + s b.
+#[inline(always)]
+pub(super) unsafe fn along<V: Eight>(a: Three<V>, s: V, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].plus(s, b[0]), a[1].plus(s, b[1]), a[2].plus(s, b[2])] }
+}
+
+/// a - s b.
+#[inline(always)]
+pub(super) unsafe fn apart<V: Eight>(a: Three<V>, s: V, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].less(s, b[0]), a[1].less(s, b[1]), a[2].less(s, b[2])] }
+}
+
+/// a - b × c.
+#[inline(always)]
+pub(super) unsafe fn less_cross<V: Eight>(a: Three<V>, b: Three<V>, c: Three<V>) -> Three<V> {
+    unsafe {
+        [
+            a[0].less(b[1], c[2]).plus(b[2], c[1]),
+            a[1].less(b[2], c[0]).plus(b[0], c[2]),
+            a[2].less(b[0], c[1]).plus(b[1], c[0]),
+        ]
+    }
+}
+
 /// Projection on the friction cone about `n` with [μ, 1/(1 + μ²)], as a world vector; see cone::friction.
 #[inline(always)]
 pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V; 2]) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
-        let dt = minus(d, times(dn, n));
+        let dt = apart(d, dn, n);
         let r = dot(dt, dt).sqrt();
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
         let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
@@ -505,7 +688,7 @@ pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V
         let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
         let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
         let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
-        plus(times(pn, n), times(pt, dt))
+        along(times(pn, n), pt, dt)
     }
 }
 
@@ -535,11 +718,17 @@ mod tests {
                 let p = project(minus(x, y), times(V::splat(0.6), y), [V::splat(0.3), V::splat(1.0 / 1.09)]);
                 let c = plus(cross(x, p), times(dot(x, y), y));
                 let f = c[0].flush(V::splat(0.5)).add(v[3].div(V::splat(3.0)));
+                let [s, t] = V::relative::<true, true>(rows, [a, b], 32);
+                let [o, q] = V::relative::<true, false>(rows, [a, b], 32);
+                let [one, _] = V::relative::<false, true>(rows, [a, b], 32);
+                let less = less_cross(s, t, apart(along(o, f, q), v[3], one));
                 V::exchange_both::<true>(c, p, rows, [a, b], 32);
                 V::exchange_both::<false>(c, p, rows, [a, b], 32);
                 V::exchange::<true>(p, rows, [a, b], 32);
                 let mut out = [Octet([0.0; 8]); 2];
-                for x in v.into_iter().chain(w).chain(c).chain(p).chain([f]) {
+                for x in
+                    v.into_iter().chain(w).chain(c).chain(p).chain([f]).chain(s).chain(t).chain(o).chain(less)
+                {
                     x.store(out.as_mut_ptr(), 32);
                     seen.extend(out[0].0.map(f32::to_bits));
                 }

@@ -79,6 +79,8 @@ pub(super) struct Pack {
     pub regions: Vec<u32>,
     /// The friction of all contacts, or of each where they differ.
     pub mu: f32,
+    /// 1/(1 + μ²).
+    share: f32,
     pub each_mu: Vec<Octet>,
     /// Bias across the normals; empty where nothing slides by itself.
     pub drift: Vec<Vectors>,
@@ -367,6 +369,7 @@ impl Pack {
 
     fn find_friction(&mut self, points: &Points) {
         self.mu = points.mu[0] as f32;
+        self.share = 1.0 / (1.0 + self.mu * self.mu);
         self.each_mu.clear();
         if !crew::all(points.len(), |i| points.mu[i] == points.mu[0]) {
             self.each_mu.resize(self.groups.len(), Octet::default());
@@ -379,6 +382,15 @@ impl Pack {
         }
     }
 
+    /// [μ, 1/(1 + μ²)] where it is the same for all points.
+    ///
+    /// # Safety
+    /// The machine has the instructions of `V`.
+    #[inline(always)]
+    pub unsafe fn same_friction<V: Eight>(&self) -> [V; 2] {
+        unsafe { [V::splat(self.mu), V::splat(self.share)] }
+    }
+
     /// [μ, 1/(1 + μ²)] of the points of group `g`.
     ///
     /// # Safety
@@ -387,7 +399,7 @@ impl Pack {
     pub unsafe fn friction<V: Eight>(&self, g: usize) -> [V; 2] {
         unsafe {
             if self.each_mu.is_empty() {
-                return [V::splat(self.mu), V::splat(1.0 / (1.0 + self.mu * self.mu))];
+                return self.same_friction();
             }
             let mu = V::load(self.each_mu.get_unchecked(g), size_of::<Octet>());
             let one = V::splat(1.0);

@@ -8,7 +8,8 @@ use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
 use super::FLOOR;
 use super::eight::{
-    Eight, Kernel, Octet, Row, Two, Vectors, cross, dot, load3, minus, plus, project, store3, times, widest,
+    Eight, Kernel, Octet, Row, Two, Vectors, along, apart, cross, dot, less_cross, load3, minus, plus,
+    project, store3, times, widest,
 };
 use super::pack::{GROUP, Pack, Steps, VECTORS};
 
@@ -245,6 +246,15 @@ struct Momentum {
 }
 
 impl View<'_> {
+    /// See [`group`].
+    fn is_plain(&self) -> bool {
+        self.what == What::Sweep
+            && self.lambda == 1.0
+            && !self.coulomb
+            && self.pack.drift.is_empty()
+            && self.pack.each_mu.is_empty()
+    }
+
     /// The multipliers that a sweep of group `g` starts from.
     #[inline(always)]
     unsafe fn start<V: Eight>(&self, g: usize) -> [V; 3] {
@@ -321,7 +331,10 @@ impl Kernel for Piece<'_> {
                 (What::Push, true) => groups!(press),
                 (What::Push, false) => groups!(load),
                 (_, true) => groups!(frictionless, &mut wide, &mut acc),
-                (_, false) => groups!(group, &mut wide, &mut acc),
+                (_, false) if view.is_plain() => {
+                    groups::<V, true>(view, [start, two_end, end], &mut wide, &mut acc);
+                }
+                (_, false) => groups::<V, false>(view, [start, two_end, end], &mut wide, &mut acc),
             }
             let most = wide[0].most();
             acc[0] = most.select_le(acc[0], acc[0], most);
@@ -339,12 +352,12 @@ impl Kernel for Piece<'_> {
     }
 }
 
-/// v and w of the bodies at `places`.
+/// v_A - v_B and w_A + w_B of eight points.
 #[inline(always)]
-unsafe fn velocities<V: Eight>(view: &View, places: *const Octet<u32>) -> [[V; 3]; 2] {
+unsafe fn relative<V: Eight, const TWO: bool>(view: &View, g: usize) -> [[V; 3]; 2] {
     unsafe {
-        let (v, w) = (V::gather(view.rows, places, GROUP, 0), V::gather(view.rows, places, GROUP, 1));
-        [times(v[3], [v[0], v[1], v[2]]), times(w[3], [w[0], w[1], w[2]])]
+        let points = view.pack.groups.get_unchecked(g);
+        V::relative::<TWO, true>(view.rows, [&raw const points.a, &raw const points.b], GROUP)
     }
 }
 
@@ -358,43 +371,78 @@ unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], d: [
     }
 }
 
-/// Updates eight points [TasoraAnitescu2011, Algorithm 2 (23)-(26)].
+/// Updates eight points [TasoraAnitescu2011, Algorithm 2 (23)-(26)], whose relative velocities are known. Where there is a `next`
+/// group, its velocities are read before any are written: points of a colour share no body, and what is read after a write waits
+/// for it. PLAIN: nothing drifts, friction is one number for all, and it is a whole sweep of the relaxed law.
 #[inline(always)]
-unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 3]) {
+unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool>(
+    view: &View,
+    g: usize,
+    next: Option<usize>,
+    [seen, turn]: [[V; 3]; 2],
+    acc: &mut [V; 3],
+) -> [[V; 3]; 2] {
     unsafe {
         let pack = view.pack;
         let points = pack.groups.get_unchecked(g);
         let n: [V; 3] = load3(&points.n, GROUP);
-        let bias = V::load(&points.bias, GROUP);
-        let [mut u, mut turn] = velocities(view, &points.a);
-        if TWO {
-            let [v, w] = velocities(view, &points.b);
-            (u, turn) = (minus(u, v), plus(turn, w));
-        }
-        u = plus(minus(u, cross(turn, n)), times(bias, n));
-        if !pack.drift.is_empty() {
+        let mut u = along(less_cross(seen, turn, n), V::load(&points.bias, GROUP), n);
+        if !PLAIN && !pack.drift.is_empty() {
             u = plus(u, load3(pack.drift.get_unchecked(g), VECTORS));
         }
         let tiny = V::splat(TINY);
         u = [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)];
-        let mu = pack.friction::<V>(g);
-        if view.coulomb {
-            let slip = minus(u, times(dot(u, n), n));
-            u = plus(u, times(mu[0].mul(dot(slip, slip).sqrt()), n));
+        let mu = if PLAIN { pack.same_friction::<V>() } else { pack.friction::<V>(g) };
+        if !PLAIN && view.coulomb {
+            let slip = apart(u, dot(u, n), n);
+            u = along(u, mu[0].mul(dot(slip, slip).sqrt()), n);
         }
         let (old, step): ([V; 3], V) = (view.start(g), V::load(&points.step, GROUP));
-        let mut new = project(minus(old, times(step, u)), n, mu);
+        let mut new = project(apart(old, step, u), n, mu);
         let mut delta = minus(new, old);
-        if view.lambda != 1.0 {
+        if !PLAIN && view.lambda != 1.0 {
             delta = times(V::splat(view.lambda), delta);
             new = plus(old, delta);
         }
         see(view, dot(delta, delta), step, acc);
-        if view.what == What::Measure {
-            return;
+        let ahead = match next {
+            Some(next) => relative::<V, TWO>(view, next),
+            None => [seen, turn],
+        };
+        if PLAIN || view.what != What::Measure {
+            store3(new, view.gamma.add(g), VECTORS);
+            push::<V, TWO>(view, g, n, delta);
         }
-        store3(new, view.gamma.add(g), VECTORS);
-        push::<V, TWO>(view, g, n, delta);
+        ahead
+    }
+}
+
+/// Updates the groups from `start` to `end`, of which those up to `two_end` have two bodies, two at a time.
+#[inline(always)]
+unsafe fn groups<V: Eight, const PLAIN: bool>(
+    view: &View,
+    [start, two_end, end]: [usize; 3],
+    wide: &mut [Two<V>; 3],
+    acc: &mut [V; 3],
+) {
+    unsafe {
+        let mut g = start;
+        if g + 2 <= two_end {
+            let mut seen = relative::<Two<V>, true>(view, g);
+            while g + 2 <= two_end {
+                let next = if g + 4 <= two_end { Some(g + 2) } else { None };
+                seen = group::<Two<V>, true, PLAIN>(view, g, next, seen, wide);
+                g += 2;
+            }
+        }
+        if g < two_end {
+            let seen = relative::<V, true>(view, g);
+            group::<V, true, PLAIN>(view, g, None, seen, acc);
+        }
+        for g in two_end..end {
+            let seen = relative::<V, false>(view, g);
+            group::<V, false, PLAIN>(view, g, None, seen, acc);
+        }
     }
 }
 
