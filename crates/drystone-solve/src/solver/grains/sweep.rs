@@ -1,5 +1,7 @@
 //! Gauss-Seidel sweeps over the compact form.
 
+mod points;
+
 use crate::colour::{self, Span};
 use crate::crew::{self, Shared};
 use crate::model::Model;
@@ -7,14 +9,9 @@ use crate::problem::{Bodies, Problem};
 use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
 use super::FLOOR;
-use super::eight::{
-    Eight, Kernel, Octet, Row, Two, Vectors, along, apart, cross, dot, less_cross, load3, minus, plus,
-    project, store3, times, widest,
-};
-use super::pack::{GROUP, Pack, Steps, VECTORS};
-
-/// Velocities below this share of the problem's largest are none.
-const TINY: f32 = 1e-13;
+use super::eight::{Eight, Kernel, Octet, Row, Two, Vectors, load3, minus, store3, widest};
+use super::pack::{Pack, Steps, VECTORS};
+use points::{approach, frictionless, group, load, press, relative};
 
 /// Rows that are worked on at a time.
 const PIECE: usize = 1024;
@@ -313,28 +310,46 @@ impl Kernel for Piece<'_> {
             let (mut acc, mut wide) = ([V::splat(0.0); 3], [Two::<V>::splat(0.0); 3]);
             // Macros and loops, not closures: a closure would not be compiled for the instructions of V.
             macro_rules! groups {
-                ($one:ident $(, $wide:expr, $acc:expr)?) => {{
+                ($one:ident) => {{
                     let mut g = start;
                     while g + 2 <= two_end {
-                        $one::<Two<V>, true>(view, g $(, $wide)?);
+                        $one::<Two<V>, true>(view, g);
                         g += 2;
                     }
                     if g < two_end {
-                        $one::<V, true>(view, g $(, $acc)?);
+                        $one::<V, true>(view, g);
                     }
                     for g in two_end..end {
-                        $one::<V, false>(view, g $(, $acc)?);
+                        $one::<V, false>(view, g);
+                    }
+                }};
+            }
+            // What a group begins with, and what is done with it.
+            macro_rules! update {
+                ($seen:ident, $one:ident $(, $plain:literal)?) => {{
+                    let mut g = start;
+                    if g + 2 <= two_end {
+                        let mut seen = $seen::<Two<V>, true>(view, g);
+                        while g + 2 <= two_end {
+                            let next = if g + 4 <= two_end { Some(g + 2) } else { None };
+                            seen = $one::<Two<V>, true $(, $plain)?>(view, g, next, seen, &mut wide);
+                            g += 2;
+                        }
+                    }
+                    if g < two_end {
+                        $one::<V, true $(, $plain)?>(view, g, None, $seen::<V, true>(view, g), &mut acc);
+                    }
+                    for g in two_end..end {
+                        $one::<V, false $(, $plain)?>(view, g, None, $seen::<V, false>(view, g), &mut acc);
                     }
                 }};
             }
             match (view.what, view.pack.frictionless) {
                 (What::Push, true) => groups!(press),
                 (What::Push, false) => groups!(load),
-                (_, true) => groups!(frictionless, &mut wide, &mut acc),
-                (_, false) if view.is_plain() => {
-                    groups::<V, true>(view, [start, two_end, end], &mut wide, &mut acc);
-                }
-                (_, false) => groups::<V, false>(view, [start, two_end, end], &mut wide, &mut acc),
+                (_, true) => update!(approach, frictionless),
+                (_, false) if view.is_plain() => update!(relative, group, true),
+                (_, false) => update!(relative, group, false),
             }
             let most = wide[0].most();
             acc[0] = most.select_le(acc[0], acc[0], most);
@@ -349,169 +364,6 @@ impl Kernel for Piece<'_> {
             let most = seen[0].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
             PassStats { residual: f64::from(most).sqrt(), delta_sq: sum(1), weighted: sum(2), curvature: 0.0 }
         }
-    }
-}
-
-/// v_A - v_B and w_A + w_B of eight points.
-#[inline(always)]
-unsafe fn relative<V: Eight, const TWO: bool>(view: &View, g: usize) -> [[V; 3]; 2] {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        V::relative::<TWO, true>(view.rows, [&raw const points.a, &raw const points.b], GROUP)
-    }
-}
-
-/// Adds what an impulse `d` does to the bodies of eight points.
-#[inline(always)]
-unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], d: [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let places = [&raw const points.a, &raw const points.b];
-        V::exchange_both::<TWO>(d, cross(d, n), view.rows, places, GROUP);
-    }
-}
-
-/// Updates eight points [TasoraAnitescu2011, Algorithm 2 (23)-(26)], whose relative velocities are known. Where there is a `next`
-/// group, its velocities are read before any are written: points of a colour share no body, and what is read after a write waits
-/// for it. PLAIN: nothing drifts, friction is one number for all, and it is a whole sweep of the relaxed law.
-#[inline(always)]
-unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool>(
-    view: &View,
-    g: usize,
-    next: Option<usize>,
-    [seen, turn]: [[V; 3]; 2],
-    acc: &mut [V; 3],
-) -> [[V; 3]; 2] {
-    unsafe {
-        let pack = view.pack;
-        let points = pack.groups.get_unchecked(g);
-        let n: [V; 3] = load3(&points.n, GROUP);
-        let mut u = along(less_cross(seen, turn, n), V::load(&points.bias, GROUP), n);
-        if !PLAIN && !pack.drift.is_empty() {
-            u = plus(u, load3(pack.drift.get_unchecked(g), VECTORS));
-        }
-        let tiny = V::splat(TINY);
-        u = [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)];
-        let mu = if PLAIN { pack.same_friction::<V>() } else { pack.friction::<V>(g) };
-        if !PLAIN && view.coulomb {
-            let slip = apart(u, dot(u, n), n);
-            u = along(u, mu[0].mul(dot(slip, slip).sqrt()), n);
-        }
-        let (old, step): ([V; 3], V) = (view.start(g), V::load(&points.step, GROUP));
-        let mut new = project(apart(old, step, u), n, mu);
-        let mut delta = minus(new, old);
-        if !PLAIN && view.lambda != 1.0 {
-            delta = times(V::splat(view.lambda), delta);
-            new = plus(old, delta);
-        }
-        see(view, dot(delta, delta), step, acc);
-        let ahead = match next {
-            Some(next) => relative::<V, TWO>(view, next),
-            None => [seen, turn],
-        };
-        if PLAIN || view.what != What::Measure {
-            store3(new, view.gamma.add(g), VECTORS);
-            push::<V, TWO>(view, g, n, delta);
-        }
-        ahead
-    }
-}
-
-/// Updates the groups from `start` to `end`, of which those up to `two_end` have two bodies, two at a time.
-#[inline(always)]
-unsafe fn groups<V: Eight, const PLAIN: bool>(
-    view: &View,
-    [start, two_end, end]: [usize; 3],
-    wide: &mut [Two<V>; 3],
-    acc: &mut [V; 3],
-) {
-    unsafe {
-        let mut g = start;
-        if g + 2 <= two_end {
-            let mut seen = relative::<Two<V>, true>(view, g);
-            while g + 2 <= two_end {
-                let next = if g + 4 <= two_end { Some(g + 2) } else { None };
-                seen = group::<Two<V>, true, PLAIN>(view, g, next, seen, wide);
-                g += 2;
-            }
-        }
-        if g < two_end {
-            let seen = relative::<V, true>(view, g);
-            group::<V, true, PLAIN>(view, g, None, seen, acc);
-        }
-        for g in two_end..end {
-            let seen = relative::<V, false>(view, g);
-            group::<V, false, PLAIN>(view, g, None, seen, acc);
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn see<V: Eight>(view: &View, sq: V, step: V, acc: &mut [V; 3]) {
-    unsafe {
-        let weight = V::splat(1.0).div(V::splat(view.lambda).mul(step));
-        let weighted = sq.mul(weight);
-        let measure = weighted.mul(weight);
-        acc[0] = measure.select_le(acc[0], acc[0], measure);
-        acc[1] = acc[1].add(sq);
-        acc[2] = acc[2].add(weighted);
-    }
-}
-
-/// Adds what the multipliers of eight points do to the rows.
-#[inline(always)]
-unsafe fn load<V: Eight, const TWO: bool>(view: &View, g: usize) {
-    unsafe {
-        let n = load3(&view.pack.groups.get_unchecked(g).n, GROUP);
-        push::<V, TWO>(view, g, n, load3(view.gamma.add(g), VECTORS));
-    }
-}
-
-/// The same without friction: multipliers lie along the normals, and so do the arms, so that nothing turns.
-#[inline(always)]
-unsafe fn press<V: Eight, const TWO: bool>(view: &View, g: usize) {
-    unsafe {
-        let n = load3(&view.pack.groups.get_unchecked(g).n, GROUP);
-        shift::<V, TWO>(view, g, times(V::load(view.gamma.add(g).cast(), VECTORS), n));
-    }
-}
-
-#[inline(always)]
-unsafe fn shift<V: Eight, const TWO: bool>(view: &View, g: usize, d: [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let places = [&raw const points.a, &raw const points.b];
-        V::exchange::<TWO>(d, view.rows, places, GROUP);
-    }
-}
-
-#[inline(always)]
-unsafe fn frictionless<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let n: [V; 3] = load3(&points.n, GROUP);
-        let a = V::gather(view.rows, &points.a, GROUP, 0);
-        let mut along = a[3].mul(dot([a[0], a[1], a[2]], n));
-        if TWO {
-            let b = V::gather(view.rows, &points.b, GROUP, 0);
-            along = along.sub(b[3].mul(dot([b[0], b[1], b[2]], n)));
-        }
-        let u = along.add(V::load(&points.bias, GROUP)).flush(V::splat(TINY));
-        let (old, step) = (view.start_along::<V>(g), V::load(&points.step, GROUP));
-        let zero = V::splat(0.0);
-        let moved = old.sub(step.mul(u));
-        let mut new = moved.select_le(zero, zero, moved);
-        let mut delta = new.sub(old);
-        if view.lambda != 1.0 {
-            delta = V::splat(view.lambda).mul(delta);
-            new = old.add(delta);
-        }
-        see(view, delta.mul(delta), step, acc);
-        if view.what == What::Measure {
-            return;
-        }
-        new.store(view.gamma.add(g).cast(), VECTORS);
-        shift::<V, TWO>(view, g, times(delta, n));
     }
 }
 
