@@ -167,6 +167,11 @@ impl Judge {
         &self.v
     }
 
+    /// Gives its memory back.
+    pub fn release(&mut self) {
+        *self = Self::default();
+    }
+
     /// Judges `gamma`.
     ///
     /// # Panics

@@ -14,7 +14,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::crew::{self, Shared};
 use crate::problem::WORLD;
-use crate::room;
 
 /// A run of blocks in the coloured order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +86,10 @@ impl Colouring {
             // Worlds without joints colour nothing for every one of their bodies.
             crew::zeros(masks, if pairs.is_empty() { 0 } else { bodies }, 0);
         }
-        room::resize(&mut self.colour, pairs.len(), 0);
+        crew::resize(&mut self.colour, pairs.len(), 0);
         self.starts.clear();
         self.starts.resize(count + 1, [[0; 2]; COLOURS]);
-        room::resize(&mut self.order, pairs.len(), 0);
+        crew::resize(&mut self.order, pairs.len(), 0);
         let [inside, across] = self.masks.each_mut().map(|m| Shared(m.as_mut_ptr()));
         let (colour, starts) = (Shared(self.colour.as_mut_ptr()), Shared(self.starts.as_mut_ptr()));
         let (listed, lists, order) = (&self.listed, &self.lists, Shared(self.order.as_mut_ptr()));
@@ -139,8 +138,8 @@ impl Colouring {
     /// Lists the blocks of each region, and after them those that join regions, or all where there are none.
     fn sort(&mut self, pairs: &[(u32, u32)], region: Option<&[u32]>, count: usize) {
         let Self { listed, lists, place, counts, .. } = self;
-        room::resize(place, pairs.len(), 0);
-        room::resize(listed, pairs.len(), 0);
+        crew::resize(place, pairs.len(), 0);
+        crew::resize(listed, pairs.len(), 0);
         // A counting sort in which every piece counts for itself: a row of places each.
         let (pieces, width) = (pairs.len().div_ceil(PIECE), count + 1);
         counts.clear();

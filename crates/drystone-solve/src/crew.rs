@@ -20,6 +20,8 @@ use std::thread::yield_now;
 
 use rayon::prelude::*;
 
+use crate::room;
+
 /// The most tasks a job is cut into; longer ones are cut into runs of tasks.
 const MOST: usize = 1024;
 /// The most phases a job has.
@@ -171,29 +173,36 @@ pub fn many(count: usize, visit: impl Fn(usize) + Sync) {
 
 /// Makes `to` a list of so many of `nothing`.
 pub fn zeros<T: Copy + Send + Sync>(to: &mut Vec<T>, count: usize, nothing: T) {
-    // What is new is nothing already.
-    let known = to.len().min(count);
-    to.resize(count, nothing);
+    to.clear();
+    resize(to, count, nothing);
+}
+
+/// Like [`room::resize`], with what is new written by many threads: of memory that was never touched each page costs some time.
+pub fn resize<T: Copy + Send + Sync>(to: &mut Vec<T>, count: usize, value: T) {
+    to.truncate(count);
+    let known = to.len();
+    room::more(to, count - known);
     let place = Shared(to.as_mut_ptr());
-    each(known.div_ceil(RUN), |k| {
-        let run = k * RUN..known.min((k + 1) * RUN);
-        // SAFETY: runs do not overlap.
-        unsafe { std::slice::from_raw_parts_mut(place.at(run.start), run.len()) }.fill(nothing);
-    });
+    // SAFETY: there is room for all, and each is written once.
+    unsafe {
+        many(count - known, |k| place.at(known + k).write(value));
+        to.set_len(count);
+    }
 }
 
 /// `to` = `from`.
 pub fn copy<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
-    if from.len() <= RUN || to.len() != from.len() {
-        to.clear();
-        return to.extend_from_slice(from);
-    }
+    to.clear();
+    room::more(to, from.len());
     let place = Shared(to.as_mut_ptr());
-    each(from.len().div_ceil(RUN), |k| {
-        let run = &from[k * RUN..from.len().min((k + 1) * RUN)];
-        // SAFETY: both are of one length, and runs do not overlap.
-        unsafe { std::slice::from_raw_parts_mut(place.at(k * RUN), run.len()) }.copy_from_slice(run);
-    });
+    // SAFETY: there is room for all, and runs do not overlap.
+    unsafe {
+        each(from.len().div_ceil(RUN), |k| {
+            let run = &from[k * RUN..from.len().min((k + 1) * RUN)];
+            std::ptr::copy_nonoverlapping(run.as_ptr(), place.at(k * RUN), run.len());
+        });
+        to.set_len(from.len());
+    }
 }
 
 /// Things that one thread does in a row where each is little work.

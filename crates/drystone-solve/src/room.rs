@@ -1,13 +1,20 @@
 //! Memory that is kept from step to step and grows with the problem.
 //!
 //! A vector that grows takes twice what it had. That is little work and much memory: of arrays that are as long as there are
-//! contacts, up to half would never be used. These take an eighth more than they need.
+//! contacts, up to half would never be used. These take what they need at first, and an eighth more when they have to grow.
+//!
+//! Of many bodies not even that is kept: what one stage of a step works with is given back at its end, because no two stages
+//! need theirs at the same time ([`MANY`]).
+
+/// Worlds and problems of so many bodies give memory back that only one stage of a step needs. Arrays of that length come
+/// from the system by themselves, and return to it.
+pub const MANY: usize = 1 << 16;
 
 /// Room for `count` more elements.
 pub fn more<T>(v: &mut Vec<T>, count: usize) {
     let needed = v.len() + count;
     if needed > v.capacity() {
-        v.reserve_exact(count + needed / 8);
+        v.reserve_exact(count + if v.capacity() > 0 { needed / 8 } else { 0 });
     }
 }
 
@@ -56,5 +63,8 @@ mod tests {
         super::resize(&mut v, 10, 0);
         super::more(&mut v, 2200);
         assert_eq!((v.len(), v.capacity()), (10, before));
+        let mut first = Vec::<u8>::new();
+        super::more(&mut first, 800);
+        assert_eq!(first.capacity(), 800);
     }
 }

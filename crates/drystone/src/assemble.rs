@@ -7,7 +7,7 @@ use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
 use drystone_solve::cone::MAX_ROWS;
 use drystone_solve::crew::{self, Shared};
-use drystone_solve::problem::{Bodies, Point, WORLD};
+use drystone_solve::problem::{Bodies, Point, Points, WORLD};
 use drystone_solve::room;
 use glam::{DMat3, DVec3};
 
@@ -37,6 +37,8 @@ pub struct Assembler {
     velocities: Vec<[f64; 6]>,
     pairs: Vec<(u32, u32)>,
     nothing: Vec<()>,
+    /// What arrays over contacts took that were given back, bytes.
+    held: usize,
 }
 
 /// Contacts, or bodies, that one thread works on at a time.
@@ -57,6 +59,7 @@ impl Default for Assembler {
             velocities: Vec::new(),
             pairs: Vec::new(),
             nothing: Vec::new(),
+            held: 0,
         }
     }
 }
@@ -91,9 +94,19 @@ impl Row {
 }
 
 impl Assembler {
-    /// Memory over contacts, bytes.
+    /// Memory over contacts that the last problem took, bytes.
     pub fn bytes(&self) -> usize {
-        self.bodies().points.bytes() + size_of_val(self.order.as_slice()) + size_of_val(self.guess.as_slice())
+        let lists = size_of_val(self.order.as_slice()) + size_of_val(self.guess.as_slice());
+        self.held.max(self.bodies().points.bytes() + lists)
+    }
+
+    /// Gives back the memory of the problem, which is lost, except for the joints' rows.
+    pub(crate) fn release(&mut self) {
+        self.held = self.bytes();
+        let Problem::Bodies(p) = &mut self.problem else { return };
+        (p.inv_mass, p.inv_inertia, p.v_free) = (Vec::new(), Vec::new(), Vec::new());
+        p.points = Points::default();
+        (self.order, self.guess, self.velocities) = (Vec::new(), Vec::new(), Vec::new());
     }
 
     /// The matrix-free problem.
@@ -146,12 +159,12 @@ impl Assembler {
         else {
             unreachable!("made matrix-free")
         };
-        p.model = Default::default();
+        (p.model, self.held) = (Default::default(), 0);
         // Bodies of the problem are numbered by their rank.
         let n = model.bodies.len();
-        p.inv_mass.resize(n, 0.0);
-        p.inv_inertia.resize(n, [0.0; 6]);
-        p.v_free.resize(n, [0.0; 6]);
+        crew::resize(&mut p.inv_mass, n, 0.0);
+        crew::resize(&mut p.inv_inertia, n, [0.0; 6]);
+        crew::resize(&mut p.v_free, n, [0.0; 6]);
         let (mass, inertia, free) = (
             Shared(p.inv_mass.as_mut_ptr()),
             Shared(p.inv_inertia.as_mut_ptr()),
@@ -182,15 +195,15 @@ impl Assembler {
             }
         };
         state.order.regions(regions);
-        let regions = (!regions.is_empty()).then_some(regions.as_slice());
+        let known = (!regions.is_empty()).then_some(regions.as_slice());
         turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
-        room::resize(pairs, turning.points.len(), (0, 0));
+        crew::resize(pairs, turning.points.len(), (0, 0));
         let to = Shared(pairs.as_mut_ptr());
         // SAFETY: each number once.
         crew::many(turning.points.len(), |k| unsafe {
             *to.at(k) = pushed(contacts[turning.points[k] as usize].bodies()).0;
         });
-        colouring.run_pairs(n, pairs, regions);
+        colouring.run_pairs(n, pairs, known);
         std::mem::swap(order, &mut colouring.order);
         if turning.points.len() < contacts.len() {
             order.iter_mut().for_each(|k| *k = turning.points[*k as usize]);
@@ -198,6 +211,10 @@ impl Assembler {
         p.points.clear();
         p.points.spans.extend_from_slice(&colouring.spans);
         p.points.regions.extend_from_slice(&colouring.regions);
+        if n >= room::MANY {
+            *colouring = Colouring::default();
+            (*pairs, *regions) = (Vec::new(), Vec::new());
+        }
         p.points.fill(order.len(), |k| {
             let i = order[k] as usize;
             let c = &contacts[i];

@@ -17,6 +17,7 @@ mod region;
 
 use drystone_solve::Malformed;
 use drystone_solve::crew::{self, Shared};
+use drystone_solve::room;
 use drystone_solve::solver::{Solver, Status, Stop};
 use glam::DVec3;
 
@@ -84,6 +85,8 @@ pub struct Corrector {
     near: Vec<Gap>,
     region: Region,
     gaps: Vec<f64>,
+    /// How many contacts there were when all were last looked at.
+    known: usize,
     /// Bodies that are not in the region.
     held: Vec<bool>,
     /// Whether the last run found something to correct.
@@ -181,9 +184,24 @@ impl Corrector {
         });
     }
 
+    /// Looks at all contacts.
+    fn find_all(&mut self, place: &mut Place, state: &State, asleep: &[bool]) {
+        self.contacts.clear();
+        // As many as last time and a few more: memory that grows is there twice meanwhile.
+        room::more(&mut self.contacts, self.known + self.known / 32);
+        place.find(state, asleep, &mut self.contacts);
+        self.known = self.contacts.len();
+    }
+
     /// Memory over contacts, bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.contacts.as_slice()) + size_of_val(self.near.as_slice())
+        self.known * size_of::<Gap>() + size_of_val(self.near.as_slice())
+    }
+
+    /// Gives its memory back, except for what is known of the last run.
+    pub fn release(&mut self) {
+        let Self { known, expected, .. } = *self;
+        *self = Self { known, expected, total: std::mem::take(&mut self.total), ..Self::default() };
     }
 
     /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
@@ -204,6 +222,7 @@ impl Corrector {
         let share = how.reach / how.rounds as f64;
         let mut place = Place { model, detector, reach: how.envelope };
         let jointed = model.joint_slots().next().is_some();
+        let many = model.bodies.len() >= room::MANY;
         let mut last = f64::INFINITY;
         // Rings around what is to be corrected; whether that part alone was posed, so that nothing has changed elsewhere.
         let (mut rings, mut part) = (RINGS, false);
@@ -211,7 +230,7 @@ impl Corrector {
             if part {
                 place.find(state, &self.held, &mut self.near);
             } else {
-                place.find(state, asleep, &mut self.contacts);
+                self.find_all(&mut place, state, asleep);
             }
             let seen = if part { &self.near } else { &self.contacts };
             // Errors alone come for less; where the last step's had to be corrected, these will be too.
@@ -262,7 +281,7 @@ impl Corrector {
             } else {
                 self.held.clear();
                 if again {
-                    place.find(state, asleep, &mut self.contacts);
+                    self.find_all(&mut place, state, asleep);
                 }
             }
             rings = MOST_RINGS.min(2 * rings);
@@ -278,6 +297,9 @@ impl Corrector {
                 assembler.stage_rows(model, state, REST, purpose);
             }
             assembler.build_rows(&state.order);
+            if many && !part {
+                self.contacts = Vec::new(); // The next round finds its own.
+            }
             let stop = Stop {
                 tolerance: 0.25 * how.tolerance * finest,
                 iterations: how.iterations,
@@ -300,6 +322,9 @@ impl Corrector {
                 && way * way <= 0.25 * how.accept * smallest * smallest
             {
                 return Ok(round + 1);
+            }
+            if many && !jointed {
+                assembler.release();
             }
         }
         Ok(how.rounds)

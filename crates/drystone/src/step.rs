@@ -3,6 +3,7 @@
 mod calm;
 mod check;
 mod energy;
+mod lean;
 pub(crate) mod parts;
 mod pose;
 mod report;
@@ -132,6 +133,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let worst = certificate.worst_block.filter(|_| !seen.contradiction);
     let worst_contact = seen.contact.or_else(|| worst.and_then(|b| w.assembler.contact_of(b)));
     solution.gamma = Vec::new(); // Of no more use: positions need as much once more.
+    w.leave_velocities();
     clock.stage(Stage::Certificate);
 
     w.saved.save(&w.state);
@@ -300,6 +302,7 @@ fn finish(
     w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
+    w.leave_positions();
     w.remember_contacts();
     // What is put aside is overwritten by the next problem.
     std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);

@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use crate::cone::{MAX_ROWS, Set};
 use crate::model::Model;
+use crate::room;
 
 /// The problem data do not make sense: a field and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -63,6 +64,11 @@ impl Problem {
             Problem::Bodies(p) => p.model = model,
             Problem::Explicit(p) => p.model = model,
         }
+    }
+
+    /// Whether memory over its bodies and contacts is to be given back: see [`room::MANY`].
+    pub(crate) fn has_many_bodies(&self) -> bool {
+        matches!(self, Problem::Bodies(p) if p.bodies() >= room::MANY)
     }
 
     /// Number of rows: the length of γ and u.

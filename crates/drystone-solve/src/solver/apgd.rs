@@ -35,6 +35,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         scaling: Scaling::parse(spec)?,
         spaces: Spaces::new(grains::may_be_single(spec)?),
         notebook: Notebook::default(),
+        held: 0,
     }))
 }
 
@@ -42,6 +43,8 @@ struct Apgd {
     scaling: Scaling,
     spaces: Spaces,
     notebook: Notebook,
+    /// What the last problem took, bytes.
+    held: usize,
 }
 
 impl Solver for Apgd {
@@ -50,7 +53,7 @@ impl Solver for Apgd {
     }
 
     fn bytes(&self) -> usize {
-        self.spaces.bytes()
+        self.held
     }
 
     fn solve(
@@ -63,13 +66,24 @@ impl Solver for Apgd {
             return done;
         }
         first_order::check(problem, guess)?;
+        let solution = self.descend(problem, guess, stop);
+        self.held = self.spaces.bytes();
+        if problem.has_many_bodies() {
+            (self.spaces, self.notebook) = (self.spaces.anew(), Notebook::default());
+        }
+        Ok(solution)
+    }
+}
+
+impl Apgd {
+    fn descend(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Solution {
         let begun = Instant::now();
         // (1), (3)
         let (mut space, mut floor) = self.spaces.start(problem, guess, self.scaling);
         let (mut watch, done) =
             Watch::start(problem, stop, &mut self.notebook, begun, space, guess.is_some() as usize);
         if done || watch.spent() {
-            return Ok(watch.finish(space));
+            return watch.finish(space);
         }
         // (2), (4)-(6)
         let mut theta = 1.0f64;
@@ -120,6 +134,6 @@ impl Solver for Apgd {
             }
         }
         // (33)
-        Ok(watch.finish(space))
+        watch.finish(space)
     }
 }

@@ -287,6 +287,9 @@ impl Solver for Auto {
                 break;
             }
         }
+        if problem.has_many_bodies() {
+            self.pairs = Vec::new();
+        }
         if judged && model == Model::Coulomb {
             self.back_to_the_guess(problem, guess, &mut out);
         }

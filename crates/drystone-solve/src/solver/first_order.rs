@@ -169,6 +169,11 @@ impl Spaces {
         Self { single, ..Self::default() }
     }
 
+    /// The same without the memory.
+    pub fn anew(&self) -> Self {
+        Self::new(self.single)
+    }
+
     pub fn of(&mut self, problem: &Problem) -> &mut dyn Products {
         match problem {
             Problem::Bodies(_) => &mut self.bodies,

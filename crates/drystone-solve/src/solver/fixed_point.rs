@@ -131,6 +131,8 @@ pub(super) struct FixedPoint {
     fleet: FleetSweeper,
     /// Solves since the sweeps in f64 were of use.
     idle: u32,
+    /// What the last problem took, bytes.
+    held: usize,
     judge: Judge,
     growth: Growth,
 }
@@ -165,6 +167,7 @@ impl FixedPoint {
             explicit: ExplicitSweeper::default(),
             fleet: FleetSweeper::default(),
             idle: 0,
+            held: 0,
             judge: Judge::default(),
             growth: Growth::default(),
         })
@@ -219,7 +222,7 @@ impl Solver for FixedPoint {
     }
 
     fn bytes(&self) -> usize {
-        self.grains.bytes() + self.bodies.bytes() + self.explicit.bytes() + self.fleet.bytes()
+        self.held
     }
 
     fn judge(&mut self) -> Option<&mut Judge> {
@@ -408,6 +411,11 @@ impl Solver for FixedPoint {
             } else {
                 guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec)
             };
+        }
+        self.held = self.grains.bytes() + self.bodies.bytes() + self.explicit.bytes() + self.fleet.bytes();
+        if problem.has_many_bodies() {
+            (self.grains, self.bodies) = (GrainSweeper::default(), BodySweeper::default());
+            self.admissible = Vec::new();
         }
         Ok(solution)
     }

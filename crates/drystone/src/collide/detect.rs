@@ -179,6 +179,12 @@ impl Detector {
         if model.periodic.is_some() && stamp != 0 {
             self.sorter.sort(model, &state.order, &mut self.pairs);
         }
+        if n >= room::MANY {
+            self.broadphase.iter_mut().for_each(|phase| phase.release());
+            (self.movable, self.sorter) = (Vec::new(), PairSort::default());
+            // Boxes of spheres meet more often than spheres do.
+            self.pairs.shrink_to_fit();
+        }
     }
 
     /// The contacts of the known pairs at the positions of `state`, in the state's order and by key.
@@ -288,6 +294,9 @@ impl Detector {
             let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
             self.unsorted.sort_unstable_by_key(place);
             out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model, || look.pair_size(c.key.colliders))));
+        }
+        if n >= room::MANY {
+            (self.poses, self.balls) = (Vec::new(), Vec::new());
         }
     }
 }

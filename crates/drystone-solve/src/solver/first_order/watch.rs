@@ -16,6 +16,9 @@ use crate::solver::{Record, Solution, Status, Stop};
 
 use super::Walk;
 
+/// Fewer multiplications without a smaller residual mean nothing.
+const MANY: usize = 1000;
+
 /// What a watch needs and a solver keeps from call to call.
 #[derive(Debug, Default)]
 pub(in crate::solver) struct Notebook {
@@ -42,6 +45,9 @@ pub(in crate::solver) struct Watch<'a> {
     offered: bool,
     looks: usize,
     doubts: bool,
+    /// A residual, and how many multiplications there had been when it was reached: the next is set by one that is a tenth smaller.
+    mark: f64,
+    beaten: usize,
     /// Below this the certificate is asked: the tolerance, less what rounding has cost.
     threshold: f64,
     growth_due: usize,
@@ -77,6 +83,8 @@ impl<'a> Watch<'a> {
             offered: true,
             looks: 0,
             doubts: false,
+            mark: residual,
+            beaten: multiplications,
             threshold: stop.tolerance,
             strikes: Strikes::default(),
             grows: false,
@@ -147,11 +155,15 @@ impl<'a> Watch<'a> {
             self.best_is_start = false;
             space.keep();
         }
+        if measure < 0.9 * self.mark {
+            (self.mark, self.beaten) = (measure, self.used);
+        }
     }
 
-    /// Whether the certificate has said no, by far, where the space said yes: its arithmetic is at its end.
+    /// Whether the space's arithmetic is at its end: the certificate has said no, by far, where it said yes, or the residual
+    /// has not fallen by a tenth for as many multiplications as it took to get there, and more than a few.
     pub fn doubts(&self) -> bool {
-        self.doubts
+        self.doubts || self.used > (2 * self.beaten).max(MANY)
     }
 
     /// Told that another space has taken over where the last one was.
@@ -160,6 +172,7 @@ impl<'a> Watch<'a> {
         self.start_objective = self.start_objective.max(space.objective());
         self.best = space.residual(self.problem);
         (self.best_is_start, self.threshold, self.doubts) = (false, self.stop.tolerance, false);
+        (self.mark, self.beaten) = (self.best, self.used);
         space.keep();
     }
 

@@ -1,8 +1,12 @@
 //! Eight lanes of f32, and rows of eight f32 that belong to bodies.
 //!
-//! Two versions, AVX2 and plain arrays, that give the same bits: no fused multiply-adds, the same order everywhere. All
-//! methods are forced inline into a function compiled for the instructions they use ([`widest`]); calling one on a
+//! Two versions, AVX2 with fused multiply-adds and plain arrays, that do the same in the same order. They give the same bits
+//! wherever the processor fuses; where it does not, plain arrays round products too, because to emulate it would take ten times as
+//! long. All methods are forced inline into a function compiled for the instructions they use ([`widest`]); calling one on a
 //! machine without them is undefined.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use std::array::from_fn;
 
@@ -28,6 +32,10 @@ pub(super) trait Eight: Copy {
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn sub(self, other: Self) -> Self;
     unsafe fn mul(self, other: Self) -> Self;
+    /// `self` + x y.
+    unsafe fn plus(self, x: Self, y: Self) -> Self;
+    /// `self` - x y.
+    unsafe fn less(self, x: Self, y: Self) -> Self;
     unsafe fn div(self, other: Self) -> Self;
     unsafe fn sqrt(self) -> Self;
     /// `yes` where `self <= other`, else `no`, lane by lane.
@@ -37,6 +45,32 @@ pub(super) trait Eight: Copy {
     unsafe fn flush(self, tiny: Self) -> Self;
     /// Numbers 4 `half` .. 4 `half` + 4 of the rows at `places` (bytes from the first), turned so that each is one vector.
     unsafe fn gather(rows: *const Row, places: *const Octet<u32>, stride: usize, half: usize) -> [Self; 4];
+    /// Differences of the first three numbers of the rows of `a` and `b`, and sums of the three from the fifth on, those of MOMENTA
+    /// times the number that follows them: an inverse mass. Without TWO there is no `b`.
+    #[inline(always)]
+    unsafe fn relative<const TWO: bool, const MOMENTA: bool>(
+        rows: *const Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+    ) -> [[Self; 3]; 2] {
+        unsafe {
+            let (v, w) = (Self::gather(rows, places[0], stride, 0), Self::gather(rows, places[0], stride, 1));
+            let (mut u, mut turn) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+            if MOMENTA {
+                (u, turn) = (times(v[3], u), times(w[3], turn));
+            }
+            if TWO {
+                let (v, w) =
+                    (Self::gather(rows, places[1], stride, 0), Self::gather(rows, places[1], stride, 1));
+                let (other, spin) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+                (u, turn) = match MOMENTA {
+                    true => (apart(u, v[3], other), along(turn, w[3], spin)),
+                    false => (minus(u, other), plus(turn, spin)),
+                };
+            }
+            [u, turn]
+        }
+    }
     /// Adds `force`, as rows again, to the first three numbers of the rows of `a` and takes it from those of `b`. Without TWO
     /// there is no `b`.
     unsafe fn exchange<const TWO: bool>(
@@ -53,6 +87,12 @@ pub(super) trait Eight: Copy {
         places: [*const Octet<u32>; 2],
         stride: usize,
     );
+}
+
+/// x y + z, rounded once where that is one instruction; and in tests, which compare with processors that do.
+#[inline(always)]
+fn fused(x: f32, y: f32, z: f32) -> f32 {
+    if cfg!(any(test, target_feature = "fma", target_arch = "aarch64")) { x.mul_add(y, z) } else { x * y + z }
 }
 
 /// For machines without AVX2.
@@ -83,6 +123,14 @@ impl Eight for Plain {
     #[inline(always)]
     unsafe fn mul(self, other: Self) -> Self {
         Self(from_fn(|k| self.0[k] * other.0[k]))
+    }
+    #[inline(always)]
+    unsafe fn plus(self, x: Self, y: Self) -> Self {
+        Self(from_fn(|k| fused(x.0[k], y.0[k], self.0[k])))
+    }
+    #[inline(always)]
+    unsafe fn less(self, x: Self, y: Self) -> Self {
+        Self(from_fn(|k| fused(-x.0[k], y.0[k], self.0[k])))
     }
     #[inline(always)]
     unsafe fn div(self, other: Self) -> Self {
@@ -172,6 +220,14 @@ impl<V: Eight> Eight for Two<V> {
         unsafe { Self(self.0.mul(other.0), self.1.mul(other.1)) }
     }
     #[inline(always)]
+    unsafe fn plus(self, x: Self, y: Self) -> Self {
+        unsafe { Self(self.0.plus(x.0, y.0), self.1.plus(x.1, y.1)) }
+    }
+    #[inline(always)]
+    unsafe fn less(self, x: Self, y: Self) -> Self {
+        unsafe { Self(self.0.less(x.0, y.0), self.1.less(x.1, y.1)) }
+    }
+    #[inline(always)]
     unsafe fn div(self, other: Self) -> Self {
         unsafe { Self(self.0.div(other.0), self.1.div(other.1)) }
     }
@@ -193,6 +249,22 @@ impl<V: Eight> Eight for Two<V> {
             let a = V::gather(rows, places, 0, half);
             let b = V::gather(rows, places.byte_add(stride), 0, half);
             [Self(a[0], b[0]), Self(a[1], b[1]), Self(a[2], b[2]), Self(a[3], b[3])]
+        }
+    }
+    #[inline(always)]
+    unsafe fn relative<const TWO: bool, const MOMENTA: bool>(
+        rows: *const Row,
+        places: [*const Octet<u32>; 2],
+        stride: usize,
+    ) -> [[Self; 3]; 2] {
+        unsafe {
+            let [u, s] = V::relative::<TWO, MOMENTA>(rows, places, 0);
+            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
+            let [v, t] = V::relative::<TWO, MOMENTA>(rows, places, 0);
+            [
+                [Self(u[0], v[0]), Self(u[1], v[1]), Self(u[2], v[2])],
+                [Self(s[0], t[0]), Self(s[1], t[1]), Self(s[2], t[2])],
+            ]
         }
     }
     #[inline(always)]
@@ -240,165 +312,6 @@ impl<V: Eight> Two<V> {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{Eight, Octet, Row};
-    use std::arch::x86_64::*;
-
-    // Macros, not closures: a closure would not be compiled for AVX2 and could not be inlined.
-
-    /// Where point `$k`'s half row is.
-    macro_rules! place {
-        ($rows:ident, $ids:ident, $half:ident, $k:expr) => {
-            $rows.byte_add((*$ids).0[$k] as usize).cast::<f32>().add(4 * $half)
-        };
-    }
-
-    /// Four numbers of two points, one in each half of a register.
-    macro_rules! pair {
-        ($rows:ident, $ids:ident, $half:ident, $k:expr) => {
-            _mm256_insertf128_ps::<1>(
-                _mm256_castps128_ps256(_mm_load_ps(place!($rows, $ids, $half, $k))),
-                _mm_load_ps(place!($rows, $ids, $half, $k + 4)),
-            )
-        };
-    }
-
-    /// 4x4 in both halves of the registers at once; its own inverse.
-    #[inline(always)]
-    unsafe fn transpose(r: [__m256; 4]) -> [__m256; 4] {
-        unsafe {
-            let (a, b) = (_mm256_unpacklo_ps(r[0], r[1]), _mm256_unpackhi_ps(r[0], r[1]));
-            let (c, d) = (_mm256_unpacklo_ps(r[2], r[3]), _mm256_unpackhi_ps(r[2], r[3]));
-            [
-                _mm256_shuffle_ps::<0x44>(a, c),
-                _mm256_shuffle_ps::<0xEE>(a, c),
-                _mm256_shuffle_ps::<0x44>(b, d),
-                _mm256_shuffle_ps::<0xEE>(b, d),
-            ]
-        }
-    }
-
-    impl Eight for __m256 {
-        #[inline(always)]
-        unsafe fn splat(x: f32) -> Self {
-            unsafe { _mm256_set1_ps(x) }
-        }
-        #[inline(always)]
-        unsafe fn load(from: *const Octet, _: usize) -> Self {
-            unsafe { _mm256_load_ps(from.cast()) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, to: *mut Octet, _: usize) {
-            unsafe { _mm256_store_ps(to.cast(), self) }
-        }
-        #[inline(always)]
-        unsafe fn add(self, other: Self) -> Self {
-            unsafe { _mm256_add_ps(self, other) }
-        }
-        #[inline(always)]
-        unsafe fn sub(self, other: Self) -> Self {
-            unsafe { _mm256_sub_ps(self, other) }
-        }
-        #[inline(always)]
-        unsafe fn mul(self, other: Self) -> Self {
-            unsafe { _mm256_mul_ps(self, other) }
-        }
-        #[inline(always)]
-        unsafe fn div(self, other: Self) -> Self {
-            unsafe { _mm256_div_ps(self, other) }
-        }
-        #[inline(always)]
-        unsafe fn sqrt(self) -> Self {
-            unsafe { _mm256_sqrt_ps(self) }
-        }
-        #[inline(always)]
-        unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
-            unsafe { _mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LE_OQ>(self, other)) }
-        }
-        #[inline(always)]
-        unsafe fn flush(self, tiny: Self) -> Self {
-            unsafe {
-                let size = _mm256_andnot_ps(_mm256_set1_ps(-0.0), self);
-                // Not ≤, so that a NaN stays one.
-                _mm256_and_ps(self, _mm256_cmp_ps::<_CMP_NLE_UQ>(size, tiny))
-            }
-        }
-        #[inline(always)]
-        unsafe fn gather(rows: *const Row, places: *const Octet<u32>, _: usize, half: usize) -> [Self; 4] {
-            unsafe {
-                transpose([
-                    pair!(rows, places, half, 0),
-                    pair!(rows, places, half, 1),
-                    pair!(rows, places, half, 2),
-                    pair!(rows, places, half, 3),
-                ])
-            }
-        }
-        #[inline(always)]
-        unsafe fn exchange<const TWO: bool>(
-            f: [Self; 3],
-            rows: *mut Row,
-            [a, b]: [*const Octet<u32>; 2],
-            _: usize,
-        ) {
-            unsafe {
-                let half = 0;
-                let r = transpose([f[0], f[1], f[2], _mm256_setzero_ps()]);
-                let mut k = 0;
-                while k < 4 {
-                    let parts = [_mm256_castps256_ps128(r[k]), _mm256_extractf128_ps::<1>(r[k])];
-                    let mut side = 0;
-                    while side < 2 {
-                        let to = place!(rows, a, half, k + 4 * side);
-                        _mm_store_ps(to, _mm_add_ps(_mm_load_ps(to), parts[side]));
-                        if TWO {
-                            let to = place!(rows, b, half, k + 4 * side);
-                            _mm_store_ps(to, _mm_sub_ps(_mm_load_ps(to), parts[side]));
-                        }
-                        side += 1;
-                    }
-                    k += 1;
-                }
-            }
-        }
-        #[inline(always)]
-        unsafe fn exchange_both<const TWO: bool>(
-            f: [Self; 3],
-            t: [Self; 3],
-            rows: *mut Row,
-            [a, b]: [*const Octet<u32>; 2],
-            _: usize,
-        ) {
-            unsafe {
-                let (half, zero) = (0, _mm256_setzero_ps());
-                let (f, t) = (transpose([f[0], f[1], f[2], zero]), transpose([t[0], t[1], t[2], zero]));
-                // x - y is x + (-y), to the bit: whole rows are added, with a sign for the first half.
-                let sign = _mm256_set_ps(0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0);
-                let mut k = 0;
-                while k < 4 {
-                    let parts = [
-                        _mm256_permute2f128_ps::<0x20>(f[k], t[k]),
-                        _mm256_permute2f128_ps::<0x31>(f[k], t[k]),
-                    ];
-                    let mut side = 0;
-                    while side < 2 {
-                        let to = place!(rows, a, half, k + 4 * side);
-                        _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(to), parts[side]));
-                        if TWO {
-                            let to = place!(rows, b, half, k + 4 * side);
-                            let other = _mm256_xor_ps(parts[side], sign);
-                            _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(to), other));
-                        }
-                        side += 1;
-                    }
-                    k += 1;
-                }
-            }
-        }
-    }
-}
-
 /// A piece of work over eights; `run` must be forced inline.
 pub(super) trait Kernel {
     /// What it returns.
@@ -412,7 +325,7 @@ pub(super) trait Kernel {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
     use std::arch::x86_64::__m256;
     unsafe { kernel.run::<__m256>() }
@@ -420,7 +333,7 @@ unsafe fn avx2<K: Kernel>(kernel: K) -> K::Out {
 
 /// The same code with twice as many registers. (Sixteen lanes at a time gained nothing.)
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl")]
+#[target_feature(enable = "avx512f,avx512vl,fma")]
 unsafe fn avx512<K: Kernel>(kernel: K) -> K::Out {
     use std::arch::x86_64::__m256;
     unsafe { kernel.run::<__m256>() }
@@ -431,11 +344,13 @@ pub(super) fn widest<K: Kernel>(kernel: K) -> K::Out {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: each only where the machine has the instructions.
     unsafe {
-        if is_x86_feature_detected!("avx512vl") {
-            return avx512(kernel);
-        }
-        if is_x86_feature_detected!("avx2") {
-            return avx2(kernel);
+        if is_x86_feature_detected!("fma") {
+            if is_x86_feature_detected!("avx512vl") {
+                return avx512(kernel);
+            }
+            if is_x86_feature_detected!("avx2") {
+                return avx2(kernel);
+            }
         }
     }
     // SAFETY: plain arrays work everywhere.
@@ -463,17 +378,13 @@ pub(super) unsafe fn store3<V: Eight>(x: Three<V>, to: *mut Vectors, stride: usi
 
 #[inline(always)]
 pub(super) unsafe fn dot<V: Eight>(a: Three<V>, b: Three<V>) -> V {
-    unsafe { a[0].mul(b[0]).add(a[1].mul(b[1])).add(a[2].mul(b[2])) }
+    unsafe { a[0].mul(b[0]).plus(a[1], b[1]).plus(a[2], b[2]) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn cross<V: Eight>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe {
-        [
-            a[1].mul(b[2]).sub(a[2].mul(b[1])),
-            a[2].mul(b[0]).sub(a[0].mul(b[2])),
-            a[0].mul(b[1]).sub(a[1].mul(b[0])),
-        ]
+        [a[1].mul(b[2]).less(a[2], b[1]), a[2].mul(b[0]).less(a[0], b[2]), a[0].mul(b[1]).less(a[1], b[0])]
     }
 }
 
@@ -492,12 +403,36 @@ pub(super) unsafe fn times<V: Eight>(s: V, a: Three<V>) -> Three<V> {
     unsafe { [s.mul(a[0]), s.mul(a[1]), s.mul(a[2])] }
 }
 
+/// a + s b.
+#[inline(always)]
+pub(super) unsafe fn along<V: Eight>(a: Three<V>, s: V, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].plus(s, b[0]), a[1].plus(s, b[1]), a[2].plus(s, b[2])] }
+}
+
+/// a - s b.
+#[inline(always)]
+pub(super) unsafe fn apart<V: Eight>(a: Three<V>, s: V, b: Three<V>) -> Three<V> {
+    unsafe { [a[0].less(s, b[0]), a[1].less(s, b[1]), a[2].less(s, b[2])] }
+}
+
+/// a - b × c.
+#[inline(always)]
+pub(super) unsafe fn less_cross<V: Eight>(a: Three<V>, b: Three<V>, c: Three<V>) -> Three<V> {
+    unsafe {
+        [
+            a[0].less(b[1], c[2]).plus(b[2], c[1]),
+            a[1].less(b[2], c[0]).plus(b[0], c[2]),
+            a[2].less(b[0], c[1]).plus(b[1], c[0]),
+        ]
+    }
+}
+
 /// Projection on the friction cone about `n` with [μ, 1/(1 + μ²)], as a world vector; see cone::friction.
 #[inline(always)]
 pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V; 2]) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
-        let dt = minus(d, times(dn, n));
+        let dt = apart(d, dn, n);
         let r = dot(dt, dt).sqrt();
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
         let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
@@ -505,7 +440,7 @@ pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V
         let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
         let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
         let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
-        plus(times(pn, n), times(pt, dt))
+        along(times(pn, n), pt, dt)
     }
 }
 
@@ -535,11 +470,17 @@ mod tests {
                 let p = project(minus(x, y), times(V::splat(0.6), y), [V::splat(0.3), V::splat(1.0 / 1.09)]);
                 let c = plus(cross(x, p), times(dot(x, y), y));
                 let f = c[0].flush(V::splat(0.5)).add(v[3].div(V::splat(3.0)));
+                let [s, t] = V::relative::<true, true>(rows, [a, b], 32);
+                let [o, q] = V::relative::<true, false>(rows, [a, b], 32);
+                let [one, _] = V::relative::<false, true>(rows, [a, b], 32);
+                let less = less_cross(s, t, apart(along(o, f, q), v[3], one));
                 V::exchange_both::<true>(c, p, rows, [a, b], 32);
                 V::exchange_both::<false>(c, p, rows, [a, b], 32);
                 V::exchange::<true>(p, rows, [a, b], 32);
                 let mut out = [Octet([0.0; 8]); 2];
-                for x in v.into_iter().chain(w).chain(c).chain(p).chain([f]) {
+                for x in
+                    v.into_iter().chain(w).chain(c).chain(p).chain([f]).chain(s).chain(t).chain(o).chain(less)
+                {
                     x.store(out.as_mut_ptr(), 32);
                     seen.extend(out[0].0.map(f32::to_bits));
                 }

@@ -8,7 +8,8 @@ use crate::solver::first_order::{Scaling, Space, Trial, Walk};
 
 use super::FLOOR;
 use super::eight::{
-    Eight, Kernel, Octet, Row, Two, Vectors, cross, dot, load3, minus, plus, project, store3, times, widest,
+    Eight, Kernel, Octet, Row, Two, Vectors, along, apart, cross, dot, less_cross, load3, minus, plus,
+    project, store3, times, widest,
 };
 use super::pack::{GROUP, Pack, Steps, VECTORS};
 
@@ -163,18 +164,9 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
             acc[WORK] = acc[WORK].add(dot(bias, now));
             return push::<V, TWO>(view, g, n, now);
         }
-        let (v, w) =
-            (V::gather(view.velocity, &points.a, GROUP, 0), V::gather(view.velocity, &points.a, GROUP, 1));
-        let (mut u, mut turn) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
-        if TWO {
-            let (v, w) = (
-                V::gather(view.velocity, &points.b, GROUP, 0),
-                V::gather(view.velocity, &points.b, GROUP, 1),
-            );
-            u = minus(u, [v[0], v[1], v[2]]);
-            turn = plus(turn, [w[0], w[1], w[2]]);
-        }
-        u = minus(u, cross(turn, n));
+        let places = [&raw const points.a, &raw const points.b];
+        let [seen, turn] = V::relative::<TWO, false>(view.velocity, places, GROUP);
+        let mut u = less_cross(seen, turn, n);
         if view.what == What::Product {
             return store3(u, view.trial.add(g), VECTORS);
         }
@@ -182,10 +174,10 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
         let tiny = V::splat(TINY);
         u = [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)];
         let before = load3(view.before.add(g), VECTORS);
-        let y = plus(now, times(V::splat(view.beta), minus(now, before)));
+        let y = along(now, V::splat(view.beta), minus(now, before));
         let eta = V::load(&points.step, GROUP);
         let step = V::splat(view.t).mul(eta);
-        let z = project(minus(y, times(step, u)), n, pack.friction(g));
+        let z = project(apart(y, step, u), n, pack.friction(g));
         let d = minus(z, y);
         let (sq, weight) = (dot(d, d), V::splat(1.0).div(eta));
         let length = sq.mul(weight);

@@ -79,6 +79,8 @@ pub(super) struct Pack {
     pub regions: Vec<u32>,
     /// The friction of all contacts, or of each where they differ.
     pub mu: f32,
+    /// 1/(1 + μ²).
+    share: f32,
     pub each_mu: Vec<Octet>,
     /// Bias across the normals; empty where nothing slides by itself.
     pub drift: Vec<Vectors>,
@@ -228,7 +230,7 @@ impl Pack {
         self.find_friction(points);
         self.find_ranges(points);
         let (speed, mass, balls, still) = (self.speed, self.mass, &self.balls, Row::default());
-        room::resize(&mut self.free, self.still as usize, still);
+        crew::resize(&mut self.free, self.still as usize, still);
         crew::chunks(&mut self.free, PIECE, &mut self.nothing, |first, rows| {
             for (i, row) in (first..).zip(rows) {
                 *row = match balls.get(i) {
@@ -289,7 +291,7 @@ impl Pack {
             at += (s.end - s.start).next_multiple_of(8);
             self.spans.push(Span { start, two_end: two_end.min(at), end: at, serial: false });
         }
-        room::resize(&mut self.groups, at as usize / 8, Group::default());
+        crew::resize(&mut self.groups, at as usize / 8, Group::default());
         // The first of them is everybody's who is never looked for.
         self.still = self.balls.len() as u32 + 1;
         for run in &mut self.runs {
@@ -367,6 +369,7 @@ impl Pack {
 
     fn find_friction(&mut self, points: &Points) {
         self.mu = points.mu[0] as f32;
+        self.share = 1.0 / (1.0 + self.mu * self.mu);
         self.each_mu.clear();
         if !crew::all(points.len(), |i| points.mu[i] == points.mu[0]) {
             self.each_mu.resize(self.groups.len(), Octet::default());
@@ -379,6 +382,15 @@ impl Pack {
         }
     }
 
+    /// [μ, 1/(1 + μ²)] where it is the same for all points.
+    ///
+    /// # Safety
+    /// The machine has the instructions of `V`.
+    #[inline(always)]
+    pub unsafe fn same_friction<V: Eight>(&self) -> [V; 2] {
+        unsafe { [V::splat(self.mu), V::splat(self.share)] }
+    }
+
     /// [μ, 1/(1 + μ²)] of the points of group `g`.
     ///
     /// # Safety
@@ -387,7 +399,7 @@ impl Pack {
     pub unsafe fn friction<V: Eight>(&self, g: usize) -> [V; 2] {
         unsafe {
             if self.each_mu.is_empty() {
-                return [V::splat(self.mu), V::splat(1.0 / (1.0 + self.mu * self.mu))];
+                return self.same_friction();
             }
             let mu = V::load(self.each_mu.get_unchecked(g), size_of::<Octet>());
             let one = V::splat(1.0);
@@ -421,10 +433,9 @@ impl Pack {
     /// Multipliers from the problem's rows (zero if none), in this form's units.
     pub fn read(&self, p: &Bodies, rows: Option<&[f64]>, to: &mut Vec<Vectors>) {
         let Some(rows) = rows else {
-            room::more(to, self.groups.len().saturating_sub(to.len()));
             return crew::zeros(to, self.groups.len(), Vectors::default());
         };
-        room::resize(to, self.groups.len(), Vectors::default());
+        crew::resize(to, self.groups.len(), Vectors::default());
         // Only places that are left over are not written below.
         for run in self.runs.iter().filter(|run| run.count % 8 > 0) {
             to[(run.place + run.count) as usize / 8] = Vectors::default();

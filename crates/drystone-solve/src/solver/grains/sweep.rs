@@ -1,20 +1,17 @@
 //! Gauss-Seidel sweeps over the compact form.
 
+mod points;
+
 use crate::colour::{self, Span};
 use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem};
-use crate::room;
 use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
 use super::FLOOR;
-use super::eight::{
-    Eight, Kernel, Octet, Row, Two, Vectors, cross, dot, load3, minus, plus, project, store3, times, widest,
-};
-use super::pack::{GROUP, Pack, Steps, VECTORS};
-
-/// Velocities below this share of the problem's largest are none.
-const TINY: f32 = 1e-13;
+use super::eight::{Eight, Kernel, Octet, Row, Two, Vectors, load3, minus, store3, widest};
+use super::pack::{Pack, Steps, VECTORS};
+use points::{approach, frictionless, group, load, press, relative};
 
 /// Rows that are worked on at a time.
 const PIECE: usize = 1024;
@@ -77,7 +74,7 @@ impl GrainSweeper {
     /// The rows without any multipliers.
     fn rows_at_rest(&mut self) {
         let free = &self.pack.free;
-        room::resize(&mut self.now.rows, free.len(), Row::default());
+        crew::resize(&mut self.now.rows, free.len(), Row::default());
         crew::chunks(&mut self.now.rows, PIECE, &mut self.nothing, |first, rows| {
             rows.copy_from_slice(&free[first..first + rows.len()]);
         });
@@ -140,8 +137,8 @@ impl GrainSweeper {
     /// Makes room for what sweeps with a momentum keep.
     fn keep_starts(&mut self) {
         for start in &mut self.starts {
-            start.gamma.resize(self.pack.groups.len(), Vectors::default());
-            start.rows.resize(self.now.rows.len(), Row::default());
+            crew::resize(&mut start.gamma, self.pack.groups.len(), Vectors::default());
+            crew::resize(&mut start.rows, self.now.rows.len(), Row::default());
         }
     }
 
@@ -246,6 +243,15 @@ struct Momentum {
 }
 
 impl View<'_> {
+    /// See [`group`].
+    fn is_plain(&self) -> bool {
+        self.what == What::Sweep
+            && self.lambda == 1.0
+            && !self.coulomb
+            && self.pack.drift.is_empty()
+            && self.pack.each_mu.is_empty()
+    }
+
     /// The multipliers that a sweep of group `g` starts from.
     #[inline(always)]
     unsafe fn start<V: Eight>(&self, g: usize) -> [V; 3] {
@@ -304,25 +310,46 @@ impl Kernel for Piece<'_> {
             let (mut acc, mut wide) = ([V::splat(0.0); 3], [Two::<V>::splat(0.0); 3]);
             // Macros and loops, not closures: a closure would not be compiled for the instructions of V.
             macro_rules! groups {
-                ($one:ident $(, $wide:expr, $acc:expr)?) => {{
+                ($one:ident) => {{
                     let mut g = start;
                     while g + 2 <= two_end {
-                        $one::<Two<V>, true>(view, g $(, $wide)?);
+                        $one::<Two<V>, true>(view, g);
                         g += 2;
                     }
                     if g < two_end {
-                        $one::<V, true>(view, g $(, $acc)?);
+                        $one::<V, true>(view, g);
                     }
                     for g in two_end..end {
-                        $one::<V, false>(view, g $(, $acc)?);
+                        $one::<V, false>(view, g);
+                    }
+                }};
+            }
+            // What a group begins with, and what is done with it.
+            macro_rules! update {
+                ($seen:ident, $one:ident $(, $plain:literal)?) => {{
+                    let mut g = start;
+                    if g + 2 <= two_end {
+                        let mut seen = $seen::<Two<V>, true>(view, g);
+                        while g + 2 <= two_end {
+                            let next = if g + 4 <= two_end { Some(g + 2) } else { None };
+                            seen = $one::<Two<V>, true $(, $plain)?>(view, g, next, seen, &mut wide);
+                            g += 2;
+                        }
+                    }
+                    if g < two_end {
+                        $one::<V, true $(, $plain)?>(view, g, None, $seen::<V, true>(view, g), &mut acc);
+                    }
+                    for g in two_end..end {
+                        $one::<V, false $(, $plain)?>(view, g, None, $seen::<V, false>(view, g), &mut acc);
                     }
                 }};
             }
             match (view.what, view.pack.frictionless) {
                 (What::Push, true) => groups!(press),
                 (What::Push, false) => groups!(load),
-                (_, true) => groups!(frictionless, &mut wide, &mut acc),
-                (_, false) => groups!(group, &mut wide, &mut acc),
+                (_, true) => update!(approach, frictionless),
+                (_, false) if view.is_plain() => update!(relative, group, true),
+                (_, false) => update!(relative, group, false),
             }
             let most = wide[0].most();
             acc[0] = most.select_le(acc[0], acc[0], most);
@@ -340,134 +367,6 @@ impl Kernel for Piece<'_> {
     }
 }
 
-/// v and w of the bodies at `places`.
-#[inline(always)]
-unsafe fn velocities<V: Eight>(view: &View, places: *const Octet<u32>) -> [[V; 3]; 2] {
-    unsafe {
-        let (v, w) = (V::gather(view.rows, places, GROUP, 0), V::gather(view.rows, places, GROUP, 1));
-        [times(v[3], [v[0], v[1], v[2]]), times(w[3], [w[0], w[1], w[2]])]
-    }
-}
-
-/// Adds what an impulse `d` does to the bodies of eight points.
-#[inline(always)]
-unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], d: [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let places = [&raw const points.a, &raw const points.b];
-        V::exchange_both::<TWO>(d, cross(d, n), view.rows, places, GROUP);
-    }
-}
-
-/// Updates eight points [TasoraAnitescu2011, Algorithm 2 (23)-(26)].
-#[inline(always)]
-unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 3]) {
-    unsafe {
-        let pack = view.pack;
-        let points = pack.groups.get_unchecked(g);
-        let n: [V; 3] = load3(&points.n, GROUP);
-        let bias = V::load(&points.bias, GROUP);
-        let [mut u, mut turn] = velocities(view, &points.a);
-        if TWO {
-            let [v, w] = velocities(view, &points.b);
-            (u, turn) = (minus(u, v), plus(turn, w));
-        }
-        u = plus(minus(u, cross(turn, n)), times(bias, n));
-        if !pack.drift.is_empty() {
-            u = plus(u, load3(pack.drift.get_unchecked(g), VECTORS));
-        }
-        let tiny = V::splat(TINY);
-        u = [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)];
-        let mu = pack.friction::<V>(g);
-        if view.coulomb {
-            let slip = minus(u, times(dot(u, n), n));
-            u = plus(u, times(mu[0].mul(dot(slip, slip).sqrt()), n));
-        }
-        let (old, step): ([V; 3], V) = (view.start(g), V::load(&points.step, GROUP));
-        let mut new = project(minus(old, times(step, u)), n, mu);
-        let mut delta = minus(new, old);
-        if view.lambda != 1.0 {
-            delta = times(V::splat(view.lambda), delta);
-            new = plus(old, delta);
-        }
-        see(view, dot(delta, delta), step, acc);
-        if view.what == What::Measure {
-            return;
-        }
-        store3(new, view.gamma.add(g), VECTORS);
-        push::<V, TWO>(view, g, n, delta);
-    }
-}
-
-#[inline(always)]
-unsafe fn see<V: Eight>(view: &View, sq: V, step: V, acc: &mut [V; 3]) {
-    unsafe {
-        let weight = V::splat(1.0).div(V::splat(view.lambda).mul(step));
-        let weighted = sq.mul(weight);
-        let measure = weighted.mul(weight);
-        acc[0] = measure.select_le(acc[0], acc[0], measure);
-        acc[1] = acc[1].add(sq);
-        acc[2] = acc[2].add(weighted);
-    }
-}
-
-/// Adds what the multipliers of eight points do to the rows.
-#[inline(always)]
-unsafe fn load<V: Eight, const TWO: bool>(view: &View, g: usize) {
-    unsafe {
-        let n = load3(&view.pack.groups.get_unchecked(g).n, GROUP);
-        push::<V, TWO>(view, g, n, load3(view.gamma.add(g), VECTORS));
-    }
-}
-
-/// The same without friction: multipliers lie along the normals, and so do the arms, so that nothing turns.
-#[inline(always)]
-unsafe fn press<V: Eight, const TWO: bool>(view: &View, g: usize) {
-    unsafe {
-        let n = load3(&view.pack.groups.get_unchecked(g).n, GROUP);
-        shift::<V, TWO>(view, g, times(V::load(view.gamma.add(g).cast(), VECTORS), n));
-    }
-}
-
-#[inline(always)]
-unsafe fn shift<V: Eight, const TWO: bool>(view: &View, g: usize, d: [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let places = [&raw const points.a, &raw const points.b];
-        V::exchange::<TWO>(d, view.rows, places, GROUP);
-    }
-}
-
-#[inline(always)]
-unsafe fn frictionless<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let n: [V; 3] = load3(&points.n, GROUP);
-        let a = V::gather(view.rows, &points.a, GROUP, 0);
-        let mut along = a[3].mul(dot([a[0], a[1], a[2]], n));
-        if TWO {
-            let b = V::gather(view.rows, &points.b, GROUP, 0);
-            along = along.sub(b[3].mul(dot([b[0], b[1], b[2]], n)));
-        }
-        let u = along.add(V::load(&points.bias, GROUP)).flush(V::splat(TINY));
-        let (old, step) = (view.start_along::<V>(g), V::load(&points.step, GROUP));
-        let zero = V::splat(0.0);
-        let moved = old.sub(step.mul(u));
-        let mut new = moved.select_le(zero, zero, moved);
-        let mut delta = new.sub(old);
-        if view.lambda != 1.0 {
-            delta = V::splat(view.lambda).mul(delta);
-            new = old.add(delta);
-        }
-        see(view, delta.mul(delta), step, acc);
-        if view.what == What::Measure {
-            return;
-        }
-        new.store(view.gamma.add(g).cast(), VECTORS);
-        shift::<V, TWO>(view, g, times(delta, n));
-    }
-}
-
 impl Sweeper for GrainSweeper {
     fn start(&mut self, _: &Problem, _: Option<&[f64]>, _: Vec<f64>) {
         unreachable!("begun by `begin`")
@@ -480,7 +379,7 @@ impl Sweeper for GrainSweeper {
         }
         if self.now_is_best {
             // What is kept stays where it is, and the sweep writes elsewhere.
-            self.best.resize(self.now.gamma.len(), Vectors::default());
+            crew::resize(&mut self.best, self.now.gamma.len(), Vectors::default());
             std::mem::swap(&mut self.best, &mut self.now.gamma);
         }
         let stats = match self.ahead.take() {

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use drystone_solve::room;
 use rayon::prelude::*;
 
 /// A counting sort looks at so many bits at a time: the counters stay in the first-level cache.
@@ -105,7 +106,7 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
             self.starts[b + 1] += self.starts[b];
         }
         // Every element is written below: what a longer or shorter earlier answer left behind does not matter.
-        out.resize(total, T::default());
+        room::resize(out, total, T::default());
         let spare = if low_bits > DIGIT_BITS { total } else { 0 };
         if self.spare.len() < spare {
             self.spare.resize(spare, T::default());

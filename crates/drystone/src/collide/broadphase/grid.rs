@@ -82,6 +82,10 @@ impl BroadPhase for Grid {
         };
         self.found.sort_into(bits, |pair| pair.0 as u64, by_second, pairs);
     }
+
+    fn release(&mut self) {
+        *self = Self::default();
+    }
 }
 
 impl Grid {

@@ -49,6 +49,9 @@ pub trait BroadPhase: Send {
     /// # Panics
     /// When `boxes` and `movable` differ in length.
     fn pairs(&mut self, boxes: &[Aabb], movable: &[bool], pairs: &mut Vec<(u32, u32)>);
+
+    /// Gives back memory whose contents the next call has no use for.
+    fn release(&mut self) {}
 }
 
 /// The broad phases there are.
