@@ -204,16 +204,18 @@ impl Solver for Auto {
             return done;
         }
         (self.judged, self.eliminated) = (false, false);
-        problem.check_form()?;
+        // Elimination goes over the rows of joints once, as a look for numbers that are not finite does: the judge sees those, too.
+        let jointed = matches!(problem, Problem::Bodies(p) if !p.general.a.is_empty());
+        if jointed { problem.check_form() } else { problem.check() }?;
         first_order::check_guess(problem, guess)?;
         let begun = Instant::now();
         let model = problem.model();
         let judged = stop.tolerance > 0.0 && stop.iterations > 0;
         let turns = if judged { look::turns(problem, stop, &mut self.pairs) } else { look::ALL_SWEEPS };
-        // Elimination goes over the rows of joints once, as a look for numbers that are not finite does: the judge sees those, too.
-        let mut looked = turns[0].pick != Pick::Elimination;
-        if looked {
+        let mut looked = !jointed;
+        if jointed && turns[0].pick != Pick::Elimination {
             problem.check()?;
+            looked = true;
         }
         let mut out: Option<Solution> = None;
         let mut least = f64::INFINITY;
