@@ -291,6 +291,9 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
             "{time} s are {steps:.1e} steps of {h:e} s: more than can be counted"
         )));
     }
+    if steps == 0.0 && time > 0.0 {
+        return Err(Failure::input(format!("{time} s are less than half a step of {h:e} s: nothing to run")));
+    }
     Ok(steps as u64)
 }
 

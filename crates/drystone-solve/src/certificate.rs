@@ -399,11 +399,16 @@ impl Tally {
         });
         c.primal_objective = self.penalties.map(|h| 0.5 * self.kinetic + h);
         if c.cone_violation <= 1e-12 * c.multipliers.max(f64::MIN_POSITIVE) {
-            c.duality_gap = c.primal_objective.map(|_| self.gap);
+            // What rounding may have taken from the sum of terms that cancel each other.
+            let terms = self.kinetic + self.soft + self.rhs.abs() + self.penalties.unwrap_or(0.0);
+            c.duality_gap = c.primal_objective.map(|_| self.gap + ROUNDING * f64::EPSILON * terms);
         }
         c
     }
 }
+
+/// Roundings that the gap may have lost, over the size of its terms.
+const ROUNDING: f64 = 1.0;
 
 /// What rounding leaves unknown of the velocity of a block with diagonal `g` under multipliers of this size, m/s: less than that is no
 /// residual. γ - η u is γ where they are far apart in size, and the natural map would vanish whatever u is.

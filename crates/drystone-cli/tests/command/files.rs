@@ -279,4 +279,6 @@ fn what_cannot_begin_is_refused_with_its_place() {
     holds(&scratch.bad("run far.toml"), &["far.toml:4:", "body[0]", "within 1e12 m"]);
     write("endless.toml", "T = 1\nh = 1e-300", "[0, 0, 1]", "");
     holds(&scratch.bad("run endless.toml"), &["1.0e300 steps of 1e-300 s"]);
+    write("short.toml", "T = 0.1\nh = 0.3", "[0, 0, 1]", "");
+    holds(&scratch.bad("run short.toml"), &["0.1 s are less than half a step of 3e-1 s"]);
 }

@@ -217,11 +217,13 @@ impl ContactProblem {
                 law[0] += slip_term(set, &u[rows.clone()]);
             }
             let approach = model.approach(set.opening(), u[rows.start]);
-            let natural = set.natural(r, law).max(approach);
+            let natural = set.natural(r, law);
             // What rounding leaves unknown of u: less than that is nothing to see.
             let diagonal = |j| self.w.row(j).find(|(k, _)| *k == j).map_or(0.0, |(_, w)| w);
             let unknown = rows.clone().zip(r).map(|(j, r)| f64::EPSILON * diagonal(j) * r);
-            sum += natural.powi(2).max(unknown.map(|x| x * x).sum());
+            let least = unknown.map(|x| x * x).sum::<f64>().max(approach * approach);
+            // A number that is none must not be lost here.
+            sum += if natural * natural < least { least } else { natural * natural };
             first = rows.end;
         }
         sum.sqrt()

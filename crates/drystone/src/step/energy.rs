@@ -22,6 +22,7 @@ use glam::DVec3;
 use super::pose::{Posed, build};
 use super::wedge::{
     FAST, LOST, Seen, again, fall, is_large, judge, judged_speeds, name, parts, speeds, speeds_at_hand,
+    yielding,
 };
 use crate::world::World;
 
@@ -214,6 +215,39 @@ pub(super) fn spare(
     *solution = with_all;
     build(w, posed)?;
     Ok(None)
+}
+
+/// A step that gave way, in which things bounce, and after which there is more energy than before it: what has no room bounces all the harder. It is
+/// taken without bounces and overlaps, if there is less then, and nothing else asks for a motion.
+pub(super) fn quiet(
+    w: &mut World,
+    posed: Posed,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+) -> Result<(), Malformed> {
+    let grown = |w: &mut World, s: &Solution, most: f64| {
+        speeds(w, &s.gamma).is_some()
+            && energies(w.stiffness.posed(&w.assembler), &w.pace).is_some_and(|[_, after]| !(after <= most))
+    };
+    let most = KEEPS * before(w);
+    if !w.laws.hits() || !grown(w, solution, most) {
+        return Ok(());
+    }
+    let wild = solution.clone();
+    build(w, Posed::Softened)?;
+    if !asks_for(w.stiffness.posed(&w.assembler), fall(w).max(stop.tolerance)) {
+        let certificate = again(w, solution, stop, warm)?;
+        let _ = w.solver.judge();
+        if !grown(w, solution, most) {
+            solution.certificate = Some(certificate);
+            return Ok(());
+        }
+    }
+    *solution = wild;
+    build(w, posed)?;
+    yielding(w);
+    Ok(())
 }
 
 /// Twice the energy that there may be after an expansion, J: Poisson's law for several contacts at once, with friction, may give more than

@@ -4,7 +4,7 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
-use super::energy::{Limit, Straightened, spare, straighten, tame};
+use super::energy::{Limit, Straightened, quiet, spare, straighten, tame};
 use super::wedge::{Seen, is_doubtful, look};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
@@ -51,8 +51,9 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
             forget_velocities(w);
         }
         seen.straight = straight;
-        if !seen.softened {
-            seen.bounce = spare(w, posed, &mut solution, &stop, warm)?;
+        match seen.softened {
+            true => quiet(w, posed, &mut solution, &stop, warm)?,
+            false => seen.bounce = spare(w, posed, &mut solution, &stop, warm)?,
         }
     }
     // What was compressed because nobody had room must not expand.

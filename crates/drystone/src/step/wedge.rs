@@ -333,6 +333,11 @@ fn contradiction(
     Ok(proved.then(|| certificate.worst_block.into_iter().collect()))
 }
 
+/// What asks for a motion gives way.
+pub(super) fn yielding(w: &mut World) {
+    give_way(w.stiffness.posed_mut(&mut w.assembler), GIVE);
+}
+
 /// Solves the softened problem instead. The certificate is that of its solution.
 fn soften(
     w: &mut World,
@@ -342,7 +347,7 @@ fn soften(
     warm: bool,
     wanted: f64,
 ) -> Result<Certificate, Malformed> {
-    give_way(w.stiffness.posed_mut(&mut w.assembler), GIVE);
+    yielding(w);
     let certificate = again(w, solution, stop, warm)?;
     let failed = matches!(solution.status, Status::Wedged | Status::Diverged)
         || !(certificate.residual_max <= WILD * wanted);
@@ -351,7 +356,7 @@ fn soften(
     }
     // What asks for separation is left alone, for later steps.
     build(w, Posed::Softened)?;
-    give_way(w.stiffness.posed_mut(&mut w.assembler), GIVE);
+    yielding(w);
     again(w, solution, stop, warm)
 }
 

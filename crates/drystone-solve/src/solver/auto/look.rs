@@ -69,9 +69,11 @@ const fn short(pick: Pick, share: f64, most: f64) -> Turn {
 
 /// Where all iterations are asked for.
 pub(super) const ALL_SWEEPS: &[Turn] = &[turn(Pick::Sweeps, 1.0)];
-/// Mechanisms: sweeps over contacts alone may be stopped early where they are slow. Limbs that wedge each other are all but
-/// degenerate, which an interior point does not mind.
-const MECHANISMS: &[Turn] = &[
+/// Mechanisms: sweeps over contacts alone may be stopped early where they are slow.
+const MECHANISMS: &[Turn] =
+    &[turn(Pick::Elimination, 0.25), turn(Pick::Factors, 0.5), turn(Pick::Gradients, 1.0)];
+/// Few bodies, whose limbs may wedge each other: that is all but degenerate, which an interior point does not mind.
+const SMALL_MECHANISMS: &[Turn] = &[
     turn(Pick::Elimination, 0.25),
     short(Pick::Factors, 0.1, 20.0),
     short(Pick::Interior, 0.3, 60.0),
@@ -241,7 +243,11 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         return if joints { SHORT_MECHANISMS } else { ALL_SWEEPS };
     }
     if joints {
-        return if patient { PATIENT_MECHANISMS } else { MECHANISMS };
+        return match patient {
+            true => PATIENT_MECHANISMS,
+            false if p.bodies() <= FEW => SMALL_MECHANISMS,
+            false => MECHANISMS,
+        };
     }
     let exact = p.model == Model::Coulomb;
     let stiff = stiff(p, pairs);
