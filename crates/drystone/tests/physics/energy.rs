@@ -169,24 +169,29 @@ fn bounces_of_many_at_once_give_no_energy() {
     assert!(cut > 0, "the rule was needed");
 }
 
-/// Balls of 0.01 to 100 kg in a closed box, rough and spinning, by Poisson's law: what contacts give back, with friction on it, would be
-/// many times what they took. Less is given, and told; a ball by itself keeps all of its bounce.
-#[test]
-fn expansions_of_many_at_once_give_no_energy() {
-    let poisson = |restitution| PairLaw { restitution, impact: Impact::Poisson, ..PairLaw::default() };
-    let mut random = Random::new(3);
-    let mut w = world(Settings { h: 0.005, gravity: DVec3::ZERO, ..Settings::default() });
-    w.materials_mut().set_other(poisson(1.0)).unwrap();
+/// 27 balls of 0.01 to 100 kg in a closed box without gravity, thrown and spinning at random.
+fn gas(h: f64, law: PairLaw, mut random: Random, [speed, spin]: [f64; 2], mu: f64) -> World {
+    let mut w = world(Settings { h, gravity: DVec3::ZERO, ..Settings::default() });
+    w.materials_mut().set_other(law).unwrap();
     for normal in [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y, DVec3::Z, -DVec3::Z] {
         let wall = BodyDef::fixed(Shape::HalfSpace).turned(DQuat::from_rotation_arc(DVec3::Z, normal));
-        add(&mut w, wall.at(-0.5 * normal).friction(1.0));
+        add(&mut w, wall.at(-0.5 * normal).friction(mu));
     }
     for k in 0..27 {
         let cell = DVec3::new((k % 3) as f64 - 1.0, (k / 3 % 3) as f64 - 1.0, (k / 9) as f64 - 1.0);
         let mass = 10f64.powf(4.0 * random.uniform() - 2.0);
         let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.09 }, mass).at(0.3 * cell);
-        add(&mut w, ball.moving(5.0 * random.in_ball(), 50.0 * random.in_ball()).friction(1.0));
+        add(&mut w, ball.moving(speed * random.in_ball(), spin * random.in_ball()).friction(mu));
     }
+    w
+}
+
+/// Balls of 0.01 to 100 kg in a closed box, rough and spinning, by Poisson's law: what contacts give back, with friction on it, would be
+/// many times what they took. Less is given, and told; a ball by itself keeps all of its bounce.
+#[test]
+fn expansions_of_many_at_once_give_no_energy() {
+    let poisson = |restitution| PairLaw { restitution, impact: Impact::Poisson, ..PairLaw::default() };
+    let mut w = gas(0.005, poisson(1.0), Random::new(3), [5.0, 50.0], 1.0);
     let (start, mut most, mut cut) = (w.energy().total(), f64::MIN, 0);
     for _ in 0..300 {
         let report = w.step().unwrap();
@@ -214,19 +219,8 @@ fn expansions_of_many_at_once_give_no_energy() {
 fn bounces_without_room_give_no_energy() {
     let mut softened = 0;
     for seed in 0..8 {
-        let mut random = Random::new(seed);
-        let mut w = world(Settings { h: 0.01, gravity: DVec3::ZERO, ..Settings::default() });
-        w.materials_mut().set_other(PairLaw { restitution: 0.95, ..PairLaw::default() }).unwrap();
-        for normal in [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y, DVec3::Z, -DVec3::Z] {
-            let wall = BodyDef::fixed(Shape::HalfSpace).turned(DQuat::from_rotation_arc(DVec3::Z, normal));
-            add(&mut w, wall.at(-0.5 * normal).friction(0.0));
-        }
-        for k in 0..27 {
-            let cell = DVec3::new((k % 3) as f64 - 1.0, (k / 3 % 3) as f64 - 1.0, (k / 9) as f64 - 1.0);
-            let mass = 10f64.powf(4.0 * random.uniform() - 2.0);
-            let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.09 }, mass).at(0.3 * cell);
-            add(&mut w, ball.moving(30.0 * random.in_ball(), DVec3::ZERO).friction(0.0));
-        }
+        let law = PairLaw { restitution: 0.95, ..PairLaw::default() };
+        let mut w = gas(0.01, law, Random::new(seed), [30.0, 0.0], 0.0);
         let (start, mut most) = (w.energy().total(), f64::MIN);
         for _ in 0..100 {
             softened += usize::from(w.step().unwrap().softened);
