@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::usage;
-use warnings::{apart, bounce, wedged, wild};
+use warnings::{apart, bounce, deep, wedged, wild};
 
 /// How many of the last steps the `last100` figures cover.
 const LAST: usize = 100;
@@ -102,6 +102,8 @@ pub struct Recorder {
     joint_error: drystone::joint::JointError,
     /// The largest error of a joint that was told, m.
     apart: f64,
+    /// The deepest overlap that was told of, m.
+    deep: f64,
     latest: Option<StepReport>,
     error_bound: Option<SharpBound>,
     steps: u64,
@@ -139,6 +141,7 @@ impl Recorder {
             penetration_sum: 0.0,
             joint_error: Default::default(),
             apart: 0.0,
+            deep: 0.0,
             latest: None,
             error_bound: None,
             steps: 0,
@@ -193,6 +196,13 @@ impl Recorder {
         if let Some(a) = r.apart.as_ref().filter(|a| a.off >= 2.0 * self.apart) {
             self.apart = a.off;
             self.warn(apart(world, r, a));
+        }
+        // Overlaps of the start are refused, or asked for: only what comes later is news.
+        if let Some(d) = r.deep.as_ref().filter(|d| d.depth >= 2.0 * self.deep) {
+            self.deep = d.depth;
+            if r.step > 1 {
+                self.warn(deep(world, r, d));
+            }
         }
         self.softened += r.softened as u64;
         if let Some(share) = r.bounce {

@@ -51,6 +51,6 @@ pub use settle::Settled;
 pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};
 pub use sleep::Sleep;
 pub use state::State;
-pub use step::{Apart, Party, Stage, StepError, StepReport};
+pub use step::{Apart, Deep, Party, Stage, StepError, StepReport};
 pub use stiff::StiffForce;
 pub use world::{World, WorldError};

@@ -1,5 +1,6 @@
 //! The step, on one page.
 
+mod ahead;
 mod calm;
 mod check;
 mod energy;
@@ -22,11 +23,12 @@ use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::smooth;
 use crate::world::World;
+pub(crate) use ahead::Ahead;
 pub use check::Apart;
 use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, worst_contact};
 use pose::{Posed, Solved, build, solve};
 use report::{Clock, Overlap};
-pub use report::{Stage, StepError, StepReport};
+pub use report::{Deep, Stage, StepError, StepReport};
 pub use wedge::Party;
 pub(crate) use wedge::Second;
 use wedge::Seen;
@@ -39,6 +41,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.keep_rest();
     let report = if w.model.facts().dynamic < FEW { take(w) } else { crew::with(|| take(w)) };
     if report.is_err() {
+        ahead::turn_back(w);
         w.sleep_as_before();
     }
     w.assembler.rows.elsewhere.clear();
@@ -68,11 +71,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             break;
         }
     }
+    let before_turns = ahead::turn(w, envelope);
     remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
     w.set_aside();
     w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
-    let overlap = Overlap::of(w);
+    let overlap = before_turns.unwrap_or_else(|| Overlap::of(w));
     clock.stage(Stage::Narrowphase);
 
     w.leave_joints_asleep();
@@ -136,6 +140,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     w.leave_velocities();
     clock.stage(Stage::Certificate);
 
+    ahead::turn_back(w);
     w.saved.save(&w.state);
     integrate(w, smooth.is_some()); // q ← Λ(q, v, h)
     if let Some(taken) = &smooth {
@@ -316,6 +321,7 @@ fn finish(
         asleep: w.asleep(),
         touching: overlap.touching,
         penetration_max: overlap.max,
+        deep: overlap.deep,
         penetration_mean: overlap.mean,
         status: done.status,
         softened: done.seen.softened,

@@ -109,6 +109,7 @@ pub struct World {
     /// Free rotation over the step (ω after it in body axes, and the turn) by slot; of use for bodies that need it, and
     /// empty where none does.
     pub(crate) free: Vec<(DVec3, DQuat)>,
+    pub(crate) ahead: step::Ahead,
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
     pub(crate) sleepers: crate::sleep::Sleepers,
@@ -157,6 +158,7 @@ impl World {
             judge: Judge::default(),
             v_free: Vec::new(),
             free: Vec::new(),
+            ahead: step::Ahead::default(),
             saved: Default::default(),
             smooth: Default::default(),
             sleepers: Default::default(),

@@ -1,6 +1,6 @@
 //! What a report warns of.
 
-use drystone::{Apart, Party, StepReport, World};
+use drystone::{Apart, Deep, Party, StepReport, World};
 use drystone_solve::Status;
 
 use super::Warning;
@@ -82,6 +82,16 @@ pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
         "several contacts bounced at once, which would have given the bodies energy: this step took {share} of the restitution (solver.cut_bounces in the report counts such steps; shorter ones need it less)"
     );
     Warning { step: r.step, kind: "restitution", bodies: Vec::new(), text }
+}
+
+/// Bodies that came to be deep in each other.
+pub(super) fn deep(world: &World, r: &StepReport, deep: &Deep) -> Warning {
+    let [a, b] = deep.bodies.map(|b| world.model().describe(b));
+    let text = format!(
+        "{a} and {b} overlap by {:.3e} m, with {:.3e} m inside the smaller of them: what a hit sets moving within a step meets its next neighbour in the step after; shorter steps leave less",
+        deep.depth, deep.size
+    );
+    Warning { step: r.step, kind: "overlap", bodies: deep.bodies.to_vec(), text }
 }
 
 /// A joint that no longer holds its bodies together.

@@ -74,6 +74,7 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
     (all.contacts, all.touching, all.asleep) = (last.contacts, last.touching, last.asleep);
     all.penetration_max = all.penetration_max.max(last.penetration_max);
     all.penetration_mean = all.penetration_mean.max(last.penetration_mean);
+    all.deep = all.deep.or(last.deep);
     if badness(last.status) >= badness(all.status) {
         all.status = last.status;
     }

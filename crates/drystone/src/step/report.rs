@@ -8,6 +8,7 @@ use drystone_solve::solver::{Attempt, Status};
 
 use super::check::Apart;
 use super::wedge::Party;
+use crate::contact::Contact;
 use crate::model::BodyId;
 use crate::settings::Integrator;
 use crate::world::World;
@@ -68,6 +69,8 @@ pub struct StepReport {
     pub touching: usize,
     /// Deepest overlap at the start of the step, m.
     pub penetration_max: f64,
+    /// The deepest of overlaps at the start of the step beyond half of what is inside the smaller body.
+    pub deep: Option<Deep>,
     /// Mean overlap of the touching contacts at the start of the step, m.
     pub penetration_mean: f64,
     /// How the velocity solve ended.
@@ -158,7 +161,31 @@ pub enum StepError {
     },
 }
 
+/// Two bodies that are deep in each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deep {
+    /// Their slots.
+    pub bodies: [u32; 2],
+    /// By how much they overlap, m.
+    pub depth: f64,
+    /// The smaller of their inner radii, m.
+    pub size: f64,
+}
+
+impl Deep {
+    fn of(w: &World) -> Option<Self> {
+        let of = |c: &Contact| {
+            let [i, j] = c.key.colliders;
+            let (depth, size) = (-c.gap, w.model.pair_size(i, j));
+            let deep = depth > 0.5 * size && !w.model.is_soft([i, j]);
+            deep.then_some(Self { bodies: c.bodies, depth, size })
+        };
+        w.contacts.iter().filter_map(of).max_by(|a, b| a.depth.total_cmp(&b.depth))
+    }
+}
+
 pub(super) struct Overlap {
+    pub deep: Option<Deep>,
     pub touching: usize,
     pub max: f64,
     pub mean: f64,
@@ -183,7 +210,8 @@ impl Overlap {
             max = max.max(-c.gap);
             sum -= c.gap;
         }
-        Self { touching, max, mean: if touching > 0 { sum / touching as f64 } else { 0.0 } }
+        let deep = if max > 0.5 * w.model.facts().smallest { Deep::of(w) } else { None };
+        Self { deep, touching, max, mean: if touching > 0 { sum / touching as f64 } else { 0.0 } }
     }
 }
 

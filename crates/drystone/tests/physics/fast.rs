@@ -164,3 +164,19 @@ fn fast_box_and_capsule_in_any_pose_never_pass_a_thin_plate() {
     }
     assert_eq!(passed, [0, 0], "boxes and capsules that passed, of 100 each");
 }
+
+/// What a hit sets moving within a step meets its next neighbour in the step after, deep in it: the report says so.
+#[test]
+fn deep_overlaps_are_told() {
+    let mut w = world(Settings { gravity: DVec3::ZERO, ..Settings::default() });
+    let ball = |x: f64, mass: f64| BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, mass).at(DVec3::X * x);
+    add(&mut w, ball(-0.5, 10.0).moving(DVec3::X * 30.0, DVec3::ZERO));
+    let [hit, next] = [0.0, 0.25].map(|x| add(&mut w, ball(x, 1.0)));
+    let told: Vec<_> = (0..6).filter_map(|_| w.step().unwrap().deep).collect();
+    let deep = told.first().expect("the second ball is thrown into the third");
+    assert_eq!(
+        [deep.bodies[0].min(deep.bodies[1]), deep.bodies[0].max(deep.bodies[1])],
+        [hit.slot, next.slot]
+    );
+    assert!(deep.size == 0.1 && deep.depth > 0.05, "{deep:?}");
+}

@@ -8,6 +8,7 @@ mod free_body;
 mod incline;
 mod relaxation;
 mod rolling;
+mod spinning;
 mod squeeze;
 mod stabilisation;
 mod stacks;

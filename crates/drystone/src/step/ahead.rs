@@ -1,0 +1,230 @@
+//! Contacts of bodies that turn fast, taken where the turn leads.
+//!
+//! The lowest point of an egg that spins on a table moves over its surface. A step that takes it where it was when the step began lets
+//! the egg sink in, in second order, and corrections lift it again: work against gravity that nobody does, step after step. Its
+//! lever is the wrong one, too, by the angle that the body turns in a step. So such a body is turned as far as it would turn by
+//! itself, R' = R e^{h ω}, and its contacts and their velocities are those of there; the gap as seen from the start is
+//!
+//! ```text
+//!     Φ = Φ' - h n·(ω' × r'),      so that  Φ + h Dᵀ v  is Φ' where it turns as foretold
+//! ```
+//!
+//! An implicit rule as [TasoraAnitescu2011, eq. 47] has for positions, with D at the end of the step: it loses energy of spin where
+//! the explicit one gains it, and both less in proportion to the step.
+//!
+//! A thin body may turn right into another, from where nobody knows the way out. Pairs whose normals there are others than at the
+//! start, or that are deep in each other, keep their bodies as they were. So do joints: they have arcs of their own.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use drystone_solve::crew;
+use glam::{DQuat, DVec3};
+
+use super::report::Overlap;
+use super::turns_freely;
+use crate::body::Motion;
+use crate::contact::{Contact, Touch};
+use crate::joint::WORLD_BODY;
+use crate::model::{ColliderSlot, Model};
+use crate::motion::rotated;
+use crate::shape::Shape;
+use crate::state::State;
+use crate::world::World;
+
+/// Turns of a step that matter, rad.
+const TURN: f64 = 0.01;
+/// Turns that are no guide to where contacts will be, rad.
+const FAR: f64 = 1.0;
+/// The cosine between normals at the start and at the end is at least this.
+const SAME: f64 = 0.7;
+/// Overlap at the end that is no more than being on the way, over the size of the pair.
+const DEEP: f64 = 0.5;
+
+/// Bodies that are turned ahead, and buffers.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    /// Who, and the other rotation: while they are turned, that at the start of the step.
+    turned: Vec<(usize, DQuat)>,
+    /// Their velocities.
+    spins: Vec<[f64; 6]>,
+    contacts: Vec<Contact>,
+    /// By body: whether it stays as it is.
+    stays: Vec<bool>,
+}
+
+impl Ahead {
+    /// Whether a contact has a body that is turned.
+    fn moves(&self, c: &Contact) -> bool {
+        c.bodies.iter().any(|b| !self.stays[*b as usize])
+    }
+}
+
+/// Turns bodies ahead whose contacts move over them, and takes the contacts of there. To be called when contacts have been found and nothing has
+/// been made of them yet. Says how much overlaps at the start, if it does.
+pub(super) fn turn(w: &mut World, envelope: f64) -> Option<Overlap> {
+    let fast = w.settings.integrator.theta() == 1.0 && w.settings.iterations > 0 && pick(w);
+    if !fast {
+        return None;
+    }
+    let closing = |c: &Contact| w.ahead.moves(c) && c.gap + w.settings.h * opening(w, c, Part::All) < 0.0;
+    let hits: Vec<Contact> = w.contacts.iter().filter(|c| closing(c)).copied().collect();
+    swap(w);
+    let World { detector, model, state, v_free, ahead, contacts, settings, .. } = w;
+    // The turn is done: contacts are looked for as far as the rest of the way goes.
+    ahead.spins.clear();
+    ahead.spins.extend(ahead.turned.iter().map(|(i, _)| v_free[*i]));
+    ahead.turned.iter().for_each(|(i, _)| v_free[*i][3..].fill(0.0));
+    detector.find(model, state, v_free, settings.h, envelope, &ahead.stays, &mut ahead.contacts);
+    ahead.turned.iter().zip(&ahead.spins).for_each(|((i, _), v)| v_free[*i] = *v);
+    leave_lost(model, contacts, &hits, ahead);
+    let Ahead { turned, stays, .. } = ahead;
+    for (i, start) in turned.iter_mut().filter(|(i, _)| stays[*i]) {
+        turn_one(state, v_free, *i, start);
+    }
+    turned.retain(|(i, _)| !stays[*i]);
+    if turned.is_empty() {
+        return None;
+    }
+    let overlap = Overlap::of(w);
+    let mut there = std::mem::take(&mut w.ahead.contacts);
+    there.retain(|c| w.ahead.moves(c));
+    there.iter_mut().for_each(|c| c.gap -= w.settings.h * opening(w, c, Part::Turns));
+    let World { model, state, contacts, ahead, .. } = w;
+    contacts.retain(|c| !ahead.moves(c));
+    contacts.append(&mut there);
+    ahead.contacts = there;
+    contacts.sort_unstable_by_key(|c| (state.order.place(model, c.key.colliders), c.key.feature));
+    Some(overlap)
+}
+
+/// Puts bodies as they were at the start of the step, their velocities with them.
+pub(super) fn turn_back(w: &mut World) {
+    swap(w);
+    w.ahead.turned.clear();
+}
+
+/// From one of the two rotations to the other.
+fn swap(w: &mut World) {
+    let World { state, v_free, ahead, .. } = w;
+    ahead.turned.iter_mut().for_each(|(i, other)| turn_one(state, v_free, *i, other));
+}
+
+/// Velocities are known in body axes: those in world axes turn with the body.
+fn turn_one(state: &mut State, v: &mut [[f64; 6]], i: usize, other: &mut DQuat) {
+    let q = &mut state.rotation[i];
+    std::mem::swap(q, other);
+    let omega = *q * (other.conjugate() * spin(&v[i]));
+    [v[i][3], v[i][4], v[i][5]] = omega.to_array();
+}
+
+fn spin(v: &[f64; 6]) -> DVec3 {
+    DVec3::new(v[3], v[4], v[5])
+}
+
+/// Which part of the motion.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    All,
+    /// The spin of those who are turned.
+    Turns,
+}
+
+/// How fast a contact opens by a part of the free motion, m/s.
+fn opening(w: &World, c: &Contact, part: Part) -> f64 {
+    let images = c.images(&w.model);
+    let [a, b] = [0, 1].map(|k| {
+        let i = c.bodies[k] as usize;
+        let v = &w.v_free[i];
+        let turn = || spin(v).cross(c.point - w.state.position[i] - images[k]);
+        match part {
+            Part::All => DVec3::new(v[0], v[1], v[2]) + turn(),
+            Part::Turns if w.ahead.stays[i] => DVec3::ZERO,
+            Part::Turns => turn(),
+        }
+    });
+    c.normal.dot(a - b)
+}
+
+/// Who is to be turned, and by how much; whether there is anybody.
+fn pick(w: &mut World) -> bool {
+    let World { model, state, v_free, free, ahead, contacts, settings, .. } = w;
+    let h = settings.h;
+    let turns = |c: &ColliderSlot| {
+        let Some(body) = model.bodies.get(c.body as usize) else { return false };
+        let angle = h * h * spin(&v_free[c.body as usize]).length_squared();
+        let round = || matches!(c.shape, Shape::Sphere { .. }) && c.local.is_none();
+        angle > TURN * TURN
+            && angle < FAR * FAR
+            && body.alive
+            && body.motion == Motion::Dynamic
+            && !state.rest.is_asleep(c.body as usize)
+            && !round()
+    };
+    if crew::all(model.colliders.len(), |k| !turns(&model.colliders[k])) {
+        return false;
+    }
+    let Ahead { turned, stays, .. } = ahead;
+    stays.clear();
+    stays.resize(model.bodies.len(), true);
+    for collider in contacts.iter().flat_map(|c| c.key.colliders) {
+        let collider = &model.colliders[collider as usize];
+        if turns(collider) {
+            stays[collider.body as usize] = false;
+        }
+    }
+    for b in model.joint_slots().flat_map(|j| model.joints[j].bodies).filter(|b| *b != WORLD_BODY) {
+        stays[b as usize] = true;
+    }
+    turned.clear();
+    turned.extend((0..stays.len()).filter(|i| !stays[*i]).map(|i| {
+        let q = state.rotation[i];
+        let there = match free.get(i) {
+            Some((_, turn)) if turns_freely(&model.bodies[i]) => q * *turn,
+            _ => rotated(q, q.conjugate() * spin(&v_free[i]), h),
+        };
+        (i, there.normalize())
+    }));
+    !turned.is_empty()
+}
+
+/// Marks bodies as staying that are not to be turned after all: they would be lost in another there, or have passed it, or touch one that stays
+/// as well. `hits` are those of the contacts at the start that are going to close.
+fn leave_lost(model: &Model, start: &[Contact], hits: &[Contact], ahead: &mut Ahead) {
+    let alike = |of: &[Contact], c: &Contact| of.iter().any(|d| d.normal.dot(c.normal) >= SAME);
+    let (before, after) = (by_pair(start), by_pair(&ahead.contacts));
+    let lost = |c: &&Contact| {
+        let [a, b] = c.key.colliders;
+        // Nobody comes out of a half-space on its other side.
+        let endless = [a, b].iter().any(|k| matches!(model.colliders[*k as usize].shape, Shape::HalfSpace));
+        (!endless && -c.gap > DEEP * model.pair_size(a, b))
+            || before.get(&[a, b]).is_some_and(|at| !alike(&start[at.clone()], c))
+    };
+    let passed =
+        |c: &&Contact| after.get(&c.key.colliders).is_none_or(|at| !alike(&ahead.contacts[at.clone()], c));
+    let bad = ahead.contacts.iter().filter(|c| ahead.moves(c)).filter(lost).chain(hits.iter().filter(passed));
+    let stay: Vec<u32> = bad.flat_map(|c| c.bodies).collect();
+    stay.into_iter().for_each(|b| ahead.stays[b as usize] = true);
+    // One that stays is not where the others would find it.
+    let Ahead { turned, contacts: there, stays, .. } = ahead;
+    let would = |b: u32| turned.binary_search_by_key(&(b as usize), |t| t.0).is_ok();
+    let mut torn = true;
+    while std::mem::take(&mut torn) {
+        for [a, b] in there.iter().chain(start).map(|c| c.bodies) {
+            if stays[a as usize] != stays[b as usize] && would(a) && would(b) {
+                (stays[a as usize], stays[b as usize], torn) = (true, true, true);
+            }
+        }
+    }
+}
+
+/// Where the contacts of each pair of colliders are in a list that has them in one piece.
+fn by_pair(contacts: &[Contact]) -> HashMap<[u32; 2], Range<usize>> {
+    let mut at = 0;
+    let runs = contacts.chunk_by(|a, b| a.key.colliders == b.key.colliders);
+    runs.map(|run| {
+        at += run.len();
+        (run[0].key.colliders, at - run.len()..at)
+    })
+    .collect()
+}
