@@ -288,11 +288,15 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
     // Whole numbers up to here survive a double.
     if !(steps <= 9e15) {
         return Err(Failure::input(format!(
-            "{time} s are {steps:.1e} steps of {h:e} s: more than can be counted"
+            "{}: {time} s are {steps:.1e} steps of {h:e} s: more than can be counted",
+            args.simulation.scene
         )));
     }
     if steps == 0.0 && time > 0.0 {
-        return Err(Failure::input(format!("{time} s are less than half a step of {h:e} s: nothing to run")));
+        let what = &args.simulation.scene;
+        return Err(Failure::input(format!(
+            "{what}: {time} s are less than half a step of {h:e} s: nothing to run"
+        )));
     }
     Ok(steps as u64)
 }

@@ -120,7 +120,7 @@ impl Simulation {
         let threads = pool(self.threads)?;
         let mut scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
         let settings = self.settings(scene.settings.clone())?;
-        let mut world = scene.take_world(settings)?;
+        let mut world = scene.take_world(settings).map_err(|e| drystone_scene::placed(&self.scene, e))?;
         self.check_overlaps(&mut world)?;
         drystone_scene::assemble(&mut world, &self.scene)?;
         if self.settle {

@@ -20,8 +20,7 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     let source = Source::open(path)?;
     let kind = if is_flat(&source, &source.parse()?) { "flat state" } else { "scene file" };
     let scene = load(&path.to_string_lossy(), &[])?;
-    let mut world =
-        scene.world(scene.settings.clone()).map_err(|e| SceneError { file: Some(path.into()), ..e })?;
+    let mut world = scene.world(scene.settings.clone()).map_err(|e| placed(&path.to_string_lossy(), e))?;
     let moving = world.model().dynamic().count();
     assemble(&mut world, &path.to_string_lossy())?;
     let mut text = format!(
@@ -42,15 +41,24 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
 pub fn assemble(world: &mut World, what: &str) -> Result<(), SceneError> {
     world.assemble_joints().map_err(|e| {
         let text = e.to_string();
-        let path = Path::new(what);
-        let Ok(source) = Source::open(path) else { return SceneError::new(text) };
-        let Ok(root) = source.parse() else { return SceneError::new(text) };
         // Joints of a file are numbered as it has them, and the message begins with the one that does not fit.
         let named = world.joints().find(|j| text.starts_with(&(world.model().describe_joint(j.slot) + " ")));
-        let list = if is_flat(&source, &root) { "joints" } else { "joint" };
-        let field = named.map(|j| format!("{list}[{}]", j.slot));
-        source.locate(&root, SceneError { field, file: Some(path.into()), ..SceneError::new(text) })
+        let field = named.map(|j| format!("joints[{}]", j.slot));
+        placed(what, SceneError { field, ..SceneError::new(text) })
     })
+}
+
+/// An error with the place of its field, where the scene is a file.
+pub fn placed(what: &str, mut e: SceneError) -> SceneError {
+    let path = Path::new(what);
+    let Ok(source) = Source::open(path) else { return e };
+    let Ok(root) = source.parse() else { return e };
+    if !is_flat(&source, &root) {
+        e.field =
+            e.field.map(|f| if f.starts_with("joints[") { f.replacen("joints", "joint", 1) } else { f });
+    }
+    e.file = Some(path.into());
+    source.locate(&root, e)
 }
 
 /// The deepest overlap at the start, if it is one that a run refuses.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
-pub use check::{assemble, check, overlaps};
+pub use check::{assemble, check, overlaps, placed};
 pub use load::load;
 
 /// `--set KEY=VALUE` in the order given.

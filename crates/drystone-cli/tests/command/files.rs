@@ -151,6 +151,18 @@ fn bad_scene_files_are_told_by_place_and_field() {
             ("mass = 2.0", "mass = 2.0\n«colour = \"red\"", "colour", &["unknown"]),
             ("r = 0.5", "r = «-0.5", "r", &["above 0"]),
             ("r = 0.5", "r = «inf", "r", &[]),
+            (
+                "{ type = \"sphere\", r = 0.5 }",
+                "«{ type = \"sphere\", r = 1e200 }",
+                "shape",
+                &["at most 1e12 m"],
+            ),
+            (
+                "r = 0.5 }",
+                "r = 0.5 }\n«[[joint]]\ntype = \"revolute\"\nb = \"floor\"\naxis = [0.0, 0.0, 1.0]",
+                "joint[0]",
+                &["dynamic"],
+            ),
             ("type = \"sphere\"", "type = «\"shpere\"", "type", &["sphere", "capsule"]),
             ("position = [0.0, 0.0, 0.5]", "position = «[0.0, 0.5]", "position", &["3"]),
             ("h = 0.01", "h = «0.0", "h", &["above 0"]),

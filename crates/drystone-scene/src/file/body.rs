@@ -58,6 +58,8 @@ pub(super) fn read(
     let surface = Surface::new(materials).over(at)?;
     let (mut colliders, mut matter) = (Vec::new(), Vec::new());
     for read in shape::read(at, &surface, motion, library)? {
+        let fault = |e: String| at.get("shape").map_or_else(|| at.fault(e.clone()), |s| s.fault(e.clone()));
+        read.collider.shape.check().map_err(fault)?;
         colliders.push(read.collider);
         matter.extend(read.matter);
     }

@@ -32,6 +32,8 @@ use crate::collide::Aabb;
 /// Coordinates beyond this, and extents below its inverse, are refused in hulls and meshes: their moments would leave the
 /// range of numbers. m
 const FARTHEST: f64 = 1e60;
+/// Lengths of shapes, m: their moments go by the fifth power.
+const LARGEST: f64 = 1e12;
 
 /// A contact names the triangle of a mesh or height field, or the part of a compound, with 20 bits.
 pub const MOST_PARTS: usize = 1 << 20;
@@ -118,10 +120,12 @@ impl Shape {
     /// Says what is wrong with the dimensions, if anything. (What cannot be built wrong is not looked at again.)
     pub fn check(&self) -> Result<(), String> {
         let positive = |name: &str, x: f64| {
-            if x.is_finite() && x > 0.0 {
-                Ok(())
-            } else {
+            if !(x.is_finite() && x > 0.0) {
                 Err(format!("{name} must be positive and finite, got {x}"))
+            } else if x > LARGEST {
+                Err(format!("{name} must be at most {LARGEST:e} m, or numbers run out, got {x:e}"))
+            } else {
+                Ok(())
             }
         };
         let parts = |count: usize, what: &str| {
@@ -141,8 +145,10 @@ impl Shape {
             }
             Shape::Capsule { radius, half_length } => {
                 positive("radius", *radius)?;
-                if half_length.is_finite() && *half_length >= 0.0 {
+                if *half_length == 0.0 {
                     Ok(())
+                } else if *half_length > 0.0 {
+                    positive("half_length", *half_length)
                 } else {
                     Err(format!("half_length must be finite and not negative, got {half_length}"))
                 }

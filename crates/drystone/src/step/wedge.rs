@@ -202,7 +202,9 @@ pub(super) fn look(
     {
         name(w, &blocks, &mut seen);
         seen.contradiction = true;
-        if runs || solution.status == Status::Wedged || !is_mild(w, &certificate, wanted) {
+        // Contacts forget by the next step what a joint will be off by.
+        let joints = !seen.parties.is_empty() && seen.parties.iter().all(|p| p.joint.is_some());
+        if runs || joints || solution.status == Status::Wedged || !is_mild(w, &certificate, wanted) {
             certificate = soften(w, posed, solution, stop, warm, wanted)?;
             seen.softened = true;
             is_fast = is_fast_as_judged(w, solution);
