@@ -19,10 +19,6 @@ use super::Walk;
 /// Fewer multiplications without a smaller residual mean nothing.
 const MANY: usize = 1000;
 
-/// Multiplications before the first look at how multipliers grow; each later one comes after twice as many. Three are needed,
-/// within the hundred that grains have by default.
-const FIRST_LOOK: usize = 24;
-
 /// What a watch needs and a solver keeps from call to call.
 #[derive(Debug, Default)]
 pub(in crate::solver) struct Notebook {
@@ -92,7 +88,7 @@ impl<'a> Watch<'a> {
             threshold: stop.tolerance,
             strikes: Strikes::default(),
             grows: false,
-            growth_due: if problem.rest_is_feasible() { usize::MAX } else { FIRST_LOOK },
+            growth_due: if problem.rest_is_feasible() { usize::MAX } else { 32 },
             history: Vec::new(),
         };
         let done = watch.good_enough(space, residual);
