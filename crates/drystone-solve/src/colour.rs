@@ -488,7 +488,7 @@ mod tests {
             let pieces: Vec<Span> = (0..count).map(|k| span.piece(k, length)).collect();
             assert_eq!((pieces[0].start, pieces[pieces.len() - 1].end), (span.start, span.end));
             assert!(pieces.windows(2).all(|w| w[0].end == w[1].start && w[0].end % 16 == 0));
-            assert!(length >= SHORT && length <= LONG + 16, "{end} blocks by {length}");
+            assert!((SHORT..=LONG + 16).contains(&length), "{end} blocks by {length}");
             // No thread of sixteen has more than a pair of lanes more than its share.
             let most = length * count.div_ceil(SHARES);
             assert!(most <= (end.div_ceil(SHARES) + 16 * count.div_ceil(SHARES)).max(SHORT), "{end}: {most}");
