@@ -58,6 +58,12 @@ const PIECE: usize = 8192;
 /// Blocks that are visited at once: enough work to hand to a thread, few enough that what joins regions is work for many.
 pub(crate) const CHUNK: u32 = 256;
 
+/// What joins regions is little work for each colour, and all wait at its end: as many pieces as two, four, eight or sixteen
+/// threads share evenly, none shorter than is worth taking or longer than leaves nothing to help with.
+const SHARES: u32 = 16;
+const SHORT: u32 = 64;
+const LONG: u32 = 512;
+
 impl Colouring {
     /// Colours the blocks `(a[i], b[i])`; `b` may be [`WORLD`]. Fills `order` and `spans`.
     pub fn run(&mut self, bodies: usize, a: impl Iterator<Item = (u32, u32)> + Clone) {
@@ -199,7 +205,7 @@ impl Colouring {
     }
 }
 
-/// Visits all blocks, colour after colour, in pieces of at most [`CHUNK`] blocks, and adds up what the visits return in
+/// Visits all blocks, colour after colour, in pieces (of at most [`CHUNK`] blocks, but for what joins regions), and adds up what the visits return in
 /// an order that does not depend on the number of threads. A serial span is one piece. `parts` is scratch.
 pub(crate) fn walk<T: Copy + Default + Send>(
     spans: &[Span],
@@ -237,14 +243,15 @@ pub(crate) fn walk_after<T: Copy + Default + Send>(
         let mut sum = T::default();
         for k in 0..spans.len() {
             let span = spans[if backward { spans.len() - 1 - k } else { k }];
-            (0..span.pieces()).for_each(|c| add(&mut sum, visit(span.piece(c))));
+            (0..span.pieces(CHUNK)).for_each(|c| add(&mut sum, visit(span.piece(c, CHUNK))));
         }
         sum
     };
+    let length = |span: &Span| if inside > 0 { span.share() } else { CHUNK };
     let mut starts = Vec::with_capacity(phases + 1);
     starts.push(0);
     let tasks = (0..phases).fold(0, |at, k| {
-        let end = at + phase(k).map_or(inside, |span| span.pieces() as usize);
+        let end = at + phase(k).map_or(inside, |span| span.pieces(length(&span)) as usize);
         starts.push(end);
         end
     });
@@ -254,7 +261,7 @@ pub(crate) fn walk_after<T: Copy + Default + Send>(
     crew::phases(&starts, |task| {
         let k = starts.partition_point(|start| *start <= task) - 1;
         let own = task - starts[k];
-        let part = phase(k).map_or_else(|| region(own), |span| visit(span.piece(own as u32)));
+        let part = phase(k).map_or_else(|| region(own), |span| visit(span.piece(own as u32, length(&span))));
         // SAFETY: every task once.
         unsafe { *to.at(task) = part };
     });
@@ -264,16 +271,23 @@ pub(crate) fn walk_after<T: Copy + Default + Send>(
 }
 
 impl Span {
-    fn pieces(&self) -> u32 {
-        if self.serial { 1 } else { (self.end - self.start).div_ceil(CHUNK) }
+    /// The length of pieces that threads share evenly.
+    fn share(&self) -> u32 {
+        let blocks = self.end - self.start;
+        // Whole pairs of eight lanes.
+        blocks.div_ceil(SHARES * blocks.div_ceil(SHARES * LONG).max(1)).next_multiple_of(16).max(SHORT)
     }
 
-    fn piece(&self, k: u32) -> Span {
+    fn pieces(&self, length: u32) -> u32 {
+        if self.serial { 1 } else { (self.end - self.start).div_ceil(length) }
+    }
+
+    fn piece(&self, k: u32, length: u32) -> Span {
         if self.serial {
             return *self;
         }
-        let start = self.start + k * CHUNK;
-        let end = (start + CHUNK).min(self.end);
+        let start = self.start + k * length;
+        let end = (start + length).min(self.end);
         Span { start, two_end: self.two_end.clamp(start, end), end, serial: false }
     }
 }
@@ -324,8 +338,10 @@ pub(crate) fn sound(bodies: usize, a: &[u32], b: &[u32], spans: &[Span], regions
     let joins = regions.last().map_or(0, |k| *k as usize);
     crew::all_tasks(inside, |r| {
         (regions[r] as usize..regions[r + 1] as usize).all(|k| check(k, r as u32 + 1, spans[k]))
-    }) && (joins..spans.len())
-        .all(|k| crew::all_tasks(spans[k].pieces() as usize, |c| check(k, 0, spans[k].piece(c as u32))))
+    }) && (joins..spans.len()).all(|k| {
+        let (span, length) = (spans[k], spans[k].share());
+        crew::all_tasks(span.pieces(length) as usize, |c| check(k, 0, span.piece(c as u32, length)))
+    })
 }
 
 /// Checks that `spans` cover `0..a.len()` in order, that no body occurs twice inside a parallel span, and that no two
@@ -462,6 +478,21 @@ mod tests {
         assert!(verify(100, &a, &b, &c.spans, &[0, 2, 1]).is_err());
         assert!(verify(100, &a, &b, &c.spans, &[0, 20]).is_err());
         assert!(verify(100, &a, &b, &c.spans, &[2, 4]).is_err());
+    }
+
+    #[test]
+    fn pieces_are_shared_evenly() {
+        for end in [1, 63, 64, 65, 1000, 4000, 8192, 8193, 9000, 100_000] {
+            let span = Span { start: 16, two_end: 16 + end / 2, end: 16 + end, serial: false };
+            let (length, count) = (span.share(), span.pieces(span.share()));
+            let pieces: Vec<Span> = (0..count).map(|k| span.piece(k, length)).collect();
+            assert_eq!((pieces[0].start, pieces[pieces.len() - 1].end), (span.start, span.end));
+            assert!(pieces.windows(2).all(|w| w[0].end == w[1].start && w[0].end % 16 == 0));
+            assert!((SHORT..=LONG + 16).contains(&length), "{end} blocks by {length}");
+            // No thread of sixteen has more than a pair of lanes more than its share.
+            let most = length * count.div_ceil(SHARES);
+            assert!(most <= (end.div_ceil(SHARES) + 16 * count.div_ceil(SHARES)).max(SHORT), "{end}: {most}");
+        }
     }
 
     #[test]

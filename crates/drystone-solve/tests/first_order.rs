@@ -110,11 +110,12 @@ fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// [Mazhar2015, Algorithm APGD] from zero multipliers, until `multiplications` products of the economical form (one for
-/// every projection and one for L) are spent. Returns γ̂, the number of restarts, and of halved steps.
+/// every projection and one for L) are spent; L by our rule, from the curvature of each step. Returns γ̂, the number of
+/// restarts, and of steps that were made again.
 fn apgd(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
     let rows = p.r.len();
     let mut used = 1;
-    let (mut restarts, mut halved) = (0, 0);
+    let (mut restarts, mut again) = (0, 0);
     let mut gamma = vec![0.0; rows];
     let mut y = gamma.clone();
     let mut theta = 1.0f64;
@@ -125,19 +126,21 @@ fn apgd(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
     let (mut least, mut best) = (f64::INFINITY, gamma.clone());
     loop {
         let g = p.gradient(&y);
-        let mut next;
+        let (mut next, mut found);
         loop {
             if used == multiplications {
-                return (best, restarts, halved);
+                return (best, restarts, again);
             }
             used += 1;
             next = p.project_step(&y, 1.0 / l, &g);
             let d = minus(&next, &y);
-            if p.objective(&next) <= p.objective(&y) + dot(&g, &d) + 0.5 * l * p.length(&d) {
+            // Step (10) with the L that it would just hold for.
+            found = dot(&d, &p.multiply(&d)) / p.length(&d);
+            if !(found > 1.5 * l) {
                 break;
             }
-            l *= 2.0;
-            halved += 1;
+            l = 1.05 * found;
+            again += 1;
         }
         let theta_next = (-theta * theta + theta * (theta * theta + 4.0).sqrt()) / 2.0;
         let beta = theta * (1.0 - theta) / (theta * theta + theta_next);
@@ -154,7 +157,7 @@ fn apgd(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
             restarts += 1;
         }
         gamma = next;
-        l *= 0.9;
+        l = 0.98 * l.max(found);
     }
 }
 

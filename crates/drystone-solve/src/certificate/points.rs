@@ -17,6 +17,7 @@ fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
 
 /// Mean diagonal of the block of N: Σ 1/m + (tr(I⁻¹)|r|² - rᵀI⁻¹r)/3 over both bodies, or its normal entry where there is no
 /// friction.
+#[inline(always)]
 fn diagonal(p: &Bodies, body: u32, arm: [f64; 3], n: [f64; 3], mu: f64) -> f64 {
     let (m, inertia) = (p.inv_mass[body as usize], &p.inv_inertia[body as usize]);
     if mu == 0.0 {
@@ -74,8 +75,9 @@ pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6
         let one = 1.0 + mu * mu;
         // |γ - P(γ - u/g)| g.
         let e = if g > 0.0 {
-            let x_n = gamma_n - u_n / g;
-            let x_t: [f64; 3] = std::array::from_fn(|k| gamma_t[k] - u_t[k] / g);
+            let eta = 1.0 / g;
+            let x_n = gamma_n - u_n * eta;
+            let x_t: [f64; 3] = std::array::from_fn(|k| gamma_t[k] - u_t[k] * eta);
             let length = dot(x_t, x_t).sqrt();
             let (p_n, scale) = if mu * length <= -x_n {
                 (0.0, 0.0)

@@ -5,6 +5,10 @@
 //! - Velocities are linear in γ, so that u_y of step (8) and the products of step (10) cost nothing: one multiplication
 //!   by N for each projection. In step (10) f(γ) - f(y) - ⟨g, γ - y⟩ is ½ ⟨γ - y, N (γ - y)⟩ exactly, and that is what
 //!   is compared with ½ L |γ - y|². L never exceeds a bound that no eigenvalue exceeds, whatever rounding says.
+//! - The paper doubles L where that comparison fails, throws the step away, and takes a tenth off L after every step: one
+//!   multiplication in seven is thrown away, and L is half as large again as it need be. The comparison says by how much it
+//!   failed: where that is less than half, the step is kept, and L is what it should have been from the next one on; where it
+//!   is more, the step is made again with a little more than that. L is then let down by a fiftieth a step.
 //! - A warm start: γ_0 is the guess, projected; in step (5) γ̂_0 = γ_0 + 1, which is the paper's choice for γ_0 = 0.
 //! - The metric of `first_order`: steps are t_k S g, lengths Σ |d_i|² / η_i. `scaling=none` is the paper's.
 //! - The residual of step (18) is what the step itself measures (see `first_order::watch`); the certificate's natural
@@ -29,6 +33,13 @@ pub(super) static INFO: Info = Info {
     params: &[SCALING, PRECISION],
     make,
 };
+
+/// How far the curvature of a step may be above L, times L, before it is made again.
+const SLACK: f64 = 1.5;
+/// L of a step that is made again, over the curvature that was found.
+const MARGIN: f64 = 1.05;
+/// What a step leaves of L.
+const LET_DOWN: f64 = 0.98;
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Apgd {
@@ -94,15 +105,19 @@ impl Apgd {
         }
         // (7)
         'iterations: while !watch.spent() {
+            // (15)-(16)
+            let mut theta_next = 0.5 * theta * ((theta * theta + 4.0).sqrt() - theta);
+            let mut beta = theta * (1.0 - theta) / (theta * theta + theta_next);
+            space.plan(beta);
             // (8)-(9)
             let mut trial = space.step(problem, 1.0 / l);
             watch.count();
             // (10)-(14)
-            while trial.curvature > l * trial.length && l < most {
+            while trial.curvature > SLACK * l * trial.length && l < most {
                 if watch.spent() {
                     break 'iterations;
                 }
-                l = (2.0 * l).min(most);
+                l = (MARGIN * trial.curvature / trial.length).min(most);
                 trial = space.step(problem, 1.0 / l);
                 watch.count();
             }
@@ -110,9 +125,6 @@ impl Apgd {
                 watch.diverged();
                 break;
             }
-            // (15)-(16)
-            let mut theta_next = 0.5 * theta * ((theta * theta + 4.0).sqrt() - theta);
-            let mut beta = theta * (1.0 - theta) / (theta * theta + theta_next);
             // (26)-(29), before (17) because y is made where γ is accepted
             if trial.descent > 0.0 {
                 beta = 0.0;
@@ -127,7 +139,10 @@ impl Apgd {
                 break;
             }
             // (30)-(31)
-            l *= 0.9;
+            if trial.curvature > l * trial.length {
+                l = (trial.curvature / trial.length).min(most);
+            }
+            l *= LET_DOWN;
             if floor > 0.0 && (trial.measure <= floor || watch.doubts()) {
                 space = self.spaces.hand_over(problem, self.scaling, &mut watch);
                 (theta, floor) = (1.0, 0.0);

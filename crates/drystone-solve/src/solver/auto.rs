@@ -222,10 +222,9 @@ impl Solver for Auto {
         let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());
         // Of the cap, in sweeps.
         let mut spent = 0.0;
-        for (at, Turn { pick, share, most }) in turns.iter().enumerate() {
+        for Turn { pick, share, most } in turns {
             let left = stop.iterations as f64 - spent;
-            let part = if at + 1 == turns.len() { left } else { left.min(share * stop.iterations as f64) };
-            let part = part.min(*most);
+            let part = left.min(share * stop.iterations as f64).min(*most);
             let iterations = ((part / pick.weight(model)) as usize).max(1).min(stop.iterations - used);
             let asked = Stop {
                 tolerance: aim(*pick, problem, stop.tolerance),

@@ -116,6 +116,9 @@ pub(super) trait Space: Walk {
     /// |(N + C) x| / |x| in the metric for the vector of ones, and an upper bound of the Lipschitz constant.
     fn lipschitz(&mut self, problem: &Problem) -> [f64; 2];
 
+    /// Told with which β z will be accepted, if ⟨u_y, z - γ⟩ is not above zero (else with none): who knows may look ahead.
+    fn plan(&mut self, _beta: f64) {}
+
     /// z = P(y - t S u_y). One multiplication by N.
     fn step(&mut self, problem: &Problem, t: f64) -> Trial;
 

@@ -125,6 +125,8 @@ pub(super) struct FixedPoint {
     conjugated: bool,
     /// The guess, projected.
     admissible: Vec<f64>,
+    /// Multipliers on the way.
+    finite: Vec<f64>,
     grains: GrainSweeper,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
@@ -162,6 +164,7 @@ impl FixedPoint {
             single: grains::may_be_single(spec)?,
             conjugated: false,
             admissible: Vec::new(),
+            finite: Vec::new(),
             grains: GrainSweeper::default(),
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
@@ -298,7 +301,8 @@ impl Solver for FixedPoint {
         // own. After a look that was not good enough, look again once the sweeps' own measure has fallen by as much as was
         // still missing, or after a quarter more sweeps. Only the judge's word ends the iteration.
         let (mut look_below, mut look_at) = (stop.tolerance, 0);
-        let mut finite: Vec<f64> = Vec::new();
+        let mut finite = std::mem::take(&mut self.finite);
+        finite.clear();
         let mut floor = sweeper.floor();
         for k in 1..=stop.iterations {
             let pass = match self.scheme {
@@ -407,7 +411,7 @@ impl Solver for FixedPoint {
         if !crew::all(solution.gamma.len(), |i| solution.gamma[i].is_finite()) {
             solution.status = Status::Diverged;
             solution.gamma = if finite.iter().all(|x| x.is_finite()) && finite.len() == problem.rows() {
-                finite
+                std::mem::take(&mut finite)
             } else {
                 guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec)
             };
@@ -416,6 +420,8 @@ impl Solver for FixedPoint {
         if problem.has_many_bodies() {
             (self.grains, self.bodies) = (GrainSweeper::default(), BodySweeper::default());
             self.admissible = Vec::new();
+        } else {
+            self.finite = finite;
         }
         Ok(solution)
     }

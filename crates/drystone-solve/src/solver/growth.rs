@@ -25,6 +25,7 @@
 
 use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
+use crate::crew;
 use crate::model::Model;
 use crate::problem::{Explicit, Problem};
 
@@ -42,6 +43,8 @@ const VANISHED: f64 = 1e-4;
 const SMALL: f64 = 1e-2;
 /// Sweeps that the ray is given.
 const SWEEPS: usize = 64;
+/// Multipliers that one thread adds up at a time.
+const PIECE: usize = 8192;
 
 /// What growth looks like, which is no proof: |γ| grows by a third or more in both of two successive doublings of the iteration
 /// count, while the residual keeps nine tenths of its size and ⟨γ, Nγ⟩ / |γ|² loses a quarter of its own.
@@ -92,15 +95,16 @@ impl Growth {
 
     /// The first half of that: whether γ has grown, with no progress to show for it.
     pub fn suspects(&mut self, gamma: &[f64], residual: f64) -> bool {
-        let size = norm(gamma);
+        let mut squares = Vec::new();
+        crew::ranges(gamma.len(), PIECE, &mut squares, |run| gamma[run].iter().map(|x| x * x).sum::<f64>());
+        let size = squares.iter().sum::<f64>().sqrt();
         let grows = self.last.is_some_and(|(m, r)| size >= GROWS * m && residual >= STAYS * r);
         let Self { before, ray, .. } = self;
         if grows {
             ray.d.clear();
             ray.d.extend(gamma.iter().zip(&*before).map(|(x, y)| x - y));
         }
-        before.clear();
-        before.extend_from_slice(gamma);
+        crew::copy(before, gamma);
         self.last = Some((size, residual));
         grows
     }

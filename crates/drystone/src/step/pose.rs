@@ -47,7 +47,9 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
             (seen, plain) = (tamed, false);
         } else if unsolved(w, &solution, speeds) {
             plain = false;
-            seen = look(w, posed, &mut solution, &stop, warm, judged)?;
+            // Where the solver has its velocities at hand, what it judged last is this solution.
+            let own = w.solver.velocities().and(solution.certificate.clone()).filter(|_| !straight);
+            seen = look(w, posed, &mut solution, &stop, warm, judged.or(own))?;
             forget_velocities(w);
         }
         seen.straight = straight;

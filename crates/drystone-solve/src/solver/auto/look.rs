@@ -3,7 +3,7 @@
 use crate::cone::Set;
 use crate::crew::{self, Shared};
 use crate::model::Model;
-use crate::problem::{Bodies, Problem, WORLD};
+use crate::problem::{Bodies, Problem, WORLD, dot};
 use crate::solver::Stop;
 
 /// Which solver.
@@ -53,7 +53,7 @@ impl Pick {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Turn {
     pub pick: Pick,
-    /// Share of the cap on iterations that it may use; the last one has all that is left.
+    /// Share of the cap on iterations that it may use.
     pub share: f64,
     /// And no more sweeps' worth than this.
     pub most: f64,
@@ -117,6 +117,8 @@ const PATIENT_COULOMB_STEEP: &[Turn] = &[
 ];
 /// Grains, with a cap that lets gradients converge.
 const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
+/// The same of balls, whose sweeps are quick: a multiplication takes the time of two.
+const LOOSE_BALLS: &[Turn] = &[turn(Pick::Gradients, 0.75)];
 /// Grains, with a cap that gradients could make little of.
 const LARGE: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
 /// Walls, uneven masses, few bodies under the exact law: a fixed point on the slip contracts soon or not at all.
@@ -216,6 +218,9 @@ const STEEPNESS: f64 = 1e4;
 /// make something of it.
 const CROSSINGS: f64 = 8.0;
 
+/// The square of the sine of an angle that is none.
+const ALONG: f64 = 1e-10;
+
 /// How many operations a factorisation may take.
 pub(super) fn operations(problem: &Problem, stop: &Stop) -> f64 {
     let Problem::Bodies(_) = problem else { return f64::INFINITY };
@@ -273,8 +278,22 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         {
             LARGE
         }
+        false if round(p) => LOOSE_BALLS,
         false => LOOSE,
     }
+}
+
+/// Whether all arms lie along normals, as those of balls do.
+fn round(p: &Bodies) -> bool {
+    let at = |field: &[Vec<f64>; 3], i: usize| field.each_ref().map(|c| c[i]);
+    crew::all(p.points.len(), |i| {
+        let n = at(&p.points.normal, i);
+        let lies = |arm: [f64; 3]| {
+            let (along, square) = (dot(arm, n), dot(arm, arm));
+            square - along * along <= ALONG * square
+        };
+        lies(at(&p.points.arm_a, i)) && (p.points.b[i] == WORLD || lies(at(&p.points.arm_b, i)))
+    })
 }
 
 fn stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {

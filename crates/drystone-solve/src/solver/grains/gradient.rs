@@ -51,6 +51,10 @@ pub(in crate::solver) struct GrainSpace {
     beta: f32,
     /// v at y.
     velocity: Vec<Row>,
+    /// β that the trial is to be accepted with, where that is known; that which it will be; and v at the y that comes of it.
+    plan: Option<f32>,
+    ahead: Option<f32>,
+    next: Vec<Row>,
     /// v_free and M⁻¹, number by number.
     free: Vec<Row>,
     inverse: Vec<Row>,
@@ -204,7 +208,8 @@ unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], z: [
     }
 }
 
-/// Over bodies: ⟨F - F_y, M⁻¹ (F - F_y)⟩ with F_y = F_now + β (F_now - F_before), and ⟨F, 2 v_free + M⁻¹ F⟩.
+/// Over bodies: ⟨F - F_y, M⁻¹ (F - F_y)⟩ with F_y = F_now + β (F_now - F_before), and ⟨F, 2 v_free + M⁻¹ F⟩. In the same pass
+/// what [`Velocities`] says of F and F_now, where the next β is known.
 struct Settle<'a> {
     force: &'a [Row],
     now: &'a [Row],
@@ -212,13 +217,14 @@ struct Settle<'a> {
     beta: f32,
     free: &'a [Row],
     inverse: &'a [Row],
+    ahead: Option<(f32, &'a mut [Row])>,
 }
 
 impl Kernel for Settle<'_> {
     type Out = [f64; 2];
 
     #[inline(always)]
-    unsafe fn run<V: Eight>(self) -> [f64; 2] {
+    unsafe fn run<V: Eight>(mut self) -> [f64; 2] {
         let mut total = [0.0; 2];
         let n = self.force.len();
         let (mut start, mut seen) = (0, [Octet::default(); 2]);
@@ -227,14 +233,22 @@ impl Kernel for Settle<'_> {
             unsafe {
                 let (mut change, mut kinetic) = (V::splat(0.0), V::splat(0.0));
                 let (beta, two) = (V::splat(self.beta), V::splat(2.0));
+                let (ahead, to) = match &mut self.ahead {
+                    Some((beta, to)) => (V::splat(*beta), to.as_mut_ptr()),
+                    None => (V::splat(0.0), std::ptr::null_mut()),
+                };
                 for i in start..end {
                     let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
                     let (f, now) = (V::load(row(self.force), 0), V::load(row(self.now), 0));
                     let (before, m) = (V::load(row(self.before), 0), V::load(row(self.inverse), 0));
                     let d = f.sub(now.add(beta.mul(now.sub(before))));
                     change = change.add(d.mul(m.mul(d)));
-                    let v = two.mul(V::load(row(self.free), 0)).add(m.mul(f));
-                    kinetic = kinetic.add(f.mul(v));
+                    let free = V::load(row(self.free), 0);
+                    kinetic = kinetic.add(f.mul(two.mul(free).add(m.mul(f))));
+                    if !to.is_null() {
+                        let y = f.add(ahead.mul(f.sub(now)));
+                        free.add(m.mul(y)).store(to.add(i).cast(), 0);
+                    }
                 }
                 change.store(&mut seen[0], 0);
                 kinetic.store(&mut seen[1], 0);
@@ -306,6 +320,7 @@ impl GrainSpace {
         self.best.resize(self.pack.groups.len(), Vectors::default());
         self.velocity.resize(rows, Row::default());
         self.best_in = Best::Now;
+        (self.plan, self.ahead) = (None, None);
         self.find_bound();
         self.refresh();
         self.stand_still();
@@ -366,24 +381,29 @@ impl GrainSpace {
     fn refresh(&mut self) {
         let work = self.pass(What::Push, 0.0, 0.0)[WORK];
         std::mem::swap(&mut self.now.force, &mut self.trial.force);
-        let [_, kinetic] = self.settle(true, 0.0);
+        let [_, kinetic] = self.settle(true, 0.0, None);
         self.now.objective = (work + 0.5 * kinetic) * self.energy();
     }
 
-    /// What [`Settle`] says of `now`'s or the trial's forces.
-    fn settle(&mut self, of_now: bool, beta: f32) -> [f64; 2] {
-        let Self { now, before, trial, free, inverse, pairs, .. } = self;
+    /// What [`Settle`] says of `now`'s or the trial's forces; `ahead` is the next β.
+    fn settle(&mut self, of_now: bool, beta: f32, ahead: Option<f32>) -> [f64; 2] {
+        let Self { now, before, trial, free, inverse, pairs, next, .. } = self;
         let force = if of_now { &now.force } else { &trial.force };
         let n = force.len();
         pairs.clear();
         pairs.resize(n.div_ceil(PIECE), [0.0; 2]);
-        let to = crew::Shared(pairs.as_mut_ptr());
+        next.resize(if ahead.is_some() { n } else { 0 }, Row::default());
+        let (to, next) = (crew::Shared(pairs.as_mut_ptr()), crew::Shared(next.as_mut_ptr()));
         crew::each(n.div_ceil(PIECE), |k| {
             let range = k * PIECE..n.min((k + 1) * PIECE);
             let [force, now, before, free, inverse] =
                 [force, &now.force, &before.force, &*free, &*inverse].map(|rows| &rows[range.clone()]);
-            // SAFETY: every piece once.
-            unsafe { *to.at(k) = widest(Settle { force, now, before, beta, free, inverse }) };
+            // SAFETY: every piece once, and `next` is as long as the others where it is used.
+            unsafe {
+                let ahead =
+                    ahead.map(|beta| (beta, std::slice::from_raw_parts_mut(next.at(k * PIECE), force.len())));
+                *to.at(k) = widest(Settle { force, now, before, beta, free, inverse, ahead });
+            }
         });
         pairs.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
     }
@@ -487,9 +507,14 @@ impl Space for GrainSpace {
         [if bottom > 0.0 { (top / bottom).sqrt() } else { 0.0 }, self.bound]
     }
 
+    fn plan(&mut self, beta: f64) {
+        self.plan = Some(beta as f32);
+    }
+
     fn step(&mut self, _: &Problem, t: f64) -> Trial {
         let sums = self.pass(What::Step, t, self.beta);
-        let [change, kinetic] = self.settle(false, self.beta);
+        self.ahead = self.plan.map(|beta| if sums[DESCENT] > 0.0 { 0.0 } else { beta });
+        let [change, kinetic] = self.settle(false, self.beta, self.ahead);
         let unit = self.energy();
         self.trial.objective = unit * (sums[WORK] + 0.5 * kinetic);
         Trial {
@@ -514,7 +539,10 @@ impl Space for GrainSpace {
             Best::Kept => Best::Kept,
         };
         self.beta = beta as f32;
-        self.velocities(self.beta);
+        match self.ahead.take() == Some(self.beta) {
+            true => std::mem::swap(&mut self.velocity, &mut self.next),
+            false => self.velocities(self.beta),
+        }
     }
 
     fn blend(&mut self, alpha: f64, objective: f64) {

@@ -45,5 +45,6 @@ pub(super) fn may_be_single(spec: &Spec) -> Result<bool, BadSpec> {
 /// Fewer contacts are not worth the packing.
 const LEAST: usize = 128;
 
-/// The residual down to which f32 follows f64, over the largest speed of the problem (multipliers over masses included).
-const FLOOR: f64 = 2e-5;
+/// The residual down to which f32 follows f64, over the largest speed of the problem (multipliers over masses included). A
+/// point's velocity is a difference of some ten rounded numbers of that size: a dozen roundings are 7e-7.
+const FLOOR: f64 = 5e-6;
