@@ -16,7 +16,7 @@ use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::remember;
-use crate::correct::Correction;
+use crate::correct::{Correction, Task};
 use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
@@ -207,11 +207,9 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
         contacts,
         ..
     } = w;
-    let asleep = &sleepers.known;
+    let mut task = Task { model, state, detector, assembler, how, v: v_free, asleep: &sleepers.known };
     if again && jointed && solver.keeps_factors() {
-        let solver = solver.as_mut();
-        let done =
-            corrector.run_chords(model, state, detector, assembler, solver, how, v_free, asleep, contacts);
+        let done = corrector.run_chords(&mut task, solver.as_mut(), contacts);
         if let Some(rounds) = done {
             return Ok(rounds);
         }
@@ -221,8 +219,8 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
         (Some(other), _) | (None, Some(other)) => other,
         (None, None) => solver.as_mut(),
     };
-    let done = corrector.run(model, state, detector, assembler, solver, how, v_free, asleep);
-    done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
+    let done = corrector.run(&mut task, solver);
+    done.inspect_err(|_| saved.restore(task.state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
 }
 
 /// What is to be said of a step whose new positions and velocities are there.
@@ -302,6 +300,10 @@ fn finish(
     w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
+    match done.integrator {
+        Integrator::Rattle { .. } => w.state.change.clear(),
+        _ => w.state.keep_change(&w.model, &w.saved),
+    }
     w.leave_positions();
     w.remember_contacts();
     // What is put aside is overwritten by the next problem.
