@@ -145,10 +145,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    let calm =
-        |tolerance: f64| smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
+    let mut calm = false;
+    if let Stabilisation::Post { tolerance, .. } = stabilisation {
+        calm = smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
+    }
     if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
-        && !calm(tolerance)
+        && !calm
     {
         let how = Correction {
             tolerance,
@@ -180,6 +182,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
         rejected,
         attempts,
         position_rounds,
+        calm,
         certificate,
         velocity_problems,
         worst_contact,
@@ -234,6 +237,8 @@ struct Done {
     rejected: usize,
     attempts: Vec<Attempt>,
     position_rounds: usize,
+    /// Whether nothing was expected of corrections, nor will be of the next step's: how velocities changed is not kept.
+    calm: bool,
     certificate: Certificate,
     velocity_problems: usize,
     worst_contact: Option<usize>,
@@ -275,6 +280,7 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
         rejected: 0,
         attempts: Vec::new(),
         position_rounds: 0,
+        calm: true,
         certificate: taken.certificate.clone(),
         velocity_problems: 1,
         worst_contact: None,
@@ -300,9 +306,9 @@ fn finish(
     w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
-    match done.integrator {
-        Integrator::Rattle { .. } => w.state.change.clear(),
-        _ => w.state.keep_change(&w.model, &w.saved),
+    match done.calm {
+        true => w.state.change.clear(),
+        false => w.state.keep_change(&w.model, &w.saved),
     }
     w.leave_positions();
     w.remember_contacts();
