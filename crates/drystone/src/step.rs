@@ -17,7 +17,7 @@ use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::remember;
-use crate::correct::Correction;
+use crate::correct::{Correction, Task};
 use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
@@ -150,10 +150,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    let calm =
-        |tolerance: f64| smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
+    let mut calm = false;
+    if let Stabilisation::Post { tolerance, .. } = stabilisation {
+        calm = smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
+    }
     if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
-        && !calm(tolerance)
+        && !calm
     {
         let how = Correction {
             tolerance,
@@ -185,6 +187,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
         rejected,
         attempts,
         position_rounds,
+        calm,
         certificate,
         velocity_problems,
         worst_contact,
@@ -212,11 +215,9 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
         contacts,
         ..
     } = w;
-    let asleep = &sleepers.known;
+    let mut task = Task { model, state, detector, assembler, how, v: v_free, asleep: &sleepers.known };
     if again && jointed && solver.keeps_factors() {
-        let solver = solver.as_mut();
-        let done =
-            corrector.run_chords(model, state, detector, assembler, solver, how, v_free, asleep, contacts);
+        let done = corrector.run_chords(&mut task, solver.as_mut(), contacts);
         if let Some(rounds) = done {
             return Ok(rounds);
         }
@@ -226,8 +227,8 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
         (Some(other), _) | (None, Some(other)) => other,
         (None, None) => solver.as_mut(),
     };
-    let done = corrector.run(model, state, detector, assembler, solver, how, v_free, asleep);
-    done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
+    let done = corrector.run(&mut task, solver);
+    done.inspect_err(|_| saved.restore(task.state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
 }
 
 /// What is to be said of a step whose new positions and velocities are there.
@@ -241,6 +242,8 @@ struct Done {
     rejected: usize,
     attempts: Vec<Attempt>,
     position_rounds: usize,
+    /// Whether nothing was expected of corrections, nor will be of the next step's: how velocities changed is not kept.
+    calm: bool,
     certificate: Certificate,
     velocity_problems: usize,
     worst_contact: Option<usize>,
@@ -282,6 +285,7 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
         rejected: 0,
         attempts: Vec::new(),
         position_rounds: 0,
+        calm: true,
         certificate: taken.certificate.clone(),
         velocity_problems: 1,
         worst_contact: None,
@@ -307,6 +311,10 @@ fn finish(
     w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
+    match done.calm {
+        true => w.state.change.clear(),
+        false => w.state.keep_change(&w.model, &w.saved),
+    }
     w.leave_positions();
     w.remember_contacts();
     // What is put aside is overwritten by the next problem.

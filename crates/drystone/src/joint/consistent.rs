@@ -131,6 +131,7 @@ impl World {
                 theta: 1.0,
                 bends: true,
                 bounce: 1.0,
+                free: &[],
             },
         );
         self.assembler.build_rows(&self.state.order);

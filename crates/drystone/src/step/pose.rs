@@ -140,6 +140,7 @@ pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
             theta,
             bends: posed == Posed::Whole,
             bounce,
+            free: &w.free,
         },
     );
     w.assembler.build_rows(&w.state.order);

@@ -25,8 +25,10 @@ use pack::{Lane, Numbers, pack};
 use pass::{Do, Passes};
 use plan::{EMPTY, LANES, Octet, Plan};
 
-/// Most passes made ahead: an octet comes from memory for each such run, and some of it is in vain where a pass is rejected.
+/// Most passes made ahead: an octet comes from memory for each such run, and some of it is in vain where somebody looks or a pass is
+/// rejected; at first, and after the first rejection, where another is not to be expected.
 const AHEAD: usize = 5;
+const FAR_AHEAD: usize = 20;
 
 #[derive(Default)]
 pub(super) struct FleetSweeper {
@@ -45,6 +47,9 @@ pub(super) struct FleetSweeper {
     left: usize,
     /// How many to make the next time; it grows while nobody looks in between. It decides on the time it takes, never on a result.
     ahead: usize,
+    /// Passes asked for since the problem was taken, and how many of them there were when one was rejected first, if one was.
+    asked: usize,
+    rejected: Option<usize>,
 }
 
 /// What an octet has to do.
@@ -106,7 +111,11 @@ impl FleetSweeper {
         }
         (self.omega, self.lambda) = (omega, lambda);
         (self.drift, self.soft) = (!p.points.drift[0].is_empty(), !p.general.compliance.is_empty());
-        (self.taken, self.left) = (0, iterations);
+        (self.taken, self.left, self.asked) = (0, iterations, 0);
+        // A fleet goes on as it did: what was in vain in the last step would be in this one.
+        if let Some(last) = self.rejected.take() {
+            self.ahead = last.min(AHEAD);
+        }
         self.seen.clear();
         self.numbers.resize_with(self.plan.octets.len(), Numbers::default);
         if iterations > 0 {
@@ -193,6 +202,7 @@ impl Sweeper for FleetSweeper {
                     self.hurry(None);
                 }
                 self.taken += 1;
+                self.asked += 1;
                 self.left = self.left.saturating_sub(1);
                 self.seen[self.taken - 1]
             }
@@ -206,10 +216,11 @@ impl Sweeper for FleetSweeper {
     }
 
     fn reject(&mut self) {
-        self.settle();
         if self.taken > 0 {
             self.back_to(self.taken - 1);
         }
+        self.rejected.get_or_insert(self.asked);
+        self.ahead = FAR_AHEAD;
     }
 
     fn rescale(&mut self, factor: f64) {
