@@ -31,7 +31,7 @@ pub struct State {
     /// Angular velocity in body axes, rad/s [TasoraAnitescu2011, §2.1].
     pub omega: Vec<DVec3>,
     /// By how much the last step changed velocity and angular velocity (body axes), m/s and rad/s. Empty: not known, or of no use,
-    /// because there are no joints, or the step was calm.
+    /// because there are no joints.
     #[serde(default)]
     pub change: Vec<[DVec3; 2]>,
     /// How many periods each body was taken back, along each axis: its way is `position` plus that many periods. Zero

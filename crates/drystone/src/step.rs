@@ -150,12 +150,10 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    let mut calm = false;
-    if let Stabilisation::Post { tolerance, .. } = stabilisation {
-        calm = smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
-    }
+    let calm =
+        |tolerance: f64| smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
     if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
-        && !calm
+        && !calm(tolerance)
     {
         let how = Correction {
             tolerance,
@@ -187,7 +185,6 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
         rejected,
         attempts,
         position_rounds,
-        calm,
         certificate,
         velocity_problems,
         worst_contact,
@@ -242,8 +239,6 @@ struct Done {
     rejected: usize,
     attempts: Vec<Attempt>,
     position_rounds: usize,
-    /// Whether nothing was expected of corrections, nor will be of the next step's: how velocities changed is not kept.
-    calm: bool,
     certificate: Certificate,
     velocity_problems: usize,
     worst_contact: Option<usize>,
@@ -285,7 +280,6 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
         rejected: 0,
         attempts: Vec::new(),
         position_rounds: 0,
-        calm: true,
         certificate: taken.certificate.clone(),
         velocity_problems: 1,
         worst_contact: None,
@@ -311,10 +305,7 @@ fn finish(
     w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
-    match done.calm {
-        true => w.state.change.clear(),
-        false => w.state.keep_change(&w.model, &w.saved),
-    }
+    w.state.keep_change(&w.model, &w.saved);
     w.leave_positions();
     w.remember_contacts();
     // What is put aside is overwritten by the next problem.

@@ -13,7 +13,8 @@
 //! the explicit one gains it, and both less in proportion to the step.
 //!
 //! A thin body may turn right into another, from where nobody knows the way out. Pairs whose normals there are others than at the
-//! start, or that are deep in each other, keep their bodies as they were. So do joints: they have arcs of their own.
+//! start, or that are deep in each other, keep their bodies as they were. So do joints: they have arcs of their own. Where overlaps are not
+//! corrected, or by the velocities, the scheme is the papers'.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -28,6 +29,7 @@ use crate::contact::{Contact, Touch};
 use crate::joint::WORLD_BODY;
 use crate::model::{ColliderSlot, Model};
 use crate::motion::rotated;
+use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;
 use crate::state::State;
 use crate::world::World;
@@ -46,8 +48,6 @@ const DEEP: f64 = 0.5;
 pub(crate) struct Ahead {
     /// Who, and the other rotation: while they are turned, that at the start of the step.
     turned: Vec<(usize, DQuat)>,
-    /// Their velocities.
-    spins: Vec<[f64; 6]>,
     contacts: Vec<Contact>,
     /// By body: whether it stays as it is.
     stays: Vec<bool>,
@@ -63,20 +63,16 @@ impl Ahead {
 /// Turns bodies ahead whose contacts move over them, and takes the contacts of there. To be called when contacts have been found and nothing has
 /// been made of them yet. Says how much overlaps at the start, if it does.
 pub(super) fn turn(w: &mut World, envelope: f64) -> Option<Overlap> {
-    let fast = w.settings.integrator.theta() == 1.0 && w.settings.iterations > 0 && pick(w);
-    if !fast {
+    let Settings { integrator, stabilisation, iterations, .. } = &w.settings;
+    let lifted = matches!(stabilisation, Stabilisation::Post { .. });
+    if !lifted || integrator.theta() < 1.0 || *iterations == 0 || !pick(w) {
         return None;
     }
     let closing = |c: &Contact| w.ahead.moves(c) && c.gap + w.settings.h * opening(w, c, Part::All) < 0.0;
     let hits: Vec<Contact> = w.contacts.iter().filter(|c| closing(c)).copied().collect();
     swap(w);
     let World { detector, model, state, v_free, ahead, contacts, settings, .. } = w;
-    // The turn is done: contacts are looked for as far as the rest of the way goes.
-    ahead.spins.clear();
-    ahead.spins.extend(ahead.turned.iter().map(|(i, _)| v_free[*i]));
-    ahead.turned.iter().for_each(|(i, _)| v_free[*i][3..].fill(0.0));
     detector.find(model, state, v_free, settings.h, envelope, &ahead.stays, &mut ahead.contacts);
-    ahead.turned.iter().zip(&ahead.spins).for_each(|((i, _), v)| v_free[*i] = *v);
     leave_lost(model, contacts, &hits, ahead);
     let Ahead { turned, stays, .. } = ahead;
     for (i, start) in turned.iter_mut().filter(|(i, _)| stays[*i]) {
