@@ -55,19 +55,6 @@ pub struct Correction {
     pub keep: bool,
 }
 
-/// What is corrected, how far, and with what: an assembler whose contents may be lost.
-pub struct Task<'a> {
-    pub model: &'a Model,
-    pub state: &'a mut State,
-    pub detector: &'a mut Detector,
-    pub assembler: &'a mut Assembler,
-    pub how: Correction,
-    /// How fast bodies are on their way.
-    pub v: &'a Velocities,
-    /// Those that stay where they are.
-    pub asleep: &'a [bool],
-}
-
 /// What is corrected is at rest.
 const REST: &Velocities = &[];
 
@@ -97,9 +84,7 @@ pub struct Corrector {
     /// Those of the region, where there is one.
     near: Vec<Gap>,
     region: Region,
-    /// Gaps and sizes of the velocity problem's contacts.
     gaps: Vec<f64>,
-    sizes: Vec<f64>,
     /// How many contacts there were when all were last looked at.
     known: usize,
     /// Bodies that are not in the region.
@@ -219,10 +204,19 @@ impl Corrector {
         *self = Self { known, expected, total: std::mem::take(&mut self.total), ..Self::default() };
     }
 
-    /// Corrects positions, with a solver whose contents may be lost; returns the number of position problems solved.
-    pub fn run(&mut self, task: &mut Task, solver: &mut dyn Solver) -> Result<usize, Malformed> {
-        let Task { model, state, detector, assembler, how, v, asleep } = task;
-        let (model, how) = (*model, *how);
+    /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
+    /// position problems solved. `v` says how fast bodies are on their way; those that sleep stay where they are.
+    pub fn run(
+        &mut self,
+        model: &Model,
+        state: &mut State,
+        detector: &mut Detector,
+        assembler: &mut Assembler,
+        solver: &mut dyn Solver,
+        how: Correction,
+        v: &Velocities,
+        asleep: &[bool],
+    ) -> Result<usize, Malformed> {
         self.total.clear();
         self.total.resize(if how.keep { model.bodies.len() } else { 0 }, [0.0; 6]);
         let share = how.reach / how.rounds as f64;

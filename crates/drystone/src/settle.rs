@@ -66,7 +66,6 @@ impl World {
         for i in 0..self.model.bodies.len() {
             if self.model.bodies[i].inv_mass > 0.0 {
                 (self.state.velocity[i], self.state.omega[i]) = (DVec3::ZERO, DVec3::ZERO);
-                self.state.forget_change(i);
             }
         }
     }

@@ -12,9 +12,6 @@ use crate::order::Order;
 use crate::random::Random;
 use crate::sleep::Rest;
 
-/// A step that changes an angular velocity by a larger share of it is a blow, and says nothing of the next one.
-const BLOW: f64 = 0.5;
-
 /// The complete state of a world, by body slot where not said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
@@ -30,10 +27,10 @@ pub struct State {
     pub velocity: Vec<DVec3>,
     /// Angular velocity in body axes, rad/s [TasoraAnitescu2011, §2.1].
     pub omega: Vec<DVec3>,
-    /// By how much the last step changed velocity and angular velocity (body axes), m/s and rad/s. Empty: not known, or of no use,
-    /// because there are no joints.
+    /// Energy that bodies have gained with nobody there to give it, J, by rising slot; those that have none to return are not in it. See
+    /// `step/ahead.rs`.
     #[serde(default)]
-    pub change: Vec<[DVec3; 2]>,
+    pub gained: Vec<(u32, f64)>,
     /// How many periods each body was taken back, along each axis: its way is `position` plus that many periods. Zero
     /// where the world does not repeat.
     #[serde(default)]
@@ -73,7 +70,7 @@ impl State {
             rotation: Vec::new(),
             velocity: Vec::new(),
             omega: Vec::new(),
-            change: Vec::new(),
+            gained: Vec::new(),
             crossings: Vec::new(),
             force: Vec::new(),
             torque: Vec::new(),
@@ -117,32 +114,7 @@ impl State {
             self.torque[slot] = DVec3::ZERO;
         }
         self.rest.forget(slot);
-        self.forget_change(slot);
-    }
-
-    /// A body's velocity is another now, and not by a step.
-    pub(crate) fn forget_change(&mut self, slot: usize) {
-        if let Some(change) = self.change.get_mut(slot) {
-            *change = Default::default();
-        }
-    }
-
-    /// By how much a step that starts with this angular velocity (body axes) is expected to change a body's velocities: by as much as
-    /// the last one did, unless that was a blow.
-    pub(crate) fn foreseen(&self, slot: usize, omega: DVec3) -> [DVec3; 2] {
-        let smooth = |[_, dw]: &&[DVec3; 2]| dw.length_squared() <= BLOW * BLOW * omega.length_squared();
-        self.change.get(slot).filter(smooth).copied().unwrap_or_default()
-    }
-
-    /// Takes down by how much velocities have changed since `before`, where something will ask for it.
-    pub(crate) fn keep_change(&mut self, model: &Model, before: &Motion) {
-        self.change.clear();
-        if model.joint_slots().next().is_none() {
-            return;
-        }
-        let now = self.velocity.iter().zip(&self.omega);
-        let before = before.velocity.iter().zip(&before.omega);
-        self.change.extend(now.zip(before).map(|((v, w), (v0, w0))| [*v - *v0, *w - *w0]));
+        self.gained.retain(|(body, _)| *body as usize != slot);
     }
 
     /// Brings the order of the bodies up to date, and with it what is kept in that order. True if it has changed.

@@ -17,7 +17,7 @@ use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::remember;
-use crate::correct::{Correction, Task};
+use crate::correct::Correction;
 use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
@@ -170,6 +170,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             take_velocities_from_positions(w);
         }
     }
+    ahead::book(w);
     let integrator = match w.settings.integrator {
         Integrator::Moreau { theta } => Integrator::Moreau { theta },
         _ => Integrator::Euler,
@@ -212,9 +213,11 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
         contacts,
         ..
     } = w;
-    let mut task = Task { model, state, detector, assembler, how, v: v_free, asleep: &sleepers.known };
+    let asleep = &sleepers.known;
     if again && jointed && solver.keeps_factors() {
-        let done = corrector.run_chords(&mut task, solver.as_mut(), contacts);
+        let solver = solver.as_mut();
+        let done =
+            corrector.run_chords(model, state, detector, assembler, solver, how, v_free, asleep, contacts);
         if let Some(rounds) = done {
             return Ok(rounds);
         }
@@ -224,8 +227,8 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
         (Some(other), _) | (None, Some(other)) => other,
         (None, None) => solver.as_mut(),
     };
-    let done = corrector.run(&mut task, solver);
-    done.inspect_err(|_| saved.restore(task.state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
+    let done = corrector.run(model, state, detector, assembler, solver, how, v_free, asleep);
+    done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
 }
 
 /// What is to be said of a step whose new positions and velocities are there.
@@ -305,7 +308,6 @@ fn finish(
     w.put_back(&mut done.worst_contact);
     clock.stage(Stage::Correct);
 
-    w.state.keep_change(&w.model, &w.saved);
     w.leave_positions();
     w.remember_contacts();
     // What is put aside is overwritten by the next problem.

@@ -394,7 +394,6 @@ impl World {
         };
         self.state.velocity[i] = velocity;
         self.state.omega[i] = self.state.rotation[i].conjugate() * angular;
-        self.state.forget_change(i);
         Ok(())
     }
 

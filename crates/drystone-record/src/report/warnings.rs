@@ -88,7 +88,7 @@ pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
 pub(super) fn deep(world: &World, r: &StepReport, deep: &Deep) -> Warning {
     let [a, b] = deep.bodies.map(|b| world.model().describe(b));
     let text = format!(
-        "{a} and {b} overlap by {:.3e} m, with {:.3e} m inside the smaller of them: what a hit sets moving within a step meets its next neighbour in the step after; shorter steps leave less",
+        "{a} and {b} overlap by {:.3e} m, with {:.3e} m inside the smaller of them: they are pressed together, or were thrown at each other within a step, where shorter steps leave less",
         deep.depth, deep.size
     );
     Warning { step: r.step, kind: "overlap", bodies: deep.bodies.to_vec(), text }

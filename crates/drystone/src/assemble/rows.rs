@@ -9,7 +9,7 @@
 //! with β by the kind of stabilisation: nothing, a share of Ψ, or Ψ within a bound. To this comes what the tangent leaves out,
 //!
 //! ```text
-//!     (Ψ(q ⊕ h v, t + h) - Ψ(q, t + h))/h - ∇Ψᵀ v      with v as it is foreseen, from the last two steps,
+//!     (Ψ(q ⊕ h v, t + h) - Ψ(q, t + h))/h - ∇Ψᵀ v      with v at the start of the step,
 //! ```
 //!
 //! ½ h v·∇²Ψ·v and smaller, and Ψ/h where Ψ is so small that corrections of positions would leave it. Without it the velocity of a body on a circle points along the tangent at the start of the step;
@@ -30,7 +30,7 @@ use drystone_solve::colour::{Colouring, Span};
 use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, General, WORLD};
 use drystone_solve::room;
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 
 use super::velocity;
 use crate::collide::Velocities;
@@ -43,11 +43,11 @@ use crate::model::Model;
 use crate::order::Order;
 use crate::settings::Stabilisation;
 use crate::state::State;
-use curvature::{Ahead, Bend, Way, curvature, is_curved};
+use curvature::{Ahead, curvature, is_curved};
 
 /// Which problem the rows are for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Purpose<'a> {
+pub(crate) enum Purpose {
     /// The step's velocities.
     Velocity {
         /// s
@@ -62,8 +62,6 @@ pub(crate) enum Purpose<'a> {
         bends: bool,
         /// Share of the restitution of limits.
         bounce: f64,
-        /// How bodies turn freely within the step, by slot: ω at its end, body axes, and by what they turned. Empty: as they do now.
-        free: &'a [(DVec3, DQuat)],
     },
     /// Corrections of positions at the end of the step.
     Position {
@@ -249,14 +247,13 @@ impl Rows {
                 }
                 Wanted::Rows => joint.kind.equations_into(&placed, &mut e),
             }
-            let mut bend = Bend::default();
-            if let Purpose::Velocity { theta, bends, free, .. } = purpose
+            let mut bend = [0.0; MOST_ROWS];
+            if let Purpose::Velocity { theta, bends, .. } = purpose
                 && laws
             {
-                let way = Way { state, free, h, theta };
-                curvature(joint, &way, &mut ahead, memory, [&mut e, &mut then], &mut bend);
-                bend = if bends { bend } else { Bend::default() };
-                self.bent = bend.rows.iter().fold(self.bent, |most, x| most.max(x.abs()));
+                curvature(joint, state, &mut ahead, memory, [h, theta], [&mut e, &mut then], &mut bend);
+                bend = if bends { bend } else { [0.0; MOST_ROWS] };
+                self.bent = bend.iter().fold(self.bent, |most, x| most.max(x.abs()));
             }
             let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
             let largest = None;
@@ -267,11 +264,11 @@ impl Rows {
                 stage.rows.curved |= is_curved(&joint.kind) || joint.kind.is_led();
             }
             for (k, row) in e.rows().iter().enumerate() {
-                stage.equation(k, row, bend.rows[k]);
+                stage.equation(k, row, bend[k]);
             }
             for (k, (c, law)) in e.coordinates().iter().zip(&joint.laws).enumerate() {
                 if laws && !law.is_empty() {
-                    stage.law(k, c, law, bend.coordinates[k]);
+                    stage.law(k, c, law);
                 }
             }
             stage.finish();
@@ -536,7 +533,7 @@ struct Stage<'a> {
     joint: &'a Joint,
     /// Which of its bodies are dynamic.
     moves: [bool; 2],
-    purpose: Purpose<'a>,
+    purpose: Purpose,
     laws: bool,
     rows: &'a mut Rows,
     time: [f64; 2],
@@ -677,14 +674,14 @@ impl Stage<'_> {
     }
 
     /// All that acts along free coordinate `k`. Rows of angles are multiplied by L, their forces divided by it.
-    fn law(&mut self, k: usize, c: &Coordinate, law: &Law, bend: f64) {
+    fn law(&mut self, k: usize, c: &Coordinate, law: &Law) {
         let scale = if c.angular { self.joint.length } else { 1.0 };
         let jacobian = c.jacobian.map(|x| scale * x);
         let place = MOST_ROWS + k * LAW_ROWS;
         debug_assert!(k < MOST_COORDINATES);
         match self.purpose {
             Purpose::Velocity { h, stabilisation, bounce, .. } => {
-                self.motor(place + MOTOR, c, law, scale, &jacobian, h, bend);
+                self.motor(place + MOTOR, c, law, scale, &jacobian, h);
                 if let Some(limits) = &law.limits {
                     for (gap, upper) in [(c.value - limits.lower, false), (limits.upper - c.value, true)] {
                         if gap == f64::INFINITY {
@@ -741,16 +738,7 @@ impl Stage<'_> {
         }
     }
 
-    fn motor(
-        &mut self,
-        row: usize,
-        c: &Coordinate,
-        law: &Law,
-        scale: f64,
-        jacobian: &[f64; 12],
-        h: f64,
-        bend: f64,
-    ) {
+    fn motor(&mut self, row: usize, c: &Coordinate, law: &Law, scale: f64, jacobian: &[f64; 12], h: f64) {
         let Some(motor) = &law.motor else { return };
         let end = self.time[1];
         let most = motor.limit * h / scale;
@@ -769,7 +757,7 @@ impl Stage<'_> {
                     let own = (scale * f.derivative(end)).abs();
                     speed = speed.clamp(-brakes - own, brakes + own);
                 }
-                self.push(row, set, jacobian, scale * bend - speed, 0.0, false);
+                self.push(row, set, jacobian, -speed, 0.0, false);
             }
             Command::Force(f) => {
                 let x = (f.value(end) * h / scale).clamp(-most, most);

@@ -13,37 +13,46 @@
 use drystone_solve::solver::{Solver, Status, Stop};
 use glam::DVec3;
 
-use super::{Correction, Corrector, LEVERS, Place, REST, TIGHTER, Task};
+use super::{Correction, Corrector, LEVERS, Place, REST, TIGHTER};
+use crate::assemble::Assembler;
 use crate::assemble::rows::{Purpose, Wanted};
+use crate::collide::{Detector, Velocities};
 use crate::contact::{Contact, Gap, Touch};
+use crate::model::Model;
+use crate::state::State;
 
 /// Share of what is left alone that chords leave of joints' errors.
-const FINE: f64 = 0.5;
+const FINE: f64 = 0.1;
 
 impl Corrector {
-    /// Corrects positions as [`Corrector::run`] does, with the assembler and the solver of the velocity problem, whose contacts are
-    /// given; the number of rounds. None if there is more to do than this can.
+    /// Corrects the positions in `state` as [`Corrector::run`] does, with the assembler and the solver of the velocity problem, whose
+    /// contacts are given; the number of rounds. None if there is more to do than this can.
     pub(crate) fn run_chords(
         &mut self,
-        task: &mut Task,
+        model: &Model,
+        state: &mut State,
+        detector: &mut Detector,
+        assembler: &mut Assembler,
         solver: &mut dyn Solver,
+        how: Correction,
+        v: &Velocities,
+        asleep: &[bool],
         contacts: &[Contact],
     ) -> Option<usize> {
-        let Task { model, state, detector, assembler, how, v, asleep } = task;
-        let (model, how) = (*model, *how);
         let share = how.reach / how.rounds as f64;
         Place { model, detector, reach: how.envelope }.find(state, asleep, &mut self.contacts);
         self.total.clear();
-        let paired = self.pair_up(contacts, how)?;
         let mut gaps = std::mem::take(&mut self.gaps);
+        gaps.clear();
+        gaps.extend(self.contacts.iter().map(Touch::gap));
+        let same = are_same(contacts, &self.contacts);
         let turned = how.h * v.iter().map(|v| DVec3::new(v[3], v[4], v[5]).length()).fold(0.0, f64::max);
-        let mut room = paired;
         let mut done = None;
         for round in 0..how.rounds {
             let purpose = Purpose::Position { h: how.h, share, wanted: Wanted::Biases };
             assembler.stage_rows(model, state, REST, purpose);
-            let joints = assembler.rows.worst;
-            let worst = gaps.iter().zip(&self.sizes).map(|(gap, size)| -gap / size).fold(joints, f64::max);
+            let (joints, sizes) = (assembler.rows.worst, self.contacts.iter().map(Gap::size));
+            let worst = gaps.iter().zip(sizes).map(|(gap, size)| -gap / size).fold(joints, f64::max);
             let strict = worst.max(TIGHTER * joints);
             if round == 0 {
                 self.expected = strict > how.tolerance;
@@ -54,8 +63,8 @@ impl Corrector {
             }
             let deepest = gaps.iter().fold(assembler.rows.deepest, |deepest, gap| deepest.max(-gap));
             let smallest = assembler.rows.smallest / TIGHTER;
-            let finest = self.sizes.iter().copied().fold(smallest, f64::min);
-            if worst > share || LEVERS * deepest > how.envelope || !assembler.pose_again(&gaps) {
+            let finest = self.contacts.iter().map(Gap::size).fold(smallest, f64::min);
+            if !same || worst > share || LEVERS * deepest > how.envelope || !assembler.pose_again(&gaps) {
                 break;
             }
             let stop = Stop {
@@ -67,8 +76,7 @@ impl Corrector {
             let Some(solution) = solution.filter(|s| s.status == Status::Converged) else { break };
             let moved = assembler.sorted_velocities(&solution.gamma);
             let way = self.longest_way(model, state, moved);
-            room -= 2.0 * way;
-            if room < 0.0 {
+            if 2.0 * way > how.envelope {
                 break;
             }
             self.shift(model, state, moved, 1.0);
@@ -81,57 +89,25 @@ impl Corrector {
         self.gaps = gaps;
         done
     }
-
-    /// Gaps at the end of a step, and sizes, of the contacts of its start; how far corrections may bring two bodies together that have
-    /// no such contact. None if it is not clear which contact is which, or there is no such room.
-    fn pair_up(&mut self, before: &[Contact], how: Correction) -> Option<f64> {
-        // What nothing is found of is further away than was looked.
-        self.gaps.clear();
-        self.gaps.resize(before.len(), how.envelope);
-        self.sizes.clear();
-        self.sizes.resize(before.len(), f64::INFINITY);
-        let mut room = how.envelope;
-        let mut done = 0;
-        for run in self.contacts.chunk_by(|a, b| a.bodies() == b.bodies()) {
-            let here = |c: &Contact| c.bodies == run[0].bodies();
-            // The order is the same: what was passed over is gone.
-            let first = before[done..].iter().position(here).map(|k| done + k);
-            let Some(first) =
-                first.filter(|first| before[*first..].iter().take_while(|c| here(c)).count() == run.len())
-            else {
-                if first.is_some() {
-                    return None;
-                }
-                // What has come up must stay open, but for what is left alone anyway.
-                let ahead = run.iter().map(|c| c.gap() + how.tolerance * c.size());
-                room = ahead.fold(room, f64::min);
-                continue;
-            };
-            done = first + run.len();
-            if !are_same(&before[first..done], run) {
-                return None;
-            }
-            for (k, c) in (first..).zip(run) {
-                (self.gaps[k], self.sizes[k]) = (c.gap(), c.size());
-            }
-        }
-        (room >= 0.0).then_some(room)
-    }
 }
 
-/// Whether the contacts of two bodies are the same at the beginning and at the end of a step: each is nearest to where it was.
+/// Whether these are the same contacts at the beginning and at the end of a step: of several between two bodies each is nearest to
+/// where it was.
 fn are_same(before: &[Contact], after: &[Gap]) -> bool {
     let nearest = |i: usize| {
         let way = |j: usize| after[i].point().distance_squared(before[j].point);
-        before[i].normal.dot(after[i].normal()) > 0.9 && (0..before.len()).all(|j| way(i) <= way(j))
+        let beside = |j: &usize| before[*j].bodies == before[i].bodies;
+        before[i].bodies == after[i].bodies()
+            && before[i].normal.dot(after[i].normal()) > 0.9
+            && (i + 1..before.len()).take_while(beside).all(|j| way(i) <= way(j))
+            && (0..i).rev().take_while(beside).all(|j| way(i) <= way(j))
     };
-    (0..before.len()).all(nearest)
+    before.len() == after.len() && (0..before.len()).all(nearest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Stabilisation;
     use crate::{BodyDef, Filter, Function, JointDef, Motor, Settings, Shape, World};
 
     /// A box on the ground that swings a parallelogram of three bars: a loop, and no equation twice.
@@ -178,72 +154,15 @@ mod tests {
         assert!(worst < 1e-7, "{worst:e}");
     }
 
-    /// What the tangents leave out is found for the velocities that a step will have, from the last step's change.
+    /// What is at hand is of no use where contacts come and go.
     #[test]
-    fn steady_changes_are_foreseen() {
-        let drift = |forgets: bool| {
-            let mut w = swing();
-            w.settings.stabilisation = Stabilisation::None;
-            // It is thrown into its motion by the first step.
-            (0..60).fold(0.0f64, |most, step| {
-                if forgets {
-                    w.state.change.clear();
-                }
-                let before = w.joint_error().position;
-                w.step().unwrap();
-                if step < 5 { 0.0 } else { most.max((w.joint_error().position - before).abs()) }
-            })
-        };
-        let [with, without] = [false, true].map(drift);
-        assert!(with < 0.3 * without && without < 1e-3, "{with:e} and {without:e}");
-    }
-
-    /// What is foreseen is part of the state.
-    #[test]
-    fn a_saved_state_goes_on_bit_for_bit() {
-        let go_on = |w: &mut World| {
-            (0..20).for_each(|_| {
-                w.step().unwrap();
-            });
-            w.state().hash()
-        };
-        let mut w = swing();
-        go_on(&mut w);
-        let saved = w.state().clone();
-        let end = go_on(&mut w);
-        w.restore(saved).unwrap();
-        assert_eq!(go_on(&mut w), end);
-    }
-
-    /// A contact that goes is open, one that comes leaves little room, and two in place of one are of no use.
-    #[test]
-    fn contacts_may_come_and_go() {
+    fn contacts_must_be_the_same() {
         let mut w = swing();
         w.step().unwrap();
-        let (contacts, envelope) = (&w.contacts, w.envelope());
-        assert!(contacts.len() >= 4);
-        let how = Correction {
-            tolerance: 1e-4,
-            accept: 1e-4,
-            reach: 0.1,
-            rounds: 3,
-            iterations: 10,
-            envelope,
-            h: 1e-2,
-            keep: false,
-        };
-        let gaps: Vec<Gap> = contacts.iter().map(|c| Gap::of(c, &w.model, || 0.1)).collect();
-        let mut corrector = Corrector { contacts: gaps.clone(), ..Corrector::default() };
-        assert_eq!(corrector.pair_up(contacts, how), Some(envelope));
-        assert_eq!(corrector.gaps[1], gaps[1].gap());
-        assert!(corrector.pair_up(&contacts[1..], how).is_none(), "one more of the same bodies");
-        corrector.contacts.reverse();
-        assert!(corrector.pair_up(contacts, how).is_none(), "it has turned around");
-        corrector.contacts.clear();
-        assert_eq!(corrector.pair_up(contacts, how), Some(envelope), "all are gone");
-        assert!(corrector.gaps.iter().all(|gap| *gap == envelope));
-        corrector.contacts = gaps;
-        let room = corrector.pair_up(&[], how);
-        assert!(room.is_some_and(|room| room < envelope), "{room:?}");
+        let gaps: Vec<Gap> = w.contacts.iter().map(|c| Gap::of(c, &w.model, || 0.1)).collect();
+        assert!(are_same(&w.contacts, &gaps));
+        assert!(!are_same(&w.contacts[1..], &gaps));
+        let turned: Vec<Gap> = gaps.iter().rev().copied().collect();
+        assert!(!are_same(&w.contacts, &turned));
     }
 }

@@ -131,7 +131,6 @@ impl World {
                 theta: 1.0,
                 bends: true,
                 bounce: 1.0,
-                free: &[],
             },
         );
         self.assembler.build_rows(&self.state.order);

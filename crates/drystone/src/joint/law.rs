@@ -160,11 +160,6 @@ impl Law {
         self.limits.is_some() || self.motor.as_ref().is_some_and(led)
     }
 
-    /// Whether a motor decides where the coordinate is, whatever force that takes.
-    pub(crate) fn leads(&self) -> bool {
-        self.motor.as_ref().is_some_and(Motor::is_rigid)
-    }
-
     /// Says what is wrong, naming the field.
     pub fn check(&self) -> Result<(), String> {
         let not_negative = |name: &str, x: f64| {

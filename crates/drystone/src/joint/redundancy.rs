@@ -47,7 +47,6 @@ impl World {
             theta: 1.0,
             bends: true,
             bounce: 1.0,
-            free: &[],
         };
         self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
         let p = self.assembler.bodies();

@@ -9,8 +9,9 @@
 //!     Φ = Φ' - h n·(ω' × r'),      so that  Φ + h Dᵀ v  is Φ' where it turns as foretold
 //! ```
 //!
-//! An implicit rule as [TasoraAnitescu2011, eq. 47] has for positions, with D at the end of the step: it loses energy of spin where
-//! the explicit one gains it, and both less in proportion to the step.
+//! An implicit rule as [TasoraAnitescu2011, eq. 47] has for positions, with D at the end of the step: it loses energy of spin where the explicit one
+//! gains it. What rolls or rocks loses by both, and by this one more. So it is for debtors alone: a body that touches nothing but what stands
+//! still, and has more energy after a step than before it, has to return that ([`State::gained`]), and is turned ahead until it has.
 //!
 //! A thin body may turn right into another, from where nobody knows the way out. Pairs whose normals there are others than at the
 //! start, or that are deep in each other, keep their bodies as they were. So do joints: they have arcs of their own. Where overlaps are not
@@ -43,6 +44,9 @@ const SAME: f64 = 0.7;
 /// Overlap at the end that is no more than being on the way, over the size of the pair.
 const DEEP: f64 = 0.5;
 
+/// Gains that are none, over the energy of motion.
+const ROUNDING: f64 = 1e-12;
+
 /// Bodies that are turned ahead, and buffers.
 #[derive(Default)]
 pub(crate) struct Ahead {
@@ -63,9 +67,7 @@ impl Ahead {
 /// Turns bodies ahead whose contacts move over them, and takes the contacts of there. To be called when contacts have been found and nothing has
 /// been made of them yet. Says how much overlaps at the start, if it does.
 pub(super) fn turn(w: &mut World, envelope: f64) -> Option<Overlap> {
-    let Settings { integrator, stabilisation, iterations, .. } = &w.settings;
-    let lifted = matches!(stabilisation, Stabilisation::Post { .. });
-    if !lifted || integrator.theta() < 1.0 || *iterations == 0 || !pick(w) {
+    if !applies(&w.settings) || !pick(w) {
         return None;
     }
     let closing = |c: &Contact| w.ahead.moves(c) && c.gap + w.settings.h * opening(w, c, Part::All) < 0.0;
@@ -92,6 +94,12 @@ pub(super) fn turn(w: &mut World, envelope: f64) -> Option<Overlap> {
     ahead.contacts = there;
     contacts.sort_unstable_by_key(|c| (state.order.place(model, c.key.colliders), c.key.feature));
     Some(overlap)
+}
+
+/// Whether the scheme is not one that the papers give as it is.
+fn applies(settings: &Settings) -> bool {
+    let lifts = matches!(settings.stabilisation, Stabilisation::Post { .. });
+    lifts && settings.integrator.theta() == 1.0 && settings.iterations > 0
 }
 
 /// Puts bodies as they were at the start of the step, their velocities with them.
@@ -142,31 +150,29 @@ fn opening(w: &World, c: &Contact, part: Part) -> f64 {
     c.normal.dot(a - b)
 }
 
+/// Whether a collider is one whose contacts move over it, by its body's angular velocity.
+fn rolls_on(model: &Model, c: &ColliderSlot, omega: DVec3, h: f64) -> bool {
+    let angle = h * h * omega.length_squared();
+    angle > TURN * TURN
+        && angle < FAR * FAR
+        && !(matches!(c.shape, Shape::Sphere { .. }) && c.local.is_none())
+        && model.bodies.get(c.body as usize).is_some_and(|b| b.alive && b.motion == Motion::Dynamic)
+}
+
 /// Who is to be turned, and by how much; whether there is anybody.
 fn pick(w: &mut World) -> bool {
     let World { model, state, v_free, free, ahead, contacts, settings, .. } = w;
-    let h = settings.h;
-    let turns = |c: &ColliderSlot| {
-        let Some(body) = model.bodies.get(c.body as usize) else { return false };
-        let angle = h * h * spin(&v_free[c.body as usize]).length_squared();
-        let round = || matches!(c.shape, Shape::Sphere { .. }) && c.local.is_none();
-        angle > TURN * TURN
-            && angle < FAR * FAR
-            && body.alive
-            && body.motion == Motion::Dynamic
-            && !state.rest.is_asleep(c.body as usize)
-            && !round()
-    };
-    if crew::all(model.colliders.len(), |k| !turns(&model.colliders[k])) {
+    if state.gained.is_empty() {
         return false;
     }
+    let (h, gained) = (settings.h, &state.gained);
+    let owes = |body: u32| gained.binary_search_by_key(&body, |g| g.0).is_ok();
     let Ahead { turned, stays, .. } = ahead;
     stays.clear();
     stays.resize(model.bodies.len(), true);
-    for collider in contacts.iter().flat_map(|c| c.key.colliders) {
-        let collider = &model.colliders[collider as usize];
-        if turns(collider) {
-            stays[collider.body as usize] = false;
+    for c in contacts.iter().flat_map(|c| c.key.colliders).map(|k| &model.colliders[k as usize]) {
+        if owes(c.body) && rolls_on(model, c, spin(&v_free[c.body as usize]), h) {
+            stays[c.body as usize] = false;
         }
     }
     for b in model.joint_slots().flat_map(|j| model.joints[j].bodies).filter(|b| *b != WORLD_BODY) {
@@ -182,6 +188,52 @@ fn pick(w: &mut World) -> bool {
         (i, there.normalize())
     }));
     !turned.is_empty()
+}
+
+/// Books what bodies have gained in a step whose positions are corrected: those that turn fast and touch nothing but what stands still.
+pub(super) fn book(w: &mut World) {
+    let World { model, state, saved, contacts, settings, fields, .. } = w;
+    let h = settings.h;
+    let rolls = |k: usize| {
+        let c = &model.colliders[k];
+        state.omega.get(c.body as usize).is_some_and(|omega| rolls_on(model, c, *omega, h))
+    };
+    if !applies(settings) || !fields.is_empty() || crew::all(model.colliders.len(), |k| !rolls(k)) {
+        state.gained.clear();
+        return;
+    }
+    let mut alone: Vec<bool> = vec![false; model.bodies.len()];
+    (0..model.colliders.len())
+        .filter(|k| rolls(*k))
+        .for_each(|k| alone[model.colliders[k].body as usize] = true);
+    let stands = |k: u32| {
+        let c = &model.colliders[k as usize];
+        c.belt() == DVec3::ZERO
+            && model.bodies.get(c.body as usize).is_some_and(|b| b.motion == Motion::Static)
+    };
+    for c in contacts.iter() {
+        if !c.key.colliders.iter().any(|k| stands(*k)) {
+            c.bodies.iter().for_each(|b| alone[*b as usize] = false);
+        }
+    }
+    for b in model.joint_slots().flat_map(|j| model.joints[j].bodies).filter(|b| *b != WORLD_BODY) {
+        alone[b as usize] = false;
+    }
+    let gain = |i: usize| {
+        let mass = &model.bodies[i].mass;
+        let kinetic =
+            |v: DVec3, omega: DVec3| 0.5 * (mass.mass * v.length_squared() + omega.dot(mass.inertia * omega));
+        let before = kinetic(saved.velocity(i), saved.omega(i));
+        let lift = -mass.mass * settings.gravity.dot(state.position[i] - saved.position(i));
+        (kinetic(state.velocity[i], state.omega[i]) - before + lift, before)
+    };
+    let owed = |i: u32| state.gained.binary_search_by_key(&i, |g| g.0).map_or(0.0, |at| state.gained[at].1);
+    let owes = |i: usize| {
+        let (gain, before) = gain(i);
+        let debt = owed(i as u32) + gain;
+        (debt > ROUNDING * before).then_some((i as u32, debt))
+    };
+    state.gained = (0..alone.len()).filter(|i| alone[*i]).filter_map(owes).collect();
 }
 
 /// Marks bodies as staying that are not to be turned after all: they would be lost in another there, or have passed it, or touch one that stays

@@ -140,7 +140,6 @@ pub(super) fn build(w: &mut World, posed: Posed) -> Result<(), Malformed> {
             theta,
             bends: posed == Posed::Whole,
             bounce,
-            free: &w.free,
         },
     );
     w.assembler.build_rows(&w.state.order);

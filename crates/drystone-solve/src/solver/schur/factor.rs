@@ -125,25 +125,17 @@ impl Factor {
     #[inline(always)]
     pub fn take_rhs(&mut self, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
-        // Problems about positions start from rest.
-        let still = p.v_free.iter().all(|v| *v == [0.0; 6]);
         self.rhs.clear();
         for (node, jacobian) in nodes.iter().zip(&self.jacobian) {
             let first = g.first_row[node.first as usize] as usize;
-            let mut rhs = [0.0; WIDE];
-            let rows = node.rows as usize;
-            if still {
-                rhs[..rows].copy_from_slice(&g.bias[first..first + rows]);
-                self.rhs.push(rhs);
-                continue;
-            }
             let mut twists = [0.0; 12];
             for (body, twist) in node.bodies.iter().zip(twists.as_chunks_mut::<6>().0) {
                 if *body != WORLD {
                     *twist = p.v_free[*body as usize];
                 }
             }
-            for r in 0..rows {
+            let mut rhs = [0.0; WIDE];
+            for r in 0..node.rows as usize {
                 let half = |s: usize| (0..6).map(|k| jacobian[r][s + k] * twists[s + k]).sum::<f64>();
                 rhs[r] = g.bias[first + r] + half(0) + half(6);
             }

@@ -2,19 +2,11 @@
 
 use glam::{DQuat, DVec3};
 
-use crate::joint::equation::{MOST_COORDINATES, MOST_ROWS};
-use crate::joint::law::Law;
+use crate::joint::equation::MOST_ROWS;
 use crate::joint::slot::rate;
 use crate::joint::{Equations, Joint, JointState, Kind, Sort, WORLD_BODY};
 use crate::motion::rotated;
 use crate::state::State;
-
-/// What the tangent leaves out of a joint's equations, m/s, and of coordinates that are led, m/s or rad/s.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Bend {
-    pub rows: [f64; MOST_ROWS],
-    pub coordinates: [f64; MOST_COORDINATES],
-}
 
 /// Whether equations are curved along straight motion.
 pub(super) fn is_curved(kind: &Kind) -> bool {
@@ -44,41 +36,14 @@ impl Ahead {
     }
 
     /// Looks at both bodies of a joint.
-    fn look(&mut self, joint: &Joint, way: &Way) {
+    fn look(&mut self, joint: &Joint, state: &State, h: f64) {
         for i in joint.bodies.iter().filter(|b| **b != WORLD_BODY).map(|b| *b as usize) {
             if self.step[i] != self.now {
                 self.step[i] = self.now;
-                (self.places[i], self.twists[i]) = way.foreseen(i);
+                self.places[i] = moved(state, i, h);
+                self.twists[i] = state.twist(i);
             }
         }
-    }
-}
-
-/// A step ahead.
-pub(super) struct Way<'a> {
-    pub state: &'a State,
-    /// As in [`super::Purpose::Velocity`].
-    pub free: &'a [(DVec3, DQuat)],
-    pub h: f64,
-    /// Weight of the new velocity in the new position.
-    pub theta: f64,
-}
-
-impl Way<'_> {
-    /// Where the step itself takes a body that goes on as it is foreseen to, and with what velocities.
-    fn foreseen(&self, i: usize) -> ((DVec3, DQuat), [f64; 6]) {
-        let Way { state, free, h, theta } = *self;
-        if theta < 1.0 {
-            return (moved(state, i, h), state.twist(i));
-        }
-        let [dv, dw] = state.foreseen(i, state.omega[i]);
-        let (v, omega, q) = (state.velocity[i] + dv, state.omega[i] + dw, state.rotation[i]);
-        let turn = match free.get(i) {
-            Some((free, turn)) => rotated(q * *turn, omega - *free, h),
-            None => rotated(q, omega, h),
-        };
-        let w = q * omega;
-        ((state.position[i] + h * v, turn), [v.x, v.y, v.z, w.x, w.y, w.z])
     }
 }
 
@@ -87,27 +52,27 @@ fn moved(state: &State, i: usize, dt: f64) -> (DVec3, DQuat) {
     (state.position[i] + dt * state.velocity[i], rotated(state.rotation[i], state.omega[i], dt))
 }
 
-/// What the tangent at the start of the step leaves out, m/s, if the bodies go on as is foreseen.
+/// What the tangent at the start of the step leaves out, m/s, if the bodies go on as they move now.
 pub(super) fn curvature(
     joint: &Joint,
-    way: &Way,
+    state: &State,
     ahead: &mut Ahead,
     memory: &JointState,
+    [h, theta]: [f64; 2],
     [now, then]: [&mut Equations; 2],
-    bend: &mut Bend,
+    bend: &mut [f64; MOST_ROWS],
 ) {
-    let Way { state, h, theta, .. } = *way;
     // Without rotation every equation but a length is linear; so it nearly is with little.
     let turns = |b: &u32| *b != WORLD_BODY && state.omega[*b as usize].length_squared() * h * h > 1e-12;
     if !is_curved(&joint.kind) && !joint.bodies.iter().any(turns) {
         return;
     }
-    ahead.look(joint, way);
+    ahead.look(joint, state, h);
     let end = joint.place_at(|i| ahead.places[i], memory, [state.time + h; 2]);
     if joint.kind.is_nonholonomic() {
         joint.kind.equations_into(&end, then);
     } else {
-        joint.kind.errors_into(&end, joint.laws.iter().any(Law::leads), then);
+        joint.kind.errors_into(&end, false, then);
     }
     let start = if theta < 1.0 { Some(*now) } else { None };
     if theta < 1.0 {
@@ -127,22 +92,14 @@ pub(super) fn curvature(
         match row.sort {
             Sort::Holonomic | Sort::Unilateral => {
                 let left = (then.error - row.error) / h - row.rate - moves;
-                bend.rows[k] = (left + (1.0 - theta) * turned) / theta;
+                bend[k] = (left + (1.0 - theta) * turned) / theta;
             }
             // In the middle of the step, where the secant is the tangent.
-            Sort::Nonholonomic if theta < 1.0 => bend.rows[k] = (1.0 - theta) / theta * turned,
+            Sort::Nonholonomic if theta < 1.0 => bend[k] = (1.0 - theta) / theta * turned,
             Sort::Nonholonomic => {
-                bend.rows[k] = 0.5 * (rate(&then.jacobian) - moves);
+                bend[k] = 0.5 * (rate(&then.jacobian) - moves);
             }
             Sort::Elastic { .. } => {}
-        }
-    }
-    if theta < 1.0 {
-        return;
-    }
-    for (k, _) in joint.laws.iter().enumerate().filter(|(_, law)| law.leads()) {
-        if let [Some(c), Some(end)] = [&*now, &*then].map(|e| e.coordinates().get(k)) {
-            bend.coordinates[k] = (end.value - c.value) / h - rate(&c.jacobian);
         }
     }
 }
