@@ -49,7 +49,7 @@ fn the_summary_tells_of_the_velocity_bound() {
     holds(&o.out, &["velocity err. no bound: exact Coulomb friction"]);
     let reason = &scratch.json("c.json")["certificate"]["velocity_error_reason"];
     holds(reason.as_str().unwrap(), &["exact Coulomb friction"]);
-    let o = scratch.run("run four-bar --steps 30 --integrator euler --bound 500");
+    let o = scratch.run("run pendulum --steps 3 --integrator euler --bound 500");
     holds(&o.out, &["velocity err. no bound: rigid joints"]);
     assert!(!scratch.run(line).out.contains("velocity err."), "not asked for");
     // Two problems, one after the other: a bound on the second is none on the step.
@@ -139,6 +139,26 @@ fn a_mechanism_that_comes_apart_ends_the_run() {
     assert_eq!(r["status"], "failed");
     assert!(r["warnings"].as_array().unwrap().iter().any(|w| w["kind"] == "joints"));
     assert!(number(&r, "joint_error.position_m") < 1e3);
+}
+
+/// A ball that is hit is thrown into the next one within the step.
+#[test]
+fn deep_overlaps_are_in_the_report() {
+    let scratch = Scratch::new("ending-deep");
+    let ball = |name: &str, x: f64, mass: f64, speed: f64| {
+        format!(
+            "[[body]]\nname = \"{name}\"\nshape = {{ type = \"sphere\", r = 0.1 }}\nmass = {mass:?}\n\
+             position = [{x:?}, 0.0, 0.0]\nvelocity = [{speed:?}, 0.0, 0.0]\n"
+        )
+    };
+    let settings = "[settings]\nh = 0.01\nT = 0.06\ngravity = [0.0, 0.0, 0.0]\n";
+    let balls = [ball("shot", -0.5, 10.0, 30.0), ball("hit", 0.0, 1.0, 0.0), ball("next", 0.25, 1.0, 0.0)];
+    scratch.write("hit.toml", format!("{settings}{}", balls.concat()));
+    let o = scratch.run("run hit.toml --quiet --report r.json");
+    assert_eq!(o.code, 0, "{}", o.err);
+    let warnings = scratch.json("r.json")["warnings"].clone();
+    let overlap = warnings.as_array().unwrap().iter().find(|w| w["kind"] == "overlap");
+    holds(overlap.unwrap()["text"].as_str().unwrap(), &["hit", "next", "overlap by", "1.000e-1 m inside"]);
 }
 
 #[test]
