@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::usage;
-use warnings::{apart, bounce, deep, wedged, wild};
+use warnings::{apart, bounce, deep, pressed, wedged, wild};
 
 /// How many of the last steps the `last100` figures cover.
 const LAST: usize = 100;
@@ -92,6 +92,7 @@ pub struct Recorder {
     statuses: BTreeMap<String, u64>,
     softened: u64,
     cut_bounces: u64,
+    exact: u64,
     used: BTreeMap<&'static str, Used>,
     fallbacks: u64,
     rounds_sum: f64,
@@ -132,6 +133,7 @@ impl Recorder {
             statuses: BTreeMap::new(),
             softened: 0,
             cut_bounces: 0,
+            exact: 0,
             used: BTreeMap::new(),
             fallbacks: 0,
             rounds_sum: 0.0,
@@ -210,6 +212,12 @@ impl Recorder {
                 self.warn(bounce(r, share));
             }
             self.cut_bounces += 1;
+        }
+        if r.exact {
+            if self.exact == 0 {
+                self.warn(pressed(world, r));
+            }
+            self.exact += 1;
         }
         for id in &r.left {
             let text = format!("{} left the bounds", world.model().describe(id.slot));
@@ -343,6 +351,7 @@ impl Recorder {
                 statuses: self.statuses.clone(),
                 softened_steps: self.softened,
                 cut_bounces: self.cut_bounces,
+                exact_steps: self.exact,
                 used: self.used.clone(),
                 fallbacks: self.fallbacks,
                 position_problems_mean: self.rounds_sum / steps,
@@ -547,6 +556,8 @@ pub struct SolverUse {
     pub softened_steps: u64,
     /// Steps that took less restitution than asked for, because all of it would have given the bodies energy.
     pub cut_bounces: u64,
+    /// Steps under the exact law in a run under the relaxed one, because that would have pressed bodies out between walls far faster than those.
+    pub exact_steps: u64,
     /// By name: which solvers did the velocity problems. One, unless `auto` picked.
     pub used: BTreeMap<&'static str, Used>,
     /// How often `auto` went on with another solver because the certificate said no.
@@ -577,7 +588,7 @@ fn why_no_bound(last: &StepReport) -> Option<String> {
     }
     if last.replaced {
         return Some(
-            "the last step was posed again, because it would have given the bodies energy (joints along arcs, bounces)"
+            "the last step was posed again, because it would have given the bodies energy (joints along arcs, bounces, the relaxed law between walls)"
                 .into(),
         );
     }

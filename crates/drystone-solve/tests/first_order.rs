@@ -110,9 +110,9 @@ fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// [Mazhar2015, Algorithm APGD] from zero multipliers, until `multiplications` products of the economical form (one for
-/// every projection and one for L) are spent; L by our rule, from the curvature of each step. Returns γ̂, the number of
+/// every projection and one for L) are spent; L as published, or from the curvature of each step. Returns γ̂, the number of
 /// restarts, and of steps that were made again.
-fn apgd(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
+fn apgd(p: &Dense, multiplications: usize, published: bool) -> (Vec<f64>, usize, usize) {
     let rows = p.r.len();
     let mut used = 1;
     let (mut restarts, mut again) = (0, 0);
@@ -136,10 +136,10 @@ fn apgd(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
             let d = minus(&next, &y);
             // Step (10) with the L that it would just hold for.
             found = dot(&d, &p.multiply(&d)) / p.length(&d);
-            if !(found > 1.5 * l) {
+            if !(found > if published { l } else { 1.5 * l }) {
                 break;
             }
-            l = 1.05 * found;
+            l = if published { 2.0 * l } else { 1.05 * found };
             again += 1;
         }
         let theta_next = (-theta * theta + theta * (theta * theta + 4.0).sqrt()) / 2.0;
@@ -157,7 +157,7 @@ fn apgd(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
             restarts += 1;
         }
         gamma = next;
-        l = 0.98 * l.max(found);
+        l = if published { 0.9 * l } else { 0.98 * l.max(found) };
     }
 }
 
@@ -286,12 +286,14 @@ fn step_by_step(
 
 #[test]
 fn apgd_is_the_published_algorithm_step_by_step() {
-    step_by_step("apgd:scaling=none", false, [31, 32], apgd);
+    step_by_step("apgd:scaling=none,rule=paper", false, [31, 32], |p, n| apgd(p, n, true));
+    step_by_step("apgd:rule=paper", true, [33, 34], |p, n| apgd(p, n, true));
 }
 
 #[test]
-fn apgd_with_scaling_is_the_same_in_other_variables() {
-    step_by_step("apgd", true, [33, 34], apgd);
+fn apgd_takes_its_steps_from_the_curvature() {
+    step_by_step("apgd:scaling=none", false, [31, 32], |p, n| apgd(p, n, false));
+    step_by_step("apgd", true, [33, 34], |p, n| apgd(p, n, false));
 }
 
 #[test]
@@ -304,7 +306,8 @@ fn nncg_is_the_published_algorithm_step_by_step() {
     step_by_step("nncg", true, [37, 38], nncg);
 }
 
-const ACCURATE: [&str; 6] = ["apgd", "apgd:scaling=none", "bb", "bb:scaling=none", "nncg", "cpg"];
+const ACCURATE: [&str; 7] =
+    ["apgd", "apgd:scaling=none", "apgd:rule=paper", "bb", "bb:scaling=none", "nncg", "cpg"];
 
 fn tight() -> Stop {
     Stop { tolerance: 1e-9, iterations: 200_000, ..Stop::default() }

@@ -327,6 +327,7 @@ fn finish(
         status: done.status,
         softened: done.seen.softened,
         replaced: done.seen.replaced(),
+        exact: done.seen.exact,
         bounce: done.seen.bounce,
         contradiction: done.seen.parties,
         wild: done.seen.wild,

@@ -84,6 +84,17 @@ pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
     Warning { step: r.step, kind: "restitution", bodies: Vec::new(), text }
 }
 
+/// The first step that was taken under the exact law.
+pub(super) fn pressed(world: &World, r: &StepReport) -> Warning {
+    let parties: Vec<String> = r.contradiction.iter().map(|p| party(world.model(), p)).collect();
+    let bodies = r.contradiction.first().map_or_else(Vec::new, |p| p.bodies.clone());
+    let text = format!(
+        "what moves would have pressed a body out far faster than itself, because the relaxed law lets what slides lift off: this step was taken under the exact law; hardest pressed: {} (solver.exact_steps in the report counts such steps; --model coulomb takes all of them so)",
+        parties.join(", ")
+    );
+    Warning { step: r.step, kind: "pressed", bodies, text }
+}
+
 /// Bodies that came to be deep in each other.
 pub(super) fn deep(world: &World, r: &StepReport, deep: &Deep) -> Warning {
     let [a, b] = deep.bodies.map(|b| world.model().describe(b));

@@ -5,10 +5,10 @@
 //! - Velocities are linear in γ, so that u_y of step (8) and the products of step (10) cost nothing: one multiplication
 //!   by N for each projection. In step (10) f(γ) - f(y) - ⟨g, γ - y⟩ is ½ ⟨γ - y, N (γ - y)⟩ exactly, and that is what
 //!   is compared with ½ L |γ - y|². L never exceeds a bound that no eigenvalue exceeds, whatever rounding says.
-//! - The paper doubles L where that comparison fails, throws the step away, and takes a tenth off L after every step: one
-//!   multiplication in seven is thrown away, and L is half as large again as it need be. The comparison says by how much it
-//!   failed: where that is less than half, the step is kept, and L is what it should have been from the next one on; where it
-//!   is more, the step is made again with a little more than that. L is then let down by a fiftieth a step.
+//! - The paper (`rule=paper`) doubles L where that comparison fails, throws the step away, and takes a tenth off L after every
+//!   step: one multiplication in seven is thrown away, and L is half as large again as it need be. The comparison says by how
+//!   much it failed (`rule=curvature`): where that is less than half, the step is kept, and L is what it should have been from the
+//!   next one on; where it is more, the step is made again with a little more than that. L is then let down by a fiftieth a step.
 //! - A warm start: γ_0 is the guess, projected; in step (5) γ̂_0 = γ_0 + 1, which is the paper's choice for γ_0 = 0.
 //! - The metric of `first_order`: steps are t_k S g, lengths Σ |d_i|² / η_i. `scaling=none` is the paper's.
 //! - The residual of step (18) is what the step itself measures (see `first_order::watch`); the certificate's natural
@@ -19,9 +19,9 @@ use std::time::Instant;
 use crate::crew;
 use crate::problem::{Malformed, Problem};
 
-use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
+use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Trial, Watch};
 use super::grains::{self, PRECISION};
-use super::{BadSpec, Info, Solution, Solver, Spec, Stop};
+use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
     name: "apgd",
@@ -30,9 +30,22 @@ pub(super) static INFO: Info = Info {
     models: &["ccp"],
     unit: "multiplication",
     citation: "Mazhar2015, Algorithm APGD",
-    params: &[SCALING, PRECISION],
+    params: &[SCALING, PRECISION, RULE],
     make,
 };
+
+const RULE: Param = Param {
+    name: "rule",
+    default: "curvature",
+    help: "how L follows the problem; curvature: what each step found; paper: doubled where it is too small, else 0.9 of it",
+};
+
+/// Steps (10)-(14) and (30)-(31).
+#[derive(Clone, Copy, PartialEq)]
+enum Rule {
+    Curvature,
+    Paper,
+}
 
 /// How far the curvature of a step may be above L, times L, before it is made again.
 const SLACK: f64 = 1.5;
@@ -41,9 +54,40 @@ const MARGIN: f64 = 1.05;
 /// What a step leaves of L.
 const LET_DOWN: f64 = 0.98;
 
+impl Rule {
+    fn parse(spec: &Spec) -> Result<Self, BadSpec> {
+        match spec.text("rule") {
+            None | Some("curvature") => Ok(Rule::Curvature),
+            Some("paper") => Ok(Rule::Paper),
+            Some(other) => Err(BadSpec::unknown("rule", other, &["curvature", "paper"])),
+        }
+    }
+
+    /// The L to make a step again with, if it is to be.
+    fn again(self, l: f64, most: f64, trial: &Trial) -> Option<f64> {
+        let (slack, next) = match self {
+            Rule::Curvature => (SLACK, MARGIN * trial.curvature / trial.length),
+            Rule::Paper => (1.0, 2.0 * l),
+        };
+        (trial.curvature > slack * l * trial.length && l < most).then_some(next.min(most))
+    }
+
+    /// L after a step.
+    fn after(self, l: f64, most: f64, trial: &Trial) -> f64 {
+        match self {
+            Rule::Curvature if trial.curvature > l * trial.length => {
+                LET_DOWN * (trial.curvature / trial.length).min(most)
+            }
+            Rule::Curvature => LET_DOWN * l,
+            Rule::Paper => 0.9 * l,
+        }
+    }
+}
+
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Apgd {
         scaling: Scaling::parse(spec)?,
+        rule: Rule::parse(spec)?,
         spaces: Spaces::new(grains::may_be_single(spec)?),
         notebook: Notebook::default(),
         held: 0,
@@ -52,6 +96,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 struct Apgd {
     scaling: Scaling,
+    rule: Rule,
     spaces: Spaces,
     notebook: Notebook,
     /// What the last problem took, bytes.
@@ -113,11 +158,11 @@ impl Apgd {
             let mut trial = space.step(problem, 1.0 / l);
             watch.count();
             // (10)-(14)
-            while trial.curvature > SLACK * l * trial.length && l < most {
+            while let Some(more) = self.rule.again(l, most, &trial) {
                 if watch.spent() {
                     break 'iterations;
                 }
-                l = (MARGIN * trial.curvature / trial.length).min(most);
+                l = more;
                 trial = space.step(problem, 1.0 / l);
                 watch.count();
             }
@@ -139,10 +184,7 @@ impl Apgd {
                 break;
             }
             // (30)-(31)
-            if trial.curvature > l * trial.length {
-                l = (trial.curvature / trial.length).min(most);
-            }
-            l *= LET_DOWN;
+            l = self.rule.after(l, most, &trial);
             if floor > 0.0 && (trial.measure <= floor || watch.doubts()) {
                 space = self.spaces.hand_over(problem, self.scaling, &mut watch);
                 (theta, floor) = (1.0, 0.0);

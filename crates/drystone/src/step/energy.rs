@@ -8,15 +8,16 @@
 //!     bounces    several contacts at once, each to part at e times its own speed ([`spare`]), or to give back
 //!                e times the impulse that stopped it, which is not unique ([`Limit`])
 //!     no room    overlaps and bounces between what is all but in line ([`tame`])
+//!     lift-off   what slides under the relaxed law lifts off, and is pressed out between walls that close ([`hold_back`])
 //! ```
 //!
 //! Each is asked whether the bodies have more energy than before, which costs a pass over them where it can happen at all, and
 //! posed again without it, or with less of it, where they have.
 
-use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::contradiction::{asks_for, depth, energies, pressing, pushes};
 use drystone_solve::solver::{Solution, Status, Stop};
+use drystone_solve::{Malformed, Model};
 use glam::DVec3;
 
 use super::pose::{Posed, build};
@@ -26,6 +27,11 @@ use super::wedge::{
 };
 use crate::world::World;
 
+/// Where contacts alone press a body out, the exact law is asked about a gain of more speed than this times what walls ask for: by that law a
+/// wedge that is too wide to jam presses out at a few times its own speed.
+const PRESSED: f64 = 3.0;
+/// Its answer is taken if it gains at most this share of the speed.
+const CALMER: f64 = 0.5;
 /// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody,
 const ARCS: f64 = 10.0;
 /// where the fastest body has at most this times its speed of before.
@@ -52,12 +58,11 @@ fn judged_energies(w: &mut World) -> Option<[f64; 2]> {
     energies(stiffness.posed(assembler), solver.judge().unwrap_or(judge).velocities())
 }
 
-/// Whether contacts throw bodies about: some gain far more speed than anything asks for. The solution's speeds may be `known`.
-fn throws(w: &mut World, solution: &Solution, stop: &Stop, known: Option<[f64; 2]>) -> bool {
-    let [touch, jointed] = parts(w);
-    let speeds = if touch { known.or_else(|| speeds_at_hand(w, solution)) } else { None };
-    let Some([free, now]) = speeds else { return false };
-    let gained = (now - free) / if jointed { LOST } else { FAST };
+/// Whether contacts throw bodies about: the fastest gains `most` times the speed that anything asks for, the second where there are joints.
+/// To be asked when its `speeds` before and after have been found.
+fn throws(w: &World, stop: &Stop, [free, now]: [f64; 2], most: [f64; 2]) -> bool {
+    let jointed = parts(w)[1];
+    let gained = (now - free) / most[usize::from(jointed)];
     if gained <= stop.tolerance {
         return false;
     }
@@ -74,7 +79,7 @@ fn throws(w: &mut World, solution: &Solution, stop: &Stop, known: Option<[f64; 2
 
 /// A step that is solved, and whose solution throws bodies about: overlaps and bounces have all but no room (three balls between walls, a
 /// hair out of line, part at half their speed over the angle that they are off by). It is taken without those, if that
-/// is calmer; else it is what the walls and motors ask for. The solution's speeds may be `known`.
+/// is calmer; else it is what the walls and motors ask for, if not the relaxed law. The solution's speeds may be `known`.
 pub(super) fn tame(
     w: &mut World,
     posed: Posed,
@@ -83,20 +88,59 @@ pub(super) fn tame(
     warm: bool,
     known: Option<[f64; 2]>,
 ) -> Result<Option<Seen>, Malformed> {
-    if solution.status != Status::Converged || !throws(w, solution, stop, known) {
+    if solution.status != Status::Converged || !parts(w)[0] {
         return Ok(None);
     }
-    let mut seen = Seen { softened: true, ..Seen::default() };
+    let Some(reached) = known.or_else(|| speeds_at_hand(w, solution)) else { return Ok(None) };
+    if !throws(w, stop, reached, [PRESSED, FAST]) {
+        return Ok(None);
+    }
+    if throws(w, stop, reached, [FAST, LOST]) {
+        let mut seen = Seen { softened: true, ..Seen::default() };
+        name(w, &pressing(w.stiffness.posed(&w.assembler), &solution.gamma), &mut seen);
+        let wild = solution.clone();
+        build(w, Posed::Softened)?;
+        let certificate = again(w, solution, stop, warm)?;
+        let _ = w.solver.judge();
+        let now = speeds_at_hand(w, solution);
+        if solution.status == Status::Converged && !now.is_some_and(|now| throws(w, stop, now, [FAST, LOST]))
+        {
+            solution.certificate = Some(certificate);
+            return Ok(Some(seen));
+        }
+        *solution = wild;
+        build(w, posed)?;
+    }
+    hold_back(w, posed, solution, stop, warm, reached)
+}
+
+/// A step that is solved under the relaxed law, and in which walls that close press a body out. What slides lifts off by that law, u_N ≥ μ |u_T|:
+/// from a wedge of angle α whose walls close at c it leaves at ½ c (cos α/2 + μ sin α/2) / (sin α/2 - μ cos α/2), which has no bound where the wedge
+/// all but jams. By the exact law it is ½ c / tan α/2. So that one is asked, and its answer taken if it is far calmer.
+fn hold_back(
+    w: &mut World,
+    posed: Posed,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+    [free, relaxed]: [f64; 2],
+) -> Result<Option<Seen>, Malformed> {
+    if w.settings.model != Model::Ccp {
+        return Ok(None);
+    }
+    let mut seen = Seen { exact: true, ..Seen::default() };
     name(w, &pressing(w.stiffness.posed(&w.assembler), &solution.gamma), &mut seen);
-    let wild = solution.clone();
-    build(w, Posed::Softened)?;
+    let fast = solution.clone();
+    w.stiffness.posed_mut(&mut w.assembler).set_model(Model::Coulomb);
     let certificate = again(w, solution, stop, warm)?;
     let _ = w.solver.judge();
-    if solution.status == Status::Converged && !throws(w, solution, stop, None) {
+    let calmer = |now: f64| now - free <= CALMER * (relaxed - free);
+    if solution.status == Status::Converged && speeds(w, &solution.gamma).is_some_and(|[_, now]| calmer(now))
+    {
         solution.certificate = Some(certificate);
         return Ok(Some(seen));
     }
-    *solution = wild;
+    *solution = fast;
     build(w, posed)?;
     Ok(None)
 }

@@ -80,6 +80,7 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
     }
     all.softened |= last.softened;
     all.replaced |= last.replaced;
+    all.exact |= last.exact;
     all.bounce = match (all.bounce, last.bounce) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),

@@ -53,9 +53,11 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
             forget_velocities(w);
         }
         seen.straight = straight;
-        match seen.softened {
-            true => quiet(w, posed, &mut solution, &stop, warm)?,
-            false => seen.bounce = spare(w, posed, &mut solution, &stop, warm)?,
+        match (seen.softened, seen.exact) {
+            (true, _) => quiet(w, posed, &mut solution, &stop, warm)?,
+            (false, false) => seen.bounce = spare(w, posed, &mut solution, &stop, warm)?,
+            // A wall moves, and does work.
+            (false, true) => {}
         }
     }
     // What was compressed because nobody had room must not expand.
@@ -73,7 +75,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         if stop.iterations > 0 && unsolved(w, &solution, None) {
             let second = look(w, Posed::Expansion, &mut solution, &stop, true, None)?;
             forget_velocities(w);
-            seen = Seen { straight: seen.straight, bounce, ..second };
+            seen = Seen { straight: seen.straight, exact: seen.exact, bounce, ..second };
         }
         if solution.status == Status::Converged {
             solution.status = compressed;

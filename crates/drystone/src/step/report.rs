@@ -78,11 +78,13 @@ pub struct StepReport {
     /// The constraints contradicted each other: what asks for a motion gave way in this step.
     pub softened: bool,
     /// The problem that was solved is not the one that was posed first: it was softened, or gave the bodies energy (by joints along arcs,
-    /// by bounces).
+    /// by bounces, by the relaxed law).
     pub replaced: bool,
+    /// The step was taken under the exact law, because under the relaxed one walls that close would press a body out far faster.
+    pub exact: bool,
     /// Bounces with all of their restitution would have given the bodies energy: the share that was taken.
     pub bounce: Option<f64>,
-    /// Contacts and joints that contradicted each other, those that press hardest first, as far as they are known.
+    /// Contacts and joints that contradicted each other, or press a body out, those that press hardest first, as far as they are known.
     pub contradiction: Vec<Party>,
     /// Where the residual is far beyond all that was asked for, and nobody knew better: what was asked for, m/s.
     pub wild: Option<f64>,

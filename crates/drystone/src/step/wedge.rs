@@ -67,7 +67,7 @@ pub struct Party {
 impl Seen {
     /// Whether the problem that was solved is not the one that was posed first.
     pub fn replaced(&self) -> bool {
-        self.softened || self.straight || self.bounce.is_some()
+        self.softened || self.exact || self.straight || self.bounce.is_some()
     }
 }
 
@@ -151,6 +151,8 @@ pub(super) struct Seen {
     pub contact: Option<usize>,
     /// The softened problem is the one that was solved.
     pub softened: bool,
+    /// The exact law is the one that was solved, in a run under the relaxed one.
+    pub exact: bool,
     /// Joints went along their tangents.
     pub straight: bool,
     /// The share of restitution that the step could take without more energy than before, where that is not all.

@@ -2,8 +2,8 @@
 //! [TasoraAnitescu2011, §2.7]: they hover at the gap μ h |v_t|, and take off when they start with less.
 
 use drystone::{BodyDef, BodyId, Settings, Shape, World};
-use drystone_solve::Model;
-use glam::DVec3;
+use drystone_solve::{Model, Status};
+use glam::{DQuat, DVec3};
 
 use crate::common::{G, add, precise, world};
 
@@ -111,5 +111,41 @@ fn exact_coulomb_neither_hovers_nor_takes_off() {
                 assert!((v.x - exact).abs() < 1e-7 * v0, "{solver}: {} against {exact}", v.x);
             }
         }
+    }
+}
+
+/// A ball in a wedge of two walls that close. By Coulomb's law it is pressed out at c / (2 tan α/2), or jams; the relaxed law lets what slides lift off,
+/// and presses it out at any speed where the wedge all but jams. That is not taken: the step is one of the exact law.
+#[test]
+fn closing_walls_do_not_shoot_what_is_between_them() {
+    let (mu, c, r) = (0.3, 1.0, 0.1);
+    for (beyond, model, exact) in [
+        (0.001, Model::Ccp, true),
+        (0.01, Model::Ccp, true),
+        (0.1, Model::Ccp, true),
+        (0.01, Model::Coulomb, false),
+        (0.6, Model::Ccp, false),
+    ] {
+        let half = f64::atan(mu) + beyond;
+        let mut w = world(Settings { gravity: DVec3::ZERO, model, ..Settings::default() });
+        for side in [-1.0, 1.0] {
+            let normal = DVec3::new(half.sin(), 0.0, -side * half.cos());
+            let wall =
+                BodyDef::kinematic(Shape::HalfSpace).turned(DQuat::from_rotation_arc(DVec3::Z, normal));
+            add(&mut w, wall.at(-r * normal).moving(DVec3::Z * -side * 0.5 * c, DVec3::ZERO).friction(mu));
+        }
+        let ball = add(&mut w, BodyDef::dynamic(Shape::Sphere { radius: r }, 1.0).friction(mu));
+        let report = w.step().unwrap();
+        let v = w.velocity(ball).unwrap();
+        assert_eq!(
+            (report.status, report.exact),
+            (Status::Converged, exact),
+            "{beyond} rad beyond jamming: {v}"
+        );
+        let slides = 0.5 * c / half.tan();
+        let lifts = 0.5 * c * (half.cos() + mu * half.sin()) / (half.sin() - mu * half.cos());
+        let expected = if exact || model == Model::Coulomb { slides } else { lifts };
+        assert!((v.x / expected - 1.0).abs() < 1e-3, "{beyond} rad beyond jamming: {v}, not {expected} m/s");
+        assert!(v.y.abs() + v.z.abs() < 1e-6 * expected, "{v}");
     }
 }
