@@ -55,6 +55,20 @@ pub struct Correction {
     pub keep: bool,
 }
 
+/// Whose positions are corrected, and what that takes.
+pub(crate) struct Work<'a> {
+    pub model: &'a Model,
+    pub state: &'a mut State,
+    pub detector: &'a mut Detector,
+    /// Its contents may be lost, and so may be the solver's.
+    pub assembler: &'a mut Assembler,
+    pub how: Correction,
+    /// How fast bodies are on their way.
+    pub v: &'a Velocities,
+    /// Those that sleep stay where they are.
+    pub asleep: &'a [bool],
+}
+
 /// What is corrected is at rest.
 const REST: &Velocities = &[];
 
@@ -204,19 +218,9 @@ impl Corrector {
         *self = Self { known, expected, total: std::mem::take(&mut self.total), ..Self::default() };
     }
 
-    /// Corrects the positions in `state`, with an assembler and a solver whose contents may be lost; returns the number of
-    /// position problems solved. `v` says how fast bodies are on their way; those that sleep stay where they are.
-    pub fn run(
-        &mut self,
-        model: &Model,
-        state: &mut State,
-        detector: &mut Detector,
-        assembler: &mut Assembler,
-        solver: &mut dyn Solver,
-        how: Correction,
-        v: &Velocities,
-        asleep: &[bool],
-    ) -> Result<usize, Malformed> {
+    /// Corrects positions; returns the number of position problems solved.
+    pub(crate) fn run(&mut self, work: Work, solver: &mut dyn Solver) -> Result<usize, Malformed> {
+        let Work { model, state, detector, assembler, how, v, asleep } = work;
         self.total.clear();
         self.total.resize(if how.keep { model.bodies.len() } else { 0 }, [0.0; 6]);
         let share = how.reach / how.rounds as f64;

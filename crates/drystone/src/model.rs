@@ -127,7 +127,7 @@ pub struct Model {
     pub joints: Vec<Joint>,
     #[serde(default)]
     pub(crate) free_joints: Vec<u32>,
-    /// Another number, unlike that of any other model, after every change to which pairs may touch; 0 if unknown.
+    /// Another number, unlike that of any other model, after every change to which pairs may touch or are joined; 0 if unknown.
     #[serde(skip)]
     revision: u64,
     /// Of this revision.
@@ -215,7 +215,7 @@ fn outer(a: DVec3, b: DVec3) -> DMat3 {
 }
 
 impl Model {
-    /// Equal numbers, not 0, mean the same colliders with the same leave to touch.
+    /// Equal numbers, not 0, mean the same colliders with the same leave to touch, and joints between the same bodies.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
@@ -231,7 +231,8 @@ impl Model {
         self.colliders.reserve_exact(bodies);
     }
 
-    fn changed(&mut self) {
+    /// To be said of every such change.
+    pub(crate) fn changed(&mut self) {
         if self.revision == 0 {
             self.facts = Facts::of(self);
         }

@@ -17,7 +17,7 @@ use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::remember;
-use crate::correct::Correction;
+use crate::correct::{Correction, Work};
 use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
@@ -214,20 +214,20 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
         ..
     } = w;
     let asleep = &sleepers.known;
-    if again && jointed && solver.keeps_factors() {
-        let solver = solver.as_mut();
-        let done =
-            corrector.run_chords(model, state, detector, assembler, solver, how, v_free, asleep, contacts);
-        if let Some(rounds) = done {
-            return Ok(rounds);
-        }
+    let mut work = Work { model, state, detector, assembler, how, v: v_free, asleep };
+    if again
+        && jointed
+        && solver.keeps_factors()
+        && let Some(rounds) = corrector.run_chords(&mut work, solver.as_mut(), contacts)
+    {
+        return Ok(rounds);
     }
     let places = if jointed { places.get_or_insert_with(|| make("auto").ok()).as_mut() } else { None };
     let solver = match (solver.for_positions(), places.and_then(|places| places.for_positions())) {
         (Some(other), _) | (None, Some(other)) => other,
         (None, None) => solver.as_mut(),
     };
-    let done = corrector.run(model, state, detector, assembler, solver, how, v_free, asleep);
+    let done = corrector.run(work, solver);
     done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
 }
 

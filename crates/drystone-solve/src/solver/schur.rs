@@ -96,6 +96,8 @@ pub(super) struct Schur {
     relaxed: Option<Box<dyn Solver>>,
     coulomb: Option<Box<dyn Solver>>,
     judge: Judge,
+    /// Whether what was judged last is what was returned.
+    judged: bool,
 }
 
 /// Bodies of the contact points, and what sort each block has that is not bilateral.
@@ -151,8 +153,32 @@ impl Solver for Schur {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        first_order::check(problem, guess)?;
-        self.solve_checked(problem, guess, stop)
+        let jointed = matches!(problem, Problem::Bodies(p) if !p.general.a.is_empty());
+        // Who asks this solver by name will want a word on the solution, and its velocities; elsewhere somebody else judges. Numbers that are
+        // not finite are seen by the judge, too.
+        if !(jointed && self.relaxed.is_some()) {
+            first_order::check(problem, guess)?;
+            return self.solve_checked(problem, guess, stop);
+        }
+        problem.check_form()?;
+        first_order::check_guess(problem, guess)?;
+        let mut out = self.solve_checked(problem, guess, stop)?;
+        let known = out.certificate.take().filter(|_| self.judged);
+        let c = known.unwrap_or_else(|| self.judge.judge(problem, &out.gamma));
+        if out.status == Status::Diverged || !c.dual_objective.is_finite() {
+            problem.check()?;
+        }
+        (out.certificate, self.judged) = (Some(c), true);
+        Ok(out)
+    }
+
+    fn velocities(&self) -> Option<&[[f64; 6]]> {
+        self.judged.then(|| self.judge.velocities())
+    }
+
+    fn judge(&mut self) -> Option<&mut Judge> {
+        self.judged = false;
+        Some(&mut self.judge)
     }
 
     fn keeps_factors(&self) -> bool {
@@ -194,7 +220,7 @@ impl Schur {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        self.kept = false;
+        (self.kept, self.judged) = (false, false);
         let fits = match problem {
             Problem::Bodies(p) => {
                 // Mechanisms stand on the same wheels for many steps.
@@ -370,10 +396,11 @@ impl Schur {
         }
         // Rows that repeat others hold if those do, unless they contradict each other.
         if dropped > 0 && out.status == Status::Converged && stop.tolerance > 0.0 {
-            let residual = self.judge.judge(problem, &out.gamma).residual_max;
-            if !(residual <= stop.tolerance) {
+            let c = self.judge.judge(problem, &out.gamma);
+            if !(c.residual_max <= stop.tolerance) {
                 out.status = Status::Iterations;
             }
+            (out.certificate, self.judged) = (Some(c), true);
         }
         out
     }

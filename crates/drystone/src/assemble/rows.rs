@@ -147,6 +147,8 @@ pub struct Rows {
     places: Vec<u32>,
     /// Whether some joint's errors change by more than rotation and what is solved for: lengths, and what follows time.
     pub(crate) curved: bool,
+    /// Whether some joint's limits have restitution.
+    pub(crate) bounces: bool,
     /// The largest of what the tangents leave out, m/s.
     pub(crate) bent: f64,
     /// Largest error of a rigid row over the joint's size, and in m; the smallest such size, m.
@@ -195,7 +197,7 @@ impl Rows {
             self.sets.clear();
             self.order.clear();
             self.soft = false;
-            (self.curved, self.bent) = (false, 0.0);
+            (self.curved, self.bounces, self.bent) = (false, false, 0.0);
             self.lock_planes(model);
         }
         if let Purpose::Velocity { laws: true, .. } = purpose {
@@ -683,6 +685,7 @@ impl Stage<'_> {
             Purpose::Velocity { h, stabilisation, bounce, .. } => {
                 self.motor(place + MOTOR, c, law, scale, &jacobian, h);
                 if let Some(limits) = &law.limits {
+                    self.rows.bounces |= limits.restitution > 0.0;
                     for (gap, upper) in [(c.value - limits.lower, false), (limits.upper - c.value, true)] {
                         if gap == f64::INFINITY {
                             continue;

@@ -13,32 +13,23 @@
 use drystone_solve::solver::{Solver, Status, Stop};
 use glam::DVec3;
 
-use super::{Correction, Corrector, LEVERS, Place, REST, TIGHTER};
-use crate::assemble::Assembler;
+use super::{Corrector, LEVERS, Place, REST, TIGHTER, Work};
 use crate::assemble::rows::{Purpose, Wanted};
-use crate::collide::{Detector, Velocities};
 use crate::contact::{Contact, Gap, Touch};
-use crate::model::Model;
-use crate::state::State;
 
 /// Share of what is left alone that chords leave of joints' errors.
 const FINE: f64 = 0.1;
 
 impl Corrector {
-    /// Corrects the positions in `state` as [`Corrector::run`] does, with the assembler and the solver of the velocity problem, whose
-    /// contacts are given; the number of rounds. None if there is more to do than this can.
+    /// Corrects positions as [`Corrector::run`] does, with the assembler and the solver of the velocity problem, whose contacts are
+    /// given; the number of rounds. None if there is more to do than this can.
     pub(crate) fn run_chords(
         &mut self,
-        model: &Model,
-        state: &mut State,
-        detector: &mut Detector,
-        assembler: &mut Assembler,
+        work: &mut Work,
         solver: &mut dyn Solver,
-        how: Correction,
-        v: &Velocities,
-        asleep: &[bool],
         contacts: &[Contact],
     ) -> Option<usize> {
+        let Work { model, state, detector, assembler, how, v, asleep } = work;
         let share = how.reach / how.rounds as f64;
         Place { model, detector, reach: how.envelope }.find(state, asleep, &mut self.contacts);
         self.total.clear();

@@ -109,11 +109,6 @@ pub(crate) fn rate(row: &[f64; 12], twists: &[f64; 12]) -> f64 {
 }
 
 impl Joint {
-    /// Whether its limits have restitution.
-    pub(crate) fn bounces(&self) -> bool {
-        self.laws.iter().any(|law| law.limits.is_some_and(|l| l.restitution > 0.0))
-    }
-
     /// Where the two frames are; `time` is the step from start to end.
     #[inline]
     pub(crate) fn place(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Placed<'_> {

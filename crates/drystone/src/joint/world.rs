@@ -60,6 +60,7 @@ impl World {
             length: def.length.unwrap_or(gyration),
             parted,
         };
+        self.model.changed();
         if number as usize == self.model.joints.len() {
             self.model.joints.push(joint);
             self.state.joints.push(JointState::default());
@@ -117,6 +118,7 @@ impl World {
     fn drop_joint(&mut self, j: usize) {
         let (bodies, parted) = (self.model.joints[j].bodies, self.model.joints[j].parted);
         bodies.into_iter().for_each(|b| self.wake_slot(b));
+        self.model.changed();
         self.model.joints[j].alive = false;
         self.model.free_joints.push(j as u32);
         let others = |o: &Joint| {

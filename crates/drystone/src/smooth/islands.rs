@@ -9,8 +9,10 @@ use crate::model::Model;
 /// The choice, and the buffers to make it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Islands {
-    /// By body slot: another body of its island, or itself.
+    /// By body slot: another body of its island, or itself; the roots of islands with joints; which model that is of.
     root: Vec<u32>,
+    heads: Vec<u32>,
+    known: u64,
     /// Of the islands' roots, those that are left out.
     out: Vec<bool>,
     /// By slot, whether a body or joint is taken.
@@ -33,11 +35,29 @@ fn find(root: &mut [u32], mut i: u32) -> u32 {
 impl Islands {
     /// All that has no contact and is awake. False if that is nothing.
     pub fn choose(&mut self, model: &Model, contacts: &[Contact], asleep: impl Fn(usize) -> bool) -> bool {
-        self.root.clear();
-        self.root.extend(0..model.bodies.len() as u32);
+        if model.revision() == 0 || model.revision() != self.known {
+            self.hang_together(model);
+        }
         self.out.clear();
         self.out.resize(model.bodies.len(), false);
         self.whole = contacts.is_empty();
+        for body in contacts.iter().flat_map(|c| c.bodies) {
+            self.leave_out(body);
+        }
+        for body in (0..model.bodies.len()).filter(|i| asleep(*i)) {
+            if dynamic(model, body as u32) {
+                self.leave_out(body as u32);
+            }
+        }
+        let none = !self.whole && self.heads.iter().all(|head| self.out[*head as usize]);
+        !none && self.settle(model)
+    }
+
+    /// What hangs together by joints.
+    fn hang_together(&mut self, model: &Model) {
+        self.known = model.revision();
+        self.root.clear();
+        self.root.extend(0..model.bodies.len() as u32);
         for j in model.joint_slots() {
             let [a, b] = model.joints[j].bodies;
             if dynamic(model, a) && dynamic(model, b) {
@@ -45,13 +65,13 @@ impl Islands {
                 self.root[a.max(b) as usize] = a.min(b);
             }
         }
-        for body in contacts.iter().flat_map(|c| c.bodies) {
-            self.leave_out(body);
+        self.heads.clear();
+        for j in model.joint_slots() {
+            let some = model.joints[j].bodies.into_iter().find(|b| dynamic(model, *b));
+            self.heads.extend(some.map(|body| find(&mut self.root, body)));
         }
-        for body in model.dynamic().filter(|i| asleep(*i)) {
-            self.leave_out(body as u32);
-        }
-        self.settle(model)
+        self.heads.sort_unstable();
+        self.heads.dedup();
     }
 
     /// Leaves the island of a body out; what that means for the others says [`Islands::settle`].

@@ -234,8 +234,7 @@ pub(super) fn spare(
     stop: &Stop,
     warm: bool,
 ) -> Result<Option<f64>, Malformed> {
-    let bounces = |j: usize| w.model.joints[j].bounces();
-    if !w.laws.hits() && !w.model.joint_slots().any(bounces) {
+    if !w.laws.hits() && !w.assembler.rows.bounces {
         return Ok(None);
     }
     let most = KEEPS * before(w);

@@ -72,23 +72,37 @@ impl Factor {
         }
         let base = tree.mechanisms[m].start;
         self.inverse.clear();
-        for k in 0..nodes.len() {
-            let inverse = self.diagonal(on, k);
-            for (_, slot) in &tree.below[base + k] {
-                lower(on, &inverse, &mut self.blocks[*slot as usize]);
+        for (k, node) in nodes.iter().enumerate() {
+            // What pads a node's rows is zero, and takes no time.
+            match node.rows {
+                1 => self.take_out::<V, 1>(on, tree, base, k),
+                2 => self.take_out::<V, 2>(on, tree, base, k),
+                3 => self.take_out::<V, 3>(on, tree, base, k),
+                4 => self.take_out::<V, 4>(on, tree, base, k),
+                5 => self.take_out::<V, 5>(on, tree, base, k),
+                _ => self.take_out::<V, SIZE>(on, tree, base, k),
             }
-            for [target, ik, jk] in &tree.updates[base + k] {
-                let mut sum = self.blocks[*target as usize];
-                let (xi, xj) = (&self.blocks[*ik as usize], &self.blocks[*jk as usize]);
-                for t in 0..SIZE {
-                    for c in 0..SIZE {
-                        on.take_all(&mut sum[c], xj[t][c], &xi[t]);
-                    }
-                }
-                self.blocks[*target as usize] = sum;
-            }
-            self.inverse.push(inverse);
         }
+    }
+
+    /// Column k of L, of N rows, and what is left of those after it.
+    #[inline(always)]
+    fn take_out<V: Vector, const N: usize>(&mut self, on: On<V>, tree: &Tree, base: usize, k: usize) {
+        let inverse = self.diagonal::<V, N>(on, k);
+        for (_, slot) in &tree.below[base + k] {
+            lower::<V, N>(on, &inverse, &mut self.blocks[*slot as usize]);
+        }
+        for [target, ik, jk] in &tree.updates[base + k] {
+            let mut sum = self.blocks[*target as usize];
+            let (xi, xj) = (&self.blocks[*ik as usize], &self.blocks[*jk as usize]);
+            for t in 0..N {
+                for c in 0..SIZE {
+                    on.take_all(&mut sum[c], xj[t][c], &xi[t]);
+                }
+            }
+            self.blocks[*target as usize] = sum;
+        }
+        self.inverse.push(inverse);
     }
 
     #[inline(always)]
@@ -146,26 +160,28 @@ impl Factor {
     /// The inverse of the Cholesky factor of a diagonal block. Row j of what is left of the block, over the root of its pivot, is
     /// column j of L.
     #[inline(always)]
-    fn diagonal<V: Vector>(&mut self, on: On<V>, k: usize) -> Block {
+    fn diagonal<V: Vector, const N: usize>(&mut self, on: On<V>, k: usize) -> Block {
         let mut l = self.blocks[k];
-        let mut over = [0.0; SIZE];
-        for j in 0..SIZE {
+        let mut over = [1.0; SIZE];
+        for j in 0..N {
             let pivot = l[j][j];
             // What is left is compared with what there was.
             if pivot > NOTHING * self.whole[k][j].max(f64::MIN_POSITIVE) {
                 over[j] = 1.0 / pivot.sqrt();
             } else {
+                over[j] = 0.0;
                 self.dropped += 1;
             }
             let column = on.scaled(&l[j], over[j]);
-            for i in j + 1..SIZE {
+            for i in j + 1..N {
                 on.take_all(&mut l[i], column[i], &column);
             }
             l[j] = column;
         }
         // Rows and columns of those that were left out are zero.
         let mut inverse = ZERO;
-        for r in 0..SIZE {
+        (N..SIZE).for_each(|r| inverse[r][r] = 1.0);
+        for r in 0..N {
             let mut row = [0.0; WIDE];
             row[r] = 1.0;
             for t in 0..r {
@@ -182,20 +198,21 @@ impl Factor {
         let base = tree.mechanisms[m].start;
         let (y, _) = y.as_chunks_mut::<SIZE>();
         for k in 0..self.inverse.len() {
+            let rows = tree.nodes[base + k].rows as usize;
             let mut own = y[k];
             // What these columns do not reach.
             if own.as_flattened().iter().fold(0, |bits, x| bits | x.to_bits()) == 0 {
                 continue;
             }
-            lower(on, &self.inverse[k], &mut own);
+            lower::<V, SIZE>(on, &self.inverse[k], &mut own);
             y[k] = own;
             for (i, slot) in &tree.below[base + k] {
                 let x = &self.blocks[*slot as usize];
                 let target = &mut y[*i as usize];
                 let mut sum = *target;
-                for t in 0..SIZE {
+                for (x, own) in x.iter().zip(&own).take(rows) {
                     for r in 0..SIZE {
-                        on.take_all(&mut sum[r], x[t][r], &own[t]);
+                        on.take_all(&mut sum[r], x[r], own);
                     }
                 }
                 *target = sum;
@@ -208,14 +225,16 @@ impl Factor {
     pub fn forward_one<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {
         let base = tree.mechanisms[m].start;
         for k in 0..self.inverse.len() {
-            let own = x[k];
-            let w: [f64; SIZE] = std::array::from_fn(|t| across(&on.times(&self.inverse[k][t], &own)));
+            let (own, rows) = (x[k], tree.nodes[base + k].rows as usize);
+            let mut w = [0.0; SIZE];
+            let inverse = self.inverse[k].iter().take(rows);
+            w.iter_mut().zip(inverse).for_each(|(w, row)| *w = across(&on.times(row, &own)));
             x[k][..SIZE].copy_from_slice(&w);
             for (i, slot) in &tree.below[base + k] {
                 let block = &self.blocks[*slot as usize];
                 let mut sum = x[*i as usize];
-                for t in 0..SIZE {
-                    on.take_all(&mut sum, w[t], &block[t]);
+                for (w, row) in w.iter().zip(block).take(rows) {
+                    on.take_all(&mut sum, *w, row);
                 }
                 x[*i as usize] = sum;
             }
@@ -244,10 +263,10 @@ impl Factor {
     }
 }
 
-/// x ← L⁻¹ x with a lower triangular inverse.
+/// x ← L⁻¹ x with a lower triangular inverse, N rows of it.
 #[inline(always)]
-fn lower<V: Vector>(on: On<V>, inverse: &Block, x: &mut Block) {
-    for t in (0..SIZE).rev() {
+fn lower<V: Vector, const N: usize>(on: On<V>, inverse: &Block, x: &mut Block) {
+    for t in (0..N).rev() {
         let mut row = x[t].map(|x| inverse[t][t] * x);
         for c in 0..t {
             on.add_all(&mut row, inverse[t][c], &x[c]);

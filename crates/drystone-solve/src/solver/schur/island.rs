@@ -445,6 +445,10 @@ impl Island {
             let own = &self.y[at];
             let alone = self.gamma[..self.rows].iter().all(|x| *x == 0.0);
             for (k, x) in self.x.iter_mut().flat_map(|x| &mut x[..SIZE]).enumerate() {
+                // What pads a node's rows stays zero.
+                if k % SIZE >= tree.nodes[nodes.start + k / SIZE].rows as usize {
+                    continue;
+                }
                 if alone {
                     *x = -own.y[(own.which.len() - 1) * own.height + k][self.rows % WIDE];
                     continue;
