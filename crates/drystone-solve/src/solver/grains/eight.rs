@@ -427,17 +427,23 @@ pub(super) unsafe fn less_cross<V: Eight>(a: Three<V>, b: Three<V>, c: Three<V>)
     }
 }
 
+/// Squares of this size, in the pack's units, are those of vectors far below its rounding.
+const NEXT_TO_NONE: f32 = 1e-30;
+
 /// Projection on the friction cone about `n` with [μ, 1/(1 + μ²)], as a world vector; see cone::friction.
 #[inline(always)]
 pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V; 2]) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
         let dt = apart(d, dn, n);
-        let r = dot(dt, dt).sqrt();
+        let sq = dot(dt, dt);
+        let r = sq.sqrt();
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
+        // 1/r = r / r²: the division does not wait for the root. What is too small to be divided by is none.
+        let over_r = r.mul(one.div(sq.select_le(V::splat(NEXT_TO_NONE), one, sq)));
         let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
         let slide_n = dn.add(mu_r).mul(share);
-        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+        let slide_t = mu.mul(share).mul(mu.plus(dn, over_r));
         let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
         let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
         along(times(pn, n), pt, dt)

@@ -123,33 +123,53 @@ impl Kernel for Piece<'_> {
     #[inline(always)]
     unsafe fn run<V: Eight>(self) -> Sums {
         let (view, s) = (self.view, self.piece);
-        let [start, two_end, end] = [s.start, s.two_end, s.end].map(|x| x as usize / 8);
-        unsafe {
-            let (mut acc, mut wide) = ([V::splat(0.0); 4], [Two::<V>::splat(0.0); 4]);
-            let mut g = start;
-            while g + 2 <= two_end {
-                group::<Two<V>, true>(view, g, &mut wide);
-                g += 2;
-            }
-            if g < two_end {
-                group::<V, true>(view, g, &mut acc);
-            }
-            for g in two_end..end {
-                group::<V, false>(view, g, &mut acc);
-            }
-            let most = wide[MEASURE].most();
-            acc[MEASURE] = most.select_le(acc[MEASURE], acc[MEASURE], most);
-            let mut seen = [Octet::default(); 4];
-            for k in 1..4 {
-                acc[k] = acc[k].add(wide[k].sum());
-            }
-            for k in 0..4 {
-                acc[k].store(&mut seen[k], 0);
-            }
-            let sum = |k: usize| seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
-            let most = seen[MEASURE].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
-            [f64::from(most), sum(1), sum(2), sum(3)]
+        let [mut start, two_end, end] = [s.start, s.two_end, s.end].map(|x| x as usize / 8);
+        let mut total = Sums::default();
+        while start < end {
+            let stop = end.min(start + BLOCK);
+            unsafe { add(&mut total, block::<V>(view, start, two_end.clamp(start, stop), stop)) };
+            start = stop;
         }
+        total
+    }
+}
+
+/// Groups whose sums are added up in f32.
+const BLOCK: usize = 32;
+
+/// Groups `start .. end`, those from `two_end` on of contacts with the world.
+#[inline(always)]
+unsafe fn block<V: Eight>(view: &View, start: usize, two_end: usize, end: usize) -> Sums {
+    unsafe {
+        let (mut acc, mut wide) = ([V::splat(0.0); 4], [Two::<V>::splat(0.0); 4]);
+        let mut g = start;
+        while g + 2 <= two_end {
+            group::<Two<V>, true>(view, g, &mut wide);
+            g += 2;
+        }
+        if g < two_end {
+            group::<V, true>(view, g, &mut acc);
+        }
+        g = two_end;
+        while g + 2 <= end {
+            group::<Two<V>, false>(view, g, &mut wide);
+            g += 2;
+        }
+        if g < end {
+            group::<V, false>(view, g, &mut acc);
+        }
+        let most = wide[MEASURE].most();
+        acc[MEASURE] = most.select_le(acc[MEASURE], acc[MEASURE], most);
+        let mut seen = [Octet::default(); 4];
+        for k in 1..4 {
+            acc[k] = acc[k].add(wide[k].sum());
+        }
+        for k in 0..4 {
+            acc[k].store(&mut seen[k], 0);
+        }
+        let sum = |k: usize| seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
+        let most = seen[MEASURE].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
+        [f64::from(most), sum(1), sum(2), sum(3)]
     }
 }
 
@@ -231,27 +251,19 @@ impl Kernel for Settle<'_> {
         while start < n {
             let end = (start + CHUNK).min(n);
             unsafe {
-                let (mut change, mut kinetic) = (V::splat(0.0), V::splat(0.0));
-                let (beta, two) = (V::splat(self.beta), V::splat(2.0));
-                let (ahead, to) = match &mut self.ahead {
-                    Some((beta, to)) => (V::splat(*beta), to.as_mut_ptr()),
-                    None => (V::splat(0.0), std::ptr::null_mut()),
-                };
-                for i in start..end {
-                    let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
-                    let (f, now) = (V::load(row(self.force), 0), V::load(row(self.now), 0));
-                    let (before, m) = (V::load(row(self.before), 0), V::load(row(self.inverse), 0));
-                    let d = f.sub(now.add(beta.mul(now.sub(before))));
-                    change = change.add(d.mul(m.mul(d)));
-                    let free = V::load(row(self.free), 0);
-                    kinetic = kinetic.add(f.mul(two.mul(free).add(m.mul(f))));
-                    if !to.is_null() {
-                        let y = f.add(ahead.mul(f.sub(now)));
-                        free.add(m.mul(y)).store(to.add(i).cast(), 0);
-                    }
+                // Two rows at a time: sums wait for each other.
+                let (mut acc, mut wide) = ([V::splat(0.0); 2], [Two::<V>::splat(0.0); 2]);
+                let mut i = start;
+                while i + 2 <= end {
+                    self.row::<Two<V>>(i, &mut wide);
+                    i += 2;
                 }
-                change.store(&mut seen[0], 0);
-                kinetic.store(&mut seen[1], 0);
+                if i < end {
+                    self.row::<V>(i, &mut acc);
+                }
+                for k in 0..2 {
+                    acc[k].add(wide[k].sum()).store(&mut seen[k], 0);
+                }
             }
             for k in 0..2 {
                 total[k] += seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
@@ -259,6 +271,27 @@ impl Kernel for Settle<'_> {
             start = end;
         }
         total
+    }
+}
+
+impl Settle<'_> {
+    /// Row `i`, and the next where `V` is two.
+    #[inline(always)]
+    unsafe fn row<V: Eight>(&mut self, i: usize, [change, kinetic]: &mut [V; 2]) {
+        const ROW: usize = size_of::<Row>();
+        unsafe {
+            let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
+            let (f, now) = (V::load(row(self.force), ROW), V::load(row(self.now), ROW));
+            let (before, m) = (V::load(row(self.before), ROW), V::load(row(self.inverse), ROW));
+            let d = f.sub(now.add(V::splat(self.beta).mul(now.sub(before))));
+            *change = change.add(d.mul(m.mul(d)));
+            let free = V::load(row(self.free), ROW);
+            *kinetic = kinetic.add(f.mul(V::splat(2.0).mul(free).add(m.mul(f))));
+            if let Some((beta, to)) = &mut self.ahead {
+                let y = f.add(V::splat(*beta).mul(f.sub(now)));
+                free.add(m.mul(y)).store(to.as_mut_ptr().add(i).cast(), ROW);
+            }
+        }
     }
 }
 
@@ -296,7 +329,7 @@ impl GrainSpace {
     /// Takes the problem and the guess, as [`Space::start`]; false if it is not of this kind.
     pub fn begin(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling) -> bool {
         let Problem::Bodies(p) = problem else { return false };
-        let steps = Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true };
+        let steps = Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true, repeats: true };
         if scaling != Scaling::Trace || !self.pack.fill(p, steps) {
             return false;
         }
@@ -372,7 +405,7 @@ impl GrainSpace {
             force: trial.force.as_mut_ptr(),
         };
         // The problem was checked: no two points of a span share a body, no two regions do, places that are left over have
-        // rows of their own, and pieces do not overlap.
+        // rows of their own, and pieces do not overlap; or the span is one piece, and forces are added one row after the other.
         let visit = |piece: Span| widest(Piece { view: &view, piece });
         colour::walk(&pack.spans, &pack.regions, false, parts, visit, add)
     }
