@@ -7,6 +7,7 @@ mod decompose;
 mod failure;
 mod interrupt;
 mod lcp;
+mod memory;
 mod outputs;
 mod portrait;
 mod progress;
@@ -22,7 +23,7 @@ use clap::{Parser, Subcommand};
 
 /// Scratch memory of every stage goes through the allocator each step: a fast one is worth having.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: memory::Memory = memory::Memory;
 
 /// Rigid bodies, hard contacts and dry friction, with an honest statement of accuracy.
 #[derive(Parser)]

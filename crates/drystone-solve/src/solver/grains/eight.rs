@@ -5,10 +5,13 @@
 //! long. All methods are forced inline into a function compiled for the instructions they use ([`widest`]); calling one on a
 //! machine without them is undefined.
 
+mod two;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use std::array::from_fn;
+
+pub(super) use two::Two;
 
 /// A body's numbers, half a cache line: two quarters of four.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,7 +82,8 @@ pub(super) trait Eight: Copy {
         places: [*const Octet<u32>; 2],
         stride: usize,
     );
-    /// The same, and adds `turn` to three numbers of both, from the fifth on.
+    /// The same, and adds `turn` to three numbers of both, from the fifth on; one row after the other, so that a body may occur more
+    /// than once.
     unsafe fn exchange_both<const TWO: bool>(
         force: [Self; 3],
         turn: [Self; 3],
@@ -184,131 +188,6 @@ impl Eight for Plain {
                 (0..3).for_each(|c| row(1)[4 + c] += turn[c].0[k]);
             }
         }
-    }
-}
-
-/// Two eights, one after the other in every operation: what one waits for the other fills.
-#[derive(Clone, Copy)]
-pub(super) struct Two<V>(V, V);
-
-impl<V: Eight> Eight for Two<V> {
-    #[inline(always)]
-    unsafe fn splat(x: f32) -> Self {
-        unsafe { Self(V::splat(x), V::splat(x)) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const Octet, stride: usize) -> Self {
-        unsafe { Self(V::load(from, 0), V::load(from.byte_add(stride), 0)) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut Octet, stride: usize) {
-        unsafe {
-            self.0.store(to, 0);
-            self.1.store(to.byte_add(stride), 0);
-        }
-    }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        unsafe { Self(self.0.add(other.0), self.1.add(other.1)) }
-    }
-    #[inline(always)]
-    unsafe fn sub(self, other: Self) -> Self {
-        unsafe { Self(self.0.sub(other.0), self.1.sub(other.1)) }
-    }
-    #[inline(always)]
-    unsafe fn mul(self, other: Self) -> Self {
-        unsafe { Self(self.0.mul(other.0), self.1.mul(other.1)) }
-    }
-    #[inline(always)]
-    unsafe fn plus(self, x: Self, y: Self) -> Self {
-        unsafe { Self(self.0.plus(x.0, y.0), self.1.plus(x.1, y.1)) }
-    }
-    #[inline(always)]
-    unsafe fn less(self, x: Self, y: Self) -> Self {
-        unsafe { Self(self.0.less(x.0, y.0), self.1.less(x.1, y.1)) }
-    }
-    #[inline(always)]
-    unsafe fn div(self, other: Self) -> Self {
-        unsafe { Self(self.0.div(other.0), self.1.div(other.1)) }
-    }
-    #[inline(always)]
-    unsafe fn sqrt(self) -> Self {
-        unsafe { Self(self.0.sqrt(), self.1.sqrt()) }
-    }
-    #[inline(always)]
-    unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
-        unsafe { Self(self.0.select_le(other.0, yes.0, no.0), self.1.select_le(other.1, yes.1, no.1)) }
-    }
-    #[inline(always)]
-    unsafe fn flush(self, tiny: Self) -> Self {
-        unsafe { Self(self.0.flush(tiny.0), self.1.flush(tiny.1)) }
-    }
-    #[inline(always)]
-    unsafe fn gather(rows: *const Row, places: *const Octet<u32>, stride: usize, half: usize) -> [Self; 4] {
-        unsafe {
-            let a = V::gather(rows, places, 0, half);
-            let b = V::gather(rows, places.byte_add(stride), 0, half);
-            [Self(a[0], b[0]), Self(a[1], b[1]), Self(a[2], b[2]), Self(a[3], b[3])]
-        }
-    }
-    #[inline(always)]
-    unsafe fn relative<const TWO: bool, const MOMENTA: bool>(
-        rows: *const Row,
-        places: [*const Octet<u32>; 2],
-        stride: usize,
-    ) -> [[Self; 3]; 2] {
-        unsafe {
-            let [u, s] = V::relative::<TWO, MOMENTA>(rows, places, 0);
-            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
-            let [v, t] = V::relative::<TWO, MOMENTA>(rows, places, 0);
-            [
-                [Self(u[0], v[0]), Self(u[1], v[1]), Self(u[2], v[2])],
-                [Self(s[0], t[0]), Self(s[1], t[1]), Self(s[2], t[2])],
-            ]
-        }
-    }
-    #[inline(always)]
-    unsafe fn exchange<const TWO: bool>(
-        f: [Self; 3],
-        rows: *mut Row,
-        places: [*const Octet<u32>; 2],
-        stride: usize,
-    ) {
-        unsafe {
-            V::exchange::<TWO>([f[0].0, f[1].0, f[2].0], rows, places, 0);
-            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
-            V::exchange::<TWO>([f[0].1, f[1].1, f[2].1], rows, places, 0);
-        }
-    }
-    #[inline(always)]
-    unsafe fn exchange_both<const TWO: bool>(
-        f: [Self; 3],
-        t: [Self; 3],
-        rows: *mut Row,
-        places: [*const Octet<u32>; 2],
-        stride: usize,
-    ) {
-        unsafe {
-            let (force, turn) = ([f[0].0, f[1].0, f[2].0], [t[0].0, t[1].0, t[2].0]);
-            V::exchange_both::<TWO>(force, turn, rows, places, 0);
-            let places = [places[0].byte_add(stride), places[1].byte_add(stride)];
-            let (force, turn) = ([f[0].1, f[1].1, f[2].1], [t[0].1, t[1].1, t[2].1]);
-            V::exchange_both::<TWO>(force, turn, rows, places, 0);
-        }
-    }
-}
-
-impl<V: Eight> Two<V> {
-    /// Each number's sum over the two eights.
-    #[inline(always)]
-    pub unsafe fn sum(self) -> V {
-        unsafe { self.0.add(self.1) }
-    }
-
-    /// Each number's larger one of the two eights; a NaN stays.
-    #[inline(always)]
-    pub unsafe fn most(self) -> V {
-        unsafe { self.0.select_le(self.1, self.1, self.0) }
     }
 }
 
@@ -427,17 +306,23 @@ pub(super) unsafe fn less_cross<V: Eight>(a: Three<V>, b: Three<V>, c: Three<V>)
     }
 }
 
+/// Squares of this size, in the pack's units, are those of vectors far below its rounding.
+const NEXT_TO_NONE: f32 = 1e-30;
+
 /// Projection on the friction cone about `n` with [μ, 1/(1 + μ²)], as a world vector; see cone::friction.
 #[inline(always)]
 pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V; 2]) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
         let dt = apart(d, dn, n);
-        let r = dot(dt, dt).sqrt();
+        let sq = dot(dt, dt);
+        let r = sq.sqrt();
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
+        // 1/r = r / r²: the division does not wait for the root. What is too small to be divided by is none.
+        let over_r = r.mul(one.div(sq.select_le(V::splat(NEXT_TO_NONE), one, sq)));
         let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
         let slide_n = dn.add(mu_r).mul(share);
-        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+        let slide_t = mu.mul(share).mul(mu.plus(dn, over_r));
         let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
         let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
         along(times(pn, n), pt, dt)
@@ -520,5 +405,50 @@ mod tests {
             assert_eq!((plain[id + 40].0[3], plain[id + 40].0[7]), (other[3], other[7]));
         }
         assert_eq!((plain[15], plain[45 + 10]), (start[15], start[45 + 10]));
+    }
+
+    /// Adds one, and 1 to 8, to rows of which some occur twice or on both sides.
+    struct Repeats<'a>(&'a mut [Row]);
+
+    const LEFT: [u32; 8] = [3, 3, 0, 7, 3, 1, 0, 5];
+    const RIGHT: [u32; 8] = [4, 3, 6, 9, 10, 4, 3, 4];
+
+    impl Kernel for Repeats<'_> {
+        type Out = ();
+
+        #[inline(always)]
+        unsafe fn run<V: Eight>(self) {
+            let [a, b] = [LEFT, RIGHT].map(|ids| Octet(ids.map(|i| 32 * i)));
+            let numbers = Octet(from_fn(|k| (k + 1) as f32));
+            unsafe {
+                let (one, x) = (V::splat(1.0), V::load(&numbers, 0));
+                V::exchange_both::<true>([one, x, x], [x, one, one], self.0.as_mut_ptr(), [&a, &b], 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_may_be_told_twice_at_once() {
+        let mut plain = vec![Row::default(); 12];
+        let mut wide = plain.clone();
+        // SAFETY: plain arrays work everywhere.
+        unsafe { Repeats(&mut plain).run::<Plain>() };
+        widest(Repeats(&mut wide));
+        assert_eq!(plain, wide);
+        for (i, row) in (0..).zip(&plain) {
+            let mut told = [0.0; 8];
+            for (k, x) in (0..8).zip(1..) {
+                let (x, left, right) = (x as f32, LEFT[k] == i, RIGHT[k] == i);
+                let (force, turn) =
+                    (f32::from(left as u8) - f32::from(right as u8), f32::from(left as u8 + right as u8));
+                for (c, amount) in [1.0, x, x, 0.0].into_iter().enumerate() {
+                    told[c] += force * amount;
+                }
+                for (c, amount) in [x, 1.0, 1.0, 0.0].into_iter().enumerate() {
+                    told[4 + c] += turn * amount;
+                }
+            }
+            assert_eq!(row.0, told, "row {i}");
+        }
     }
 }

@@ -1,22 +1,18 @@
 //! The space of first-order methods over the compact form: see `first_order::BodySpace`, of which this is the f32 twin for
 //! spheres. Velocities are never carried on from step to step: v = v_free + M⁻¹ D γ anew each time.
 
+mod kernel;
+
 use crate::colour::{self, Span};
 use crate::crew;
 use crate::problem::{Bodies, Problem};
 use crate::solver::first_order::{Scaling, Space, Trial, Walk};
 
 use super::FLOOR;
-use super::eight::{
-    Eight, Kernel, Octet, Row, Two, Vectors, along, apart, cross, dot, less_cross, load3, minus, plus,
-    project, store3, times, widest,
-};
-use super::pack::{GROUP, Pack, Steps, VECTORS};
+use super::eight::{Row, Vectors, widest};
+use super::pack::{Pack, Steps};
+use kernel::{CHUNK, DESCENT, LENGTH, MEASURE, Piece, Settle, Sums, Velocities, View, WORK, What, add};
 
-/// Velocities below this share of the problem's largest are none.
-const TINY: f32 = 1e-13;
-/// Bodies whose sums are added up in f32.
-const CHUNK: usize = 128;
 /// Bodies that are worked on at a time.
 const PIECE: usize = 8 * CHUNK;
 
@@ -65,238 +61,16 @@ pub(in crate::solver) struct GrainSpace {
     nothing: Vec<()>,
 }
 
-/// max (|z - y| / η)², Σ |z - y|² / η, Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
-type Sums = [f64; 4];
-const MEASURE: usize = 0;
-const LENGTH: usize = 1;
-const DESCENT: usize = 2;
-const WORK: usize = 3;
-
-fn add(total: &mut Sums, part: Sums) {
-    // Not f64::max, which would hide a NaN.
-    total[MEASURE] = if part[MEASURE] <= total[MEASURE] { total[MEASURE] } else { part[MEASURE] };
-    (1..4).for_each(|k| total[k] += part[k]);
-}
-
 fn bodies(problem: &Problem) -> &Bodies {
     let Problem::Bodies(p) = problem else { unreachable!("chosen by the form of the problem") };
     p
-}
-
-/// What a pass over the points does.
-#[derive(Clone, Copy, PartialEq)]
-enum What {
-    /// z, its forces and the sums.
-    Step,
-    /// The measure alone.
-    Measure,
-    /// The forces and the work of γ.
-    Push,
-    /// u = N x in place of z, without the bias.
-    Product,
-}
-
-/// All a pass needs; the pointers are to arrays as long as the pack says.
-struct View<'a> {
-    pack: &'a Pack,
-    what: What,
-    t: f32,
-    beta: f32,
-    now: *const Vectors,
-    before: *const Vectors,
-    trial: *mut Vectors,
-    velocity: *const Row,
-    force: *mut Row,
-}
-
-// SAFETY: threads write only forces and multipliers of places in their own piece of one colour.
-unsafe impl Sync for View<'_> {}
-
-struct Piece<'a> {
-    view: &'a View<'a>,
-    piece: Span,
-}
-
-impl Kernel for Piece<'_> {
-    type Out = Sums;
-
-    #[inline(always)]
-    unsafe fn run<V: Eight>(self) -> Sums {
-        let (view, s) = (self.view, self.piece);
-        let [start, two_end, end] = [s.start, s.two_end, s.end].map(|x| x as usize / 8);
-        unsafe {
-            let (mut acc, mut wide) = ([V::splat(0.0); 4], [Two::<V>::splat(0.0); 4]);
-            let mut g = start;
-            while g + 2 <= two_end {
-                group::<Two<V>, true>(view, g, &mut wide);
-                g += 2;
-            }
-            if g < two_end {
-                group::<V, true>(view, g, &mut acc);
-            }
-            for g in two_end..end {
-                group::<V, false>(view, g, &mut acc);
-            }
-            let most = wide[MEASURE].most();
-            acc[MEASURE] = most.select_le(acc[MEASURE], acc[MEASURE], most);
-            let mut seen = [Octet::default(); 4];
-            for k in 1..4 {
-                acc[k] = acc[k].add(wide[k].sum());
-            }
-            for k in 0..4 {
-                acc[k].store(&mut seen[k], 0);
-            }
-            let sum = |k: usize| seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
-            let most = seen[MEASURE].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
-            [f64::from(most), sum(1), sum(2), sum(3)]
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 4]) {
-    unsafe {
-        let pack = view.pack;
-        let points = pack.groups.get_unchecked(g);
-        let n: [V; 3] = load3(&points.n, GROUP);
-        let mut bias = times(V::load(&points.bias, GROUP), n);
-        if !pack.drift.is_empty() {
-            bias = plus(bias, load3(pack.drift.get_unchecked(g), VECTORS));
-        }
-        let now: [V; 3] = load3(view.now.add(g), VECTORS);
-        if view.what == What::Push {
-            acc[WORK] = acc[WORK].add(dot(bias, now));
-            return push::<V, TWO>(view, g, n, now);
-        }
-        let places = [&raw const points.a, &raw const points.b];
-        let [seen, turn] = V::relative::<TWO, false>(view.velocity, places, GROUP);
-        let mut u = less_cross(seen, turn, n);
-        if view.what == What::Product {
-            return store3(u, view.trial.add(g), VECTORS);
-        }
-        u = plus(u, bias);
-        let tiny = V::splat(TINY);
-        u = [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)];
-        let before = load3(view.before.add(g), VECTORS);
-        let y = along(now, V::splat(view.beta), minus(now, before));
-        let eta = V::load(&points.step, GROUP);
-        let step = V::splat(view.t).mul(eta);
-        let z = project(apart(y, step, u), n, pack.friction(g));
-        let d = minus(z, y);
-        let (sq, weight) = (dot(d, d), V::splat(1.0).div(eta));
-        let length = sq.mul(weight);
-        let measure = length.mul(weight);
-        acc[MEASURE] = measure.select_le(acc[MEASURE], acc[MEASURE], measure);
-        if view.what == What::Measure {
-            return;
-        }
-        acc[LENGTH] = acc[LENGTH].add(length);
-        acc[DESCENT] = acc[DESCENT].add(dot(u, minus(z, now)));
-        acc[WORK] = acc[WORK].add(dot(bias, z));
-        store3(z, view.trial.add(g), VECTORS);
-        push::<V, TWO>(view, g, n, z);
-    }
-}
-
-/// Adds D z to the forces: the arms are -r n and r n, so that both torques turn the same way.
-#[inline(always)]
-unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], z: [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let places = [&raw const points.a, &raw const points.b];
-        V::exchange_both::<TWO>(z, cross(z, n), view.force, places, GROUP);
-    }
-}
-
-/// Over bodies: ⟨F - F_y, M⁻¹ (F - F_y)⟩ with F_y = F_now + β (F_now - F_before), and ⟨F, 2 v_free + M⁻¹ F⟩. In the same pass
-/// what [`Velocities`] says of F and F_now, where the next β is known.
-struct Settle<'a> {
-    force: &'a [Row],
-    now: &'a [Row],
-    before: &'a [Row],
-    beta: f32,
-    free: &'a [Row],
-    inverse: &'a [Row],
-    ahead: Option<(f32, &'a mut [Row])>,
-}
-
-impl Kernel for Settle<'_> {
-    type Out = [f64; 2];
-
-    #[inline(always)]
-    unsafe fn run<V: Eight>(mut self) -> [f64; 2] {
-        let mut total = [0.0; 2];
-        let n = self.force.len();
-        let (mut start, mut seen) = (0, [Octet::default(); 2]);
-        while start < n {
-            let end = (start + CHUNK).min(n);
-            unsafe {
-                let (mut change, mut kinetic) = (V::splat(0.0), V::splat(0.0));
-                let (beta, two) = (V::splat(self.beta), V::splat(2.0));
-                let (ahead, to) = match &mut self.ahead {
-                    Some((beta, to)) => (V::splat(*beta), to.as_mut_ptr()),
-                    None => (V::splat(0.0), std::ptr::null_mut()),
-                };
-                for i in start..end {
-                    let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
-                    let (f, now) = (V::load(row(self.force), 0), V::load(row(self.now), 0));
-                    let (before, m) = (V::load(row(self.before), 0), V::load(row(self.inverse), 0));
-                    let d = f.sub(now.add(beta.mul(now.sub(before))));
-                    change = change.add(d.mul(m.mul(d)));
-                    let free = V::load(row(self.free), 0);
-                    kinetic = kinetic.add(f.mul(two.mul(free).add(m.mul(f))));
-                    if !to.is_null() {
-                        let y = f.add(ahead.mul(f.sub(now)));
-                        free.add(m.mul(y)).store(to.add(i).cast(), 0);
-                    }
-                }
-                change.store(&mut seen[0], 0);
-                kinetic.store(&mut seen[1], 0);
-            }
-            for k in 0..2 {
-                total[k] += seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
-            }
-            start = end;
-        }
-        total
-    }
-}
-
-/// v = v_free + M⁻¹ (F + β (F - F_before)).
-struct Velocities<'a> {
-    force: &'a [Row],
-    before: &'a [Row],
-    beta: f32,
-    free: Option<&'a [Row]>,
-    inverse: &'a [Row],
-    to: &'a mut [Row],
-}
-
-impl Kernel for Velocities<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    unsafe fn run<V: Eight>(self) {
-        for i in 0..self.to.len() {
-            let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
-            unsafe {
-                let (f, before) = (V::load(row(self.force), 0), V::load(row(self.before), 0));
-                let y = f.add(V::splat(self.beta).mul(f.sub(before)));
-                let mut v = V::load(row(self.inverse), 0).mul(y);
-                if let Some(free) = self.free {
-                    v = V::load(row(free), 0).add(v);
-                }
-                v.store((&raw mut self.to[i]).cast(), 0);
-            }
-        }
-    }
 }
 
 impl GrainSpace {
     /// Takes the problem and the guess, as [`Space::start`]; false if it is not of this kind.
     pub fn begin(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling) -> bool {
         let Problem::Bodies(p) = problem else { return false };
-        let steps = Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true };
+        let steps = Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true, repeats: true };
         if scaling != Scaling::Trace || !self.pack.fill(p, steps) {
             return false;
         }
@@ -372,7 +146,7 @@ impl GrainSpace {
             force: trial.force.as_mut_ptr(),
         };
         // The problem was checked: no two points of a span share a body, no two regions do, places that are left over have
-        // rows of their own, and pieces do not overlap.
+        // rows of their own, and pieces do not overlap; or the span is one piece, and forces are added one row after the other.
         let visit = |piece: Span| widest(Piece { view: &view, piece });
         colour::walk(&pack.spans, &pack.regions, false, parts, visit, add)
     }

@@ -59,7 +59,7 @@ impl GrainSweeper {
         safeguard: bool,
     ) -> bool {
         let Problem::Bodies(p) = problem else { return false };
-        if !self.pack.fill(p, Steps { omega, lambda, safeguard, vectors: false }) {
+        if !self.pack.fill(p, Steps { omega, lambda, safeguard, vectors: false, repeats: false }) {
             return false;
         }
         self.pack.read(p, guess, &mut self.now.gamma);

@@ -199,8 +199,7 @@ pub(in crate::solver) unsafe fn load_bias<V: Vector>(p: &Points, n: Three<V>, i:
 #[inline(always)]
 unsafe fn turn<V: Vector>(view: &PointsView, ids: *const u32, x: Three<V>) -> Three<V> {
     unsafe {
-        let m = |c: usize| V::gather_inertia(view.inertia.as_ptr(), ids, c);
-        let (xx, yy, zz, xy, xz, yz) = (m(0), m(1), m(2), m(3), m(4), m(5));
+        let [xx, yy, zz, xy, xz, yz] = V::gather_inertias(view.inertia.as_ptr(), ids);
         [
             xx.mul(x[0]).add(xy.mul(x[1])).add(xz.mul(x[2])),
             xy.mul(x[0]).add(yy.mul(x[1])).add(yz.mul(x[2])),
@@ -209,17 +208,24 @@ unsafe fn turn<V: Vector>(view: &PointsView, ids: *const u32, x: Three<V>) -> Th
     }
 }
 
+/// Squares of this size are those of multipliers of no account.
+const NEXT_TO_NONE: f64 = 1e-290;
+
 /// Projection on the friction cone about `n`, as a world vector; see cone::friction.
 #[inline(always)]
 pub(in crate::solver) unsafe fn project<V: Vector>(d: Three<V>, n: Three<V>, mu: V) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
         let dt = minus(d, times(dn, n));
-        let r = dot(dt, dt).sqrt();
+        let sq = dot(dt, dt);
+        let r = sq.sqrt();
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
-        let slide_n = dn.add(mu.mul(r)).div(one.add(mu.mul(mu)));
-        let slide_t = mu.mul(slide_n).div(r.select_le(zero, one, r));
+        // 1/r = r / r²: no division waits for the root. What is too small to be divided by is none.
+        let over_r = r.mul(one.div(sq.select_le(V::splat(NEXT_TO_NONE), one, sq)));
+        let share = one.div(one.add(mu.mul(mu)));
         let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+        let slide_n = dn.add(mu_r).mul(share);
+        let slide_t = mu.mul(share).mul(mu.add(dn.mul(over_r)));
         let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
         let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
         plus(times(pn, n), times(pt, dt))
@@ -296,7 +302,10 @@ unsafe fn group<
             project(minus(old, times(step, u)), n, mu)
         };
         let lambda = V::splat(view.lambda);
-        let new = plus(times(lambda, projected), times(one.sub(lambda), old));
+        let new = match view.lambda == 1.0 {
+            true => projected,
+            false => plus(times(lambda, projected), times(one.sub(lambda), old)),
+        };
         let delta = minus(new, old);
         let sq = dot(delta, delta);
         let moved = lambda.mul(step);
@@ -340,7 +349,8 @@ unsafe fn group<
     }
 }
 
-/// Points `start..two_end` with two bodies and `two_end..end` with one, `L` at a time and the rest one by one.
+/// Points `start..two_end` with two bodies and `two_end..end` with one, `L` at a time, half as many at a time where eight are many, and the
+/// rest one by one.
 #[inline(always)]
 unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool, const FRICTIONLESS: bool>(
     view: &PointsView,
@@ -351,30 +361,36 @@ unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool, const FRICTION
     let (mut i, two_end, end) = (start as usize, two_end as usize, end as usize);
     unsafe {
         let mut wide = [V::splat(0.0); 3];
+        let mut half = [V::Half::splat(0.0); 3];
         let mut single = [0.0; 3];
-        while i + V::L <= two_end {
-            group::<V, true, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut wide);
-            i += V::L;
+        macro_rules! points {
+            ($two:literal, $end:ident) => {
+                while i + V::L <= $end {
+                    group::<V, $two, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut wide);
+                    i += V::L;
+                }
+                if V::Half::L > 1 && i + V::Half::L <= $end {
+                    group::<V::Half, $two, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut half);
+                    i += V::Half::L;
+                }
+                while i < $end {
+                    group::<f64, $two, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut single);
+                    i += 1;
+                }
+            };
         }
-        while i < two_end {
-            group::<f64, true, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut single);
-            i += 1;
-        }
-        while i + V::L <= end {
-            group::<V, false, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut wide);
-            i += V::L;
-        }
-        while i < end {
-            group::<f64, false, JACOBI, SPHERES, FRICTIONLESS>(view, i, &mut single);
-            i += 1;
-        }
-        let mut lanes = [[0.0; 8]; 3];
+        points!(true, two_end);
+        points!(false, end);
+        // Of eight lanes, of four, and of one.
+        let mut lanes = [[0.0; 13]; 3];
         for k in 0..3 {
             wide[k].store(lanes[k].as_mut_ptr());
+            half[k].store(lanes[k].as_mut_ptr().add(8));
+            lanes[k][12] = single[k];
         }
-        let sum = |k: usize| lanes[k].iter().sum::<f64>() + single[k];
+        let sum = |k: usize| lanes[k].iter().sum::<f64>();
         // Not f64::max, which would hide a NaN.
-        let most = lanes[0].iter().fold(single[0], |m, x| if *x <= m { m } else { *x });
+        let most = lanes[0].iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
         stats([most, sum(1), sum(2)])
     }
 }

@@ -11,6 +11,8 @@ use super::kernel::Row;
 pub(in crate::solver) trait Vector: Copy {
     /// Number of lanes.
     const L: usize;
+    /// For what is left over: half as many lanes, or one.
+    type Half: Vector;
 
     unsafe fn splat(x: f64) -> Self;
     unsafe fn load(from: *const f64) -> Self;
@@ -34,12 +36,13 @@ pub(in crate::solver) trait Vector: Copy {
     unsafe fn scatter(self_: [Self; 8], rows: *mut Row, ids: *const u32);
     /// Adds `self_`, turned as in `scatter`, to the rows one after the other: a body may occur more than once.
     unsafe fn add_to(self_: [Self; 8], rows: *mut Row, ids: *const u32);
-    /// Component `c` of the inertias of `L` bodies.
-    unsafe fn gather_inertia(inertia: *const [f64; 6], ids: *const u32, c: usize) -> Self;
+    /// The inertias of `L` bodies, each of the six components one vector.
+    unsafe fn gather_inertias(inertia: *const [f64; 6], ids: *const u32) -> [Self; 6];
 }
 
 impl Vector for f64 {
     const L: usize = 1;
+    type Half = f64;
 
     #[inline(always)]
     unsafe fn splat(x: f64) -> Self {
@@ -105,8 +108,8 @@ impl Vector for f64 {
         }
     }
     #[inline(always)]
-    unsafe fn gather_inertia(inertia: *const [f64; 6], ids: *const u32, c: usize) -> Self {
-        unsafe { (*inertia.add(*ids as usize))[c] }
+    unsafe fn gather_inertias(inertia: *const [f64; 6], ids: *const u32) -> [Self; 6] {
+        unsafe { *inertia.add(*ids as usize) }
     }
 }
 
@@ -117,6 +120,7 @@ mod x86 {
 
     impl Vector for __m256d {
         const L: usize = 4;
+        type Half = f64;
 
         #[inline(always)]
         unsafe fn splat(x: f64) -> Self {
@@ -208,10 +212,15 @@ mod x86 {
             }
         }
         #[inline(always)]
-        unsafe fn gather_inertia(inertia: *const [f64; 6], ids: *const u32, c: usize) -> Self {
+        unsafe fn gather_inertias(inertia: *const [f64; 6], ids: *const u32) -> [Self; 6] {
             unsafe {
-                let x = |k: usize| (*inertia.add(*ids.add(k) as usize))[c];
-                _mm256_setr_pd(x(0), x(1), x(2), x(3))
+                let at = |k: usize| inertia.add(*ids.add(k) as usize).cast::<f64>();
+                let (a, b, c, d) = (at(0), at(1), at(2), at(3));
+                let low = transpose4(Self::load(a), Self::load(b), Self::load(c), Self::load(d));
+                // Numbers 2 to 5: the row ends there.
+                let (a, b, c, d) = (a.add(2), b.add(2), c.add(2), d.add(2));
+                let high = transpose4(Self::load(a), Self::load(b), Self::load(c), Self::load(d));
+                [low[0], low[1], low[2], low[3], high[2], high[3]]
             }
         }
     }
@@ -232,6 +241,7 @@ mod x86 {
 
     impl Vector for __m512d {
         const L: usize = 8;
+        type Half = __m256d;
 
         #[inline(always)]
         unsafe fn splat(x: f64) -> Self {
@@ -311,10 +321,17 @@ mod x86 {
             }
         }
         #[inline(always)]
-        unsafe fn gather_inertia(inertia: *const [f64; 6], ids: *const u32, c: usize) -> Self {
+        unsafe fn gather_inertias(inertia: *const [f64; 6], ids: *const u32) -> [Self; 6] {
+            // Two numbers of eight are the next body's, or nobody's.
+            macro_rules! row {
+                ($k:literal) => {
+                    _mm512_maskz_loadu_pd(0x3f, inertia.add(*ids.add($k) as usize).cast())
+                };
+            }
             unsafe {
-                let x = |k: usize| (*inertia.add(*ids.add(k) as usize))[c];
-                _mm512_setr_pd(x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7))
+                let rows = [row!(0), row!(1), row!(2), row!(3), row!(4), row!(5), row!(6), row!(7)];
+                let [xx, yy, zz, xy, xz, yz, ..] = transpose8(rows);
+                [xx, yy, zz, xy, xz, yz]
             }
         }
     }
@@ -380,6 +397,22 @@ mod x86 {
             }
         }
 
+        /// Gathers inertias, those of the last body too.
+        #[inline(always)]
+        unsafe fn inertias<V: Vector>() {
+            let ids: [u32; 8] = [3, 9, 0, 7, 8, 1, 2, 5];
+            let all: Vec<[f64; 6]> = (0..10).map(|i| std::array::from_fn(|c| (10 * i + c) as f64)).collect();
+            let mut lanes = [0.0; 8];
+            unsafe {
+                for (c, v) in V::gather_inertias(all.as_ptr(), ids.as_ptr()).into_iter().enumerate() {
+                    v.store(lanes.as_mut_ptr());
+                    for k in 0..V::L {
+                        assert_eq!(lanes[k], (10 * ids[k] as usize + c) as f64);
+                    }
+                }
+            }
+        }
+
         /// Adds to rows of which one occurs twice.
         #[inline(always)]
         unsafe fn adds_up<V: Vector>() {
@@ -402,6 +435,7 @@ mod x86 {
             unsafe {
                 round_trip::<__m256d>();
                 adds_up::<__m256d>();
+                inertias::<__m256d>();
             }
         }
 
@@ -410,6 +444,7 @@ mod x86 {
             unsafe {
                 round_trip::<__m512d>();
                 adds_up::<__m512d>();
+                inertias::<__m512d>();
             }
         }
 
@@ -419,6 +454,7 @@ mod x86 {
             unsafe {
                 round_trip::<f64>();
                 adds_up::<f64>();
+                inertias::<f64>();
                 if is_x86_feature_detected!("avx2") {
                     four();
                 }

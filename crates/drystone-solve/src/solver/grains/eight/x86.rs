@@ -38,18 +38,25 @@ unsafe fn transpose(r: [__m256; 4]) -> [__m256; 4] {
     }
 }
 
-/// The rows of four points from `$k` on, turned: four numbers of their first halves in the first half of each register, and of
-/// their second halves in its second.
-macro_rules! four {
+/// The rows of four points from `$k` on.
+macro_rules! rows_of_four {
     ($rows:ident, $ids:ident, $k:ident) => {{
         let half = 0;
-        transpose([
+        [
             _mm256_load_ps(place!($rows, $ids, half, $k)),
             _mm256_load_ps(place!($rows, $ids, half, $k + 1)),
             _mm256_load_ps(place!($rows, $ids, half, $k + 2)),
             _mm256_load_ps(place!($rows, $ids, half, $k + 3)),
-        ])
+        ]
     }};
+}
+
+/// The same, turned: four numbers of their first halves in the first half of each register, and of their second halves in its
+/// second.
+macro_rules! four {
+    ($rows:ident, $ids:ident, $k:ident) => {
+        transpose(rows_of_four!($rows, $ids, $k))
+    };
 }
 
 /// See [`Eight::relative`]: differences of four points in the first halves, sums in the second.
@@ -60,18 +67,27 @@ unsafe fn relative_of_four<const TWO: bool, const MOMENTA: bool>(
     k: usize,
 ) -> [__m256; 3] {
     unsafe {
-        let x = four!(rows, a, k);
-        let mut r = [x[0], x[1], x[2]];
-        if MOMENTA {
-            r = [_mm256_mul_ps(x[3], x[0]), _mm256_mul_ps(x[3], x[1]), _mm256_mul_ps(x[3], x[2])];
+        // x - y is x + (-1) y, to the bit.
+        let sign = _mm256_set_ps(1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0);
+        if TWO && !MOMENTA {
+            // Rows that need no masses are taken from each other before they are turned: once, not twice.
+            let (x, y) = (rows_of_four!(rows, a, k), rows_of_four!(rows, b, k));
+            let r = transpose([
+                _mm256_fmadd_ps(sign, y[0], x[0]),
+                _mm256_fmadd_ps(sign, y[1], x[1]),
+                _mm256_fmadd_ps(sign, y[2], x[2]),
+                _mm256_fmadd_ps(sign, y[3], x[3]),
+            ]);
+            return [r[0], r[1], r[2]];
         }
+        let x = four!(rows, a, k);
+        if !MOMENTA {
+            return [x[0], x[1], x[2]];
+        }
+        let mut r = [_mm256_mul_ps(x[3], x[0]), _mm256_mul_ps(x[3], x[1]), _mm256_mul_ps(x[3], x[2])];
         if TWO {
             let y = four!(rows, b, k);
-            // x - y is x + (-1) y, to the bit.
-            let by = match MOMENTA {
-                true => _mm256_xor_ps(y[3], _mm256_set_ps(0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0)),
-                false => _mm256_set_ps(1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0),
-            };
+            let by = _mm256_xor_ps(y[3], _mm256_set_ps(0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0));
             r = [
                 _mm256_fmadd_ps(by, y[0], r[0]),
                 _mm256_fmadd_ps(by, y[1], r[1]),
@@ -174,7 +190,11 @@ impl Eight for __m256 {
     }
     #[inline(always)]
     unsafe fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
-        unsafe { _mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LE_OQ>(self, other)) }
+        // Not a blend, which takes a detour where there are mask registers: there this is one instruction.
+        unsafe {
+            let mask = _mm256_cmp_ps::<_CMP_LE_OQ>(self, other);
+            _mm256_or_ps(_mm256_and_ps(mask, yes), _mm256_andnot_ps(mask, no))
+        }
     }
     #[inline(always)]
     unsafe fn flush(self, tiny: Self) -> Self {
