@@ -254,7 +254,8 @@ impl Recorder {
 
     /// Adds a warning.
     pub fn warn(&mut self, warning: Warning) {
-        if self.warnings.len() < WARNINGS {
+        // The first of its kind has its place, however many of another there are.
+        if self.warnings.len() < WARNINGS || self.warnings.iter().all(|w| w.kind != warning.kind) {
             self.warnings.push(warning);
         } else {
             self.warnings_left_out += 1;

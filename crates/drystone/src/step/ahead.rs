@@ -48,6 +48,8 @@ const DEEP: f64 = 0.5;
 const ROUNDING: f64 = 1e-12;
 /// and debts that are let be: coarse steps of what rocks gain so much on the way down, and lose more on the way up.
 const LET_BE: f64 = 0.02;
+/// Both that and the energy's part by phase are for slow turns, rad: what spins gains as much, and friction would pay for it.
+const SLOW: f64 = 0.1;
 
 /// Bodies that are turned ahead, and buffers.
 #[derive(Default)]
@@ -168,7 +170,10 @@ fn pick(w: &mut World) -> bool {
         return false;
     }
     let (h, gained) = (settings.h, &state.gained);
-    let too_much = |i: usize, debt: f64| debt > LET_BE * kinetic(model, i, state.velocity[i], state.omega[i]);
+    let too_much = |i: usize, debt: f64| {
+        let share = slowness(h, state.omega[i]) * LET_BE;
+        debt > share * kinetic(model, i, state.velocity[i], state.omega[i])
+    };
     let owes = |body: u32| {
         let at = gained.binary_search_by_key(&body, |g| g.0);
         at.is_ok_and(|at| too_much(body as usize, gained[at].1))
@@ -194,6 +199,11 @@ fn pick(w: &mut World) -> bool {
         (i, there.normalize())
     }));
     !turned.is_empty()
+}
+
+/// From 1 for what does not turn to 0 for what turns by [`SLOW`] in a step.
+fn slowness(h: f64, omega: DVec3) -> f64 {
+    (1.0 - h * omega.length() / SLOW).max(0.0)
 }
 
 /// The energy of a body's motion.
@@ -234,7 +244,7 @@ pub(super) fn book(w: &mut World) {
     // The energy that the scheme keeps in smooth motion: with x alone that of what rocks swings by ½ h dV/dt with its phase.
     let energy = |i: usize, x: DVec3, v: DVec3, omega: DVec3| {
         let weight = model.bodies[i].mass.mass * settings.gravity;
-        kinetic(model, i, v, omega) - weight.dot(x - 0.5 * h * v)
+        kinetic(model, i, v, omega) - weight.dot(x - slowness(h, saved.omega(i)) * 0.5 * h * v)
     };
     let gain = |i: usize| {
         let before = energy(i, DVec3::ZERO, saved.velocity(i), saved.omega(i));

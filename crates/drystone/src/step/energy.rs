@@ -22,16 +22,20 @@ use glam::DVec3;
 
 use super::pose::{Posed, build};
 use super::wedge::{
-    FAST, LOST, Seen, again, fall, is_large, judge, judged_speeds, name, parts, speeds, speeds_at_hand,
-    yielding,
+    FAST, LOST, Seen, again, ask_exact, fall, is_large, judge, judged_speeds, name, parts, speeds,
+    speeds_at_hand, take, yielding,
 };
+use crate::body::Motion;
+use crate::joint::Kind;
 use crate::world::World;
 
 /// Where contacts alone press a body out, the exact law is asked about a gain of more speed than this times what walls ask for: by that law a
 /// wedge that is too wide to jam presses out at a few times its own speed.
 const PRESSED: f64 = 3.0;
-/// Its answer is taken if it gains at most this share of the speed.
+/// Its answer is taken if it gains at most this share of the speed,
 const CALMER: f64 = 0.5;
+/// and misses its law by at most this share.
+const NEAR: f64 = 0.02;
 /// Arcs that ask for less than this times a fall of one step, or the tolerance, throw nobody,
 const ARCS: f64 = 10.0;
 /// where the fastest body has at most this times its speed of before.
@@ -79,7 +83,7 @@ fn throws(w: &World, stop: &Stop, [free, now]: [f64; 2], most: [f64; 2]) -> bool
 
 /// A step that is solved, and whose solution throws bodies about: overlaps and bounces have all but no room (three balls between walls, a
 /// hair out of line, part at half their speed over the angle that they are off by). It is taken without those, if that
-/// is calmer; else it is what the walls and motors ask for, if not the relaxed law. The solution's speeds may be `known`.
+/// is calmer; else it is what the walls and motors ask for. The solution's speeds may be `known`.
 pub(super) fn tame(
     w: &mut World,
     posed: Posed,
@@ -92,57 +96,78 @@ pub(super) fn tame(
         return Ok(None);
     }
     let Some(reached) = known.or_else(|| speeds_at_hand(w, solution)) else { return Ok(None) };
-    if !throws(w, stop, reached, [PRESSED, FAST]) {
+    if !throws(w, stop, reached, [FAST, LOST]) {
         return Ok(None);
     }
-    if throws(w, stop, reached, [FAST, LOST]) {
-        let mut seen = Seen { softened: true, ..Seen::default() };
-        name(w, &pressing(w.stiffness.posed(&w.assembler), &solution.gamma), &mut seen);
-        let wild = solution.clone();
-        build(w, Posed::Softened)?;
-        let certificate = again(w, solution, stop, warm)?;
-        let _ = w.solver.judge();
-        let now = speeds_at_hand(w, solution);
-        if solution.status == Status::Converged && !now.is_some_and(|now| throws(w, stop, now, [FAST, LOST]))
-        {
-            solution.certificate = Some(certificate);
-            return Ok(Some(seen));
-        }
-        *solution = wild;
-        build(w, posed)?;
-    }
-    hold_back(w, posed, solution, stop, warm, reached)
-}
-
-/// A step that is solved under the relaxed law, and in which walls that close press a body out. What slides lifts off by that law, u_N ≥ μ |u_T|:
-/// from a wedge of angle α whose walls close at c it leaves at ½ c (cos α/2 + μ sin α/2) / (sin α/2 - μ cos α/2), which has no bound where the wedge
-/// all but jams. By the exact law it is ½ c / tan α/2. So that one is asked, and its answer taken if it is far calmer.
-fn hold_back(
-    w: &mut World,
-    posed: Posed,
-    solution: &mut Solution,
-    stop: &Stop,
-    warm: bool,
-    [free, relaxed]: [f64; 2],
-) -> Result<Option<Seen>, Malformed> {
-    if w.settings.model != Model::Ccp {
-        return Ok(None);
-    }
-    let mut seen = Seen { exact: true, ..Seen::default() };
+    let mut seen = Seen { softened: true, ..Seen::default() };
     name(w, &pressing(w.stiffness.posed(&w.assembler), &solution.gamma), &mut seen);
-    let fast = solution.clone();
-    w.stiffness.posed_mut(&mut w.assembler).set_model(Model::Coulomb);
+    let wild = solution.clone();
+    build(w, Posed::Softened)?;
     let certificate = again(w, solution, stop, warm)?;
     let _ = w.solver.judge();
-    let calmer = |now: f64| now - free <= CALMER * (relaxed - free);
-    if solution.status == Status::Converged && speeds(w, &solution.gamma).is_some_and(|[_, now]| calmer(now))
-    {
+    let now = speeds_at_hand(w, solution);
+    if solution.status == Status::Converged && !now.is_some_and(|now| throws(w, stop, now, [FAST, LOST])) {
         solution.certificate = Some(certificate);
         return Ok(Some(seen));
     }
-    *solution = fast;
+    *solution = wild;
     build(w, posed)?;
     Ok(None)
+}
+
+/// Whether a wall or a motor moves.
+fn is_driven(w: &World) -> bool {
+    let moves = |i: usize| w.state.velocity[i] != DVec3::ZERO || w.state.omega[i] != DVec3::ZERO;
+    let leads = |j: usize| {
+        let joint = &w.model.joints[j];
+        matches!(joint.kind, Kind::Trajectory(_)) || joint.laws.iter().any(|l| l.motor.is_some())
+    };
+    let walls = w.model.bodies.iter().enumerate().filter(|(_, b)| b.motion == Motion::Kinematic);
+    walls.into_iter().any(|(i, _)| moves(i)) || w.model.joint_slots().any(leads)
+}
+
+/// A step under the relaxed law, solved or softened, in which walls that close press a body out. What slides lifts off by that law, u_N ≥ μ |u_T|:
+/// from a wedge of angle α whose walls close at c it leaves at ½ c (cos α/2 + μ sin α/2) / (sin α/2 - μ cos α/2), which has no bound where the wedge
+/// all but jams. By the exact law it is ½ c / tan α/2. So that one is asked, of [`Second`], and its answer taken if it is far calmer. Says whether it was asked.
+pub(super) fn hold_back(
+    w: &mut World,
+    solution: &mut Solution,
+    stop: &Stop,
+    warm: bool,
+    seen: &mut Seen,
+) -> Result<bool, Malformed> {
+    let unsolved = solution.status != Status::Converged && !seen.softened;
+    if w.settings.model != Model::Ccp
+        || solution.status == Status::Diverged
+        || stop.tolerance == 0.0
+        || !parts(w)[0]
+        || (unsolved && is_large(w))
+    {
+        return Ok(false);
+    }
+    let Some([free, relaxed]) = speeds_at_hand(w, solution) else { return Ok(false) };
+    if !throws(w, stop, [free, relaxed], [PRESSED, FAST]) || !is_driven(w) {
+        return Ok(false);
+    }
+    let hard = pressing(w.stiffness.posed(&w.assembler), &solution.gamma);
+    w.stiffness.posed_mut(&mut w.assembler).set_model(Model::Coulomb);
+    let exact = ask_exact(w, stop, warm)?;
+    let calmer = |now: f64| now - free <= CALMER * (relaxed - free);
+    let near = stop.tolerance.max(NEAR * (relaxed - free));
+    if let Some((other, certificate)) = exact
+        && certificate.residual_max <= near
+        && speeds(w, &other.gamma).is_some_and(|[_, now]| calmer(now))
+    {
+        take(w, solution, other);
+        solution.certificate = Some(certificate);
+        seen.exact = true;
+        if seen.parties.is_empty() {
+            name(w, &hard, seen);
+        }
+        return Ok(true);
+    }
+    w.stiffness.posed_mut(&mut w.assembler).set_model(Model::Ccp);
+    Ok(true)
 }
 
 /// What became of a step's arcs.
@@ -224,6 +249,11 @@ fn loosen(w: &mut World, solution: &mut Solution, stop: &Stop, warm: bool) -> Re
     Ok(false)
 }
 
+/// Whether contacts or limits bounce.
+pub(super) fn bounces(w: &World) -> bool {
+    w.laws.hits() || w.assembler.rows.bounces
+}
+
 /// A step with bounces after which there is more energy than before it. Newton's law for several contacts or limits at once may do that: a
 /// pair that has just parted is pressed together again by a third body, and has no speed to give up. The largest share
 /// of restitution that does not is taken instead. Where something else asks for a motion, a wall or a motor, energy may grow.
@@ -234,14 +264,13 @@ pub(super) fn spare(
     stop: &Stop,
     warm: bool,
 ) -> Result<Option<f64>, Malformed> {
-    if !w.laws.hits() && !w.assembler.rows.bounces {
+    if !bounces(w) {
         return Ok(None);
     }
     let most = KEEPS * before(w);
-    let grown = energies_at_hand(w, solution).is_some_and(|[_, after]| after > most);
-    if !grown {
+    let Some([_, grown]) = energies_at_hand(w, solution).filter(|[_, after]| *after > most) else {
         return Ok(None);
-    }
+    };
     let with_all = solution.clone();
     build(w, Posed::Bounce(0.0))?;
     if !asks_for(w.stiffness.posed(&w.assembler), fall(w).max(stop.tolerance)) {
@@ -249,6 +278,8 @@ pub(super) fn spare(
             build(w, Posed::Bounce(share))?;
             let certificate = again(w, solution, stop, warm)?;
             let _ = w.solver.judge();
+            // Where even none is too much, it is still better than all.
+            let most = if share > 0.0 { most } else { most.max(CALMER * grown) };
             if energies_at_hand(w, solution).is_some_and(|[_, after]| after <= most) {
                 solution.certificate = Some(certificate);
                 return Ok(Some(share));

@@ -4,7 +4,7 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
-use super::energy::{Limit, Straightened, quiet, spare, straighten, tame};
+use super::energy::{Limit, Straightened, bounces, hold_back, quiet, spare, straighten, tame};
 use super::wedge::{Seen, is_doubtful, look};
 use crate::assemble::Row;
 use crate::assemble::rows::Purpose;
@@ -45,7 +45,11 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         let posed = if straight { Posed::Straight } else { Posed::Whole };
         if let Some(tamed) = tame(w, posed, &mut solution, &stop, warm, speeds)? {
             (seen, plain) = (tamed, false);
-        } else if unsolved(w, &solution, speeds) {
+        } else if solution.status == Status::Converged && !bounces(w) {
+            // Before it gives way because it is fast beyond belief.
+            plain = !hold_back(w, &mut solution, &stop, warm, &mut seen)?;
+        }
+        if !seen.replaced() && unsolved(w, &solution, speeds) {
             plain = false;
             // Where the solver has its velocities at hand, what it judged last is this solution.
             let own = w.solver.velocities().and(solution.certificate.clone()).filter(|_| !straight);
@@ -56,8 +60,11 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         match (seen.softened, seen.exact) {
             (true, _) => quiet(w, posed, &mut solution, &stop, warm)?,
             (false, false) => seen.bounce = spare(w, posed, &mut solution, &stop, warm)?,
-            // A wall moves, and does work.
             (false, true) => {}
+        }
+        // With bounces, which may be what gives energy, and where it gave way or is not solved.
+        if seen.bounce.is_none() && !seen.exact && (bounces(w) || !plain) {
+            plain &= !hold_back(w, &mut solution, &stop, warm, &mut seen)?;
         }
     }
     // What was compressed because nobody had room must not expand.

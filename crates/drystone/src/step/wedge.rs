@@ -35,10 +35,14 @@ const GIVE: [f64; 2] = [1e-3, 1e-2];
 const WILD: f64 = 10.0;
 /// And beyond this they are not taken at all.
 pub(super) const LOST: f64 = 1e3;
+/// The exact law is given so many iterations at least.
+const LEAST: usize = 200;
 /// Multiplications of another solver that is to do better.
 const RESCUE: usize = 2000;
 /// A body that gains more speed than this times what was asked for, for each body between one and the ground, is not taken either.
 pub(super) const FAST: f64 = 10.0;
+/// What is asked for is nothing below this times a fall of one step, where there is no tolerance to say so: arcs of joints ask for as much.
+const NOTHING: f64 = 1e-2;
 /// Residuals below this share of the speed that is asked for are no sign of contradictions.
 const SIGN: f64 = 0.02;
 /// Below this share a solution has all but done what was asked: it is taken as it is.
@@ -82,11 +86,13 @@ impl Party {
 pub(crate) struct Second {
     gradients: Box<dyn Solver>,
     referee: Referee,
+    /// Who is asked about the exact law: not all can solve under it.
+    exact: Box<dyn Solver>,
 }
 
 impl Second {
     fn new() -> Option<Self> {
-        Some(Self { gradients: make("apgd").ok()?, referee: Referee::default() })
+        Some(Self { gradients: make("apgd").ok()?, referee: Referee::default(), exact: make("auto").ok()? })
     }
 }
 
@@ -174,8 +180,9 @@ pub(super) fn look(
     let mut seen = Seen::default();
     let mut certificate = judged.unwrap_or_else(|| judge(w, &solution.gamma));
     let wanted = if certificate.rest_is_feasible { 0.0 } else { asked(w.stiffness.posed(&w.assembler)) };
-    // A motion within the tolerance is not worth a word.
-    let wanted = if wanted > w.settings.tolerance { wanted } else { 0.0 };
+    // A motion within the tolerance is not worth a word; where all iterations are asked for, one that is next to nothing beside a fall of one step.
+    let least = if w.settings.tolerance > 0.0 { w.settings.tolerance } else { NOTHING * fall(w) };
+    let wanted = if wanted > least { wanted } else { 0.0 };
     let gains = |w: &mut World, s: &Solution, speeds: Option<[f64; 2]>, most: f64| {
         speeds.is_some_and(|[free, now]| {
             let beyond = |steps: f64| !(now <= free + most * steps * wanted);
@@ -400,19 +407,40 @@ fn rescue(
     if !(theirs.residual_max < certificate.residual_max || tamer) && solution.status != Status::Diverged {
         return Ok(certificate);
     }
-    let attempt = |solver: &dyn Solver, s: &Solution| {
-        let info = solver.info();
-        Attempt { solver: info.name, unit: info.unit, iterations: s.iterations, status: s.status }
-    };
+    let by = w.second.iter().flatten().map(|s| attempt(s.gradients.as_ref(), &other)).collect();
+    take(w, solution, Solution { attempts: by, ..other });
+    Ok(theirs)
+}
+
+fn attempt(solver: &dyn Solver, s: &Solution) -> Attempt {
+    let info = solver.info();
+    Attempt { solver: info.name, unit: info.unit, iterations: s.iterations, status: s.status }
+}
+
+/// Another's solution in place of one, and a word of both.
+pub(super) fn take(w: &World, solution: &mut Solution, other: Solution) {
     if solution.attempts.is_empty() {
         solution.attempts.push(attempt(w.solver.as_ref(), solution));
     }
-    if let Some(Some(second)) = &w.second {
-        solution.attempts.push(attempt(second.gradients.as_ref(), &other));
-    }
+    solution.attempts.extend(other.attempts);
     (solution.gamma, solution.status) = (other.gamma, other.status);
     solution.iterations += other.iterations;
-    Ok(theirs)
+}
+
+/// What is posed now, solved under the exact law, and judged.
+pub(super) fn ask_exact(
+    w: &mut World,
+    stop: &Stop,
+    warm: bool,
+) -> Result<Option<(Solution, Certificate)>, Malformed> {
+    let World { second, stiffness, assembler, .. } = w;
+    let Some(second) = second.get_or_insert_with(Second::new) else { return Ok(None) };
+    let guess = warm.then_some(assembler.guess.as_slice());
+    let stop = Stop { iterations: stop.iterations.max(LEAST), ..stop.clone() };
+    let other = second.exact.solve(stiffness.posed(assembler), guess, &stop)?;
+    let certificate = judge(w, &other.gamma);
+    let _ = w.solver.judge(); // What it has at hand is not its own any more.
+    Ok((other.status != Status::Diverged).then_some((other, certificate)))
 }
 
 /// Whose block it is.

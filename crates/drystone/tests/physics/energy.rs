@@ -163,6 +163,7 @@ fn bounces_of_many_at_once_give_no_energy() {
         most = most.max(w.energy().total());
         cut += usize::from(report.bounce.is_some());
         assert_eq!(report.bounce.is_some(), report.replaced && !report.softened);
+        assert!(!report.exact, "no wall moves");
     }
     println!("energy {start:.4e} J, at most {most:.4e} J; {cut} steps with less restitution");
     assert!(most <= 1.02 * start, "{start} J, then {most} J");

@@ -119,15 +119,18 @@ fn exact_coulomb_neither_hovers_nor_takes_off() {
 #[test]
 fn closing_walls_do_not_shoot_what_is_between_them() {
     let (mu, c, r) = (0.3, 1.0, 0.1);
-    for (beyond, model, exact) in [
-        (0.001, Model::Ccp, true),
-        (0.01, Model::Ccp, true),
-        (0.1, Model::Ccp, true),
-        (0.01, Model::Coulomb, false),
-        (0.6, Model::Ccp, false),
+    for (beyond, model, solver, exact) in [
+        (0.001, Model::Ccp, "auto", true),
+        (0.01, Model::Ccp, "auto", true),
+        (0.01, Model::Ccp, "prox", true),
+        (0.01, Model::Ccp, "nncg", true),
+        (0.1, Model::Ccp, "auto", true),
+        (0.01, Model::Coulomb, "auto", false),
+        (0.6, Model::Ccp, "auto", false),
     ] {
         let half = f64::atan(mu) + beyond;
-        let mut w = world(Settings { gravity: DVec3::ZERO, model, ..Settings::default() });
+        let solver = solver.into();
+        let mut w = world(Settings { gravity: DVec3::ZERO, model, solver, ..Settings::default() });
         for side in [-1.0, 1.0] {
             let normal = DVec3::new(half.sin(), 0.0, -side * half.cos());
             let wall =
