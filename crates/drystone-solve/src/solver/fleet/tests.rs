@@ -3,6 +3,7 @@ use crate::colour::{Colouring, Span};
 use crate::cone::Set;
 use crate::problem::{Point, WORLD};
 use crate::solver::sweep::BodySweeper;
+use crate::solver::{Stop, make};
 
 /// Numbers between -1 and 1 that look random.
 struct Numbers(u64);
@@ -239,5 +240,25 @@ fn all_widths_give_the_same_bits() {
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         // SAFETY: the machine has the instructions.
         assert_eq!(scalar, unsafe { Octets { p: &p, plan: &plan }.run::<std::arch::x86_64::__m256d>() });
+    }
+}
+
+/// Nobody looks for what is no number before the passes, which see it.
+#[test]
+fn what_is_no_number_is_refused() {
+    let spoils: [fn(&mut Bodies); 3] = [
+        |p| p.v_free[37][2] = f64::NAN,
+        |p| p.general.bias[11] = f64::INFINITY,
+        |p| p.points.mu[5] = f64::NAN,
+    ];
+    let stop = Stop { tolerance: 0.0, iterations: 20, ..Stop::default() };
+    let solve = |problem: &Problem| make("pgj").unwrap().solve(problem, None, &stop);
+    assert!(solve(&carts(24, false, false)).is_ok());
+    for (k, spoil) in spoils.into_iter().enumerate() {
+        let mut problem = carts(24, false, false);
+        if let Problem::Bodies(p) = &mut problem {
+            spoil(p);
+        }
+        assert!(solve(&problem).is_err(), "number {k}");
     }
 }
