@@ -21,7 +21,7 @@ use crate::certificate::Judge;
 use crate::cone::AdmissibleSet;
 use crate::crew::{self, Shared};
 use crate::model::Model;
-use crate::problem::{Malformed, Problem, all_finite};
+use crate::problem::{Malformed, Problem};
 
 use super::fleet::FleetSweeper;
 use super::grains::{self, GrainSweeper};
@@ -241,9 +241,7 @@ impl Solver for FixedPoint {
         if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
-        // Passes over a fleet see every number of a block: see below.
-        let seen = self.scheme == Scheme::Jacobi && stop.iterations > 0 && has_sound_bodies(problem);
-        if seen { problem.check_form() } else { problem.check() }?;
+        problem.check()?;
         if let Some(g) = guess
             && (g.len() != problem.rows() || !crew::all(g.len(), |i| g[i].is_finite()))
         {
@@ -274,9 +272,6 @@ impl Solver for FixedPoint {
         let fleet = self.scheme == Scheme::Jacobi
             && self.eta == Eta::Trace
             && self.fleet.begin(problem, guess, omegas, stop.iterations);
-        if seen && !fleet {
-            problem.check()?;
-        }
         let mut omega = if fleet { self.omega } else { self.grains.omega() };
         if !single && !fleet {
             let mut step = match problem {
@@ -323,14 +318,9 @@ impl Solver for FixedPoint {
             if let Some(c) = &mut conjugation {
                 c.after(sweeper, &stats);
             }
-            if !(stats.delta_sq.is_finite() && stats.curvature.is_finite()) {
-                if seen {
-                    problem.check()?;
-                }
-                if !stats.delta_sq.is_finite() {
-                    solution.status = Status::Diverged;
-                    break;
-                }
+            if !stats.delta_sq.is_finite() {
+                solution.status = Status::Diverged;
+                break;
             }
             if pass == Pass::Jacobi && self.safeguard && stats.weighted < 0.5 * stats.curvature {
                 sweeper.reject();
@@ -434,16 +424,6 @@ impl Solver for FixedPoint {
             self.finite = finite;
         }
         Ok(solution)
-    }
-}
-
-/// Whether masses and velocities are finite, as far as there are joints: bodies that nothing touches are in no pass.
-fn has_sound_bodies(problem: &Problem) -> bool {
-    match problem {
-        Problem::Bodies(p) if !p.general.a.is_empty() => {
-            [&p.inv_inertia, &p.v_free].into_iter().all(|x| all_finite(x.as_flattened()))
-        }
-        _ => false,
     }
 }
 
