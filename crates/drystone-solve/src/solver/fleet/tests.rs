@@ -246,11 +246,8 @@ fn all_widths_give_the_same_bits() {
 /// Passes alone would not see all of it: γ = max(0, NaN) is 0.
 #[test]
 fn what_is_no_number_is_refused() {
-    let spoils: [fn(&mut Bodies); 3] = [
-        |p| p.v_free[37][2] = f64::NAN,
-        |p| p.general.bias[11] = f64::NAN,
-        |p| p.points.mu[5] = f64::NAN,
-    ];
+    let spoils: [fn(&mut Bodies); 3] =
+        [|p| p.v_free[37][2] = f64::NAN, |p| p.general.bias[11] = f64::NAN, |p| p.points.mu[5] = f64::NAN];
     let stop = Stop { tolerance: 0.0, iterations: 20, ..Stop::default() };
     let solve = |problem: &Problem| make("pgj").unwrap().solve(problem, None, &stop);
     assert!(solve(&carts(24, false, false)).is_ok());
