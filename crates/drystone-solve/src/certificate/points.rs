@@ -1,146 +1,281 @@
 //! The judge's passes over contact points: the round cone needs lengths and angles only, so that everything is done on
 //! world vectors and no frame is made twice.
+//!
+//! Roots and divisions are most of the work. Points are looked at in runs, without branches, so that the compiler makes lanes of them
+//! as wide as the machine has; what they say is added up one by one in their order, so that neither the width nor anything else changes a bit.
 
 use std::ops::Range;
 
 use crate::model::Model;
-use crate::problem::{Bodies, WORLD, cross, dot, symmetric};
+use crate::problem::{Bodies, WORLD, basis, cross, dot, symmetric};
 
 use super::{Tally, unknown};
 
 /// How near to a side counts as on it, relative to the normal multiplier.
 const NEAR: f64 = 1e-12;
+/// Points of a run.
+const RUN: usize = 32;
 
-fn at(field: &[Vec<f64>; 3], i: usize) -> [f64; 3] {
-    [field[0][i], field[1][i], field[2][i]]
+type Lanes = [f64; RUN];
+
+/// A run of points, and the bodies they are on; nothing moves, and nothing has a mass, where there is no second one.
+struct Run {
+    normal: [Lanes; 3],
+    arms: [[Lanes; 3]; 2],
+    bias: Lanes,
+    drift: [Lanes; 3],
+    mu: Lanes,
+    compliance: [Lanes; 2],
+    gamma: [Lanes; 3],
+    v: [[Lanes; 6]; 2],
+    inv_mass: [Lanes; 2],
+    inv_inertia: [[Lanes; 6]; 2],
 }
 
-/// Mean diagonal of the block of N: Σ 1/m + (tr(I⁻¹)|r|² - rᵀI⁻¹r)/3 over both bodies, or its normal entry where there is no
-/// friction.
-#[inline(always)]
-fn diagonal(p: &Bodies, body: u32, arm: [f64; 3], n: [f64; 3], mu: f64) -> f64 {
-    let (m, inertia) = (p.inv_mass[body as usize], &p.inv_inertia[body as usize]);
-    if mu == 0.0 {
-        let turn = cross(arm, n);
-        return m + dot(turn, symmetric(inertia, turn));
+/// What is seen of them.
+struct Seen {
+    residual: Lanes,
+    /// Distances of u from K*, of γ from K, and from a solution.
+    apart: Lanes,
+    outside: Lanes,
+    back: Lanes,
+    /// ⟨γ, u⟩, ⟨γ, Cγ⟩, ⟨b, γ⟩, |γ|².
+    work: Lanes,
+    spring: Lanes,
+    bias: Lanes,
+    multipliers: Lanes,
+    /// The rigid velocity: along the normal, and across it.
+    rigid: [Lanes; 2],
+}
+
+const NOTHING: Lanes = [0.0; RUN];
+
+impl Run {
+    const NONE: Self = Self {
+        normal: [NOTHING; 3],
+        arms: [[NOTHING; 3]; 2],
+        bias: NOTHING,
+        drift: [NOTHING; 3],
+        mu: NOTHING,
+        compliance: [NOTHING; 2],
+        gamma: [NOTHING; 3],
+        v: [[NOTHING; 6]; 2],
+        inv_mass: [NOTHING; 2],
+        inv_inertia: [[NOTHING; 6]; 2],
+    };
+
+    /// Takes the points of `range`, at most [`RUN`]; lanes that are left over keep what they had.
+    fn load(&mut self, p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6]]) {
+        let points = &p.points;
+        let m = range.len();
+        let copy = |to: &mut Lanes, from: &Vec<f64>| {
+            if !from.is_empty() {
+                to[..m].copy_from_slice(&from[range.clone()]);
+            }
+        };
+        for k in 0..3 {
+            copy(&mut self.normal[k], &points.normal[k]);
+            copy(&mut self.arms[0][k], &points.arm_a[k]);
+            copy(&mut self.arms[1][k], &points.arm_b[k]);
+            copy(&mut self.drift[k], &points.drift[k]);
+        }
+        copy(&mut self.bias, &points.bias);
+        copy(&mut self.mu, &points.mu);
+        (0..2).for_each(|k| copy(&mut self.compliance[k], &points.compliance[k]));
+        for (lane, x) in gamma[3 * range.start..3 * range.end].as_chunks::<3>().0.iter().enumerate().take(RUN)
+        {
+            (0..3).for_each(|k| self.gamma[k][lane] = x[k]);
+        }
+        for (side, ids) in [&points.a, &points.b].into_iter().enumerate() {
+            let (to, turns) = (&mut self.v[side], &mut self.inv_inertia[side]);
+            for (lane, &body) in ids[range.clone()].iter().enumerate().take(RUN) {
+                let none = [0.0; 6];
+                let (v, mass, turn) = match body {
+                    WORLD => (&none, 0.0, &none),
+                    i => (&v[i as usize], p.inv_mass[i as usize], &p.inv_inertia[i as usize]),
+                };
+                self.inv_mass[side][lane] = mass;
+                for k in 0..6 {
+                    to[k][lane] = v[k];
+                    turns[k][lane] = turn[k];
+                }
+            }
+        }
     }
-    let trace = inertia[0] + inertia[1] + inertia[2];
-    m + (trace * dot(arm, arm) - dot(arm, symmetric(inertia, arm))) / 3.0
-}
 
-/// The points of `range`, once each; `v` are the bodies' velocities.
-pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) {
-    let points = &p.points;
-    let soft = !points.compliance[0].is_empty();
-    for i in range {
-        let (n, mu, f) = (at(&points.normal, i), points.mu[i], points.world(i, &gamma[3 * i..3 * i + 3]));
-        let (arm_a, arm_b) = (at(&points.arm_a, i), at(&points.arm_b, i));
-        let bias = points.world_bias(i);
-        let a = &v[points.a[i] as usize];
-        let turn = cross([a[3], a[4], a[5]], arm_a);
-        let mut u: [f64; 3] = std::array::from_fn(|k| bias[k] + a[k] + turn[k]);
-        let mut g = diagonal(p, points.a[i], arm_a, n, mu);
-        if points.b[i] != WORLD {
-            let b = &v[points.b[i] as usize];
-            let turn = cross([b[3], b[4], b[5]], arm_b);
-            (0..3).for_each(|k| u[k] -= b[k] + turn[k]);
-            g += diagonal(p, points.b[i], arm_b, n, mu);
-        }
-        let bias_work = dot(bias, f);
-        t.rhs += bias_work;
-        // Normal and tangential parts; the rigid velocity, then the compliant one.
-        let gamma_n = dot(f, n);
-        let gamma_t: [f64; 3] = std::array::from_fn(|k| f[k] - gamma_n * n[k]);
-        let rigid_n = dot(u, n);
-        let rigid_t: [f64; 3] = std::array::from_fn(|k| u[k] - rigid_n * n[k]);
-        let (mut u_n, mut u_t) = (rigid_n, rigid_t);
-        let gamma_tt = dot(gamma_t, gamma_t);
-        let mut spring = 0.0;
-        if soft {
-            let (cn, ct) = (points.compliance[0][i], points.compliance[1][i]);
-            u_n += cn * gamma_n;
-            (0..3).for_each(|k| u_t[k] += ct * gamma_t[k]);
-            spring = cn * gamma_n * gamma_n + ct * gamma_tt;
-            g += if mu == 0.0 { cn } else { (cn + 2.0 * ct) / 3.0 };
-        }
-        let slip = dot(u_t, u_t).sqrt();
-        let approach = t.model.approach(mu, u_n);
-        if t.model == Model::Coulomb {
-            u_n += mu * slip;
-        }
-        t.soft += spring;
-        t.multipliers += gamma_n * gamma_n + gamma_tt;
-        let work = gamma_n * u_n + dot(gamma_t, u_t);
-        t.c.complementarity += work.abs();
-        let one = 1.0 + mu * mu;
-        // |γ - P(γ - u/g)| g.
-        let e = if g > 0.0 {
+    /// Mean diagonal of the block of N: Σ 1/m + (tr(I⁻¹)|r|² - rᵀI⁻¹r)/3 over both bodies, or its normal entry where there is no
+    /// friction.
+    #[inline(always)]
+    fn diagonal(&self, side: usize, lane: usize, n: [f64; 3], mu: f64) -> f64 {
+        let arm = self.arms[side].each_ref().map(|x| x[lane]);
+        let inertia = self.inv_inertia[side].each_ref().map(|x| x[lane]);
+        let turn = cross(arm, n);
+        let smooth = dot(turn, symmetric(&inertia, turn));
+        let trace = inertia[0] + inertia[1] + inertia[2];
+        let rough = (trace * dot(arm, arm) - dot(arm, symmetric(&inertia, arm))) / 3.0;
+        self.inv_mass[side][lane] + if mu == 0.0 { smooth } else { rough }
+    }
+
+    /// Looks at all lanes.
+    #[inline(always)]
+    fn look<const COULOMB: bool>(&self, to: &mut Seen) {
+        for lane in 0..RUN {
+            let at = |x: &[Lanes; 3]| x.each_ref().map(|x| x[lane]);
+            let (n, mu) = (at(&self.normal), self.mu[lane]);
+            let [t1, t2] = basis(n);
+            let x = at(&self.gamma);
+            let f: [f64; 3] = std::array::from_fn(|k| x[0] * n[k] + x[1] * t1[k] + x[2] * t2[k]);
+            let drift = at(&self.drift);
+            let bias: [f64; 3] = std::array::from_fn(|k| n[k] * self.bias[lane] + drift[k]);
+            let [a, b] = self.v.each_ref().map(|v| v.each_ref().map(|x| x[lane]));
+            let turn_a = cross([a[3], a[4], a[5]], at(&self.arms[0]));
+            let turn_b = cross([b[3], b[4], b[5]], at(&self.arms[1]));
+            let u: [f64; 3] = std::array::from_fn(|k| bias[k] + a[k] + turn_a[k] - (b[k] + turn_b[k]));
+            let rigid = self.diagonal(0, lane, n, mu) + self.diagonal(1, lane, n, mu);
+            to.bias[lane] = dot(bias, f);
+            // Normal and tangential parts; the rigid velocity, then the compliant one.
+            let gamma_n = dot(f, n);
+            let gamma_t: [f64; 3] = std::array::from_fn(|k| f[k] - gamma_n * n[k]);
+            let rigid_n = dot(u, n);
+            let rigid_t: [f64; 3] = std::array::from_fn(|k| u[k] - rigid_n * n[k]);
+            let gamma_tt = dot(gamma_t, gamma_t);
+            let (cn, ct) = (self.compliance[0][lane], self.compliance[1][lane]);
+            let mut u_n = rigid_n + cn * gamma_n;
+            let u_t: [f64; 3] = std::array::from_fn(|k| rigid_t[k] + ct * gamma_t[k]);
+            let g = rigid + if mu == 0.0 { cn } else { (cn + 2.0 * ct) / 3.0 };
+            to.spring[lane] = cn * gamma_n * gamma_n + ct * gamma_tt;
+            let slip = dot(u_t, u_t).sqrt();
+            let model = if COULOMB { Model::Coulomb } else { Model::Ccp };
+            let approach = model.approach(mu, u_n);
+            if COULOMB {
+                u_n += mu * slip;
+            }
+            to.multipliers[lane] = gamma_n * gamma_n + gamma_tt;
+            let along = dot(gamma_t, u_t);
+            to.work[lane] = gamma_n * u_n + along;
+            let one = 1.0 + mu * mu;
+            let side = one.sqrt();
+            // |γ - P(γ - u/g)| g.
             let eta = 1.0 / g;
             let x_n = gamma_n - u_n * eta;
             let x_t: [f64; 3] = std::array::from_fn(|k| gamma_t[k] - u_t[k] * eta);
             let length = dot(x_t, x_t).sqrt();
-            let (p_n, scale) = if mu * length <= -x_n {
-                (0.0, 0.0)
-            } else if length <= mu * x_n {
-                (x_n, 1.0)
-            } else {
-                let p_n = (mu * length + x_n) / one;
-                (p_n, if length > 0.0 { mu * p_n / length } else { 0.0 })
-            };
+            let (below, within) = (mu * length <= -x_n, length <= mu * x_n);
+            let edge = (mu * length + x_n) / one;
+            let shrink = if length > 0.0 { mu * edge / length } else { 0.0 };
+            let p_n = if within { x_n } else { edge };
+            let p_n = if below { 0.0 } else { p_n };
+            let scale = if within { 1.0 } else { shrink };
+            let scale = if below { 0.0 } else { scale };
             let d_t: [f64; 3] = std::array::from_fn(|k| gamma_t[k] - scale * x_t[k]);
-            ((gamma_n - p_n).powi(2) + dot(d_t, d_t)).sqrt() * g
-        } else {
-            0.0
-        };
-        // Distances from K* and from K.
-        let apart = if mu * slip <= u_n {
-            0.0
-        } else if slip <= -mu * u_n {
-            (u_n * u_n + slip * slip).sqrt()
-        } else {
-            (mu * slip - u_n) / one.sqrt()
-        };
-        let apart = apart.max(approach);
-        t.c.constraint_violation = t.c.constraint_violation.max(apart);
-        let pull = gamma_tt.sqrt();
-        t.residual(e.max(if g > 0.0 { apart.max(unknown(g, gamma_n.abs() + pull)) } else { 0.0 }));
-        let outside = if pull <= mu * gamma_n {
-            0.0
-        } else if mu * pull <= -gamma_n {
-            (gamma_n * gamma_n + gamma_tt).sqrt()
-        } else {
-            (pull - mu * gamma_n) / one.sqrt()
-        };
-        // The change of frame rounds.
-        let dust = 4.0 * f64::EPSILON * (gamma_n.abs() + pull);
-        if outside > dust {
-            t.c.cone_violation = t.c.cone_violation.max(outside);
+            let d_n = gamma_n - p_n;
+            let e = (d_n * d_n + dot(d_t, d_t)).sqrt() * g;
+            // Distances from K* and from K.
+            let speed = (u_n * u_n + slip * slip).sqrt();
+            let apart = if slip <= -mu * u_n { speed } else { (mu * slip - u_n) / side };
+            let apart = if mu * slip <= u_n { 0.0 } else { apart };
+            let apart = apart.max(approach);
+            to.apart[lane] = apart;
+            let pull = gamma_tt.sqrt();
+            let e = e.max(apart.max(unknown(g, gamma_n.abs() + pull)));
+            // Bodies that cannot move have been let touch.
+            to.residual[lane] = if g > 0.0 { e } else { 0.0 };
+            let outside = if mu * pull <= -gamma_n {
+                (gamma_n * gamma_n + gamma_tt).sqrt()
+            } else {
+                (pull - mu * gamma_n) / side
+            };
+            let outside = if pull <= mu * gamma_n { 0.0 } else { outside };
+            // The change of frame rounds.
+            let dust = 4.0 * f64::EPSILON * (gamma_n.abs() + pull);
+            to.outside[lane] = if outside > dust { outside } else { 0.0 };
+            // |P_T(-u)|, T the tangent cone at γ: on the side ⟨m, -u⟩ with the outward normal m = (-μ, γ_T/|γ_T|)/√(1 + μ²) is taken out
+            // of it where it is positive.
+            let out = ((mu * u_n - along / pull) / side).max(0.0);
+            let back = (u_n * u_n + slip * slip - out * out).max(0.0).sqrt();
+            let back = if pull < mu * gamma_n * (1.0 - NEAR) { speed } else { back };
+            let back = if mu == 0.0 { u_n.abs() } else { back };
+            let back = if gamma_n <= 0.0 { apart } else { back };
+            to.back[lane] = if g > 0.0 { back } else { 0.0 };
+            to.rigid[0][lane] = rigid_n;
+            to.rigid[1][lane] = dot(rigid_t, rigid_t).sqrt();
         }
-        // |P_T(-u)|, T the tangent cone at γ.
-        let back = if gamma_n <= 0.0 {
-            apart
-        } else if mu == 0.0 {
-            u_n.abs()
-        } else if pull < mu * gamma_n * (1.0 - NEAR) {
-            (u_n * u_n + slip * slip).sqrt()
-        } else {
-            // ⟨m, -u⟩ with the outward normal m = (-μ, γ_T/|γ_T|)/√(1 + μ²): its positive part is taken out.
-            let out = ((mu * u_n - dot(gamma_t, u_t) / pull) / one.sqrt()).max(0.0);
-            (u_n * u_n + slip * slip - out * out).max(0.0).sqrt()
-        };
-        if g > 0.0 {
-            t.c.backward_error = t.c.backward_error.max(back);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn avx512<const COULOMB: bool>(run: &Run, to: &mut Seen) {
+    run.look::<COULOMB>(to);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn avx2<const COULOMB: bool>(run: &Run, to: &mut Seen) {
+    run.look::<COULOMB>(to);
+}
+
+/// [`Run::look`] by the widest lanes of this machine.
+fn look<const COULOMB: bool>(run: &Run, to: &mut Seen) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: each only where the machine has the instructions.
+    unsafe {
+        if is_x86_feature_detected!("avx512f") {
+            return avx512::<COULOMB>(run, to);
         }
-        let hard = !soft || (points.compliance[0][i] == 0.0 && points.compliance[1][i] == 0.0);
-        t.bias = t.bias.filter(|_| hard).map(|sum| sum + bias_work);
+        if is_x86_feature_detected!("avx2") {
+            return avx2::<COULOMB>(run, to);
+        }
+    }
+    run.look::<COULOMB>(to);
+}
+
+/// The points of `range`, once each; `v` are the bodies' velocities.
+pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) {
+    let soft = !p.points.compliance[0].is_empty();
+    let (mut run, mut seen) = (Run::NONE, Seen::NONE);
+    for first in range.clone().step_by(RUN) {
+        let part = first..range.end.min(first + RUN);
+        run.load(p, part.clone(), gamma, v);
+        match t.model {
+            Model::Ccp => look::<false>(&run, &mut seen),
+            Model::Coulomb => look::<true>(&run, &mut seen),
+        }
+        for lane in 0..part.len() {
+            seen.add(lane, &run, soft, t);
+        }
+    }
+}
+
+impl Seen {
+    const NONE: Self = Self {
+        residual: NOTHING,
+        apart: NOTHING,
+        outside: NOTHING,
+        back: NOTHING,
+        work: NOTHING,
+        spring: NOTHING,
+        bias: NOTHING,
+        multipliers: NOTHING,
+        rigid: [NOTHING; 2],
+    };
+
+    /// Adds what was seen of a point of `run`.
+    fn add(&self, lane: usize, run: &Run, soft: bool, t: &mut Tally) {
+        let (work, spring) = (self.work[lane], self.spring[lane]);
+        t.rhs += self.bias[lane];
+        t.soft += spring;
+        t.multipliers += self.multipliers[lane];
+        t.c.complementarity += work.abs();
+        t.c.constraint_violation = t.c.constraint_violation.max(self.apart[lane]);
+        t.residual(self.residual[lane]);
+        t.c.cone_violation = t.c.cone_violation.max(self.outside[lane]);
+        t.c.backward_error = t.c.backward_error.max(self.back[lane]);
+        let [cn, ct] = [run.compliance[0][lane], run.compliance[1][lane]];
+        t.bias = t.bias.filter(|_| cn == 0.0 && ct == 0.0).map(|sum| sum + self.bias[lane]);
         // h of the rigid velocity.
-        let slip = dot(rigid_t, rigid_t).sqrt();
-        let h = if soft {
-            let (cn, ct) = (points.compliance[0][i], points.compliance[1][i]);
-            cost(mu, rigid_n, slip, cn, ct)
-        } else {
-            (mu * slip <= rigid_n).then_some(0.0)
-        };
+        let (mu, [u_n, slip]) = (run.mu[lane], self.rigid.each_ref().map(|x| x[lane]));
+        let h = if soft { cost(mu, u_n, slip, cn, ct) } else { (mu * slip <= u_n).then_some(0.0) };
         t.cost(h, work - 0.5 * spring);
     }
 }

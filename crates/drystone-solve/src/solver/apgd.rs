@@ -122,6 +122,15 @@ impl Solver for Apgd {
             return done;
         }
         first_order::check(problem, guess)?;
+        self.solve_checked(problem, guess, stop)
+    }
+
+    fn solve_checked(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
         let solution = self.descend(problem, guess, stop);
         self.held = self.spaces.bytes();
         if problem.has_many_bodies() {

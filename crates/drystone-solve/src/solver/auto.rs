@@ -241,10 +241,11 @@ impl Solver for Auto {
             // An interior point has no use for a guess that is not good enough by itself, but would measure its progress by it.
             let start =
                 out.as_ref().map(|s| s.gamma.as_slice()).or(guess).filter(|_| *pick != Pick::Interior);
-            // All others look at the problem once more by themselves.
+            // Most look at the problem once more by themselves.
             let mut s = match pick {
                 Pick::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
                 Pick::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
+                Pick::Gradients if looked => self.gradients.solve_checked(problem, start, &asked)?,
                 _ => self.solver(*pick).solve(problem, start, &asked)?,
             };
             self.eliminated = *pick == Pick::Elimination;

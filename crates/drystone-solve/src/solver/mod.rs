@@ -175,6 +175,16 @@ pub trait Solver: Send {
     fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop)
     -> Result<Solution, Malformed>;
 
+    /// The same of a problem that was looked over ([`Problem::check`]), with a guess that fits it.
+    fn solve_checked(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
+        self.solve(problem, guess, stop)
+    }
+
     /// From now on returns problems untouched for which one factorisation takes more operations than this. Those that factor
     /// nothing take no notice.
     fn limit_operations(&mut self, _most: f64) {}

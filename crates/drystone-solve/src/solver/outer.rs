@@ -143,6 +143,18 @@ impl Solver for Outer {
         self.inner.judge()
     }
 
+    fn solve_checked(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
+        match problem.model() {
+            Model::Ccp => self.inner.solve_checked(problem, guess, stop),
+            Model::Coulomb => self.solve(problem, guess, stop),
+        }
+    }
+
     fn solve(
         &mut self,
         problem: &Problem,

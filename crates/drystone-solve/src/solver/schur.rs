@@ -172,49 +172,7 @@ impl Solver for Schur {
         Ok(out)
     }
 
-    fn velocities(&self) -> Option<&[[f64; 6]]> {
-        self.judged.then(|| self.judge.velocities())
-    }
-
-    fn judge(&mut self) -> Option<&mut Judge> {
-        self.judged = false;
-        Some(&mut self.judge)
-    }
-
-    fn keeps_factors(&self) -> bool {
-        self.kept
-    }
-
-    fn solve_again(&mut self, problem: &Problem, stop: &Stop) -> Option<Solution> {
-        let Problem::Bodies(p) = problem else { return None };
-        let same = self.kept && self.known.bodies[0].len() == p.points.len() && self.tree.is_of(p);
-        if !same {
-            return None;
-        }
-        let begun = Instant::now();
-        let mut out = Solution { gamma: vec![0.0; problem.rows()], ..Solution::none() };
-        out.status = Status::Converged;
-        for island in 0..self.used {
-            let ended = self.one(problem, p, island, &mut out.gamma, stop, begun, true);
-            out.add(&ended);
-        }
-        out.gamma.iter().all(|x| x.is_finite()).then_some(out)
-    }
-}
-
-impl Solution {
-    /// The worst of all islands is the word on the whole.
-    fn add(&mut self, ended: &Ended) {
-        self.iterations = self.iterations.max(ended.sweeps);
-        if grave(ended.status) > grave(self.status) {
-            self.status = ended.status;
-        }
-    }
-}
-
-impl Schur {
-    /// For a problem that has been found well-formed.
-    pub fn solve_checked(
+    fn solve_checked(
         &mut self,
         problem: &Problem,
         guess: Option<&[f64]>,
@@ -266,6 +224,47 @@ impl Schur {
         }
     }
 
+    fn velocities(&self) -> Option<&[[f64; 6]]> {
+        self.judged.then(|| self.judge.velocities())
+    }
+
+    fn judge(&mut self) -> Option<&mut Judge> {
+        self.judged = false;
+        Some(&mut self.judge)
+    }
+
+    fn keeps_factors(&self) -> bool {
+        self.kept
+    }
+
+    fn solve_again(&mut self, problem: &Problem, stop: &Stop) -> Option<Solution> {
+        let Problem::Bodies(p) = problem else { return None };
+        let same = self.kept && self.known.bodies[0].len() == p.points.len() && self.tree.is_of(p);
+        if !same {
+            return None;
+        }
+        let begun = Instant::now();
+        let mut out = Solution { gamma: vec![0.0; problem.rows()], ..Solution::none() };
+        out.status = Status::Converged;
+        for island in 0..self.used {
+            let ended = self.one(problem, p, island, &mut out.gamma, stop, begun, true);
+            out.add(&ended);
+        }
+        out.gamma.iter().all(|x| x.is_finite()).then_some(out)
+    }
+}
+
+impl Solution {
+    /// The worst of all islands is the word on the whole.
+    fn add(&mut self, ended: &Ended) {
+        self.iterations = self.iterations.max(ended.sweeps);
+        if grave(ended.status) > grave(self.status) {
+            self.status = ended.status;
+        }
+    }
+}
+
+impl Schur {
     fn hand_over(
         &mut self,
         problem: &Problem,

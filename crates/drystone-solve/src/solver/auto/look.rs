@@ -255,7 +255,8 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         };
     }
     let exact = p.model == Model::Coulomb;
-    let stiff = stiff(p, pairs);
+    let balls = round(p);
+    let stiff = stiff(p, balls, pairs);
     if stiff && apart(p, STEEPNESS, false) {
         return match (patient, exact) {
             (false, false) => STEEP,
@@ -278,7 +279,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         {
             LARGE
         }
-        false if round(p) => LOOSE_BALLS,
+        false if balls => LOOSE_BALLS,
         false => LOOSE,
     }
 }
@@ -296,8 +297,9 @@ fn round(p: &Bodies) -> bool {
     })
 }
 
-fn stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
-    p.bodies() <= FEW || !p.general.a.is_empty() || apart(p, UNEVEN, true) || flat(p, pairs)
+/// Balls touch each other in one point, and have no faces.
+fn stiff(p: &Bodies, balls: bool, pairs: &mut Vec<u64>) -> bool {
+    p.bodies() <= FEW || !p.general.a.is_empty() || apart(p, UNEVEN, true) || (!balls && flat(p, pairs))
 }
 
 /// Whether pairs of bodies mostly touch in more than one point. All points of a pair are in one region, or between regions.
