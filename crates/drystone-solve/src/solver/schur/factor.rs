@@ -133,12 +133,13 @@ impl Factor {
             let rows = &g.jacobian[first..first + node.rows as usize];
             jacobian[..rows.len()].copy_from_slice(rows);
             jacobian[rows.len()..].fill([0.0; 12]);
+            // Read from where they were written long ago: what has just been copied would be waited for.
+            let row = |r: usize| rows.get(r).unwrap_or(&[0.0; 12]);
+            *turned = on.turned([row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)]);
             if node.bodies[1] == WORLD {
                 jacobian.iter_mut().for_each(|row| row[6..].fill(0.0));
+                turned[6..].fill([0.0; WIDE]);
             }
-            let none = [0.0; 12];
-            let [a, b, c, d, e, f] = jacobian.each_ref();
-            *turned = on.turned([a, b, c, d, e, f, &none, &none]);
             for (side, body) in node.bodies.iter().enumerate() {
                 let s = 6 * side;
                 if *body == WORLD {
@@ -164,17 +165,18 @@ impl Factor {
         self.rhs.clear();
         for (node, turned) in nodes.iter().zip(&self.turned) {
             let (first, rows) = (g.first_row[node.first as usize] as usize, node.rows as usize);
-            let mut rhs = [0.0; WIDE];
-            rhs[..rows].copy_from_slice(&g.bias[first..first + rows]);
-            for (body, half) in node.bodies.iter().zip(turned.as_chunks::<6>().0) {
-                if *body != WORLD {
-                    let v = &p.v_free[*body as usize];
-                    let mut sum = on.scaled(&half[0], v[0]);
-                    for k in 1..6 {
-                        sum = on.plus(&sum, &on.scaled(&half[k], v[k]));
-                    }
-                    rhs = on.plus(&rhs, &sum);
+            let mut halves = [[0.0; WIDE]; 2];
+            for (side, body) in node.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
+                let (half, v) = (&turned[6 * side..6 * side + 6], &p.v_free[*body as usize]);
+                let mut sum = on.scaled(&half[0], v[0]);
+                for k in 1..6 {
+                    sum = on.plus(&sum, &on.scaled(&half[k], v[k]));
                 }
+                halves[side] = sum;
+            }
+            let mut rhs = [0.0; WIDE];
+            for (r, bias) in g.bias[first..first + rows].iter().enumerate() {
+                rhs[r] = bias + halves[0][r] + halves[1][r];
             }
             self.rhs.push(rhs);
         }
