@@ -381,6 +381,15 @@ fn demand(problem: &Problem, i: usize, enough: f64) -> f64 {
     {
         return 0.0;
     }
+    // Rows of joints are many, and few of them ask for anything.
+    if let Problem::Bodies(p) = problem
+        && let Some(g) = i.checked_sub(p.points.len())
+        && let [first, end] = p.general.first_row[g..g + 2]
+        && end - first == 1
+        && p.general.bias[first as usize].abs() <= enough
+    {
+        return 0.0;
+    }
     let mut b = [0.0; MAX_ROWS];
     if !problem.block_bias(i, &mut b) {
         problem.block_rhs(i, &mut b);

@@ -129,12 +129,14 @@ fn is_driven(w: &World) -> bool {
 /// A step under the relaxed law, solved or softened, in which walls that close press a body out. What slides lifts off by that law, u_N ≥ μ |u_T|:
 /// from a wedge of angle α whose walls close at c it leaves at ½ c (cos α/2 + μ sin α/2) / (sin α/2 - μ cos α/2), which has no bound where the wedge
 /// all but jams. By the exact law it is ½ c / tan α/2. So that one is asked, of [`Second`], and its answer taken if it is far calmer. Says whether it was asked.
+/// The solution's speeds may be `known`, where the solver has its velocities at hand.
 pub(super) fn hold_back(
     w: &mut World,
     solution: &mut Solution,
     stop: &Stop,
     warm: bool,
     seen: &mut Seen,
+    known: Option<[f64; 2]>,
 ) -> Result<bool, Malformed> {
     let unsolved = solution.status != Status::Converged && !seen.softened;
     if w.settings.model != Model::Ccp
@@ -145,7 +147,8 @@ pub(super) fn hold_back(
     {
         return Ok(false);
     }
-    let Some([free, relaxed]) = speeds_at_hand(w, solution) else { return Ok(false) };
+    let known = known.filter(|_| w.solver.velocities().is_some());
+    let Some([free, relaxed]) = known.or_else(|| speeds_at_hand(w, solution)) else { return Ok(false) };
     if !throws(w, stop, [free, relaxed], [PRESSED, FAST]) || !is_driven(w) {
         return Ok(false);
     }

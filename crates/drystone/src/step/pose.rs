@@ -47,7 +47,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
             (seen, plain) = (tamed, false);
         } else if solution.status == Status::Converged && !bounces(w) {
             // Before it gives way because it is fast beyond belief.
-            plain = !hold_back(w, &mut solution, &stop, warm, &mut seen)?;
+            plain = !hold_back(w, &mut solution, &stop, warm, &mut seen, speeds)?;
         }
         if !seen.replaced() && unsolved(w, &solution, speeds) {
             plain = false;
@@ -64,7 +64,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         }
         // With bounces, which may be what gives energy, and where it gave way or is not solved.
         if seen.bounce.is_none() && !seen.exact && (bounces(w) || !plain) {
-            plain &= !hold_back(w, &mut solution, &stop, warm, &mut seen)?;
+            plain &= !hold_back(w, &mut solution, &stop, warm, &mut seen, None)?;
         }
     }
     // What was compressed because nobody had room must not expand.

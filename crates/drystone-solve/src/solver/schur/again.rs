@@ -41,7 +41,7 @@ impl Island {
         let (rhs, _) = self.rhs.as_chunks_mut::<WIDE>();
         for (at, m) in mechanisms.iter().enumerate() {
             let (m, factor, own) = (*m as usize, &mut factors[at], &mut self.y[at]);
-            factor.take_rhs(p, &tree.nodes[tree.mechanisms[m].clone()]);
+            factor.take_rhs(on, p, &tree.nodes[tree.mechanisms[m].clone()]);
             self.x.clone_from(&factor.rhs);
             factor.forward_one(on, tree, m, &mut self.x);
             let last = (own.which.len() - 1) * own.height;

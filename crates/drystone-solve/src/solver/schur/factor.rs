@@ -3,11 +3,11 @@
 //! Block (i, k) of L is kept as X = L_ikᵀ, so that every inner loop runs along the later node's rows; of a diagonal block the
 //! inverse of its Cholesky factor is kept. A row of which nothing is left depends on those before it: its multiplier is zero.
 
-use crate::problem::{Bodies, WORLD, symmetric};
+use crate::problem::{Bodies, WORLD};
 
 use super::super::sweep::vector::Vector;
-use super::tree::{Node, SIZE, Tree};
-use super::wide::{On, WIDE, Wide, across};
+use super::tree::{Join, Node, SIZE, Tree};
+use super::wide::{On, WIDE, Wide};
 
 /// A block, row by row; rows, and those of all that is multiplied with it, are padded to whole vectors.
 pub(super) type Block = [Wide; SIZE];
@@ -23,6 +23,8 @@ pub(super) struct Factor {
     blocks: Vec<Block>,
     inverse: Vec<Block>,
     jacobian: Vec<Rows>,
+    /// The same, number by number.
+    turned: Vec<[Wide; 12]>,
     /// M⁻¹ Jᵀ: (v_A, ω_A, v_B, ω_B) by row of J.
     pub effect: Vec<[[f64; WIDE]; 12]>,
     /// J v_free + b of every row.
@@ -38,7 +40,7 @@ impl Factor {
     #[inline(always)]
     pub fn compute<V: Vector>(&mut self, on: On<V>, p: &Bodies, tree: &Tree, m: usize) {
         let nodes = &tree.nodes[tree.mechanisms[m].clone()];
-        self.take_rows(p, nodes);
+        self.take_rows(on, p, nodes);
         self.blocks.resize(tree.slots[m], ZERO);
         // What is filled in by elimination alone has no joins, and comes between those that have some.
         let mut next = 0;
@@ -46,18 +48,15 @@ impl Factor {
             let slot = joins[0].0 as usize;
             self.blocks[next..slot].fill(ZERO);
             next = slot + 1;
-            let mut sum = ZERO;
-            for (_, [(i, si), (j, sj)]) in joins {
-                let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
-                let (si, sj) = (6 * *si as usize, 6 * *sj as usize);
-                // Sums side by side: none waits for another.
-                for k in 0..6 {
-                    for c in 0..SIZE {
-                        on.add_all(&mut sum[c], columns[c][sj + k], &rows[si + k]);
-                    }
-                }
-            }
-            self.blocks[slot] = sum;
+            // All of a slot are between the same two nodes.
+            self.blocks[slot] = match nodes[joins[0].1[1].0 as usize].rows {
+                1 => self.joined::<V, 1>(on, joins),
+                2 => self.joined::<V, 2>(on, joins),
+                3 => self.joined::<V, 3>(on, joins),
+                4 => self.joined::<V, 4>(on, joins),
+                5 => self.joined::<V, 5>(on, joins),
+                _ => self.joined::<V, SIZE>(on, joins),
+            };
         }
         self.blocks[next..].fill(ZERO);
         let g = &p.general;
@@ -85,6 +84,23 @@ impl Factor {
         }
     }
 
+    /// A block of S; the earlier node has N rows.
+    #[inline(always)]
+    fn joined<V: Vector, const N: usize>(&self, on: On<V>, joins: &[Join]) -> Block {
+        let mut sum = ZERO;
+        for (_, [(i, si), (j, sj)]) in joins {
+            let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
+            let (si, sj) = (6 * *si as usize, 6 * *sj as usize);
+            // Sums side by side: none waits for another.
+            for k in 0..6 {
+                for c in 0..N {
+                    on.add_all(&mut sum[c], columns[c][sj + k], &rows[si + k]);
+                }
+            }
+        }
+        sum
+    }
+
     /// Column k of L, of N rows, and what is left of those after it.
     #[inline(always)]
     fn take_out<V: Vector, const N: usize>(&mut self, on: On<V>, tree: &Tree, base: usize, k: usize) {
@@ -106,52 +122,61 @@ impl Factor {
     }
 
     #[inline(always)]
-    fn take_rows(&mut self, p: &Bodies, nodes: &[Node]) {
+    fn take_rows<V: Vector>(&mut self, on: On<V>, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
         self.jacobian.resize(nodes.len(), [[0.0; 12]; SIZE]);
+        self.turned.resize(nodes.len(), [[0.0; WIDE]; 12]);
         self.effect.resize(nodes.len(), [[0.0; WIDE]; 12]);
-        for ((node, jacobian), effect) in nodes.iter().zip(&mut self.jacobian).zip(&mut self.effect) {
+        let kept = self.jacobian.iter_mut().zip(&mut self.turned).zip(&mut self.effect);
+        for (node, ((jacobian, turned), effect)) in nodes.iter().zip(kept) {
             let first = g.first_row[node.first as usize] as usize;
             let rows = &g.jacobian[first..first + node.rows as usize];
+            jacobian[..rows.len()].copy_from_slice(rows);
             jacobian[rows.len()..].fill([0.0; 12]);
-            *effect = [[0.0; WIDE]; 12];
-            for (r, (row, to)) in rows.iter().zip(jacobian).enumerate() {
-                *to = *row;
-                for (side, body) in node.bodies.iter().enumerate() {
-                    let s = 6 * side;
-                    if *body == WORLD {
-                        to[s..s + 6].fill(0.0);
-                        continue;
-                    }
-                    let b = *body as usize;
-                    let turn = symmetric(&p.inv_inertia[b], [row[s + 3], row[s + 4], row[s + 5]]);
-                    for k in 0..3 {
-                        effect[s + k][r] = p.inv_mass[b] * row[s + k];
-                        effect[s + 3 + k][r] = turn[k];
-                    }
+            // Read from where they were written long ago: what has just been copied would be waited for.
+            let row = |r: usize| rows.get(r).unwrap_or(&[0.0; 12]);
+            *turned = on.turned([row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)]);
+            if node.bodies[1] == WORLD {
+                jacobian.iter_mut().for_each(|row| row[6..].fill(0.0));
+                turned[6..].fill([0.0; WIDE]);
+            }
+            for (side, body) in node.bodies.iter().enumerate() {
+                let s = 6 * side;
+                if *body == WORLD {
+                    effect[s..s + 6].fill([0.0; WIDE]);
+                    continue;
+                }
+                let (m, i) = (p.inv_mass[*body as usize], &p.inv_inertia[*body as usize]);
+                let about = [&turned[s + 3], &turned[s + 4], &turned[s + 5]];
+                for (k, [x, y, z]) in [[0, 3, 4], [3, 1, 5], [4, 5, 2]].into_iter().enumerate() {
+                    effect[s + k] = on.scaled(&turned[s + k], m);
+                    let two = on.plus(&on.scaled(about[0], i[x]), &on.scaled(about[1], i[y]));
+                    effect[s + 3 + k] = on.plus(&two, &on.scaled(about[2], i[z]));
                 }
             }
         }
-        self.take_rhs(p, nodes);
+        self.take_rhs(on, p, nodes);
     }
 
     /// The right-hand side, of the Jacobians that there are.
     #[inline(always)]
-    pub fn take_rhs(&mut self, p: &Bodies, nodes: &[Node]) {
+    pub fn take_rhs<V: Vector>(&mut self, on: On<V>, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
         self.rhs.clear();
-        for (node, jacobian) in nodes.iter().zip(&self.jacobian) {
-            let first = g.first_row[node.first as usize] as usize;
-            let mut twists = [0.0; 12];
-            for (body, twist) in node.bodies.iter().zip(twists.as_chunks_mut::<6>().0) {
-                if *body != WORLD {
-                    *twist = p.v_free[*body as usize];
+        for (node, turned) in nodes.iter().zip(&self.turned) {
+            let (first, rows) = (g.first_row[node.first as usize] as usize, node.rows as usize);
+            let mut halves = [[0.0; WIDE]; 2];
+            for (side, body) in node.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
+                let (half, v) = (&turned[6 * side..6 * side + 6], &p.v_free[*body as usize]);
+                let mut sum = on.scaled(&half[0], v[0]);
+                for k in 1..6 {
+                    sum = on.plus(&sum, &on.scaled(&half[k], v[k]));
                 }
+                halves[side] = sum;
             }
             let mut rhs = [0.0; WIDE];
-            for r in 0..node.rows as usize {
-                let half = |s: usize| (0..6).map(|k| jacobian[r][s + k] * twists[s + k]).sum::<f64>();
-                rhs[r] = g.bias[first + r] + half(0) + half(6);
+            for (r, bias) in g.bias[first..first + rows].iter().enumerate() {
+                rhs[r] = bias + halves[0][r] + halves[1][r];
             }
             self.rhs.push(rhs);
         }
@@ -226,9 +251,13 @@ impl Factor {
         let base = tree.mechanisms[m].start;
         for k in 0..self.inverse.len() {
             let (own, rows) = (x[k], tree.nodes[base + k].rows as usize);
-            let mut w = [0.0; SIZE];
-            let inverse = self.inverse[k].iter().take(rows);
-            w.iter_mut().zip(inverse).for_each(|(w, row)| *w = across(&on.times(row, &own)));
+            let inverse = &self.inverse[k];
+            let mut products = ZERO;
+            for r in 0..SIZE {
+                products[r] = on.times(&inverse[r], &own);
+            }
+            let mut w = on.across(&products);
+            w[rows..].fill(0.0);
             x[k][..SIZE].copy_from_slice(&w);
             for (i, slot) in &tree.below[base + k] {
                 let block = &self.blocks[*slot as usize];
@@ -254,9 +283,9 @@ impl Factor {
                 }
             }
             let own = x[k];
-            let mut sum = [0.0; WIDE];
+            let (mut sum, later) = ([0.0; WIDE], on.across(&w));
             for t in 0..SIZE {
-                on.add_all(&mut sum, own[t] + across(&w[t]), &self.inverse[k][t]);
+                on.add_all(&mut sum, own[t] + later[t], &self.inverse[k][t]);
             }
             x[k] = sum;
         }

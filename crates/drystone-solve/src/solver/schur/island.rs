@@ -13,7 +13,7 @@ use super::super::{Status, Stop};
 use super::factor::Factor;
 use super::newton::Slope;
 use super::tree::{SIZE, Tree};
-use super::wide::{On, WIDE, Wide, across};
+use super::wide::{On, WIDE, Wide};
 
 /// One block that is no joint's.
 #[derive(Clone, Copy, Debug)]
@@ -444,20 +444,22 @@ impl Island {
             let (known, _) = self.gamma.as_chunks::<WIDE>();
             let own = &self.y[at];
             let alone = self.gamma[..self.rows].iter().all(|x| *x == 0.0);
-            for (k, x) in self.x.iter_mut().flat_map(|x| &mut x[..SIZE]).enumerate() {
+            for ((k, x), node) in self.x.iter_mut().enumerate().zip(&tree.nodes[nodes.clone()]) {
                 // What pads a node's rows stays zero.
-                if k % SIZE >= tree.nodes[nodes.start + k / SIZE].rows as usize {
-                    continue;
-                }
+                let count = node.rows as usize;
                 if alone {
-                    *x = -own.y[(own.which.len() - 1) * own.height + k][self.rows % WIDE];
+                    let last = &own.of(own.which.len() - 1)[SIZE * k..];
+                    x.iter_mut().zip(last).take(count).for_each(|(x, y)| *x = -y[self.rows % WIDE]);
                     continue;
                 }
-                let mut sum = [0.0; WIDE];
+                let mut sums = [[0.0; WIDE]; SIZE];
                 for (panel, which) in own.which.iter().enumerate() {
-                    on.take(&mut sum, &own.y[panel * own.height + k], &known[*which as usize]);
+                    let rows = &own.of(panel)[SIZE * k..][..SIZE];
+                    for (sum, y) in sums.iter_mut().zip(rows) {
+                        on.take(sum, y, &known[*which as usize]);
+                    }
                 }
-                *x = across(&sum);
+                x[..count].copy_from_slice(&on.across(&sums)[..count]);
             }
             factors[at].backward(on, tree, m, &mut self.x);
             for (node, x) in tree.nodes[nodes].iter().zip(&self.x) {

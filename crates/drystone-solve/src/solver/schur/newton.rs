@@ -40,6 +40,8 @@ const NOTHING: f64 = 1e-12;
 pub(super) struct Slope {
     /// Φ' and, in the column of the right-hand side, -Φ.
     rows: Vec<Wide>,
+    /// Rows, and columns, of blocks that may move.
+    live: Vec<usize>,
     /// Column of each row's pivot.
     pivots: Vec<usize>,
     /// Δγ and N' Δγ, and where they start from.
@@ -120,21 +122,22 @@ impl Island {
     fn slope<V: Vector>(&mut self, on: On<V>, model: Model, soft: f64) -> f64 {
         let (panels, column) = (self.panels, self.rows);
         let mut square = 0.0;
-        let to = &mut self.slope.rows;
+        let Slope { rows: to, live, .. } = &mut self.slope;
         to.clear();
         to.resize(self.rows * panels, [0.0; WIDE]);
-        // Rows that are no block's, and of what does not move, stay as they are.
-        (0..self.rows).for_each(|r| to[r * panels + r / WIDE][r % WIDE] = 1.0);
+        live.clear();
         for b in &self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);
             if b.holds_still() {
                 continue;
             }
+            live.extend(first..first + rows);
             let mut gamma: Few = [0.0; MAX_ROWS];
             gamma[..rows].copy_from_slice(&self.gamma[first..first + rows]);
             let (rho, p, d) = projected(b, model, &gamma, &self.u[first..first + rows]);
             for r in 0..rows {
                 let row = &mut to[(first + r) * panels..(first + r + 1) * panels];
+                row.as_flattened_mut()[first + r] = 1.0;
                 for k in 0..rows {
                     row.as_flattened_mut()[first + k] -= (1.0 - soft) * d[r][k];
                     let share = d[r][k] * rho[k];
@@ -155,13 +158,13 @@ impl Island {
     #[inline(always)]
     fn find_way<V: Vector>(&mut self, on: On<V>) {
         let (panels, count) = (self.panels, self.rows);
-        let Slope { rows, pivots, way, .. } = &mut self.slope;
+        let Slope { rows, live, pivots, way, .. } = &mut self.slope;
         pivots.clear();
-        for c in 0..count {
+        for &c in live.iter() {
             let at = |rows: &[Wide], r: usize| rows[r * panels + c / WIDE][c % WIDE];
-            let top = pivots.len();
+            let (top, left) = (live[pivots.len()], &live[pivots.len()..]);
             let (mut best, mut largest) = (top, 0.0);
-            for r in top..count {
+            for &r in left {
                 let x = at(rows, r).abs();
                 if x > largest {
                     (best, largest) = (r, x);
@@ -175,7 +178,7 @@ impl Island {
             }
             let over = 1.0 / at(rows, top);
             // What is left of it is to the right.
-            for r in top + 1..count {
+            for &r in &left[1..] {
                 let factor = at(rows, r) * over;
                 if factor != 0.0 {
                     for k in c / WIDE..panels {
@@ -193,7 +196,7 @@ impl Island {
         let (along, speed) = way.split_at_mut(1);
         let (speed, _) = speed[0].as_chunks_mut::<WIDE>();
         for (r, c) in pivots.iter().enumerate().rev() {
-            let row = rows[r * panels..(r + 1) * panels].as_flattened();
+            let row = rows[live[r] * panels..(live[r] + 1) * panels].as_flattened();
             let later = pivots[r + 1..].iter().map(|c| row[*c] * along[0][*c]).sum::<f64>();
             along[0][*c] = (row[count] - later) / row[*c];
             let n = &self.n[c * panels..(c + 1) * panels];

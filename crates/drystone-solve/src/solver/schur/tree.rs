@@ -25,6 +25,9 @@ pub(super) struct Node {
     pub bodies: [u32; 2],
 }
 
+/// What adds to a block of S: its slot, and the later node and the earlier one, each with its side.
+pub(super) type Join = (u32, [(u32, u8); 2]);
+
 /// All mechanisms of a problem.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
@@ -37,7 +40,7 @@ pub(super) struct Tree {
     /// Nodes at each body, with the side on which it is.
     pub at_body: Vec<Vec<(u32, u8)>>,
     /// Blocks of S that are not zero before elimination: slot, and a node with its side, twice; those of one slot one behind the other.
-    pub joins: Vec<(u32, [(u32, u8); 2])>,
+    pub joins: Vec<Join>,
     pub joins_of: Vec<Range<usize>>,
     /// By node: its neighbours that come later, with the slot of the block between them.
     pub below: Vec<Vec<(u32, u32)>>,

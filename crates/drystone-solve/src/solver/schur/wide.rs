@@ -9,12 +9,6 @@ use super::super::sweep::vector::Vector;
 pub(in crate::solver) const WIDE: usize = 8;
 pub(in crate::solver) type Wide = [f64; WIDE];
 
-/// The sum of eight, in pairs.
-#[inline(always)]
-pub(super) fn across(x: &Wide) -> f64 {
-    ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]))
-}
-
 /// Stands for vectors that the machine is known to have.
 #[derive(Clone, Copy)]
 pub(in crate::solver) struct On<V>(PhantomData<V>);
@@ -58,6 +52,37 @@ impl<V: Vector> On<V> {
             unsafe {
                 let get = |x: &Wide| V::load(x.as_ptr().add(at));
                 get(x).mul(get(y)).store(out.as_mut_ptr().add(at));
+            }
+        }
+        out
+    }
+
+    /// The sum of each of a few rows, in pairs: turned, so that all are found at once.
+    #[inline(always)]
+    pub fn across<const N: usize>(self, rows: &[Wide; N]) -> [f64; N] {
+        let mut out = [0.0; WIDE];
+        for at in (0..WIDE).step_by(V::L) {
+            let mut places = [rows[0].as_ptr(); WIDE];
+            for l in at..N {
+                places[l - at] = rows[l].as_ptr();
+            }
+            // SAFETY: eight numbers of each row.
+            unsafe {
+                let [a, b, c, d, e, f, g, h] = V::turned(places.as_ptr());
+                a.add(e).add(b.add(f)).add(c.add(g).add(d.add(h))).store(out.as_mut_ptr().add(at));
+            }
+        }
+        std::array::from_fn(|r| out[r])
+    }
+
+    /// x + y.
+    #[inline(always)]
+    pub fn plus(self, x: &Wide, y: &Wide) -> Wide {
+        let mut out = [0.0; WIDE];
+        for at in (0..WIDE).step_by(V::L) {
+            unsafe {
+                let get = |x: &Wide| V::load(x.as_ptr().add(at));
+                get(x).add(get(y)).store(out.as_mut_ptr().add(at));
             }
         }
         out
