@@ -39,10 +39,6 @@ pub(super) struct BodySweeper {
     general_before: Vec<f64>,
     groups: Groups,
     pub step: Vec<f64>,
-    /// 1 / `step` of the points; 0 where that is.
-    rate: Vec<f64>,
-    /// μ and 1 / (1 + μ²), where all points have the same.
-    friction: Option<[f64; 2]>,
     spheres: Spheres,
     all_spheres: bool,
     frictionless: bool,
@@ -88,15 +84,8 @@ impl BodySweeper {
             &self.direction_general,
             &self.best_general,
             &self.step,
-            &self.rate,
         ]);
         vectors.map(|v| size_of_val(v.as_slice())).sum::<usize>() + self.groups.bytes()
-    }
-
-    /// Of the first `n` steps.
-    fn find_rates(&mut self, n: usize) {
-        self.rate.clear();
-        self.rate.extend(self.step[..n].iter().map(|s| if *s <= 0.0 { 0.0 } else { 1.0 / s }));
     }
 
     fn points(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
@@ -105,7 +94,6 @@ impl BodySweeper {
             points,
             inertia: &p.inv_inertia,
             step: &self.step,
-            rate: &self.rate,
             lambda,
             gamma: self.gamma.each_mut().map(|g| g.as_mut_ptr()),
             read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
@@ -113,7 +101,6 @@ impl BodySweeper {
             jacobi: pass == Pass::Jacobi,
             measure: pass == Pass::Measure,
             spheres: self.all_spheres.then_some(&self.spheres),
-            friction: self.friction,
             frictionless: self.frictionless,
             coulomb: p.model == Model::Coulomb,
         };
@@ -191,11 +178,7 @@ impl Sweeper for BodySweeper {
         self.rows.clear();
         self.rows.extend((0..p.bodies()).map(|i| Row::new(&p.v_free[i], p.inv_mass[i], &p.inv_inertia[i])));
         self.all_spheres = self.spheres.fill(p);
-        let mu = p.points.mu.first().copied().unwrap_or(0.0);
-        let alike = p.points.mu.iter().all(|x| *x == mu);
-        self.friction = alike.then_some([mu, 1.0 / (1.0 + mu * mu)]);
-        self.frictionless = alike && mu == 0.0;
-        self.find_rates(n);
+        self.frictionless = p.points.mu.iter().all(|mu| *mu == 0.0);
         let (gamma, rows) = (&self.gamma, Shared(self.rows.as_mut_ptr()));
         let push = |piece: Span| {
             for i in piece.start as usize..piece.end as usize {
@@ -261,7 +244,6 @@ impl Sweeper for BodySweeper {
 
     fn rescale(&mut self, factor: f64) {
         self.step.iter_mut().for_each(|s| *s *= factor);
-        self.find_rates(self.rate.len());
         self.groups.rescale(factor);
     }
 

@@ -2,7 +2,7 @@
 //! that no tangents are chosen.
 
 use crate::problem::Points;
-use crate::solver::sweep::kernel::{Row, Spheres, Three, dot, minus, plus, project, share, times};
+use crate::solver::sweep::kernel::{Row, Spheres, Three, dot, minus, plus, project, times};
 use crate::solver::sweep::vector::Vector;
 
 use super::lanes::{Place, SUMS, Seen, Work};
@@ -57,7 +57,7 @@ unsafe fn write<V: Vector>(field: [*mut f64; 3], i: usize, x: Three<V>) {
 #[inline(always)]
 unsafe fn natural<V: Vector>(gamma: Three<V>, u: Three<V>, n: Three<V>, mu: V, [eta, g]: [V; 2]) -> V {
     unsafe {
-        let e = minus(gamma, project(minus(gamma, times(eta, u)), n, mu, share(mu)));
+        let e = minus(gamma, project(minus(gamma, times(eta, u)), n, mu));
         dot(e, e).mul(g).mul(g)
     }
 }
@@ -115,7 +115,7 @@ impl Work for Step<'_> {
             }
             let step = V::splat(self.t).mul(V::load(self.step.as_ptr().add(i)));
             let mu = V::load(g.points.mu.as_ptr().add(i));
-            let z = project(minus(y, times(step, u)), place.n, mu, share(mu));
+            let z = project(minus(y, times(step, u)), place.n, mu);
             write(self.trial, i, z);
             let d = minus(z, y);
             let (sq, weight) = (dot(d, d), V::load(self.weight.as_ptr().add(i)));

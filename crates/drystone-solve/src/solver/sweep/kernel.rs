@@ -84,8 +84,6 @@ pub(super) struct PointsView<'a> {
     pub points: &'a Points,
     pub inertia: &'a [[f64; 6]],
     pub step: &'a [f64],
-    /// 1 / `step`; 0 where that is.
-    pub rate: &'a [f64],
     pub lambda: f64,
     pub gamma: [*mut f64; 3],
     pub read: *const Row,
@@ -95,8 +93,6 @@ pub(super) struct PointsView<'a> {
     pub measure: bool,
     /// Where all contacts are those of spheres: the arms as two numbers.
     pub spheres: Option<&'a Spheres>,
-    /// μ and 1 / (1 + μ²), where all contacts have the same.
-    pub friction: Option<[f64; 2]>,
     /// μ = 0 everywhere, as in a position problem: multipliers lie along the normals.
     pub frictionless: bool,
     /// Exact Coulomb: μ |u_T| is added to the normal velocity.
@@ -215,18 +211,9 @@ unsafe fn turn<V: Vector>(view: &PointsView, ids: *const u32, x: Three<V>) -> Th
 /// Squares of this size are those of multipliers of no account.
 const NEXT_TO_NONE: f64 = 1e-290;
 
-/// 1 / (1 + μ²).
+/// Projection on the friction cone about `n`, as a world vector; see cone::friction.
 #[inline(always)]
-pub(in crate::solver) unsafe fn share<V: Vector>(mu: V) -> V {
-    unsafe {
-        let one = V::splat(1.0);
-        one.div(one.add(mu.mul(mu)))
-    }
-}
-
-/// Projection on the friction cone about `n`, as a world vector; see cone::friction. `share` is that of `mu`.
-#[inline(always)]
-pub(in crate::solver) unsafe fn project<V: Vector>(d: Three<V>, n: Three<V>, mu: V, share: V) -> Three<V> {
+pub(in crate::solver) unsafe fn project<V: Vector>(d: Three<V>, n: Three<V>, mu: V) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
         let dt = minus(d, times(dn, n));
@@ -235,6 +222,7 @@ pub(in crate::solver) unsafe fn project<V: Vector>(d: Three<V>, n: Three<V>, mu:
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
         // 1/r = r / r²: no division waits for the root. What is too small to be divided by is none.
         let over_r = r.mul(one.div(sq.select_le(V::splat(NEXT_TO_NONE), one, sq)));
+        let share = one.div(one.add(mu.mul(mu)));
         let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
         let slide_n = dn.add(mu_r).mul(share);
         let slide_t = mu.mul(share).mul(mu.add(dn.mul(over_r)));
@@ -306,18 +294,12 @@ unsafe fn group<
             let dn = dot(old, n).sub(step.mul(dot(u, n)));
             times(dn.select_le(zero, zero, dn), n)
         } else {
-            let (mu, share) = match view.friction {
-                Some([mu, share]) => (V::splat(mu), V::splat(share)),
-                None => {
-                    let mu = V::load(p.mu.as_ptr().add(i));
-                    (mu, share(mu))
-                }
-            };
+            let mu = V::load(p.mu.as_ptr().add(i));
             if view.coulomb {
                 let slip = minus(u, times(dot(u, n), n));
                 u = plus(u, times(mu.mul(dot(slip, slip).sqrt()), n));
             }
-            project(minus(old, times(step, u)), n, mu, share)
+            project(minus(old, times(step, u)), n, mu)
         };
         let lambda = V::splat(view.lambda);
         let new = match view.lambda == 1.0 {
@@ -326,13 +308,8 @@ unsafe fn group<
         };
         let delta = minus(new, old);
         let sq = dot(delta, delta);
-        let weight = match view.lambda == 1.0 {
-            true => V::load(view.rate.as_ptr().add(i)),
-            false => {
-                let moved = lambda.mul(step);
-                moved.select_le(zero, zero, one.div(moved))
-            }
-        };
+        let moved = lambda.mul(step);
+        let weight = moved.select_le(zero, zero, one.div(moved));
         let measure = sq.mul(weight).mul(weight);
         acc[0] = measure.select_le(acc[0], acc[0], measure);
         acc[1] = acc[1].add(sq);
