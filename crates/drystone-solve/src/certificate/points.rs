@@ -298,3 +298,109 @@ fn cost(mu: f64, u_n: f64, slip: f64, cn: f64, ct: f64) -> Option<f64> {
         0.5 * (mu * t + n).powi(2) / (1.0 + mu * mu)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificate::Block;
+    use crate::cone::MAX_ROWS;
+    use crate::problem::Problem;
+
+    /// Points between ten bodies and the world: without friction, with little, with next to no limit; pressed, sliding, apart, pulled.
+    fn heap(model: Model, soft: bool) -> (Problem, Vec<f64>) {
+        let some = |i: usize, k: usize| ((17 * i + 5 * k) as f64).sin();
+        let mut p = Bodies { model, ..Bodies::default() };
+        p.inv_mass = vec![0.5; 10];
+        p.inv_inertia = vec![[1.0, 2.0, 3.0, 0.1, 0.2, 0.3]; 10];
+        p.v_free = (0..10).map(|i| std::array::from_fn(|k| some(i, k))).collect();
+        let n = RUN + 13;
+        for i in 0..n {
+            let along = DIRECTIONS[i % 3];
+            let arm = |k: usize| std::array::from_fn(|x| some(i, k + x));
+            let b = if i % 4 == 0 { WORLD } else { (i as u32 + 3) % 10 };
+            let arm_b = if b == WORLD { [0.0; 3] } else { arm(5) };
+            let mu = [0.0, 0.4, 30.0][i % 3];
+            p.points.push((i as u32 % 10, b), along, arm(2), arm_b, along.map(|x| x * some(i, 9)), mu);
+            if soft {
+                p.points.compliance[0].push(if i % 5 == 0 { 0.0 } else { 1e-3 });
+                p.points.compliance[1].push(if i % 7 == 0 { 0.0 } else { 2e-3 });
+            }
+        }
+        // Without friction there is nothing across the normal; a quarter are apart.
+        let none = |k: usize| (k % 3 > 0 && p.points.mu[k / 3] == 0.0) || (k / 3) % 4 == 3;
+        let gamma = (0..3 * n).map(|k| if none(k) { 0.0 } else { some(k, 3) + 0.3 }).collect();
+        (Problem::Bodies(p), gamma)
+    }
+
+    const DIRECTIONS: [[f64; 3]; 3] = [[0.0, 0.6, 0.8], [0.0, 0.0, -1.0], [-0.48, 0.6, -0.64]];
+
+    /// What is said of points is what is said of blocks of three rows with the same set.
+    #[test]
+    fn points_are_blocks() {
+        for (model, soft) in
+            [(Model::Ccp, false), (Model::Ccp, true), (Model::Coulomb, false), (Model::Coulomb, true)]
+        {
+            let (problem, gamma) = heap(model, soft);
+            let Problem::Bodies(p) = &problem else { unreachable!() };
+            let v: Vec<[f64; 6]> = p.v_free.clone();
+            let (mut points, mut blocks) = (Tally::new(model), Tally::new(model));
+            judge(p, 0..p.points.len(), &gamma, &v, &mut points);
+            for i in 0..p.points.len() {
+                let (mut u, mut b) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+                problem.block_velocity(i, &v, &gamma, &mut u);
+                problem.block_bias(i, &mut b);
+                let compliance: [f64; 3] = std::array::from_fn(|k| problem.compliance(i, 3 * i + k));
+                let x = &gamma[3 * i..3 * i + 3];
+                let bias = x.iter().zip(&b).map(|(x, b)| x * b).sum::<f64>();
+                blocks.rhs += bias;
+                let (set, g) = (problem.set(i), problem.block_diagonal(i)[0]);
+                blocks.add(&Block {
+                    set,
+                    gamma: x,
+                    u: &u[..3],
+                    compliance: &compliance,
+                    g,
+                    bias: Some(bias),
+                });
+            }
+            let (a, b) = (points.finish(), blocks.finish());
+            assert_eq!(a.worst_block, b.worst_block);
+            for (name, x, y) in [
+                ("residual", a.residual_max, b.residual_max),
+                ("mean residual", a.residual_rms, b.residual_rms),
+                ("violation", a.constraint_violation, b.constraint_violation),
+                ("cone", a.cone_violation, b.cone_violation),
+                ("complementarity", a.complementarity, b.complementarity),
+                ("backward error", a.backward_error, b.backward_error),
+                ("dual objective", a.dual_objective, b.dual_objective),
+                ("multipliers", a.multipliers, b.multipliers),
+            ] {
+                assert!((x - y).abs() <= 1e-12 * (1.0 + y.abs()), "{model:?}, soft {soft}: {name} {x} {y}");
+            }
+            assert_eq!(a.primal_objective.is_some(), b.primal_objective.is_some());
+        }
+    }
+
+    /// The plain code and the widest lanes say the same, bit for bit.
+    #[test]
+    fn lanes_change_nothing() {
+        fn compare<const COULOMB: bool>(model: Model, soft: bool) {
+            let (problem, gamma) = heap(model, soft);
+            let Problem::Bodies(p) = &problem else { unreachable!() };
+            let (mut run, mut wide, mut plain) = (Run::NONE, Seen::NONE, Seen::NONE);
+            run.load(p, 0..RUN, &gamma, &p.v_free);
+            look::<COULOMB>(&run, &mut wide);
+            run.look::<COULOMB>(&mut plain);
+            let all = |s: &Seen| {
+                let own = [s.residual, s.apart, s.outside, s.back, s.work, s.spring, s.bias, s.multipliers];
+                own.into_iter().chain(s.rigid).flatten().map(f64::to_bits).collect::<Vec<_>>()
+            };
+            assert_eq!(all(&wide), all(&plain));
+            assert!(wide.residual.iter().filter(|e| **e > 0.0).count() > RUN / 2, "most are not solved");
+        }
+        for soft in [false, true] {
+            compare::<false>(Model::Ccp, soft);
+            compare::<true>(Model::Coulomb, soft);
+        }
+    }
+}

@@ -135,3 +135,38 @@ impl<V: Vector> On<V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::first_order::{Kernel, widest};
+
+    /// Sums of six rows, which differ by their rounding where they are taken in another order.
+    struct Sums([Wide; 6]);
+
+    impl Kernel for Sums {
+        type Out = [f64; 6];
+
+        #[inline(always)]
+        unsafe fn run<V: Vector>(self) -> [f64; 6] {
+            unsafe { On::<V>::new() }.across(&self.0)
+        }
+    }
+
+    #[test]
+    fn sums_are_taken_in_pairs_by_vectors_of_any_width() {
+        let rows: [Wide; 6] = std::array::from_fn(|r| {
+            std::array::from_fn(|k| ((8 * r + k) as f64).sin() * 10f64.powi(k as i32 - 4))
+        });
+        let pairs = rows.map(|x| ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7])));
+        assert!((0..6).any(|r| pairs[r] != rows[r].iter().sum::<f64>()), "the order matters");
+        assert_eq!(widest(Sums(rows)), pairs);
+        // SAFETY: scalar code runs everywhere.
+        assert_eq!(unsafe { Sums(rows).run::<f64>() }, pairs);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: the machine has the instructions.
+            assert_eq!(unsafe { Sums(rows).run::<std::arch::x86_64::__m256d>() }, pairs);
+        }
+    }
+}
