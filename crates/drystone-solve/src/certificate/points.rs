@@ -327,7 +327,7 @@ mod tests {
             }
         }
         // Without friction there is nothing across the normal; a quarter are apart.
-        let none = |k: usize| (k % 3 > 0 && p.points.mu[k / 3] == 0.0) || (k / 3) % 4 == 3;
+        let none = |k: usize| (!k.is_multiple_of(3) && p.points.mu[k / 3] == 0.0) || (k / 3) % 4 == 3;
         let gamma = (0..3 * n).map(|k| if none(k) { 0.0 } else { some(k, 3) + 0.3 }).collect();
         (Problem::Bodies(p), gamma)
     }
