@@ -255,8 +255,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         };
     }
     let exact = p.model == Model::Coulomb;
-    let balls = round(p);
-    let stiff = stiff(p, balls, pairs);
+    let stiff = stiff(p, pairs);
     if stiff && apart(p, STEEPNESS, false) {
         return match (patient, exact) {
             (false, false) => STEEP,
@@ -279,7 +278,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         {
             LARGE
         }
-        false if balls => LOOSE_BALLS,
+        false if round(p) => LOOSE_BALLS,
         false => LOOSE,
     }
 }
@@ -297,9 +296,8 @@ fn round(p: &Bodies) -> bool {
     })
 }
 
-/// Balls touch each other in one point, and have no faces.
-fn stiff(p: &Bodies, balls: bool, pairs: &mut Vec<u64>) -> bool {
-    p.bodies() <= FEW || !p.general.a.is_empty() || apart(p, UNEVEN, true) || (!balls && flat(p, pairs))
+fn stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
+    p.bodies() <= FEW || !p.general.a.is_empty() || apart(p, UNEVEN, true) || flat(p, pairs)
 }
 
 /// Whether pairs of bodies mostly touch in more than one point. All points of a pair are in one region, or between regions.
