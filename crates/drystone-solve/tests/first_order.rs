@@ -6,17 +6,18 @@ mod common;
 use std::time::Duration;
 
 use common::{explicit, heap};
-use drystone_solve::Problem;
 use drystone_solve::certificate::certificate;
 use drystone_solve::cone::AdmissibleSet;
-use drystone_solve::problem::{Bodies, Csr, Explicit};
+use drystone_solve::problem::{Bodies, Csr, Explicit, WORLD};
 use drystone_solve::solver::{Status, Stop, make};
+use drystone_solve::{Problem, Set};
 
-/// N as rows, r, the sets with their first rows, and the scale η of every row.
+/// N as rows, r, the sets with their first rows, and the scale η of every row: in cones of friction one along the normal, and one
+/// across.
 struct Dense {
     n: Vec<Vec<f64>>,
     r: Vec<f64>,
-    blocks: Vec<(usize, drystone_solve::Set)>,
+    blocks: Vec<(usize, Set)>,
     eta: Vec<f64>,
     /// Step of a Gauss-Seidel update, by block.
     step: Vec<f64>,
@@ -71,11 +72,30 @@ impl Dense {
         self.multiply(x).iter().zip(&self.r).map(|(a, b)| a + b).collect()
     }
 
-    /// P(y - t S g).
+    /// The same with two scales for each cone: 1/g, with g the mean diagonal of its block, times what makes the scaled one κ times as
+    /// large along the normal as across, and leaves its mean where it was if all blocks are alike.
+    fn in_cones(problem: &Problem, kappa: f64) -> Self {
+        let mut dense = Self::new(problem, true);
+        for (first, _) in &dense.blocks {
+            dense.eta[*first] *= (2.0 * kappa + 1.0) / 3.0;
+            dense.eta[first + 1..first + 3].iter_mut().for_each(|eta| *eta *= (2.0 + 1.0 / kappa) / 3.0);
+        }
+        dense
+    }
+
+    /// P(y - t S g): in variables over the roots of the scales a round cone is a round cone, of another friction.
     fn project_step(&self, y: &[f64], t: f64, g: &[f64]) -> Vec<f64> {
         let mut x: Vec<f64> = (0..y.len()).map(|j| y[j] - t * self.eta[j] * g[j]).collect();
         for (first, set) in &self.blocks {
-            set.project(&mut x[*first..first + set.rows()]);
+            let (block, eta) = (&mut x[*first..first + set.rows()], &self.eta[*first..]);
+            match *set {
+                Set::Friction3 { mu } => {
+                    (0..3).for_each(|k| block[k] /= (eta[k] / eta[0]).sqrt());
+                    Set::Friction3 { mu: mu * (eta[0] / eta[1]).sqrt() }.project(block);
+                    (0..3).for_each(|k| block[k] *= (eta[k] / eta[0]).sqrt());
+                }
+                other => other.project(block),
+            }
         }
         x
     }
@@ -91,11 +111,11 @@ impl Dense {
         self.measure(&minus(&self.project_step(x, 1.0, &u), x), 1.0)
     }
 
-    /// max over blocks |d| / (tη).
+    /// max over blocks |S⁻¹ d| / t.
     fn measure(&self, d: &[f64], t: f64) -> f64 {
-        let of = |(first, set): &(usize, drystone_solve::Set)| {
-            let block = &d[*first..first + set.rows()];
-            dot(block, block).sqrt() / (t * self.eta[*first])
+        let of = |(first, set): &(usize, Set)| {
+            let rows = *first..first + set.rows();
+            rows.map(|j| (d[j] / self.eta[j]).powi(2)).sum::<f64>().sqrt() / t
         };
         self.blocks.iter().map(of).fold(0.0, f64::max)
     }
@@ -227,7 +247,7 @@ fn nncg(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
             (least, best) = (worst, x.clone());
         }
         let delta = minus(&x, &start);
-        let weight = |(i, (first, set)): (usize, &(usize, drystone_solve::Set))| {
+        let weight = |(i, (first, set)): (usize, &(usize, Set))| {
             let d = &delta[*first..first + set.rows()];
             dot(d, d) / p.step[i]
         };
@@ -260,11 +280,21 @@ fn step_by_step(
     seeds: [u64; 2],
     dense: impl Fn(&Dense, usize) -> (Vec<f64>, usize, usize),
 ) {
-    let mut turns = [0, 0];
-    for (seed, joints) in seeds.into_iter().zip([false, true]) {
+    let problems = seeds.into_iter().zip([false, true]).flat_map(|(seed, joints)| {
         let bodies = heap(10, seed, joints);
-        for problem in [Problem::Bodies(bodies.clone()), explicit(&bodies)] {
-            let p = Dense::new(&problem, scaled);
+        [Problem::Bodies(bodies.clone()), explicit(&bodies)]
+    });
+    follow(name, problems.map(|p| (Dense::new(&p, scaled), p)), dense);
+}
+
+fn follow(
+    name: &str,
+    problems: impl Iterator<Item = (Dense, Problem)>,
+    dense: impl Fn(&Dense, usize) -> (Vec<f64>, usize, usize),
+) {
+    let mut turns = [0, 0];
+    for (k, (p, problem)) in problems.enumerate() {
+        {
             for iterations in 2..=60 {
                 let (expected, r, h) = dense(&p, iterations);
                 turns = [turns[0] + r, turns[1] + h];
@@ -275,7 +305,7 @@ fn step_by_step(
                 let off = minus(&s.gamma, &expected);
                 assert!(
                     dot(&off, &off).sqrt() <= 1e-9 * size,
-                    "{name}, seed {seed}, {iterations} iterations: off by {:e} of {size:e}",
+                    "{name}, problem {k}, {iterations} iterations: off by {:e} of {size:e}",
                     dot(&off, &off).sqrt()
                 );
             }
@@ -294,6 +324,54 @@ fn apgd_is_the_published_algorithm_step_by_step() {
 fn apgd_takes_its_steps_from_the_curvature() {
     step_by_step("apgd:scaling=none", false, [31, 32], |p, n| apgd(p, n, false));
     step_by_step("apgd", true, [33, 34], |p, n| apgd(p, n, false));
+}
+
+/// The heap's bodies as balls, and the smallest κ of their contacts: solid ones, for which it is 3.5, or of uneven inertia.
+fn balls(seed: u64, uneven: bool) -> (Problem, f64) {
+    let mut p = heap(10, seed, false);
+    let radius = |body: usize| 0.3 + 0.05 * body as f64;
+    for k in 0..p.inv_mass.len() {
+        let turn = if uneven { 1.0 + 0.5 * k as f64 } else { 2.5 };
+        let inertia = turn * p.inv_mass[k] / radius(k).powi(2);
+        p.inv_inertia[k] = [inertia, inertia, inertia, 0.0, 0.0, 0.0];
+    }
+    let points = &mut p.points;
+    for i in 0..points.len() {
+        let (a, b) = (points.a[i], points.b[i]);
+        points.mu[i] = 0.2 + 0.1 * (i % 5) as f64;
+        for c in 0..3 {
+            let n = points.normal[c][i];
+            points.arm_a[c][i] = -radius(a as usize) * n;
+            points.arm_b[c][i] = if b == WORLD { 0.0 } else { radius(b as usize) * n };
+        }
+    }
+    let kappa = (0..points.len()).map(|i| {
+        let [mean, _] = Problem::Bodies(p.clone()).block_diagonal(i);
+        let body = |k: u32| if k == WORLD { 0.0 } else { p.inv_mass[k as usize] };
+        let along = body(p.points.a[i]) + body(p.points.b[i]);
+        (3.0 * mean - along) / (2.0 * along)
+    });
+    let kappa = kappa.fold(f64::INFINITY, f64::min);
+    (Problem::Bodies(p), kappa)
+}
+
+#[test]
+fn balls_have_two_scales_for_each_cone() {
+    let problems = || {
+        [(33, false), (34, true), (52, true), (53, false), (55, true)].into_iter().map(|(seed, uneven)| {
+            let (problem, kappa) = balls(seed, uneven);
+            assert!(
+                if uneven { (1.1..3.4).contains(&kappa) } else { (kappa - 3.5).abs() < 1e-12 },
+                "{kappa}"
+            );
+            (Dense::in_cones(&problem, kappa), problem)
+        })
+    };
+    follow("apgd:precision=double", problems(), |p, n| apgd(p, n, false));
+    follow("apgd:scaling=cone,precision=double,rule=paper", problems(), |p, n| apgd(p, n, true));
+    // One scale is still to be had.
+    let one = || problems().map(|(_, p)| (Dense::new(&p, true), p));
+    follow("apgd:scaling=trace,precision=double", one(), |p, n| apgd(p, n, false));
 }
 
 #[test]

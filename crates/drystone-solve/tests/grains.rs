@@ -103,7 +103,7 @@ fn f32_follows_f64() {
     for (k, kind) in kinds().into_iter().enumerate() {
         let p = pile(6, kind);
         let start = solve(&p, &double("pgs"), None, 0.0, 20).gamma;
-        for name in ["pgs", "pgs:omega=0.7,lambda=0.8", "pssor", "nncg", "apgd", "bb"] {
+        for name in ["pgs", "pgs:omega=0.7,lambda=0.8", "pssor", "nncg", "apgd", "apgd:scaling=trace", "bb"] {
             for guess in [None, Some(start.as_slice())] {
                 let single = solve(&p, name, guess, 0.0, 12);
                 let other = solve(&p, &double(name), guess, 0.0, 12);
@@ -128,6 +128,16 @@ fn the_last_digits_are_those_of_f64() {
             assert_eq!(s.status, Status::Converged, "{name}, kind {k}: {residual}");
             assert!(residual <= 1e-9, "{name}, kind {k}: {residual}");
         }
+    }
+}
+
+#[test]
+fn scaled_cones_take_fewer_multiplications() {
+    let p = pile(6, kinds()[0]);
+    let left = |name: &str, n: usize| certificate(&p, &solve(&p, name, None, 0.0, n).gamma).residual_max;
+    for n in [30, 60, 120] {
+        let (cone, trace) = (left("apgd", n), left("apgd:scaling=trace", n));
+        assert!(cone < 0.8 * trace, "after {n}: {cone:e} with two scales, {trace:e} with one");
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 use crate::crew;
 use crate::problem::{Malformed, Problem};
 
-use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Trial, Watch};
+use super::first_order::{self, CONE_SCALING, Notebook, Scaling, Spaces, Trial, Watch};
 use super::grains::{self, PRECISION};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
@@ -30,7 +30,7 @@ pub(super) static INFO: Info = Info {
     models: &["ccp"],
     unit: "multiplication",
     citation: "Mazhar2015, Algorithm APGD",
-    params: &[SCALING, PRECISION, RULE],
+    params: &[CONE_SCALING, PRECISION, RULE],
     make,
 };
 
@@ -86,7 +86,7 @@ impl Rule {
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Apgd {
-        scaling: Scaling::parse(spec)?,
+        scaling: Scaling::parse_cone(spec)?,
         rule: Rule::parse(spec)?,
         spaces: Spaces::new(grains::may_be_single(spec)?),
         notebook: Notebook::default(),

@@ -18,7 +18,7 @@ use std::time::Instant;
 use crate::crew;
 use crate::problem::{Malformed, Problem};
 
-use super::first_order::{self, Notebook, SCALING, Scaling, Spaces, Watch};
+use super::first_order::{self, CONE_SCALING, Notebook, Scaling, Spaces, Watch};
 use super::grains::{self, PRECISION};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
@@ -30,7 +30,7 @@ pub(super) static INFO: Info = Info {
     unit: "multiplication",
     citation: "Birgin2000, Algorithm SPG2",
     params: &[
-        SCALING,
+        CONE_SCALING,
         PRECISION,
         Param {
             name: "memory",
@@ -46,7 +46,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     if memory.fract() != 0.0 {
         return Err(BadSpec(format!("parameter 'memory' of 'bb' must be whole, got {memory}")));
     }
-    let scaling = Scaling::parse(spec)?;
+    let scaling = Scaling::parse_cone(spec)?;
     Ok(Box::new(Spectral {
         scaling,
         memory: memory as usize,

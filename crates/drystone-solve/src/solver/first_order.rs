@@ -33,6 +33,8 @@ use super::{BadSpec, Param, Spec};
 /// Where S comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scaling {
+    /// η_i = 1/g_i, shared out among normal and tangents where all contacts are those of spheres.
+    Cone,
     /// η_i = 1/g_i.
     Trace,
     /// S = I.
@@ -45,6 +47,13 @@ pub(super) const SCALING: Param = Param {
     help: "trace: one factor for each block, from its diagonal (eq. 48); none: the plain method",
 };
 
+/// Where two factors may be used.
+pub(super) const CONE_SCALING: Param = Param {
+    name: "scaling",
+    default: "cone",
+    help: "cone: two factors for each contact of spheres, along its normal and across, else as trace; trace: one factor for each block, from its diagonal (eq. 48); none: the plain method",
+};
+
 impl Scaling {
     pub fn parse(spec: &Spec) -> Result<Self, BadSpec> {
         match spec.text("scaling") {
@@ -54,11 +63,20 @@ impl Scaling {
         }
     }
 
+    /// The same where two factors may be used.
+    pub fn parse_cone(spec: &Spec) -> Result<Self, BadSpec> {
+        match spec.text("scaling") {
+            None | Some("cone") => Ok(Scaling::Cone),
+            Some("trace" | "none") => Self::parse(spec),
+            Some(other) => Err(BadSpec::unknown("scaling", other, &["cone", "trace", "none"])),
+        }
+    }
+
     /// η and 1/η of the metric for a block with mean diagonal `g`; zero where nothing can move.
     fn factors(self, g: f64) -> [f64; 2] {
         match self {
             _ if g <= 0.0 => [0.0; 2],
-            Scaling::Trace => [1.0 / g, g],
+            Scaling::Cone | Scaling::Trace => [1.0 / g, g],
             Scaling::None => [1.0; 2],
         }
     }

@@ -108,11 +108,13 @@ pub(in crate::solver) struct BodySpace {
     /// F and v at y.
     force: Vec<Row>,
     velocity: Vec<Row>,
-    /// By block: η and 1/η of the metric, 1/g and g of the certificate.
+    /// By block: η and 1/η of the metric, across the normals, 1/g and g of the certificate.
     step: Vec<f64>,
     weight: Vec<f64>,
     eta: Vec<f64>,
     diagonal: Vec<f64>,
+    /// κ = η_n / η_t of all points.
+    kappa: f64,
     bound: f64,
     spheres: Spheres,
     all_spheres: bool,
@@ -126,6 +128,30 @@ fn bodies(problem: &Problem) -> &Bodies {
     p
 }
 
+/// The smallest κ of contacts of spheres, how much more a push across the normal moves them than one along it; one where some do not
+/// rub, yield, or are not alone.
+fn least_kappa(p: &Bodies) -> f64 {
+    let points = &p.points;
+    if points.is_empty() || !p.general.a.is_empty() || !points.compliance[0].is_empty() {
+        return 1.0;
+    }
+    let parts = |body: u32, arm: &[Vec<f64>; 3], i: usize| match body {
+        WORLD => [0.0; 2],
+        _ => {
+            let (k, arm) = (body as usize, [arm[0][i], arm[1][i], arm[2][i]]);
+            [p.inv_mass[k], dot(arm, arm) * p.inv_inertia[k][0]]
+        }
+    };
+    let stiffness = |i: usize| {
+        let (a, b) = (parts(points.a[i], &points.arm_a, i), parts(points.b[i], &points.arm_b, i));
+        let [mass, turn] = [a[0] + b[0], a[1] + b[1]];
+        if points.mu[i] > 0.0 { mass / (mass + turn) } else { 1.0 }
+    };
+    // Not f64::max, which would hide a NaN.
+    let stiffest = (0..points.len()).map(stiffness).fold(0.0, larger);
+    if stiffest > 0.0 { 1.0 / stiffest } else { 1.0 }
+}
+
 impl BodySpace {
     /// g of every block, the metric, and the bound on its Lipschitz constant: N ≤ 2 Σ over the two sides of each block,
     /// so that no eigenvalue exceeds the largest, over bodies, of the sum of the traces η_i tr(J M⁻¹ Jᵀ) of its blocks
@@ -136,6 +162,9 @@ impl BodySpace {
             field.clear();
             field.reserve(blocks);
         }
+        let kappa = if scaling == Scaling::Cone && self.all_spheres { least_kappa(p) } else { 1.0 };
+        let across = (2.0 + 1.0 / kappa) / 3.0;
+        self.kappa = kappa;
         let sums = &mut self.force;
         sums.clear();
         sums.resize(p.bodies(), NOTHING);
@@ -171,7 +200,14 @@ impl BodySpace {
                 (a, b, [share(a, 0), other], soft, rows.len() as f64)
             };
             let g = (shares[0] + shares[1] + soft[0]) / rows;
-            let [step, weight] = scaling.factors(g);
+            let [mut step, mut weight] = scaling.factors(g);
+            let mut shares = shares;
+            if i < n {
+                // η tr(J M⁻¹ Jᵀ), with η_n in place of η along the normal.
+                (step, weight) = (across * step, weight / across);
+                shares[0] += (kappa - 1.0) * p.inv_mass[a as usize];
+                shares[1] += if b == WORLD { 0.0 } else { (kappa - 1.0) * p.inv_mass[b as usize] };
+            }
             self.step.push(step);
             self.weight.push(weight);
             self.eta.push(if g > 0.0 { 1.0 / g } else { 0.0 });
@@ -367,8 +403,8 @@ impl Walk for BodySpace {
 impl Space for BodySpace {
     fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling) {
         let p = bodies(problem);
-        self.measure(p, scaling);
         self.all_spheres = self.spheres.fill(p);
+        self.measure(p, scaling);
         self.masses.fill(p);
         for x in [&mut self.before.gamma, &mut self.trial.gamma, &mut self.best] {
             x.resize(p);
@@ -395,9 +431,9 @@ impl Space for BodySpace {
         let u = &self.u;
         let (mut top, mut bottom) = (0.0, 0.0);
         for i in 0..p.points.len() {
-            let u = [u.points[0][i], u.points[1][i], u.points[2][i]];
-            top += self.step[i] * dot(u, u);
-            bottom += 3.0 * self.weight[i];
+            let [u, n] = [&u.points, &p.points.normal].map(|f| [f[0][i], f[1][i], f[2][i]]);
+            top += self.step[i] * (dot(u, u) + (self.kappa - 1.0) * dot(u, n).powi(2));
+            bottom += (2.0 + 1.0 / self.kappa) * self.weight[i];
         }
         let g = &p.general;
         for i in 0..g.a.len() {
@@ -418,6 +454,7 @@ impl Space for BodySpace {
             geometry: Geometry { points: &p.points, spheres: &self.spheres },
             t,
             beta: self.beta,
+            kappa: self.kappa,
             step: &self.step,
             weight: &self.weight,
             now: self.now.gamma.field(),

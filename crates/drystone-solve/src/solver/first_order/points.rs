@@ -2,7 +2,7 @@
 //! that no tangents are chosen.
 
 use crate::problem::Points;
-use crate::solver::sweep::kernel::{Row, Spheres, Three, dot, minus, plus, project, times};
+use crate::solver::sweep::kernel::{Row, Spheres, Three, dot, minus, plus, project, project_parts, times};
 use crate::solver::sweep::vector::Vector;
 
 use super::lanes::{Place, SUMS, Seen, Work};
@@ -62,12 +62,14 @@ unsafe fn natural<V: Vector>(gamma: Three<V>, u: Three<V>, n: Three<V>, mu: V, [
     }
 }
 
-/// z = P(y - tη u_y) with y = γ + β (γ - γ_before), and D z added to the bodies. Sums: see the constants.
+/// z = P(y - t S u_y) with y = γ + β (γ - γ_before), and D z added to the bodies. Sums: see the constants.
 pub(super) struct Step<'a> {
     pub geometry: Geometry<'a>,
     pub t: f64,
     pub beta: f64,
-    /// η and 1/η of the metric.
+    /// κ = η_n / η_t, where all contacts are those of spheres.
+    pub kappa: f64,
+    /// η_t and 1/η_t of the metric.
     pub step: &'a [f64],
     pub weight: &'a [f64],
     pub now: Field,
@@ -79,9 +81,9 @@ pub(super) struct Step<'a> {
     pub force: *mut Row,
 }
 
-/// max (|z - y| / η)².
+/// max |S⁻¹ (z - y)|².
 pub(super) const MEASURE: usize = 0;
-/// Σ |z - y|² / η.
+/// Σ ⟨z - y, S⁻¹ (z - y)⟩.
 pub(super) const LENGTH: usize = 1;
 /// Σ ⟨u_y, z - γ⟩.
 pub(super) const DESCENT: usize = 2;
@@ -115,12 +117,29 @@ impl Work for Step<'_> {
             }
             let step = V::splat(self.t).mul(V::load(self.step.as_ptr().add(i)));
             let mu = V::load(g.points.mu.as_ptr().add(i));
-            let z = project(minus(y, times(step, u)), place.n, mu);
+            let weight = V::load(self.weight.as_ptr().add(i));
+            let (z, d, length, measure);
+            if SPHERES {
+                // Along the normal the step is κ times as long as across.
+                let (to, un) = (minus(y, times(step, u)), dot(u, place.n));
+                let dn = dot(to, place.n);
+                let pressed = dn.sub(V::splat(self.kappa - 1.0).mul(step).mul(un));
+                let across = minus(to, times(dn, place.n));
+                z = project_parts(pressed, across, place.n, [mu, V::splat(self.kappa).mul(mu)]);
+                d = minus(z, y);
+                let along = dot(d, place.n);
+                let (sq, less) = (dot(d, d), along.mul(along));
+                let over = 1.0 / self.kappa;
+                length = sq.sub(V::splat(1.0 - over).mul(less)).mul(weight);
+                measure = sq.sub(V::splat(1.0 - over * over).mul(less)).mul(weight).mul(weight);
+            } else {
+                z = project(minus(y, times(step, u)), place.n, mu);
+                d = minus(z, y);
+                length = dot(d, d).mul(weight);
+                measure = length.mul(weight);
+            }
             write(self.trial, i, z);
-            let d = minus(z, y);
-            let (sq, weight) = (dot(d, d), V::load(self.weight.as_ptr().add(i)));
-            let length = sq.mul(weight);
-            seen.most(MEASURE, slot, length.mul(weight));
+            seen.most(MEASURE, slot, measure);
             seen.add(LENGTH, slot, length);
             seen.add(DESCENT, slot, dot(u, minus(z, now)));
             let mut work = dot(place.bias(), z);
@@ -291,6 +310,7 @@ mod tests {
                     geometry: Geometry { points: &p, spheres: &compact },
                     t: 0.4,
                     beta: 0.8,
+                    kappa: if soft { 1.0 } else { 3.5 },
                     step: &step,
                     weight: &weight,
                     now: now.each_ref().map(|f| f.as_ptr()),

@@ -260,6 +260,12 @@ pub(super) unsafe fn dot<V: Eight>(a: Three<V>, b: Three<V>) -> V {
     unsafe { a[0].mul(b[0]).plus(a[1], b[1]).plus(a[2], b[2]) }
 }
 
+/// x + a·b.
+#[inline(always)]
+pub(super) unsafe fn add_dot<V: Eight>(x: V, a: Three<V>, b: Three<V>) -> V {
+    unsafe { x.plus(a[0], b[0]).plus(a[1], b[1]).plus(a[2], b[2]) }
+}
+
 #[inline(always)]
 pub(super) unsafe fn cross<V: Eight>(a: Three<V>, b: Three<V>) -> Three<V> {
     unsafe {
@@ -314,15 +320,27 @@ const NEXT_TO_NONE: f32 = 1e-30;
 pub(super) unsafe fn project<V: Eight>(d: Three<V>, n: Three<V>, [mu, share]: [V; 2]) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
-        let dt = apart(d, dn, n);
+        project_parts(dn, apart(d, dn, n), n, [mu, mu, share])
+    }
+}
+
+/// The same of dn n + dt, where lengths along `n` count κ times less than across, with [μ, κμ, 1/(1 + κμ²)].
+#[inline(always)]
+pub(super) unsafe fn project_parts<V: Eight>(
+    dn: V,
+    dt: Three<V>,
+    n: Three<V>,
+    [mu, pull, share]: [V; 3],
+) -> Three<V> {
+    unsafe {
         let sq = dot(dt, dt);
         let r = sq.sqrt();
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
         // 1/r = r / r²: the division does not wait for the root. What is too small to be divided by is none.
         let over_r = r.mul(one.div(sq.select_le(V::splat(NEXT_TO_NONE), one, sq)));
-        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+        let (mu_r, minus_dn, mu_dn) = (pull.mul(r), zero.sub(dn), mu.mul(dn));
         let slide_n = dn.add(mu_r).mul(share);
-        let slide_t = mu.mul(share).mul(mu.plus(dn, over_r));
+        let slide_t = mu.mul(share).mul(pull.plus(dn, over_r));
         let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
         let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
         along(times(pn, n), pt, dt)

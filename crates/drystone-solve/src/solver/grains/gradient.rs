@@ -9,9 +9,11 @@ use crate::problem::{Bodies, Problem};
 use crate::solver::first_order::{Scaling, Space, Trial, Walk};
 
 use super::FLOOR;
-use super::eight::{Row, Vectors, widest};
+use super::eight::{Octet, Row, Vectors, widest};
 use super::pack::{Pack, Steps};
-use kernel::{CHUNK, DESCENT, LENGTH, MEASURE, Piece, Settle, Sums, Velocities, View, WORK, What, add};
+use kernel::{
+    CHUNK, DESCENT, LENGTH, MEASURE, Metric, Piece, Settle, Sums, Velocities, View, WORK, What, add,
+};
 
 /// Bodies that are worked on at a time.
 const PIECE: usize = 8 * CHUNK;
@@ -54,6 +56,10 @@ pub(in crate::solver) struct GrainSpace {
     /// v_free and M⁻¹, number by number.
     free: Vec<Row>,
     inverse: Vec<Row>,
+    /// η_n / η_t.
+    kappa: f64,
+    /// 1/η of all points.
+    weights: Vec<Octet>,
     bound: f64,
     ones: Vec<f64>,
     parts: Vec<Sums>,
@@ -71,9 +77,10 @@ impl GrainSpace {
     pub fn begin(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling) -> bool {
         let Problem::Bodies(p) = problem else { return false };
         let steps = Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true, repeats: true };
-        if scaling != Scaling::Trace || !self.pack.fill(p, steps) {
+        if scaling == Scaling::None || !self.pack.fill(p, steps) {
             return false;
         }
+        self.kappa = if scaling == Scaling::Cone { self.pack.kappa } else { 1.0 };
         self.pack.read(p, guess, &mut self.now.gamma);
         self.free.clone_from(&self.pack.free);
         self.inverse.clear();
@@ -95,6 +102,8 @@ impl GrainSpace {
         self.velocity.resize(rows, Row::default());
         self.best_in = Best::Now;
         (self.plan, self.ahead) = (None, None);
+        self.weights.clear();
+        self.weights.extend(self.pack.groups.iter().map(|g| Octet(g.step.0.map(|eta| 1.0 / eta))));
         self.find_bound();
         self.refresh();
         self.stand_still();
@@ -109,18 +118,28 @@ impl GrainSpace {
     /// See `BodySpace::measure`: the largest, over bodies, of the sum of η_i tr(J M⁻¹ Jᵀ) over its contacts, doubled where
     /// two bodies move.
     fn find_bound(&mut self) {
+        let tangents = self.across() as f32;
+        let normal = self.kappa as f32 * tangents;
         let sums = &mut self.trial.force;
         sums.fill(Row::default());
         for group in &self.pack.groups {
             for k in 0..8 {
                 let [a, b] = [group.a.0[k], group.b.0[k]].map(|place| place as usize / size_of::<Row>());
-                let [x, y] = [a, b].map(|i| 3.0 * self.inverse[i].0[0] + 2.0 * self.inverse[i].0[4]);
+                let [x, y] = [a, b].map(|i| {
+                    let [m, j] = [0, 4].map(|k| self.inverse[i].0[k]);
+                    normal * m + 2.0 * tangents * (m + j)
+                });
                 let both = if y > 0.0 { 2.0 } else { 1.0 };
                 sums[a].0[0] += both * group.step.0[k] * x;
                 sums[b].0[0] += both * group.step.0[k] * y;
             }
         }
         self.bound = sums.iter().map(|s| f64::from(s.0[0])).fold(0.0, f64::max);
+    }
+
+    /// η_t over a contact's step, which is 1/g: the mean diagonal of 1 is shared out among normals and tangents.
+    fn across(&self) -> f64 {
+        (2.0 + 1.0 / self.kappa) / 3.0
     }
 
     /// One J in the pack's units.
@@ -130,7 +149,9 @@ impl GrainSpace {
 
     /// A pass over all points from `now` with momentum `beta`; forces are those of the trial.
     fn pass(&mut self, what: What, t: f64, beta: f32) -> Sums {
-        let Self { pack, now, before, trial, velocity, parts, nothing, .. } = self;
+        // The residual is the certificate's, whose metric has one number for each contact.
+        let kappa = if what == What::Measure { 1.0 } else { self.kappa };
+        let Self { pack, now, before, trial, velocity, weights, parts, nothing, .. } = self;
         if matches!(what, What::Step | What::Push) {
             crew::chunks(&mut trial.force, PIECE, nothing, |_, rows| rows.fill(Row::default()));
         }
@@ -139,11 +160,13 @@ impl GrainSpace {
             what,
             t: t as f32,
             beta,
+            metric: Metric::new(kappa, pack.mu),
             now: now.gamma.as_ptr(),
             before: before.gamma.as_ptr(),
             trial: trial.gamma.as_mut_ptr(),
             velocity: velocity.as_ptr(),
             force: trial.force.as_mut_ptr(),
+            weights: weights.as_ptr(),
         };
         // The problem was checked: no two points of a span share a body, no two regions do, places that are left over have
         // rows of their own, and pieces do not overlap; or the span is one piece, and forces are added one row after the other.
@@ -198,6 +221,21 @@ impl GrainSpace {
     fn stand_still(&mut self) {
         self.beta = 0.0;
         self.velocities(0.0);
+    }
+
+    /// Σ of the squares of `x`, with the weights of η_t and κ: across the normals, and how much more along them.
+    fn length(&self, x: &[Vectors], weight: impl Fn(f64, f64) -> [f64; 2]) -> f64 {
+        let (across, mut sum) = (self.across(), 0.0);
+        for (group, x) in self.pack.groups.iter().zip(x) {
+            for k in 0..8 {
+                let [x, n] = [x, &group.n].map(|v| [0, 1, 2].map(|c| f64::from(v[c].0[k])));
+                let along: f64 = (0..3).map(|c| x[c] * n[c]).sum();
+                let [tangents, more] = weight(across * f64::from(group.step.0[k]), self.kappa);
+                let square: f64 = x.iter().map(|x| x * x).sum();
+                sum += tangents * (square + (more - 1.0) * along * along);
+            }
+        }
+        sum
     }
 
     /// Memory over blocks, bytes.
@@ -258,25 +296,13 @@ impl Space for GrainSpace {
         self.pack.read(bodies(problem), Some(&ones), &mut self.now.gamma);
         self.ones = ones;
         self.pass(What::Push, 0.0, 0.0);
-        let mut bottom = 0.0;
-        for (group, x) in self.pack.groups.iter().zip(&self.now.gamma) {
-            for k in 0..8 {
-                let square: f32 = x.iter().map(|c| c.0[k] * c.0[k]).sum();
-                bottom += f64::from(square) / f64::from(group.step.0[k]);
-            }
-        }
+        let bottom = self.length(&self.now.gamma, |eta, kappa| [1.0 / eta, 1.0 / kappa]);
         std::mem::swap(&mut self.now.gamma, &mut self.trial.gamma);
         let Self { trial, inverse, velocity, .. } = self;
         let (force, before) = (&trial.force, &trial.force);
         widest(Velocities { force, before, beta: 0.0, free: None, inverse, to: velocity });
         self.pass(What::Product, 0.0, 0.0);
-        let mut top = 0.0;
-        for (group, u) in self.pack.groups.iter().zip(&self.trial.gamma) {
-            for k in 0..8 {
-                let square: f32 = u.iter().map(|c| c.0[k] * c.0[k]).sum();
-                top += f64::from(square) * f64::from(group.step.0[k]);
-            }
-        }
+        let top = self.length(&self.trial.gamma, |eta, kappa| [eta, kappa]);
         self.velocities(self.beta);
         [if bottom > 0.0 { (top / bottom).sqrt() } else { 0.0 }, self.bound]
     }
@@ -286,14 +312,15 @@ impl Space for GrainSpace {
     }
 
     fn step(&mut self, _: &Problem, t: f64) -> Trial {
-        let sums = self.pass(What::Step, t, self.beta);
+        let across = self.across();
+        let sums = self.pass(What::Step, across * t, self.beta);
         self.ahead = self.plan.map(|beta| if sums[DESCENT] > 0.0 { 0.0 } else { beta });
         let [change, kinetic] = self.settle(false, self.beta, self.ahead);
         let unit = self.energy();
         self.trial.objective = unit * (sums[WORK] + 0.5 * kinetic);
         Trial {
-            measure: if t > 0.0 { self.pack.speed * sums[MEASURE].sqrt() / t } else { 0.0 },
-            length: unit * sums[LENGTH],
+            measure: if t > 0.0 { self.pack.speed * sums[MEASURE].sqrt() / (across * t) } else { 0.0 },
+            length: unit * sums[LENGTH] / across,
             descent: unit * sums[DESCENT],
             curvature: unit * change,
             objective: self.trial.objective,

@@ -77,6 +77,8 @@ pub(super) struct Pack {
     pub mass: f64,
     /// The smallest ω.
     pub omega: f64,
+    /// The smallest κ of all contacts: how much more a push across the normal moves them than one along it; one without friction.
+    pub kappa: f64,
     /// The first row of each region, and the number of rows; empty where rows of regions are no runs.
     pub ranges: Vec<u32>,
     /// Colours share groups, and everything is one thread's work.

@@ -216,16 +216,28 @@ const NEXT_TO_NONE: f64 = 1e-290;
 pub(in crate::solver) unsafe fn project<V: Vector>(d: Three<V>, n: Three<V>, mu: V) -> Three<V> {
     unsafe {
         let dn = dot(d, n);
-        let dt = minus(d, times(dn, n));
+        project_parts(dn, minus(d, times(dn, n)), n, [mu; 2])
+    }
+}
+
+/// The same of dn n + dt, where lengths along `n` count κ times less than across, with [μ, κμ].
+#[inline(always)]
+pub(in crate::solver) unsafe fn project_parts<V: Vector>(
+    dn: V,
+    dt: Three<V>,
+    n: Three<V>,
+    [mu, pull]: [V; 2],
+) -> Three<V> {
+    unsafe {
         let sq = dot(dt, dt);
         let r = sq.sqrt();
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
         // 1/r = r / r²: no division waits for the root. What is too small to be divided by is none.
         let over_r = r.mul(one.div(sq.select_le(V::splat(NEXT_TO_NONE), one, sq)));
-        let share = one.div(one.add(mu.mul(mu)));
-        let (mu_r, minus_dn, mu_dn) = (mu.mul(r), zero.sub(dn), mu.mul(dn));
+        let share = one.div(one.add(mu.mul(pull)));
+        let (mu_r, minus_dn, mu_dn) = (pull.mul(r), zero.sub(dn), mu.mul(dn));
         let slide_n = dn.add(mu_r).mul(share);
-        let slide_t = mu.mul(share).mul(mu.add(dn.mul(over_r)));
+        let slide_t = mu.mul(share).mul(pull.add(dn.mul(over_r)));
         let pn = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, dn, slide_n));
         let pt = mu_r.select_le(minus_dn, zero, r.select_le(mu_dn, one, slide_t));
         plus(times(pn, n), times(pt, dt))

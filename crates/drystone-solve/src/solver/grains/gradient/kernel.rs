@@ -3,12 +3,12 @@
 use crate::colour::Span;
 
 use super::super::eight::{
-    Eight, Kernel, Octet, Row, Two, Vectors, along, apart, cross, dot, less_cross, load3, minus, plus,
-    project, store3, times,
+    Eight, Kernel, Octet, Row, Two, Vectors, add_dot, along, apart, cross, dot, less_cross, load3, minus,
+    plus, project_parts, store3, times,
 };
 use super::super::pack::{GROUP, Pack, VECTORS};
 
-/// max (|z - y| / η)², Σ |z - y|² / η, Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
+/// max |S⁻¹ (z - y)|², Σ ⟨z - y, S⁻¹ (z - y)⟩, both for an η_t of the step; Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
 pub(super) type Sums = [f64; 4];
 pub(super) const MEASURE: usize = 0;
 pub(super) const LENGTH: usize = 1;
@@ -38,17 +38,49 @@ pub(super) enum What {
     Product,
 }
 
+/// Lengths along normals count κ times less than across.
+#[derive(Clone, Copy)]
+pub(super) struct Metric {
+    pub kappa: f32,
+    /// μ, κμ, 1/(1 + κμ²), where friction is the same for all.
+    pub friction: [f32; 3],
+}
+
+impl Metric {
+    pub fn new(kappa: f64, mu: f32) -> Self {
+        let pull = kappa as f32 * mu;
+        Self { kappa: kappa as f32, friction: [mu, pull, 1.0 / (1.0 + pull * mu)] }
+    }
+
+    #[inline(always)]
+    unsafe fn friction<V: Eight>(&self, pack: &Pack, g: usize) -> [V; 3] {
+        unsafe {
+            if pack.each_mu.is_empty() {
+                let [mu, pull, share] = self.friction;
+                return [V::splat(mu), V::splat(pull), V::splat(share)];
+            }
+            let mu = V::load(pack.each_mu.get_unchecked(g), size_of::<Octet>());
+            let (one, pull) = (V::splat(1.0), V::splat(self.kappa).mul(mu));
+            [mu, pull, one.div(one.plus(pull, mu))]
+        }
+    }
+}
+
 /// All a pass needs; the pointers are to arrays as long as the pack says.
 pub(super) struct View<'a> {
     pub pack: &'a Pack,
     pub what: What,
+    /// tη_t of a contact is this many times its step.
     pub t: f32,
     pub beta: f32,
+    pub metric: Metric,
     pub now: *const Vectors,
     pub before: *const Vectors,
     pub trial: *mut Vectors,
     pub velocity: *const Row,
     pub force: *mut Row,
+    /// 1/η.
+    pub weights: *const Octet,
 }
 
 // SAFETY: threads write only forces and multipliers of places in their own piece of one colour.
@@ -127,7 +159,7 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
         }
         let now: [V; 3] = load3(view.now.add(g), VECTORS);
         if view.what == What::Push {
-            acc[WORK] = acc[WORK].add(dot(bias, now));
+            acc[WORK] = add_dot(acc[WORK], bias, now);
             return push::<V, TWO>(view, g, n, now);
         }
         let places = [&raw const points.a, &raw const points.b];
@@ -143,18 +175,24 @@ unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 
         let y = along(now, V::splat(view.beta), minus(now, before));
         let eta = V::load(&points.step, GROUP);
         let step = V::splat(view.t).mul(eta);
-        let z = project(apart(y, step, u), n, pack.friction(g));
+        // Along the normal the step is κ times as long as across.
+        let (to, un, kappa) = (apart(y, step, u), dot(u, n), view.metric.kappa);
+        let dn = dot(to, n);
+        let pressed = dn.less(V::splat(kappa - 1.0).mul(step), un);
+        let z = project_parts(pressed, apart(to, dn, n), n, view.metric.friction(pack, g));
         let d = minus(z, y);
-        let (sq, weight) = (dot(d, d), V::splat(1.0).div(eta));
-        let length = sq.mul(weight);
-        let measure = length.mul(weight);
+        let along = dot(d, n);
+        let (sq, weight) = (dot(d, d), V::load(view.weights.add(g), size_of::<Octet>()));
+        let less = along.mul(along);
+        let length = sq.less(V::splat(1.0 - 1.0 / kappa), less).mul(weight);
+        let measure = sq.less(V::splat(1.0 - 1.0 / (kappa * kappa)), less).mul(weight).mul(weight);
         acc[MEASURE] = measure.select_le(acc[MEASURE], acc[MEASURE], measure);
         if view.what == What::Measure {
             return;
         }
         acc[LENGTH] = acc[LENGTH].add(length);
-        acc[DESCENT] = acc[DESCENT].add(dot(u, minus(z, now)));
-        acc[WORK] = acc[WORK].add(dot(bias, z));
+        acc[DESCENT] = add_dot(acc[DESCENT], u, minus(z, now));
+        acc[WORK] = add_dot(acc[WORK], bias, z);
         store3(z, view.trial.add(g), VECTORS);
         push::<V, TWO>(view, g, n, z);
     }
@@ -225,13 +263,14 @@ impl Settle<'_> {
             let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
             let (f, now) = (V::load(row(self.force), ROW), V::load(row(self.now), ROW));
             let (before, m) = (V::load(row(self.before), ROW), V::load(row(self.inverse), ROW));
-            let d = f.sub(now.add(V::splat(self.beta).mul(now.sub(before))));
-            *change = change.add(d.mul(m.mul(d)));
+            let step = f.sub(now);
+            let d = step.less(V::splat(self.beta), now.sub(before));
+            *change = change.plus(d, m.mul(d));
             let free = V::load(row(self.free), ROW);
-            *kinetic = kinetic.add(f.mul(V::splat(2.0).mul(free).add(m.mul(f))));
+            let v = free.plus(m, f);
+            *kinetic = kinetic.plus(f, free.add(v));
             if let Some((beta, to)) = &mut self.ahead {
-                let y = f.add(V::splat(*beta).mul(f.sub(now)));
-                free.add(m.mul(y)).store(to.as_mut_ptr().add(i).cast(), ROW);
+                v.plus(m, V::splat(*beta).mul(step)).store(to.as_mut_ptr().add(i).cast(), ROW);
             }
         }
     }

@@ -40,6 +40,8 @@ pub(super) struct Put {
     other: bool,
     /// How often ω was halved, at most.
     halved: i32,
+    /// The largest 1/κ: what a push along a normal does, over what one across it does.
+    stiffest: f64,
 }
 
 /// Where points are put, by several threads.
@@ -70,7 +72,7 @@ impl To {
         for j in 0..end - first {
             let at = |f: &[&[f64]; 3]| [f[0][j], f[1][j], f[2][j]];
             let (n, slides) = (at(&normal), mu[j] != 0.0);
-            let (mut g, mut bound) = (0.0, 0.0);
+            let (mut g, mut bound, mut mass) = (0.0, 0.0, 0.0);
             let mut side = |body: u32, arm: [f64; 3], sign: f64| {
                 let r = sign * dot(arm, n);
                 let off = (0..3).map(|k| (arm[k] - sign * r * n[k]).abs()).fold(0.0, f64::max);
@@ -80,6 +82,7 @@ impl To {
                 }
                 g += ball.inv_mass + if slides { 2.0 / 3.0 * ball.turn } else { 0.0 };
                 bound += ball.inv_mass + if slides { ball.turn } else { 0.0 };
+                mass += ball.inv_mass;
                 // To the digits of f32.
                 off <= 1e-7 * r && (r - ball.radius).abs() <= 2e-7 * ball.radius
             };
@@ -92,6 +95,7 @@ impl To {
                 (omega, halved) = (0.5 * omega, halved + 1);
             }
             put.halved = put.halved.max(halved);
+            put.stiffest = put.stiffest.max(mass / bound);
             let point = piece.start + j as u32;
             let place = (run.place + (point - run.first)) as usize;
             let (group, k) = (unsafe { &mut *self.groups.at(place / 8) }, place % 8);
@@ -135,6 +139,7 @@ impl Pack {
         let add = |all: &mut Put, part: Put| {
             all.other |= part.other;
             all.halved = all.halved.max(part.halved);
+            all.stiffest = all.stiffest.max(part.stiffest);
         };
         let visit = |piece: Span| {
             let (mut put, mut start) = (Put::default(), piece.start);
@@ -155,6 +160,7 @@ impl Pack {
             }),
             false => colour::walk(&points.spans, &points.regions, false, &mut self.put, visit, add),
         };
+        self.kappa = 1.0 / put.stiffest;
         (!put.other).then_some(steps.omega * 0.5f64.powi(put.halved))
     }
 }
