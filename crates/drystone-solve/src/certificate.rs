@@ -412,6 +412,7 @@ const ROUNDING: f64 = 1.0;
 
 /// What rounding leaves unknown of the velocity of a block with diagonal `g` under multipliers of this size, m/s: less than that is no
 /// residual. γ - η u is γ where they are far apart in size, and the natural map would vanish whatever u is.
+#[inline(always)]
 fn unknown(g: f64, multipliers: f64) -> f64 {
     f64::EPSILON * g * multipliers
 }

@@ -50,6 +50,24 @@ struct Seen {
 
 const NOTHING: Lanes = [0.0; RUN];
 
+// Arrays' own `map` and `from_fn` are at times calls, which no lanes are made of.
+
+/// The numbers of `lane`.
+#[inline(always)]
+fn at(x: &[Lanes; 3], lane: usize) -> [f64; 3] {
+    [x[0][lane], x[1][lane], x[2][lane]]
+}
+
+#[inline(always)]
+fn at_six(x: &[Lanes; 6], lane: usize) -> [f64; 6] {
+    [x[0][lane], x[1][lane], x[2][lane], x[3][lane], x[4][lane], x[5][lane]]
+}
+
+#[inline(always)]
+fn three(number: impl Fn(usize) -> f64) -> [f64; 3] {
+    [number(0), number(1), number(2)]
+}
+
 impl Run {
     const NONE: Self = Self {
         normal: [NOTHING; 3],
@@ -107,8 +125,8 @@ impl Run {
     /// friction.
     #[inline(always)]
     fn diagonal(&self, side: usize, lane: usize, n: [f64; 3], mu: f64) -> f64 {
-        let arm = self.arms[side].each_ref().map(|x| x[lane]);
-        let inertia = self.inv_inertia[side].each_ref().map(|x| x[lane]);
+        let arm = at(&self.arms[side], lane);
+        let inertia = at_six(&self.inv_inertia[side], lane);
         let turn = cross(arm, n);
         let smooth = dot(turn, symmetric(&inertia, turn));
         let trace = inertia[0] + inertia[1] + inertia[2];
@@ -120,28 +138,27 @@ impl Run {
     #[inline(always)]
     fn look<const COULOMB: bool>(&self, to: &mut Seen) {
         for lane in 0..RUN {
-            let at = |x: &[Lanes; 3]| x.each_ref().map(|x| x[lane]);
-            let (n, mu) = (at(&self.normal), self.mu[lane]);
+            let (n, mu) = (at(&self.normal, lane), self.mu[lane]);
             let [t1, t2] = basis(n);
-            let x = at(&self.gamma);
-            let f: [f64; 3] = std::array::from_fn(|k| x[0] * n[k] + x[1] * t1[k] + x[2] * t2[k]);
-            let drift = at(&self.drift);
-            let bias: [f64; 3] = std::array::from_fn(|k| n[k] * self.bias[lane] + drift[k]);
-            let [a, b] = self.v.each_ref().map(|v| v.each_ref().map(|x| x[lane]));
-            let turn_a = cross([a[3], a[4], a[5]], at(&self.arms[0]));
-            let turn_b = cross([b[3], b[4], b[5]], at(&self.arms[1]));
-            let u: [f64; 3] = std::array::from_fn(|k| bias[k] + a[k] + turn_a[k] - (b[k] + turn_b[k]));
+            let x = at(&self.gamma, lane);
+            let f = three(|k| x[0] * n[k] + x[1] * t1[k] + x[2] * t2[k]);
+            let drift = at(&self.drift, lane);
+            let bias = three(|k| n[k] * self.bias[lane] + drift[k]);
+            let (a, b) = (at_six(&self.v[0], lane), at_six(&self.v[1], lane));
+            let turn_a = cross([a[3], a[4], a[5]], at(&self.arms[0], lane));
+            let turn_b = cross([b[3], b[4], b[5]], at(&self.arms[1], lane));
+            let u = three(|k| bias[k] + a[k] + turn_a[k] - (b[k] + turn_b[k]));
             let rigid = self.diagonal(0, lane, n, mu) + self.diagonal(1, lane, n, mu);
             to.bias[lane] = dot(bias, f);
             // Normal and tangential parts; the rigid velocity, then the compliant one.
             let gamma_n = dot(f, n);
-            let gamma_t: [f64; 3] = std::array::from_fn(|k| f[k] - gamma_n * n[k]);
+            let gamma_t = three(|k| f[k] - gamma_n * n[k]);
             let rigid_n = dot(u, n);
-            let rigid_t: [f64; 3] = std::array::from_fn(|k| u[k] - rigid_n * n[k]);
+            let rigid_t = three(|k| u[k] - rigid_n * n[k]);
             let gamma_tt = dot(gamma_t, gamma_t);
             let (cn, ct) = (self.compliance[0][lane], self.compliance[1][lane]);
             let mut u_n = rigid_n + cn * gamma_n;
-            let u_t: [f64; 3] = std::array::from_fn(|k| rigid_t[k] + ct * gamma_t[k]);
+            let u_t = three(|k| rigid_t[k] + ct * gamma_t[k]);
             let g = rigid + if mu == 0.0 { cn } else { (cn + 2.0 * ct) / 3.0 };
             to.spring[lane] = cn * gamma_n * gamma_n + ct * gamma_tt;
             let slip = dot(u_t, u_t).sqrt();
@@ -158,7 +175,7 @@ impl Run {
             // |γ - P(γ - u/g)| g.
             let eta = 1.0 / g;
             let x_n = gamma_n - u_n * eta;
-            let x_t: [f64; 3] = std::array::from_fn(|k| gamma_t[k] - u_t[k] * eta);
+            let x_t = three(|k| gamma_t[k] - u_t[k] * eta);
             let length = dot(x_t, x_t).sqrt();
             let (below, within) = (mu * length <= -x_n, length <= mu * x_n);
             let edge = (mu * length + x_n) / one;
@@ -167,7 +184,7 @@ impl Run {
             let p_n = if below { 0.0 } else { p_n };
             let scale = if within { 1.0 } else { shrink };
             let scale = if below { 0.0 } else { scale };
-            let d_t: [f64; 3] = std::array::from_fn(|k| gamma_t[k] - scale * x_t[k]);
+            let d_t = three(|k| gamma_t[k] - scale * x_t[k]);
             let d_n = gamma_n - p_n;
             let e = (d_n * d_n + dot(d_t, d_t)).sqrt() * g;
             // Distances from K* and from K.

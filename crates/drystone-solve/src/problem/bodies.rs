@@ -119,7 +119,7 @@ pub struct Bodies {
 }
 
 /// Two unit vectors that complete `n` to a right-handed frame, without branches \[Duff2017\].
-#[inline]
+#[inline(always)]
 pub fn basis(n: [f64; 3]) -> [[f64; 3]; 2] {
     let sign = 1f64.copysign(n[2]);
     let a = -1.0 / (sign + n[2]);
@@ -127,15 +127,18 @@ pub fn basis(n: [f64; 3]) -> [[f64; 3]; 2] {
     [[1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]], [b, sign + n[1] * n[1] * a, -n[1]]]
 }
 
+#[inline(always)]
 pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
+#[inline(always)]
 pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// Symmetric 3x3 (xx, yy, zz, xy, xz, yz) times a vector.
+#[inline(always)]
 pub(crate) fn symmetric(m: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
     [
         m[0] * x[0] + m[3] * x[1] + m[4] * x[2],
