@@ -326,7 +326,7 @@ fn apgd_takes_its_steps_from_the_curvature() {
     step_by_step("apgd", true, [33, 34], |p, n| apgd(p, n, false));
 }
 
-/// The heap's bodies as balls, and the smallest κ of their contacts: solid ones, for which it is 3.5, or of uneven inertia.
+/// The heap's bodies as balls that could rest, and the smallest κ of their contacts: solid ones, for which it is 3.5, or of uneven inertia.
 fn balls(seed: u64, uneven: bool) -> (Problem, f64) {
     let mut p = heap(10, seed, false);
     let radius = |body: usize| 0.3 + 0.05 * body as f64;
@@ -339,6 +339,7 @@ fn balls(seed: u64, uneven: bool) -> (Problem, f64) {
     for i in 0..points.len() {
         let (a, b) = (points.a[i], points.b[i]);
         points.mu[i] = 0.2 + 0.1 * (i % 5) as f64;
+        points.bias[i] = points.bias[i].abs();
         for c in 0..3 {
             let n = points.normal[c][i];
             points.arm_a[c][i] = -radius(a as usize) * n;
@@ -372,6 +373,13 @@ fn balls_have_two_scales_for_each_cone() {
     // One scale is still to be had.
     let one = || problems().map(|(_, p)| (Dense::new(&p, true), p));
     follow("apgd:scaling=trace,precision=double", one(), |p, n| apgd(p, n, false));
+    // And it is what balls have that may contradict each other.
+    let asked = problems().map(|(_, mut p)| {
+        let Problem::Bodies(bodies) = &mut p else { unreachable!() };
+        bodies.points.bias[0] = -0.1;
+        (Dense::new(&p, true), p)
+    });
+    follow("apgd:precision=double", asked, |p, n| apgd(p, n, false));
 }
 
 #[test]

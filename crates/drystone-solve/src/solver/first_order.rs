@@ -11,6 +11,10 @@
 //! η_i = 1/g_i of [TasoraAnitescu2011, eq. 48] the matrix S^½ N S^½ has a mean diagonal of 1 in every block, whatever
 //! the masses; S = I is the plain method. Lengths are measured alike: |d|² stands for Σ |d_i|² / η_i, and a Lipschitz
 //! constant L for the largest eigenvalue of S^½ (N + C) S^½.
+//!
+//! Contacts of spheres have two numbers, η_n along the normal and η_t across, κ = η_n / η_t apart: a push across turns the spheres, too,
+//! and moves them κ times as far as one along the normal (3.5 times, if they are solid), so that S^½ N S^½ has a diagonal of ones. The
+//! round cone becomes another round cone, of friction μ√κ, and P the projection in that metric (`docs/decisions/0019-two-scales-for-a-cone.md`).
 
 mod bodies;
 mod explicit;
@@ -33,7 +37,7 @@ use super::{BadSpec, Param, Spec};
 /// Where S comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scaling {
-    /// η_i = 1/g_i, shared out among normal and tangents where all contacts are those of spheres.
+    /// η_i = 1/g_i, shared out among normal and tangents where all contacts are those of spheres and rest is possible.
     Cone,
     /// η_i = 1/g_i.
     Trace,
@@ -51,7 +55,7 @@ pub(super) const SCALING: Param = Param {
 pub(super) const CONE_SCALING: Param = Param {
     name: "scaling",
     default: "cone",
-    help: "cone: two factors for each contact of spheres, along its normal and across, else as trace; trace: one factor for each block, from its diagonal (eq. 48); none: the plain method",
+    help: "cone: two factors for each contact of spheres, along its normal and across, where all could rest, else trace; trace: one factor for each block, from its diagonal (eq. 48); none: the plain method",
 };
 
 impl Scaling {
@@ -69,6 +73,15 @@ impl Scaling {
             None | Some("cone") => Ok(Scaling::Cone),
             Some("trace" | "none") => Self::parse(spec),
             Some(other) => Err(BadSpec::unknown("scaling", other, &["cone", "trace", "none"])),
+        }
+    }
+
+    /// What is meant for `problem`. Where walls move or bodies bounce, contacts may contradict each other, and multipliers grow until the
+    /// cap: the quicker, the better they are scaled.
+    fn of(self, problem: &Problem) -> Self {
+        match self {
+            Scaling::Cone if !problem.rest_is_feasible() => Scaling::Trace,
+            other => other,
         }
     }
 
@@ -209,6 +222,7 @@ impl Spaces {
         guess: Option<&[f64]>,
         scaling: Scaling,
     ) -> (&mut dyn Space, f64) {
+        let scaling = scaling.of(problem);
         if self.single && self.grains.begin(problem, guess, scaling) {
             let floor = self.grains.floor();
             return (&mut self.grains, floor);
@@ -221,7 +235,7 @@ impl Spaces {
     /// f32 has said what it can: on in f64 from there.
     pub fn hand_over(&mut self, problem: &Problem, scaling: Scaling, watch: &mut Watch) -> &mut dyn Space {
         let rows = watch.rows(&self.grains);
-        self.bodies.start(problem, Some(rows), scaling);
+        self.bodies.start(problem, Some(rows), scaling.of(problem));
         watch.handed_over(&mut self.bodies);
         &mut self.bodies
     }

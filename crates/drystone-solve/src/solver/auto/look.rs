@@ -117,8 +117,10 @@ const PATIENT_COULOMB_STEEP: &[Turn] = &[
 ];
 /// Grains, with a cap that lets gradients converge.
 const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
-/// The same of balls, whose sweeps are quick, and whose cones gradients are scaled to: 70 multiplications of 200 iterations.
-const LOOSE_BALLS: &[Turn] = &[turn(Pick::Gradients, 0.525)];
+/// The same of balls, whose sweeps are quick: a multiplication takes the time of two.
+const LOOSE_BALLS: &[Turn] = &[turn(Pick::Gradients, 0.75)];
+/// The same of balls that could rest, whose cones gradients are scaled to: they leave as much after 70 multiplications as after 100 without.
+const CALM_BALLS: &[Turn] = &[turn(Pick::Gradients, 0.525)];
 /// Grains, with a cap that gradients could make little of.
 const LARGE: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
 /// Walls, uneven masses, few bodies under the exact law: a fixed point on the slip contracts soon or not at all.
@@ -278,6 +280,7 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         {
             LARGE
         }
+        false if round(p) && problem.rest_is_feasible() => CALM_BALLS,
         false if round(p) => LOOSE_BALLS,
         false => LOOSE,
     }
