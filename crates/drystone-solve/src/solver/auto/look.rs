@@ -5,6 +5,7 @@ use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem, WORLD, dot};
 use crate::solver::Stop;
+use crate::solver::first_order::least_kappa;
 
 /// Which solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +120,7 @@ const PATIENT_COULOMB_STEEP: &[Turn] = &[
 const LOOSE: &[Turn] = &[turn(Pick::Gradients, 1.0)];
 /// The same of balls, whose sweeps are quick: a multiplication takes the time of two.
 const LOOSE_BALLS: &[Turn] = &[turn(Pick::Gradients, 0.75)];
-/// The same of balls that could rest, whose cones gradients are scaled to: they leave as much after 70 multiplications as after 100 without.
+/// The same of balls whose cones gradients are scaled to, see [`calm`]: 70 multiplications leave as much as 100 with one scale.
 const CALM_BALLS: &[Turn] = &[turn(Pick::Gradients, 0.525)];
 /// Grains, with a cap that gradients could make little of.
 const LARGE: &[Turn] = &[turn(Pick::Conjugate, 1.0)];
@@ -280,10 +281,23 @@ pub(super) fn turns(problem: &Problem, stop: &Stop, pairs: &mut Vec<u64>) -> &'s
         {
             LARGE
         }
-        false if round(p) && problem.rest_is_feasible() => CALM_BALLS,
+        false if round(p) && calm(p) && problem.rest_is_feasible() => CALM_BALLS,
         false if round(p) => LOOSE_BALLS,
         false => LOOSE,
     }
+}
+
+/// κ of contacts (see `first_order`) from which on two scales are worth three multiplications in ten; solid balls have 3.5.
+const SOLID: f64 = 3.0;
+/// Friction for which they are.
+const RUBS: std::ops::RangeInclusive<f64> = 0.01..=10.0;
+
+/// Whether balls are solid ones that all rub.
+fn calm(p: &Bodies) -> bool {
+    let ball = |i: &[f64; 6]| i[0] == i[1] && i[1] == i[2] && i[3..] == [0.0; 3];
+    p.inv_inertia.iter().all(ball)
+        && p.points.mu.iter().all(|mu| RUBS.contains(mu))
+        && least_kappa(p) >= SOLID
 }
 
 /// Whether all arms lie along normals, as those of balls do.

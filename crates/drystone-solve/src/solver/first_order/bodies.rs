@@ -130,7 +130,7 @@ fn bodies(problem: &Problem) -> &Bodies {
 
 /// The smallest κ of contacts of spheres, how much more a push across the normal moves them than one along it; one where some do not
 /// rub, yield, or are not alone.
-fn least_kappa(p: &Bodies) -> f64 {
+pub(in crate::solver) fn least_kappa(p: &Bodies) -> f64 {
     let points = &p.points;
     if points.is_empty() || !p.general.a.is_empty() || !points.compliance[0].is_empty() {
         return 1.0;
