@@ -18,6 +18,7 @@ mod simulation;
 mod solve;
 mod state;
 mod study;
+mod zoo;
 
 use clap::{Parser, Subcommand};
 
@@ -68,6 +69,8 @@ enum Command {
     /// Cut a concave mesh into convex parts, as scene files with type = "decomposed" do.
     #[command(allow_negative_numbers = true)]
     Decompose(decompose::Args),
+    /// Random scenes by seed, and the invariants that every scene must keep; exit 1 if one is broken.
+    Zoo(zoo::Args),
 }
 
 fn main() {
@@ -91,6 +94,7 @@ fn main() {
         Command::State(args) => state::main(args),
         Command::Picture(args) => portrait::main(args),
         Command::Decompose(args) => decompose::main(args),
+        Command::Zoo(args) => zoo::main(args),
     };
     match done {
         Ok(code) => std::process::exit(code),

@@ -121,8 +121,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             None => world.step(),
             Some(dump) => world.step_keeping_problem().map(|(report, problem, guess)| {
                 // A step that was posed again, or taken in parts, went on with the multipliers of another problem.
-                let kept =
-                    world.kept_solution().filter(|_| !report.replaced && report.velocity_problems == 1);
+                let kept = world
+                    .kept_solution()
+                    .filter(|_| report.bounce.is_none() && report.velocity_problems == 1);
                 let found = kept.map_or(&[][..], |(_, gamma)| gamma);
                 if let Err(e) = dump.save(&scene.name, report.step, &problem, [&guess, found]) {
                     failed = Some(format!("step {}: {}", report.step, e.message));
@@ -340,8 +341,13 @@ pub fn say(text: &str) -> Result<(), Failure> {
 /// A screenful for people; the report has it all.
 fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
     let ms = &r.ms_per_step;
+    let solved = if r.solved == Some(false) {
+        format!(", NOT SOLVED ({} of {} steps; see the warning)", r.solver.converged_steps, r.steps)
+    } else {
+        String::new()
+    };
     let mut text = format!(
-        "{} {}: {} bodies, {} steps of {} s ({} s)\n",
+        "{} {}{solved}: {} bodies, {} steps of {} s ({} s)\n",
         r.scene,
         r.status,
         r.bodies,
@@ -394,12 +400,8 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
         );
     }
     let last = r.certificate.residual_last.unwrap_or(0.0);
-    let softened = match r.solver.softened_steps {
-        0 => String::new(),
-        n => format!("; in {n} softened steps that of what was left to be solved"),
-    };
     text += &format!(
-        "  residual      {:.2e} m/s at the end, {:.2e} on average, {:.2e} at worst{softened}\n",
+        "  residual      {:.2e} m/s at the end, {:.2e} on average, {:.2e} at worst\n",
         last, r.certificate.residual_mean, r.certificate.residual_max
     );
     if let Some(told) = bound(r, wished) {

@@ -11,6 +11,9 @@ use drystone_solve::solver::{BadSpec, Spec};
 
 use crate::failure::Failure;
 
+/// Iterations of `--fast`.
+const FAST: usize = 70;
+
 /// What to simulate and how.
 #[derive(Args, Clone)]
 pub struct Simulation {
@@ -37,9 +40,16 @@ pub struct Simulation {
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
     #[arg(long, value_name = "M_PER_S")]
     pub tolerance: Option<f64>,
-    /// Cap on iterations of the velocity problem; 0 leaves everything to the position problem.
+    /// Cap on iterations of the velocity problem, for each island; 0 leaves everything to the position problem [default: the scene's own, 20000].
     #[arg(long, value_name = "N")]
     pub iterations: Option<usize>,
+    /// Speed before accuracy: at most 70 iterations a step. Piles that move are not solved to the tolerance then; the report says how many steps are.
+    #[arg(long, conflicts_with = "iterations")]
+    pub fast: bool,
+    /// Compliance of what asks for a motion (moving walls, motors, bounces, overlaps), over its own diagonal of N; 0 is the rigid problem of the
+    /// papers, which may have no solution: that ends the run with an error [default: 1e-2].
+    #[arg(long, value_name = "C")]
+    pub compliance: Option<f64>,
     /// Cap on the time of one velocity problem, ms. (Results then depend on the machine's speed.)
     #[arg(long, value_name = "MS")]
     pub budget_ms: Option<f64>,
@@ -171,6 +181,15 @@ impl Simulation {
         }
         if let Some(n) = self.iterations {
             s.iterations = n;
+        }
+        if self.fast {
+            s.iterations = s.iterations.min(FAST);
+        }
+        if let Some(c) = self.compliance {
+            if !(0.0..=1.0).contains(&c) {
+                return Err(Failure::input(format!("--compliance must be from 0 to 1, got {c}")));
+            }
+            s.compliance = c;
         }
         if self.cold {
             s.warm_start = false;

@@ -4,7 +4,7 @@ mod warnings;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use drystone::{Integrator, Stage, StepReport, World};
+use drystone::{Integrator, Settings, Stage, StepReport, World};
 use drystone_solve::Status;
 use drystone_solve::bound::SharpBound;
 use drystone_solve::solver::Attempt;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::usage;
-use warnings::{apart, bounce, deep, pressed, wedged, wild};
+use warnings::{apart, bounce, contradiction, deep, unsolved};
 
 /// How many of the last steps the `last100` figures cover.
 const LAST: usize = 100;
@@ -90,9 +90,8 @@ pub struct Recorder {
     iterations_max: usize,
     contact_iterations: f64,
     statuses: BTreeMap<String, u64>,
-    softened: u64,
+    contradictions: u64,
     cut_bounces: u64,
-    exact: u64,
     used: BTreeMap<&'static str, Used>,
     fallbacks: u64,
     rounds_sum: f64,
@@ -131,9 +130,8 @@ impl Recorder {
             iterations_max: 0,
             contact_iterations: 0.0,
             statuses: BTreeMap::new(),
-            softened: 0,
+            contradictions: 0,
             cut_bounces: 0,
-            exact: 0,
             used: BTreeMap::new(),
             fallbacks: 0,
             rounds_sum: 0.0,
@@ -188,11 +186,9 @@ impl Recorder {
         self.residual_sum += r.certificate.residual_max;
         self.penetration_max = self.penetration_max.max(r.penetration_max);
         self.penetration_sum += r.penetration_mean;
-        if matches!(r.status, Status::Wedged | Status::Diverged) || r.softened {
-            self.warn(wedged(world, r));
-        }
-        if let Some(asked) = r.wild {
-            self.warn(wild(r, asked));
+        if !r.contradiction.is_empty() || matches!(r.status, Status::Wedged | Status::Diverged) {
+            self.contradictions += 1;
+            self.warn(contradiction(world, r));
         }
         // What is off stays so for many steps: a word again where it has become twice as much.
         if let Some(a) = r.apart.as_ref().filter(|a| a.off >= 2.0 * self.apart) {
@@ -206,18 +202,11 @@ impl Recorder {
                 self.warn(deep(world, r, d));
             }
         }
-        self.softened += r.softened as u64;
         if let Some(share) = r.bounce {
             if self.cut_bounces == 0 {
                 self.warn(bounce(r, share));
             }
             self.cut_bounces += 1;
-        }
-        if r.exact {
-            if self.exact == 0 {
-                self.warn(pressed(world, r));
-            }
-            self.exact += 1;
         }
         for id in &r.left {
             let text = format!("{} left the bounds", world.model().describe(id.slot));
@@ -348,11 +337,10 @@ impl Recorder {
                 omega_last: last.map(|r| r.omega),
                 rejected_last: last.map_or(0, |r| r.rejected),
                 tolerance: settings.tolerance,
-                converged_steps: self.statuses.get("converged").copied().unwrap_or(0),
+                converged_steps: self.converged(),
                 statuses: self.statuses.clone(),
-                softened_steps: self.softened,
+                contradictory_steps: self.contradictions,
                 cut_bounces: self.cut_bounces,
-                exact_steps: self.exact,
                 used: self.used.clone(),
                 fallbacks: self.fallbacks,
                 position_problems_mean: self.rounds_sum / steps,
@@ -362,6 +350,7 @@ impl Recorder {
             ms_per_step: milliseconds(&self.all, self.steps),
             ms_per_step_last100: milliseconds(&self.sum_of_last(), self.last.len() as u64),
             cpu_ms_per_step_last100: self.laps().cpu,
+            solved: self.solved(&settings),
             certificate: Certified {
                 residual_max: self.residual_max,
                 residual_mean: self.residual_sum / steps,
@@ -405,10 +394,28 @@ impl Recorder {
             speed_m_s: Speed { max_last: max_speed, mean_last: mean_speed },
             state_hash: format!("{:016x}", world.state().hash()),
             peak_rss_mib: usage::peak_rss_mib(),
-            warnings: self.warnings.clone(),
+            warnings: match self.solved(&settings) {
+                Some(false) => {
+                    // Where nobody overlooks it.
+                    let first = unsolved(self.converged(), self.steps, &settings);
+                    std::iter::once(first).chain(self.warnings.iter().cloned()).collect()
+                }
+                _ => self.warnings.clone(),
+            },
             warnings_left_out: self.warnings_left_out,
             scene_results,
         }
+    }
+
+    /// Steps within the tolerance.
+    fn converged(&self) -> u64 {
+        self.statuses.get("converged").copied().unwrap_or(0)
+    }
+
+    /// Whether at least 99 % of the steps are within the tolerance; None where there is no tolerance to be within.
+    fn solved(&self, settings: &Settings) -> Option<bool> {
+        let asked = settings.tolerance > 0.0 && settings.iterations > 0;
+        asked.then(|| 100 * self.converged() >= 99 * self.steps)
     }
 
     fn sum_of_last(&self) -> Lap {
@@ -500,6 +507,8 @@ pub struct Report {
     pub ms_per_step: Milliseconds,
     pub ms_per_step_last100: Milliseconds,
     pub cpu_ms_per_step_last100: f64,
+    /// At least 99 % of the steps are within the tolerance; null where all iterations were asked for.
+    pub solved: Option<bool>,
     pub certificate: Certified,
     pub penetration_m: PenetrationUse,
     pub joint_error: JointError,
@@ -553,12 +562,10 @@ pub struct SolverUse {
     pub tolerance: f64,
     pub converged_steps: u64,
     pub statuses: BTreeMap<String, u64>,
-    /// Steps whose constraints contradicted each other, and gave way.
-    pub softened_steps: u64,
-    /// Steps that took less restitution than asked for, because all of it would have given the bodies energy.
+    /// Steps in which a row that asks for a motion missed most of it, because others contradict it.
+    pub contradictory_steps: u64,
+    /// Steps in which an island took less of its bounces, or of its joints' arcs, than asked for: all of it would have given it energy.
     pub cut_bounces: u64,
-    /// Steps under the exact law in a run under the relaxed one, because that would have pressed bodies out between walls far faster than those.
-    pub exact_steps: u64,
     /// By name: which solvers did the velocity problems. One, unless `auto` picked.
     pub used: BTreeMap<&'static str, Used>,
     /// How often `auto` went on with another solver because the certificate said no.
@@ -581,15 +588,9 @@ pub struct Used {
 }
 
 fn why_no_bound(last: &StepReport) -> Option<String> {
-    if last.softened {
+    if last.bounce.is_some() {
         return Some(
-            "the last step was softened: its velocities solve another problem than the one that was posed"
-                .into(),
-        );
-    }
-    if last.replaced {
-        return Some(
-            "the last step was posed again, because it would have given the bodies energy (joints along arcs, bounces, the relaxed law between walls)"
+            "the last step is a blend of two solutions, because bounces or joints along arcs would have given an island energy"
                 .into(),
         );
     }

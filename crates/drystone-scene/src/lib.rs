@@ -11,6 +11,7 @@ pub mod mesh;
 mod probe;
 pub mod problem;
 mod text;
+pub mod zoo;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -4,6 +4,8 @@ mod common;
 
 use common::{explicit, heap, stack};
 use drystone_solve::certificate::certificate;
+use drystone_solve::colour::Colouring;
+use drystone_solve::problem::{Bodies, WORLD};
 use drystone_solve::solver::{Solution, Status, Stop, make};
 use drystone_solve::{Model, Problem};
 
@@ -24,29 +26,91 @@ fn grains(n: usize) -> Problem {
 }
 
 #[test]
-fn stacks_get_factors_and_more_digits_than_asked_for() {
-    let stop = Stop { tolerance: 1e-4, iterations: 200, ..Stop::default() };
+fn stacks_get_factors() {
+    let stop = Stop { tolerance: 1e-4, iterations: 20_000, ..Stop::default() };
     for problem in [30, 100].map(|n| Problem::Bodies(stack(n))) {
         let s = solve("auto", &problem, None, &stop);
         assert_eq!((s.status, picked(&s)), (Status::Converged, vec!["prox"]));
         let c = certificate(&problem, &s.gamma);
-        assert!(c.residual_max <= 1e-7, "{}", c.residual_max);
+        assert!(c.residual_max <= 1e-4, "{}", c.residual_max);
+    }
+}
+
+/// Two problems as one, the bodies of the second behind those of the first.
+fn beside(p: &Bodies, q: &Bodies) -> Bodies {
+    let n = p.bodies() as u32;
+    let mut both = Bodies::default();
+    for one in [p, q] {
+        both.inv_mass.extend(&one.inv_mass);
+        both.inv_inertia.extend(&one.inv_inertia);
+        both.v_free.extend(&one.v_free);
+    }
+    let shifted = |q: &Bodies, i: usize, by: u32| {
+        let b = q.points.b[i];
+        (q.points.a[i] + by, if b == WORLD { b } else { b + by })
+    };
+    let of = |k: usize| if k < p.points.len() { (p, k, 0) } else { (q, k - p.points.len(), n) };
+    let pairs: Vec<(u32, u32)> = (0..p.points.len() + q.points.len())
+        .map(|k| {
+            let (one, i, by) = of(k);
+            shifted(one, i, by)
+        })
+        .collect();
+    let mut colouring = Colouring::default();
+    colouring.run(both.inv_mass.len(), pairs.iter().copied());
+    for &k in &colouring.order {
+        let (one, i, _) = of(k as usize);
+        let at = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
+        let points = &one.points;
+        let bias = points.world_bias(i);
+        both.points.push(
+            pairs[k as usize],
+            at(&points.normal),
+            at(&points.arm_a),
+            at(&points.arm_b),
+            bias,
+            points.mu[i],
+        );
+    }
+    both.points.spans = colouring.spans;
+    both
+}
+
+/// What an island is given, and what it comes to, is the same to the bit whoever else is there.
+#[test]
+fn islands_do_not_know_of_each_other() {
+    let Problem::Bodies(loose) = grains(150) else { unreachable!() };
+    let wall = stack(20);
+    for model in [Model::Ccp, Model::Coulomb] {
+        let stop = Stop { tolerance: 1e-5, iterations: 20_000, ..Stop::default() };
+        let both = beside(&wall, &loose);
+        let velocities = |p: &Bodies| {
+            let mut problem = Problem::Bodies(p.clone());
+            problem.set_model(model);
+            let s = solve("auto", &problem, None, &stop);
+            assert_eq!(s.status, Status::Converged, "{:?}", s.attempts);
+            let mut v = Vec::new();
+            problem.velocities(&s.gamma, &mut v);
+            v
+        };
+        let nobody = Bodies::default();
+        let (alone, other) = (velocities(&beside(&wall, &nobody)), velocities(&beside(&nobody, &loose)));
+        let together = velocities(&both);
+        assert_eq!(together[..wall.bodies()], alone[..], "{model:?}");
+        assert_eq!(together[wall.bodies()..], other[..], "{model:?}");
     }
 }
 
 #[test]
 fn mechanisms_get_their_joints_eliminated_where_islands_are_small() {
     let stop = Stop { tolerance: 1e-4, iterations: 400, ..Stop::default() };
-    for (bodies, picks) in [(20, ["schur", ""]), (400, ["schur", "prox"])] {
+    for (bodies, first) in [(20, "schur"), (400, "prox")] {
         let problem = Problem::Bodies(heap(bodies, 2, true));
         let s = solve("auto", &problem, None, &stop);
-        let picks: Vec<_> = picks.into_iter().filter(|p| !p.is_empty()).collect();
-        assert_eq!((s.status, picked(&s)), (Status::Converged, picks), "{bodies}");
-        // An island too large for it comes back untouched.
-        assert!(bodies == 20 || s.attempts[0].iterations == 0);
-        // Sweeps over what is left are asked for a tenth of the tolerance, factors for a thousandth.
+        assert_eq!((s.status, picked(&s)[0]), (Status::Converged, first), "{bodies}");
+        // Sweeps over what is left are asked for a tenth of the tolerance.
         let c = certificate(&problem, &s.gamma);
-        assert!(c.residual_max <= if bodies == 20 { 1e-5 } else { 1e-7 }, "{}", c.residual_max);
+        assert!(c.residual_max <= if bodies == 20 { 1e-5 } else { 1e-4 }, "{}", c.residual_max);
     }
 }
 
@@ -66,7 +130,7 @@ fn top_heavy(top: f64, turn: f64, model: Model) -> Problem {
 
 #[test]
 fn masses_a_million_times_apart_are_solved() {
-    let stop = Stop { tolerance: 1e-4, iterations: 200, ..Stop::default() };
+    let stop = Stop { tolerance: 1e-4, iterations: 20_000, ..Stop::default() };
     for model in [Model::Ccp, Model::Coulomb] {
         for (top, turn) in [(1e5, 0.0), (1e5, 0.3), (1e6, 0.0), (1e6, 0.3), (1e7, 0.0)] {
             let problem = top_heavy(top, turn, model);
@@ -84,11 +148,6 @@ fn masses_a_million_times_apart_are_solved() {
             assert!(first.gamma == s.gamma && second.gamma == s.gamma, "{model:?} {top} {turn}");
         }
     }
-    // A body that nothing moves is no heavy one: whoever failed there hands on to gradients, as ever.
-    let Problem::Bodies(mut p) = top_heavy(1.0, 0.3, Model::Ccp) else { unreachable!() };
-    (p.inv_mass[0], p.inv_inertia[0]) = (0.0, [0.0; 6]);
-    let few = Stop { tolerance: 1e-12, iterations: 20, ..Stop::default() };
-    assert_eq!(picked(&solve("auto", &Problem::Bodies(p), None, &few)), ["prox", "apgd"]);
     // The same as a matrix.
     let Problem::Bodies(p) = top_heavy(1e6, 0.3, Model::Ccp) else { unreachable!() };
     let stop = Stop { tolerance: 1e-5, iterations: 100_000, ..Stop::default() };
@@ -99,45 +158,30 @@ fn masses_a_million_times_apart_are_solved() {
 #[test]
 fn uneven_masses_get_factors() {
     let Problem::Bodies(mut p) = grains(200) else { unreachable!() };
-    let stop = Stop { tolerance: 1e-3, iterations: 400, ..Stop::default() };
-    assert_eq!(picked(&solve("auto", &Problem::Bodies(p.clone()), None, &stop))[0], "apgd");
+    let stop = Stop { tolerance: 1e-3, iterations: 20_000, ..Stop::default() };
+    assert!(!picked(&solve("auto", &Problem::Bodies(p.clone()), None, &stop)).contains(&"prox"));
     p.inv_mass[3] = 1e-3;
     assert_eq!(picked(&solve("auto", &Problem::Bodies(p), None, &stop))[0], "prox");
 }
 
 #[test]
-fn grains_get_gradients_or_with_a_cap_too_low_for_them_conjugate_sweeps() {
+fn grains_get_sweeps_with_momentum_or_gradients() {
     let problem = grains(200);
-    let stop = |tolerance, iterations| Stop { tolerance, iterations, ..Stop::default() };
-    let s = solve("auto", &problem, None, &stop(1e-2, 400));
-    assert_eq!((s.status, picked(&s)), (Status::Converged, vec!["apgd"]));
-    assert_eq!(picked(&solve("auto", &problem, None, &stop(1e-2, 40))), ["nncg"]);
+    let s = solve("auto", &problem, None, &Stop { tolerance: 1e-2, iterations: 20_000, ..Stop::default() });
+    let one = picked(&s);
+    assert_eq!(s.status, Status::Converged);
+    assert!(one == ["apgs"] || one == ["apgd"], "{one:?}");
 }
 
-/// Factors and gradients of two iterations each would leave a wall without support.
-#[test]
-fn a_cap_of_a_few_iterations_is_swept() {
-    let stop = Stop { tolerance: 1e-4, iterations: 5, ..Stop::default() };
-    for model in [Model::Ccp, Model::Coulomb] {
-        for mut problem in [Problem::Bodies(stack(30)), grains(100)] {
-            problem.set_model(model);
-            let s = solve("auto", &problem, None, &stop);
-            assert_eq!((picked(&s), s.iterations), (vec!["pgs"], 5));
-            assert_eq!(s.gamma, solve("pgs", &problem, None, &stop).gamma);
-        }
-    }
-}
-
-/// Gradients get three tenths of a large cap and cannot reach a tolerance below rounding; nor can the others.
+/// Nobody reaches a tolerance below rounding: what is returned is the best of all.
 #[test]
 fn who_does_not_get_there_hands_on() {
     let problem = grains(200);
-    let s = solve("auto", &problem, None, &Stop { tolerance: 1e-17, iterations: 1000, ..Stop::default() });
-    assert_eq!((s.status, picked(&s)), (Status::Iterations, vec!["apgd", "prox", "pgs"]));
-    assert_eq!(s.iterations, s.attempts.iter().map(|a| a.iterations).sum::<usize>());
-    // What is returned is the best of them.
+    let s = solve("auto", &problem, None, &Stop { tolerance: 1e-17, iterations: 6000, ..Stop::default() });
+    assert_eq!(s.status, Status::Iterations);
+    assert!(picked(&s).len() > 1, "{:?}", s.attempts);
     let c = certificate(&problem, &s.gamma);
-    assert!(c.residual_max <= 1e-12, "{}", c.residual_max);
+    assert!(c.residual_max <= 1e-11, "{}", c.residual_max);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use common::{explicit, heap};
 use drystone_solve::certificate::certificate;
 use drystone_solve::cone::AdmissibleSet;
 use drystone_solve::problem::{Bodies, Csr, Explicit, WORLD};
-use drystone_solve::solver::{Status, Stop, make};
+use drystone_solve::solver::{Record, Status, Stop, make};
 use drystone_solve::{Problem, Set};
 
 /// N as rows, r, the sets with their first rows, and the scale η of every row: in cones of friction one along the normal, and one
@@ -21,6 +21,8 @@ struct Dense {
     eta: Vec<f64>,
     /// Step of a Gauss-Seidel update, by block.
     step: Vec<f64>,
+    /// One over a bound of its largest eigenvalue, by block.
+    safe: Vec<f64>,
 }
 
 impl Dense {
@@ -57,7 +59,20 @@ impl Dense {
             omega / mean
         });
         let step = step.collect();
-        Self { n, r, blocks, eta, step }
+        let safe = blocks.iter().enumerate().map(|(i, (first, set))| {
+            let [mean, bound] = problem.block_diagonal(i);
+            let rows = *first..first + set.rows();
+            let product = |a: &[Vec<f64>]| -> Vec<Vec<f64>> {
+                let column = |j: usize| a.iter().map(|row| row[j]).collect::<Vec<_>>();
+                a.iter().map(|row| (0..row.len()).map(|j| dot(row, &column(j))).collect()).collect()
+            };
+            let mut power: Vec<Vec<f64>> = rows.clone().map(|j| n[j][rows.clone()].to_vec()).collect();
+            (0..3).for_each(|_| power = product(&power));
+            let norm = power.iter().map(|row| dot(row, row)).sum::<f64>().sqrt().powf(0.125);
+            1.0 / if bound > mean { norm.min(bound) } else { bound }
+        });
+        let safe = safe.collect();
+        Self { n, r, blocks, eta, step, safe }
     }
 
     fn multiply(&self, x: &[f64]) -> Vec<f64> {
@@ -272,6 +287,38 @@ fn nncg(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
     (best, restarts, moved)
 }
 
+/// Gauss-Seidel sweeps in the order of the blocks from zero multipliers, with Nesterov's momentum. Returns the sweep with the least
+/// change, the number of restarts and of sweeps that started beyond the last result.
+fn apgs(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
+    let mut x = vec![0.0; p.r.len()];
+    let (mut last, mut run) = (x.clone(), 0.0);
+    let (mut least, mut best, mut restarts, mut moved) = (f64::INFINITY, x.clone(), 0, 0);
+    for _ in 0..sweeps {
+        let (beta, from) = (run / (run + 3.0), x.clone());
+        (0..x.len()).for_each(|j| x[j] += beta * (from[j] - last[j]));
+        let start = x.clone();
+        let (mut worst, mut turn) = (0.0f64, 0.0);
+        for (i, (first, set)) in p.blocks.iter().enumerate() {
+            let rows = *first..first + set.rows();
+            let u = p.gradient(&x);
+            let mut new: Vec<f64> = rows.clone().map(|j| x[j] - p.safe[i] * u[j]).collect();
+            set.project(&mut new);
+            let change = minus(&new, &x[rows.clone()]);
+            worst = worst.max(dot(&change, &change).sqrt() / p.safe[i]);
+            turn += dot(&minus(&new, &start[rows.clone()]), &minus(&new, &from[rows.clone()])) / p.safe[i];
+            x[rows].copy_from_slice(&new);
+        }
+        if worst <= least {
+            (least, best) = (worst, x.clone());
+        }
+        moved += (beta > 0.0) as usize;
+        restarts += (turn < 0.0) as usize;
+        run = if turn < 0.0 { 0.0 } else { run + 1.0 };
+        last = from;
+    }
+    (best, restarts, moved)
+}
+
 /// Multipliers after every number of iterations agree with the dense version's, which must have taken both turns that it
 /// counts.
 fn step_by_step(
@@ -392,8 +439,13 @@ fn nncg_is_the_published_algorithm_step_by_step() {
     step_by_step("nncg", true, [37, 38], nncg);
 }
 
-const ACCURATE: [&str; 7] =
-    ["apgd", "apgd:scaling=none", "apgd:rule=paper", "bb", "bb:scaling=none", "nncg", "cpg"];
+#[test]
+fn apgs_is_what_it_says_step_by_step() {
+    step_by_step("apgs", true, [37, 38], apgs);
+}
+
+const ACCURATE: [&str; 8] =
+    ["apgd", "apgd:scaling=none", "apgd:rule=paper", "bb", "bb:scaling=none", "nncg", "apgs", "cpg"];
 
 fn tight() -> Stop {
     Stop { tolerance: 1e-9, iterations: 200_000, ..Stop::default() }
@@ -517,7 +569,10 @@ fn caps_histories_and_time() {
         assert_eq!((s.iterations, s.history.len()), (37, 37), "{name}");
         let c = certificate(&problem, &s.gamma);
         let last = s.history.last().unwrap();
-        assert!((last.objective - c.dual_objective).abs() <= 1e-12 * c.dual_objective.abs(), "{name}");
+        // What comes out is the last one, or, where sweeps may lose what they had, the best.
+        let is_that = |r: &Record| (r.objective - c.dual_objective).abs() <= 1e-12 * c.dual_objective.abs();
+        let some = if name == "apgs" { s.history.iter().any(is_that) } else { is_that(last) };
+        assert!(some, "{name}");
         assert!(last.objective < s.history[2].objective, "{name}");
         let stop =
             Stop { tolerance: 1e-12, iterations: usize::MAX, budget: Some(Duration::ZERO), history: false };

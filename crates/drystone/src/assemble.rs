@@ -85,6 +85,8 @@ pub struct Row {
     pub pressed: f64,
     /// Of the compression's normal impulse, which share the expansion gives back at least.
     pub expansion: f64,
+    /// What `bias` would be if nothing bounced, m/s.
+    pub resting: f64,
 }
 
 impl Row {
@@ -352,6 +354,39 @@ impl Assembler {
     pub(crate) fn keep_rows(&mut self, gamma: &[f64], h: f64) {
         let Problem::Bodies(p) = &self.problem else { return };
         self.rows.keep(&p.general, &gamma[3 * self.order.len()..], h);
+    }
+
+    /// The work that block `i` does on its bodies in the name of something outside, J: walls, belts, motors, springs and corrections, not the
+    /// scheme's own arcs and bounces. `v` are the velocities that belong to `gamma`, `shift` is what a
+    /// compliance has taken off its first bias, `scheme` says of a contact which part of its normal bias is the scheme's
+    /// (m/s; NaN for one that is a force).
+    pub(crate) fn work(
+        &self,
+        i: usize,
+        gamma: &[f64],
+        v: &Velocities,
+        shift: f64,
+        scheme: impl Fn(usize) -> f64,
+    ) -> f64 {
+        let p = self.bodies();
+        let gamma = &gamma[self.problem.block(i)];
+        let own = match self.contact_of(i) {
+            Some(contact) => scheme(contact),
+            None => self.rows.scheme(i - self.order.len()),
+        };
+        let (mut b, mut u, mut free) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+        self.problem.block_bias(i, &mut b);
+        b[0] += shift;
+        if own.is_nan() {
+            // γ times the mean velocity, without the bias.
+            p.block_relative(i, v, &mut u);
+            p.block_relative(i, &p.v_free, &mut free);
+            u[0] += shift;
+            free[0] += shift;
+            return gamma.iter().enumerate().map(|(k, x)| x * (0.5 * (u[k] + free[k]) - b[k])).sum();
+        }
+        b[0] -= own;
+        -gamma.iter().zip(&b).map(|(x, b)| x * b).sum::<f64>()
     }
 
     /// The contact of a block, if it is one's.

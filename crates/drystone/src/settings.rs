@@ -245,6 +245,10 @@ pub struct Settings {
     pub iterations: usize,
     /// Cap on the time of the velocity problem.
     pub budget: Option<Duration>,
+    /// Compliance of rows that ask for a motion (moving walls, motors, bounces, overlaps), at most, as a share of their own diagonals of N: with it
+    /// every step has a solution. 0 is the papers' rigid problem, which may have none.
+    #[serde(default = "near_rigid")]
+    pub compliance: f64,
     /// In how many parts of equal length a step is taken, each with its own contacts and its share of `iterations` and
     /// `budget`; 1: in one.
     #[serde(default = "one")]
@@ -275,6 +279,10 @@ pub struct Settings {
     pub sleep: Option<Sleep>,
 }
 
+fn near_rigid() -> f64 {
+    1e-2
+}
+
 fn one() -> usize {
     1
 }
@@ -287,8 +295,9 @@ impl Default for Settings {
             model: Model::Ccp,
             solver: "auto".into(),
             tolerance: 1e-4,
-            iterations: 200,
+            iterations: 20_000,
             budget: None,
+            compliance: near_rigid(),
             substeps: 1,
             integrator: Integrator::default(),
             stabilisation: Stabilisation::default(),
@@ -314,6 +323,9 @@ impl Settings {
         }
         if !(self.tolerance.is_finite() && self.tolerance >= 0.0) {
             return Err(format!("tolerance must be finite and not negative, got {}", self.tolerance));
+        }
+        if !(0.0..=1.0).contains(&self.compliance) {
+            return Err(format!("compliance must be from 0 to 1, got {}", self.compliance));
         }
         if !(1..=MOST_SUBSTEPS).contains(&self.substeps) {
             return Err(format!("substeps must be from 1 to {MOST_SUBSTEPS}, got {}", self.substeps));

@@ -4,11 +4,11 @@ mod ahead;
 mod calm;
 mod check;
 mod energy;
+mod formulate;
 mod lean;
 pub(crate) mod parts;
-mod pose;
 mod report;
-mod wedge;
+mod velocity;
 
 use drystone_solve::certificate::Certificate;
 use drystone_solve::crew::{self, Shared};
@@ -25,13 +25,12 @@ use crate::smooth;
 use crate::world::World;
 pub(crate) use ahead::Ahead;
 pub use check::Apart;
-use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, worst_contact};
-use pose::{Posed, Solved, build, solve};
+use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, names, worst_contact};
+use formulate::{Asks, formulate};
 use report::{Clock, Overlap};
 pub use report::{Deep, Stage, StepError, StepReport};
-pub use wedge::Party;
-pub(crate) use wedge::Second;
-use wedge::Seen;
+pub use velocity::Party;
+use velocity::{Solved, solve};
 
 /// Fewer bodies are not worth calling all threads for.
 const FEW: usize = 4096;
@@ -93,26 +92,29 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let stabilisation = w.settings.stabilisation;
     w.linearise().map_err(|text| StepError::NonFinite { step: number, text })?;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-    build(w, Posed::Whole).map_err(|e| bad_contact(w, number, &e))?;
+    formulate(w, Asks::All).map_err(|e| bad_contact(w, number, &e))?;
     let apart = check_joints(w, number)?;
     w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
-    let Solved { mut solution, status, seen, compression, plain } =
+    let Solved { mut solution, compression, bounce, missed, plain } =
         solve(w).map_err(|e| bad_contact(w, number, &e))?;
-    let (softened, replaced) = (seen.softened, seen.replaced());
+    let status = solution.status;
     clock.stage(Stage::Solve);
 
     if solution.status == Status::Diverged {
         let text = worst_contact(w, &solution.gamma);
         return Err(StepError::Diverged { step: number, iterations: solution.iterations, text });
     }
+    if status == Status::Wedged && w.settings.compliance == 0.0 {
+        return Err(StepError::Infeasible { step: number, text: names(w, &missed) });
+    }
     let velocity_problems = 1 + usize::from(compression.is_some());
     if w.kept_solution.is_some() {
         w.keep_solutions(true);
     }
     // Of two, one after the other, a bound on the last would be none on the step; nor would be one on another problem's solution.
-    if let Some(kept) = w.kept_solution.as_mut().filter(|_| velocity_problems == 1 && !replaced) {
+    if let Some(kept) = w.kept_solution.as_mut().filter(|_| velocity_problems == 1 && bounce.is_none()) {
         *kept = (w.stiffness.posed(&w.assembler).clone(), solution.gamma.clone());
     }
     w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
@@ -131,11 +133,10 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
         certificate = first; // Two problems were posed: the word is on the worse one.
     }
-    if velocity_problems > 1 || replaced {
+    if velocity_problems > 1 || bounce.is_some() {
         certificate.has_no_bound();
     }
-    let worst = certificate.worst_block.filter(|_| !seen.contradiction);
-    let worst_contact = seen.contact.or_else(|| worst.and_then(|b| w.assembler.contact_of(b)));
+    let worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
     solution.gamma = Vec::new(); // Of no more use: positions need as much once more.
     w.leave_velocities();
     clock.stage(Stage::Certificate);
@@ -150,8 +151,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
-    let calm =
-        |tolerance: f64| smooth.is_none() && !softened && calm::is_calm(w, status, tolerance, envelope);
+    let calm = |tolerance: f64| smooth.is_none() && calm::is_calm(w, status, tolerance, envelope);
     if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
         && !calm(tolerance)
     {
@@ -179,7 +179,8 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     let done = Done {
         integrator,
         status,
-        seen,
+        bounce,
+        missed,
         apart,
         iterations,
         omega,
@@ -235,7 +236,8 @@ fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepErr
 struct Done {
     integrator: Integrator,
     status: Status,
-    seen: Seen,
+    bounce: Option<f64>,
+    missed: Vec<Party>,
     apart: Option<Apart>,
     iterations: usize,
     omega: f64,
@@ -268,7 +270,7 @@ fn smooth_step(w: &mut World) -> Option<(u8, smooth::Taken)> {
 /// Takes a smooth step of the whole world.
 fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
     // Without stiff forces nothing about the problem can be wrong.
-    if w.shows_problem() && build(w, Posed::Whole).is_ok() {
+    if w.shows_problem() && formulate(w, Asks::All).is_ok() {
         w.call_problem_hook();
     }
     w.saved.save(&w.state);
@@ -276,7 +278,8 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
     Done {
         integrator: Integrator::Rattle { order },
         status: Status::Converged,
-        seen: Seen::default(),
+        bounce: None,
+        missed: Vec::new(),
         apart: None,
         iterations: taken.iterations,
         omega: 1.0,
@@ -325,12 +328,8 @@ fn finish(
         deep: overlap.deep,
         penetration_mean: overlap.mean,
         status: done.status,
-        softened: done.seen.softened,
-        replaced: done.seen.replaced(),
-        exact: done.seen.exact,
-        bounce: done.seen.bounce,
-        contradiction: done.seen.parties,
-        wild: done.seen.wild,
+        bounce: done.bounce,
+        contradiction: done.missed,
         apart: done.apart,
         iterations: done.iterations,
         omega: done.omega,

@@ -3,6 +3,8 @@
 use drystone_solve::Problem;
 use drystone_solve::bound::{SharpBound, velocity_error};
 use drystone_solve::certificate::Judge;
+use drystone_solve::problem::Ask;
+use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::{self, Solver};
 use glam::{DQuat, DVec3};
 
@@ -23,7 +25,7 @@ use crate::model::{BodyId, Model, NOBODY};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
-use crate::step::{self, Second, StepError, StepReport};
+use crate::step::{self, StepError, StepReport};
 use crate::stiff::{StiffForce, Stiffness};
 
 /// What is wrong with a body, a setting or an id.
@@ -97,10 +99,11 @@ pub struct World {
     pub(crate) solver: Box<dyn Solver>,
     /// Who corrects positions of joints, where the solver has nobody for that.
     pub(crate) places: Option<Option<Box<dyn Solver>>>,
-    /// Asked about problems that the solver could not solve, once there was one; None inside if it cannot be made.
-    pub(crate) second: Option<Option<Second>>,
-    /// Room for velocities that are looked at before they are taken.
+    /// Velocities at the start of the step, in the order of the problem's bodies.
     pub(crate) pace: Vec<[f64; 6]>,
+    /// Rows of the velocity problem that ask for a motion.
+    pub(crate) asks: Vec<Ask>,
+    pub(crate) islands: Islands,
     pub(crate) corrector: Corrector,
     pub(crate) judge: Judge,
     /// Free velocities by slot and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are
@@ -153,7 +156,8 @@ impl World {
             solver,
             corrector: Corrector::default(),
             places: None,
-            second: None,
+            asks: Vec::new(),
+            islands: Islands::default(),
             pace: Vec::new(),
             judge: Judge::default(),
             v_free: Vec::new(),

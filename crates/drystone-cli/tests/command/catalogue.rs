@@ -112,7 +112,8 @@ fn solvers_tell_parameters_use_and_citation() {
         .map(|s| text(s, "name"))
         .collect();
     assert_eq!(by_outer, ["pgj", "apgd", "bb", "cpg", "admm", "prox"]);
-    for name in ["auto", "pgj", "pgs", "pssor", "apgd", "bb", "nncg", "cpg", "nsgs-ac", "nsgs-sphere"] {
+    for name in ["auto", "pgj", "pgs", "pssor", "apgd", "bb", "nncg", "apgs", "cpg", "nsgs-ac", "nsgs-sphere"]
+    {
         assert!(names.contains(&name), "{name} is missing");
     }
 }

@@ -14,3 +14,4 @@ mod solve;
 mod squeeze;
 mod states;
 mod tables;
+mod zoo;

@@ -1,60 +1,59 @@
 //! What a report warns of.
 
-use drystone::{Apart, Deep, Party, StepReport, World};
-use drystone_solve::Status;
+use drystone::{Apart, Deep, Party, Settings, StepReport, World};
 
 use super::Warning;
 
-/// Constraints that contradict each other, with everything that is known of them.
-pub(super) fn wedged(world: &World, r: &StepReport) -> Warning {
+/// Rows that could not do what they ask for.
+pub(super) fn contradiction(world: &World, r: &StepReport) -> Warning {
     let model = world.model();
-    let worst = r.worst_contact.and_then(|i| world.contacts().get(i));
-    let mut bodies: Vec<u32> = Vec::new();
-    let mut add = |of: &[u32]| {
-        of.iter().for_each(|b| {
-            if !bodies.contains(b) {
-                bodies.push(*b)
-            }
-        })
-    };
     let names: Vec<String> = r.contradiction.iter().map(|p| party(model, p)).collect();
-    match r.contradiction.first() {
+    let bodies = match r.contradiction.first() {
         // The bodies of the first contact, or of all joints: those of the others are in the text.
-        Some(p) if p.joint.is_none() => add(&p.bodies),
-        Some(_) => r.contradiction.iter().for_each(|p| add(&p.bodies)),
-        None => worst.iter().for_each(|c| add(&c.bodies)),
-    }
-    let (kind, what) = match r.status {
-        Status::Diverged => ("diverged", "the multipliers left the range of finite numbers"),
-        Status::Converged | Status::Iterations | Status::Budget => (
-            "softened",
-            "velocities ran away, so what asks for a motion (overlaps, bounces, moving walls, motors, limits) gave way in this step",
-        ),
-        _ if r.softened => (
-            "wedged",
-            "constraints contradict each other, so what asks for a motion (overlaps, bounces, moving walls, motors, limits) gave way in this step",
-        ),
-        _ => (
-            "wedged",
-            "constraints contradict each other: no velocities satisfy them all, and the step took the solver's, which miss them by little",
-        ),
+        Some(p) if p.joint.is_none() => p.bodies.clone(),
+        _ => {
+            let mut all: Vec<u32> = Vec::new();
+            for b in r.contradiction.iter().flat_map(|p| &p.bodies) {
+                if !all.contains(b) {
+                    all.push(*b);
+                }
+            }
+            all
+        }
     };
-    let who = match (names.is_empty(), worst, r.worst_contact) {
-        (false, ..) => format!("hardest pressed: {}", names.join(", ")),
-        (true, Some(c), Some(i)) => format!(
-            "worst is contact {i} between {} and {}",
-            model.describe(c.bodies[0]),
-            model.describe(c.bodies[1])
-        ),
-        _ => "it is not known where".into(),
+    let who = if names.is_empty() {
+        "it is not known where".into()
+    } else {
+        format!("hardest pressed: {}", names.join(", "))
     };
-    let number = r.worst_contact.filter(|_| !names.is_empty());
-    let number = number.map_or(String::new(), |i| format!(" (contact {i})"));
     let text = format!(
-        "{what}; {who}{number}, residual {:.3e} m/s after {} iterations",
-        r.certificate.residual_max, r.iterations
+        "constraints contradict each other: what asks for a motion (moving walls, motors, overlaps, bounces, limits) gave way, and missed most of it; {who}"
     );
-    Warning { step: r.step, kind, bodies, text }
+    Warning { step: r.step, kind: "wedged", bodies, text }
+}
+
+/// A run with too few steps within the tolerance.
+pub(super) fn unsolved(converged: u64, steps: u64, settings: &Settings) -> Warning {
+    let named = settings.solver != "auto";
+    let mut help = Vec::new();
+    if settings.budget.is_some() {
+        help.push("a larger --budget-ms".to_string());
+    }
+    if settings.iterations < Settings::default().iterations {
+        help.push(format!("more --iterations (the cap is {})", settings.iterations));
+    }
+    if named {
+        help.push("--solver auto".into());
+    }
+    if help.is_empty() {
+        help.push("a shorter --step, or a larger --tolerance if that is accurate enough".into());
+    }
+    let text = format!(
+        "not solved: {converged} of {steps} steps are within the tolerance of {:e} m/s, so that results may be off by much; what helps: {}",
+        settings.tolerance,
+        help.join(", or ")
+    );
+    Warning { step: steps, kind: "unsolved", bodies: Vec::new(), text }
 }
 
 /// "contact of body 1 (box) with body 2 (wall)", "revolute joint 0 (elbow)".
@@ -67,32 +66,12 @@ fn party(model: &drystone::Model, p: &Party) -> String {
     }
 }
 
-/// Velocities that were taken although nobody could find good ones.
-pub(super) fn wild(r: &StepReport, asked: f64) -> Warning {
-    let text = format!(
-        "unsolved: the residual of {:.3e} m/s is far beyond all that was asked for ({asked:.3e} m/s), and no other solver did better",
-        r.certificate.residual_max
-    );
-    Warning { step: r.step, kind: "unsolved", bodies: Vec::new(), text }
-}
-
 /// The first step whose bounces were cut.
 pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
     let text = format!(
-        "several contacts bounced at once, which would have given the bodies energy: this step took {share} of the restitution (solver.cut_bounces in the report counts such steps; shorter ones need it less)"
+        "bounces, several at once, or joints along arcs would have given an island energy: it took {share:.3} of them in this step (solver.cut_bounces in the report counts such steps; shorter ones need it less)"
     );
     Warning { step: r.step, kind: "restitution", bodies: Vec::new(), text }
-}
-
-/// The first step that was taken under the exact law.
-pub(super) fn pressed(world: &World, r: &StepReport) -> Warning {
-    let parties: Vec<String> = r.contradiction.iter().map(|p| party(world.model(), p)).collect();
-    let bodies = r.contradiction.first().map_or_else(Vec::new, |p| p.bodies.clone());
-    let text = format!(
-        "what moves would have pressed a body out far faster than itself, because the relaxed law lets what slides lift off: this step was taken under the exact law; hardest pressed: {} (solver.exact_steps in the report counts such steps; --model coulomb takes all of them so)",
-        parties.join(", ")
-    );
-    Warning { step: r.step, kind: "pressed", bodies, text }
 }
 
 /// Bodies that came to be deep in each other.

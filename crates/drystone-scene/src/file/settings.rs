@@ -20,6 +20,7 @@ const FIELDS: &[&str] = &[
     "tolerance",
     "iterations",
     "budget_ms",
+    "compliance",
     "substeps",
     "integrator",
     "stabilisation",
@@ -70,6 +71,12 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     }
     if let Some(ms) = at.get("budget_ms") {
         s.budget = Some(Duration::from_secs_f64(positive(&ms, "ms")?.min(1e12) * 1e-3));
+    }
+    if let Some(c) = at.get("compliance") {
+        s.compliance = not_negative(&c, "")?;
+        if s.compliance > 1.0 {
+            return Err(c.fault(format!("must be from 0 to 1, got {}", s.compliance)));
+        }
     }
     if let Some(n) = at.get("substeps") {
         s.substeps = n.whole(1, 1000)? as usize;

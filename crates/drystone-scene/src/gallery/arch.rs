@@ -57,12 +57,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.push(ground(mu));
     Ok(Made {
         // Near the limit only an accurate thrust line stays inside.
-        settings: Settings {
-            solver: "apgd".into(),
-            tolerance: 1e-6,
-            iterations: 4000,
-            ..Settings::default()
-        },
+        settings: Settings { tolerance: 1e-6, ..Settings::default() },
         seed: 1,
         bodies,
         glass: Vec::new(),

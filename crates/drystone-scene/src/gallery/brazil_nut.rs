@@ -91,7 +91,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         w
     }));
     Ok(Made {
-        settings: Settings { solver: "apgd".into(), tolerance: 1e-3, iterations: 100, ..Settings::default() },
+        settings: Settings::default(),
         seed,
         glass: (slot + 1..bodies.len()).collect(),
         bodies,

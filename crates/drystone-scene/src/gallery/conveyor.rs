@@ -59,7 +59,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     ];
     let probe = Conveyor { speed, rate, start, first, late: None, reached: None, carried: (0.0, 0) };
     Ok(Made {
-        settings: Settings { tolerance: 1e-5, iterations: 300, ..Settings::default() },
+        settings: Settings { tolerance: 1e-5, ..Settings::default() },
         seed,
         bodies,
         glass: Vec::new(),

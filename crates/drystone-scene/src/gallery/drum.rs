@@ -95,7 +95,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let front = bodies.len() - 1;
     bodies.push(ground(mu).at(DVec3::NEG_Z * 1.3 * radius));
     Ok(Made {
-        settings: Settings { iterations: 100, ..Settings::default() },
+        settings: Settings::default(),
         seed,
         bodies,
         glass: vec![front],

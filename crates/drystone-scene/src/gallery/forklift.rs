@@ -141,12 +141,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         lift_error: 0.0,
     };
     Ok(Made {
-        settings: Settings {
-            solver: "schur".into(),
-            tolerance: 1e-5,
-            iterations: 100,
-            ..Settings::default()
-        },
+        settings: Settings { tolerance: 1e-5, ..Settings::default() },
         seed: 1,
         bodies,
         glass: Vec::new(),

@@ -96,7 +96,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let rate = 1.03 * FRACTION * DENSITY * 9.81f64.sqrt() * depth * (slot - 1.4 * d).max(0.0).powf(1.5);
     let mass = DENSITY * 4.0 / 3.0 * PI * r.powi(3);
     Ok(Made {
-        settings: Settings { iterations: 80, ..Settings::default() },
+        settings: Settings::default(),
         seed,
         bodies,
         glass: vec![front],

@@ -141,7 +141,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         false => Flow::default(),
     };
     Ok(Made {
-        settings: Settings { iterations: 60, tolerance: 1e-3, stabilisation: POURING, ..Settings::default() },
+        settings: Settings { stabilisation: POURING, ..Settings::default() },
         seed,
         bodies,
         glass: Vec::new(),

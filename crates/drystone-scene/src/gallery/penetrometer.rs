@@ -63,7 +63,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.extend(walls(0.5 * width, 0.5 * width, top + 2.0 * r, 2.0 * r, mu));
     let apex = start - 0.75 * height;
     Ok(Made {
-        settings: Settings { iterations: 100, ..Settings::default() },
+        settings: Settings::default(),
         seed,
         glass: (n + 2..bodies.len()).collect(),
         bodies,

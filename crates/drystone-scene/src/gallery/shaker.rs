@@ -79,7 +79,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.push(ground(mu));
     bodies.extend(tray(width, half + thickness, mu));
     Ok(Made {
-        settings: Settings { iterations: 120, stabilisation: super::POURING, ..Settings::default() },
+        settings: Settings { stabilisation: super::POURING, ..Settings::default() },
         seed,
         bodies,
         glass,

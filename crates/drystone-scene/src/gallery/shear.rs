@@ -75,7 +75,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let glass = vec![slot, slot + 2, slot + 3, slot + 4, slot + 5];
     bodies.extend(below);
     Ok(Made {
-        settings: Settings { iterations: 150, ..Settings::default() },
+        settings: Settings::default(),
         seed,
         bodies,
         glass,

@@ -211,7 +211,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     }
     bodies.push(ground(mu));
     Ok(Made {
-        settings: Settings { solver: "schur".into(), tolerance: 1e-5, iterations: 50, ..Settings::default() },
+        settings: Settings { tolerance: 1e-5, ..Settings::default() },
         seed: 1,
         bodies,
         glass: Vec::new(),

@@ -83,7 +83,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.push(base);
     let cell = Cell { first: n, r, pressure, rate, settle };
     Ok(Made {
-        settings: Settings { gravity: DVec3::ZERO, iterations: 200, ..Settings::default() },
+        settings: Settings { gravity: DVec3::ZERO, ..Settings::default() },
         seed,
         glass: (n..n + 5).collect(),
         bodies,

@@ -82,7 +82,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.push(BodyDef::fixed(still).at(still_at).friction(mu).named("ground"));
     Ok(Made {
         // Solved less accurately than this, other joints open with other solvers and stabilisations.
-        settings: Settings { solver: "prox".into(), tolerance: 1e-6, iterations: 300, ..Settings::default() },
+        settings: Settings { tolerance: 1e-6, ..Settings::default() },
         seed: 1,
         bodies,
         glass: Vec::new(),

@@ -16,10 +16,14 @@ mod columns;
 mod copy;
 mod explicit;
 mod form;
+pub mod islands;
+mod kinetic;
+mod regularise;
 
 pub use bodies::{Bodies, General, Point, Points, WORLD, basis};
 pub(crate) use bodies::{all_finite, cross, dot, symmetric};
 pub use explicit::{Csr, Explicit};
+pub use regularise::Ask;
 
 use std::ops::Range;
 

@@ -1,70 +1,65 @@
-//! The default: looks at the problem, picks a solver, asks the certificate, and hands on to another where it says no.
+//! The default solver: each island by itself, with methods that its own contents decide.
 //!
 //! ```text
-//!     1   what the problem is like (see `look`) decides in which order solvers are tried, and with how many iterations
-//!     2   the next solver goes on from the best multipliers so far
-//!     3   the judge: within the tolerance, done. Wedged or out of time: said so. Else 2
+//!     1   islands: bodies that blocks join (`problem::islands`)
+//!     2   those with joints by elimination, all at once: `schur` takes islands one by one, or eight that are alike in lanes
+//!     3   the others, and what elimination left, one by one: a few contacts by sweeps (`small`), all others by the stages of
+//!         the policy (`policy`) until one is within the tolerance, each going on from the best multipliers so far
+//!     4   the judge's word on the whole
 //! ```
 //!
-//! No decision depends on a clock unless a time cap was given, and nothing is kept from call to call, so that a run can
-//! be resumed to the bit. Solvers with factors converge so fast in the end that further digits cost next to nothing: they
-//! are asked for a thousandth of the tolerance (where that is not very small itself), those that eliminate joints for a tenth,
-//! and the tolerance decides. With a tolerance of zero all iterations are asked for and no word of the judge could end them:
-//! those are sweeps.
+//! What is done for an island depends on that island alone: neither on others, nor on their number, nor on a clock unless a time cap was given,
+//! nor on earlier calls. Small islands are shared among threads; large ones use all threads inside. The iterations of a solution are the
+//! most that any island took, and the cap holds for each of them. With a tolerance of zero all iterations are asked for
+//! and no word of the judge could end them: those are sweeps over everything.
 
-mod look;
+mod methods;
+mod policy;
+mod small;
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::certificate::{Certificate, Judge};
-use crate::crew;
-use crate::model::Model;
-use crate::problem::{Malformed, Problem};
+use crate::certificate::Judge;
+use crate::crew::{self, Shared};
+use crate::problem::islands::{Extract, Islands};
+use crate::problem::{Bodies, Malformed, Problem};
 
-use super::outer::Outer;
-use super::prox::Prox;
-use super::schur::Schur;
 use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
-
-use look::{Pick, Turn};
+use methods::Methods;
+use small::Small;
 
 pub(super) static INFO: Info = Info {
     name: "auto",
-    title: "picks a solver by the problem and falls back on others where the certificate says so",
-    use_when: "the default: elimination for mechanisms, factors for walls and few bodies, sweeps for grains, gradients for the rest",
+    title: "each island by methods that it decides, and by others where the certificate says no",
+    use_when: "the default: elimination for mechanisms, factors for what rests, gradients for what moves",
     models: &["ccp", "coulomb"],
     unit: "iteration",
-    citation: "docs/decisions/0014-auto.md",
+    citation: "docs/decisions/0021-islands-and-policy.md",
     params: &[],
     make,
 };
 
-/// Share of the tolerance that solvers with factors are asked for, and those that eliminate joints.
-const DIGITS: f64 = 1e-3;
-const SOME_DIGITS: f64 = 0.1;
-/// Below this, m/s, they are asked for the tolerance itself: further digits may be those of rounding.
-const COARSE: f64 = 1e-5;
+/// Islands of at least so many blocks are solved one after the other, by all threads, and where they lie if nothing else is there.
+const LARGE: usize = 8192;
+/// Small islands that a thread takes at a time.
+const RUN: usize = 16;
 
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
-        places: Places { elimination: Schur::default(), sweeps: super::make("pgs")? },
-        elimination: Schur::default(),
-        interior: super::make("ipm")?,
-        factors: Outer::new(Box::new(Prox::new(1e-3))),
-        gradients: super::make_with("apgd", Outer::new)?,
-        conjugate: super::make("nncg")?,
-        splitting: super::make_with("admm", Outer::new)?,
-        blocks: super::make("nsgs-ac")?,
+        places: Places { elimination: super::schur::Schur::default(), sweeps: super::make("pgs")? },
+        workers: vec![Worker::new()?],
+        islands: Islands::default(),
+        together: Extract::default(),
         judge: Judge::default(),
         judged: false,
         eliminated: false,
-        pairs: Vec::new(),
     }))
 }
 
 /// Position problems: mechanisms by elimination, unless they contradict themselves; everything else by sweeps, which do not mind.
 struct Places {
-    elimination: Schur,
+    elimination: super::schur::Schur,
     sweeps: Box<dyn Solver>,
 }
 
@@ -83,7 +78,7 @@ impl Solver for Places {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        if look::is_mechanism(problem) {
+        if is_mechanism(problem) {
             let solution = self.elimination.solve(problem, guess, stop)?;
             // After any number of sweeps its joints hold.
             let some = solution.status == Status::Iterations && solution.iterations > 0;
@@ -95,70 +90,259 @@ impl Solver for Places {
     }
 }
 
-struct Auto {
-    places: Places,
-    /// What it knows of a mechanism is not what is asked of the same mechanism's positions.
-    elimination: Schur,
-    interior: Box<dyn Solver>,
-    factors: Outer,
-    gradients: Box<dyn Solver>,
-    conjugate: Box<dyn Solver>,
-    splitting: Box<dyn Solver>,
-    blocks: Box<dyn Solver>,
-    judge: Judge,
-    /// Whether what was judged last is what was returned.
-    judged: bool,
-    /// Whether elimination was the last to try.
-    eliminated: bool,
+/// Whether there are joints to eliminate.
+fn is_mechanism(problem: &Problem) -> bool {
+    matches!(problem, Problem::Bodies(p) if p.general.set.contains(&crate::cone::Set::Free))
+}
+
+/// Who solves one island at a time.
+struct Worker {
+    methods: Methods,
+    island: Extract,
+    small: Small,
+    guess: Vec<f64>,
     pairs: Vec<u64>,
 }
 
-impl Auto {
-    fn solver(&mut self, pick: Pick) -> &mut dyn Solver {
-        match pick {
-            Pick::Elimination => &mut self.elimination,
-            Pick::Factors | Pick::Relaxed => &mut self.factors,
-            Pick::Interior => self.interior.as_mut(),
-            Pick::Gradients => self.gradients.as_mut(),
-            Pick::Conjugate => self.conjugate.as_mut(),
-            Pick::Splitting => self.splitting.as_mut(),
-            Pick::Sweeps => self.places.sweeps.as_mut(),
-            Pick::Blocks => self.blocks.as_mut(),
-        }
+impl Worker {
+    fn new() -> Result<Self, BadSpec> {
+        Ok(Self {
+            methods: Methods::new()?,
+            island: Extract::default(),
+            small: Small::default(),
+            guess: Vec::new(),
+            pairs: Vec::new(),
+        })
     }
-}
 
-impl Auto {
-    /// Under the exact law nothing must fall from iterate to iterate: where a guess is better than what came of it, in its worst block
-    /// and on the whole, it is the solution.
-    fn back_to_the_guess(&mut self, problem: &Problem, guess: Option<&[f64]>, out: &mut Option<Solution>) {
-        let Some(found) = out.as_ref().filter(|s| matches!(s.status, Status::Iterations | Status::Budget))
-        else {
-            return;
+    /// Solves a problem by the policy's stages.
+    fn by_stages(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+        begun: Instant,
+    ) -> Result<Solution, Malformed> {
+        let stages = match problem {
+            Problem::Bodies(p) => policy::stages(p, &mut self.pairs),
+            Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
         };
-        let Some(g) = guess.filter(|g| g.iter().any(|x| *x != 0.0)) else { return };
-        let start = Solution { status: found.status, ..Solution::start(problem, Some(g)) };
-        let c = self.judge.judge(problem, &start.gamma);
-        self.judged = false;
-        let better = |f: &Certificate| c.residual_max < f.residual_max && c.residual_rms < f.residual_rms;
-        if found.certificate.as_ref().is_none_or(better) {
-            *out = Some(Solution { certificate: Some(c), ..start });
+        self.methods.solve(problem, guess, stop, &stages, begun)
+    }
+
+    /// Solves island `k` of `p` from its rows of `gamma`, which is in its sets; `warm`: whether that is a guess.
+    fn solve_island(&mut self, whole: &Whole, k: usize, gamma: &Shared<f64>) -> Result<Ended, Malformed> {
+        let mut island = std::mem::take(&mut self.island);
+        let mut guess = std::mem::take(&mut self.guess);
+        whole.islands.extract(whole.p, k, &mut island);
+        guess.clear();
+        // SAFETY: these rows are this island's alone, of which one task at a time is in charge.
+        guess.extend(island.rows.iter().map(|row| unsafe { *gamma.at(*row as usize) }));
+        let ended = self.solve_rows(whole, &island.problem, &mut guess);
+        for (row, x) in island.rows.iter().zip(&guess) {
+            // SAFETY: as above.
+            unsafe { *gamma.at(*row as usize) = *x };
         }
+        (self.island, self.guess) = (island, guess);
+        ended
+    }
+
+    /// Solves an island's problem from `gamma`, and leaves the solution there.
+    fn solve_rows(
+        &mut self,
+        whole: &Whole,
+        island: &Problem,
+        gamma: &mut Vec<f64>,
+    ) -> Result<Ended, Malformed> {
+        let stop = whole.stop;
+        let small =
+            matches!(island, Problem::Bodies(p) if p.blocks() <= small::BLOCKS && p.general.a.is_empty());
+        if small && !stop.history {
+            let (solved, sweeps) = self.small.sweep(island, gamma, stop.tolerance, stop.iterations);
+            if solved || sweeps >= stop.iterations {
+                let status = if solved { Status::Converged } else { Status::Iterations };
+                return Ok(Ended { iterations: sweeps, status, attempts: Vec::new(), rejected: 0 });
+            }
+        }
+        let warm = whole.warm || small;
+        let solution = self.by_stages(island, warm.then_some(gamma.as_slice()), stop, whole.begun)?;
+        let Solution { gamma: found, status, iterations, attempts, rejected, .. } = solution;
+        if status != Status::Diverged {
+            *gamma = found;
+        }
+        Ok(Ended { iterations, status, attempts, rejected })
     }
 }
 
-/// What tolerance to ask for.
-fn aim(pick: Pick, problem: &Problem, tolerance: f64) -> f64 {
-    let share = match pick {
-        _ if tolerance < COARSE || matches!(problem, Problem::Explicit(_)) => 1.0,
-        Pick::Relaxed => DIGITS,
-        // The exact law may have no solution near by with more digits than were asked for, and another one far away.
-        Pick::Factors | Pick::Interior if problem.model() == Model::Coulomb => 1.0,
-        Pick::Factors | Pick::Interior => DIGITS,
-        Pick::Elimination => SOME_DIGITS,
-        _ => 1.0,
-    };
-    share * tolerance
+/// What islands are parts of.
+struct Whole<'a> {
+    p: &'a Bodies,
+    islands: &'a Islands,
+    stop: &'a Stop,
+    warm: bool,
+    begun: Instant,
+}
+
+/// How an island ended.
+#[derive(Default)]
+struct Ended {
+    status: Status,
+    iterations: usize,
+    rejected: usize,
+    attempts: Vec<Attempt>,
+}
+
+struct Auto {
+    places: Places,
+    /// One for each thread that ever worked at the same time.
+    workers: Vec<Worker>,
+    islands: Islands,
+    together: Extract,
+    judge: Judge,
+    /// Whether what was judged last is what was returned.
+    judged: bool,
+    /// Whether elimination alone solved the last problem as it is.
+    eliminated: bool,
+}
+
+impl Auto {
+    /// The first worker: there is one.
+    fn worker(&mut self) -> &mut Worker {
+        &mut self.workers[0]
+    }
+
+    /// Mechanisms by elimination, all of them at once. Returns the islands that are still to be solved.
+    fn eliminate(
+        &mut self,
+        problem: &Problem,
+        p: &Bodies,
+        stop: &Stop,
+        out: &mut Solution,
+    ) -> Result<Vec<usize>, Malformed> {
+        let all = 0..self.islands.len();
+        let jointed: Vec<usize> = all.clone().filter(|k| self.islands.is_jointed(*k)).collect();
+        if jointed.len() < 2 {
+            return Ok(all.collect());
+        }
+        let whole = jointed.len() == self.islands.len();
+        let mut together = std::mem::take(&mut self.together);
+        let guess: Vec<f64> = match whole {
+            true => out.gamma.clone(),
+            false => {
+                self.islands.extract_jointed(p, &mut together);
+                together.rows.iter().map(|row| out.gamma[*row as usize]).collect()
+            }
+        };
+        let posed = if whole { problem } else { &together.problem };
+        let asked = Stop { tolerance: 0.1 * stop.tolerance, ..stop.clone() };
+        let worker = &mut self.workers[0];
+        let s = worker.methods.elimination.solve_checked(posed, Some(&guess), &asked)?;
+        let solved =
+            s.status != Status::Diverged && s.iterations + usize::from(s.status == Status::Converged) > 0;
+        let residual = if solved { worker.methods.residual(posed, &s.gamma) } else { f64::INFINITY };
+        if solved {
+            match whole {
+                true => out.gamma = s.gamma,
+                false => {
+                    together.rows.iter().zip(&s.gamma).for_each(|(row, x)| out.gamma[*row as usize] = *x)
+                }
+            }
+            let status = if residual <= stop.tolerance { Status::Converged } else { s.status };
+            let info = worker.methods.elimination.info();
+            out.attempts.push(Attempt {
+                solver: info.name,
+                unit: info.unit,
+                iterations: s.iterations,
+                status,
+            });
+            out.iterations = s.iterations;
+        }
+        self.together = together;
+        self.eliminated = whole && residual <= stop.tolerance;
+        if residual <= stop.tolerance {
+            return Ok(all.filter(|k| !self.islands.is_jointed(*k)).collect());
+        }
+        // Not all of them: those that are not are for the policy, each by itself.
+        let worker = &mut self.workers[0];
+        let mut left = Vec::new();
+        for k in all {
+            if self.islands.is_jointed(k) && solved {
+                self.islands.extract(p, k, &mut worker.island);
+                let rows: Vec<f64> = worker.island.rows.iter().map(|row| out.gamma[*row as usize]).collect();
+                if worker.methods.residual(&worker.island.problem, &rows) <= stop.tolerance {
+                    continue;
+                }
+            }
+            left.push(k);
+        }
+        Ok(left)
+    }
+
+    /// Solves these islands, each by itself.
+    fn solve_islands(
+        &mut self,
+        p: &Bodies,
+        which: &[usize],
+        stop: &Stop,
+        warm: bool,
+        begun: Instant,
+        out: &mut Solution,
+    ) -> Result<(), Malformed> {
+        let Self { workers, islands, .. } = self;
+        let whole = Whole { p, islands, stop, warm, begun };
+        let gamma = Shared(out.gamma.as_mut_ptr());
+        let (large, little): (Vec<usize>, Vec<usize>) =
+            which.iter().partition(|k| islands.blocks(**k).len() >= LARGE);
+        let mut ended: Vec<Result<Ended, Malformed>> = Vec::new();
+        for k in large {
+            ended.push(workers[0].solve_island(&whole, k, &gamma));
+        }
+        let runs = little.len().div_ceil(RUN);
+        if runs < 2 {
+            ended.extend(little.iter().map(|k| workers[0].solve_island(&whole, *k, &gamma)));
+        } else {
+            let pool = Mutex::new(std::mem::take(workers));
+            let mut parts: Vec<Vec<Result<Ended, Malformed>>> = Vec::new();
+            crew::ranges(little.len(), RUN, &mut parts, |range| {
+                let known = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let mut worker = match known.map_or_else(Worker::new, Ok) {
+                    Ok(worker) => worker,
+                    Err(e) => return vec![Err(Malformed(e.0))],
+                };
+                let ended = range.map(|i| worker.solve_island(&whole, little[i], &gamma)).collect();
+                pool.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+                ended
+            });
+            *workers = pool.into_inner().unwrap_or_else(PoisonError::into_inner);
+            ended.extend(parts.into_iter().flatten());
+        }
+        for one in ended {
+            out.join(one?);
+        }
+        Ok(())
+    }
+}
+
+impl Solution {
+    /// Adds what an island came to: the most of its iterations, by solver, and the worst of its states.
+    fn join(&mut self, ended: Ended) {
+        self.iterations = self.iterations.max(ended.iterations);
+        self.rejected += ended.rejected;
+        if ended.status.badness() > self.status.badness() {
+            self.status = ended.status;
+        }
+        for a in ended.attempts {
+            match self.attempts.iter_mut().find(|known| known.solver == a.solver) {
+                Some(known) => {
+                    known.iterations = known.iterations.max(a.iterations);
+                    if a.status.badness() > known.status.badness() {
+                        known.status = a.status;
+                    }
+                }
+                None => self.attempts.push(a),
+            }
+        }
+    }
 }
 
 impl Solver for Auto {
@@ -167,10 +351,8 @@ impl Solver for Auto {
     }
 
     fn bytes(&self) -> usize {
-        let all = [&self.interior, &self.gradients, &self.conjugate, &self.splitting, &self.blocks];
-        let all =
-            all.iter().map(|s| s.bytes()).sum::<usize>() + self.places.bytes() + self.elimination.bytes();
-        all + self.factors.bytes() + size_of_val(self.pairs.as_slice())
+        let workers = self.workers.iter().map(|w| w.methods.bytes()).sum::<usize>();
+        workers + self.places.bytes() + self.islands.bytes()
     }
 
     fn judge(&mut self) -> Option<&mut Judge> {
@@ -183,11 +365,11 @@ impl Solver for Auto {
     }
 
     fn keeps_factors(&self) -> bool {
-        self.eliminated && self.elimination.keeps_factors()
+        self.eliminated && self.workers[0].methods.elimination.keeps_factors()
     }
 
     fn solve_again(&mut self, problem: &Problem, stop: &Stop) -> Option<Solution> {
-        if self.keeps_factors() { self.elimination.solve_again(problem, stop) } else { None }
+        if self.keeps_factors() { self.worker().methods.elimination.solve_again(problem, stop) } else { None }
     }
 
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
@@ -204,104 +386,51 @@ impl Solver for Auto {
             return done;
         }
         (self.judged, self.eliminated) = (false, false);
-        // Elimination goes over the rows of joints once, as a look for numbers that are not finite does: the judge sees those, too.
-        let jointed = matches!(problem, Problem::Bodies(p) if !p.general.a.is_empty());
-        if jointed { problem.check_form() } else { problem.check() }?;
+        problem.check()?;
         first_order::check_guess(problem, guess)?;
         let begun = Instant::now();
-        let model = problem.model();
-        let judged = stop.tolerance > 0.0 && stop.iterations > 0;
-        let turns = if judged { look::turns(problem, stop, &mut self.pairs) } else { look::ALL_SWEEPS };
-        let mut looked = !jointed;
-        if jointed && turns[0].pick != Pick::Elimination {
-            problem.check()?;
-            looked = true;
+        if stop.tolerance <= 0.0 || stop.iterations == 0 {
+            return self.worker().methods.sweeps.solve(problem, guess, stop);
         }
-        let mut out: Option<Solution> = None;
-        let mut least = f64::INFINITY;
-        let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());
-        // Of the cap, in sweeps.
-        let mut spent = 0.0;
-        for Turn { pick, share, most } in turns {
-            let left = stop.iterations as f64 - spent;
-            let part = left.min(share * stop.iterations as f64).min(*most);
-            let iterations = ((part / pick.weight(model)) as usize).max(1).min(stop.iterations - used);
-            let asked = Stop {
-                tolerance: aim(*pick, problem, stop.tolerance),
-                iterations,
-                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
-                history: stop.history,
-            };
-            if matches!(pick, Pick::Factors | Pick::Relaxed | Pick::Interior | Pick::Splitting) {
-                let most = look::operations(problem, stop);
-                let solver = self.solver(*pick);
-                solver.limit_operations(most);
-                solver.forget();
-            }
-            // An interior point has no use for a guess that is not good enough by itself, but would measure its progress by it.
-            let start =
-                out.as_ref().map(|s| s.gamma.as_slice()).or(guess).filter(|_| *pick != Pick::Interior);
-            // Most look at the problem once more by themselves.
-            let mut s = match pick {
-                Pick::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
-                Pick::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
-                Pick::Gradients if looked => self.gradients.solve_checked(problem, start, &asked)?,
-                _ => self.solver(*pick).solve(problem, start, &asked)?,
-            };
-            self.eliminated = *pick == Pick::Elimination;
-            used += s.iterations;
-            spent += pick.weight(model) * s.iterations as f64;
-            rejected += s.rejected;
-            history.append(&mut s.history);
-            let judges = stop.tolerance > 0.0 && s.status != Status::Diverged;
-            s.certificate = judges.then(|| self.judge.judge(problem, &s.gamma));
-            if !looked && !s.certificate.as_ref().is_some_and(|c| c.dual_objective.is_finite()) {
-                problem.check()?;
-                looked = true;
-            }
-            let residual = s.certificate.as_ref().map_or(f64::INFINITY, |c| c.residual_max);
-            if residual <= stop.tolerance {
-                s.status = Status::Converged;
-            } else if *pick == Pick::Relaxed && s.status != Status::Budget {
-                // Of the law that was asked for this says nothing.
-                s.status = Status::Iterations;
-            }
-            let info = self.solver(*pick).info();
-            attempts.push(Attempt {
-                solver: info.name,
-                unit: info.unit,
-                iterations: s.iterations,
-                status: s.status,
-            });
-            let done = matches!(s.status, Status::Converged | Status::Wedged | Status::Budget);
-            self.judged = false;
-            if residual <= least || done || out.is_none() {
-                least = residual;
-                self.judged = s.certificate.is_some() && matches!(problem, Problem::Bodies(_));
-                out = Some(s);
-            }
-            // What slides in one step slides in the next: a guess may know more about that than the relaxed problem.
-            if *pick == Pick::Relaxed && !done {
-                self.back_to_the_guess(problem, guess, &mut out);
-                least = out.as_ref().and_then(|s| s.certificate.as_ref()).map_or(least, |c| c.residual_max);
-            }
-            if done || spent + pick.weight(model) > stop.iterations as f64 {
-                break;
-            }
+        let Problem::Bodies(p) = problem else {
+            return self.worker().by_stages(problem, guess, stop, begun);
+        };
+        self.islands.find(p);
+        let one = self.islands.len() == 1;
+        if stop.history || (one && (problem.blocks() >= LARGE || self.islands.is_jointed(0))) {
+            // One problem as it is.
+            let mut s = self.worker().by_stages(problem, guess, stop, begun)?;
+            self.eliminated = matches!(s.attempts.as_slice(), [a] if a.solver == super::schur::INFO.name);
+            self.finish(problem, stop, &mut s);
+            return Ok(s);
         }
-        if problem.has_many_bodies() {
-            self.pairs = Vec::new();
-        }
-        if judged && model == Model::Coulomb {
-            self.back_to_the_guess(problem, guess, &mut out);
-        }
-        let mut out = out.unwrap_or_else(|| Solution::start(problem, guess));
-        // Nobody left the judge a number to go by.
-        if judged && !least.is_finite() {
-            out.status = Status::Diverged;
-        }
-        (out.iterations, out.rejected) = (used, rejected);
-        (out.attempts, out.history) = (attempts, history);
+        let mut out = Solution { status: Status::Converged, ..Solution::start(problem, guess) };
+        let left = self.eliminate(problem, p, stop, &mut out)?;
+        self.solve_islands(p, &left, stop, guess.is_some(), begun, &mut out)?;
+        self.finish(problem, stop, &mut out);
         Ok(out)
+    }
+}
+
+impl Auto {
+    /// The judge's word on the whole.
+    fn finish(&mut self, problem: &Problem, stop: &Stop, out: &mut Solution) {
+        if problem.has_many_bodies() {
+            self.islands = Islands::default();
+            self.together = Extract::default();
+        }
+        if out.status == Status::Diverged {
+            return;
+        }
+        let c = self.judge.judge(problem, &out.gamma);
+        if c.residual_max <= stop.tolerance {
+            out.status = Status::Converged;
+        } else if !c.residual_max.is_finite() {
+            out.status = Status::Diverged;
+        } else if out.status == Status::Converged {
+            out.status = Status::Iterations;
+        }
+        out.certificate = Some(c);
+        self.judged = true;
     }
 }

@@ -24,7 +24,7 @@ mod rows;
 mod watch;
 mod widest;
 
-pub(super) use bodies::{BodySpace, least_kappa};
+pub(super) use bodies::BodySpace;
 pub(super) use explicit::ExplicitSpace;
 pub(super) use watch::{Notebook, Watch};
 pub(super) use widest::{Kernel, widest};

@@ -24,12 +24,12 @@ use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
 use super::fleet::FleetSweeper;
-use super::grains::{self, GrainSweeper};
+use super::grains::{self, Form, GrainSweeper};
 use super::growth::Growth;
-use super::nncg::Conjugation;
+use super::nncg::{Conjugation, Momentum};
 use super::sweep::BodySweeper;
 use super::sweep_explicit::ExplicitSweeper;
-use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop};
+use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop, apgs};
 
 /// Which K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub(super) struct PassStats {
     pub weighted: f64,
     /// Δγᵀ N Δγ, J: the last term of A3; Jacobi passes only.
     pub curvature: f64,
+    /// Σ ⟨Δγ_i, γ_i - γ_last,i⟩ / (λ ω_i η_i), J, after [`Sweeper::extrapolate`]: negative where the momentum led away.
+    pub turn: f64,
 }
 
 /// The iteration over one form of the problem.
@@ -79,6 +81,8 @@ pub(super) trait Sweeper {
     fn mark(&mut self, restart: bool);
     /// With Δ = γ - the place marked: γ ← γ + β p, then p ← β p + Δ.
     fn conjugate(&mut self, beta: f64);
+    /// γ ← γ + β (γ - γ_last), where γ_last is what was marked, or was γ at the last call; then γ_last is what was γ.
+    fn extrapolate(&mut self, beta: f64);
     /// Remembers γ (and its velocities) as the best so far.
     fn keep(&mut self);
     /// Takes the best so far for γ.
@@ -89,6 +93,8 @@ pub(super) trait Sweeper {
     fn rounding(&self) -> f64 {
         1e-13
     }
+    /// Takes velocities from γ anew, where they were carried on from pass to pass and rounding may have led them astray.
+    fn refresh(&mut self, _problem: &Problem) {}
     /// A residual, m/s, below which its arithmetic has nothing to say.
     fn floor(&self) -> f64 {
         0.0
@@ -122,7 +128,9 @@ pub(super) struct FixedPoint {
     eta: Eta,
     safeguard: bool,
     single: bool,
-    conjugated: bool,
+    momentum: Option<Momentum>,
+    /// Whether contacts of spheres may have two steps, along the normal and across.
+    cone: bool,
     /// The guess, projected.
     admissible: Vec<f64>,
     /// Multipliers on the way.
@@ -139,6 +147,11 @@ pub(super) struct FixedPoint {
     growth: Growth,
 }
 
+/// Under Nesterov's momentum the residual is looked at below so many tolerances, after every so many sweeps.
+const NEAR: f64 = 3.0;
+const EVERY: usize = 4;
+/// It leaves f32 where the residual has not fallen by a tenth for as many sweeps as it took to get there, and more than these.
+const STALLED: usize = 300;
 /// After so many solves without use the memory of sweeps in f64 is given back.
 const IDLE: u32 = 16;
 
@@ -162,7 +175,8 @@ impl FixedPoint {
             eta,
             safeguard,
             single: grains::may_be_single(spec)?,
-            conjugated: false,
+            momentum: None,
+            cone: false,
             admissible: Vec::new(),
             finite: Vec::new(),
             grains: GrainSweeper::default(),
@@ -176,14 +190,27 @@ impl FixedPoint {
         })
     }
 
-    /// The same with a conjugate gradient over the sweeps.
-    pub fn conjugated(self) -> Self {
-        Self { conjugated: true, ..self }
+    /// The same with a momentum over the sweeps.
+    pub fn with_momentum(self, momentum: Momentum) -> Self {
+        Self { momentum: Some(momentum), ..self }
+    }
+
+    /// The same with two steps for contacts of spheres in f32, if `cone`.
+    pub fn with_cone(self, cone: bool) -> Self {
+        Self { cone, ..self }
     }
 
     /// Whether f32 may do part of the work.
     fn may_be_single(&self) -> bool {
         self.single && self.scheme != Scheme::Jacobi && self.eta == Eta::Trace
+    }
+
+    /// What the compact form is asked for.
+    fn grain_steps(&self, problem: &Problem) -> Form {
+        Form {
+            beyond: self.momentum == Some(Momentum::Nesterov),
+            cone: self.cone && problem.rest_is_feasible(),
+        }
     }
 
     /// ω_i η_i for every block, with A3 ensured for the Gauss-Seidel schemes. Returns the smallest ω_i.
@@ -197,6 +224,16 @@ impl FixedPoint {
             }
         };
         step.resize(problem.blocks(), 0.0);
+        if self.momentum == Some(Momentum::Nesterov) {
+            // A momentum does not bear sweeps that ask a block for more than solves it.
+            crew::chunks(step, 2048, &mut Vec::new(), |first, run| {
+                for (i, step) in (first..).zip(run) {
+                    let most = apgs::largest_eigenvalue(problem, i);
+                    *step = if most > 0.0 { 1.0 / most } else { 0.0 };
+                }
+            });
+            return 1.0;
+        }
         let mut parts = Vec::new();
         crew::chunks(step, 2048, &mut parts, |first, run| {
             let mut least = self.omega;
@@ -261,14 +298,15 @@ impl Solver for FixedPoint {
         };
         // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
         let guess = match guess {
-            Some(g) if self.conjugated => {
+            Some(g) if self.momentum.is_some() => {
                 project(problem, g, &mut self.admissible);
                 Some(self.admissible.as_slice())
             }
             as_given => as_given,
         };
         let omegas = [self.omega, self.lambda];
-        let mut single = self.may_be_single() && self.grains.begin(problem, guess, omegas, self.safeguard);
+        let mut single = self.may_be_single()
+            && self.grains.begin(problem, guess, omegas, self.safeguard, self.grain_steps(problem));
         let fleet = self.scheme == Scheme::Jacobi
             && self.eta == Eta::Trace
             && self.fleet.begin(problem, guess, omegas, stop.iterations);
@@ -292,18 +330,20 @@ impl Solver for FixedPoint {
         };
         let convex = problem.model() == Model::Ccp;
         // The exact law has no objective that could rise.
-        let mut conjugation = self
-            .conjugated
-            .then(|| Conjugation::new(if convex { sweeper.objective(problem) } else { f64::INFINITY }));
+        let start = |s: &dyn Sweeper| if convex { s.objective(problem) } else { f64::INFINITY };
+        let mut conjugation = self.momentum.map(|m| Conjugation::new(m, start(sweeper)));
         self.growth.restart();
         let may_wedge = !problem.rest_is_feasible();
         // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
         // own. After a look that was not good enough, look again once the sweeps' own measure has fallen by as much as was
         // still missing, or after a quarter more sweeps. Only the judge's word ends the iteration.
         let (mut look_below, mut look_at) = (stop.tolerance, 0);
+        let often = self.momentum == Some(Momentum::Nesterov);
         let mut finite = std::mem::take(&mut self.finite);
         finite.clear();
-        let mut floor = sweeper.floor();
+        let (mut floor, mut refreshed) = (sweeper.floor(), false);
+        // A residual, and the sweep that reached it: the next is set by one that is a tenth smaller.
+        let (mut mark, mut beaten) = (f64::INFINITY, 0);
         for k in 1..=stop.iterations {
             let pass = match self.scheme {
                 Scheme::Jacobi => Pass::Jacobi,
@@ -338,7 +378,10 @@ impl Solver for FixedPoint {
                     objective: c.dual_objective,
                 });
             }
-            let due = stats.residual <= look_below || (stats.residual <= stop.tolerance && k >= look_at);
+            // From where a momentum led a sweep sees more than it leaves: below three times the tolerance, look now and then.
+            let near = often && stats.residual <= NEAR * stop.tolerance && k % EVERY == 0;
+            let due =
+                near || stats.residual <= look_below || (stats.residual <= stop.tolerance && k >= look_at);
             if stop.tolerance > 0.0 && (due || k == stop.iterations) {
                 let mut residual = sweeper.pass(problem, Pass::Measure, self.lambda).residual;
                 if residual <= stop.tolerance {
@@ -350,7 +393,12 @@ impl Solver for FixedPoint {
                         break;
                     }
                     if residual > 2.0 * measured {
-                        floor = f64::INFINITY;
+                        // Velocities that were carried on for long are made anew once; then f32 is at its end.
+                        match often && !refreshed {
+                            true => sweeper.refresh(problem),
+                            false => floor = f64::INFINITY,
+                        }
+                        refreshed = true;
                     }
                 }
                 look_below = (stats.residual * stop.tolerance / residual).min(0.9 * stats.residual);
@@ -371,7 +419,11 @@ impl Solver for FixedPoint {
             if single && Growth::due(k) {
                 floor = floor.max(sweeper.floor());
             }
-            if single && stats.residual <= floor {
+            if stats.residual < 0.9 * mark {
+                (mark, beaten) = (stats.residual, k);
+            }
+            let stalled = often && k > (2 * beaten).max(STALLED);
+            if single && (stats.residual <= floor || stalled) {
                 // f32 has said what it can: on in f64 from there.
                 sweeper.gamma(problem, &mut finite);
                 let mut step = std::mem::take(&mut self.bodies.step);

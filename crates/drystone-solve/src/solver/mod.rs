@@ -5,10 +5,10 @@
 
 mod admm;
 mod apgd;
+mod apgs;
 mod auto;
 mod bb;
 mod block;
-pub mod contradiction;
 mod coupled;
 mod cpg;
 mod direct;
@@ -64,10 +64,11 @@ impl Default for Stop {
 }
 
 /// How a solve ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// The residual is within the tolerance.
+    #[default]
     Converged,
     /// The iteration cap was reached first.
     Iterations,
@@ -77,6 +78,19 @@ pub enum Status {
     Wedged,
     /// The multipliers left the range of finite numbers; those returned are the last finite ones.
     Diverged,
+}
+
+impl Status {
+    /// How bad it is, from 0 for what converged.
+    pub(crate) fn badness(self) -> u8 {
+        match self {
+            Status::Converged => 0,
+            Status::Iterations => 1,
+            Status::Budget => 2,
+            Status::Wedged => 3,
+            Status::Diverged => 4,
+        }
+    }
 }
 
 /// One iteration's record.
@@ -263,6 +277,7 @@ pub const REGISTRY: &[&Info] = &[
     &apgd::INFO,
     &bb::INFO,
     &nncg::INFO,
+    &apgs::INFO,
     &cpg::INFO,
     &block::AC,
     &block::PROJECTION,

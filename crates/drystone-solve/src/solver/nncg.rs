@@ -18,7 +18,7 @@ use crate::problem::Problem;
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, PassStats, SAFEGUARD, Scheme, Sweeper};
 use super::grains::PRECISION;
-use super::{BadSpec, Info, Solver, Spec};
+use super::{BadSpec, Info, Solver, Spec, apgs};
 
 pub(super) static INFO: Info = Info {
     name: "nncg",
@@ -32,12 +32,24 @@ pub(super) static INFO: Info = Info {
 };
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
-    Ok(Box::new(FixedPoint::new(&INFO, Scheme::Forward, spec, 1.0)?.conjugated()))
+    Ok(Box::new(FixedPoint::new(&INFO, Scheme::Forward, spec, 1.0)?.with_momentum(Momentum::FletcherReeves)))
+}
+
+/// What is added to the result of a sweep before the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Momentum {
+    /// β p, see the module.
+    FletcherReeves,
+    /// β times what the last sweep changed, see `apgs`.
+    Nesterov,
 }
 
 /// What the method remembers between sweeps.
 #[derive(Clone, Debug)]
 pub(super) struct Conjugation {
+    momentum: Momentum,
+    /// Sweeps since the last restart of Nesterov's momentum.
+    run: u32,
     /// |Δ|² of the last sweep and of the one before, J.
     last: Option<f64>,
     before: Option<f64>,
@@ -50,12 +62,26 @@ pub(super) struct Conjugation {
 
 impl Conjugation {
     /// At the start, whose objective is `objective`.
-    pub fn new(objective: f64) -> Self {
-        Self { last: None, before: None, best: f64::INFINITY, measure: f64::INFINITY, start: objective }
+    pub fn new(momentum: Momentum, objective: f64) -> Self {
+        Self {
+            momentum,
+            run: 0,
+            last: None,
+            before: None,
+            best: f64::INFINITY,
+            measure: f64::INFINITY,
+            start: objective,
+        }
     }
 
     /// Before a sweep: moves from the last sweep's result along p.
     pub fn before(&self, sweeper: &mut dyn Sweeper) {
+        if self.momentum == Momentum::Nesterov {
+            return match self.run {
+                0 => sweeper.mark(true),
+                k => sweeper.extrapolate(apgs::beta(k)),
+            };
+        }
         match (self.last, self.before) {
             (None, _) => sweeper.mark(true),
             (Some(_), None) => {
@@ -73,6 +99,7 @@ impl Conjugation {
     /// After a sweep.
     pub fn after(&mut self, sweeper: &mut dyn Sweeper, stats: &PassStats) {
         (self.before, self.last) = (self.last, Some(stats.weighted));
+        self.run = if stats.turn < 0.0 { 0 } else { self.run + 1 };
         self.measure = stats.residual;
         if self.measure <= self.best {
             self.best = self.measure;
@@ -93,7 +120,7 @@ impl Conjugation {
 
     /// Another sweeper has taken over where the last one was: that is the best it knows of.
     pub fn handed_over(&mut self, sweeper: &mut dyn Sweeper) {
-        (self.before, self.last) = (None, None);
+        (self.before, self.last, self.run) = (None, None, 0);
         self.best = f64::INFINITY;
         sweeper.keep();
     }

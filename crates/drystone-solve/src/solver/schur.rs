@@ -258,7 +258,7 @@ impl Solution {
     /// The worst of all islands is the word on the whole.
     fn add(&mut self, ended: &Ended) {
         self.iterations = self.iterations.max(ended.sweeps);
-        if grave(ended.status) > grave(self.status) {
+        if ended.status.badness() > self.status.badness() {
             self.status = ended.status;
         }
     }
@@ -426,16 +426,5 @@ impl Schur {
             factors.resize_with(mechanisms.len(), Factor::default);
         }
         widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun, again })
-    }
-}
-
-/// How bad it is.
-fn grave(s: Status) -> u8 {
-    match s {
-        Status::Converged => 0,
-        Status::Iterations => 1,
-        Status::Budget => 2,
-        Status::Wedged => 3,
-        Status::Diverged => 4,
     }
 }

@@ -23,6 +23,7 @@ use super::fixed_point::{Pass, PassStats, Sweeper};
 mod groups;
 mod joints;
 pub(super) mod kernel;
+pub(super) mod momentum;
 pub(super) mod vector;
 
 use groups::Groups;
@@ -55,6 +56,8 @@ pub(super) struct BodySweeper {
     parts: Vec<PassStats>,
     /// Whether γ and velocities are those of before.
     marked: bool,
+    /// Whether γ was extrapolated before the last pass.
+    ahead: bool,
 }
 
 /// Numbers that one thread works on at a time.
@@ -143,6 +146,7 @@ impl PassStats {
         self.residual = self.residual.max(other.residual);
         self.delta_sq += other.delta_sq;
         self.weighted += other.weighted;
+        self.turn += other.turn;
     }
 }
 
@@ -152,7 +156,7 @@ impl Sweeper for BodySweeper {
         self.step = step;
         let n = p.points.len();
         self.groups.fill(p, &self.step[n..]);
-        self.marked = false;
+        (self.marked, self.ahead) = (false, false);
         self.masses.clear();
         self.general.clear();
         match guess {
@@ -231,6 +235,9 @@ impl Sweeper for BodySweeper {
         if pass == Pass::Jacobi {
             stats.curvature = self.curvature(p);
         }
+        if self.ahead && pass != Pass::Measure {
+            stats.turn = self.turn(p) / lambda;
+        }
         stats
     }
 
@@ -256,6 +263,7 @@ impl Sweeper for BodySweeper {
         if !self.marked {
             self.remember();
         }
+        self.ahead = false;
         if restart {
             for (p, g) in self.direction.iter_mut().zip(&self.gamma) {
                 p.clear();
@@ -279,6 +287,11 @@ impl Sweeper for BodySweeper {
             [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| Row::flat(rows));
         conjugate_and_mark(rows, before, p, beta);
         self.marked = true;
+    }
+
+    fn extrapolate(&mut self, beta: f64) {
+        self.ahead = true;
+        self.look_ahead(beta);
     }
 
     fn keep(&mut self) {

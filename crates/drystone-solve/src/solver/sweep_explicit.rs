@@ -4,7 +4,7 @@ use crate::cone::{AdmissibleSet, MAX_ROWS};
 use crate::problem::{Explicit, Problem};
 
 use super::fixed_point::{Pass, PassStats, Sweeper};
-use super::sweep::conjugate;
+use super::sweep::{conjugate, momentum};
 
 #[derive(Debug, Default)]
 pub(super) struct ExplicitSweeper {
@@ -14,6 +14,8 @@ pub(super) struct ExplicitSweeper {
     /// p of the conjugate gradient.
     direction: Vec<f64>,
     best: Vec<f64>,
+    /// Whether γ was extrapolated before the last pass.
+    ahead: bool,
 }
 
 impl ExplicitSweeper {
@@ -63,6 +65,7 @@ impl Sweeper for ExplicitSweeper {
             self.gamma.copy_from_slice(g);
         }
         self.step = step;
+        self.ahead = false;
     }
 
     fn pass(&mut self, problem: &Problem, pass: Pass, lambda: f64) -> PassStats {
@@ -84,6 +87,16 @@ impl Sweeper for ExplicitSweeper {
                     .sum();
             }
         }
+        if self.ahead && pass != Pass::Measure {
+            for i in 0..n {
+                let weight = 1.0 / (lambda * self.step[i]);
+                if weight.is_finite() {
+                    let rows = p.first_row[i] as usize..p.first_row[i + 1] as usize;
+                    let [x, y, d] = [&self.gamma, &self.before, &self.direction].map(|v| &v[rows.clone()]);
+                    stats.turn += weight * momentum::turn(x, y, d);
+                }
+            }
+        }
         stats
     }
 
@@ -100,6 +113,7 @@ impl Sweeper for ExplicitSweeper {
     }
 
     fn mark(&mut self, restart: bool) {
+        self.ahead = false;
         self.before.clone_from(&self.gamma);
         if restart {
             self.direction.clear();
@@ -109,6 +123,11 @@ impl Sweeper for ExplicitSweeper {
 
     fn conjugate(&mut self, beta: f64) {
         conjugate(&mut self.gamma, &self.before, &mut self.direction, beta);
+    }
+
+    fn extrapolate(&mut self, beta: f64) {
+        self.ahead = true;
+        momentum::extrapolate(&mut self.gamma, &mut self.before, &mut self.direction, beta);
     }
 
     fn keep(&mut self) {

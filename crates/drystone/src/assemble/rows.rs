@@ -127,6 +127,8 @@ pub struct Rows {
     jacobians: Vec<[f64; 12]>,
     sets: Vec<Set>,
     biases: Vec<f64>,
+    /// Of each staged row, the part of its bias that is the scheme's own: arcs and bounces, m/s; NaN for rows that are forces.
+    schemes: Vec<f64>,
     /// Whether some staged row gives.
     soft: bool,
     /// Whether biases alone are those of the staged rows.
@@ -195,6 +197,7 @@ impl Rows {
             self.runs.clear();
             self.jacobians.clear();
             self.sets.clear();
+            self.schemes.clear();
             self.order.clear();
             self.soft = false;
             (self.curved, self.bounces, self.bent) = (false, false, 0.0);
@@ -203,7 +206,8 @@ impl Rows {
         if let Purpose::Velocity { laws: true, .. } = purpose {
             for k in 0..self.elastic.len() {
                 let Elastic { bodies, jacobian, bias, compliance } = self.elastic[k];
-                self.push(Staged { compliance, ..of_no_joint(bodies) }, Set::Free, &jacobian, bias);
+                let row = Staged { compliance, ..of_no_joint(bodies) };
+                self.push(row, Set::Free, &jacobian, bias, f64::NAN);
             }
         }
         if model.joints.is_empty() {
@@ -303,7 +307,7 @@ impl Rows {
 
     /// Stages a row.
     #[inline(always)]
-    fn push(&mut self, row: Staged, set: Set, jacobian: &[f64; 12], bias: f64) {
+    fn push(&mut self, row: Staged, set: Set, jacobian: &[f64; 12], bias: f64, scheme: f64) {
         self.soft |= row.compliance > 0.0;
         let goes_on = row.joint != NONE && self.staged.last().is_some_and(|before| before.joint == row.joint);
         if !goes_on {
@@ -312,7 +316,33 @@ impl Rows {
         self.jacobians.push(*jacobian);
         self.sets.push(set);
         self.biases.push(bias);
+        self.schemes.push(scheme);
         self.staged.push(row);
+    }
+
+    /// Whether a row of the problem, which has these biases, asks for a motion along an arc and for nothing else.
+    pub(crate) fn is_arc(&self, of_problem: usize) -> bool {
+        let Some(s) = self.row(of_problem) else { return false };
+        usize::from(s.row) < MOST_ROWS
+            && s.joint != NONE
+            && self.scheme(of_problem) != 0.0
+            && !self.scheme(of_problem).is_nan()
+    }
+
+    /// Whether a row of the problem is a limit that bounces.
+    pub(crate) fn is_bounce(&self, of_problem: usize) -> bool {
+        let Some(s) = self.row(of_problem) else { return false };
+        usize::from(s.row) >= MOST_ROWS && self.scheme(of_problem) < 0.0
+    }
+
+    /// The part of the bias of a row of the problem that is the scheme's own, m/s; NaN for rows that are forces.
+    pub(crate) fn scheme(&self, of_problem: usize) -> f64 {
+        let i = if self.order.is_empty() {
+            Some(of_problem)
+        } else {
+            self.order.get(of_problem).map(|i| *i as usize)
+        };
+        i.and_then(|i| self.schemes.get(i)).copied().unwrap_or(0.0)
     }
 
     /// Biases alone take the place of those of the problem whose rows are staged; false if they are not of the same rows.
@@ -344,7 +374,7 @@ impl Rows {
             if let Some(plane) = &model.bodies[i].planar {
                 let mut jacobian = [0.0; 12];
                 jacobian[..3].copy_from_slice(&plane.normal.to_array());
-                self.push(of_no_joint([i as u32, WORLD]), Set::Free, &jacobian, 0.0);
+                self.push(of_no_joint([i as u32, WORLD]), Set::Free, &jacobian, 0.0, 0.0);
             }
         }
     }
@@ -547,7 +577,15 @@ struct Stage<'a> {
 impl Stage<'_> {
     /// Puts a row in its place: a dynamic body first, and what is not dynamic folded into the bias.
     #[inline]
-    fn push(&mut self, row: usize, set: Set, jacobian: &[f64; 12], bias: f64, compliance: f64, upper: bool) {
+    fn push(
+        &mut self,
+        row: usize,
+        set: Set,
+        jacobian: &[f64; 12],
+        (bias, scheme): (f64, f64),
+        compliance: f64,
+        upper: bool,
+    ) {
         match self.purpose {
             Purpose::Position { wanted: Wanted::Errors, .. } => return,
             Purpose::Position { wanted: Wanted::Biases, .. } => {
@@ -580,7 +618,8 @@ impl Stage<'_> {
         }
         let (joint, row) = (self.j as u32, row as u8);
         let angular = jacobian[..3] == [0.0; 3] && jacobian[6..9] == [0.0; 3];
-        self.rows.push(Staged { pair, compliance, joint, row, turned, upper, angular }, set, jacobian, bias);
+        let row = Staged { pair, compliance, joint, row, turned, upper, angular };
+        self.rows.push(row, set, jacobian, bias, scheme);
     }
 
     /// Whether a joint's error is one that corrections would leave alone: the step's own motion takes it away.
@@ -623,22 +662,24 @@ impl Stage<'_> {
                 Sort::Holonomic | Sort::Nonholonomic if soft > 0.0 => {
                     let scale = if row.angular { self.joint.length * self.joint.length } else { 1.0 };
                     let bias = row.error / h + row.rate;
-                    self.push(k, Set::Free, &row.jacobian, bias, soft * scale / (h * h), false);
+                    self.push(k, Set::Free, &row.jacobian, (bias, f64::NAN), soft * scale / (h * h), false);
                 }
                 Sort::Holonomic | Sort::Nonholonomic => {
                     if row.sort == Sort::Holonomic {
                         self.note(row.error.abs());
                     }
-                    let mut bias = stabilisation.bilateral_bias(row.error, h) + row.rate + bend;
+                    let mut scheme = bend;
                     if row.sort == Sort::Holonomic && self.is_small(row.error) {
-                        bias += row.error / h;
+                        scheme += row.error / h;
                     }
-                    self.push(k, Set::Free, &row.jacobian, bias, 0.0, false);
+                    let bias = stabilisation.bilateral_bias(row.error, h) + row.rate + scheme;
+                    self.push(k, Set::Free, &row.jacobian, (bias, scheme), 0.0, false);
                 }
                 Sort::Unilateral => {
                     self.note((-row.error).max(0.0));
-                    let bias = stabilisation.bias(row.error, h) + row.rate + bend;
-                    self.push(k, Set::NonNegative, &row.jacobian, bias, 0.0, false);
+                    let own = stabilisation.bias(row.error, h);
+                    let bias = own + row.rate + bend;
+                    self.push(k, Set::NonNegative, &row.jacobian, (bias, own.max(0.0) + bend), 0.0, false);
                 }
             },
             Purpose::Position { share, .. } if soft == 0.0 => {
@@ -646,11 +687,19 @@ impl Stage<'_> {
                 match row.sort {
                     Sort::Holonomic => {
                         self.note(row.error.abs());
-                        self.push(k, Set::Free, &row.jacobian, row.error.clamp(-most, most), 0.0, false);
+                        let error = row.error.clamp(-most, most);
+                        self.push(k, Set::Free, &row.jacobian, (error, 0.0), 0.0, false);
                     }
                     Sort::Unilateral => {
                         self.note((-row.error).max(0.0));
-                        self.push(k, Set::NonNegative, &row.jacobian, row.error.max(-most), 0.0, false);
+                        self.push(
+                            k,
+                            Set::NonNegative,
+                            &row.jacobian,
+                            (row.error.max(-most), 0.0),
+                            0.0,
+                            false,
+                        );
                     }
                     Sort::Nonholonomic | Sort::Elastic { .. } => {}
                 }
@@ -668,7 +717,7 @@ impl Stage<'_> {
                 row,
                 Set::Free,
                 jacobian,
-                stiffness * error / resistance,
+                (stiffness * error / resistance, f64::NAN),
                 1.0 / (h * resistance),
                 false,
             );
@@ -693,18 +742,20 @@ impl Stage<'_> {
                         self.note((-scale * gap).max(0.0));
                         let sign = if upper { -scale } else { scale };
                         let jacobian = c.jacobian.map(|x| sign * x);
-                        let mut bias = stabilisation.bias(scale * gap, h);
+                        let own = stabilisation.bias(scale * gap, h);
+                        let mut bias = own;
                         let before = self.joint.rate(&jacobian, |i| self.state.twist(i));
                         if limits.restitution > 0.0 && scale * gap + h * before <= 0.0 {
                             bias = bias.min(bounce * limits.restitution * before);
                         }
-                        self.push(place + LIMIT, Set::NonNegative, &jacobian, bias, 0.0, upper);
+                        let both = (bias, bias - own.min(0.0));
+                        self.push(place + LIMIT, Set::NonNegative, &jacobian, both, 0.0, upper);
                     }
                 }
                 if law.friction > 0.0 {
                     let most = law.friction * h / scale;
                     let set = Set::Interval { lo: -most, hi: most };
-                    self.push(place + FRICTION, set, &jacobian, 0.0, 0.0, false);
+                    self.push(place + FRICTION, set, &jacobian, (0.0, f64::NAN), 0.0, false);
                 }
                 if let Some(s) = &law.spring {
                     let (stiffness, damping) = (s.stiffness / (scale * scale), s.damping / (scale * scale));
@@ -722,7 +773,8 @@ impl Stage<'_> {
                     };
                     if holds {
                         self.note(error.abs());
-                        self.push(place + MOTOR, Set::Free, &jacobian, error.clamp(-most, most), 0.0, false);
+                        let error = error.clamp(-most, most);
+                        self.push(place + MOTOR, Set::Free, &jacobian, (error, 0.0), 0.0, false);
                     }
                 }
                 if let Some(limits) = &law.limits {
@@ -733,7 +785,7 @@ impl Stage<'_> {
                         self.note((-scale * gap).max(0.0));
                         let sign = if upper { -scale } else { scale };
                         let jacobian = c.jacobian.map(|x| sign * x);
-                        let bias = (scale * gap).max(-most);
+                        let bias = ((scale * gap).max(-most), 0.0);
                         self.push(place + LIMIT, Set::NonNegative, &jacobian, bias, 0.0, upper);
                     }
                 }
@@ -747,7 +799,7 @@ impl Stage<'_> {
         let most = motor.limit * h / scale;
         let set = if most == f64::INFINITY { Set::Free } else { Set::Interval { lo: -most, hi: most } };
         match &motor.command {
-            Command::Speed(f) => self.push(row, set, jacobian, -scale * f.value(end), 0.0, false),
+            Command::Speed(f) => self.push(row, set, jacobian, (-scale * f.value(end), f64::NAN), 0.0, false),
             Command::Position(f) => {
                 if self.memory.impulse[row].abs() < most * (1.0 - 1e-9) && motor.is_rigid() {
                     self.note((scale * (c.value - f.value(self.time[0]))).abs());
@@ -760,11 +812,12 @@ impl Stage<'_> {
                     let own = (scale * f.derivative(end)).abs();
                     speed = speed.clamp(-brakes - own, brakes + own);
                 }
-                self.push(row, set, jacobian, -speed, 0.0, false);
+                self.push(row, set, jacobian, (-speed, f64::NAN), 0.0, false);
             }
             Command::Force(f) => {
                 let x = (f.value(end) * h / scale).clamp(-most, most);
-                self.push(row, Set::Interval { lo: x, hi: x }, jacobian, 0.0, 0.0, false);
+                let set = Set::Interval { lo: x, hi: x };
+                self.push(row, set, jacobian, (0.0, f64::NAN), 0.0, false);
             }
         }
     }

@@ -42,25 +42,25 @@ impl Laws {
             self.given.push(given);
         }
         contacts.iter_mut().for_each(|c| c.impulse = DVec3::ZERO);
-        self.give(1.0, model, state, contacts, v);
+        self.give(model, state, contacts, v);
     }
 
-    /// Adds this share of what the expansion gives to the velocities, or takes it back where it is negative.
-    pub fn give(
-        &mut self,
-        share: f64,
-        model: &Model,
-        state: &State,
-        contacts: &[Contact],
-        v: &mut Velocities,
-    ) {
+    /// Adds what the expansion gives to the velocities.
+    fn give(&mut self, model: &Model, state: &State, contacts: &[Contact], v: &mut Velocities) {
         for ((c, given), kept) in contacts.iter().zip(&self.given).zip(&mut self.compression) {
             if *given != DVec3::ZERO {
-                let (given, arms) = (share * *given, arms(model, state, c));
+                let (given, arms) = (*given, arms(model, state, c));
                 *kept += given;
                 push(model, state, c.bodies[0] as usize, given, arms[0].cross(given), v);
                 push(model, state, c.bodies[1] as usize, -given, arms[1].cross(-given), v);
             }
+        }
+    }
+
+    /// Of what the expansion gave, leaves this share to each contact.
+    pub fn scale_expansion(&mut self, contacts: &[Contact], share: impl Fn(&Contact) -> f64) {
+        for ((c, given), kept) in contacts.iter().zip(&self.given).zip(&mut self.compression) {
+            *kept -= (1.0 - share(c)) * *given;
         }
     }
 

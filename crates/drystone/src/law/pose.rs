@@ -143,7 +143,8 @@ impl Laws {
         let (h, theta) = (settings.h, settings.integrator.theta());
         let n = c.normal;
         let before = self.before(model, state, c).dot(n);
-        let mut row = Row { bias: rigid_bias(settings, c.gap, before), mu: c.mu, ..Row::default() };
+        let own = rigid_bias(settings, c.gap, before);
+        let mut row = Row { bias: own, resting: own, mu: c.mu, ..Row::default() };
         row.drift = model.belt(state, c.key.colliders, c.bodies[0]);
         row.drift -= row.drift.dot(n) * n;
         if law.turns() {
@@ -156,6 +157,7 @@ impl Laws {
             let gap = c.gap + h * (1.0 - theta) * before;
             row.compliance = 1.0 / (theta * h * h * k + h * law.damping);
             row.bias = if gap > 0.0 { gap / (theta * h) } else { row.compliance * h * k * gap };
+            row.resting = row.bias;
         }
         if law.restitution > 0.0 {
             let arms = arms(model, state, c);
@@ -174,6 +176,7 @@ impl Laws {
                             // Of the compression, what the forces of the step itself put in is not to come back.
                             row.expansion = after / (-free).max(after);
                             row.bias = row.bias.min(0.0);
+                            row.resting = row.bias;
                         }
                     }
                 }
@@ -224,6 +227,11 @@ impl Laws {
     /// Whether some contact parts by Newton's law in this step.
     pub fn hits(&self) -> bool {
         self.hits
+    }
+
+    /// Whether contact `i` bounces in this step.
+    pub fn bounces(&self, i: usize) -> bool {
+        self.hits && self.rows.get(i).is_some_and(|row| row.bias < row.resting)
     }
 
     /// The row of contact `i`.

@@ -26,6 +26,19 @@ pub(super) fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
     }
 }
 
+/// Contacts and joints in words.
+pub(super) fn names(w: &World, parties: &[Party]) -> String {
+    let name = |p: &Party| {
+        let bodies: Vec<String> = p.bodies.iter().map(|b| w.model.describe(*b)).collect();
+        match p.joint {
+            Some(j) => format!("the {} of {}", w.model.describe_joint(j), bodies.join(" and ")),
+            None => format!("the contact of {}", bodies.join(" with ")),
+        }
+    };
+    let names: Vec<String> = parties.iter().map(name).collect();
+    if names.is_empty() { "constraints".into() } else { names.join(", ") }
+}
+
 /// Undoes the step if a body has left the range of numbers.
 pub(super) fn check_positions(w: &mut World, step: u64) -> Result<(), StepError> {
     let s = &w.state;

@@ -78,9 +78,6 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
     if badness(last.status) >= badness(all.status) {
         all.status = last.status;
     }
-    all.softened |= last.softened;
-    all.replaced |= last.replaced;
-    all.exact |= last.exact;
     all.bounce = match (all.bounce, last.bounce) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
@@ -90,7 +87,6 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
             all.contradiction.push(party);
         }
     }
-    all.wild = all.wild.or(last.wild);
     all.apart = all.apart.or(last.apart);
     all.iterations += last.iterations;
     all.omega = all.omega.min(last.omega);

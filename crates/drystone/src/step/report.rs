@@ -7,7 +7,7 @@ use drystone_solve::crew;
 use drystone_solve::solver::{Attempt, Status};
 
 use super::check::Apart;
-use super::wedge::Party;
+use super::velocity::Party;
 use crate::contact::Contact;
 use crate::model::BodyId;
 use crate::settings::Integrator;
@@ -75,19 +75,11 @@ pub struct StepReport {
     pub penetration_mean: f64,
     /// How the velocity solve ended.
     pub status: Status,
-    /// The constraints contradicted each other: what asks for a motion gave way in this step.
-    pub softened: bool,
-    /// The problem that was solved is not the one that was posed first: it was softened, or gave the bodies energy (by joints along arcs,
-    /// by bounces, by the relaxed law).
-    pub replaced: bool,
-    /// The step was taken under the exact law, because under the relaxed one walls that close would press a body out far faster.
-    pub exact: bool,
-    /// Bounces with all of their restitution would have given the bodies energy: the share that was taken.
+    /// Some island would have gained energy that nobody put in, by bounces or by joints along arcs: the least share of what they
+    /// asked for that one took.
     pub bounce: Option<f64>,
-    /// Contacts and joints that contradicted each other, or press a body out, those that press hardest first, as far as they are known.
+    /// Contacts and joints that asked for a motion and missed most of it, because others contradict them: those that press hardest first.
     pub contradiction: Vec<Party>,
-    /// Where the residual is far beyond all that was asked for, and nobody knew better: what was asked for, m/s.
-    pub wild: Option<f64>,
     /// The joint that is off by most at the start of the step, where that is more than a tenth of its length.
     pub apart: Option<Apart>,
     /// Iterations of the velocity problem.
@@ -143,6 +135,16 @@ pub enum StepError {
         /// Step number.
         step: u64,
         /// Which joint of which bodies, by how much, and what to do about it.
+        text: String,
+    },
+    /// Without compliance: constraints that no velocities satisfy.
+    #[error(
+        "step {step}: the rigid problem has no solution: {text} contradict each other (a compliance above 0 lets what asks for a motion give way)"
+    )]
+    Infeasible {
+        /// Step number.
+        step: u64,
+        /// Which contacts and joints.
         text: String,
     },
     /// Joints that do not fit together.

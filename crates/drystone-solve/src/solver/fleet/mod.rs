@@ -274,6 +274,10 @@ impl Sweeper for FleetSweeper {
         unreachable!("{NO_GRADIENT}")
     }
 
+    fn extrapolate(&mut self, _: f64) {
+        unreachable!("{NO_GRADIENT}")
+    }
+
     fn keep(&mut self) {
         unreachable!("{NO_GRADIENT}")
     }

@@ -72,8 +72,13 @@ impl Passes<'_> {
             let sum = |k: usize| lanes[k].iter().sum::<f64>();
             // Not f64::max, which would hide a NaN.
             let most = lanes[0].iter().fold(0.0f64, |m, x| if *x <= m { m } else { *x });
-            *seen =
-                PassStats { residual: most.sqrt(), delta_sq: sum(1), weighted: sum(2), curvature: sum(3) };
+            *seen = PassStats {
+                residual: most.sqrt(),
+                delta_sq: sum(1),
+                weighted: sum(2),
+                curvature: sum(3),
+                turn: 0.0,
+            };
         }
     }
 }

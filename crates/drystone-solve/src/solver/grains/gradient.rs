@@ -10,10 +10,9 @@ use crate::solver::first_order::{Scaling, Space, Trial, Walk};
 
 use super::FLOOR;
 use super::eight::{Octet, Row, Vectors, widest};
+use super::metric::{self, Metric};
 use super::pack::{Pack, Steps};
-use kernel::{
-    CHUNK, DESCENT, LENGTH, MEASURE, Metric, Piece, Settle, Sums, Velocities, View, WORK, What, add,
-};
+use kernel::{CHUNK, DESCENT, LENGTH, MEASURE, Piece, Settle, Sums, Velocities, View, WORK, What, add};
 
 /// Bodies that are worked on at a time.
 const PIECE: usize = 8 * CHUNK;
@@ -76,12 +75,14 @@ impl GrainSpace {
     /// Takes the problem and the guess, as [`Space::start`]; false if it is not of this kind.
     pub fn begin(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling) -> bool {
         let Problem::Bodies(p) = problem else { return false };
-        let steps = Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true, repeats: true };
+        let steps =
+            Steps { omega: 1.0, lambda: 1.0, safeguard: false, vectors: true, bounded: false, repeats: true };
         if scaling == Scaling::None || !self.pack.fill(p, steps) {
             return false;
         }
         self.kappa = if scaling == Scaling::Cone { self.pack.kappa } else { 1.0 };
-        self.pack.read(p, guess, &mut self.now.gamma);
+        // Multipliers outside the cones may have a lower objective than any inside, which nothing would then better.
+        self.pack.read_admissible(p, guess, &mut self.now.gamma);
         self.free.clone_from(&self.pack.free);
         self.inverse.clear();
         for row in &mut self.free {
@@ -137,9 +138,9 @@ impl GrainSpace {
         self.bound = sums.iter().map(|s| f64::from(s.0[0])).fold(0.0, f64::max);
     }
 
-    /// η_t over a contact's step, which is 1/g: the mean diagonal of 1 is shared out among normals and tangents.
+    /// η_t over a contact's step.
     fn across(&self) -> f64 {
-        (2.0 + 1.0 / self.kappa) / 3.0
+        metric::across(self.kappa)
     }
 
     /// One J in the pack's units.

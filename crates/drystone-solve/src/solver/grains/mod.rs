@@ -19,11 +19,12 @@
 
 mod eight;
 mod gradient;
+mod metric;
 mod pack;
 mod sweep;
 
 pub(super) use gradient::GrainSpace;
-pub(super) use sweep::GrainSweeper;
+pub(super) use sweep::{Form, GrainSweeper};
 
 use super::{BadSpec, Param, Spec};
 

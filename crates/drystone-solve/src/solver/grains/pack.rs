@@ -46,6 +46,8 @@ pub(super) struct Steps {
     pub safeguard: bool,
     /// Whether multipliers are to be world vectors even where there is no friction.
     pub vectors: bool,
+    /// Whether steps are one over a bound of the block's largest eigenvalue in place of ω/g: 1/w_t of balls.
+    pub bounded: bool,
     /// Whether groups may have a body twice: no contact is looked at in the light of what another has done.
     pub repeats: bool,
 }
@@ -225,6 +227,21 @@ impl Pack {
 
     /// Multipliers from the problem's rows (zero if none), in this form's units.
     pub fn read(&self, p: &Bodies, rows: Option<&[f64]>, to: &mut Vec<Vectors>) {
+        self.read_each(p, rows, to, |_, _| ());
+    }
+
+    /// The same, each projected on its cone.
+    pub fn read_admissible(&self, p: &Bodies, rows: Option<&[f64]>, to: &mut Vec<Vectors>) {
+        self.read_each(p, rows, to, |i, local| project_friction(p.points.mu[i], local));
+    }
+
+    fn read_each(
+        &self,
+        p: &Bodies,
+        rows: Option<&[f64]>,
+        to: &mut Vec<Vectors>,
+        change: impl Fn(usize, &mut [f64; 3]) + Sync,
+    ) {
         let Some(rows) = rows else {
             return crew::zeros(to, self.groups.len(), Vectors::default());
         };
@@ -236,7 +253,8 @@ impl Pack {
         let unit = 1.0 / (self.speed * self.mass);
         let to = Shared(to.as_mut_ptr());
         self.each(|i, place| {
-            let local = [rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]];
+            let mut local = [rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]];
+            change(i, &mut local);
             // SAFETY: no two threads work on one group.
             let (group, k) = (unsafe { &mut *to.at(place / 8) }, place % 8);
             if self.frictionless {

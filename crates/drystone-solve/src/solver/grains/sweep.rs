@@ -1,6 +1,8 @@
 //! Gauss-Seidel sweeps over the compact form.
 
+mod ahead;
 mod points;
+mod rows;
 
 use crate::colour::{self, Span};
 use crate::crew::{self, Shared};
@@ -10,9 +12,13 @@ use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
 use super::FLOOR;
 use super::eight::{Eight, Kernel, Octet, Row, Two, Vectors, load3, minus, store3, widest};
+use super::metric;
 use super::pack::{Pack, Steps, VECTORS};
 use points::{approach, frictionless, group, load, press, relative};
+use rows::Extrapolate;
 
+/// How much further rows that are made anew now and then follow f64.
+const LOWER: f64 = 0.2;
 /// Rows that are worked on at a time.
 const PIECE: usize = 1024;
 
@@ -31,11 +37,30 @@ pub(in crate::solver) struct GrainSweeper {
     ahead: Option<f32>,
     /// Whether p is zero.
     straight: bool,
+    /// β of the next sweep under Nesterov's momentum: `starts[0]` is the result before `now` then.
+    nesterov: Option<f32>,
+    /// Whether that momentum is used at all; with η_n / η_t.
+    form: Form,
+    kappa: f64,
+    /// Sweeps since the rows were made of the multipliers.
+    since: u32,
     /// The best multipliers so far, unless they are those of `now`.
     best: Vec<Vectors>,
     now_is_best: bool,
+    /// Under Nesterov's momentum: the best is `starts[0]`.
+    last_is_best: bool,
     parts: Vec<PassStats>,
     nothing: Vec<()>,
+}
+
+/// What sweeps are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::solver) struct Form {
+    /// Nesterov's momentum: world vectors for multipliers even where there is no friction, and steps that solve no contact for more
+    /// than it asks.
+    pub beyond: bool,
+    /// Two steps for each contact, along the normal and across.
+    pub cone: bool,
 }
 
 #[derive(Debug, Default)]
@@ -57,11 +82,17 @@ impl GrainSweeper {
         guess: Option<&[f64]>,
         [omega, lambda]: [f64; 2],
         safeguard: bool,
+        form: Form,
     ) -> bool {
         let Problem::Bodies(p) = problem else { return false };
-        if !self.pack.fill(p, Steps { omega, lambda, safeguard, vectors: false, repeats: false }) {
+        if !self.pack.fill(
+            p,
+            Steps { omega, lambda, safeguard, vectors: form.beyond, bounded: form.beyond, repeats: false },
+        ) {
             return false;
         }
+        (self.form, self.kappa) = (form, if form.cone { self.pack.kappa } else { 1.0 });
+        (self.nesterov, self.last_is_best, self.since) = (None, false, 0);
         self.pack.read(p, guess, &mut self.now.gamma);
         (self.ahead, self.straight, self.now_is_best) = (None, true, false);
         match guess {
@@ -176,6 +207,7 @@ impl GrainSweeper {
             what: What::Sweep,
             lambda: lambda as f32,
             coulomb: p.model == Model::Coulomb,
+            wider: 1.0,
             momentum,
         };
         let stats = walk(&view, backward, &mut self.parts, enter);
@@ -193,6 +225,7 @@ impl GrainSweeper {
             what,
             lambda: lambda as f32,
             coulomb: p.model == Model::Coulomb,
+            wider: if self.form.beyond { (1.0 / metric::across(self.pack.kappa)) as f32 } else { 1.0 },
             momentum: None,
         };
         walk(&view, backward, &mut self.parts, |_| ())
@@ -206,11 +239,17 @@ fn walk(view: &View, backward: bool, parts: &mut Vec<PassStats>, enter: impl Fn(
     let visit = |piece: Span| widest(Piece { view, piece });
     let mut stats =
         colour::walk_after(&pack.spans, &pack.regions, backward, parts, enter, visit, PassStats::add);
+    in_si(&mut stats, pack);
+    stats
+}
+
+/// From the pack's units.
+fn in_si(stats: &mut PassStats, pack: &Pack) {
     let impulse = pack.speed * pack.mass;
     stats.residual *= pack.speed;
     stats.delta_sq *= impulse * impulse;
     stats.weighted *= impulse * pack.speed;
-    stats
+    stats.turn *= impulse * pack.speed;
 }
 
 /// What a pass does.
@@ -232,6 +271,8 @@ struct View<'a> {
     what: What,
     lambda: f32,
     coulomb: bool,
+    /// The certificate's η over a contact's step, where a pass looks.
+    wider: f32,
     momentum: Option<Momentum>,
 }
 
@@ -362,7 +403,12 @@ impl Kernel for Piece<'_> {
             let sum = |k: usize| seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
             // Not max, which would hide a NaN.
             let most = seen[0].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
-            PassStats { residual: f64::from(most).sqrt(), delta_sq: sum(1), weighted: sum(2), curvature: 0.0 }
+            PassStats {
+                residual: f64::from(most).sqrt(),
+                delta_sq: sum(1),
+                weighted: sum(2),
+                ..PassStats::default()
+            }
         }
     }
 }
@@ -376,6 +422,9 @@ impl Sweeper for GrainSweeper {
         let (p, backward) = (bodies(problem), pass == Pass::Backward);
         if pass == Pass::Measure {
             return self.walk(p, What::Measure, backward, lambda);
+        }
+        if let Some(beta) = self.nesterov.take() {
+            return self.sweep_beyond(p, beta);
         }
         if self.now_is_best {
             // What is kept stays where it is, and the sweep writes elsewhere.
@@ -403,8 +452,10 @@ impl Sweeper for GrainSweeper {
     }
 
     fn mark(&mut self, restart: bool) {
-        if restart {
-            (self.ahead, self.straight) = (Some(0.0), true);
+        match restart {
+            true if self.form.beyond => self.nesterov = Some(0.0),
+            true => (self.ahead, self.straight) = (Some(0.0), true),
+            false => {}
         }
     }
 
@@ -413,14 +464,19 @@ impl Sweeper for GrainSweeper {
         self.straight = false;
     }
 
+    fn extrapolate(&mut self, beta: f64) {
+        self.nesterov = Some(beta as f32);
+    }
+
     fn keep(&mut self) {
-        self.now_is_best = true;
+        (self.now_is_best, self.last_is_best) = (true, false);
     }
 
     fn restore(&mut self, problem: &Problem) {
         if !self.now_is_best {
-            std::mem::swap(&mut self.now.gamma, &mut self.best);
-            self.now_is_best = true;
+            let best = if self.last_is_best { &mut self.starts[0].gamma } else { &mut self.best };
+            std::mem::swap(&mut self.now.gamma, best);
+            (self.now_is_best, self.last_is_best) = (true, false);
             self.find_rows(bodies(problem));
         }
     }
@@ -433,38 +489,12 @@ impl Sweeper for GrainSweeper {
         1e-6
     }
 
-    fn floor(&self) -> f64 {
-        FLOOR * (self.pack.speed + self.pack.pressed(&self.now.gamma))
+    fn refresh(&mut self, problem: &Problem) {
+        self.refresh_rows(bodies(problem));
     }
-}
 
-/// S + β (y - y_before) in place of S, and of y_before. (Masses are in the rows too, and do not change: their difference is
-/// zero.)
-struct Extrapolate<'a> {
-    rows: &'a mut [Row],
-    last: &'a [Row],
-    before: &'a mut [Row],
-    beta: f32,
-}
-
-impl Kernel for Extrapolate<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    unsafe fn run<V: Eight>(self) {
-        let Self { rows, last, before, beta } = self;
-        if beta == 0.0 {
-            return before.copy_from_slice(rows);
-        }
-        unsafe {
-            let (beta, tiny) = (V::splat(beta), V::splat(1e-30));
-            for i in 0..rows.len() {
-                let (row, y) = ((&raw mut rows[i]).cast::<Octet>(), (&raw mut before[i]).cast::<Octet>());
-                let p = V::load((&raw const last[i]).cast(), 0).sub(V::load(y, 0));
-                let x = V::load(row, 0).add(beta.mul(p).flush(tiny));
-                x.store(row, 0);
-                x.store(y, 0);
-            }
-        }
+    fn floor(&self) -> f64 {
+        let share = if self.form.beyond { LOWER } else { 1.0 };
+        share * FLOOR * (self.pack.speed + self.pack.pressed(&self.now.gamma))
     }
 }

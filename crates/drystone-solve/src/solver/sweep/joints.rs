@@ -93,7 +93,12 @@ impl BodySweeper {
                 }
             }
         }
-        PassStats { residual: sq.sqrt() * weight, delta_sq: sq, weighted: sq * weight, curvature: 0.0 }
+        PassStats {
+            residual: sq.sqrt() * weight,
+            delta_sq: sq,
+            weighted: sq * weight,
+            ..PassStats::default()
+        }
     }
 
     /// A run of bilateral rows at once.

@@ -408,7 +408,7 @@ unsafe fn run<V: Vector, const JACOBI: bool, const SPHERES: bool, const FRICTION
 }
 
 fn stats(seen: Seen) -> PassStats {
-    PassStats { residual: seen[0].sqrt(), delta_sq: seen[1], weighted: seen[2], curvature: 0.0 }
+    PassStats { residual: seen[0].sqrt(), delta_sq: seen[1], weighted: seen[2], ..PassStats::default() }
 }
 
 #[inline(always)]

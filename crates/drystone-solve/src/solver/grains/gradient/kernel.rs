@@ -6,6 +6,7 @@ use super::super::eight::{
     Eight, Kernel, Octet, Row, Two, Vectors, add_dot, along, apart, cross, dot, less_cross, load3, minus,
     plus, project_parts, store3, times,
 };
+use super::super::metric::Metric;
 use super::super::pack::{GROUP, Pack, VECTORS};
 
 /// max |S⁻¹ (z - y)|², Σ ⟨z - y, S⁻¹ (z - y)⟩, both for an η_t of the step; Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
@@ -36,34 +37,6 @@ pub(super) enum What {
     Push,
     /// u = N x in place of z, without the bias.
     Product,
-}
-
-/// Lengths along normals count κ times less than across.
-#[derive(Clone, Copy)]
-pub(super) struct Metric {
-    pub kappa: f32,
-    /// μ, κμ, 1/(1 + κμ²), where friction is the same for all.
-    pub friction: [f32; 3],
-}
-
-impl Metric {
-    pub fn new(kappa: f64, mu: f32) -> Self {
-        let pull = kappa as f32 * mu;
-        Self { kappa: kappa as f32, friction: [mu, pull, 1.0 / (1.0 + pull * mu)] }
-    }
-
-    #[inline(always)]
-    unsafe fn friction<V: Eight>(&self, pack: &Pack, g: usize) -> [V; 3] {
-        unsafe {
-            if pack.each_mu.is_empty() {
-                let [mu, pull, share] = self.friction;
-                return [V::splat(mu), V::splat(pull), V::splat(share)];
-            }
-            let mu = V::load(pack.each_mu.get_unchecked(g), size_of::<Octet>());
-            let (one, pull) = (V::splat(1.0), V::splat(self.kappa).mul(mu));
-            [mu, pull, one.div(one.plus(pull, mu))]
-        }
-    }
 }
 
 /// All a pass needs; the pointers are to arrays as long as the pack says.

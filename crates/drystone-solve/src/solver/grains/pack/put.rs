@@ -103,7 +103,8 @@ impl To {
                 group.n[c].0[k] = n[c] as f32;
             }
             group.bias.0[k] = (bias[j] * self.speed) as f32;
-            group.step.0[k] = (omega / (g * self.mass)) as f32;
+            let (share, inverse) = if steps.bounded { (1.0, bound) } else { (omega, g) };
+            group.step.0[k] = (share / (inverse * self.mass)) as f32;
             group.a.0[k] = a[j] * ROW;
             group.b.0[k] = ROW
                 * match b[j] {

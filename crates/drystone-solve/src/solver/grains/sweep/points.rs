@@ -54,7 +54,10 @@ pub(super) unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool>(
             let slip = apart(u, dot(u, n), n);
             u = along(u, mu[0].mul(dot(slip, slip).sqrt()), n);
         }
-        let (old, step): ([V; 3], V) = (view.start(g), V::load(&points.step, GROUP));
+        let (old, mut step): ([V; 3], V) = (view.start(g), V::load(&points.step, GROUP));
+        if !PLAIN {
+            step = step.mul(V::splat(view.wider));
+        }
         let mut new = project(apart(old, step, u), n, mu);
         let mut delta = minus(new, old);
         if !PLAIN && view.lambda != 1.0 {
