@@ -264,28 +264,6 @@ fn a_guess_outside_the_cones_is_projected() {
 }
 
 #[test]
-fn auto_saves_multiplications_only_where_cones_are_scaled() {
-    let plain = kinds()[0];
-    let used = |p: &Problem| solve(p, "auto", None, 1e-12, 200).iterations;
-    assert_eq!(used(&pile(6, plain)), 70);
-    // Walls that slide, no friction, and friction that is none at some contacts.
-    for kind in [Kind { drifts: true, ..plain }, Kind { mu: 0.0, ..plain }] {
-        assert_eq!(used(&pile(6, kind)), 100);
-    }
-    let change = |how: &dyn Fn(&mut Bodies)| {
-        let mut p = pile(6, plain);
-        let Problem::Bodies(bodies) = &mut p else { unreachable!() };
-        how(bodies);
-        used(&p)
-    };
-    assert_eq!(change(&|p| p.points.mu[7] = 0.0), 100);
-    // A bounce, a hollow ball, and one that is heavier about one of its axes.
-    assert_eq!(change(&|p| p.points.bias[7] = -0.1), 100);
-    assert_eq!(change(&|p| p.inv_inertia[5] = p.inv_inertia[5].map(|x| 0.6 * x)), 100);
-    assert_eq!(change(&|p| p.inv_inertia[5][0] *= 0.9), 100);
-}
-
-#[test]
 fn coulomb_in_f32_is_coulomb() {
     let mut p = pile(5, Kind { mu: 0.4, ..Kind::default() });
     p.set_model(Model::Coulomb);
