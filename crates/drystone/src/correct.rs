@@ -103,6 +103,8 @@ pub struct Corrector {
     known: usize,
     /// Bodies that are not in the region.
     held: Vec<bool>,
+    /// Whether the contacts are those of where the bodies are.
+    looked: bool,
     /// Whether the last run found something to correct.
     expected: bool,
     /// How far the last run moved and turned each body, m and rad, world axes; empty unless it was asked for.
@@ -207,6 +209,19 @@ impl Corrector {
         self.known = self.contacts.len();
     }
 
+    /// Looks at all contacts where the bodies are, for a run that follows.
+    pub(crate) fn look(&mut self, work: &mut Work) -> &[Gap] {
+        let Work { model, state, detector, how, asleep, .. } = work;
+        self.find_all(&mut Place { model, detector, reach: how.envelope }, state, asleep);
+        self.looked = true;
+        &self.contacts
+    }
+
+    /// Bodies were moved since.
+    pub(crate) fn look_again(&mut self) {
+        self.looked = false;
+    }
+
     /// Memory over contacts, bytes.
     pub fn bytes(&self) -> usize {
         self.known * size_of::<Gap>() + size_of_val(self.near.as_slice())
@@ -233,7 +248,7 @@ impl Corrector {
         for round in 0..how.rounds {
             if part {
                 place.find(state, &self.held, &mut self.near);
-            } else {
+            } else if !std::mem::take(&mut self.looked) {
                 self.find_all(&mut place, state, asleep);
             }
             let seen = if part { &self.near } else { &self.contacts };

@@ -14,6 +14,7 @@ pub mod field;
 pub mod flow;
 pub mod function;
 pub mod guide;
+mod islands;
 pub mod joint;
 pub mod law;
 pub mod material;

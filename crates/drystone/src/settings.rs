@@ -226,6 +226,8 @@ impl Stabilisation {
 
 /// More parts than this are a mistake.
 const MOST_SUBSTEPS: usize = 1000;
+/// And more substeps of an island.
+const MOST_HALVES: usize = 1 << 16;
 
 /// How a world steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -253,6 +255,10 @@ pub struct Settings {
     /// `budget`; 1: in one.
     #[serde(default = "one")]
     pub substeps: usize,
+    /// In how many substeps an island may take a step that does not resolve its motion (bodies that turn far, or are thrown at others within it): halves of
+    /// halves, as many as needed, up to this; 1: never.
+    #[serde(default = "many")]
+    pub max_substeps: usize,
     /// How positions follow velocities.
     #[serde(default)]
     pub integrator: Integrator,
@@ -283,6 +289,10 @@ fn near_rigid() -> f64 {
     1e-2
 }
 
+fn many() -> usize {
+    256
+}
+
 fn one() -> usize {
     1
 }
@@ -299,6 +309,7 @@ impl Default for Settings {
             budget: None,
             compliance: near_rigid(),
             substeps: 1,
+            max_substeps: many(),
             integrator: Integrator::default(),
             stabilisation: Stabilisation::default(),
             position_iterations: 50,
@@ -329,6 +340,9 @@ impl Settings {
         }
         if !(1..=MOST_SUBSTEPS).contains(&self.substeps) {
             return Err(format!("substeps must be from 1 to {MOST_SUBSTEPS}, got {}", self.substeps));
+        }
+        if !(1..=MOST_HALVES).contains(&self.max_substeps) {
+            return Err(format!("max_substeps must be from 1 to {MOST_HALVES}, got {}", self.max_substeps));
         }
         if !(0.5..=1.0).contains(&self.integrator.theta()) {
             return Err(format!("integrator: theta must be from 0.5 to 1, got {}", self.integrator.theta()));

@@ -207,6 +207,19 @@ impl Motion {
         self.omega[slot]
     }
 
+    pub(crate) fn rotation(&self, slot: usize) -> DQuat {
+        self.rotation[slot]
+    }
+
+    /// Puts one body back.
+    pub(crate) fn put_back(&self, state: &mut State, slot: usize) {
+        state.position[slot] = self.position[slot];
+        state.rotation[slot] = self.rotation[slot];
+        state.velocity[slot] = self.velocity[slot];
+        state.omega[slot] = self.omega[slot];
+        state.crossings[slot] = self.crossings.get(slot).copied().unwrap_or_default();
+    }
+
     pub(crate) fn restore(&self, state: &mut State) {
         state.position.clone_from(&self.position);
         state.rotation.clone_from(&self.rotation);

@@ -8,6 +8,7 @@ mod formulate;
 mod lean;
 pub(crate) mod parts;
 mod report;
+mod resolve;
 mod velocity;
 
 use drystone_solve::certificate::Certificate;
@@ -39,8 +40,14 @@ const FEW: usize = 4096;
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     w.keep_rest();
     let report = if w.model.facts().dynamic < FEW { take(w) } else { crew::with(|| take(w)) };
+    let before = w.before_halves.take();
     if report.is_err() {
         ahead::turn_back(w);
+        w.absent.clear();
+        w.detector.absent.clear();
+        if let Some(before) = before {
+            w.state = *before;
+        }
         w.sleep_as_before();
     }
     w.assembler.rows.elsewhere.clear();
@@ -48,45 +55,56 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 }
 
 fn take(w: &mut World) -> Result<StepReport, StepError> {
-    let (h, number) = (w.settings.h, w.state.step + 1);
+    let number = w.state.step + 1;
     if w.loose {
         w.assemble_joints().map_err(|e| StepError::Assembly { step: number, text: e.to_string() })?;
     }
-    let envelope = w.envelope();
-    let mut clock = Clock::start();
-
     if w.state.sort(&w.model) {
         w.sort_sleepers();
     }
+    let report = resolve::advance(w, 0)?;
+    finish(w, report)
+}
+
+/// Takes the step of all who are not absent, except for islands that are to take it in halves: those are left as they were, and pending.
+fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
+    let (h, number) = (w.settings.h, w.state.step + 1);
+    let envelope = w.envelope();
+    let whole = w.absent.is_empty();
+    let mut clock = Clock::start();
     free_velocities(w)?; // v + h M⁻¹ f
-    w.rouse();
+    if whole {
+        w.rouse();
+    }
     clock.stage(Stage::Assemble);
     w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
     clock.stage(Stage::Broadphase);
     loop {
         let World { detector, model, state, v_free, sleepers, contacts, .. } = &mut *w;
         detector.find(model, state, v_free, h, envelope, &sleepers.known, contacts);
-        if !w.rouse_touched() {
+        if !(whole && w.rouse_touched()) {
             break;
         }
     }
-    let before_turns = ahead::turn(w, envelope);
+    let before_turns = if whole { ahead::turn(w, envelope) } else { None };
     remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
-    w.set_aside();
+    if whole {
+        w.set_aside();
+    }
     w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
     let overlap = before_turns.unwrap_or_else(|| Overlap::of(w));
     clock.stage(Stage::Narrowphase);
 
-    w.leave_joints_asleep();
-    let smooth = smooth_step(w);
+    w.leave_joints();
+    let smooth = if whole { smooth_step(w) } else { None };
     if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
         let done = smooth_done(w, *order, taken);
         if w.kept_solution.is_some() {
             w.keep_solutions(true); // There was none.
         }
         clock.stage(Stage::Integrate);
-        return finish(w, clock, overlap, done);
+        return Ok(tell(w, clock, overlap, done));
     }
     let smooth = smooth.map(|(_, taken)| taken);
     let stabilisation = w.settings.stabilisation;
@@ -151,6 +169,7 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
     clock.stage(Stage::Integrate);
 
     let mut position_rounds = 0;
+    let mut unresolved = None;
     let calm = |tolerance: f64| smooth.is_none() && calm::is_calm(w, status, tolerance, envelope);
     if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
         && !calm(tolerance)
@@ -165,12 +184,40 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
             h,
             keep: w.settings.iterations == 0,
         };
-        position_rounds = correct(w, how, plain && smooth.is_none())?;
+        let mut again = plain && smooth.is_none();
+        if resolve::applies(w) {
+            let World { corrector, model, state, detector, assembler, sleepers, v_free, .. } = w;
+            let asleep = &sleepers.known;
+            let mut corrector = std::mem::take(corrector);
+            let ends = corrector.look(&mut Work { model, state, detector, assembler, how, v: v_free, asleep });
+            let most = w.settings.max_substeps.ilog2();
+            unresolved = resolve::put_back(w, ends, most.saturating_sub(halvings));
+            if !w.pending.is_empty() {
+                // Those who took the step do so without them.
+                corrector.look_again();
+                again = false;
+                let left = (0..w.pending.len()).map(|i| w.pending[i] || w.absent.get(i) == Some(&true));
+                w.detector.absent = left.collect();
+            }
+            w.corrector = corrector;
+        }
+        position_rounds = correct(w, how, again)?;
         if w.settings.iterations == 0 {
             take_velocities_from_positions(w);
         }
     }
-    ahead::book(w);
+    if whole {
+        ahead::book(w);
+    }
+    // What is put aside is overwritten by the next problem.
+    std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
+    if !w.pending.is_empty() {
+        for j in w.model.joint_slots() {
+            if w.model.joints[j].bodies.iter().any(|b| w.pending.get(*b as usize) == Some(&true)) {
+                w.state.joints[j] = w.assembler.rows.next[j];
+            }
+        }
+    }
     let integrator = match w.settings.integrator {
         Integrator::Moreau { theta } => Integrator::Moreau { theta },
         _ => Integrator::Euler,
@@ -189,10 +236,12 @@ fn take(w: &mut World) -> Result<StepReport, StepError> {
         position_rounds,
         certificate,
         velocity_problems,
-        worst_contact,
+        worst_contact: worst_contact.filter(|_| w.pending.is_empty()),
         smooth_bodies: if smooth.is_some() { smooth::taken_bodies(w) } else { 0 },
+        unresolved,
     };
-    finish(w, clock, overlap, done)
+    clock.stage(Stage::Correct);
+    Ok(tell(w, clock, overlap, done))
 }
 
 /// q ← q ⊕ Δq; how many position problems that took. `again`: whether what the assembler and the solver have is still that of this
@@ -248,6 +297,7 @@ struct Done {
     velocity_problems: usize,
     worst_contact: Option<usize>,
     smooth_bodies: usize,
+    unresolved: Option<[u32; 2]>,
 }
 
 /// The steps of mechanisms that nothing touches, where the settings ask for them and they can be had: see `smooth`. The order,
@@ -290,39 +340,18 @@ fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
         velocity_problems: 1,
         worst_contact: None,
         smooth_bodies: w.model.dynamic().count(),
+        unresolved: None,
     }
 }
 
-/// Looks at where the bodies came to, and closes the step.
-fn finish(
-    w: &mut World,
-    mut clock: Clock,
-    overlap: Overlap,
-    mut done: Done,
-) -> Result<StepReport, StepError> {
-    let number = w.state.step + 1;
-    check_positions(w, number)?;
-    if w.model.periodic.is_some() {
-        (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
-    }
-    let left = check_bounds(w, number)?;
-    let contacts = w.contacts.len();
-    w.fall_asleep();
-    w.put_back(&mut done.worst_contact);
-    clock.stage(Stage::Correct);
-
-    w.leave_positions();
-    w.remember_contacts();
-    // What is put aside is overwritten by the next problem.
-    std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
-    w.state.step = number;
-    w.state.time += w.settings.h;
-    Ok(StepReport {
-        step: number,
+/// What a step, or a substep, says of itself.
+fn tell(w: &World, clock: Clock, overlap: Overlap, done: Done) -> StepReport {
+    StepReport {
+        step: w.state.step + 1,
         integrator: done.integrator,
         smooth_bodies: done.smooth_bodies,
-        contacts,
-        asleep: w.asleep(),
+        contacts: w.contacts.len(),
+        asleep: 0,
         touching: overlap.touching,
         penetration_max: overlap.max,
         deep: overlap.deep,
@@ -338,10 +367,38 @@ fn finish(
         position_rounds: done.position_rounds,
         certificate: done.certificate,
         velocity_problems: done.velocity_problems,
+        substeps: 1,
+        unresolved: done.unresolved,
         worst_contact: done.worst_contact,
-        left,
+        left: Vec::new(),
         spans: clock.spans,
-    })
+    }
+}
+
+/// Looks at where the bodies came to, and closes the step.
+fn finish(w: &mut World, mut report: StepReport) -> Result<StepReport, StepError> {
+    let mut clock = Clock::start();
+    let number = w.state.step + 1;
+    check_positions(w, number)?;
+    if w.model.periodic.is_some() {
+        (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
+    }
+    report.left = check_bounds(w, number)?;
+    report.contacts = w.contacts.len();
+    w.fall_asleep();
+    w.put_back(&mut report.worst_contact);
+    report.asleep = w.asleep();
+    w.leave_positions();
+    w.remember_contacts();
+    let forces = [&mut w.state.force, &mut w.state.torque];
+    forces.into_iter().for_each(|column| column.fill(DVec3::ZERO));
+    w.state.step = number;
+    w.state.time += w.settings.h;
+    clock.stage(Stage::Correct);
+    for (sum, span) in report.spans.iter_mut().zip(clock.spans) {
+        *sum += span;
+    }
+    Ok(report)
 }
 
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
@@ -404,15 +461,14 @@ fn turns_freely(body: &Body) -> bool {
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World, in_part: bool) {
     let (h, theta) = (w.settings.h, w.settings.integrator.theta());
-    let World { model, state: s, free, v_free: solved, smooth, .. } = w;
+    let World { model, state: s, free, v_free: solved, smooth, absent, .. } = w;
     let n = model.bodies.len();
-    for columns in [&s.position, &s.velocity, &s.omega, &s.force, &s.torque] {
+    for columns in [&s.position, &s.velocity, &s.omega] {
         assert_eq!(columns.len(), n, "one number for each body");
     }
     assert_eq!(s.rotation.len(), n, "one rotation for each body");
-    let [position, velocity, omega, force, torque] =
-        [&mut s.position, &mut s.velocity, &mut s.omega, &mut s.force, &mut s.torque]
-            .map(|column| Shared(column.as_mut_ptr()));
+    let [position, velocity, omega] =
+        [&mut s.position, &mut s.velocity, &mut s.omega].map(|column| Shared(column.as_mut_ptr()));
     let rotation = Shared(s.rotation.as_mut_ptr());
     let rest = &s.rest;
     crew::many(n, |i| {
@@ -421,18 +477,9 @@ fn integrate(w: &mut World, in_part: bool) {
             return;
         }
         // SAFETY: each body once, and columns are as long as there are bodies.
-        let (x, q, v, omega, force, torque) = unsafe {
-            (
-                &mut *position.at(i),
-                &mut *rotation.at(i),
-                &mut *velocity.at(i),
-                &mut *omega.at(i),
-                &mut *force.at(i),
-                &mut *torque.at(i),
-            )
-        };
-        if rest.is_asleep(i) {
-            (*force, *torque) = (DVec3::ZERO, DVec3::ZERO);
+        let (x, q, v, omega) =
+            unsafe { (&mut *position.at(i), &mut *rotation.at(i), &mut *velocity.at(i), &mut *omega.at(i)) };
+        if rest.is_asleep(i) || absent.get(i) == Some(&true) {
             return;
         }
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
@@ -446,7 +493,6 @@ fn integrate(w: &mut World, in_part: bool) {
         }
         if body.motion == Motion::Dynamic {
             take(&solved[i]);
-            (*force, *torque) = (DVec3::ZERO, DVec3::ZERO);
         }
         if let Some(plane) = &body.planar {
             // The solver holds the lock to its tolerance; here it is exact.

@@ -116,6 +116,13 @@ pub struct World {
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
     pub(crate) sleepers: crate::sleep::Sleepers,
+    /// By body slot: who takes no part in a substep; empty in a step of all.
+    pub(crate) absent: Vec<bool>,
+    /// By body slot: who is to take the step in halves; empty if nobody is.
+    pub(crate) pending: Vec<bool>,
+    /// The state before a step that some islands take in halves.
+    pub(crate) before_halves: Option<Box<State>>,
+    pub(crate) graph: crate::islands::Islands,
     /// The state before a step in parts.
     pub(crate) whole: State,
     /// Whether joints were added that no step has seen.
@@ -166,6 +173,10 @@ impl World {
             saved: Default::default(),
             smooth: Default::default(),
             sleepers: Default::default(),
+            absent: Vec::new(),
+            pending: Vec::new(),
+            before_halves: None,
+            graph: Default::default(),
             whole: State::new(seed),
             loose: false,
             contact_hook: None,

@@ -70,6 +70,8 @@ pub struct Detector {
     /// Whether some shape is not one convex piece.
     parts: bool,
     tested: usize,
+    /// By body slot: who has no contacts now; empty if nobody is left out.
+    pub(crate) absent: Vec<bool>,
 }
 
 /// What one task finds, and its memory.
@@ -103,6 +105,7 @@ impl Detector {
             unsorted: Vec::new(),
             parts: false,
             tested: 0,
+            absent: Vec::new(),
         }
     }
 
@@ -225,6 +228,7 @@ impl Detector {
             let idle = !asleep.is_empty()
                 && if moves { asleep.get(c.body as usize) == Some(&true) } else { *v == [0.0; 6] };
             let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
+            let absent = self.absent.get(c.body as usize) == Some(&true);
             Ball {
                 centre: pose.position,
                 radius,
@@ -234,6 +238,7 @@ impl Detector {
                 body: c.body,
                 moves,
                 idle,
+                absent,
             }
         };
         // A sphere's centre is all that is asked for, and walls are few: they are placed where they are asked for.

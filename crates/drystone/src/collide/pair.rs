@@ -52,6 +52,8 @@ pub(super) struct Ball {
     pub moves: bool,
     /// Whether it stays where it is, and its contacts with others that do are known.
     pub idle: bool,
+    /// Whether it takes no part.
+    pub absent: bool,
 }
 
 /// What the contacts of two colliders have in common.
@@ -143,7 +145,7 @@ impl Look<'_> {
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
     pub(super) fn pair(&self, i: u32, j: u32, to: &mut Yield) {
         let (bi, bj) = (&self.balls[i as usize], &self.balls[j as usize]);
-        if bi.idle && bj.idle {
+        if bi.idle && bj.idle || bi.absent || bj.absent {
             return;
         }
         let radii = bi.radius + bj.radius;

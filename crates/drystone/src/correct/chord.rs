@@ -31,7 +31,9 @@ impl Corrector {
     ) -> Option<usize> {
         let Work { model, state, detector, assembler, how, v, asleep } = work;
         let share = how.reach / how.rounds as f64;
-        Place { model, detector, reach: how.envelope }.find(state, asleep, &mut self.contacts);
+        if !self.looked {
+            Place { model, detector, reach: how.envelope }.find(state, asleep, &mut self.contacts);
+        }
         self.total.clear();
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.clear();
@@ -71,6 +73,7 @@ impl Corrector {
                 break;
             }
             self.shift(model, state, moved, 1.0);
+            self.looked = false;
             if 2.0 * turned * deepest + way * way / smallest <= FINE * how.accept * smallest {
                 done = Some(round + 1);
                 break;

@@ -15,7 +15,8 @@ impl World {
             }
             return;
         };
-        let World { sleepers: s, state, model, settings, saved, contacts, .. } = self;
+        let World { sleepers: s, state, model, settings, saved, contacts, before_halves, .. } = self;
+        let start = |i: usize| before_halves.as_ref().map_or_else(|| saved.position(i), |s| s.position[i]);
         std::mem::swap(&mut state.rest.load, &mut s.load);
         s.measure(model, settings, &sleep);
         let needed = (sleep.time / settings.h).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
@@ -25,7 +26,7 @@ impl World {
                 continue;
             }
             // Corrections move bodies too, beside their velocities.
-            let way = (state.position[i] - saved.position(i)).length() / settings.h;
+            let way = (state.position[i] - start(i)).length() / settings.h;
             let speed = state.velocity[i].length().max(way) + s.reach[i] * state.omega[i].length();
             let steps = &mut state.rest.steps[i];
             *steps = if speed < s.speeds[i] && !s.disturbed[i] { (*steps + 1).min(needed) } else { 0 };
@@ -38,7 +39,7 @@ impl World {
         s.islands.run(model, contacts, |i| rest.island[i] != 0 || rest.steps[i] == needed);
         for i in model.dynamic() {
             if rest.island[i] == 0
-                && let Some(lowest) = s.islands.asleep(i)
+                && let Some(lowest) = s.islands.ready(i)
             {
                 rest.island[i] = lowest + 1;
                 rest.asleep += 1;

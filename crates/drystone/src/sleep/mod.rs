@@ -19,7 +19,6 @@
 //! With nothing asleep a step is bit for bit the one without this option.
 
 mod falling;
-mod islands;
 mod waking;
 
 use drystone_solve::solver::{BadSpec, Param, Spec};
@@ -29,7 +28,7 @@ use crate::contact::Contact;
 use crate::model::{BodyId, Model, NOBODY};
 use crate::settings::Settings;
 use crate::world::{World, WorldError};
-use islands::Islands;
+use crate::islands::Islands;
 
 /// When bodies fall asleep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -125,13 +125,15 @@ impl World {
         self.sleepers.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
     }
 
-    /// Marks the joints of sleepers as somebody else's.
-    pub(crate) fn leave_joints_asleep(&mut self) {
-        if self.state.rest.asleep == 0 {
+    /// Marks the joints of sleepers, and of those who take no part in a substep, as somebody else's.
+    pub(crate) fn leave_joints(&mut self) {
+        self.assembler.rows.elsewhere.clear();
+        if self.state.rest.asleep == 0 && self.absent.is_empty() {
             return;
         }
-        let (rest, model) = (&self.state.rest, &self.model);
-        let sleeps = |j: &Joint| j.alive && j.bodies.iter().any(|b| rest.is_asleep(*b as usize));
+        let (rest, model, absent) = (&self.state.rest, &self.model, &self.absent);
+        let out = |b: &u32| rest.is_asleep(*b as usize) || absent.get(*b as usize) == Some(&true);
+        let sleeps = |j: &Joint| j.alive && j.bodies.iter().any(out);
         if model.joints.iter().any(sleeps) {
             let elsewhere = &mut self.assembler.rows.elsewhere;
             elsewhere.clear();

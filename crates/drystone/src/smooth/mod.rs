@@ -589,7 +589,6 @@ impl Smooth {
             (s.position[i], s.rotation[i]) = (now.x[i], now.q[i]);
             (s.velocity[i], s.omega[i]) = (now.v[i], now.w[i]);
             if body.motion == body::Motion::Dynamic {
-                (s.force[i], s.torque[i]) = (DVec3::ZERO, DVec3::ZERO);
             }
             if let Some(plane) = &body.planar {
                 s.position[i] = plane.nearest(s.position[i]);

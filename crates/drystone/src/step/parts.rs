@@ -34,7 +34,12 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         match super::step(w) {
             Ok(r) => {
                 told = Some(match told.take() {
-                    Some(all) => joined(all, r),
+                    Some(all) => {
+                        let last = (r.contacts, r.touching, r.asleep);
+                        let mut all = joined(all, r);
+                        (all.contacts, all.touching, all.asleep) = last;
+                        all
+                    }
                     None => r,
                 })
             }
@@ -68,10 +73,9 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
 }
 
 /// Two reports as one: sums of work, the worst of what went wrong, the last of what is.
-fn joined(mut all: StepReport, last: StepReport) -> StepReport {
+pub(super) fn joined(mut all: StepReport, last: StepReport) -> StepReport {
     all.integrator = last.integrator;
     all.smooth_bodies = last.smooth_bodies;
-    (all.contacts, all.touching, all.asleep) = (last.contacts, last.touching, last.asleep);
     all.penetration_max = all.penetration_max.max(last.penetration_max);
     all.penetration_mean = all.penetration_mean.max(last.penetration_mean);
     all.deep = all.deep.or(last.deep);
@@ -88,6 +92,8 @@ fn joined(mut all: StepReport, last: StepReport) -> StepReport {
         }
     }
     all.apart = all.apart.or(last.apart);
+    all.substeps = all.substeps.max(last.substeps);
+    all.unresolved = all.unresolved.or(last.unresolved);
     all.iterations += last.iterations;
     all.omega = all.omega.min(last.omega);
     all.rejected += last.rejected;

@@ -98,6 +98,10 @@ pub struct StepReport {
     /// Velocity problems that the step was taken by, one after the other: two with restitution by impulses, and as many for each
     /// part of a step.
     pub velocity_problems: usize,
+    /// Substeps of the island that took the most: 1 where all took the step as one.
+    pub substeps: usize,
+    /// Two bodies whose motion even the shortest substeps did not resolve.
+    pub unresolved: Option<[u32; 2]>,
     /// The contact with the largest residual: its place in [`World::contacts`].
     pub worst_contact: Option<usize>,
     /// Dynamic bodies whose centres left the bounds in this step.

@@ -5,7 +5,7 @@ use crate::model::Model;
 
 /// Islands of dynamic bodies, by body slot.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Islands {
+pub(crate) struct Islands {
     root: Vec<u32>,
     /// By root: whether all of its bodies are ready.
     ready: Vec<bool>,
@@ -31,7 +31,7 @@ impl Islands {
     }
 
     /// The lowest slot of the body's island, if all of the island is ready.
-    pub fn asleep(&mut self, slot: usize) -> Option<u32> {
+    pub fn ready(&mut self, slot: usize) -> Option<u32> {
         let root = self.find(slot as u32);
         self.ready[root as usize].then_some(root)
     }
