@@ -27,10 +27,6 @@ pub struct State {
     pub velocity: Vec<DVec3>,
     /// Angular velocity in body axes, rad/s [TasoraAnitescu2011, §2.1].
     pub omega: Vec<DVec3>,
-    /// Energy that bodies have gained with nobody there to give it, J, by rising slot; those that have none to return are not in it. See
-    /// `step/ahead.rs`.
-    #[serde(default)]
-    pub gained: Vec<(u32, f64)>,
     /// How many periods each body was taken back, along each axis: its way is `position` plus that many periods. Zero
     /// where the world does not repeat.
     #[serde(default)]
@@ -70,7 +66,6 @@ impl State {
             rotation: Vec::new(),
             velocity: Vec::new(),
             omega: Vec::new(),
-            gained: Vec::new(),
             crossings: Vec::new(),
             force: Vec::new(),
             torque: Vec::new(),
@@ -114,7 +109,6 @@ impl State {
             self.torque[slot] = DVec3::ZERO;
         }
         self.rest.forget(slot);
-        self.gained.retain(|(body, _)| *body as usize != slot);
     }
 
     /// Brings the order of the bodies up to date, and with it what is kept in that order. True if it has changed.

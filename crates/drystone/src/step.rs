@@ -1,12 +1,12 @@
 //! The step, on one page.
 
-mod ahead;
 mod calm;
 mod check;
 mod energy;
 mod formulate;
 mod lean;
 pub(crate) mod parts;
+mod predictor;
 mod report;
 mod resolve;
 mod velocity;
@@ -24,11 +24,11 @@ use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::smooth;
 use crate::world::World;
-pub(crate) use ahead::Ahead;
 pub use check::Apart;
 use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, names, worst_contact};
 use formulate::{Asks, formulate};
 use report::{Clock, Overlap};
+pub(crate) use predictor::Predictor;
 pub use report::{Deep, Stage, StepError, StepReport};
 pub use velocity::Party;
 use velocity::{Solved, solve};
@@ -42,7 +42,6 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let report = if w.model.facts().dynamic < FEW { take(w) } else { crew::with(|| take(w)) };
     let before = w.before_halves.take();
     if report.is_err() {
-        ahead::turn_back(w);
         w.absent.clear();
         w.detector.absent.clear();
         if let Some(before) = before {
@@ -86,20 +85,21 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
             break;
         }
     }
-    let before_turns = if whole { ahead::turn(w, envelope) } else { None };
+    let overlap = Overlap::of(w);
     remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
+    predictor::foretell(w, envelope);
     if whole {
         w.set_aside();
     }
     w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
     w.call_contact_hook();
-    let overlap = before_turns.unwrap_or_else(|| Overlap::of(w));
     clock.stage(Stage::Narrowphase);
 
     w.leave_joints();
     let smooth = if whole { smooth_step(w) } else { None };
     if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
         let done = smooth_done(w, *order, taken);
+        std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
         if w.kept_solution.is_some() {
             w.keep_solutions(true); // There was none.
         }
@@ -110,9 +110,8 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
     let stabilisation = w.settings.stabilisation;
     w.linearise().map_err(|text| StepError::NonFinite { step: number, text })?;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-    formulate(w, Asks::All).map_err(|e| bad_contact(w, number, &e))?;
+    formulate(w, Asks::All, None).map_err(|e| bad_contact(w, number, &e))?;
     let apart = check_joints(w, number)?;
-    w.call_problem_hook();
     clock.stage(Stage::Assemble);
 
     let Solved { mut solution, compression, bounce, missed, plain } =
@@ -159,7 +158,6 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
     w.leave_velocities();
     clock.stage(Stage::Certificate);
 
-    ahead::turn_back(w);
     w.saved.save(&w.state);
     integrate(w, smooth.is_some()); // q ← Λ(q, v, h)
     if let Some(taken) = &smooth {
@@ -205,9 +203,6 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
         if w.settings.iterations == 0 {
             take_velocities_from_positions(w);
         }
-    }
-    if whole {
-        ahead::book(w);
     }
     // What is put aside is overwritten by the next problem.
     std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
@@ -320,7 +315,7 @@ fn smooth_step(w: &mut World) -> Option<(u8, smooth::Taken)> {
 /// Takes a smooth step of the whole world.
 fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken) -> Done {
     // Without stiff forces nothing about the problem can be wrong.
-    if w.shows_problem() && formulate(w, Asks::All).is_ok() {
+    if w.shows_problem() && formulate(w, Asks::All, None).is_ok() {
         w.call_problem_hook();
     }
     w.saved.save(&w.state);
@@ -404,6 +399,7 @@ fn finish(w: &mut World, mut report: StepReport) -> Result<StepReport, StepError
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
 fn free_velocities(w: &mut World) -> Result<(), StepError> {
     w.act();
+    w.find_jointed();
     let (h, g) = (w.settings.h, w.settings.gravity);
     let n = w.model.bodies.len();
     w.free.clear();
@@ -453,6 +449,17 @@ fn free_velocities(w: &mut World) -> Result<(), StepError> {
     Err(StepError::NonFinite { step: s.step + 1, text })
 }
 
+impl World {
+    /// Notes which bodies are on joints.
+    fn find_jointed(&mut self) {
+        self.jointed.clear();
+        for b in self.model.joint_slots().flat_map(|j| self.model.joints[j].bodies) {
+            self.jointed.resize(self.model.bodies.len(), false);
+            self.jointed.get_mut(b as usize).into_iter().for_each(|jointed| *jointed = true);
+        }
+    }
+}
+
 /// Whether a body's rotation is that of its free motion and what comes on top: `World::free` has the first for these.
 fn turns_freely(body: &Body) -> bool {
     body.alive && body.motion == Motion::Dynamic && body.planar.is_none() && !is_ball(&body.mass.inertia)
@@ -461,7 +468,7 @@ fn turns_freely(body: &Body) -> bool {
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
 fn integrate(w: &mut World, in_part: bool) {
     let (h, theta) = (w.settings.h, w.settings.integrator.theta());
-    let World { model, state: s, free, v_free: solved, smooth, absent, .. } = w;
+    let World { model, state: s, free, v_free: solved, smooth, absent, jointed, .. } = w;
     let n = model.bodies.len();
     for columns in [&s.position, &s.velocity, &s.omega] {
         assert_eq!(columns.len(), n, "one number for each body");
@@ -507,8 +514,18 @@ fn integrate(w: &mut World, in_part: bool) {
             return;
         }
         *q = match free.get(i) {
-            // As far as free motion goes, to high order; what forces and constraints changed comes on top, by θ.
-            Some((free, turn)) if turns_freely(body) => rotate(*q * *turn, theta * (*omega - *free), h),
+            Some((free, turn)) if turns_freely(body) => {
+                let kick = *omega - *free;
+                if theta == 1.0 && jointed.get(i) != Some(&true) {
+                    // Kicked where the step began, then free: contacts do no work on what spins, however far it turns in a step.
+                    let (after, turn) = free_rotation(&body.mass.inertia, before.1 + kick, h);
+                    *omega = after;
+                    (*q * turn).normalize()
+                } else {
+                    // Joints hold velocities to the end: free motion, and what changes it on top.
+                    rotate(*q * *turn, theta * kick, h)
+                }
+            }
             _ => rotate(*q, theta * *omega + (1.0 - theta) * before.1, h),
         };
     });

@@ -112,10 +112,12 @@ pub struct World {
     /// Free rotation over the step (ω after it in body axes, and the turn) by slot; of use for bodies that need it, and
     /// empty where none does.
     pub(crate) free: Vec<(DVec3, DQuat)>,
-    pub(crate) ahead: step::Ahead,
+    pub(crate) predictor: step::Predictor,
     pub(crate) saved: crate::state::Motion,
     pub(crate) smooth: crate::smooth::Smooth,
     pub(crate) sleepers: crate::sleep::Sleepers,
+    /// By body slot: who is on a joint; empty if there are none.
+    pub(crate) jointed: Vec<bool>,
     /// By body slot: who takes no part in a substep; empty in a step of all.
     pub(crate) absent: Vec<bool>,
     /// By body slot: who is to take the step in halves; empty if nobody is.
@@ -169,10 +171,11 @@ impl World {
             judge: Judge::default(),
             v_free: Vec::new(),
             free: Vec::new(),
-            ahead: step::Ahead::default(),
+            predictor: step::Predictor::default(),
             saved: Default::default(),
             smooth: Default::default(),
             sleepers: Default::default(),
+            jointed: Vec::new(),
             absent: Vec::new(),
             pending: Vec::new(),
             before_halves: None,

@@ -88,13 +88,15 @@ impl Bodies {
     }
 
     /// Gives rows that ask for more than `least`, m/s, their compliance: of each block the share of its diagonal that `epsilon` says, at most. `before`
-    /// are the multipliers of the last step and `v` its velocities, by body. `asks` becomes the list of those rows.
+    /// are the multipliers of the last step and `v` its velocities, by body; `expected` says of a block, its first row and the speed by which the free motion
+    /// misses what is asked for which multiplier it is expected to have, where that is known better. `asks` becomes the list of those rows.
     pub fn regularise(
         &mut self,
         least: f64,
         epsilon: impl Fn(usize) -> f64,
         before: &[f64],
         v: &[[f64; 6]],
+        expected: impl Fn(usize, usize, f64) -> Option<f64>,
         asks: &mut Vec<Ask>,
     ) {
         asks.clear();
@@ -103,14 +105,14 @@ impl Bodies {
         for i in 0..n {
             let soft = self.points.compliance[0].get(i).is_some_and(|c| *c > 0.0);
             if !(soft || still && self.points.bias[i] >= -least) {
-                asks.extend(self.ask(i, least, epsilon(i), before, v));
+                asks.extend(self.ask(i, least, epsilon(i), before, v, &expected));
             }
         }
         for i in n..self.blocks() {
             let row = self.general.first_row[i - n] as usize;
             // One that gives way already can be left as it is.
             if self.general.compliance.get(row).is_none_or(|c| *c == 0.0) {
-                asks.extend(self.ask(i, least, epsilon(i), before, v));
+                asks.extend(self.ask(i, least, epsilon(i), before, v, &expected));
             }
         }
         for ask in asks.iter() {
@@ -154,7 +156,15 @@ impl Bodies {
         gamma[0]
     }
 
-    fn ask(&self, block: usize, least: f64, epsilon: f64, before: &[f64], v: &[[f64; 6]]) -> Option<Ask> {
+    fn ask(
+        &self,
+        block: usize,
+        least: f64,
+        epsilon: f64,
+        before: &[f64],
+        v: &[[f64; 6]],
+        expected: impl Fn(usize, usize, f64) -> Option<f64>,
+    ) -> Option<Ask> {
         let speed = self.asked(block);
         if !(speed > least && epsilon > 0.0) {
             return None;
@@ -168,6 +178,15 @@ impl Bodies {
             return None;
         }
         let compliance = epsilon * g * (speed / (speed + free));
+        let across = match self.set(block) {
+            Set::Friction2 { mu } => mu.min(WIDE) * r[1].abs(),
+            Set::Friction3 { mu } | Set::Rolling5 { mu, .. } => mu.min(WIDE) * r[1].hypot(r[2]),
+            _ => 0.0,
+        };
+        let needed = if self.model == Model::Ccp { across - r[0] } else { -r[0] };
+        if let Some(about) = expected(block, rows.start, needed) {
+            return Some(Ask { block: block as u32, row: rows.start as u32, speed, compliance, about });
+        }
         self.block_relative(block, v, &mut u);
         let did = (1.0 - u[0].abs() / speed).clamp(0.0, 1.0);
         let alone = self.alone(block, &r);
@@ -211,10 +230,10 @@ mod tests {
     #[test]
     fn what_asks_for_nothing_stays_rigid() {
         let (mut p, mut asks) = (squeezed(0.0), vec![]);
-        p.regularise(0.0, |_| 1e-3, &[], &[[0.0; 6]], &mut asks);
+        p.regularise(0.0, |_| 1e-3, &[], &[[0.0; 6]], |_, _, _| None, &mut asks);
         assert!(asks.is_empty() && p.points.compliance[0].is_empty());
         let mut p = squeezed(1e-9);
-        p.regularise(1e-4, |_| 1e-3, &[], &[[0.0; 6]], &mut asks);
+        p.regularise(1e-4, |_| 1e-3, &[], &[[0.0; 6]], |_, _, _| None, &mut asks);
         assert!(asks.is_empty(), "less than the tolerance: {asks:?}");
     }
 
@@ -232,7 +251,7 @@ mod tests {
             );
             assert_ne!(rigid.unwrap().status, Status::Converged, "{solver} solved what has no solution");
         }
-        p.regularise(1e-4, |_| 1e-3, &[], &[[0.0; 6]], &mut asks);
+        p.regularise(1e-4, |_| 1e-3, &[], &[[0.0; 6]], |_, _, _| None, &mut asks);
         assert_eq!(asks.len(), 2);
         for solver in ["pgs", "apgd", "prox", "ipm", "auto"] {
             let s = make(solver).unwrap().solve(&Problem::Bodies(p.clone()), None, &stop).unwrap();
@@ -262,7 +281,7 @@ mod tests {
         };
         let mut hit = p.clone();
         hit.points.bias[1] = 10.0;
-        hit.regularise(1e-4, |_| 1e-3, &[], &[[0.0; 6]], &mut asks);
+        hit.regularise(1e-4, |_| 1e-3, &[], &[[0.0; 6]], |_, _, _| None, &mut asks);
         let (_, v) = solve(hit);
         assert!((v[0] - 1.0).abs() < 2e-4, "a hit: {v:?}");
         // A load of 30 N s against the wall, step after step.
@@ -272,7 +291,7 @@ mod tests {
         for _ in 0..6 {
             let mut step = p.clone();
             step.v_free[0] = [v[0] - 15.0, 0.0, -0.1, 0.0, 0.0, 0.0];
-            step.regularise(1e-4, |_| 1e-3, &gamma, &[v], &mut asks);
+            step.regularise(1e-4, |_| 1e-3, &gamma, &[v], |_, _, _| None, &mut asks);
             (gamma, v) = solve(step);
             missed.push((v[0] - 1.0).abs());
         }

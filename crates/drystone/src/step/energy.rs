@@ -17,6 +17,7 @@ use drystone_solve::solver::{Solution, Stop};
 use drystone_solve::{Malformed, Problem};
 
 use super::formulate::{Asks, formulate};
+use super::velocity::rest;
 use crate::world::World;
 
 /// What rounding and the tolerance may add to an energy, as a share of it.
@@ -67,10 +68,13 @@ fn work(w: &World, islands: &Islands, k: usize, gamma: &[f64], v: &[[f64; 6]]) -
     let scheme = |contact: usize| {
         if !w.laws.on() {
             // A gap that closes is nobody's work.
-            return w.settings.stabilisation.bias(w.contacts[contact].gap, w.settings.h).max(0.0);
+            let c = &w.contacts[contact];
+            let arc = w.predictor.arc(&c.key) / w.settings.h;
+            return w.settings.stabilisation.bias(c.gap, w.settings.h).max(0.0) + arc;
         }
         let row = w.laws.get(contact);
-        if row.compliance > 0.0 { f64::NAN } else { row.bias - row.resting.min(0.0) }
+        let arc = if row.bias < row.resting { 0.0 } else { w.predictor.arc(&w.contacts[contact].key) / w.settings.h };
+        if row.compliance > 0.0 { f64::NAN } else { row.bias - row.resting.min(0.0) + arc }
     };
     // What a compliance is about is no motion that anybody asks for.
     let about = |block: u32| match w.asks.binary_search_by_key(&block, |ask| ask.block) {
@@ -90,6 +94,7 @@ fn scheme_asks(w: &World) -> bool {
 pub(super) fn limit(
     w: &mut World,
     solution: &mut Solution,
+    driven: Option<Solution>,
     stop: &Stop,
     warm: bool,
 ) -> Result<Option<f64>, Malformed> {
@@ -107,11 +112,16 @@ pub(super) fn limit(
         w.islands = islands;
         return Ok(None);
     }
-    formulate(w, Asks::Driven)?;
-    let guess = warm.then_some(w.assembler.guess.as_slice());
-    let driven = w.solver.solve(w.stiffness.posed(&w.assembler), guess, stop)?;
+    let known = driven.is_some();
+    let driven = match driven {
+        Some(driven) => {
+            formulate(w, Asks::Driven, None)?;
+            driven
+        }
+        None => rest(w, stop, warm)?,
+    };
     let least = w.blend(&islands, &over, &all, solution, &v, &driven);
-    formulate(w, Asks::All)?;
+    formulate(w, Asks::All, known.then_some(driven.gamma.as_slice()))?;
     w.islands = islands;
     if least == 1.0 {
         let _ = w.solver.judge();

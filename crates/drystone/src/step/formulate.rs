@@ -6,10 +6,8 @@ use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
 use crate::world::World;
 
-/// What the compliance of rows that are driven is multiplied by for bounces: what is hit may be a lever, whose own diagonals say nothing of its inertia. That they
-/// give no energy is seen to by `energy`.
-const BOUNCES: f64 = 1e-4;
-/// For motors and joints that are led: their rows have no cone to press bodies out of, and their own diagonals say little of the mechanism that they move.
+/// What the compliance is multiplied by for motors, limits that bounce and joints that are led: their rows have no cone to press bodies out of, and their own diagonals say little of
+/// the mechanism that they move.
 const MOTORS: f64 = 1e-2;
 /// And for arcs of joints: those contradict each other only in loops that are closed more than once, by what is of second order in the step, and with
 /// less mechanisms keep their digits.
@@ -27,17 +25,23 @@ pub(super) enum Asks {
     Expansion,
 }
 
-/// Poses the velocity problem and its warm start.
-pub(super) fn formulate(w: &mut World, asks: Asks) -> Result<(), Malformed> {
-    let (h, stabilisation, laws) = (w.settings.h, w.settings.stabilisation, &w.laws);
+/// Poses the velocity problem and its warm start. `driven` are the multipliers of the problem without what the scheme asks for, where they are known: what bounces
+/// is expected to have as much more of them as it is asked to part.
+pub(super) fn formulate(w: &mut World, asks: Asks, driven: Option<&[f64]>) -> Result<(), Malformed> {
+    let (h, stabilisation, laws, arcs) = (w.settings.h, w.settings.stabilisation, &w.laws, &w.predictor);
     let theta = w.settings.integrator.theta();
-    let driven = asks == Asks::Driven;
+    let rests = asks == Asks::Driven;
     w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, &[], |i, c| {
         let row = match laws.on() {
             true => laws.get(i),
-            false => Row { bias: stabilisation.bias(c.gap, h), mu: c.mu, ..Row::default() },
+            false => {
+                let bias = stabilisation.bias(c.gap, h);
+                Row { bias, resting: bias, mu: c.mu, ..Row::default() }
+            }
         };
-        Row { bias: if driven && laws.on() { row.resting } else { row.bias }, ..row }
+        // A hit ends the arc.
+        let arc = if row.bias < row.resting || row.compliance > 0.0 { 0.0 } else { arcs.arc(&c.key) / h };
+        Row { bias: if rests { row.resting } else { row.bias + arc }, ..row }
     });
     let purpose = Purpose::Velocity {
         h,
@@ -45,18 +49,18 @@ pub(super) fn formulate(w: &mut World, asks: Asks) -> Result<(), Malformed> {
         laws: asks != Asks::Expansion,
         theta,
         bends: asks == Asks::All,
-        bounce: if driven { 0.0 } else { 1.0 },
+        bounce: if rests { 0.0 } else { 1.0 },
     };
     w.assembler.stage_rows(&w.model, &w.state, &w.v_free, purpose);
     w.assembler.build_rows(&w.state.order);
     w.assembler.problem.set_model(w.settings.model);
     w.assembler.warm_start(&w.contacts, &w.state.joints);
-    regularise(w);
+    regularise(w, driven);
     w.stiffness.condense(&w.assembler, &w.state.order, asks != Asks::Expansion)
 }
 
 /// Rows that ask for a motion give way a little: the problem always has a solution ([`drystone_solve::problem::Ask`]).
-fn regularise(w: &mut World) {
+fn regularise(w: &mut World, driven: Option<&[f64]>) {
     let World { assembler, state, asks, pace, settings, laws, .. } = w;
     let Assembler { problem: Problem::Bodies(p), rows, guess, order, .. } = assembler else { return };
     pace.clear();
@@ -70,19 +74,41 @@ fn regularise(w: &mut World) {
     }
     let points = order.len();
     let kind = |row: usize| match p.general.set[row] {
-        _ if rows.is_bounce(row) => BOUNCES,
         _ if rows.is_arc(row) => ARCS,
+        _ if rows.is_bounce(row) => MOTORS,
         Set::Free => MOTORS,
         _ => 1.0,
     };
     let general: Vec<f64> = (0..p.general.set.len()).map(kind).collect();
     let share = |block: usize| {
         let kind = match block.checked_sub(points) {
-            None if laws.bounces(order[block] as usize) => BOUNCES,
             None => 1.0,
             Some(row) => general[row],
         };
         (settings.compliance * kind).min(1.0)
     };
-    p.regularise(settings.tolerance, share, guess, pace, asks);
+    let Some(driven) = driven.filter(|driven| driven.len() == guess.len()) else {
+        p.regularise(settings.tolerance, share, guess, pace, |_, _, _| None, asks);
+        return;
+    };
+    // By how much a bounce lowers the bias of its row, m/s.
+    let bounce = |block: usize| match block.checked_sub(points) {
+        None if laws.bounces(order[block] as usize) => {
+            let row = laws.get(order[block] as usize);
+            Some(row.resting - row.bias)
+        }
+        Some(row) if rows.is_bounce(row) => Some(-rows.scheme(row)),
+        _ => None,
+    };
+    let expected = |block: usize, row: usize, needed: f64| {
+        let lowered = bounce(block)?;
+        // γ grows with what is asked for, as long as the same rows are active.
+        let pressed = driven[row] > 0.0 && needed > lowered;
+        pressed.then(|| driven[row] * (needed / (needed - lowered)))
+    };
+    p.regularise(settings.tolerance, share, guess, pace, expected, asks);
+    guess.copy_from_slice(driven);
+    for ask in asks.iter().filter(|ask| bounce(ask.block as usize).is_some()) {
+        guess[ask.row as usize] = ask.about;
+    }
 }

@@ -163,7 +163,7 @@ fn deep(w: &World, ends: &[Gap], bad: &mut Vec<([u32; 2], f64)>) {
     }
     for c in &w.contacts {
         if let Some(gap) = foretold.get_mut(&c.bodies) {
-            *gap = gap.min(c.gap + w.settings.h * opening(w, c));
+            *gap = gap.min(c.gap + w.settings.h * opening(w, c) + w.predictor.arc(&c.key));
         }
     }
     for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
@@ -176,6 +176,12 @@ fn deep(w: &World, ends: &[Gap], bad: &mut Vec<([u32; 2], f64)>) {
 /// Arcs that are far from their tangents, of bodies that come near each other.
 fn arcs(w: &World, bad: &mut Vec<([u32; 2], f64)>) {
     let h = w.settings.h;
+    for c in w.contacts.iter().filter(|c| c.impulse != DVec3::ZERO && w.predictor.is_bent()) {
+        let off = w.predictor.arc(&c.key).abs() / w.model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+        if off > OVERLAP {
+            bad.push((c.bodies, off));
+        }
+    }
     let smallest = w.model.facts().smallest;
     let most = |c: &ColliderSlot| 0.5 * (h * w.turn(c)).powi(2) * lever(c);
     if !w.model.colliders.iter().any(|c| c.body != NOBODY && most(c) > ARC * smallest) {

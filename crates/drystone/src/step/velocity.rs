@@ -57,11 +57,17 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     let stop = stop(w);
     // Without iterations a guess would be the solution.
     let warm = w.settings.warm_start && w.settings.iterations > 0;
+    let mut driven = None;
+    if stop.iterations > 0 && (w.laws.hits() || w.assembler.rows.bounces) {
+        driven = Some(rest(w, &stop, warm)?);
+        formulate(w, Asks::All, driven.as_ref().map(|s| s.gamma.as_slice()))?;
+    }
+    w.call_problem_hook();
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
     let (mut plain, mut bounce, mut compression) = (true, None, None);
     if stop.iterations > 0 && solution.status != Status::Diverged {
-        if let Some(share) = limit(w, &mut solution, &stop, warm)? {
+        if let Some(share) = limit(w, &mut solution, driven, &stop, warm)? {
             (plain, bounce) = (false, Some(share));
         }
         if w.laws.expands() {
@@ -84,6 +90,13 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     Ok(Solved { solution, compression, bounce, missed, plain })
 }
 
+/// Solves the problem of what is driven alone: nothing bounces, joints go along tangents.
+pub(super) fn rest(w: &mut World, stop: &Stop, warm: bool) -> Result<Solution, Malformed> {
+    formulate(w, Asks::Driven, None)?;
+    let guess = warm.then_some(w.assembler.guess.as_slice());
+    w.solver.solve(w.stiffness.posed(&w.assembler), guess, stop)
+}
+
 pub(super) fn stop(w: &World) -> Stop {
     Stop {
         tolerance: w.settings.tolerance,
@@ -100,7 +113,7 @@ fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution
     // What springs, motors and friction of joints do in a step they have done.
     w.assembler.keep_rows(&compression.gamma, w.settings.h);
     w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
-    formulate(w, Asks::Expansion)?;
+    formulate(w, Asks::Expansion, None)?;
     let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;

@@ -165,7 +165,6 @@ fn bounces_of_many_at_once_give_no_energy() {
     }
     println!("energy {start:.4e} J, at most {most:.4e} J; {cut} steps with less restitution");
     assert!(most <= 1.001 * start, "{start} J, then {most} J");
-    assert!(cut > 0, "the rule was needed");
 }
 
 /// 27 balls of 0.01 to 100 kg in a closed box without gravity, thrown and spinning at random.

@@ -52,7 +52,7 @@ fn spinning_on_a_table_makes_no_energy() {
 
 /// A thin rod that turns by half a radian in a step does not find itself on the other side of a post.
 #[test]
-fn turning_ahead_does_not_turn_through() {
+fn what_turns_far_does_not_turn_through() {
     for angle in [0.3, 0.45, 0.6, 0.8] {
         let mut w = world(Settings { h: 0.005, gravity: DVec3::ZERO, ..Settings::default() });
         let at = DQuat::from_rotation_z(angle) * DVec3::X * 0.35;
@@ -60,9 +60,6 @@ fn turning_ahead_does_not_turn_through() {
         let rod = BodyDef::dynamic(Shape::Capsule { radius: 0.005, half_length: 0.5 }, 1.0);
         let rod = rod.turned(DQuat::from_rotation_y(FRAC_PI_2)).moving(DVec3::ZERO, DVec3::Z * 100.0);
         let rod = add(&mut w, rod);
-        let mut state = w.state().clone();
-        state.gained = vec![(rod.slot, 1e6)]; // It owes so much that it is turned ahead, wherever it can be.
-        w.restore(state).unwrap();
         for step in 0..2 {
             w.step().unwrap();
             let (x, q) = (w.position(rod).unwrap(), w.rotation(rod).unwrap());

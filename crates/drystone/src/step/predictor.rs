@@ -1,0 +1,173 @@
+//! Arcs of contacts of bodies that turn.
+//!
+//! The lowest point of an egg that spins on a table moves over its surface. A step along the tangent lets the egg sink in, in second order, and corrections lift
+//! it again: work against gravity that nobody does, step after step. So the gap of a contact is foretold where the free turn of its bodies leads,
+//!
+//! ```text
+//!     Φ(q₀) + h D(q₀)ᵀ v + κ ≥ 0,      κ = Φ(q₀ ⊕ h ω) - Φ(q₀) - h D(q₀)ᵀ ω
+//! ```
+//!
+//! with forces along D(q₀) and the gap that of the end: what SHAKE does for joints [Hairer2006, §VII.1.4], which neither gains nor loses energy in the long run. The work of
+//! a contact is γ times the mean of the speeds before and after, and those are opposite while it lasts. A new one is asked to part at no more than it closes at,
+//! -κ ≤ -h Dᵀ v_free: it does no work either.
+//!
+//! Balls about their centres have no arcs. Bodies on joints are left out: their joints have arcs of their own (`assemble/rows/curvature.rs`).
+
+use std::collections::HashMap;
+
+use glam::DVec3;
+
+use super::turns_freely;
+use crate::contact::{Contact, ContactKey, Touch};
+use crate::motion::rotated;
+use crate::settings::{Settings, Stabilisation};
+use crate::shape::Shape;
+use crate::world::World;
+
+/// Turns of a step that matter, rad: those of less leave errors of their square.
+const TURN: f64 = 0.01;
+
+/// Arcs of a step's contacts, and buffers.
+#[derive(Default)]
+pub(crate) struct Predictor {
+    /// κ of contacts that have one, m.
+    arcs: HashMap<ContactKey, f64>,
+    /// By body slot: whether it stays as it is.
+    stays: Vec<bool>,
+    /// Contacts where the turns lead.
+    ends: Vec<Contact>,
+}
+
+impl Predictor {
+    /// Whether some contact has an arc.
+    pub fn is_bent(&self) -> bool {
+        !self.arcs.is_empty()
+    }
+
+    /// κ of a contact, m: 0 for most.
+    pub fn arc(&self, key: &ContactKey) -> f64 {
+        if self.arcs.is_empty() { 0.0 } else { self.arcs.get(key).copied().unwrap_or(0.0) }
+    }
+}
+
+/// Whether the scheme is not one that the papers give as it is.
+fn applies(settings: &Settings) -> bool {
+    let lifts = matches!(settings.stabilisation, Stabilisation::Post { .. });
+    lifts && settings.integrator.theta() == 1.0 && settings.iterations > 0
+}
+
+/// Foretells the gaps of contacts of bodies that turn; contacts that only the turns bring about are added.
+pub(super) fn foretell(w: &mut World, envelope: f64) {
+    w.predictor.arcs.clear();
+    if !applies(&w.settings) || w.contacts.is_empty() || !pick(w) {
+        return;
+    }
+    let World { detector, model, state, v_free, free, predictor, contacts, settings, .. } = w;
+    let Predictor { arcs, stays, ends } = predictor;
+    let h = settings.h;
+    let start: Vec<(usize, glam::DQuat)> =
+        (0..stays.len()).filter(|i| !stays[*i]).map(|i| (i, state.rotation[i])).collect();
+    for (i, q) in &start {
+        state.rotation[*i] = match free.get(*i) {
+            Some((_, turn)) if turns_freely(&model.bodies[*i]) => *q * *turn,
+            _ => rotated(*q, q.conjugate() * spin(&v_free[*i]), h),
+        }
+        .normalize();
+    }
+    // Without their ways: what is near at the end, wherever it goes.
+    let way = |k: usize| {
+        let c = &model.colliders[k];
+        let v = v_free.get(c.body as usize).filter(|_| c.radius.is_finite()).copied().unwrap_or_default();
+        h * (DVec3::new(v[0], v[1], v[2]).length() + spin(&v).length() * c.radius)
+    };
+    let touching = contacts.iter().flat_map(|c| c.key.colliders).filter(|k| !stays[model.colliders[*k as usize].body as usize]);
+    let reach = envelope + touching.map(|k| way(k as usize)).fold(0.0, f64::max);
+    detector.find(model, state, v_free, h, reach, stays, ends);
+    let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
+    let mut added = Vec::new();
+    for e in ends.iter().filter(|c| c.bodies.iter().any(|b| !stays[*b as usize])) {
+        let images = e.images(model);
+        let here = place(e);
+        // What the turns say of the gap to first order, with the levers of the start.
+        let along = |c: &Contact, levers: [DVec3; 2]| {
+            let [a, b] = [0, 1].map(|k| {
+                let i = c.bodies[k] as usize;
+                if stays[i] { DVec3::ZERO } else { spin(&v_free[i]).cross(levers[k]) }
+            });
+            h * c.normal.dot(a - b)
+        };
+        if let Ok(at) = contacts.binary_search_by_key(&here, place) {
+            let c = &contacts[at];
+            let half = 0.5 * c.gap * c.normal;
+            let on = [c.point + half, c.point - half];
+            let levers = [0, 1].map(|k| on[k] - state.position[c.bodies[k] as usize] - images[k]);
+            let arc = e.gap - c.gap - along(c, levers);
+            let new = c.impulse == DVec3::ZERO;
+            arcs.insert(c.key, if new { passive(arc, h * opening(c, levers, v_free)) } else { arc });
+            continue;
+        }
+        let [a, b] = e.bodies.map(|b| &v_free[b as usize]);
+        let way = h * e.normal.dot(DVec3::new(a[0] - b[0], a[1] - b[1], a[2] - b[2]));
+        if e.gap + way > envelope {
+            continue;
+        }
+        // A new one, as its points on both bodies were at the start.
+        let half = 0.5 * e.gap * e.normal;
+        let on = [e.point + half, e.point - half];
+        let levers = [0, 1].map(|k| {
+            let i = e.bodies[k] as usize;
+            let lever = on[k] - state.position[i] - images[k];
+            match start.binary_search_by_key(&i, |s| s.0) {
+                Ok(at) => start[at].1 * (state.rotation[i].conjugate() * lever),
+                Err(_) => lever,
+            }
+        });
+        let [a, b] = [0, 1].map(|k| levers[k] + state.position[e.bodies[k] as usize] + images[k]);
+        let mut c = *e;
+        (c.point, c.gap) = (0.5 * (a + b), e.normal.dot(a - b));
+        arcs.insert(c.key, passive(e.gap - c.gap - along(&c, levers), h * opening(&c, levers, v_free)));
+        added.push(c);
+    }
+    if !added.is_empty() {
+        contacts.append(&mut added);
+        contacts.sort_unstable_by_key(place);
+    }
+    start.into_iter().for_each(|(i, q)| state.rotation[i] = q);
+}
+
+/// Who turns by enough; whether there is anybody.
+fn pick(w: &mut World) -> bool {
+    let World { model, v_free, predictor, contacts, settings, jointed, .. } = w;
+    let stays = &mut predictor.stays;
+    stays.clear();
+    stays.resize(model.bodies.len(), true);
+    let mut some = false;
+    for k in contacts.iter().flat_map(|c| c.key.colliders) {
+        let c = &model.colliders[k as usize];
+        let round = matches!(c.shape, Shape::Sphere { .. }) && c.local.is_none();
+        let b = c.body as usize;
+        let on_joint = jointed.get(b) == Some(&true);
+        if !round && !on_joint && c.radius.is_finite() && settings.h * spin(&v_free[b]).length() > TURN {
+            (stays[b], some) = (false, true);
+        }
+    }
+    some
+}
+
+/// κ with which a contact that was not pressed before does no work: it parts at no more than it closes.
+fn passive(arc: f64, opens: f64) -> f64 {
+    arc.max(opens.min(0.0))
+}
+
+/// How fast a contact opens, m/s.
+fn opening(c: &Contact, levers: [DVec3; 2], v: &[[f64; 6]]) -> f64 {
+    let [a, b] = [0, 1].map(|k| {
+        let v = &v[c.bodies[k] as usize];
+        DVec3::new(v[0], v[1], v[2]) + spin(v).cross(levers[k])
+    });
+    c.normal.dot(a - b)
+}
+
+fn spin(v: &[f64; 6]) -> DVec3 {
+    DVec3::new(v[3], v[4], v[5])
+}
