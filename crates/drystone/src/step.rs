@@ -27,8 +27,8 @@ use crate::world::World;
 pub use check::Apart;
 use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, names, worst_contact};
 use formulate::{Asks, formulate};
-use report::{Clock, Overlap};
 pub(crate) use predictor::Predictor;
+use report::{Clock, Overlap};
 pub use report::{Deep, Stage, StepError, StepReport};
 pub use velocity::Party;
 use velocity::{Solved, solve};
@@ -187,7 +187,8 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
             let World { corrector, model, state, detector, assembler, sleepers, v_free, .. } = w;
             let asleep = &sleepers.known;
             let mut corrector = std::mem::take(corrector);
-            let ends = corrector.look(&mut Work { model, state, detector, assembler, how, v: v_free, asleep });
+            let ends =
+                corrector.look(&mut Work { model, state, detector, assembler, how, v: v_free, asleep });
             let most = w.settings.max_substeps.ilog2();
             unresolved = resolve::put_back(w, ends, most.saturating_sub(halvings));
             if !w.pending.is_empty() {
@@ -385,6 +386,13 @@ fn finish(w: &mut World, mut report: StepReport) -> Result<StepReport, StepError
     report.asleep = w.asleep();
     w.leave_positions();
     w.remember_contacts();
+    if matches!(w.settings.stabilisation, Stabilisation::Scaled { .. } | Stabilisation::Clamped { .. })
+        && report.status != Status::Converged
+    {
+        // Corrections are among these multipliers; where the solve stopped short of a solution, they would add up from step to step.
+        w.state.multipliers.iter_mut().for_each(|m| m.impulse = DVec3::ZERO);
+        w.state.joints.iter_mut().for_each(|j| j.impulse.fill(0.0));
+    }
     let forces = [&mut w.state.force, &mut w.state.torque];
     forces.into_iter().for_each(|column| column.fill(DVec3::ZERO));
     w.state.step = number;

@@ -39,7 +39,7 @@ use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::{LAW_ROWS, ROWS};
 use crate::joint::{Equations, Joint, JointState, Reaction, Row, Sort, WORLD_BODY};
-use crate::model::Model;
+use crate::model::{Model, Planar};
 use crate::order::Order;
 use crate::settings::Stabilisation;
 use crate::state::State;
@@ -269,7 +269,11 @@ impl Rows {
                 stage.rows.arms[j] = (placed.arm[1], joint.length);
                 stage.rows.curved |= is_curved(&joint.kind) || joint.kind.is_led();
             }
+            let planes = joint.bodies.map(|b| model.bodies.get(b as usize).and_then(|b| b.planar.as_deref()));
             for (k, row) in e.rows().iter().enumerate() {
+                if planes.iter().any(Option::is_some) && is_locked(&row.jacobian, moves, planes) {
+                    continue;
+                }
                 stage.equation(k, row, bend[k]);
             }
             for (k, (c, law)) in e.coordinates().iter().zip(&joint.laws).enumerate() {
@@ -549,6 +553,18 @@ impl Rows {
             self.next[j].impulse.iter_mut().zip(impulse).for_each(|(x, first)| *x += first);
         }
     }
+}
+
+/// Whether a row is about motions alone that planar bodies do not have: along the normals of their planes, and turns across those.
+fn is_locked(jacobian: &[f64; 12], moves: [bool; 2], planes: [Option<&Planar>; 2]) -> bool {
+    (0..2).filter(|k| moves[*k]).all(|k| {
+        let [linear, angular] = [0, 3].map(|at| DVec3::from_slice(&jacobian[6 * k + at..6 * k + at + 3]));
+        let free = match planes[k] {
+            Some(plane) => plane.within(linear).length() + plane.about(angular).length(),
+            None => linear.length() + angular.length(),
+        };
+        free <= 1e-9 * (linear.length() + angular.length())
+    })
 }
 
 const MOTOR: usize = 0;

@@ -25,10 +25,10 @@ use drystone_solve::solver::{BadSpec, Param, Spec};
 use serde::{Deserialize, Serialize};
 
 use crate::contact::Contact;
+use crate::islands::Islands;
 use crate::model::{BodyId, Model, NOBODY};
 use crate::settings::Settings;
 use crate::world::{World, WorldError};
-use crate::islands::Islands;
 
 /// When bodies fall asleep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,6 @@
 //! Which mechanisms a smooth step can take: what hangs together by joints is an island, and an island is taken as a whole or
-//! not at all. Without contacts and without anything that asks for the half-implicit scheme all bodies are taken, those
-//! without joints included; otherwise the islands that nothing touches, and the rest is left to the half-implicit scheme. The
-//! two do not meet within the step: a body that could reach another one has a contact with it.
+//! not at all. Islands that nothing touches are taken, and the rest is left to the half-implicit scheme; where the scheme was named, bodies without joints are
+//! taken too, if nothing in the world has a contact. The two do not meet within the step: a body that could reach another one has a contact with it.
 
 use crate::contact::Contact;
 use crate::model::Model;
@@ -13,6 +12,8 @@ pub(super) struct Islands {
     root: Vec<u32>,
     heads: Vec<u32>,
     known: u64,
+    /// Whether all dynamic bodies are on joints.
+    all_jointed: bool,
     /// Of the islands' roots, those that are left out.
     out: Vec<bool>,
     /// By slot, whether a body or joint is taken.
@@ -33,14 +34,20 @@ fn find(root: &mut [u32], mut i: u32) -> u32 {
 }
 
 impl Islands {
-    /// All that has no contact and is awake. False if that is nothing.
-    pub fn choose(&mut self, model: &Model, contacts: &[Contact], asleep: impl Fn(usize) -> bool) -> bool {
+    /// All that has no contact and is awake; bodies without joints only if `free`. False if that is nothing.
+    pub fn choose(
+        &mut self,
+        model: &Model,
+        contacts: &[Contact],
+        free: bool,
+        asleep: impl Fn(usize) -> bool,
+    ) -> bool {
         if model.revision() == 0 || model.revision() != self.known {
             self.hang_together(model);
         }
         self.out.clear();
         self.out.resize(model.bodies.len(), false);
-        self.whole = contacts.is_empty();
+        self.whole = contacts.is_empty() && (free || self.all_jointed);
         for body in contacts.iter().flat_map(|c| c.bodies) {
             self.leave_out(body);
         }
@@ -70,6 +77,11 @@ impl Islands {
             let some = model.joints[j].bodies.into_iter().find(|b| dynamic(model, *b));
             self.heads.extend(some.map(|body| find(&mut self.root, body)));
         }
+        let mut on_joint = vec![false; model.bodies.len()];
+        for body in model.joint_slots().flat_map(|j| model.joints[j].bodies).filter(|b| dynamic(model, *b)) {
+            on_joint[body as usize] = true;
+        }
+        self.all_jointed = model.dynamic().all(|i| on_joint[i]);
         self.heads.sort_unstable();
         self.heads.dedup();
     }

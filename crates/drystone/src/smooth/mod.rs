@@ -38,6 +38,7 @@ use crate::joint::slot::LAW_ROWS;
 use crate::joint::{JointState, Reaction, WORLD_BODY};
 use crate::model::Model;
 use crate::motion::{free_rotation_cut, is_ball, rotate};
+use crate::settings::Integrator;
 use crate::world::World;
 use gather::{Found, Gathered, Goal, Motion, walk, way};
 use islands::Islands;
@@ -153,7 +154,8 @@ pub(crate) fn write_back(w: &mut World) {
 impl Smooth {
     fn run(&mut self, w: &World, order: u8) -> Option<Taken> {
         let asleep = |i: usize| w.state.rest.is_asleep(i);
-        if !self.islands.choose(&w.model, &w.contacts, asleep) {
+        let free = w.settings.integrator != Integrator::Auto;
+        if !self.islands.choose(&w.model, &w.contacts, free, asleep) {
             return None;
         }
         self.begin(w);
@@ -588,8 +590,6 @@ impl Smooth {
             }
             (s.position[i], s.rotation[i]) = (now.x[i], now.q[i]);
             (s.velocity[i], s.omega[i]) = (now.v[i], now.w[i]);
-            if body.motion == body::Motion::Dynamic {
-            }
             if let Some(plane) = &body.planar {
                 s.position[i] = plane.nearest(s.position[i]);
                 s.velocity[i] = plane.within(s.velocity[i]);

@@ -73,7 +73,11 @@ fn work(w: &World, islands: &Islands, k: usize, gamma: &[f64], v: &[[f64; 6]]) -
             return w.settings.stabilisation.bias(c.gap, w.settings.h).max(0.0) + arc;
         }
         let row = w.laws.get(contact);
-        let arc = if row.bias < row.resting { 0.0 } else { w.predictor.arc(&w.contacts[contact].key) / w.settings.h };
+        let arc = if row.bias < row.resting {
+            0.0
+        } else {
+            w.predictor.arc(&w.contacts[contact].key) / w.settings.h
+        };
         if row.compliance > 0.0 { f64::NAN } else { row.bias - row.resting.min(0.0) + arc }
     };
     // What a compliance is about is no motion that anybody asks for.

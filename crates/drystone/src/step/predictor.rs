@@ -80,7 +80,10 @@ pub(super) fn foretell(w: &mut World, envelope: f64) {
         let v = v_free.get(c.body as usize).filter(|_| c.radius.is_finite()).copied().unwrap_or_default();
         h * (DVec3::new(v[0], v[1], v[2]).length() + spin(&v).length() * c.radius)
     };
-    let touching = contacts.iter().flat_map(|c| c.key.colliders).filter(|k| !stays[model.colliders[*k as usize].body as usize]);
+    let touching = contacts
+        .iter()
+        .flat_map(|c| c.key.colliders)
+        .filter(|k| !stays[model.colliders[*k as usize].body as usize]);
     let reach = envelope + touching.map(|k| way(k as usize)).fold(0.0, f64::max);
     detector.find(model, state, v_free, h, reach, stays, ends);
     let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);

@@ -229,7 +229,9 @@ impl World {
         let about = |omega: DVec3| {
             let place = c.place();
             let axis = match c.shape {
-                Shape::Capsule { .. } | Shape::Cylinder { .. } | Shape::Cone { .. } => place.rotation * DVec3::Z,
+                Shape::Capsule { .. } | Shape::Cylinder { .. } | Shape::Cone { .. } => {
+                    place.rotation * DVec3::Z
+                }
                 _ => return omega.length(),
             };
             // Only if the body's centre is on it.
