@@ -14,12 +14,13 @@
 
 use std::collections::HashMap;
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::parts::joined;
 use super::{StepError, StepReport, attempt};
 use crate::body::Motion;
-use crate::contact::{Contact, Gap, Touch};
+use crate::contact::{Contact, Gap, Remembered, Touch};
+use crate::joint::JointState;
 use crate::model::{ColliderSlot, NOBODY};
 use crate::settings::Stabilisation;
 use crate::shape::Shape;
@@ -32,63 +33,122 @@ const ARC: f64 = 0.5;
 
 /// Takes a step of the settings' h of all who are not absent.
 pub(super) fn advance(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
-    let mut report = attempt(w, halvings)?;
+    let report = attempt(w, halvings)?;
     if w.pending.is_empty() {
         return Ok(report);
     }
-    let pending = std::mem::take(&mut w.pending);
-    let (h, time) = (w.settings.h, w.state.time);
-    let led = take_back(w);
+    // As it was when the step began: joints of those who took it were put aside by it.
+    let start = Start {
+        motion: w.saved.clone(),
+        joints: w.assembler.rows.next.clone(),
+        multipliers: w.state.multipliers.clone(),
+        led: take_led(w),
+        time: w.state.time,
+    };
+    let mut pending = std::mem::take(&mut w.pending);
+    let mut kept = std::mem::take(&mut w.contacts);
+    loop {
+        let taken = halves(w, &start, &pending, halvings)?;
+        if !meet(w, &kept, &mut pending) {
+            let mut report = report;
+            report.substeps = taken.substeps;
+            w.contacts.append(&mut kept);
+            let (order, model) = (&w.state.order, &w.model);
+            w.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
+            return Ok(joined(report, taken));
+        }
+        kept.retain(|c| !c.bodies.iter().any(|b| pending[*b as usize]));
+    }
+}
+
+/// A step's beginning.
+struct Start {
+    motion: crate::state::Motion,
+    joints: Vec<JointState>,
+    multipliers: Vec<Remembered>,
+    /// Bodies that are led, and where the step takes them.
+    led: Vec<Led>,
+    time: f64,
+}
+
+type Led = (usize, DVec3, DQuat, DVec3, DVec3);
+
+/// Those who are pending take the step in two halves from its start, the others being absent.
+fn halves(w: &mut World, start: &Start, pending: &[bool], halvings: u32) -> Result<StepReport, StepError> {
+    let h = w.settings.h;
+    for i in (0..pending.len()).filter(|i| pending[*i]) {
+        start.motion.put_back(&mut w.state, i);
+    }
+    start.led.iter().for_each(|body| start.motion.put_back(&mut w.state, body.0));
     let rest = (0..pending.len()).map(|i| w.model.bodies[i].inv_mass > 0.0 && !pending[i]).collect();
     let others = std::mem::replace(&mut w.absent, rest);
     w.detector.absent.clone_from(&w.absent);
-    let kept = std::mem::take(&mut w.contacts);
+    w.state.multipliers.clone_from(&start.multipliers);
     w.state.multipliers.iter_mut().for_each(|m| m.impulse *= 0.5);
-    scale_joints(w, 0.5);
-    w.settings.h = 0.5 * h;
-    let mut substeps = 0;
-    for half in 0..2 {
-        w.state.time = time + f64::from(half) * 0.5 * h;
-        let taken = advance(w, halvings + 1);
-        w.settings.h = 0.5 * h;
-        match taken {
-            Ok(taken) => {
-                substeps += taken.substeps;
-                report = joined(report, taken);
-            }
-            Err(e) => {
-                w.settings.h = h;
-                return Err(e);
-            }
-        }
-        if half == 0 {
-            w.remember_contacts();
+    for j in w.model.joint_slots() {
+        if !w.is_joint_absent(j) {
+            w.state.joints[j] = start.joints[j];
         }
     }
+    scale_joints(w, 0.5);
+    w.settings.h = 0.5 * h;
+    let first = advance(w, halvings + 1);
+    let both = first.and_then(|first| {
+        w.remember_contacts();
+        w.state.time = start.time + 0.5 * h;
+        let second = advance(w, halvings + 1)?;
+        let substeps = first.substeps + second.substeps;
+        let mut both = joined(first, second);
+        both.substeps = substeps;
+        Ok(both)
+    });
     w.settings.h = h;
-    w.state.time = time;
-    report.substeps = substeps;
+    w.state.time = start.time;
     scale_joints(w, 2.0);
     w.absent = others;
     w.detector.absent.clone_from(&w.absent);
     // Impulses over h again, for who reads them and for the next step's start.
     w.contacts.iter_mut().for_each(|c| c.impulse *= 2.0);
-    w.contacts.extend(kept);
-    let (order, model) = (&w.state.order, &w.model);
-    w.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
-    for (i, x, q, v, omega) in led {
-        (w.state.position[i], w.state.rotation[i], w.state.velocity[i], w.state.omega[i]) = (x, q, v, omega);
+    for (i, x, q, v, omega) in &start.led {
+        let i = *i;
+        (w.state.position[i], w.state.rotation[i], w.state.velocity[i], w.state.omega[i]) =
+            (*x, *q, *v, *omega);
     }
-    Ok(report)
+    both
 }
 
-/// Puts bodies that are led back to the start of the step; where they came to.
-fn take_back(w: &mut World) -> Vec<(usize, DVec3, glam::DQuat, DVec3, DVec3)> {
-    let s = &mut w.state;
+/// Whether those who were pending came to others who were not, and are deep in them: those are pending from now on, too.
+fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> bool {
+    let (h, envelope) = (w.settings.h, w.envelope());
+    let World { detector, model, state, v_free, sleepers, .. } = w;
+    detector.find_pairs(model, state, v_free, h, envelope);
+    let mut ends: Vec<Gap> = Vec::new();
+    detector.find(model, state, &[], 0.0, 0.0, &sleepers.known, &mut ends);
+    let mut good = vec![true; pending.len()];
+    let mut some = false;
+    for c in ends.iter().filter(|c| !c.is_soft() && -c.gap() > OVERLAP * c.size()) {
+        let [a, b] = c.bodies().map(|b| b as usize);
+        let dynamic = |i: usize| w.model.bodies[i].inv_mass > 0.0 && !w.state.rest.is_asleep(i);
+        if dynamic(a) && dynamic(b) && pending[a] != pending[b] {
+            (good[a], good[b], some) = (pending[a], pending[b], true);
+        }
+    }
+    if some {
+        let mut islands = std::mem::take(&mut w.graph);
+        islands.run(&w.model, kept, |i| good[i]);
+        for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
+            pending[i] |= w.absent.get(i) != Some(&true) && islands.ready(i).is_none();
+        }
+        w.graph = islands;
+    }
+    some
+}
+
+/// Bodies that are led, where they are now.
+fn take_led(w: &World) -> Vec<Led> {
+    let s = &w.state;
     let led = w.model.slots().filter(|i| w.model.bodies[*i].motion == Motion::Kinematic);
-    let led = led.map(|i| (i, s.position[i], s.rotation[i], s.velocity[i], s.omega[i])).collect::<Vec<_>>();
-    led.iter().for_each(|body| w.saved.put_back(s, body.0));
-    led
+    led.map(|i| (i, s.position[i], s.rotation[i], s.velocity[i], s.omega[i])).collect()
 }
 
 /// Multipliers of the joints of those who are not absent, for a step of another length.
