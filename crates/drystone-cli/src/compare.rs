@@ -257,6 +257,7 @@ fn refuse_what_scenes_have(args: &Args) -> Result<(), Failure> {
         ("--integrator", s.integrator.is_some()),
         ("--cold", s.cold),
         ("--substeps", s.substeps.is_some()),
+        ("--max-substeps", s.max_substeps.is_some()),
         ("--position-iterations", s.position_iterations.is_some()),
         ("--stabilisation", s.stabilisation.is_some()),
         ("--broadphase", s.broadphase.is_some()),

@@ -411,6 +411,12 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
         "  overlap       {:.3e} m at the end, {:.3e} at worst\n",
         r.penetration_m.last_max, r.penetration_m.max
     );
+    if r.substepped.steps > 0 {
+        text += &format!(
+            "  substeps      in {} steps, of islands whose motion the step does not resolve; {} at most\n",
+            r.substepped.steps, r.substepped.most
+        );
+    }
     text += &format!(
         "  time          {:.3} ms a step (solve {:.3}, correct {:.3}, collision {:.3}), {:.1} s in all, {} threads\n",
         ms.total,

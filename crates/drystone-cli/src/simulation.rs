@@ -59,6 +59,9 @@ pub struct Simulation {
     /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and --budget-ms.
     #[arg(long, value_name = "N")]
     pub substeps: Option<usize>,
+    /// Substeps that an island may take where a step does not resolve its motion, a power of two; 1: never [default: 256].
+    #[arg(long, value_name = "N")]
+    pub max_substeps: Option<usize>,
     /// Cap on iterations of one position problem.
     #[arg(long, value_name = "N")]
     pub position_iterations: Option<usize>,
@@ -196,6 +199,9 @@ impl Simulation {
         }
         if let Some(n) = self.substeps {
             s.substeps = n;
+        }
+        if let Some(n) = self.max_substeps {
+            s.max_substeps = n;
         }
         if let Some(n) = self.position_iterations {
             s.position_iterations = n;

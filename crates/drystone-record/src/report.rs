@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::usage;
-use warnings::{apart, bounce, contradiction, deep, unsolved};
+use warnings::{apart, bounce, contradiction, deep, unresolved, unsolved};
 
 /// How many of the last steps the `last100` figures cover.
 const LAST: usize = 100;
@@ -92,6 +92,7 @@ pub struct Recorder {
     statuses: BTreeMap<String, u64>,
     contradictions: u64,
     cut_bounces: u64,
+    substepped: Substepped,
     used: BTreeMap<&'static str, Used>,
     fallbacks: u64,
     rounds_sum: f64,
@@ -132,6 +133,7 @@ impl Recorder {
             statuses: BTreeMap::new(),
             contradictions: 0,
             cut_bounces: 0,
+            substepped: Substepped::default(),
             used: BTreeMap::new(),
             fallbacks: 0,
             rounds_sum: 0.0,
@@ -207,6 +209,16 @@ impl Recorder {
                 self.warn(bounce(r, share));
             }
             self.cut_bounces += 1;
+        }
+        if r.substeps > 1 {
+            self.substepped.steps += 1;
+            self.substepped.most = self.substepped.most.max(r.substeps);
+        }
+        if let Some(bodies) = r.unresolved {
+            if self.substepped.unresolved_steps == 0 {
+                self.warn(unresolved(world, r, bodies));
+            }
+            self.substepped.unresolved_steps += 1;
         }
         for id in &r.left {
             let text = format!("{} left the bounds", world.model().describe(id.slot));
@@ -315,6 +327,7 @@ impl Recorder {
             time_s: world.state().time,
             step_s: settings.h,
             substeps: settings.substeps,
+            substepped: self.substepped,
             wall_s: self.started.elapsed().as_secs_f64(),
             cpu_s: usage::cpu_seconds() - self.cpu_started,
             contacts: Contacts {
@@ -496,6 +509,7 @@ pub struct Report {
     pub step_s: f64,
     /// Parts that each step was taken in.
     pub substeps: usize,
+    pub substepped: Substepped,
     pub wall_s: f64,
     pub cpu_s: f64,
     pub contacts: Contacts,
@@ -545,6 +559,16 @@ pub struct Contacts {
     pub touching_last: usize,
     /// Detection, both problems, solver and warm start.
     pub bytes_per_contact: Option<f64>,
+}
+
+/// Steps that some islands took in substeps, because the step did not resolve their motion.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Substepped {
+    pub steps: u64,
+    /// Substeps of one island in one step, at most.
+    pub most: usize,
+    /// Steps in which even the shortest substeps did not resolve a motion.
+    pub unresolved_steps: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -9,14 +9,14 @@ use drystone_scene::zoo::{KINDS, kind_named, kind_of, scene};
 /// Scenes of the first 1000 seeds that may fail a check. A ratchet: numbers may be lowered, never raised.
 /// What was zero stays zero.
 const CEILINGS: [(Check, usize); 8] = [
-    (Check::Finite, 12),
-    (Check::Energy, 42),
-    (Check::Containment, 72),
-    (Check::Overlap, 305),
-    (Check::Solved, 10),
+    (Check::Finite, 5),
+    (Check::Energy, 8),
+    (Check::Containment, 3),
+    (Check::Overlap, 17),
+    (Check::Solved, 5),
     (Check::Certificate, 0),
     (Check::Determinism, 0),
-    (Check::Twin, 33),
+    (Check::Twin, 0),
 ];
 
 #[test]

@@ -99,6 +99,9 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
     let smooth = if whole { smooth_step(w) } else { None };
     if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
         let done = smooth_done(w, *order, taken);
+        if w.model.periodic.is_some() {
+            (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
+        }
         std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
         if w.kept_solution.is_some() {
             w.keep_solutions(true); // There was none.
@@ -107,7 +110,6 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
         return Ok(tell(w, clock, overlap, done));
     }
     let smooth = smooth.map(|(_, taken)| taken);
-    let stabilisation = w.settings.stabilisation;
     w.linearise().map_err(|text| StepError::NonFinite { step: number, text })?;
     w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
     formulate(w, Asks::All, None).map_err(|e| bad_contact(w, number, &e))?;
@@ -169,19 +171,9 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
     let mut position_rounds = 0;
     let mut unresolved = None;
     let calm = |tolerance: f64| smooth.is_none() && calm::is_calm(w, status, tolerance, envelope);
-    if let Stabilisation::Post { tolerance, accept, reach, rounds } = stabilisation
-        && !calm(tolerance)
+    if let Some(how) = correction(w)
+        && !calm(how.tolerance)
     {
-        let how = Correction {
-            tolerance,
-            accept,
-            reach,
-            rounds,
-            iterations: w.settings.position_iterations,
-            envelope,
-            h,
-            keep: w.settings.iterations == 0,
-        };
         let mut again = plain && smooth.is_none();
         if resolve::applies(w) {
             let World { corrector, model, state, detector, assembler, sleepers, v_free, .. } = w;
@@ -204,6 +196,9 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
         if w.settings.iterations == 0 {
             take_velocities_from_positions(w);
         }
+    }
+    if w.model.periodic.is_some() {
+        (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
     }
     // What is put aside is overwritten by the next problem.
     std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
@@ -238,6 +233,23 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
     };
     clock.stage(Stage::Correct);
     Ok(tell(w, clock, overlap, done))
+}
+
+/// How positions are corrected, where they are.
+fn correction(w: &World) -> Option<Correction> {
+    let Stabilisation::Post { tolerance, accept, reach, rounds } = w.settings.stabilisation else {
+        return None;
+    };
+    Some(Correction {
+        tolerance,
+        accept,
+        reach,
+        rounds,
+        iterations: w.settings.position_iterations,
+        envelope: w.envelope(),
+        h: w.settings.h,
+        keep: w.settings.iterations == 0,
+    })
 }
 
 /// q ← q ⊕ Δq; how many position problems that took. `again`: whether what the assembler and the solver have is still that of this
@@ -376,9 +388,6 @@ fn finish(w: &mut World, mut report: StepReport) -> Result<StepReport, StepError
     let mut clock = Clock::start();
     let number = w.state.step + 1;
     check_positions(w, number)?;
-    if w.model.periodic.is_some() {
-        (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
-    }
     report.left = check_bounds(w, number)?;
     report.contacts = w.contacts.len();
     w.fall_asleep();

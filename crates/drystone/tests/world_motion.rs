@@ -43,7 +43,8 @@ fn forces_and_torques_add_up() {
     }
     w.step().unwrap();
     let turn = w.angular_velocity(id).unwrap();
-    assert!((turn - 3.0 * H * DVec3::new(2.0, 2.0, 0.0)).length() < 1e-15, "{turn}");
+    // Kicked, then free for a step: Euler's equations turn ω by what is of third order in H.
+    assert!((turn - 3.0 * H * DVec3::new(2.0, 2.0, 0.0)).length() < 100.0 * H.powi(3), "{turn}");
     assert!((w.velocity(id).unwrap() - 1.5 * H * DVec3::Y).length() < 1e-15);
 }
 
@@ -58,7 +59,8 @@ fn torque_meets_the_turned_inertia() {
     w.apply_torque(id, torque).unwrap();
     w.step().unwrap();
     let exact = H * (q * ((q.conjugate() * torque) / moments));
-    assert!((w.angular_velocity(id).unwrap() - exact).length() < 1e-15);
+    let off = (w.angular_velocity(id).unwrap() - exact).length();
+    assert!(off < 100.0 * H.powi(3), "{off:e}");
 }
 
 /// A ball whose centre of mass lies `d` below its middle rocks like a compound pendulum:

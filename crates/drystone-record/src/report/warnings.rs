@@ -90,3 +90,13 @@ pub(super) fn apart(world: &World, r: &StepReport, apart: &Apart) -> Warning {
     let text = format!("the {name} is off by {:.3e} m: {}", apart.off, apart.advice());
     Warning { step: r.step, kind: "joints", bodies: apart.joint.bodies.clone(), text }
 }
+
+/// Two bodies whose motion even the shortest substeps did not resolve.
+pub(super) fn unresolved(world: &World, r: &StepReport, bodies: [u32; 2]) -> Warning {
+    let [a, b] = bodies.map(|b| world.model().describe(b));
+    let text = format!(
+        "{a} and {b} move too fast for {} substeps, and may overlap or pass each other (substepped.unresolved_steps in the report counts such steps): take a shorter --step, or more --max-substeps",
+        world.settings().max_substeps
+    );
+    Warning { step: r.step, kind: "unresolved", bodies: bodies.to_vec(), text }
+}

@@ -22,6 +22,7 @@ const FIELDS: &[&str] = &[
     "budget_ms",
     "compliance",
     "substeps",
+    "max_substeps",
     "integrator",
     "stabilisation",
     "position_iterations",
@@ -80,6 +81,9 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     }
     if let Some(n) = at.get("substeps") {
         s.substeps = n.whole(1, 1000)? as usize;
+    }
+    if let Some(n) = at.get("max_substeps") {
+        s.max_substeps = n.whole(1, 65536)? as usize;
     }
     if let Some(name) = at.get("integrator") {
         s.integrator = Integrator::parse(name.text()?).map_err(|e| name.fault(e.0))?;

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use glam::{DQuat, DVec3};
 
 use super::parts::joined;
-use super::{StepError, StepReport, attempt};
+use super::{StepError, StepReport, attempt, correct, correction};
 use crate::body::Motion;
 use crate::contact::{Contact, Gap, Remembered, Touch};
 use crate::joint::JointState;
@@ -49,9 +49,13 @@ pub(super) fn advance(w: &mut World, halvings: u32) -> Result<StepReport, StepEr
     let mut kept = std::mem::take(&mut w.contacts);
     loop {
         let taken = halves(w, &start, &pending, halvings)?;
-        if !meet(w, &kept, &mut pending) {
+        let Met { deep, over } = meet(w, &kept, &mut pending);
+        if !deep {
             let mut report = report;
             report.substeps = taken.substeps;
+            if let Some(how) = correction(w).filter(|_| over) {
+                report.position_rounds += correct(w, how, false)?;
+            }
             w.contacts.append(&mut kept);
             let (order, model) = (&w.state.order, &w.model);
             w.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
@@ -117,20 +121,32 @@ fn halves(w: &mut World, start: &Start, pending: &[bool], halvings: u32) -> Resu
     both
 }
 
-/// Whether those who were pending came to others who were not, and are deep in them: those are pending from now on, too.
-fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> bool {
+/// How those who were pending came to others who were not.
+struct Met {
+    /// Some are deep in each other.
+    deep: bool,
+    /// Some overlap by more than is left alone.
+    over: bool,
+}
+
+/// Looks whether those who were pending came to others who were not. If they are deep in them, those are pending from now on, too.
+fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> Met {
     let (h, envelope) = (w.settings.h, w.envelope());
     let World { detector, model, state, v_free, sleepers, .. } = w;
     detector.find_pairs(model, state, v_free, h, envelope);
     let mut ends: Vec<Gap> = Vec::new();
     detector.find(model, state, &[], 0.0, 0.0, &sleepers.known, &mut ends);
     let mut good = vec![true; pending.len()];
-    let mut some = false;
-    for c in ends.iter().filter(|c| !c.is_soft() && -c.gap() > OVERLAP * c.size()) {
+    let left = correction(w).map_or(OVERLAP, |how| how.tolerance);
+    let (mut some, mut over) = (false, false);
+    for c in ends.iter().filter(|c| !c.is_soft() && -c.gap() > left * c.size()) {
         let [a, b] = c.bodies().map(|b| b as usize);
         let dynamic = |i: usize| w.model.bodies[i].inv_mass > 0.0 && !w.state.rest.is_asleep(i);
         if dynamic(a) && dynamic(b) && pending[a] != pending[b] {
-            (good[a], good[b], some) = (pending[a], pending[b], true);
+            over = true;
+            if -c.gap() > OVERLAP * c.size() {
+                (good[a], good[b], some) = (pending[a], pending[b], true);
+            }
         }
     }
     if some {
@@ -141,7 +157,7 @@ fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> bool {
         }
         w.graph = islands;
     }
-    some
+    Met { deep: some, over }
 }
 
 /// Bodies that are led, where they are now.
@@ -242,15 +258,22 @@ fn arcs(w: &World, bad: &mut Vec<([u32; 2], f64)>) {
             bad.push((c.bodies, off));
         }
     }
+    let bend = |c: &ColliderSlot, lever: f64| 0.5 * (h * w.turn(c)).powi(2) * lever;
     let smallest = w.model.facts().smallest;
-    let most = |c: &ColliderSlot| 0.5 * (h * w.turn(c)).powi(2) * lever(c);
-    if !w.model.colliders.iter().any(|c| c.body != NOBODY && most(c) > ARC * smallest) {
+    if !w.model.colliders.iter().any(|c| c.body != NOBODY && bend(c, lever(c)) > ARC * smallest) {
         return;
     }
     for c in &w.contacts {
         let [i, j] = c.key.colliders;
-        let size = w.model.pair_size(i, j);
-        let off = [i, j].map(|k| most(&w.model.colliders[k as usize])).iter().sum::<f64>();
+        let (size, images) = (w.model.pair_size(i, j), c.images(&w.model));
+        let off = [i, j].map(|k| {
+            let slot = &w.model.colliders[k as usize];
+            // Of what has no end, the part that is near.
+            let side = usize::from(c.bodies[0] != slot.body);
+            let centre = w.saved.position(slot.body as usize) + images[side];
+            bend(slot, lever(slot).min(c.point.distance(centre) + size))
+        });
+        let off = off[0] + off[1];
         if off > ARC * size && c.gap + h * opening(w, c) < off {
             bad.push((c.bodies, off / size));
         }

@@ -265,7 +265,8 @@ fn the_other_scheme_takes_what_is_not_smooth() {
     assert_eq!(taken(exact(), &bushing), Integrator::Euler);
     // A contact somewhere, and none; no joints; by name.
     let ball = |z: f64| BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(DVec3::new(0.0, 5.0, z));
-    for (z, expected) in [(0.1, Integrator::Euler), (3.0, smooth)] {
+    // The ball is no mechanism: it takes its own scheme, whatever hangs beside it.
+    for (z, expected) in [(0.1, Integrator::Euler), (3.0, Integrator::Euler)] {
         let got = taken(exact(), &|w: &mut World| {
             let def = hinge(w);
             add(w, def);
