@@ -564,6 +564,7 @@ pub struct Contacts {
 /// Steps that some islands took in substeps, because the step did not resolve their motion.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Substepped {
+    /// How many.
     pub steps: u64,
     /// Substeps of one island in one step, at most.
     pub most: usize,
