@@ -20,7 +20,7 @@ mod small;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::certificate::Judge;
+use crate::certificate::{Judge, certificate};
 use crate::crew::{self, Shared};
 use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Bodies, Malformed, Problem};
@@ -90,6 +90,9 @@ impl Solver for Places {
     }
 }
 
+/// A guess whose residual is less than so many times the tolerance is that of something at rest.
+const RESTS: f64 = 10.0;
+
 /// Whether there are joints to eliminate.
 fn is_mechanism(problem: &Problem) -> bool {
     matches!(problem, Problem::Bodies(p) if p.general.set.contains(&crate::cone::Set::Free))
@@ -124,7 +127,10 @@ impl Worker {
         begun: Instant,
     ) -> Result<Solution, Malformed> {
         let stages = match problem {
-            Problem::Bodies(p) => policy::stages(p, &mut self.pairs),
+            Problem::Bodies(p) => policy::stages(p, &mut self.pairs, || {
+                let known = |gamma| certificate(problem, gamma).residual_max <= RESTS * stop.tolerance;
+                guess.is_some_and(known)
+            }),
             Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
         };
         self.methods.solve(problem, guess, stop, &stages, begun)

@@ -2,20 +2,21 @@
 //!
 //! ```text
 //!     mechanism   bilateral rows           elimination, factors, interior point, gradients
-//!     stiff       few bodies, faces,       factors, sweeps with momentum, gradients, interior point
+//!     stiff       few bodies, faces,       factors if at rest, sweeps with momentum, interior point, gradients
 //!                 uneven masses
-//!     grains      all others               sweeps with momentum (not of rigid spheres), gradients, interior point
+//!     grains      all others               sweeps with momentum, interior point, gradients
 //! ```
 //!
 //! Measured over the gallery and the peers' states (docs/decisions/0020, 0021): sweeps with momentum are the quickest to 1e-4 m/s on everything
-//! that moves and has no joints; a warm-started factorisation is as quick, and has ten times the digits, on what rests; an interior point takes 15 to 25
+//! that moves and has no joints; a warm-started factorisation is as quick, and has ten times the digits, on what rests, which is told by a guess that is within ten
+//! times the tolerance; an interior point takes 15 to 25
 //! factorisations whatever the problem. So a method that may be the quickest is tried for as long as the next one would take at most:
 //! the sum is then never far above the best of them.
 
 use crate::cone::Set;
 use crate::crew;
 use crate::model::Model;
-use crate::problem::{Bodies, Explicit, Problem, WORLD, dot};
+use crate::problem::{Bodies, Explicit, Problem, WORLD};
 
 /// A solver that the policy may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +79,8 @@ const DEAR: f64 = 400.0;
 /// Sweeps of elimination, of which a mechanism needs a few.
 const ELIMINATION: usize = 100;
 
-/// Sweeps with momentum need half as many iterations as gradients, or, in one problem of some tens, do not end: that is seen by then.
-const SWEEPS: usize = 600;
-/// The square of the sine of an angle that is none.
-const ALONG: f64 = 1e-10;
+/// Sweeps with momentum have no proof: what they have not solved by then, gradients, which have one, go on with.
+const SWEEPS: usize = 5000;
 
 /// So many bodies are few: their factors are small whatever touches what.
 const FEW_BODIES: usize = 64;
@@ -94,8 +93,8 @@ fn stage(method: Method, iterations: usize, p: &Bodies, multiplications: f64) ->
     Stage { method, iterations, operations: multiplications * MULTIPLICATION * p.blocks() as f64 }
 }
 
-/// The stages of one island.
-pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>) -> Vec<Stage> {
+/// The stages of one island; `rests` says whether the guess is nearly its solution.
+pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, rests: impl FnOnce() -> bool) -> Vec<Stage> {
     let s = |method, iterations, multiplications| stage(method, iterations, p, multiplications);
     let any = f64::INFINITY;
     let exact = p.model == Model::Coulomb;
@@ -124,36 +123,13 @@ pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>) -> Vec<Stage> {
             all.push(s(Method::Conjugate, TRIAL, any));
         }
     } else {
-        if is_uneven(p) {
-            // Gradients would take too long.
-            all.push(s(Method::Factors, 5 * FEW_FACTORISATIONS, DEAR));
-            all.push(s(Method::Interior, INTERIOR, DEAR));
-        } else if stiff {
+        if stiff && rests() {
             all.push(s(Method::Factors, FEW_FACTORISATIONS, CHEAP));
         }
-        if !is_compact(p) {
-            all.push(s(Method::Momentum, SWEEPS, any));
-        }
-        all.push(s(Method::Gradients, TRIAL, any));
+        all.push(s(Method::Momentum, if stiff { TRIAL } else { SWEEPS }, any));
     }
     all.extend([s(Method::Interior, INTERIOR, DEAR), last]);
     all
-}
-
-/// Whether all contacts are rigid ones of spheres: their gradients have kernels in f32, with which those take the least time.
-fn is_compact(p: &Bodies) -> bool {
-    let points = &p.points;
-    let at = |field: &[Vec<f64>; 3], i: usize| field.each_ref().map(|c| c[i]);
-    p.general.a.is_empty()
-        && points.compliance[0].is_empty()
-        && crew::all(points.len(), |i| {
-            let n = at(&points.normal, i);
-            let lies = |arm: [f64; 3]| {
-                let (along, square) = (dot(arm, n), dot(arm, arm));
-                square - along * along <= ALONG * square
-            };
-            lies(at(&points.arm_a, i)) && (points.b[i] == WORLD || lies(at(&points.arm_b, i)))
-        })
 }
 
 /// Whether an island without joints is one for factors.

@@ -182,10 +182,15 @@ unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool, const MOVES: bool>
 }
 
 impl GrainSweeper {
-    /// The rows of γ, anew.
+    /// The rows of γ and of γ_last, anew: those of one alone would leave the other's rounding to the momentum, which makes it grow.
     pub(super) fn refresh_rows(&mut self, p: &Bodies) {
         self.since = 0;
         self.find_rows(p);
+        if self.starts[0].gamma.len() == self.now.gamma.len() {
+            std::mem::swap(&mut self.now, &mut self.starts[0]);
+            self.find_rows(p);
+            std::mem::swap(&mut self.now, &mut self.starts[0]);
+        }
     }
 
     /// One sweep from γ + β (γ - γ_last); γ becomes γ_last.
