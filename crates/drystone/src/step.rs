@@ -182,7 +182,7 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
             let ends =
                 corrector.look(&mut Work { model, state, detector, assembler, how, v: v_free, asleep });
             let most = w.settings.max_substeps.ilog2();
-            unresolved = resolve::put_back(w, ends, most.saturating_sub(halvings));
+            unresolved = resolve::put_back(w, ends, how.reach, most.saturating_sub(halvings));
             if !w.pending.is_empty() {
                 // Those who took the step do so without them.
                 corrector.look_again();

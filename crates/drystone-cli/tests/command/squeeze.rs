@@ -87,7 +87,8 @@ fn many_warnings_are_counted_not_listed() {
     let line = "pressed.json --stabilisation scaled:K=1 --steps 400 --iterations 400";
     let r = scratch.report(line);
     let listed = r["warnings"].as_array().unwrap().len();
-    assert!((1..=100).contains(&listed), "{listed} warnings in full");
+    // A hundred, and the word on the run as a whole.
+    assert!((1..=101).contains(&listed), "{listed} warnings in full");
     let summary = scratch.good(&format!("run {line}"));
     holds(&summary, &["warning"]);
     assert!(summary.lines().count() < 30, "a screenful, not one line a warning");

@@ -162,7 +162,7 @@ fn a_warm_start_is_ahead_of_a_cold_one() {
         let c: Value = serde_json::from_str(&scratch.good(&line)).unwrap();
         number(&c["entries"][0]["history"][0], "residual")
     };
-    assert!(first("--warm") < 0.1 * first(""), "at rest the last step's forces are nearly the next one's");
+    assert!(first("--warm") < 0.2 * first(""), "at rest the last step's forces are nearly the next one's");
 }
 
 #[test]

@@ -128,8 +128,10 @@ impl Worker {
     ) -> Result<Solution, Malformed> {
         let stages = match problem {
             Problem::Bodies(p) => policy::stages(p, &mut self.pairs, || {
-                let known = |gamma| certificate(problem, gamma).residual_max <= RESTS * stop.tolerance;
-                guess.is_some_and(known)
+                // Without a guess nobody knows yet.
+                let cold = |gamma: &[f64]| gamma.iter().all(|x| *x == 0.0);
+                let near = |gamma| certificate(problem, gamma).residual_max <= RESTS * stop.tolerance;
+                guess.is_none_or(|gamma| cold(gamma) || near(gamma))
             }),
             Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
         };

@@ -5,7 +5,8 @@
 //! resolved if
 //!
 //! ```text
-//!     Φ⁺ < -s r  and  Φ⁺ < Φ + h u_n - ½ s r        an overlap beyond a share s of the smaller inner radius r that nobody foretold
+//!     Φ⁺ < -s r  and  Φ⁺ < Φ + h u_n + κ - ½ s r    an overlap beyond a share s of the smaller inner radius r that its contact did not foretell,
+//!                                                    or, without a contact, beyond what corrections of positions reach in a step
 //!     Σ ½ (h ω)² R > r / 2                           an arc so far from its tangent that a body may have passed another one
 //! ```
 //!
@@ -190,9 +191,9 @@ pub(super) fn applies(w: &World) -> bool {
 
 /// Puts islands that are not resolved back to where the step began: `pending` says of whom they are; nobody, if it is empty. `ends` are the contacts where it
 /// ended. Without `halvings` left they stay, and the two bodies that are worst are told.
-pub(super) fn put_back(w: &mut World, ends: &[Gap], halvings: u32) -> Option<[u32; 2]> {
+pub(super) fn put_back(w: &mut World, ends: &[Gap], reach: f64, halvings: u32) -> Option<[u32; 2]> {
     let mut bad: Vec<([u32; 2], f64)> = Vec::new();
-    deep(w, ends, &mut bad);
+    deep(w, ends, reach, &mut bad);
     arcs(w, &mut bad);
     let worst = bad.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
     if halvings == 0 {
@@ -228,7 +229,7 @@ pub(super) fn put_back(w: &mut World, ends: &[Gap], halvings: u32) -> Option<[u3
 }
 
 /// Overlaps that nobody foretold.
-fn deep(w: &World, ends: &[Gap], bad: &mut Vec<([u32; 2], f64)>) {
+fn deep(w: &World, ends: &[Gap], reach: f64, bad: &mut Vec<([u32; 2], f64)>) {
     let depth = |c: &Gap| -c.gap() / c.size();
     let mut foretold: HashMap<[u32; 2], f64> = HashMap::new();
     for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
@@ -243,7 +244,10 @@ fn deep(w: &World, ends: &[Gap], bad: &mut Vec<([u32; 2], f64)>) {
         }
     }
     for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
-        if c.gap() < foretold[&c.bodies()] - 0.5 * OVERLAP * c.size() {
+        // What had no contact is put right by corrections as far as those reach.
+        let gap = foretold[&c.bodies()];
+        let least = if gap == f64::INFINITY { reach.max(OVERLAP) } else { OVERLAP };
+        if depth(c) > least && c.gap() < gap - 0.5 * OVERLAP * c.size() {
             bad.push((c.bodies(), depth(c)));
         }
     }

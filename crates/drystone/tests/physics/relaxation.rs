@@ -155,6 +155,6 @@ fn closing_walls_do_not_shoot_what_is_between_them() {
             }
             Model::Ccp => assert!((0.0..=most).contains(&v.x), "{beyond} rad: {v}, at most {most} m/s"),
         }
-        assert!(v.y.abs() + v.z.abs() < 1e-5 * v.x.abs(), "{v}");
+        assert!(v.y.abs() + v.z.abs() <= w.settings().tolerance, "{v}");
     }
 }
