@@ -263,7 +263,7 @@ fn the_default_solver_reports_whom_it_picked() {
     let r = scratch.report("packing --set n=100 --steps 30");
     assert_eq!((&r["solved"], &r["solver"]["converged_steps"]), (&true.into(), &30.into()));
     // A tolerance that nothing meets sends islands from method to method, and is told.
-    let r = scratch.report("packing --set n=100 --steps 60 --tolerance 1e-300 --iterations 1000");
+    let r = scratch.report("packing --set n=100 --steps 60 --tolerance 1e-300 --iterations 6000");
     assert!(number(&r, "solver.fallbacks") > 0.0);
     assert_eq!((&r["solved"], &r["warnings"][0]["kind"]), (&false.into(), &"unsolved".into()));
     // Sweeps as before where all iterations are asked for.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!     mechanism   bilateral rows           elimination, factors, interior point, gradients
-//!     stiff       few bodies, faces,       factors if at rest, sweeps with momentum, interior point, gradients
-//!                 uneven masses
+//!     stiff       few bodies, faces,       factors (of heaps of few bodies and uneven masses if at rest), sweeps with momentum,
+//!                 uneven masses            interior point, gradients
 //!     grains      all others               sweeps with momentum, interior point, gradients
 //! ```
 //!
@@ -17,6 +17,8 @@ use crate::cone::Set;
 use crate::crew;
 use crate::model::Model;
 use crate::problem::{Bodies, Explicit, Problem, WORLD};
+
+use super::small::BLOCKS;
 
 /// A solver that the policy may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +125,8 @@ pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, rests: impl FnOnce() -> b
             all.push(s(Method::Conjugate, TRIAL, any));
         }
     } else {
-        if stiff && rests() {
+        // Few contacts cost next to nothing, and walls of bricks, which move along their own weight, need more digits than the tolerance.
+        if stiff && (p.points.len() <= BLOCKS || is_flat(p, pairs) || rests()) {
             all.push(s(Method::Factors, FEW_FACTORISATIONS, CHEAP));
         }
         all.push(s(Method::Momentum, if stiff { TRIAL } else { SWEEPS }, any));
