@@ -321,7 +321,7 @@ impl Recorder {
             smooth_steps: self.smooth_steps,
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),
-            envelope_m: world.envelope(),
+            envelope_m: world.least_envelope(),
             bodies: dynamic,
             steps: self.steps,
             time_s: world.state().time,

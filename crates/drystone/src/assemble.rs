@@ -277,30 +277,6 @@ impl Assembler {
         self.turning.append(p.inv_mass.len(), &mut p.general);
     }
 
-    /// Makes the velocity problem that was built last one about positions, with its Jacobians: these gaps of the contacts, and the
-    /// joints' errors, which are staged. False if it is about more than those; it is of no use then.
-    pub(crate) fn pose_again(&mut self, gaps: &[f64]) -> bool {
-        let Problem::Bodies(p) = &mut self.problem else { return false };
-        if self.order.len() != gaps.len() || !p.points.compliance[0].is_empty() {
-            return false;
-        }
-        p.v_free.fill([0.0; 6]);
-        p.points.mu.fill(0.0);
-        p.points.drift.iter_mut().for_each(Vec::clear);
-        p.points.bias.iter_mut().zip(&self.order).for_each(|(bias, i)| *bias = gaps[*i as usize]);
-        self.rows.take_biases(&mut p.general)
-    }
-
-    /// Gaps of the contacts after bodies were moved by what was found last, to first order, of a problem about positions.
-    pub(crate) fn gaps_ahead(&self, gaps: &mut [f64]) {
-        let p = self.bodies();
-        let mut u = [0.0; MAX_ROWS];
-        for (k, i) in self.order.iter().enumerate() {
-            p.block_relative(k, &self.velocities, &mut u);
-            gaps[*i as usize] = u[0];
-        }
-    }
-
     /// Fills the guess from the contacts' and the joints' impulses.
     pub fn warm_start(&mut self, contacts: &[Contact], joints: &[JointState]) {
         let Problem::Bodies(p) = &self.problem else { return };

@@ -1,6 +1,5 @@
 //! What hangs together by contacts and joints.
 
-use crate::contact::Contact;
 use crate::model::Model;
 
 /// Islands of dynamic bodies, by body slot.
@@ -12,12 +11,17 @@ pub(crate) struct Islands {
 }
 
 impl Islands {
-    /// Draws up the islands, and which of them have only bodies that are `ready`.
-    pub fn run(&mut self, model: &Model, contacts: &[Contact], ready: impl Fn(usize) -> bool) {
+    /// Draws up the islands of bodies that `contacts` and joints join, and which of them have only bodies that are `ready`.
+    pub fn run(
+        &mut self,
+        model: &Model,
+        contacts: impl Iterator<Item = [u32; 2]>,
+        ready: impl Fn(usize) -> bool,
+    ) {
         self.root.clear();
         self.root.extend(0..model.bodies.len() as u32);
-        for c in contacts {
-            self.join(model, c.bodies);
+        for bodies in contacts {
+            self.join(model, bodies);
         }
         for j in model.joint_slots() {
             self.join(model, model.joints[j].bodies);
@@ -34,6 +38,11 @@ impl Islands {
     pub fn ready(&mut self, slot: usize) -> Option<u32> {
         let root = self.find(slot as u32);
         self.ready[root as usize].then_some(root)
+    }
+
+    /// The lowest slot of the body's island.
+    pub fn root(&mut self, slot: u32) -> u32 {
+        self.find(slot)
     }
 
     fn join(&mut self, model: &Model, [a, b]: [u32; 2]) {

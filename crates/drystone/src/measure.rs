@@ -72,7 +72,7 @@ impl World {
             + size_of_val(self.state.multipliers.as_slice())
             + self.assembler.bytes()
             + self.solver.bytes()
-            + self.corrector.bytes()
+            + self.stabiliser.bytes()
     }
 
     /// Force that bodies which are not dynamic put on the dynamic ones against gravity in the last step, over their

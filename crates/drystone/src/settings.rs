@@ -267,7 +267,7 @@ pub struct Settings {
     /// Cap on iterations of one position problem.
     pub position_iterations: usize,
     /// Distance at which contacts exist before touching, at rest, m. None: |g| h² (what a body falls in one step) plus
-    /// 0.2 % of the smallest inner radius (what a body hit during the step may be pushed into its neighbours).
+    /// 0.2 % of the smaller inner radius of the pair (what a body hit during the step may be pushed into its neighbours).
     /// It grows by what a pair can approach in a step, and by mu h times its sliding speed.
     pub envelope: Option<f64>,
     /// A broad phase by name; None lets the sizes decide.

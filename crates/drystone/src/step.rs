@@ -1,10 +1,10 @@
 //! The step, on one page.
 
-mod calm;
 mod check;
 mod energy;
 mod formulate;
 mod lean;
+mod needs_correction;
 pub(crate) mod parts;
 mod predictor;
 mod report;
@@ -18,11 +18,11 @@ use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::remember;
-use crate::correct::{Correction, Work};
 use crate::model::Body;
 use crate::motion::{free_rotation, is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::smooth;
+use crate::stabilise::{Correction, Work};
 use crate::world::World;
 pub use check::Apart;
 use check::{bad_contact, check_bounds, check_finite, check_joints, check_positions, names, worst_contact};
@@ -116,7 +116,7 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
     let apart = check_joints(w, number)?;
     clock.stage(Stage::Assemble);
 
-    let Solved { mut solution, compression, bounce, missed, plain } =
+    let Solved { mut solution, compression, bounce, missed } =
         solve(w).map_err(|e| bad_contact(w, number, &e))?;
     let status = solution.status;
     clock.stage(Stage::Solve);
@@ -170,29 +170,25 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
 
     let mut position_rounds = 0;
     let mut unresolved = None;
-    let calm = |tolerance: f64| smooth.is_none() && calm::is_calm(w, status, tolerance, envelope);
-    if let Some(how) = correction(w)
-        && !calm(how.tolerance)
+    if let Some(how) = correction(w).filter(|how| smooth.is_some() || needs_correction::may(w, status, how.tolerance))
     {
-        let mut again = plain && smooth.is_none();
         if resolve::applies(w) {
-            let World { corrector, model, state, detector, assembler, sleepers, v_free, .. } = w;
+            let World { stabiliser, model, state, detector, assembler, sleepers, v_free, .. } = w;
             let asleep = &sleepers.known;
-            let mut corrector = std::mem::take(corrector);
+            let mut stabiliser = std::mem::take(stabiliser);
             let ends =
-                corrector.look(&mut Work { model, state, detector, assembler, how, v: v_free, asleep });
+                stabiliser.look(&mut Work { model, state, detector, assembler, how, v: v_free, asleep });
             let most = w.settings.max_substeps.ilog2();
             unresolved = resolve::put_back(w, ends, how.reach, most.saturating_sub(halvings));
             if !w.pending.is_empty() {
                 // Those who took the step do so without them.
-                corrector.look_again();
-                again = false;
+                stabiliser.look_again();
                 let left = (0..w.pending.len()).map(|i| w.pending[i] || w.absent.get(i) == Some(&true));
                 w.detector.absent = left.collect();
             }
-            w.corrector = corrector;
+            w.stabiliser = stabiliser;
         }
-        position_rounds = correct(w, how, again)?;
+        position_rounds = correct(w, how)?;
         if w.settings.iterations == 0 {
             take_velocities_from_positions(w);
         }
@@ -252,40 +248,20 @@ fn correction(w: &World) -> Option<Correction> {
     })
 }
 
-/// q ← q ⊕ Δq; how many position problems that took. `again`: whether what the assembler and the solver have is still that of this
-/// step's velocities.
-fn correct(w: &mut World, how: Correction, again: bool) -> Result<usize, StepError> {
+/// q ← q ⊕ Δq; how many position problems that took.
+fn correct(w: &mut World, how: Correction) -> Result<usize, StepError> {
     // Errors of joints are for elimination: few sweeps leave them, and a step's velocities are off by that much more.
     let jointed = w.settings.iterations > 0 && w.model.joint_slots().next().is_some();
     let World {
-        corrector,
-        model,
-        state,
-        detector,
-        assembler,
-        solver,
-        places,
-        saved,
-        sleepers,
-        v_free,
-        contacts,
-        ..
+        stabiliser, model, state, detector, assembler, solver, places, saved, sleepers, v_free, ..
     } = w;
-    let asleep = &sleepers.known;
-    let mut work = Work { model, state, detector, assembler, how, v: v_free, asleep };
-    if again
-        && jointed
-        && solver.keeps_factors()
-        && let Some(rounds) = corrector.run_chords(&mut work, solver.as_mut(), contacts)
-    {
-        return Ok(rounds);
-    }
+    let work = Work { model, state, detector, assembler, how, v: v_free, asleep: &sleepers.known };
     let places = if jointed { places.get_or_insert_with(|| make("auto").ok()).as_mut() } else { None };
     let solver = match (solver.for_positions(), places.and_then(|places| places.for_positions())) {
         (Some(other), _) | (None, Some(other)) => other,
         (None, None) => solver.as_mut(),
     };
-    let done = corrector.run(work, solver);
+    let done = stabiliser.run(work, solver);
     done.inspect_err(|_| saved.restore(state)).map_err(|e| bad_contact(w, w.state.step + 1, &e))
 }
 
@@ -553,7 +529,7 @@ fn integrate(w: &mut World, in_part: bool) {
 fn take_velocities_from_positions(w: &mut World) {
     let h = w.settings.h;
     for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
-        let d = &w.corrector.total[i];
+        let d = &w.stabiliser.total[i];
         w.state.velocity[i] += DVec3::new(d[0], d[1], d[2]) / h;
         w.state.omega[i] += w.state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]) / h;
     }

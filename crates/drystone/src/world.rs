@@ -11,10 +11,9 @@ use glam::{DQuat, DVec3};
 use crate::assemble::Assembler;
 use crate::body::{BodyDef, Motion};
 use crate::bounds::Leaving;
-use crate::collide::Detector;
 use crate::collide::query::{self, RayHit};
+use crate::collide::{Detector, Envelope};
 use crate::contact::Contact;
-use crate::correct::Corrector;
 use crate::field::{Acting, Field};
 use crate::flow::Flow;
 use crate::guide::{Guide, Guided};
@@ -24,9 +23,13 @@ use crate::material::Materials;
 use crate::model::{BodyId, Model, NOBODY};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
+use crate::stabilise::Stabiliser;
 use crate::state::State;
 use crate::step::{self, StepError, StepReport};
 use crate::stiff::{StiffForce, Stiffness};
+
+/// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the pair.
+const NEAR: f64 = 0.002;
 
 /// What is wrong with a body, a setting or an id.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -104,7 +107,7 @@ pub struct World {
     /// Rows of the velocity problem that ask for a motion.
     pub(crate) asks: Vec<Ask>,
     pub(crate) islands: Islands,
-    pub(crate) corrector: Corrector,
+    pub(crate) stabiliser: Stabiliser,
     pub(crate) judge: Judge,
     /// Free velocities by slot and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are
     /// the same.
@@ -163,7 +166,7 @@ impl World {
             stiffness: Stiffness::default(),
             assembler: Assembler::default(),
             solver,
-            corrector: Corrector::default(),
+            stabiliser: Stabiliser::default(),
             places: None,
             asks: Vec::new(),
             islands: Islands::default(),
@@ -228,14 +231,18 @@ impl World {
         &self.model
     }
 
-    /// The distance at which contacts exist before touching, at rest, m: see [`Settings::envelope`].
-    pub fn envelope(&self) -> f64 {
+    /// The distance at which contacts exist before touching, at rest: see [`Settings::envelope`].
+    pub fn envelope(&self) -> Envelope<'static> {
         let s = &self.settings;
-        s.envelope.unwrap_or_else(|| {
-            let smallest = self.model.facts().smallest;
-            let share = if smallest.is_finite() { 0.002 * smallest } else { 0.0 };
-            s.gravity.length() * s.h * s.h + share
-        })
+        match s.envelope {
+            Some(distance) => distance.into(),
+            None => Envelope { base: s.gravity.length() * s.h * s.h, share: NEAR, more: &[] },
+        }
+    }
+
+    /// The same for the smallest body, m.
+    pub fn least_envelope(&self) -> f64 {
+        self.envelope().of_pair(self.model.facts().smallest, [0; 2])
     }
 
     /// The complete state: with the model and the settings it decides all that follows.

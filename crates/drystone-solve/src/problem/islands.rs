@@ -126,6 +126,11 @@ impl Islands {
         self.jointed.is_empty()
     }
 
+    /// The island of a body, if a block touches it.
+    pub fn of(&self, body: u32) -> Option<usize> {
+        self.of_body.get(body as usize).filter(|k| **k != NONE).map(|k| *k as usize)
+    }
+
     /// The bodies of island `k`, in rising order.
     pub fn bodies(&self, k: usize) -> &[u32] {
         self.bodies.get(k)

@@ -34,7 +34,7 @@ use glam::DVec3;
 
 use super::velocity;
 use crate::collide::Velocities;
-use crate::correct::TIGHTER;
+use crate::stabilise::TIGHTER;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::{LAW_ROWS, ROWS};
@@ -79,8 +79,6 @@ pub(crate) enum Purpose {
 pub(crate) enum Wanted {
     /// How large errors are, no rows.
     Errors,
-    /// Errors as biases for the rows that the velocity problem has.
-    Biases,
     /// All.
     Rows,
 }
@@ -131,8 +129,6 @@ pub struct Rows {
     schemes: Vec<f64>,
     /// Whether some staged row gives.
     soft: bool,
-    /// Whether biases alone are those of the staged rows.
-    matched: bool,
     /// Joint slots in the order of the last problem, those without rows at the end; empty: as they are.
     visits: Vec<u32>,
     /// Rows of stiff forces, for problems about a whole step.
@@ -153,10 +149,9 @@ pub struct Rows {
     pub(crate) bounces: bool,
     /// The largest of what the tangents leave out, m/s.
     pub(crate) bent: f64,
-    /// Largest error of a rigid row over the joint's size, and in m; the smallest such size, m.
+    /// The largest error of a rigid row over its joint's size, of all joints and by joint slot.
     pub(crate) worst: f64,
-    pub(crate) deepest: f64,
-    pub(crate) smallest: f64,
+    errors: Vec<f64>,
     /// What the joints will carry to the next step, by slot.
     pub(crate) next: Vec<JointState>,
     /// What they did, by slot.
@@ -175,6 +170,11 @@ impl Rows {
         }
     }
 
+    /// The largest error of a joint's rigid rows over its size ([`SIZE`] times its length), when rows were last staged.
+    pub(crate) fn error(&self, joint: usize) -> f64 {
+        self.errors.get(joint).copied().unwrap_or(0.0)
+    }
+
     /// Works out all rows for `purpose` from positions, and errors on the way. `v` are the velocities of what is not
     /// dynamic; `p` has the masses.
     pub(crate) fn stage(
@@ -185,24 +185,23 @@ impl Rows {
         p: &Bodies,
         purpose: Purpose,
     ) {
-        (self.worst, self.deepest, self.smallest) = (0.0, 0.0, f64::INFINITY);
-        self.biases.clear();
-        self.matched = true;
+        self.worst = 0.0;
+        self.errors.clear();
+        self.errors.resize(model.joints.len(), 0.0);
         let wanted = match purpose {
             Purpose::Velocity { .. } => Wanted::Rows,
             Purpose::Position { wanted, .. } => wanted,
         };
-        if wanted != Wanted::Biases {
-            self.staged.clear();
-            self.runs.clear();
-            self.jacobians.clear();
-            self.sets.clear();
-            self.schemes.clear();
-            self.order.clear();
-            self.soft = false;
-            (self.curved, self.bounces, self.bent) = (false, false, 0.0);
-            self.lock_planes(model);
-        }
+        self.staged.clear();
+        self.runs.clear();
+        self.jacobians.clear();
+        self.sets.clear();
+        self.biases.clear();
+        self.schemes.clear();
+        self.order.clear();
+        self.soft = false;
+        (self.curved, self.bounces, self.bent) = (false, false, 0.0);
+        self.lock_planes(model);
         if let Purpose::Velocity { laws: true, .. } = purpose {
             for k in 0..self.elastic.len() {
                 let Elastic { bodies, jacobian, bias, compliance } = self.elastic[k];
@@ -247,9 +246,6 @@ impl Rows {
             match wanted {
                 Wanted::Errors => {
                     joint.kind.errors_into(&placed, joint.laws.iter().any(Law::is_about_positions), &mut e);
-                }
-                Wanted::Biases => {
-                    joint.kind.errors_into(&placed, joint.laws.iter().any(|l| !l.is_empty()), &mut e)
                 }
                 Wanted::Rows => joint.kind.equations_into(&placed, &mut e),
             }
@@ -347,26 +343,6 @@ impl Rows {
             self.order.get(of_problem).map(|i| *i as usize)
         };
         i.and_then(|i| self.schemes.get(i)).copied().unwrap_or(0.0)
-    }
-
-    /// Biases alone take the place of those of the problem whose rows are staged; false if they are not of the same rows.
-    pub(crate) fn take_biases(&self, general: &mut General) -> bool {
-        let n = self.staged.len();
-        let rigid = |set: &Set| matches!(set, Set::Free | Set::NonNegative);
-        if !self.matched
-            || self.soft
-            || [self.biases.len(), general.bias.len()] != [n; 2]
-            || !general.set.iter().all(rigid)
-        {
-            return false;
-        }
-        match self.order.is_empty() {
-            true => general.bias.copy_from_slice(&self.biases),
-            false => {
-                general.bias.iter_mut().zip(&self.order).for_each(|(b, i)| *b = self.biases[*i as usize])
-            }
-        }
-        true
     }
 
     /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
@@ -602,16 +578,8 @@ impl Stage<'_> {
         compliance: f64,
         upper: bool,
     ) {
-        match self.purpose {
-            Purpose::Position { wanted: Wanted::Errors, .. } => return,
-            Purpose::Position { wanted: Wanted::Biases, .. } => {
-                let place = self.rows.staged.get(self.rows.biases.len());
-                let own = |s: &Staged| (s.joint, s.row, s.upper) == (self.j as u32, row as u8, upper);
-                self.rows.matched &= place.is_some_and(own);
-                self.rows.biases.push(bias);
-                return;
-            }
-            _ => {}
+        if matches!(self.purpose, Purpose::Position { wanted: Wanted::Errors, .. }) {
+            return;
         }
         let [a, b] = self.joint.bodies;
         let (mut bias, mut jacobian) = (bias, jacobian);
@@ -663,8 +631,7 @@ impl Stage<'_> {
         let Some(error) = self.largest else { return };
         let size = SIZE * self.joint.length;
         self.rows.worst = self.rows.worst.max(error / size);
-        self.rows.deepest = self.rows.deepest.max(error);
-        self.rows.smallest = self.rows.smallest.min(size);
+        self.rows.errors[self.j] = error / size;
     }
 
     fn equation(&mut self, k: usize, row: &Row, bend: f64) {

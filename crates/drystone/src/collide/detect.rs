@@ -17,6 +17,7 @@ use glam::DVec3;
 
 use super::Aabb;
 use super::broadphase::{self, BroadPhase};
+use super::envelope::Envelope;
 use super::midphase::Workspace;
 use super::pair::{Ball, Look, Yield};
 use super::periodic::{Ghosts, WrappedPair};
@@ -121,8 +122,15 @@ impl Detector {
 
     /// Finds all pairs that could come within `envelope` of each other during a step of `h` at velocities `v`, and maybe
     /// some more.
-    pub fn find_pairs(&mut self, model: &Model, state: &State, v: &Velocities, h: f64, envelope: f64) {
-        let enclose = Enclose::new(model, state, v, h, envelope);
+    pub fn find_pairs<'a>(
+        &mut self,
+        model: &Model,
+        state: &State,
+        v: &Velocities,
+        h: f64,
+        envelope: impl Into<Envelope<'a>>,
+    ) {
+        let enclose = Enclose::new(model, state, v, h, envelope.into());
         let n = model.colliders.len();
         self.parts = model.facts().others > 0 && !crew::all(n, |k| model.colliders[k].shape.is_convex());
         let stamp = state.order.stamp();
@@ -191,16 +199,16 @@ impl Detector {
     }
 
     /// The contacts of the known pairs at the positions of `state`, in the state's order and by key.
-    pub fn find_contacts(
+    pub fn find_contacts<'a>(
         &mut self,
         model: &Model,
         state: &State,
         v: &Velocities,
         h: f64,
-        envelope: f64,
+        envelope: impl Into<Envelope<'a>>,
         out: &mut Vec<Contact>,
     ) {
-        self.find(model, state, v, h, envelope, &[], out);
+        self.find(model, state, v, h, envelope.into(), &[], out);
     }
 
     /// The same, as much of each contact as `C` keeps, without those among bodies that are `asleep` (by body slot; empty if
@@ -211,7 +219,7 @@ impl Detector {
         state: &State,
         v: &Velocities,
         h: f64,
-        envelope: f64,
+        envelope: Envelope,
         asleep: &[bool],
         out: &mut Vec<C>,
     ) {
@@ -312,13 +320,19 @@ struct Enclose<'a> {
     state: &'a State,
     v: &'a Velocities,
     h: f64,
-    envelope: f64,
+    envelope: Envelope<'a>,
     mu: f64,
     arm: f64,
 }
 
 impl<'a> Enclose<'a> {
-    fn new(model: &'a Model, state: &'a State, v: &'a Velocities, h: f64, envelope: f64) -> Self {
+    fn new(
+        model: &'a Model,
+        state: &'a State,
+        v: &'a Velocities,
+        h: f64,
+        envelope: Envelope<'a>,
+    ) -> Self {
         let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
         Self { model, state, v, h, envelope, mu, arm }
     }
@@ -336,7 +350,8 @@ impl<'a> Enclose<'a> {
         let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
         let hover = self.mu * (way.length() + spin + self.h * c.belt().length()) + self.arm * turn;
         let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
-        swept.grown(0.5 * self.envelope + spin + hover)
+        let near = self.envelope.of_collider(c.shape.inner_radius(), c.body);
+        swept.grown(near + spin + hover)
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod broadphase;
 mod detect;
+mod envelope;
 mod last;
 pub mod midphase;
 pub mod narrowphase;
@@ -12,6 +13,7 @@ pub mod query;
 pub use periodic::Periodic;
 
 pub use detect::{Detector, Velocities};
+pub use envelope::Envelope;
 
 use glam::DVec3;
 

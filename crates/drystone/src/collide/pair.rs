@@ -5,6 +5,7 @@ use std::ops::Range;
 use glam::DVec3;
 
 use super::detect::Velocities;
+use super::envelope::Envelope;
 use super::last::{self, Last};
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
@@ -26,7 +27,7 @@ pub(super) struct Look<'a> {
     pub state: &'a State,
     pub v: &'a Velocities,
     pub h: f64,
-    pub envelope: f64,
+    pub envelope: Envelope<'a>,
     /// World placements by collider slot; empty where few are asked for.
     pub poses: &'a [Pose],
     /// By collider slot.
@@ -64,6 +65,8 @@ struct Between {
     /// Whether A has the second collider.
     turned: bool,
     mu: f64,
+    /// Up to this distance there is a contact at rest, m.
+    near: f64,
 }
 
 /// Where contacts go, and memory to find them with.
@@ -86,6 +89,8 @@ struct Approach {
     mu: f64,
     /// What the surfaces run over their own bodies, m.
     belt: f64,
+    /// Up to this distance there is a contact at rest, m.
+    near: f64,
 }
 
 impl Approach {
@@ -142,6 +147,11 @@ impl Look<'_> {
         if a.is_nan() || b.is_nan() { self.model.pair_size(i, j) } else { a.min(b) }
     }
 
+    /// Up to which distance two colliders have a contact at rest, m.
+    fn near(&self, pair: [u32; 2]) -> f64 {
+        self.envelope.of_pair(self.pair_size(pair), pair.map(|k| self.balls[k as usize].body))
+    }
+
     /// Appends the contacts of colliders `i` < `j`, sorted by key.
     pub(super) fn pair(&self, i: u32, j: u32, to: &mut Yield) {
         let (bi, bj) = (&self.balls[i as usize], &self.balls[j as usize]);
@@ -152,9 +162,10 @@ impl Look<'_> {
         if !radii.is_nan() {
             *to.tested += 1;
             // The way, the spin and the hover of a pair are at most those of both added up.
-            let reach = (radii + self.envelope + bi.ahead + bj.ahead) * (1.0 + 1e-12);
+            let near = self.envelope.of_pair(bi.radius.min(bj.radius), [bi.body, bj.body]);
+            let reach = (radii + near + bi.ahead + bj.ahead) * (1.0 + 1e-12);
             if self.wrapped.is_some() || bi.centre.distance_squared(bj.centre) <= reach * reach {
-                self.spheres([i, j], to.out);
+                self.spheres([i, j], near, to.out);
             }
             return;
         }
@@ -164,6 +175,7 @@ impl Look<'_> {
             spin: self.h * (self.spin(ci, cj) + self.spin(cj, ci)),
             mu: self.model.pair_hover(i, j),
             belt: self.h * self.belt([ci, cj]),
+            near: self.near([i, j]),
         };
         let side = |k: u32| Side {
             collider: k,
@@ -187,18 +199,18 @@ impl Look<'_> {
 
     /// How far apart two shapes can be and still need a contact, m.
     fn reach(&self, approach: &Approach) -> f64 {
-        self.envelope
+        approach.near
             + (approach.way.length() + approach.spin) * (1.0 + approach.mu)
             + approach.belt * approach.mu
     }
 
     /// Two balls that would merely fly past each other make no contact, but sliding ones may hover.
-    fn spheres(&self, pair: [u32; 2], out: &mut Vec<Contact>) {
+    fn spheres(&self, pair: [u32; 2], near: f64, out: &mut Vec<Contact>) {
         let [a, b] = pair.map(|k| &self.balls[k as usize]);
         let shift = self.wrapped.map_or(DVec3::ZERO, |(_, shift)| shift);
         let (pa, pb) = (a.centre, b.centre + shift);
         let (apart, size) = (pa - pb, a.radius.min(b.radius));
-        let touch = a.radius + b.radius + self.envelope;
+        let touch = a.radius + b.radius + near;
         if apart.length_squared() > touch * touch {
             let [ci, cj] = pair.map(|k| &self.model.colliders[k as usize]);
             let way = self.h * (self.linear(a.body) - self.linear(b.body));
@@ -216,6 +228,7 @@ impl Look<'_> {
             bodies: if a.moves { [a.body, b.body] } else { [b.body, a.body] },
             turned: !a.moves,
             mu: self.model.materials.mu((a.mu, a.material), (b.mu, b.material)),
+            near,
         };
         self.push_between(&between, [0, 0], size, &point, out);
     }
@@ -251,7 +264,7 @@ impl Look<'_> {
         narrowphase::contacts(a.shape, &a.pose, b.shape, &b.pose, self.reach(approach), &mut manifold);
         let nearest = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
         let size = a.shape.inner_radius().min(b.shape.inner_radius());
-        if nearest > self.envelope && nearest.is_finite() && self.flies_past(a, b, nearest, size, approach) {
+        if nearest > approach.near && nearest.is_finite() && self.flies_past(a, b, nearest, size, approach) {
             return;
         }
         for p in manifold.points() {
@@ -301,7 +314,7 @@ impl Look<'_> {
             way: into * way,
             drift: into * (self.h * (self.velocity(a, origin) - self.velocity(b, origin))),
             turn: into * (self.h * (self.angular(a) - self.angular(b))),
-            near: self.envelope + approach.hover(size) + approach.spin,
+            near: approach.near + approach.hover(size) + approach.spin,
             size,
             depth: part.shape.bounding_radius(),
             exact: false,
@@ -343,7 +356,7 @@ impl Look<'_> {
     /// Conservative advancement: from distance d the shapes may safely move on by d.
     fn flies_past(&self, a: &Side, b: &Side, mut gap: f64, size: f64, approach: &Approach) -> bool {
         // What rotation may add during the step is simply kept as a distance.
-        let near = self.envelope + approach.hover(size) + approach.spin;
+        let near = approach.near + approach.hover(size) + approach.spin;
         let length = approach.way.length();
         let mut pose = a.pose;
         let mut manifold = Manifold::default();
@@ -373,7 +386,8 @@ impl Look<'_> {
     ) {
         let (bodies, turned) = self.model.ordered_bodies(colliders);
         let mu = self.model.pair_mu(colliders[0], colliders[1]);
-        self.push_between(&Between { colliders, bodies, turned, mu }, parts, size, p, out);
+        let near = self.near(colliders);
+        self.push_between(&Between { colliders, bodies, turned, mu, near }, parts, size, p, out);
     }
 
     fn push_between(
@@ -384,10 +398,10 @@ impl Look<'_> {
         p: &ContactPoint,
         out: &mut Vec<Contact>,
     ) {
-        let Between { colliders, bodies: [a, b], turned, mu } = *between;
+        let Between { colliders, bodies: [a, b], turned, mu, near } = *between;
         let normal = if turned { -p.normal } else { p.normal };
         let point = 0.5 * (p.on_a + p.on_b);
-        if p.gap > self.envelope {
+        if p.gap > near {
             let half = 0.5 * p.gap * normal;
             let u = self.velocity(a, point + half) - self.velocity(b, point - half);
             let along = u.dot(normal);
@@ -397,7 +411,7 @@ impl Look<'_> {
                 * self.model.pair_size(colliders[0], colliders[1])
                 * (self.angular(a) - self.angular(b)).length();
             let hover = (self.h * (mu * slip + roll)).min(size);
-            if p.gap > self.envelope + self.h * (-along).max(0.0) + hover {
+            if p.gap > near + self.h * (-along).max(0.0) + hover {
                 return;
             }
         }

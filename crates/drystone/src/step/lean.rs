@@ -26,7 +26,7 @@ impl World {
     pub(crate) fn leave_positions(&mut self) {
         if self.has_many_bodies() {
             self.saved = Default::default();
-            self.corrector.release();
+            self.stabiliser.release();
             self.leave_problem();
         }
     }

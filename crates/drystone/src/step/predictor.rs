@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use glam::DVec3;
 
 use super::turns_freely;
+use crate::collide::Envelope;
 use crate::contact::{Contact, ContactKey, Touch};
 use crate::motion::rotated;
 use crate::settings::{Settings, Stabilisation};
@@ -57,7 +58,7 @@ fn applies(settings: &Settings) -> bool {
 }
 
 /// Foretells the gaps of contacts of bodies that turn; contacts that only the turns bring about are added.
-pub(super) fn foretell(w: &mut World, envelope: f64) {
+pub(super) fn foretell(w: &mut World, envelope: Envelope) {
     w.predictor.arcs.clear();
     if !applies(&w.settings) || w.contacts.is_empty() || !pick(w) {
         return;
@@ -84,7 +85,12 @@ pub(super) fn foretell(w: &mut World, envelope: f64) {
         .iter()
         .flat_map(|c| c.key.colliders)
         .filter(|k| !stays[model.colliders[*k as usize].body as usize]);
-    let reach = envelope + touching.map(|k| way(k as usize)).fold(0.0, f64::max);
+    let mut more = vec![0.0; model.bodies.len()];
+    for k in touching {
+        let body = model.colliders[k as usize].body as usize;
+        more[body] = way(k as usize).max(more[body]);
+    }
+    let reach = Envelope { more: &more, ..envelope };
     detector.find(model, state, v_free, h, reach, stays, ends);
     let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
     let mut added = Vec::new();
@@ -111,7 +117,8 @@ pub(super) fn foretell(w: &mut World, envelope: f64) {
         }
         let [a, b] = e.bodies.map(|b| &v_free[b as usize]);
         let way = h * e.normal.dot(DVec3::new(a[0] - b[0], a[1] - b[1], a[2] - b[2]));
-        if e.gap + way > envelope {
+        let size = model.pair_size(e.key.colliders[0], e.key.colliders[1]);
+        if e.gap + way > envelope.of_pair(size, e.bodies) {
             continue;
         }
         // A new one, as its points on both bodies were at the start.

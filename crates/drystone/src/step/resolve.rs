@@ -55,7 +55,7 @@ pub(super) fn advance(w: &mut World, halvings: u32) -> Result<StepReport, StepEr
             let mut report = report;
             report.substeps = taken.substeps;
             if let Some(how) = correction(w).filter(|_| over) {
-                report.position_rounds += correct(w, how, false)?;
+                report.position_rounds += correct(w, how)?;
             }
             w.contacts.append(&mut kept);
             let (order, model) = (&w.state.order, &w.model);
@@ -136,7 +136,7 @@ fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> Met {
     let World { detector, model, state, v_free, sleepers, .. } = w;
     detector.find_pairs(model, state, v_free, h, envelope);
     let mut ends: Vec<Gap> = Vec::new();
-    detector.find(model, state, &[], 0.0, 0.0, &sleepers.known, &mut ends);
+    detector.find(model, state, &[], 0.0, 0.0.into(), &sleepers.known, &mut ends);
     let mut good = vec![true; pending.len()];
     let left = correction(w).map_or(OVERLAP, |how| how.tolerance);
     let (mut some, mut over) = (false, false);
@@ -152,7 +152,7 @@ fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> Met {
     }
     if some {
         let mut islands = std::mem::take(&mut w.graph);
-        islands.run(&w.model, kept, |i| good[i]);
+        islands.run(&w.model, kept.iter().map(|c| c.bodies), |i| good[i]);
         for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
             pending[i] |= w.absent.get(i) != Some(&true) && islands.ready(i).is_none();
         }
@@ -209,7 +209,7 @@ pub(super) fn put_back(w: &mut World, ends: &[Gap], reach: f64, halvings: u32) -
     bad.iter().flat_map(|(bodies, _)| bodies).for_each(|b| good[*b as usize] = false);
     let together = !w.stiff.is_empty() || !w.fields.is_empty();
     let mut islands = std::mem::take(&mut w.graph);
-    islands.run(&w.model, &w.contacts, |i| good[i]);
+    islands.run(&w.model, w.contacts.iter().map(|c| c.bodies), |i| good[i]);
     let present = |i: usize| {
         let body = &w.model.bodies[i];
         let awake = body.alive && body.inv_mass > 0.0 && !w.state.rest.is_asleep(i);
@@ -285,7 +285,7 @@ fn arcs(w: &World, bad: &mut Vec<([u32; 2], f64)>) {
 }
 
 /// How fast a contact opens, m/s.
-fn opening(w: &World, c: &Contact) -> f64 {
+pub(super) fn opening(w: &World, c: &Contact) -> f64 {
     let images = c.images(&w.model);
     let [a, b] = [0, 1].map(|k| {
         let i = c.bodies[k] as usize;

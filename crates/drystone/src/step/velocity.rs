@@ -18,8 +18,6 @@ pub(super) struct Solved {
     pub bounce: Option<f64>,
     /// Rows that missed what they asked for, those that press hardest first.
     pub missed: Vec<Party>,
-    /// Whether what the solver has at hand is of the problem that is posed.
-    pub plain: bool,
 }
 
 /// A contact of two bodies, or a joint with its motors and limits.
@@ -65,13 +63,10 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
     w.call_problem_hook();
     let guess = warm.then_some(w.assembler.guess.as_slice());
     let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
-    let (mut plain, mut bounce, mut compression) = (true, None, None);
+    let (mut bounce, mut compression) = (None, None);
     if stop.iterations > 0 && solution.status != Status::Diverged {
-        if let Some(share) = limit(w, &mut solution, driven, &stop, warm)? {
-            (plain, bounce) = (false, Some(share));
-        }
+        bounce = limit(w, &mut solution, driven, &stop, warm)?;
         if w.laws.expands() {
-            plain = false;
             let judged = match solution.certificate.take() {
                 Some(c) => c,
                 None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
@@ -87,7 +82,7 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
         }
     }
     let missed = missed(w, &solution);
-    Ok(Solved { solution, compression, bounce, missed, plain })
+    Ok(Solved { solution, compression, bounce, missed })
 }
 
 /// Solves the problem of what is driven alone: nothing bounces, joints go along tangents.

@@ -12,6 +12,7 @@ use drystone_solve::room;
 
 use super::PIECE;
 use crate::contact::{Gap, Touch};
+use crate::islands::Islands;
 use crate::model::Model;
 
 /// Bodies by their distance from the contacts that overlap, counted in contacts.
@@ -33,8 +34,23 @@ impl Region {
         });
     }
 
-    /// Goes on to the neighbours of the neighbours, `rings` times. The ways are those of `contacts`; the ground is on none.
-    pub fn grow(&self, model: &Model, contacts: &[Gap], rings: u8) {
+    /// Starts from these bodies, too.
+    pub fn add(&self, model: &Model, bodies: [u32; 2]) {
+        self.mark(model, bodies, 1);
+    }
+
+    /// Goes on to the neighbours of the neighbours, `rings` times. The ways are those of `contacts`; the ground is on none. Who is of one of the `groups`
+    /// takes all of it along. False if there is nowhere to start from.
+    pub fn grow(&self, model: &Model, contacts: &[Gap], rings: u8, mut groups: Option<&mut Islands>) -> bool {
+        let whole = |groups: &mut Option<&mut Islands>, ring: u8| {
+            if let Some(groups) = groups {
+                self.complete(model, groups, ring);
+            }
+        };
+        if crew::all(self.ring.len(), |b| self.ring[b].load(Relaxed) == 0) {
+            return false;
+        }
+        whole(&mut groups, 1);
         for r in 1..=rings {
             // Whether another thread has been there makes no difference: it marks what this one would.
             self.visit(contacts, |c| {
@@ -43,6 +59,20 @@ impl Region {
                     self.mark(model, bodies, r + 1);
                 }
             });
+            whole(&mut groups, r + 1);
+        }
+        true
+    }
+
+    /// Marks all of the groups that have a body in `ring`.
+    fn complete(&self, model: &Model, groups: &mut Islands, ring: u8) {
+        let mut there = vec![false; self.ring.len()];
+        let in_ring = |b: usize| self.ring[b].load(Relaxed) == ring;
+        for b in model.dynamic().filter(|b| in_ring(*b)) {
+            there[groups.root(b as u32) as usize] = true;
+        }
+        for b in model.dynamic().filter(|b| there[groups.root(*b as u32) as usize]) {
+            self.mark(model, [b as u32; 2], ring);
         }
     }
 
@@ -59,7 +89,7 @@ impl Region {
 
     fn mark(&self, model: &Model, bodies: [u32; 2], ring: u8) {
         for b in bodies.map(|b| b as usize) {
-            if model.bodies[b].inv_mass > 0.0 && self.ring[b].load(Relaxed) == 0 {
+            if model.bodies.get(b).is_some_and(|b| b.inv_mass > 0.0) && self.ring[b].load(Relaxed) == 0 {
                 self.ring[b].store(ring, Relaxed);
             }
         }
