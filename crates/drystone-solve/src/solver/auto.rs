@@ -27,6 +27,7 @@ use crate::problem::{Bodies, Malformed, Problem};
 
 use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 use methods::Methods;
+use policy::Start;
 use small::Small;
 
 pub(super) static INFO: Info = Info {
@@ -128,10 +129,11 @@ impl Worker {
     ) -> Result<Solution, Malformed> {
         let stages = match problem {
             Problem::Bodies(p) => policy::stages(p, &mut self.pairs, || {
-                // Without a guess nobody knows yet.
-                let cold = |gamma: &[f64]| gamma.iter().all(|x| *x == 0.0);
-                let near = |gamma| certificate(problem, gamma).residual_max <= RESTS * stop.tolerance;
-                guess.is_none_or(|gamma| cold(gamma) || near(gamma))
+                match guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0)) {
+                    None => Start::Cold,
+                    Some(gamma) if certificate(problem, gamma).residual_max <= RESTS * stop.tolerance => Start::Near,
+                    Some(_) => Start::Far,
+                }
             }),
             Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
         };

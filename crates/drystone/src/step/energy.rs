@@ -10,7 +10,7 @@
 //!
 //! is in the cones and parts every contact at s times the speed that was asked for at least; E(s) is a quadratic. An island that has more energy than it had takes the
 //! largest s in [0, 1] for which E(s) is within what it had and twice the work of what is driven: what bounces off a wall takes up to 1 + e times the impulse of
-//! what stops at it. The second solve is made only in steps in which some island has more than it had, and the others keep their first.
+//! what stops at it. Steps with bounces know γ₀, from which they start; others solve for it where some island has more than it had and what is driven explains.
 
 use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::{Solution, Stop};
@@ -30,15 +30,13 @@ struct Energies {
     had: Vec<f64>,
     /// After the solve.
     now: Vec<f64>,
-    /// Twice the work of what is driven.
-    work: Vec<f64>,
 }
 
 /// Where things bounce off what is driven, its impulses, and with them its work, are up to 1 + e times those without a bounce.
 const BOUNCE: f64 = 2.0;
 
 impl Energies {
-    fn of(w: &World, islands: &Islands, gamma: &[f64], v: &[[f64; 6]]) -> Self {
+    fn of(w: &World, islands: &Islands, v: &[[f64; 6]]) -> Self {
         let mut all = Self::default();
         let Problem::Bodies(p) = &w.assembler.problem else { return all };
         for k in 0..islands.len() {
@@ -49,17 +47,15 @@ impl Energies {
                 free += twice(&p.v_free[i]);
                 now += twice(&v[i]);
             }
-            let work = work(w, islands, k, gamma, v);
             all.had.push(f64::max(start, free));
             all.now.push(now);
-            all.work.push(work);
         }
         all
     }
 
-    /// Whether island `k` has more than it had.
-    fn grows(&self, k: usize) -> bool {
-        self.now[k] > (1.0 + SLACK) * self.had[k]
+    /// Whether island `k` has more than it had and `more`.
+    fn grows(&self, k: usize, more: f64) -> bool {
+        self.now[k] > (1.0 + SLACK) * (self.had[k] + more)
     }
 }
 
@@ -110,8 +106,12 @@ pub(super) fn limit(
     islands.find(p);
     let mut v = Vec::new();
     p.velocities(&solution.gamma, &mut v);
-    let all = Energies::of(w, &islands, &solution.gamma, &v);
-    let over: Vec<usize> = (0..islands.len()).filter(|k| all.grows(*k)).collect();
+    let all = Energies::of(w, &islands, &v);
+    // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
+    let bounces = w.laws.hits() || w.assembler.rows.bounces;
+    let driven_work = |k: usize| if bounces { 0.0 } else { work(w, &islands, k, &solution.gamma, &v).max(0.0) };
+    let over: Vec<usize> =
+        (0..islands.len()).filter(|k| all.grows(*k, 0.0) && all.grows(*k, driven_work(*k))).collect();
     if over.is_empty() {
         w.islands = islands;
         return Ok(None);
@@ -211,8 +211,9 @@ impl Budget {
         if let Problem::Bodies(p) = w.stiffness.posed(&w.assembler) {
             islands.find(p);
             p.velocities(&solution.gamma, &mut v);
-            let e = Energies::of(w, &islands, &solution.gamma, &v);
-            had.extend((0..islands.len()).map(|k| (e.had[k] + e.work[k].max(0.0)).max(e.now[k])));
+            let e = Energies::of(w, &islands, &v);
+            let work = |k: usize| work(w, &islands, k, &solution.gamma, &v).max(0.0);
+            had.extend((0..islands.len()).map(|k| (e.had[k] + work(k)).max(e.now[k])));
         }
         Self { v, had, islands }
     }

@@ -67,13 +67,15 @@ const REST: usize = usize::MAX;
 
 /// Operations of a factorisation that take as long as one multiplication by N takes for one block (20 ns and 0.5 ns).
 const MULTIPLICATION: f64 = 40.0;
-/// What rests is solved by one or two warm-started factorisations, and not at all by so many more.
+/// What rests is solved by one or two warm-started factorisations, and what moves not at all by twice as many. From nothing it takes more, once.
 const FEW_FACTORISATIONS: usize = 4;
 /// A factorisation is tried first where it takes no longer than so many multiplications: four of them are then the 200 that
 /// gradients need at least where something moves.
 const CHEAP: f64 = 50.0;
 /// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many multiplications.
 const TRIAL: usize = 2000;
+/// On walls of bricks an interior point takes no longer than a thousand sweeps, and sweeps seldom arrive: they are tried for a quarter of that.
+const TRIAL_OF_WALLS: usize = 300;
 /// Factorisations of an interior point that arrives at all.
 const INTERIOR: usize = 60;
 /// Its factorisation may take as long as so many multiplications: twenty of them take four trials then.
@@ -95,8 +97,19 @@ fn stage(method: Method, iterations: usize, p: &Bodies, multiplications: f64) ->
     Stage { method, iterations, operations: multiplications * MULTIPLICATION * p.blocks() as f64 }
 }
 
-/// The stages of one island; `rests` says whether the guess is nearly its solution.
-pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, rests: impl FnOnce() -> bool) -> Vec<Stage> {
+/// What a solve starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Nothing is known.
+    Cold,
+    /// A guess that is nearly the solution: something rests.
+    Near,
+    /// Another guess.
+    Far,
+}
+
+/// The stages of one island.
+pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, start: impl FnOnce() -> Start) -> Vec<Stage> {
     let s = |method, iterations, multiplications| stage(method, iterations, p, multiplications);
     let any = f64::INFINITY;
     let exact = p.model == Model::Coulomb;
@@ -126,10 +139,23 @@ pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, rests: impl FnOnce() -> b
         }
     } else {
         // Few contacts cost next to nothing, and walls of bricks, which move along their own weight, need more digits than the tolerance.
-        if stiff && (p.points.len() <= BLOCKS || is_flat(p, pairs) || rests()) {
-            all.push(s(Method::Factors, FEW_FACTORISATIONS, CHEAP));
+        let flat = stiff && is_flat(p, pairs);
+        let few = match start() {
+            _ if !stiff => 0,
+            Start::Cold => 5 * FEW_FACTORISATIONS,
+            _ if p.points.len() <= BLOCKS || flat => FEW_FACTORISATIONS,
+            Start::Near => FEW_FACTORISATIONS / 2,
+            Start::Far => 0,
+        };
+        if few > 0 {
+            all.push(s(Method::Factors, few, CHEAP));
         }
-        all.push(s(Method::Momentum, if stiff { TRIAL } else { SWEEPS }, any));
+        let sweeps = match [stiff, flat] {
+            [_, true] => TRIAL_OF_WALLS,
+            [true, _] => TRIAL,
+            _ => SWEEPS,
+        };
+        all.push(s(Method::Momentum, sweeps, any));
     }
     all.extend([s(Method::Interior, INTERIOR, DEAR), last]);
     all
