@@ -368,7 +368,8 @@ impl Stabiliser {
             let rank = state.order.rank(c.body);
             let Some(k) = islands.of(rank) else { continue };
             let d = &moved[rank as usize];
-            let way = DVec3::new(d[0], d[1], d[2]).length() + c.radius * DVec3::new(d[3], d[4], d[5]).length();
+            let way =
+                DVec3::new(d[0], d[1], d[2]).length() + c.radius * DVec3::new(d[3], d[4], d[5]).length();
             let envelope = Envelope { more: &self.more, ..how.envelope };
             let reach = envelope.of_pair(c.shape.inner_radius(), [c.body; 2]);
             parts[k].way = parts[k].way.max(way);

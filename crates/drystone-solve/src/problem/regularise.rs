@@ -208,7 +208,8 @@ impl Bodies {
 
 /// x with A x = -r for the first three rows of a symmetric A, by Cramer's rule; None if it is singular.
 fn solve(a: &[[f64; MAX_ROWS]; MAX_ROWS], r: &[f64; MAX_ROWS]) -> Option<[f64; MAX_ROWS]> {
-    let cross = |i: usize, j: usize| [1, 2, 0].map(|k| a[i][k] * a[j][(k + 1) % 3] - a[i][(k + 1) % 3] * a[j][k]);
+    let cross =
+        |i: usize, j: usize| [1, 2, 0].map(|k| a[i][k] * a[j][(k + 1) % 3] - a[i][(k + 1) % 3] * a[j][k]);
     let adjugate = [cross(1, 2), cross(2, 0), cross(0, 1)];
     let volume = (0..3).map(|k| a[0][k] * adjugate[0][k]).sum::<f64>();
     if !(volume > DUST * a[0][0] * a[1][1] * a[2][2]) {

@@ -54,7 +54,6 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         together: Extract::default(),
         judge: Judge::default(),
         judged: false,
-        eliminated: false,
     }))
 }
 
@@ -131,7 +130,9 @@ impl Worker {
             Problem::Bodies(p) => policy::stages(p, &mut self.pairs, || {
                 match guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0)) {
                     None => Start::Cold,
-                    Some(gamma) if certificate(problem, gamma).residual_max <= RESTS * stop.tolerance => Start::Near,
+                    Some(gamma) if certificate(problem, gamma).residual_max <= RESTS * stop.tolerance => {
+                        Start::Near
+                    }
                     Some(_) => Start::Far,
                 }
             }),
@@ -211,8 +212,6 @@ struct Auto {
     judge: Judge,
     /// Whether what was judged last is what was returned.
     judged: bool,
-    /// Whether elimination alone solved the last problem as it is.
-    eliminated: bool,
 }
 
 impl Auto {
@@ -268,7 +267,6 @@ impl Auto {
             out.iterations = s.iterations;
         }
         self.together = together;
-        self.eliminated = whole && residual <= stop.tolerance;
         if residual <= stop.tolerance {
             return Ok(all.filter(|k| !self.islands.is_jointed(*k)).collect());
         }
@@ -374,14 +372,6 @@ impl Solver for Auto {
         self.judged.then(|| self.judge.velocities())
     }
 
-    fn keeps_factors(&self) -> bool {
-        self.eliminated && self.workers[0].methods.elimination.keeps_factors()
-    }
-
-    fn solve_again(&mut self, problem: &Problem, stop: &Stop) -> Option<Solution> {
-        if self.keeps_factors() { self.worker().methods.elimination.solve_again(problem, stop) } else { None }
-    }
-
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
         Some(&mut self.places)
     }
@@ -395,7 +385,7 @@ impl Solver for Auto {
         if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
-        (self.judged, self.eliminated) = (false, false);
+        self.judged = false;
         problem.check()?;
         first_order::check_guess(problem, guess)?;
         let begun = Instant::now();
@@ -410,7 +400,6 @@ impl Solver for Auto {
         if stop.history || (one && (problem.blocks() >= LARGE || self.islands.is_jointed(0))) {
             // One problem as it is.
             let mut s = self.worker().by_stages(problem, guess, stop, begun)?;
-            self.eliminated = matches!(s.attempts.as_slice(), [a] if a.solver == super::schur::INFO.name);
             self.finish(problem, stop, &mut s);
             return Ok(s);
         }

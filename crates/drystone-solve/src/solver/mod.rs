@@ -216,17 +216,6 @@ pub trait Solver: Send {
         None
     }
 
-    /// Whether [`Solver::solve_again`] has what it needs.
-    fn keeps_factors(&self) -> bool {
-        false
-    }
-
-    /// Solves the problem that was solved last, from zero multipliers, after its right-hand side has changed (biases, free
-    /// velocities) and perhaps all friction is gone: with what was made of its matrices then. None where that is not at hand.
-    fn solve_again(&mut self, _problem: &Problem, _stop: &Stop) -> Option<Solution> {
-        None
-    }
-
     /// The solver for position problems, if this one is not it: those may contradict themselves.
     fn for_positions(&mut self) -> Option<&mut dyn Solver> {
         None

@@ -15,7 +15,6 @@
 //!
 //! Where an island has too many rows for a dense matrix (a pile), and for matrices from files, another solver does the work.
 
-mod again;
 mod alike;
 mod factor;
 mod island;
@@ -67,8 +66,6 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// Most rows of an island's dense matrix.
 const MOST: usize = 384;
-/// Islands that are solved by themselves of which what was found is kept.
-const KEPT: usize = 8;
 /// Groups of islands that are alike which are in work at once, where there are several threads.
 const POOL: usize = 16;
 
@@ -85,10 +82,8 @@ pub(super) struct Schur {
     /// What the islands were found for, and whether all are small enough.
     known: Known,
     fits: bool,
-    /// Islands that are solved by themselves: of the first few what was found stays, the others share the last place.
-    works: Vec<(Island, Vec<Factor>)>,
-    /// Whether all of the last problem's islands are there.
-    kept: bool,
+    /// The island that is solved by itself, and the factors of its mechanisms.
+    work: (Island, Vec<Factor>),
     groups: Groups,
     /// Those that are solved at the same time, and what each has to do: a range of `groups.order`.
     pool: [Alike; POOL],
@@ -144,7 +139,7 @@ impl Solver for Schur {
         let pool = self.pool.iter().map(Alike::bytes).sum::<usize>();
         let others = pool + self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
         let panels = |work: &Island| work.n.len() + work.y.iter().map(|p| p.y.len()).sum::<usize>();
-        64 * self.works.iter().map(|(work, _)| panels(work)).sum::<usize>() + others
+        64 * panels(&self.work.0) + others
     }
 
     fn solve(
@@ -178,7 +173,7 @@ impl Solver for Schur {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        (self.kept, self.judged) = (false, false);
+        self.judged = false;
         let fits = match problem {
             Problem::Bodies(p) => {
                 // Mechanisms stand on the same wheels for many steps.
@@ -231,26 +226,6 @@ impl Solver for Schur {
     fn judge(&mut self) -> Option<&mut Judge> {
         self.judged = false;
         Some(&mut self.judge)
-    }
-
-    fn keeps_factors(&self) -> bool {
-        self.kept
-    }
-
-    fn solve_again(&mut self, problem: &Problem, stop: &Stop) -> Option<Solution> {
-        let Problem::Bodies(p) = problem else { return None };
-        let same = self.kept && self.known.bodies[0].len() == p.points.len() && self.tree.is_of(p);
-        if !same {
-            return None;
-        }
-        let begun = Instant::now();
-        let mut out = Solution { gamma: vec![0.0; problem.rows()], ..Solution::none() };
-        out.status = Status::Converged;
-        for island in 0..self.used {
-            let ended = self.one(problem, p, island, &mut out.gamma, stop, begun, true);
-            out.add(&ended);
-        }
-        out.gamma.iter().all(|x| x.is_finite()).then_some(out)
     }
 }
 
@@ -337,7 +312,7 @@ impl Schur {
         let mut out = Solution::start(problem, guess);
         out.status = Status::Converged;
         let begun = Instant::now();
-        let (mut dropped, mut single) = (0, 0);
+        let mut dropped = 0;
         let plain = stop.tolerance > 0.0 && stop.iterations > 0;
         self.tasks.clear();
         let mut at = 0;
@@ -376,8 +351,7 @@ impl Schur {
                         Some(ended) => ended,
                         None => {
                             let island = self.groups.order[self.tasks[first + k].start + l];
-                            single += 1;
-                            self.one(problem, p, island as usize, &mut out.gamma, stop, begun, false)
+                            self.one(problem, p, island as usize, &mut out.gamma, stop, begun)
                         }
                     };
                     dropped += ended.dropped;
@@ -385,7 +359,6 @@ impl Schur {
                 }
             }
         }
-        self.kept = single == self.used && single <= KEPT && dropped == 0;
         if out.gamma.iter().any(|x| !x.is_finite()) {
             out = Solution {
                 status: Status::Diverged,
@@ -413,18 +386,12 @@ impl Schur {
         gamma: &mut [f64],
         stop: &Stop,
         begun: Instant,
-        again: bool,
     ) -> Ended {
-        let Self { tree, islands, works, .. } = self;
+        let Self { tree, islands, work: (work, factors), .. } = self;
         let (blocks, mechanisms) = &islands[island];
-        let place = island.min(KEPT - 1);
-        if works.len() <= place {
-            works.resize_with(place + 1, Default::default);
-        }
-        let (work, factors) = &mut works[place];
         if factors.len() < mechanisms.len() {
             factors.resize_with(mechanisms.len(), Factor::default);
         }
-        widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun, again })
+        widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun })
     }
 }

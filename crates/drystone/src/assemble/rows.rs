@@ -34,7 +34,6 @@ use glam::DVec3;
 
 use super::velocity;
 use crate::collide::Velocities;
-use crate::stabilise::TIGHTER;
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::{LAW_ROWS, ROWS};
@@ -42,6 +41,7 @@ use crate::joint::{Equations, Joint, JointState, Reaction, Row, Sort, WORLD_BODY
 use crate::model::{Model, Planar};
 use crate::order::Order;
 use crate::settings::Stabilisation;
+use crate::stabilise::TIGHTER;
 use crate::state::State;
 use curvature::{Ahead, curvature, is_curved};
 

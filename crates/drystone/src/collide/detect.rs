@@ -326,13 +326,7 @@ struct Enclose<'a> {
 }
 
 impl<'a> Enclose<'a> {
-    fn new(
-        model: &'a Model,
-        state: &'a State,
-        v: &'a Velocities,
-        h: f64,
-        envelope: Envelope<'a>,
-    ) -> Self {
+    fn new(model: &'a Model, state: &'a State, v: &'a Velocities, h: f64, envelope: Envelope<'a>) -> Self {
         let (mu, arm) = (model.most_mu(), model.materials.largest_arm());
         Self { model, state, v, h, envelope, mu, arm }
     }

@@ -36,7 +36,9 @@ impl World {
             return;
         }
         let rest = &mut state.rest;
-        s.islands.run(model, contacts.iter().map(|c| c.bodies), |i| rest.island[i] != 0 || rest.steps[i] == needed);
+        s.islands.run(model, contacts.iter().map(|c| c.bodies), |i| {
+            rest.island[i] != 0 || rest.steps[i] == needed
+        });
         for i in model.dynamic() {
             if rest.island[i] == 0
                 && let Some(lowest) = s.islands.ready(i)

@@ -109,7 +109,8 @@ pub(super) fn limit(
     let all = Energies::of(w, &islands, &v);
     // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
     let bounces = w.laws.hits() || w.assembler.rows.bounces;
-    let driven_work = |k: usize| if bounces { 0.0 } else { work(w, &islands, k, &solution.gamma, &v).max(0.0) };
+    let driven_work =
+        |k: usize| if bounces { 0.0 } else { work(w, &islands, k, &solution.gamma, &v).max(0.0) };
     let over: Vec<usize> =
         (0..islands.len()).filter(|k| all.grows(*k, 0.0) && all.grows(*k, driven_work(*k))).collect();
     if over.is_empty() {

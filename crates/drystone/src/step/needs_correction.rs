@@ -66,7 +66,8 @@ fn shapes_are_calm(w: &World) -> bool {
     let h = w.settings.h;
     // Beyond what gravity does in a step: half of it for each of two.
     let envelope = w.envelope();
-    let room = 0.5 * (envelope.of_pair(w.model.facts().smallest, [0; 2]) - h * h * w.settings.gravity.length());
+    let room =
+        0.5 * (envelope.of_pair(w.model.facts().smallest, [0; 2]) - h * h * w.settings.gravity.length());
     w.model.colliders.iter().filter(|c| c.body != NOBODY).all(|c| {
         let Some(body) = w.model.bodies.get(c.body as usize).filter(|b| b.alive) else { return true };
         if !c.shape.is_convex() {

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 use glam::DVec3;
 
-use super::turns_freely;
+use super::predict::turns_freely;
 use crate::collide::Envelope;
 use crate::contact::{Contact, ContactKey, Touch};
 use crate::motion::rotated;

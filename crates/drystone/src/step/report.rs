@@ -192,35 +192,59 @@ impl Deep {
     }
 }
 
-pub(super) struct Overlap {
-    pub deep: Option<Deep>,
-    pub touching: usize,
-    pub max: f64,
-    pub mean: f64,
+impl StepReport {
+    /// That of a step in which nothing has happened yet.
+    pub(super) fn begin(w: &World) -> Self {
+        let integrator = match w.settings.integrator {
+            Integrator::Moreau { theta } => Integrator::Moreau { theta },
+            _ => Integrator::Euler,
+        };
+        Self {
+            step: w.state.step + 1,
+            integrator,
+            smooth_bodies: 0,
+            contacts: 0,
+            asleep: 0,
+            touching: 0,
+            penetration_max: 0.0,
+            deep: None,
+            penetration_mean: 0.0,
+            status: Status::Converged,
+            bounce: None,
+            contradiction: Vec::new(),
+            apart: None,
+            iterations: 0,
+            omega: 1.0,
+            rejected: 0,
+            attempts: Vec::new(),
+            position_rounds: 0,
+            certificate: Certificate::default(),
+            velocity_problems: 1,
+            substeps: 1,
+            unresolved: None,
+            worst_contact: None,
+            left: Vec::new(),
+            spans: [Duration::ZERO; 7],
+        }
+    }
+
+    /// Notes how the contacts overlap.
+    pub(super) fn note_overlaps(&mut self, w: &World) {
+        let (contacts, mut parts) = (&w.contacts, Vec::new());
+        crew::ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range]));
+        parts.push(overlaps(w.sleepers.contacts()));
+        let (touching, max, sum) =
+            parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
+        self.deep = if max > 0.5 * w.model.facts().smallest { Deep::of(w) } else { None };
+        (self.touching, self.penetration_max) = (touching, max);
+        self.penetration_mean = if touching > 0 { sum / touching as f64 } else { 0.0 };
+    }
 }
 
-impl Overlap {
-    pub fn of(w: &World) -> Self {
-        let (contacts, mut parts) = (&w.contacts, Vec::new());
-        crew::ranges(contacts.len(), 4096, &mut parts, |range| {
-            let (mut touching, mut max, mut sum) = (0, 0.0f64, 0.0);
-            for c in contacts[range].iter().filter(|c| c.gap <= 0.0) {
-                touching += 1;
-                max = max.max(-c.gap);
-                sum -= c.gap;
-            }
-            (touching, max, sum)
-        });
-        let (mut touching, mut max, mut sum) =
-            parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
-        for c in w.sleepers.contacts().iter().filter(|c| c.gap <= 0.0) {
-            touching += 1;
-            max = max.max(-c.gap);
-            sum -= c.gap;
-        }
-        let deep = if max > 0.5 * w.model.facts().smallest { Deep::of(w) } else { None };
-        Self { deep, touching, max, mean: if touching > 0 { sum / touching as f64 } else { 0.0 } }
-    }
+/// How many contacts touch; their largest overlap and the sum of all, m.
+fn overlaps(contacts: &[Contact]) -> (usize, f64, f64) {
+    let touching = contacts.iter().filter(|c| c.gap <= 0.0);
+    touching.fold((0, 0.0, 0.0), |(n, max, sum), c| (n + 1, f64::max(max, -c.gap), sum - c.gap))
 }
 
 pub(super) struct Clock {

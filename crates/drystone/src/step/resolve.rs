@@ -18,7 +18,8 @@ use std::collections::HashMap;
 use glam::{DQuat, DVec3};
 
 use super::parts::joined;
-use super::{StepError, StepReport, attempt, correct, correction};
+use super::stabilise::{correct, correction};
+use super::{StepError, StepReport, attempt};
 use crate::body::Motion;
 use crate::contact::{Contact, Gap, Remembered, Touch};
 use crate::joint::JointState;

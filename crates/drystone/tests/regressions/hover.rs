@@ -12,6 +12,12 @@ fn contact_of_a_hovering_body_is_active() {
     let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).friction(mu);
     w.add_body(ball.at(DVec3::Z * (0.1 + mu * h * v)).moving(DVec3::X * v, DVec3::ZERO)).unwrap();
     w.step().unwrap();
-    assert_eq!(w.contacts().len(), 1, "gap mu h v = {} m, envelope g h² = {} m", mu * h * v, w.envelope().base);
+    assert_eq!(
+        w.contacts().len(),
+        1,
+        "gap mu h v = {} m, envelope g h² = {} m",
+        mu * h * v,
+        w.envelope().base
+    );
     assert!((w.support_over_weight().unwrap() - 1.0).abs() < 0.5, "{:?}", w.support_over_weight());
 }

@@ -245,31 +245,6 @@ impl Factor {
         }
     }
 
-    /// x ← L⁻¹ x for one column.
-    #[inline(always)]
-    pub fn forward_one<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {
-        let base = tree.mechanisms[m].start;
-        for k in 0..self.inverse.len() {
-            let (own, rows) = (x[k], tree.nodes[base + k].rows as usize);
-            let inverse = &self.inverse[k];
-            let mut products = ZERO;
-            for r in 0..SIZE {
-                products[r] = on.times(&inverse[r], &own);
-            }
-            let mut w = on.across(&products);
-            w[rows..].fill(0.0);
-            x[k][..SIZE].copy_from_slice(&w);
-            for (i, slot) in &tree.below[base + k] {
-                let block = &self.blocks[*slot as usize];
-                let mut sum = x[*i as usize];
-                for (w, row) in w.iter().zip(block).take(rows) {
-                    on.take_all(&mut sum, *w, row);
-                }
-                x[*i as usize] = sum;
-            }
-        }
-    }
-
     /// x ← L⁻ᵀ x.
     #[inline(always)]
     pub fn backward<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {

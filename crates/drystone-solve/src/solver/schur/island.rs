@@ -102,8 +102,6 @@ pub(super) struct Solve<'a> {
     pub gamma: &'a mut [f64],
     pub stop: &'a Stop,
     pub begun: Instant,
-    /// Whether the island is the one that was solved last, but for its right-hand side: see `again`.
-    pub again: bool,
 }
 
 /// How it ended, after how many sweeps, and how many bilateral rows depended on others.
@@ -119,15 +117,10 @@ impl Kernel for Solve<'_> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> Ended {
-        let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun, again } = self;
+        let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun } = self;
         // SAFETY: as the caller promises.
         let on = unsafe { On::<V>::new() };
-        let dropped = if again {
-            work.renew(on, problem, p, tree, factors, mechanisms);
-            0
-        } else {
-            work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma)
-        };
+        let dropped = work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma);
         let (status, sweeps) = work.solve(on, problem, stop, begun);
         work.hand_back(on, problem, p, tree, factors, mechanisms, gamma);
         Ended { status, sweeps, dropped }

@@ -92,7 +92,7 @@ fn solved_together(p: Bodies, model: Model) -> usize {
     // From nearby: what takes many sweeps is not for this.
     let mut near = Solution::start(&problem, None).gamma;
     for island in 0..s.used {
-        s.one(&problem, p, island, &mut near, &stop, begun, false);
+        s.one(&problem, p, island, &mut near, &stop, begun);
     }
     near.iter_mut().enumerate().for_each(|(k, x)| *x *= 1.0 + 1e-4 * some(k));
     let (mut at, mut done, mut out) = (0, 0, vec![f64::NAN; problem.rows()]);
@@ -106,14 +106,14 @@ fn solved_together(p: Bodies, model: Model) -> usize {
             let ended = work.ended;
             work.hand_back(&problem, p, tree, which, islands, &mut together);
             for (l, island) in which.iter().enumerate() {
-                let one = s.one(&problem, p, *island as usize, &mut alone, stop, begun, false);
+                let one = s.one(&problem, p, *island as usize, &mut alone, stop, begun);
                 let Some(ended) = &ended[l] else { continue };
                 assert_eq!((one.status, one.dropped), (ended.status, ended.dropped));
                 done += 1;
             }
             // What was left to others takes their word; then the judge has the last one.
             for (l, island) in which.iter().enumerate().filter(|(l, _)| ended[*l].is_none()) {
-                let one = s.one(&problem, p, *island as usize, &mut together, stop, begun, false);
+                let one = s.one(&problem, p, *island as usize, &mut together, stop, begun);
                 assert_eq!(one.status, Status::Converged, "lane {l}");
             }
             for island in which {
@@ -265,30 +265,6 @@ fn geared(mu: f64) -> Bodies {
     let rows = p.general.a.len() as u32;
     p.general.spans = vec![Span { start: 0, two_end: rows, end: rows, serial: true }];
     p
-}
-
-#[test]
-fn another_right_hand_side_needs_no_other_factor() {
-    let stop = Stop { tolerance: 1e-9, iterations: 2000, ..Stop::default() };
-    let mut s = Schur::default();
-    let mut problem = Problem::Bodies(geared(0.6));
-    assert!(s.solve_again(&problem, &stop).is_none(), "nothing was solved yet");
-    assert_eq!(s.solve(&problem, None, &stop).unwrap().status, Status::Converged);
-    assert!(s.keeps_factors());
-    for round in 1..3 {
-        let Problem::Bodies(p) = &mut problem else { unreachable!() };
-        p.v_free.fill([0.0; 6]);
-        p.points.mu.fill(0.0);
-        p.points.bias.iter_mut().enumerate().for_each(|(k, x)| *x = 1e-3 * some(k + 5 * round));
-        p.general.bias.iter_mut().enumerate().for_each(|(k, x)| *x = 1e-3 * some(k + 30 * round));
-        let again = s.solve_again(&problem, &stop).unwrap();
-        assert_eq!(again.status, Status::Converged);
-        assert!(again.gamma.iter().any(|x| *x != 0.0));
-        let residual = crate::certificate::certificate(&problem, &again.gamma).residual_max;
-        assert!(residual <= 1.001 * stop.tolerance, "{residual}");
-    }
-    // Another mechanism's is of no use.
-    assert!(s.solve_again(&Problem::Bodies(carts(2, 0.0, 9)), &stop).is_none());
 }
 
 /// Seven points and two limits, more than the bodies have freedoms: quickly to many digits, from nothing and from nearby.

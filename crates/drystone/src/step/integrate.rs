@@ -1,0 +1,87 @@
+//! Stage 7: positions follow velocities.
+
+use drystone_solve::crew::{self, Shared};
+use glam::DVec3;
+
+use super::predict::turns_freely;
+use crate::body::Motion;
+use crate::motion::{free_rotation, rotate};
+use crate::smooth;
+use crate::world::World;
+
+/// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
+pub(super) fn integrate(w: &mut World, in_part: bool) {
+    let (h, theta) = (w.settings.h, w.settings.integrator.theta());
+    let World { model, state: s, free, v_free: solved, smooth, absent, jointed, .. } = w;
+    let n = model.bodies.len();
+    for columns in [&s.position, &s.velocity, &s.omega] {
+        assert_eq!(columns.len(), n, "one number for each body");
+    }
+    assert_eq!(s.rotation.len(), n, "one rotation for each body");
+    let [position, velocity, omega] =
+        [&mut s.position, &mut s.velocity, &mut s.omega].map(|column| Shared(column.as_mut_ptr()));
+    let rotation = Shared(s.rotation.as_mut_ptr());
+    let rest = &s.rest;
+    crew::many(n, |i| {
+        let body = &model.bodies[i];
+        if !body.alive || body.motion == Motion::Static || (in_part && smooth::took(smooth, i)) {
+            return;
+        }
+        // SAFETY: each body once, and columns are as long as there are bodies.
+        let (x, q, v, omega) =
+            unsafe { (&mut *position.at(i), &mut *rotation.at(i), &mut *velocity.at(i), &mut *omega.at(i)) };
+        if rest.is_asleep(i) || absent.get(i) == Some(&true) {
+            return;
+        }
+        let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
+        let before = (*v, *omega);
+        let mut take = |new: &[f64; 6]| {
+            *v = DVec3::new(new[0], new[1], new[2]);
+            *omega = q.conjugate() * DVec3::new(new[3], new[4], new[5]);
+        };
+        if body.guide.is_some() {
+            take(&solved[i]);
+        }
+        if body.motion == Motion::Dynamic {
+            take(&solved[i]);
+        }
+        if let Some(plane) = &body.planar {
+            // The solver holds the lock to its tolerance; here it is exact.
+            *v = plane.within(*v);
+            *omega = q.conjugate() * plane.about(*q * *omega);
+        }
+        *x += h * (theta * *v + (1.0 - theta) * before.0);
+        if let Some(plane) = &body.planar {
+            *x = plane.nearest(*x);
+        }
+        if *omega == DVec3::ZERO && before.1 == DVec3::ZERO {
+            return;
+        }
+        *q = match free.get(i) {
+            Some((free, turn)) if turns_freely(body) => {
+                let kick = *omega - *free;
+                if theta == 1.0 && jointed.get(i) != Some(&true) {
+                    // Kicked where the step began, then free: contacts do no work on what spins, however far it turns in a step.
+                    let (after, turn) = free_rotation(&body.mass.inertia, before.1 + kick, h);
+                    *omega = after;
+                    (*q * turn).normalize()
+                } else {
+                    // Joints hold velocities to the end: free motion, and what changes it on top.
+                    rotate(*q * *turn, theta * kick, h)
+                }
+            }
+            _ => rotate(*q, theta * *omega + (1.0 - theta) * before.1, h),
+        };
+    });
+}
+
+/// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities
+/// follow from where the corrections put the bodies.
+pub(super) fn take_velocities_from_positions(w: &mut World) {
+    let h = w.settings.h;
+    for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
+        let d = &w.stabiliser.total[i];
+        w.state.velocity[i] += DVec3::new(d[0], d[1], d[2]) / h;
+        w.state.omega[i] += w.state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]) / h;
+    }
+}
