@@ -32,6 +32,9 @@ pub struct Order {
     dynamic: u32,
     /// Equal only for equal ranks, up to chance.
     stamp: u64,
+    /// Steps since it was renewed.
+    #[serde(default)]
+    age: u64,
 }
 
 /// What contacts are sorted by before their features: the places of the two bodies, the lower first, then the colliders.
@@ -40,14 +43,15 @@ pub(crate) type Place = ([u32; 2], [u32; 2]);
 impl Order {
     /// Brings the order up to date at the start of a step. True if bodies have changed places, so that what was sorted is
     /// not any more.
-    pub(crate) fn renew(&mut self, model: &Model, position: &[DVec3], step: u64) -> bool {
+    pub(crate) fn renew(&mut self, model: &Model, position: &[DVec3]) -> bool {
         if model.facts().dynamic < FEW {
             let was = !self.rank.is_empty();
             *self = Self::default();
             return was;
         }
         let known = self.rank.len();
-        if known > 0 && !step.is_multiple_of(RENEWED) {
+        self.age += 1;
+        if known > 0 && self.age < RENEWED {
             // Newcomers come last until then.
             self.rank.extend(known as u32..model.bodies.len() as u32);
             if known < self.rank.len() {
@@ -55,6 +59,7 @@ impl Order {
             }
             return false;
         }
+        self.age = 0;
         let mut along = curve(model.dynamic(), position);
         along.par_sort_unstable();
         self.dynamic = along.len() as u32;
@@ -275,7 +280,7 @@ mod tests {
     fn regions_are_compact_and_of_equal_size() {
         let (world, places) = cube();
         let mut order = Order::default();
-        assert!(order.renew(world.model(), &places, 0));
+        assert!(order.renew(world.model(), &places));
         let mut regions = Vec::new();
         order.regions(&mut regions);
         assert_eq!(order.rank(0), 4096, "the floor is last");
@@ -292,7 +297,7 @@ mod tests {
     fn pairs_are_sorted_like_their_places() {
         let (world, places) = cube();
         let mut order = Order::default();
-        order.renew(world.model(), &places, 0);
+        order.renew(world.model(), &places);
         let mut random = crate::random::Random::new(3);
         let mut any = || (4097.0 * random.in_box(DVec3::ZERO, DVec3::ONE).x) as u32;
         let mut pairs: Vec<(u32, u32)> = (0..5000).map(|_| (any(), any())).filter(|(i, j)| i < j).collect();
@@ -318,7 +323,7 @@ mod tests {
                 places.push(x);
             }
             let mut order = Order::default();
-            order.renew(world.model(), &places, 0);
+            order.renew(world.model(), &places);
             let mut line = Line::default();
             line.up(world.model(), Some(&order));
             let n = world.model().colliders.len();
@@ -341,17 +346,20 @@ mod tests {
     fn newcomers_come_last_until_all_is_sorted_again() {
         let (mut world, mut places) = cube();
         let mut order = Order::default();
-        order.renew(world.model(), &places, 3);
+        order.renew(world.model(), &places);
         let (stamp, rank) = (order.stamp(), order.rank.clone());
-        assert!(!order.renew(world.model(), &places, 4));
+        assert!(!order.renew(world.model(), &places));
         assert_eq!(order.stamp(), stamp);
         places.push(DVec3::ZERO);
         world.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.4 }, 1.0)).unwrap();
-        assert!(!order.renew(world.model(), &places, 5));
+        assert!(!order.renew(world.model(), &places));
         assert_ne!(order.stamp(), stamp);
         assert_eq!(order.rank[..4097], rank);
         assert_eq!(order.rank(4097), 4097);
-        assert!(order.renew(world.model(), &places, RENEWED));
+        for _ in 3..RENEWED {
+            assert!(!order.renew(world.model(), &places));
+        }
+        assert!(order.renew(world.model(), &places));
         assert!(order.rank(4097) < 3, "it is in the lowest corner");
     }
 
@@ -360,7 +368,7 @@ mod tests {
         let mut world = World::new(Settings::default()).unwrap();
         world.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.4 }, 1.0)).unwrap();
         let mut order = Order::default();
-        assert!(!order.renew(world.model(), &[DVec3::ZERO], 0));
+        assert!(!order.renew(world.model(), &[DVec3::ZERO]));
         assert_eq!((order.rank(7), order.stamp()), (7, 0));
         assert_eq!(order.place(world.model(), [3, 9]), ([0; 2], [3, 9]));
         let mut regions = vec![1];

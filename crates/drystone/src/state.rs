@@ -113,7 +113,7 @@ impl State {
 
     /// Brings the order of the bodies up to date, and with it what is kept in that order. True if it has changed.
     pub(crate) fn sort(&mut self, model: &Model) -> bool {
-        let changed = self.order.renew(model, &self.position, self.step);
+        let changed = self.order.renew(model, &self.position);
         if changed {
             let order = &self.order;
             self.multipliers.sort_unstable_by_key(|m| (order.place(model, m.key.colliders), m.key.feature));
