@@ -25,7 +25,7 @@
 //!     γ̄_i = σ_i γ_i⁻ + (1 - σ_i) γ_i°,      σ_i = 1 - |Dᵢᵀ v⁻ + b_i| / a_i   within 0 and 1
 //! ```
 //!
-//! that of the last step as far as the row then did what it is asked for now, else that which it would have if it were the only one. Under a
+//! that of the last step as far as the row then did what it is asked for now (all of it, if within the tolerance), else that which it would have if it were the only one. Under a
 //! steady load the miss dies out, and a motor or a floor keeps its speed to all digits; two bodies that hit each other part at the speed that was asked
 //! for; between walls that contradict each other σ is small, and γ (1 - σ) = miss / C says that γ stays below some a/C however long they go on.
 
@@ -199,7 +199,7 @@ impl Bodies {
             return Some(Ask { block: block as u32, row: rows.start as u32, speed, compliance, about });
         }
         self.block_relative(block, v, &mut u);
-        let did = (1.0 - u[0].abs() / speed).clamp(0.0, 1.0);
+        let did = if u[0].abs() <= least { 1.0 } else { (1.0 - u[0].abs() / speed).clamp(0.0, 1.0) };
         let before = before.get(rows.start).copied().unwrap_or(0.0);
         let about = if did == 1.0 { before } else { did * before + (1.0 - did) * self.alone(block, &r) };
         Some(Ask { block: block as u32, row: rows.start as u32, speed, compliance, about })

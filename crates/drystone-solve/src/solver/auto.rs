@@ -20,14 +20,14 @@ mod small;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::certificate::{Judge, certificate};
+use crate::certificate::Judge;
 use crate::crew::{self, Shared};
 use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Bodies, Malformed, Problem};
 
 use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 use methods::Methods;
-use policy::Start;
+use policy::Guess;
 use small::Small;
 
 pub(super) static INFO: Info = Info {
@@ -127,15 +127,12 @@ impl Worker {
         begun: Instant,
     ) -> Result<Solution, Malformed> {
         let stages = match problem {
-            Problem::Bodies(p) => policy::stages(p, &mut self.pairs, || {
-                match guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0)) {
-                    None => Start::Cold,
-                    Some(gamma) if certificate(problem, gamma).residual_max <= RESTS * stop.tolerance => {
-                        Start::Near
-                    }
-                    Some(_) => Start::Far,
-                }
-            }),
+            Problem::Bodies(p) => {
+                let guess = guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0));
+                let near = |gamma| self.methods.residual(problem, gamma) <= RESTS * stop.tolerance;
+                let is_near = || guess.is_some_and(near);
+                policy::stages(p, &mut self.pairs, Guess { is_cold: guess.is_none(), is_near })
+            }
             Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
         };
         self.methods.solve(problem, guess, stop, &stages, begun)

@@ -100,8 +100,12 @@ impl Methods {
     ) -> Result<Solution, Malformed> {
         let mut best: Option<Solution> = None;
         let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());
-        for stage in stages {
+        for (number, stage) in stages.iter().enumerate() {
             let method = stage.method;
+            let solved = best.as_ref().is_some_and(|b| b.status == Status::Converged);
+            if stage.polishes && !solved {
+                continue;
+            }
             let asked = Stop {
                 tolerance: aim(method, problem, stop.tolerance),
                 iterations: stage.iterations.min(stop.iterations - used),
@@ -139,7 +143,9 @@ impl Methods {
             {
                 s.status = Status::Iterations;
             }
-            if s.iterations > 0 || s.status == Status::Converged {
+            if let Some(last) = attempts.last_mut().filter(|_: &&mut Attempt| stage.polishes) {
+                last.iterations += s.iterations;
+            } else if s.iterations > 0 || s.status == Status::Converged {
                 let info = self.get(method).info();
                 attempts.push(Attempt {
                     solver: info.name,
@@ -149,14 +155,16 @@ impl Methods {
                 });
             }
             let done = matches!(s.status, Status::Converged | Status::Wedged | Status::Budget);
-            if done || best.as_ref().is_none_or(|b| residual <= self::residual(b)) {
+            let polishes = stages.get(number + 1).is_some_and(|next| next.polishes);
+            let coarse = s.status == Status::Converged && residual > asked.tolerance;
+            if (done && !solved) || best.as_ref().is_none_or(|b| residual <= self::residual(b)) {
                 best = Some(s);
             }
             // What slides in one step slides in the next: a guess may know more about that than the relaxed problem.
             if method == Method::Relaxed && !done {
                 self.back_to_the_guess(problem, guess, &mut best);
             }
-            if done {
+            if (done || solved) && !(polishes && coarse) {
                 break;
             }
         }

@@ -60,6 +60,8 @@ pub(super) struct Stage {
     pub iterations: usize,
     /// Most operations of one factorisation; a method that needs more is passed over.
     pub operations: f64,
+    /// It only adds digits to a solution that is within the tolerance.
+    pub polishes: bool,
 }
 
 /// As many iterations as the caller allows.
@@ -74,8 +76,8 @@ const FEW_FACTORISATIONS: usize = 4;
 const CHEAP: f64 = 50.0;
 /// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many multiplications.
 const TRIAL: usize = 2000;
-/// On walls of bricks an interior point takes no longer than a thousand sweeps, and sweeps seldom arrive: they are tried for a quarter of that.
-const TRIAL_OF_WALLS: usize = 300;
+/// On walls of bricks an interior point takes no longer than a thousand sweeps, and sweeps seldom arrive: they are tried for a sixth of that.
+const TRIAL_OF_WALLS: usize = 150;
 /// Factorisations of an interior point that arrives at all.
 const INTERIOR: usize = 60;
 /// Its factorisation may take as long as so many multiplications: twenty of them take four trials then.
@@ -94,22 +96,20 @@ const POINTS: f64 = 1.25;
 const UNEVEN: f64 = 30.0;
 
 fn stage(method: Method, iterations: usize, p: &Bodies, multiplications: f64) -> Stage {
-    Stage { method, iterations, operations: multiplications * MULTIPLICATION * p.blocks() as f64 }
+    let operations = multiplications * MULTIPLICATION * p.blocks() as f64;
+    Stage { method, iterations, operations, polishes: false }
 }
 
 /// What a solve starts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+pub(super) struct Guess<F> {
     /// Nothing is known.
-    Cold,
-    /// A guess that is nearly the solution: something rests.
-    Near,
-    /// Another guess.
-    Far,
+    pub is_cold: bool,
+    /// Whether it is nearly the solution: something rests.
+    pub is_near: F,
 }
 
 /// The stages of one island.
-pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, start: impl FnOnce() -> Start) -> Vec<Stage> {
+pub(super) fn stages<F: FnOnce() -> bool>(p: &Bodies, pairs: &mut Vec<u64>, guess: Guess<F>) -> Vec<Stage> {
     let s = |method, iterations, multiplications| stage(method, iterations, p, multiplications);
     let any = f64::INFINITY;
     let exact = p.model == Model::Coulomb;
@@ -140,15 +140,20 @@ pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, start: impl FnOnce() -> S
     } else {
         // Few contacts cost next to nothing, and walls of bricks, which move along their own weight, need more digits than the tolerance.
         let flat = stiff && is_flat(p, pairs);
-        let few = match start() {
-            _ if !stiff => 0,
-            Start::Cold => 5 * FEW_FACTORISATIONS,
-            _ if p.points.len() <= BLOCKS || flat => FEW_FACTORISATIONS,
-            Start::Near => FEW_FACTORISATIONS / 2,
-            Start::Far => 0,
+        let few = if !stiff {
+            0
+        } else if guess.is_cold {
+            5 * FEW_FACTORISATIONS
+        } else if p.points.len() <= BLOCKS || flat {
+            FEW_FACTORISATIONS
+        } else if (guess.is_near)() {
+            FEW_FACTORISATIONS / 2
+        } else {
+            0
         };
         if few > 0 {
             all.push(s(Method::Factors, few, CHEAP));
+            all.push(Stage { polishes: true, ..s(Method::Factors, 4 * FEW_FACTORISATIONS, CHEAP) });
         }
         let sweeps = match [stiff, flat] {
             [_, true] => TRIAL_OF_WALLS,
@@ -195,7 +200,7 @@ const SMALL: usize = 12_000;
 /// The stages of a problem from a file, with these shares of `cap`: a cap that is meant for sweeps is far too many factorisations.
 pub(super) fn file_stages(problem: &Problem, e: &Explicit, cap: usize) -> Vec<Stage> {
     let share = |x: f64| ((x * cap as f64) as usize).max(1);
-    let s = |method, iterations| Stage { method, iterations, operations: f64::INFINITY };
+    let s = |method, iterations| Stage { method, iterations, operations: f64::INFINITY, polishes: false };
     if problem.model() == Model::Ccp {
         return vec![
             s(Method::Factors, share(0.005)),
