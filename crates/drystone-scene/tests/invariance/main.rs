@@ -3,8 +3,10 @@
 mod compare;
 mod order;
 mod parts;
+mod shifted;
 mod strangers;
 mod turned;
+mod units;
 
 use drystone::World;
 use drystone_scene::zoo::RandomScene;
