@@ -1,10 +1,13 @@
 //! What a world does depends neither on when, where and in which units it is described, nor on strangers.
 
 mod compare;
+mod groups;
 mod order;
 mod parts;
 mod shifted;
 mod strangers;
+mod threads;
+mod together;
 mod turned;
 mod units;
 
