@@ -2,6 +2,7 @@
 
 mod compare;
 mod groups;
+mod momentum;
 mod order;
 mod parts;
 mod shifted;
