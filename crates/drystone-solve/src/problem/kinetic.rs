@@ -26,8 +26,9 @@ fn solve(a: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
         [cross(columns[1], columns[2]), cross(columns[2], columns[0]), cross(columns[0], columns[1])];
     let determinant = dot(columns[0], cofactors[0]);
     let scale = columns.iter().map(|c| dot(*c, *c)).fold(0.0, f64::max).sqrt();
-    if !(determinant > 1e-30 * scale * scale * scale) {
-        // One axis alone may turn: a body that is locked to a plane.
+    let minor = cofactors.iter().map(|c| dot(*c, *c)).fold(0.0, f64::max).sqrt();
+    if !(determinant > 0.0 && minor > 1e-13 * scale * scale) {
+        // One axis alone may turn: a body that is locked to a plane. Of a slanted one rounding leaves minors, and a determinant of either sign.
         let trace = a[0] + a[1] + a[2];
         if trace <= 0.0 {
             return [0.0; 3];

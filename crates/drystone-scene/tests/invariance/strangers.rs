@@ -1,27 +1,10 @@
-//! What a world does depends neither on when it is nor on strangers.
+//! The number of a step and bodies far away change no bit.
 
-use drystone::{BodyDef, Shape, World};
-use drystone_scene::zoo::{RandomScene, scene};
+use drystone::{BodyDef, Shape};
+use drystone_scene::zoo::scene;
 use glam::DVec3;
 
-/// Position, rotation and velocities of the first `n` bodies, as bits.
-fn bits(w: &World, n: usize) -> Vec<u64> {
-    let s = w.state();
-    let all = (0..n).flat_map(|i| {
-        let (x, q, v, o) = (s.position[i], s.rotation[i], s.velocity[i], s.omega[i]);
-        [x.to_array(), v.to_array(), o.to_array()]
-            .into_iter()
-            .flatten()
-            .chain(q.to_array())
-            .collect::<Vec<_>>()
-    });
-    all.map(f64::to_bits).collect()
-}
-
-/// Steps of a scene that may be compared, few enough for all seeds.
-fn steps(made: &RandomScene) -> usize {
-    made.steps.min(40)
-}
+use crate::{bits, steps};
 
 /// A run that begins at another step number is the same run.
 #[test]
