@@ -1,15 +1,12 @@
 //! Groups of bodies that come apart and meet again: as long as they are apart, each is what it is alone, bit for bit.
 
-use drystone::{BodyDef, PairLaw, Settings, Shape, Stabilisation, World};
+use drystone::{BodyDef, PairLaw, Settings, Shape, World};
 use glam::{DQuat, DVec3};
 
 use crate::bits;
 
 fn world(restitution: f64) -> World {
-    // Position corrections go on for all bodies as long as some body needs them.
-    let stabilisation = Stabilisation::None;
-    let settings = Settings { envelope: Some(1e-3), stabilisation, ..Settings::default() };
-    let mut w = World::new(settings).unwrap();
+    let mut w = World::new(Settings::default()).unwrap();
     let law = PairLaw { restitution, ..PairLaw::default() };
     w.materials_mut().set_other(law).unwrap();
     w

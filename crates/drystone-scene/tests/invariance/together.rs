@@ -1,8 +1,6 @@
 //! Two scenes in one world that have nothing to do with each other are what each of them is alone, bit for bit.
-//!
-//! The distance at which contacts exist depends on the smallest body of the world unless it is given, so it is given here.
 
-use drystone::{BodyDef, Integrator, JointDef, Settings, Shape, Stabilisation, World};
+use drystone::{BodyDef, JointDef, Settings, Shape, World};
 use drystone_scene::zoo::scene;
 use glam::DVec3;
 
@@ -16,14 +14,6 @@ const FAR: DVec3 = DVec3::new(4096.0, -2048.0, 1024.0);
 /// What is left of a difference that begins with another rounding, after the first step that has it, over the largest number:
 /// one of sums of some ten numbers, times the condition of the step's problem.
 const ROUNDED: f64 = 1e-6;
-
-/// Leaves everything to the velocity problem and to one integrator. Position corrections go on for all bodies as long as some
-/// body needs them, with another solver where there is a joint anywhere; and where there is a joint, bodies that nothing
-/// touches take steps of another integrator.
-fn apart(parts: &mut Parts) {
-    let s = &mut parts.settings;
-    (s.envelope, s.stabilisation, s.integrator) = (Some(1e-3), Stabilisation::None, Integrator::Euler);
-}
 
 /// The first step at which a scene differs from what it is alone.
 struct Difference {
@@ -86,8 +76,7 @@ fn another_scene_does_not_matter() {
         if APART.contains(&made.kind.name) || SHARED.iter().any(|(kind, _)| *kind == made.kind.name) {
             continue;
         }
-        let mut parts = Parts::of(&made.world);
-        apart(&mut parts);
+        let parts = Parts::of(&made.world);
         let alike = |(_, _, p): &(u64, &str, Parts)| {
             (&p.settings, &p.materials) == (&parts.settings, &parts.materials)
         };
@@ -151,8 +140,7 @@ fn what_goes_on_far_away_does_not_matter() {
         if APART.contains(&made.kind.name) || made.kind.name == "triaxial" {
             continue;
         }
-        let mut parts = Parts::of(&made.world);
-        apart(&mut parts);
+        let parts = Parts::of(&made.world);
         let held = SHARED.iter().any(|(kind, why)| *kind == made.kind.name && *why == HELD);
         for (name, exact, mut other) in strangers(&parts.settings) {
             *other.materials_mut() = parts.materials.clone();

@@ -32,7 +32,7 @@ struct Energies {
     now: Vec<f64>,
 }
 
-/// Where things bounce off what is driven, its impulses, and with them its work, are up to 1 + e times those without a bounce.
+/// Where things bounce off what is driven, its impulses, and with them the energy that a row gives, are up to 1 + e times those without a bounce.
 const BOUNCE: f64 = 2.0;
 
 impl Energies {
@@ -59,8 +59,8 @@ impl Energies {
     }
 }
 
-/// Twice the work of what is driven in island `k`, J.
-fn work(w: &World, islands: &Islands, k: usize, gamma: &[f64], v: &[[f64; 6]]) -> f64 {
+/// Twice the work of what is driven in island `k`, J: of rows that give energy, and of rows that take it.
+fn work(w: &World, islands: &Islands, k: usize, gamma: &[f64], v: &[[f64; 6]]) -> [f64; 2] {
     let scheme = |contact: usize| {
         if !w.laws.on() {
             // A gap that closes is nobody's work.
@@ -82,7 +82,9 @@ fn work(w: &World, islands: &Islands, k: usize, gamma: &[f64], v: &[[f64; 6]]) -
         Err(_) => 0.0,
     };
     let of = |i: &u32| w.assembler.work(*i as usize, gamma, v, about(*i), scheme);
-    2.0 * islands.blocks(k).iter().map(of).sum::<f64>()
+    islands.blocks(k).iter().map(of).fold([0.0; 2], |[give, take], x| {
+        [give + 2.0 * x.max(0.0), take + 2.0 * x.min(0.0)]
+    })
 }
 
 /// Where nothing but walls, belts and motors asks for a motion there is nothing to look at.
@@ -109,8 +111,10 @@ pub(super) fn limit(
     let all = Energies::of(w, &islands, &v);
     // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
     let bounces = w.laws.hits() || w.assembler.rows.bounces;
-    let driven_work =
-        |k: usize| if bounces { 0.0 } else { work(w, &islands, k, &solution.gamma, &v).max(0.0) };
+    let driven_work = |k: usize| match bounces {
+        true => 0.0,
+        false => work(w, &islands, k, &solution.gamma, &v).iter().sum::<f64>().max(0.0),
+    };
     let over: Vec<usize> =
         (0..islands.len()).filter(|k| all.grows(*k, 0.0) && all.grows(*k, driven_work(*k))).collect();
     if over.is_empty() {
@@ -166,8 +170,8 @@ impl World {
                 first += p.inertia_product(i, &v0[i], &v0[i]);
             }
             let blocks = || islands.blocks(k).iter().map(|i| *i as usize);
-            let work0 = work(self, islands, k, &driven.gamma, &v0);
-            let may = (1.0 + SLACK) * (all.had[k] + BOUNCE * work0.max(0.0)).max(first);
+            let [give, take] = work(self, islands, k, &driven.gamma, &v0);
+            let may = (1.0 + SLACK) * (all.had[k] + BOUNCE * give + take).max(first);
             let s = largest_share(square, linear, first - may);
             if s == 1.0 {
                 continue;
@@ -213,7 +217,7 @@ impl Budget {
             islands.find(p);
             p.velocities(&solution.gamma, &mut v);
             let e = Energies::of(w, &islands, &v);
-            let work = |k: usize| work(w, &islands, k, &solution.gamma, &v).max(0.0);
+            let work = |k: usize| work(w, &islands, k, &solution.gamma, &v).iter().sum::<f64>().max(0.0);
             had.extend((0..islands.len()).map(|k| (e.had[k] + work(k)).max(e.now[k])));
         }
         Self { v, had, islands }

@@ -97,16 +97,17 @@ impl View {
         let d = apart.length();
         let towards = if d > self.rounding { apart / d } else { DVec2::X };
         // On the line of their centres, as both are seen: of a large disc that is tilted, less than its radius.
-        let line = [ca, ca + towards];
+        let unit = a.radius.min(b.radius);
+        let line = [ca, ca + unit * towards];
         let within = self.crosses_rim(line, a, &self.a).zip(self.crosses_rim(line, b, &self.b));
         let Some(((a0, a1), (b0, b1))) = within else { return };
         let (from, to) = (a0.max(b0), a1.min(b1));
         if from > to {
             return;
         }
-        let middle = ca + towards * (0.5 * (from + to));
+        let middle = ca + towards * (0.5 * unit * (from + to));
         for (k, (c, s)) in RIM_PLACES.into_iter().enumerate() {
-            let line = [middle, middle + DVec2::new(c, s)];
+            let line = [middle, middle + unit * DVec2::new(c, s)];
             let leave = |disc: &Disc, height: &Height| self.crosses_rim(line, disc, height).map(|t| t.1);
             if let (Some(ta), Some(tb)) = (leave(a, &self.a), leave(b, &self.b)) {
                 self.offer(line[0].lerp(line[1], ta.min(tb)), RIM_OF_A + k as u64, spread);
