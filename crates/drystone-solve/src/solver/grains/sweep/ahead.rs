@@ -8,7 +8,7 @@ use crate::solver::fixed_point::PassStats;
 
 use super::super::eight::{
     Eight, Kernel, Octet, Row, Two, Vectors, along, apart, cross, dot, less_cross, load3, minus, plus,
-    project_parts, store3, widest,
+    project_parts, store3, times, widest,
 };
 use super::super::metric::Metric;
 use super::super::pack::{GROUP, Pack, VECTORS};
@@ -147,9 +147,12 @@ unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool, const MOVES: bool>
             un = un.add(lift);
         }
         let now: [V; 3] = load3(view.now.add(g), VECTORS);
-        let mut y = now;
+        // What rounding takes from y is given to the rows, which know nothing of it.
+        let (mut y, mut lost) = (now, [V::splat(0.0); 3]);
         if MOVES {
-            y = along(now, V::splat(view.beta), minus(now, load3(view.last.add(g), VECTORS)));
+            let ahead = times(V::splat(view.beta), minus(now, load3(view.last.add(g), VECTORS)));
+            y = plus(now, ahead);
+            lost = minus(ahead, minus(y, now));
         }
         // Along the normal the step is κ times as long as across.
         let kappa = view.metric.kappa;
@@ -165,7 +168,8 @@ unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool, const MOVES: bool>
         };
         store3(new, view.to.add(g), VECTORS);
         let places = [&raw const points.a, &raw const points.b];
-        V::exchange_both::<TWO>(delta, cross(delta, n), view.rows, places, GROUP);
+        let push = if MOVES { minus(delta, lost) } else { delta };
+        V::exchange_both::<TWO>(push, cross(push, n), view.rows, places, GROUP);
         let weight = V::splat(1.0).div(step);
         let (sq, part) = (dot(delta, delta), dot(delta, n));
         let less = part.mul(part);
