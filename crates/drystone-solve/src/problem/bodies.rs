@@ -403,26 +403,31 @@ impl Bodies {
         !self.points.compliance[0].is_empty() || !self.general.compliance.is_empty()
     }
 
-    /// u = Dᵀ v + b of one block for given velocities.
-    pub fn block_relative(&self, block: usize, v: &[[f64; 6]], u: &mut [f64; MAX_ROWS]) {
+    /// The same of contact point `i` as a world vector, m/s.
+    pub(crate) fn point_relative(&self, i: usize, v: &[[f64; 6]]) -> [f64; 3] {
         let half = |v: &[f64; 6]| ([v[0], v[1], v[2]], [v[3], v[4], v[5]]);
         let p = &self.points;
-        let Some(i) = block.checked_sub(p.len()) else {
-            let i = block;
-            let mut w = p.world_bias(i);
-            let (va, wa) = half(&v[p.a[i] as usize]);
-            let ca = cross(wa, at(&p.arm_a, i));
+        let mut w = p.world_bias(i);
+        let (va, wa) = half(&v[p.a[i] as usize]);
+        let ca = cross(wa, at(&p.arm_a, i));
+        for k in 0..3 {
+            w[k] += va[k] + ca[k];
+        }
+        if p.b[i] != WORLD {
+            let (vb, wb) = half(&v[p.b[i] as usize]);
+            let cb = cross(wb, at(&p.arm_b, i));
             for k in 0..3 {
-                w[k] += va[k] + ca[k];
+                w[k] -= vb[k] + cb[k];
             }
-            if p.b[i] != WORLD {
-                let (vb, wb) = half(&v[p.b[i] as usize]);
-                let cb = cross(wb, at(&p.arm_b, i));
-                for k in 0..3 {
-                    w[k] -= vb[k] + cb[k];
-                }
-            }
-            let frame = p.frame(i);
+        }
+        w
+    }
+
+    /// u = Dᵀ v + b of one block for given velocities.
+    pub fn block_relative(&self, block: usize, v: &[[f64; 6]], u: &mut [f64; MAX_ROWS]) {
+        let Some(i) = block.checked_sub(self.points.len()) else {
+            let w = self.point_relative(block, v);
+            let frame = self.points.frame(block);
             for k in 0..3 {
                 u[k] = dot(frame[k], w);
             }

@@ -12,7 +12,8 @@
 //! metric Σ ⟨., .⟩ / (ωη_i). It costs nothing beside the sweep. As long as the same contacts stick and slide, S is affine, the
 //! iteration that of a preconditioned gradient, and Gauss-Seidel the preconditioner: about two thirds of the iterations of `apgd`,
 //! at about half the price each (`docs/decisions/0020-fewer-multiplications.md`). There is no proof of convergence: what is returned is
-//! the result of a sweep that the certificate accepts, or the best one by the sweeps' own measure, and (relaxed law) never one
+//! the result of a sweep that the certificate accepts (relaxed law, contacts of spheres in f32: after the few of them that were above the tolerance have been
+//! solved by themselves, see `settle`), or the best one by the sweeps' own measure, and (relaxed law) never one
 //! with a higher objective than the start.
 //!
 //! The step of a block is one over a bound of its largest eigenvalue, not over its mean diagonal as in `pgs`: momentum and sweeps that ask

@@ -18,8 +18,7 @@
 use std::time::Instant;
 
 use crate::certificate::Judge;
-use crate::cone::AdmissibleSet;
-use crate::crew::{self, Shared};
+use crate::crew;
 use crate::model::Model;
 use crate::problem::{Malformed, Problem};
 
@@ -27,9 +26,10 @@ use super::fleet::FleetSweeper;
 use super::grains::{self, Form, GrainSweeper};
 use super::growth::Growth;
 use super::nncg::{Conjugation, Momentum};
+use super::settle::Settle;
 use super::sweep::BodySweeper;
 use super::sweep_explicit::ExplicitSweeper;
-use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop, apgs};
+use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop, apgs, project};
 
 /// Which K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub(super) struct PassStats {
     pub weighted: f64,
     /// Δγᵀ N Δγ, J: the last term of A3; Jacobi passes only.
     pub curvature: f64,
+    /// Σ of the squares of what [`Self::residual`] is the largest of, (m/s)²; sweeps of balls in f32 after [`Sweeper::extrapolate`].
+    pub squares: f64,
     /// Σ ⟨Δγ_i, γ_i - γ_last,i⟩ / (λ ω_i η_i), J, after [`Sweeper::extrapolate`]: negative where the momentum led away.
     pub turn: f64,
 }
@@ -145,6 +147,7 @@ pub(super) struct FixedPoint {
     held: usize,
     judge: Judge,
     growth: Growth,
+    settle: Settle,
 }
 
 /// Under Nesterov's momentum the residual is looked at below so many tolerances, after every so many sweeps.
@@ -187,6 +190,7 @@ impl FixedPoint {
             held: 0,
             judge: Judge::default(),
             growth: Growth::default(),
+            settle: Settle::default(),
         })
     }
 
@@ -333,6 +337,7 @@ impl Solver for FixedPoint {
         let start = |s: &dyn Sweeper| if convex { s.objective(problem) } else { f64::INFINITY };
         let mut conjugation = self.momentum.map(|m| Conjugation::new(m, start(sweeper)));
         self.growth.restart();
+        self.settle.restart();
         let may_wedge = !problem.rest_is_feasible();
         // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
         // own. After a look that was not good enough, look again once the sweeps' own measure has fallen by as much as was
@@ -342,7 +347,10 @@ impl Solver for FixedPoint {
         let mut finite = std::mem::take(&mut self.finite);
         finite.clear();
         let (mut floor, mut refreshed) = (sweeper.floor(), false);
-        // A residual, and the sweep that reached it: the next is set by one that is a tenth smaller.
+        // The exact law has nothing that falls while blocks are solved one by one.
+        let (settles, mut settled) = (single && often && convex, false);
+        // A residual, and the sweep that reached it: the next is set by one that is a tenth smaller. That of the worst of many blocks comes and
+        // goes: where all are known, their root mean square.
         let (mut mark, mut beaten) = (f64::INFINITY, 0);
         for k in 1..=stop.iterations {
             let pass = match self.scheme {
@@ -377,6 +385,14 @@ impl Solver for FixedPoint {
                     delta_gamma: stats.delta_sq.sqrt(),
                     objective: c.dual_objective,
                 });
+            }
+            if settles && self.settle.is_due(k, &stats, problem.blocks(), stop.tolerance) {
+                sweeper.gamma(problem, &mut solution.gamma);
+                settled = self.settle.run(problem, &mut self.judge, &mut solution.gamma, stop.tolerance);
+                if settled {
+                    solution.status = Status::Converged;
+                    break;
+                }
             }
             // From where a momentum led a sweep sees more than it leaves: below three times the tolerance, look now and then.
             let near = often && stats.residual <= NEAR * stop.tolerance && k % EVERY == 0;
@@ -419,8 +435,9 @@ impl Solver for FixedPoint {
             if single && Growth::due(k) {
                 floor = floor.max(sweeper.floor());
             }
-            if stats.residual < 0.9 * mark {
-                (mark, beaten) = (stats.residual, k);
+            let seen = if stats.squares > 0.0 { stats.squares.sqrt() } else { stats.residual };
+            if seen < 0.9 * mark {
+                (mark, beaten) = (seen, k);
             }
             let stalled = often && k > (2 * beaten).max(STALLED);
             if single && (stats.residual <= floor || stalled) {
@@ -444,7 +461,10 @@ impl Solver for FixedPoint {
         {
             improved = c.choose(problem, sweeper);
         }
-        sweeper.gamma(problem, &mut solution.gamma);
+        match settled {
+            true => self.settle.record(problem, &mut self.judge, &mut solution),
+            false => sweeper.gamma(problem, &mut solution.gamma),
+        }
         if !improved {
             solution.gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
         }
@@ -468,26 +488,18 @@ impl Solver for FixedPoint {
                 guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec)
             };
         }
-        self.held = self.grains.bytes() + self.bodies.bytes() + self.explicit.bytes() + self.fleet.bytes();
+        self.held = self.grains.bytes()
+            + self.bodies.bytes()
+            + self.explicit.bytes()
+            + self.fleet.bytes()
+            + self.settle.bytes();
         if problem.has_many_bodies() {
             (self.grains, self.bodies) = (GrainSweeper::default(), BodySweeper::default());
+            self.settle = Settle::default();
             self.admissible = Vec::new();
         } else {
             self.finite = finite;
         }
         Ok(solution)
     }
-}
-
-/// Every block of `gamma` projected on its set, into `to`.
-fn project(problem: &Problem, gamma: &[f64], to: &mut Vec<f64>) {
-    to.resize(gamma.len(), 0.0);
-    let to = Shared(to.as_mut_ptr());
-    crew::many(problem.blocks(), |i| {
-        let rows = problem.block(i);
-        // SAFETY: no two blocks share a row, and none has one that is not there.
-        let block = unsafe { std::slice::from_raw_parts_mut(to.at(rows.start), rows.len()) };
-        block.copy_from_slice(&gamma[rows]);
-        problem.set(i).project(block);
-    });
 }

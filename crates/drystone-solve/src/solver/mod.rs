@@ -25,6 +25,7 @@ mod pgs;
 mod prox;
 mod pssor;
 mod schur;
+mod settle;
 mod sparse;
 mod spec;
 mod sweep;
@@ -37,6 +38,7 @@ use serde::Serialize;
 
 use crate::certificate::{Certificate, Judge};
 use crate::cone::{AdmissibleSet, Set};
+use crate::crew::{self, Shared};
 use crate::problem::{Malformed, Problem};
 use outer::Outer;
 
@@ -298,4 +300,17 @@ fn make_with(text: &str, outer: fn(Box<dyn Solver>) -> Outer) -> Result<Box<dyn 
         true => solver,
         false => Box::new(outer(solver)),
     })
+}
+
+/// Every block of `gamma` projected on its set, into `to`.
+fn project(problem: &Problem, gamma: &[f64], to: &mut Vec<f64>) {
+    to.resize(gamma.len(), 0.0);
+    let to = Shared(to.as_mut_ptr());
+    crew::many(problem.blocks(), |i| {
+        let rows = problem.block(i);
+        // SAFETY: no two blocks share a row, and none has one that is not there.
+        let block = unsafe { std::slice::from_raw_parts_mut(to.at(rows.start), rows.len()) };
+        block.copy_from_slice(&gamma[rows]);
+        problem.set(i).project(block);
+    });
 }

@@ -147,6 +147,7 @@ impl PassStats {
         self.delta_sq += other.delta_sq;
         self.weighted += other.weighted;
         self.turn += other.turn;
+        self.squares += other.squares;
     }
 }
 

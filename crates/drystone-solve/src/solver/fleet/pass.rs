@@ -78,6 +78,7 @@ impl Passes<'_> {
                 weighted: sum(2),
                 curvature: sum(3),
                 turn: 0.0,
+                squares: 0.0,
             };
         }
     }

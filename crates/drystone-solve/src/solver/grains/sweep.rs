@@ -250,6 +250,7 @@ fn in_si(stats: &mut PassStats, pack: &Pack) {
     stats.delta_sq *= impulse * impulse;
     stats.weighted *= impulse * pack.speed;
     stats.turn *= impulse * pack.speed;
+    stats.squares *= pack.speed * pack.speed;
 }
 
 /// What a pass does.

@@ -8,7 +8,7 @@ use crate::solver::fixed_point::PassStats;
 
 use super::super::eight::{
     Eight, Kernel, Octet, Row, Two, Vectors, along, apart, cross, dot, less_cross, load3, minus, plus,
-    project_parts, store3, widest,
+    project_parts, store3, times, widest,
 };
 use super::super::metric::Metric;
 use super::super::pack::{GROUP, Pack, VECTORS};
@@ -57,7 +57,7 @@ impl Kernel for Piece<'_> {
         let (view, s) = (self.view, self.piece);
         let [start, two_end, end] = [s.start, s.two_end, s.end].map(|x| x as usize / 8);
         unsafe {
-            let (mut acc, mut wide) = ([V::splat(0.0); 3], [Two::<V>::splat(0.0); 3]);
+            let (mut acc, mut wide) = ([V::splat(0.0); 4], [Two::<V>::splat(0.0); 4]);
             // A macro, not a closure: that would not be compiled for the instructions of V.
             macro_rules! groups {
                 ($plain:literal, $moves:literal) => {{
@@ -88,8 +88,8 @@ impl Kernel for Piece<'_> {
             }
             let most = wide[0].most();
             acc[0] = most.select_le(acc[0], acc[0], most);
-            let mut seen = [Octet::default(); 3];
-            for k in 0..3 {
+            let mut seen = [Octet::default(); 4];
+            for k in 0..4 {
                 if k > 0 {
                     acc[k] = acc[k].add(wide[k].sum());
                 }
@@ -102,6 +102,7 @@ impl Kernel for Piece<'_> {
                 residual: f64::from(most).sqrt(),
                 delta_sq: sum(1),
                 turn: sum(2),
+                squares: sum(3),
                 ..PassStats::default()
             }
         }
@@ -117,15 +118,15 @@ unsafe fn relative<V: Eight, const TWO: bool>(view: &View, g: usize) -> [[V; 3];
     }
 }
 
-/// Updates eight points from γ + β (γ - γ_last); see `points::group` for `next`. Sums are of |S⁻¹ Δ|² (the largest), |Δ|²
-/// and, if β is not zero (MOVES), ⟨Δ, S⁻¹ (γ_new - γ)⟩. PLAIN: nothing drifts, friction is one number for all, and the law is the relaxed one.
+/// Updates eight points from γ + β (γ - γ_last); see `points::group` for `next`. Seen are |S⁻¹ Δ|² (the largest), and the sums of |Δ|²,
+/// if β is not zero (MOVES) of ⟨Δ, S⁻¹ (γ_new - γ)⟩, and of |S⁻¹ Δ|². PLAIN: nothing drifts, friction is one number for all, and the law is the relaxed one.
 #[inline(always)]
 unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool, const MOVES: bool>(
     view: &View,
     g: usize,
     next: Option<usize>,
     [seen, turn]: [[V; 3]; 2],
-    acc: &mut [V; 3],
+    acc: &mut [V; 4],
 ) -> [[V; 3]; 2] {
     unsafe {
         let pack = view.pack;
@@ -147,9 +148,12 @@ unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool, const MOVES: bool>
             un = un.add(lift);
         }
         let now: [V; 3] = load3(view.now.add(g), VECTORS);
-        let mut y = now;
+        // What rounding takes from y is given to the rows, which know nothing of it.
+        let (mut y, mut lost) = (now, [V::splat(0.0); 3]);
         if MOVES {
-            y = along(now, V::splat(view.beta), minus(now, load3(view.last.add(g), VECTORS)));
+            let ahead = times(V::splat(view.beta), minus(now, load3(view.last.add(g), VECTORS)));
+            y = plus(now, ahead);
+            lost = minus(ahead, minus(y, now));
         }
         // Along the normal the step is κ times as long as across.
         let kappa = view.metric.kappa;
@@ -165,13 +169,15 @@ unsafe fn group<V: Eight, const TWO: bool, const PLAIN: bool, const MOVES: bool>
         };
         store3(new, view.to.add(g), VECTORS);
         let places = [&raw const points.a, &raw const points.b];
-        V::exchange_both::<TWO>(delta, cross(delta, n), view.rows, places, GROUP);
+        let push = if MOVES { minus(delta, lost) } else { delta };
+        V::exchange_both::<TWO>(push, cross(push, n), view.rows, places, GROUP);
         let weight = V::splat(1.0).div(step);
         let (sq, part) = (dot(delta, delta), dot(delta, n));
         let less = part.mul(part);
         let measure = sq.less(V::splat(1.0 - 1.0 / (kappa * kappa)), less).mul(weight).mul(weight);
         acc[0] = measure.select_le(acc[0], acc[0], measure);
         acc[1] = acc[1].add(sq);
+        acc[3] = acc[3].add(measure);
         if MOVES {
             let change = minus(new, now);
             let softer = V::splat(1.0 - 1.0 / kappa).mul(part);
