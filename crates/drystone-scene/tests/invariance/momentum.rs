@@ -39,7 +39,7 @@ const STEPS: usize = 12;
 /// A hundred bodies, each of whose terms is rounded some ten times, over the sum of all terms without signs.
 const ROUNDING: f64 = 1e-13;
 /// What the integrator of free rotation leaves in a step, at up to a radian a step, over the same.
-const TURNING: f64 = 1e-5;
+const TURNING: f64 = 2e-5;
 /// Share of the energy that an island may gain in a step by rounding and the tolerance, times the steps.
 const SLACK: f64 = 1e-6 * STEPS as f64;
 /// The same for bodies that are no balls: energy is held in the velocity problem, where a body has turned freely already, and

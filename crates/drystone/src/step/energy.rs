@@ -82,9 +82,11 @@ fn work(w: &World, islands: &Islands, k: usize, gamma: &[f64], v: &[[f64; 6]]) -
         Err(_) => 0.0,
     };
     let of = |i: &u32| w.assembler.work(*i as usize, gamma, v, about(*i), scheme);
-    islands.blocks(k).iter().map(of).fold([0.0; 2], |[give, take], x| {
-        [give + 2.0 * x.max(0.0), take + 2.0 * x.min(0.0)]
-    })
+    islands
+        .blocks(k)
+        .iter()
+        .map(of)
+        .fold([0.0; 2], |[give, take], x| [give + 2.0 * x.max(0.0), take + 2.0 * x.min(0.0)])
 }
 
 /// Where nothing but walls, belts and motors asks for a motion there is nothing to look at.
