@@ -195,6 +195,8 @@ impl Stabiliser {
             self.looked = false;
         }
         let elsewhere = work.assembler.rows.elsewhere.clone();
+        // Where bodies are many, what is over contacts is not there twice.
+        let many = n >= room::MANY;
         let mut rings = RINGS;
         let mut rounds = 0;
         for round in 0..how.rounds {
@@ -205,11 +207,16 @@ impl Stabiliser {
             if !self.choose(&mut work, round, rings) {
                 break;
             }
-            self.gather(&mut work, round);
+            self.gather(&mut work, round, many);
             self.pose(&mut work);
             self.solve(&mut work, solver)?;
             rounds += 1;
-            if !self.shift(&mut work) {
+            let open = self.shift(&mut work);
+            if many && work.model.joint_slots().next().is_none() {
+                work.assembler.release();
+                self.island = Extract::default();
+            }
+            if !open {
                 break;
             }
             rings = rings.saturating_mul(MORE_RINGS);
@@ -237,7 +244,8 @@ impl Stabiliser {
             }
         }
         let groups = joints.then_some(&mut self.groups);
-        if !self.region.grow(model, &self.contacts, rings, groups) {
+        let ways = if self.contacts.is_empty() { &self.near } else { &self.contacts };
+        if !self.region.grow(model, ways, rings, groups) {
             return false;
         }
         self.region.others(asleep, &mut self.held);
@@ -245,7 +253,7 @@ impl Stabiliser {
     }
 
     /// Finds the contacts of the region, as far ahead as each of its islands may take a body.
-    fn gather(&mut self, work: &mut Work, round: usize) {
+    fn gather(&mut self, work: &mut Work, round: usize, many: bool) {
         let (model, how) = (work.model, work.how);
         let share = self.share(&how);
         let seen = if round == 0 { &self.contacts } else { &self.near };
@@ -285,9 +293,18 @@ impl Stabiliser {
             work.detector.find_pairs(model, work.state, work.v, how.h, envelope);
         }
         if further || round > 0 {
+            if many {
+                self.contacts = Vec::new();
+            }
             find(work, envelope, &self.held, &mut self.near);
+        } else if crew::all(self.contacts.len(), |i| self.region.holds(&self.contacts[i])) {
+            std::mem::swap(&mut self.contacts, &mut self.near);
+            self.contacts.clear();
         } else {
             self.region.pick(&self.contacts, &mut self.near);
+            if many {
+                self.contacts = Vec::new();
+            }
         }
     }
 

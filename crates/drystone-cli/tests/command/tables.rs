@@ -121,7 +121,7 @@ fn pyramids_by_lemke_and_on_round_cones() {
 #[test]
 fn block_splitting_races_on_the_published_scenes() {
     let scratch = Scratch::new("tables-blocks");
-    let line = "race blocks --sizes 2 --at-time 0.05 --iterations 5 --report -";
+    let line = "race blocks --sizes 2 --at-time 0.3 --iterations 5 --report -";
     let rows: Value = serde_json::from_str(&scratch.good(line)).unwrap();
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 15);

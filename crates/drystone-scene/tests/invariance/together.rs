@@ -50,7 +50,7 @@ fn difference(a: &Parts, b: &Parts, steps: usize) -> Option<Difference> {
 }
 
 /// Kinds that do not leave others their bits, and why.
-const SHARED: [(&str, &str); 12] = [
+const SHARED: [(&str, &str); 13] = [
     ("belt", MOVES),
     ("closing", MOVES),
     ("crush", MOVES),
@@ -62,6 +62,7 @@ const SHARED: [(&str, &str); 12] = [
     ("motors", MOVES),
     ("flaps", HELD),
     ("planar-hinge", HELD),
+    ("sleeve", HELD),
     ("triaxial", "the sweeps over mechanisms are counted for all of them together"),
 ];
 const MOVES: &str =

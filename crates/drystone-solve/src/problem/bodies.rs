@@ -375,7 +375,7 @@ impl Bodies {
         3 * self.points.len() + self.general.jacobian.len()
     }
 
-    pub(crate) fn block(&self, i: usize) -> Range<usize> {
+    pub fn block(&self, i: usize) -> Range<usize> {
         match i.checked_sub(self.points.len()) {
             None => 3 * i..3 * i + 3,
             Some(g) => {

@@ -58,9 +58,8 @@ impl Ask {
 
 /// Biases below this share of 1 m/s are rounding.
 const DUST: f64 = 1e-12;
-/// Steps to a block's own solution, each of which leaves some two thirds of the distance, and the share of it that a last step changes.
+/// Steps to a block's own solution, each of which leaves some two thirds of the distance.
 const ALONE: usize = 60;
-const SETTLED: f64 = 1e-9;
 /// Friction beyond which a cone is as wide as a half-space.
 const WIDE: f64 = 1e6;
 
@@ -141,16 +140,6 @@ impl Bodies {
             let x = -r[0] / own[0][0];
             return if set == Set::Free { x } else { x.max(0.0) };
         }
-        if n == 3
-            && let Some(x) = self::solve(&own, r)
-        {
-            // Nothing slides: u = 0 within the cone.
-            let mut inside = x;
-            set.project(&mut inside[..n]);
-            if inside[..n] == x[..n] {
-                return x[0];
-            }
-        }
         let step = 1.0 / self.block_diagonal(i)[1];
         let mut gamma = [0.0; MAX_ROWS];
         for _ in 0..ALONE {
@@ -160,7 +149,7 @@ impl Bodies {
             let before = gamma;
             (0..n).for_each(|k| gamma[k] -= step * u[k]);
             set.project(&mut gamma[..n]);
-            if (0..n).all(|k| (gamma[k] - before[k]).abs() <= SETTLED * gamma[0].abs()) {
+            if (0..n).all(|k| (gamma[k] - before[k]).abs() <= 1e-14 * gamma[0].abs()) {
                 break;
             }
         }
@@ -206,20 +195,6 @@ impl Bodies {
     }
 }
 
-/// x with A x = -r for the first three rows of a symmetric A, by Cramer's rule; None if it is singular.
-fn solve(a: &[[f64; MAX_ROWS]; MAX_ROWS], r: &[f64; MAX_ROWS]) -> Option<[f64; MAX_ROWS]> {
-    let cross =
-        |i: usize, j: usize| [1, 2, 0].map(|k| a[i][k] * a[j][(k + 1) % 3] - a[i][(k + 1) % 3] * a[j][k]);
-    let adjugate = [cross(1, 2), cross(2, 0), cross(0, 1)];
-    let volume = (0..3).map(|k| a[0][k] * adjugate[0][k]).sum::<f64>();
-    if !(volume > DUST * a[0][0] * a[1][1] * a[2][2]) {
-        return None;
-    }
-    let mut x = [0.0; MAX_ROWS];
-    (0..3).for_each(|i| x[i] = -(0..3).map(|k| adjugate[i][k] * r[k]).sum::<f64>() / volume);
-    Some(x)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Problem, WORLD};
@@ -250,22 +225,6 @@ mod tests {
         }
         p.points.spans = c.spans;
         p
-    }
-
-    #[test]
-    fn blocks_are_solved() {
-        let mut a = [[0.0; MAX_ROWS]; MAX_ROWS];
-        let rows = [[4.0, 1.0, -0.5], [1.0, 3.0, 0.25], [-0.5, 0.25, 2.0]];
-        (0..3).for_each(|i| a[i][..3].copy_from_slice(&rows[i]));
-        let r = [1.0, -2.0, 0.5, 0.0, 0.0];
-        let x = solve(&a, &r).unwrap();
-        for i in 0..3 {
-            let left = (0..3).map(|k| a[i][k] * x[k]).sum::<f64>() + r[i];
-            assert!(left.abs() < 1e-14, "row {i}: {left:e}");
-        }
-        a[2] = a[1];
-        (0..3).for_each(|i| a[i][2] = a[i][1]);
-        assert_eq!(solve(&a, &r), None);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(super) fn formulate(w: &mut World, asks: Asks, driven: Option<&[f64]>) -> Re
 
 /// Rows that ask for a motion give way a little: the problem always has a solution ([`drystone_solve::problem::Ask`]).
 fn regularise(w: &mut World, driven: Option<&[f64]>) {
-    let World { assembler, state, asks, pace, settings, laws, .. } = w;
+    let World { assembler, state, asks, pace, settings, laws, islands, .. } = w;
     let Assembler { problem: Problem::Bodies(p), rows, guess, order, .. } = assembler else { return };
     pace.clear();
     // Velocities at the start of the step, in the order of the problem: whether a row did what it was asked for.
@@ -107,7 +107,14 @@ fn regularise(w: &mut World, driven: Option<&[f64]>) {
         pressed.then(|| driven[row] * (needed / (needed - lowered)))
     };
     p.regularise(settings.tolerance, share, guess, pace, expected, asks);
-    guess.copy_from_slice(driven);
+    // Islands in which nothing bounces start as they would alone.
+    islands.find(p);
+    for k in 0..islands.len() {
+        let blocks = || islands.blocks(k).iter().map(|b| *b as usize);
+        if blocks().any(|block| bounce(block).is_some()) {
+            blocks().flat_map(|block| p.block(block)).for_each(|row| guess[row] = driven[row]);
+        }
+    }
     for ask in asks.iter().filter(|ask| bounce(ask.block as usize).is_some()) {
         guess[ask.row as usize] = ask.about;
     }
