@@ -15,6 +15,7 @@
 mod region;
 
 use drystone_solve::crew::{self, Shared};
+use drystone_solve::problem::Bodies;
 use drystone_solve::problem::islands::{Extract, Islands};
 use drystone_solve::room;
 use drystone_solve::solver::{Solver, Status, Stop};
@@ -153,6 +154,34 @@ fn find(work: &mut Work, envelope: Envelope, held: &[bool], to: &mut Vec<Gap>) {
     }
 }
 
+/// Lets rest satisfy all blocks but these, which are in rising order: the biases that the others had.
+fn rest(assembler: &mut Assembler, own: &[u32]) -> Vec<(u32, f64)> {
+    let blocks = assembler.problem.blocks() as u32;
+    let Problem::Bodies(p) = &mut assembler.problem else { return Vec::new() };
+    let mut own = own.iter().peekable();
+    let mut others = Vec::new();
+    for i in 0..blocks {
+        if own.next_if(|block| **block == i).is_none() {
+            others.push((i, std::mem::take(bias(p, i))));
+        }
+    }
+    others
+}
+
+/// Gives blocks their biases back.
+fn put_back(assembler: &mut Assembler, others: Vec<(u32, f64)>) {
+    let Problem::Bodies(p) = &mut assembler.problem else { return };
+    others.into_iter().for_each(|(i, own)| *bias(p, i) = own);
+}
+
+/// The bias of a block of a position problem: of a contact along its normal, of a joint that of its row.
+fn bias(p: &mut Bodies, block: u32) -> &mut f64 {
+    match (block as usize).checked_sub(p.points.len()) {
+        None => &mut p.points.bias[block as usize],
+        Some(row) => &mut p.general.bias[row],
+    }
+}
+
 /// By how much a contact overlaps, over its size.
 fn overlap(c: &Gap) -> f64 {
     -c.gap() / c.size()
@@ -209,7 +238,7 @@ impl Stabiliser {
             }
             self.gather(&mut work, round, many);
             self.pose(&mut work);
-            self.solve(&mut work, solver)?;
+            self.solve(&mut work, solver, many)?;
             rounds += 1;
             let open = self.shift(&mut work);
             if many && work.model.joint_slots().next().is_none() {
@@ -287,6 +316,9 @@ impl Stabiliser {
                 (self.more[b], further) = (ahead, true);
             }
         }
+        if !further {
+            self.more = Vec::new();
+        }
         let envelope = Envelope { more: &self.more, ..how.envelope };
         if further {
             // With room for the next step's ways: the pairs can be its own then.
@@ -328,50 +360,70 @@ impl Stabiliser {
     }
 
     /// Solves each island of the posed problem by itself.
-    fn solve(&mut self, work: &mut Work, solver: &mut dyn Solver) -> Result<(), Malformed> {
+    fn solve(&mut self, work: &mut Work, solver: &mut dyn Solver, many: bool) -> Result<(), Malformed> {
         let Work { model, assembler, how, .. } = work;
         let Problem::Bodies(p) = &assembler.problem else { return Ok(()) };
         self.islands.find(p);
-        self.gamma.clear();
-        self.gamma.resize(assembler.problem.rows(), 0.0);
-        self.parts.clear();
+        self.parts = (0..self.islands.len()).map(|k| self.measure(model, assembler, k)).collect();
+        if many {
+            self.near = Vec::new();
+        }
+        let (count, blocks) = (assembler.problem.rows(), assembler.problem.blocks());
+        self.gamma = Vec::new();
         for k in 0..self.islands.len() {
-            let mut part = Part::EMPTY;
-            for block in self.islands.blocks(k).iter().map(|b| *b as usize) {
-                if let Some(c) = assembler.order.get(block) {
-                    let c = &self.near[*c as usize];
-                    part.smallest = part.smallest.min(c.size());
-                    part.finest = part.finest.min(c.size());
-                    part.worst = part.worst.max(overlap(c));
-                } else if let Some(j) = assembler.rows.joint_of(block - assembler.order.len()) {
-                    let size = SIZE * model.joints[j as usize].length;
-                    part.smallest = part.smallest.min(size);
-                    part.finest = part.finest.min(size / TIGHTER);
-                    part.worst = part.worst.max(assembler.rows.error(j as usize));
-                }
-            }
-            let tolerance = 0.25 * how.tolerance * part.finest.min(f64::MAX);
+            let tolerance = 0.25 * how.tolerance * self.parts[k].finest.min(f64::MAX);
             let stop = Stop { tolerance, iterations: how.iterations, ..Stop::default() };
-            let solution = if self.islands.len() == 1 {
-                solver.solve(&assembler.problem, None, &stop)?
+            let own = self.islands.blocks(k);
+            // What is most of the problem is not copied out of it.
+            let (solution, rows) = if 2 * own.len() > blocks {
+                let others = rest(assembler, own);
+                let solution = solver.solve(&assembler.problem, None, &stop)?;
+                put_back(assembler, others);
+                (solution, None)
             } else {
+                let Problem::Bodies(p) = &assembler.problem else { return Ok(()) };
                 self.islands.extract(p, k, &mut self.island);
-                solver.solve(&self.island.problem, None, &stop)?
+                (solver.solve(&self.island.problem, None, &stop)?, Some(&self.island.rows))
             };
             if solution.status == Status::Diverged {
                 let text = "the position problem diverged: its corrections are not finite";
                 return Err(Malformed(text.into()));
             }
-            part.solved = solution.status == Status::Converged;
-            self.parts.push(part);
-            if self.islands.len() == 1 {
-                self.gamma = solution.gamma;
-            } else {
-                let rows = self.island.rows.iter().zip(solution.gamma);
-                rows.for_each(|(row, x)| self.gamma[*row as usize] = x);
+            self.parts[k].solved = solution.status == Status::Converged;
+            if self.islands.len() > 1 {
+                self.gamma.resize(count, 0.0);
+            }
+            match rows {
+                Some(rows) => {
+                    rows.iter().zip(solution.gamma).for_each(|(row, x)| self.gamma[*row as usize] = x);
+                }
+                None if self.islands.len() == 1 => self.gamma = solution.gamma,
+                None => {
+                    let rows = own.iter().flat_map(|i| assembler.problem.block(*i as usize));
+                    rows.for_each(|row| self.gamma[row] = solution.gamma[row]);
+                }
             }
         }
         Ok(())
+    }
+
+    /// The sizes and errors of island `k` of the posed problem.
+    fn measure(&self, model: &Model, assembler: &Assembler, k: usize) -> Part {
+        let mut part = Part::EMPTY;
+        for block in self.islands.blocks(k).iter().map(|b| *b as usize) {
+            if let Some(c) = assembler.order.get(block) {
+                let c = &self.near[*c as usize];
+                part.smallest = part.smallest.min(c.size());
+                part.finest = part.finest.min(c.size());
+                part.worst = part.worst.max(overlap(c));
+            } else if let Some(j) = assembler.rows.joint_of(block - assembler.order.len()) {
+                let size = SIZE * model.joints[j as usize].length;
+                part.smallest = part.smallest.min(size);
+                part.finest = part.finest.min(size / TIGHTER);
+                part.worst = part.worst.max(assembler.rows.error(j as usize));
+            }
+        }
+        part
     }
 
     /// Moves the bodies, each island by its share; false if nobody has to look at it again. `held` is then all who have not been moved or are done.

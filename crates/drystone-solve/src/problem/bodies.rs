@@ -375,6 +375,7 @@ impl Bodies {
         3 * self.points.len() + self.general.jacobian.len()
     }
 
+    /// The rows of block `i`.
     pub fn block(&self, i: usize) -> Range<usize> {
         match i.checked_sub(self.points.len()) {
             None => 3 * i..3 * i + 3,

@@ -69,7 +69,7 @@ const REST: usize = usize::MAX;
 
 /// Operations of a factorisation that take as long as one multiplication by N takes for one block (20 ns and 0.5 ns).
 const MULTIPLICATION: f64 = 40.0;
-/// What rests is solved by one or two warm-started factorisations, and what moves not at all by twice as many. From nothing it takes more, once.
+/// What rests is solved by one or two warm-started factorisations, and what moves not at all by twice as many.
 const FEW_FACTORISATIONS: usize = 4;
 /// A factorisation is tried first where it takes no longer than so many multiplications: four of them are then the 200 that
 /// gradients need at least where something moves.
@@ -142,9 +142,7 @@ pub(super) fn stages<F: FnOnce() -> bool>(p: &Bodies, pairs: &mut Vec<u64>, gues
         let flat = stiff && is_flat(p, pairs);
         let few = if !stiff {
             0
-        } else if guess.is_cold {
-            5 * FEW_FACTORISATIONS
-        } else if p.points.len() <= BLOCKS || flat {
+        } else if p.points.len() <= BLOCKS || flat || guess.is_cold {
             FEW_FACTORISATIONS
         } else if (guess.is_near)() {
             FEW_FACTORISATIONS / 2
