@@ -369,13 +369,14 @@ impl Stabiliser {
             self.near = Vec::new();
         }
         let (count, blocks) = (assembler.problem.rows(), assembler.problem.blocks());
+        let alike = assembler.order.len() == blocks;
         self.gamma = Vec::new();
         for k in 0..self.islands.len() {
             let tolerance = 0.25 * how.tolerance * self.parts[k].finest.min(f64::MAX);
             let stop = Stop { tolerance, iterations: how.iterations, ..Stop::default() };
             let own = self.islands.blocks(k);
-            // What is most of the problem is not copied out of it.
-            let (solution, rows) = if 2 * own.len() > blocks {
+            // What is most of the problem is not copied out of it, unless others' joints would be there for the solver to see.
+            let (solution, rows) = if own.len() == blocks || alike && 2 * own.len() > blocks {
                 let others = rest(assembler, own);
                 let solution = solver.solve(&assembler.problem, None, &stop)?;
                 put_back(assembler, others);
