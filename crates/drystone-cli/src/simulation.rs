@@ -71,7 +71,7 @@ pub struct Simulation {
     /// Broad phase: sap, grid or brute [default: chosen by the sizes].
     #[arg(long, value_name = "NAME")]
     pub broadphase: Option<String>,
-    /// Distance at which contacts exist before touching, m [default: |g| h^2 + 0.2 % of the smallest inner radius]; grows with speed.
+    /// Distance at which contacts exist before touching, m [default: |g| h^2 + 0.2 % of the pair's smaller inner radius]; grows with speed.
     #[arg(long, value_name = "M")]
     pub envelope: Option<f64>,
     /// Threads [default: one per core]; any number gives bitwise the same result.

@@ -94,7 +94,7 @@ fn failures_only_become_fewer() {
 
 /// The same over twenty times as many, by shares: about half an hour on two cores.
 #[test]
-#[ignore = "half an hour"]
+#[ignore = "half an hour on two cores: cargo nextest run -p drystone-scene --test zoo --run-ignored all"]
 fn failures_of_many_scenes() {
     let sum = run(1001, 20_000);
     for (check, ceiling) in CEILINGS {
