@@ -165,7 +165,11 @@ impl Detector {
         if let Some(periodic) = &model.periodic {
             // Images move from box to box: nothing is kept.
             self.revision = 0;
-            self.ghosts.add(periodic, &mut self.skins, &mut self.movable);
+            let spans = |p: usize| {
+                let still = model.collider_aabb(state, line.collider(p));
+                [0, 1, 2].map(|k| still.max[k] - still.min[k] >= periodic.length(k) * (1.0 - 1e-12))
+            };
+            self.ghosts.add(periodic, spans, &mut self.skins, &mut self.movable);
         }
         let (boxes, movable) = (&self.skins, &self.movable);
         if self.chosen_for.is_some_and(|n| boxes.len() > 2 * n) {
@@ -235,7 +239,8 @@ impl Detector {
             let belt = c.belt().length();
             let idle = !asleep.is_empty()
                 && if moves { asleep.get(c.body as usize) == Some(&true) } else { *v == [0.0; 6] };
-            let ahead = h * ((speed + turn * c.radius) * (1.0 + mu) + mu * belt + arm * turn);
+            let way = h * (speed + turn * c.radius);
+            let ahead = way + (mu * (way + h * belt) + h * arm * turn).min(hover_limit(&c.shape));
             let absent = self.absent.get(c.body as usize) == Some(&true);
             Ball {
                 centre: pose.position,
@@ -314,6 +319,15 @@ impl Detector {
     }
 }
 
+/// How far a contact of the shape may hover by friction, at most, m: a contact's gap by friction is bounded by the smaller
+/// inner radius of its two parts, whatever μ.
+pub(super) fn hover_limit(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Compound(_) => shape.bounding_radius(),
+        _ => shape.inner_radius(),
+    }
+}
+
 /// Where colliders may be during a step.
 struct Enclose<'a> {
     model: &'a Model,
@@ -343,6 +357,7 @@ impl<'a> Enclose<'a> {
         }
         let spin = if turn > 0.0 { turn * c.radius } else { 0.0 };
         let hover = self.mu * (way.length() + spin + self.h * c.belt().length()) + self.arm * turn;
+        let hover = hover.min(hover_limit(&c.shape));
         let swept = Aabb { min: still.min.min(still.min + way), max: still.max.max(still.max + way) };
         let near = self.envelope.of_collider(c.shape.inner_radius(), c.body);
         swept.grown(near + spin + hover)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use glam::DVec3;
 
-use super::detect::Velocities;
+use super::detect::{Velocities, hover_limit};
 use super::envelope::Envelope;
 use super::last::{self, Last};
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
@@ -183,7 +183,7 @@ impl Look<'_> {
             shape: &self.model.colliders[k as usize].shape,
             pose: self.pose(k),
         };
-        let reach = self.reach(&approach);
+        let reach = self.reach(&approach, hover_limit(&ci.shape).min(hover_limit(&cj.shape)));
         let start = to.out.len();
         to.last = self.remembered(to.last.start, [i, j]);
         part_pairs(side(i), side(j), reach, &mut |a, b| match (a.shape, b.shape) {
@@ -197,11 +197,9 @@ impl Look<'_> {
         to.out[start..].sort_unstable_by_key(|c| c.key);
     }
 
-    /// How far apart two shapes can be and still need a contact, m.
-    fn reach(&self, approach: &Approach) -> f64 {
-        approach.near
-            + (approach.way.length() + approach.spin) * (1.0 + approach.mu)
-            + approach.belt * approach.mu
+    /// How far apart two shapes of a size can be and still need a contact, m.
+    fn reach(&self, approach: &Approach, size: f64) -> f64 {
+        approach.near + approach.way.length() + approach.spin + approach.hover(size)
     }
 
     /// Two balls that would merely fly past each other make no contact, but sliding ones may hover.
@@ -261,9 +259,10 @@ impl Look<'_> {
         *to.tested += 1;
         let mut manifold =
             Manifold::after(self.last([a.collider, b.collider], to).features([a.part, b.part]));
-        narrowphase::contacts(a.shape, &a.pose, b.shape, &b.pose, self.reach(approach), &mut manifold);
-        let nearest = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
         let size = a.shape.inner_radius().min(b.shape.inner_radius());
+        let reach = self.reach(approach, size);
+        narrowphase::contacts(a.shape, &a.pose, b.shape, &b.pose, reach, &mut manifold);
+        let nearest = manifold.points().iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
         if nearest > approach.near && nearest.is_finite() && self.flies_past(a, b, nearest, size, approach) {
             return;
         }

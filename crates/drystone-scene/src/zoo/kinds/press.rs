@@ -15,7 +15,9 @@ pub(super) fn shear(d: &mut Draw) -> Result<Made, SceneError> {
     let (r, mu) = (0.01, d.range(0.2, 0.8));
     let (n, layers) = (d.whole(2, 3), d.whole(2, 3));
     let pitch = 2.02 * r;
-    let (half, cut) = (0.5 * pitch * n as f64, 0.5 * pitch * layers as f64);
+    // Cut between two layers: through the middle of one, its grains stand in both halves, and the row of
+    // them is as long as the box is wide, so that the halves cannot move apart without crushing it.
+    let (half, cut) = (0.5 * pitch * n as f64, pitch * (layers / 2) as f64);
     floor(&mut w, mu)?;
     let thick = 6.0 * r;
     let side = |z: f64, up: f64| -> Vec<Collider> {
