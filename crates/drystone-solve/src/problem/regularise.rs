@@ -71,7 +71,12 @@ impl Bodies {
         let cone = |mu: f64, across: f64| match self.model {
             Model::Ccp => {
                 let mu = mu.min(WIDE);
-                (mu * across - b[0]) / (1.0 + mu * mu).sqrt()
+                // The nearest point of the dual cone is its apex, or lies on an edge u_n = μ |u_t|.
+                if mu * b[0] + across <= 0.0 {
+                    b[0].hypot(across)
+                } else {
+                    (mu * across - b[0]) / (1.0 + mu * mu).sqrt()
+                }
             }
             Model::Coulomb => -b[0],
         };
