@@ -18,6 +18,8 @@ pub(super) fn stabilise(
 ) -> Result<(), StepError> {
     let may = |how: &Correction| smooth || needs_correction::may(w, report.status, how.tolerance);
     let Some(how) = correction(w).filter(may) else { return Ok(()) };
+    // A blow sends a body where nobody looked for pairs; where none was dealt, the pairs are still those.
+    w.detector.find_pairs(&w.model, &w.state, &w.v_free, how.h, how.envelope);
     if resolve::applies(w) {
         let World { stabiliser, model, state, detector, assembler, sleepers, v_free, .. } = w;
         let asleep = &sleepers.known;

@@ -83,7 +83,8 @@ pub(super) fn heap(d: &mut Draw) -> Result<Made, SceneError> {
     match ground {
         0 => floor(&mut w, mu)?,
         1 => {
-            let half = DVec3::new(20.0, 20.0, 4.0) * size;
+            // Wide enough that nothing flies off it.
+            let half = DVec3::new(20.0 * size + 20.0, 20.0 * size + 20.0, 4.0 * size);
             add(&mut w, BodyDef::fixed(Shape::cuboid(half)).friction(mu).at(DVec3::NEG_Z * half.z))?
         }
         2 => {
