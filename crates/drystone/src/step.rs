@@ -97,6 +97,7 @@ fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
             let worst = report.certificate.residual_max.max(taken.certificate.residual_max);
             report.certificate.residual_max = worst;
             report.smooth_bodies = smooth::taken_bodies(w);
+            report.substeps = report.substeps.max(taken.substeps);
         }
         clock.stage(Stage::Integrate);
         // 8 stabilise: islands that the step did not resolve are put back, positions of the others corrected

@@ -17,6 +17,7 @@ use glam::{DQuat, DVec3};
 use rayon::prelude::*;
 
 use crate::model::{Body, BodyId, Model};
+use crate::state::State;
 use crate::world::{World, WorldError};
 use cells::Cells;
 
@@ -136,13 +137,18 @@ pub(crate) struct Placed<'a> {
 
 impl Placed<'_> {
     pub fn view<'b>(&self, model: &'b Model, i: usize) -> Option<View<'b>> {
+        self.view_at(model, i, i)
+    }
+
+    /// Of the body of a slot, whose numbers are at place `k`.
+    fn view_at<'b>(&self, model: &'b Model, slot: usize, k: usize) -> Option<View<'b>> {
         Some(View {
-            id: model.id(i as u32)?,
-            body: &model.bodies[i],
-            position: self.x[i],
-            rotation: self.q[i],
-            velocity: self.v[i],
-            angular_velocity: self.q[i] * self.w[i],
+            id: model.id(slot as u32)?,
+            body: &model.bodies[slot],
+            position: self.x[k],
+            rotation: self.q[k],
+            velocity: self.v[k],
+            angular_velocity: self.q[k] * self.w[k],
         })
     }
 }
@@ -176,6 +182,40 @@ impl Acting {
                             sum.torque += one.torque;
                         }
                     });
+                }
+            }
+        }
+    }
+
+    /// Works out all fields on the bodies in `slots` alone, which are `placed` in that order, as the wrenches then are. The others are where `state` has
+    /// them.
+    pub fn on_some(&mut self, fields: &[Field], model: &Model, state: &State, slots: &[u32], placed: Placed) {
+        self.wrench.clear();
+        if fields.is_empty() {
+            return;
+        }
+        self.wrench.resize(slots.len(), Wrench::default());
+        for field in fields {
+            match field {
+                Field::Pair(pair) => {
+                    let mut x = state.position.clone();
+                    slots.iter().zip(placed.x).for_each(|(slot, at)| x[*slot as usize] = *at);
+                    let mut all = vec![Wrench::default(); x.len()];
+                    pair.act(model, &x, &mut self.cells, &mut all);
+                    self.wrench
+                        .iter_mut()
+                        .zip(slots)
+                        .for_each(|(sum, i)| sum.force += all[*i as usize].force);
+                }
+                Field::Callback { wrench, .. } => {
+                    for (k, slot) in slots.iter().map(|i| *i as usize).enumerate() {
+                        let moves = model.bodies[slot].inv_mass > 0.0;
+                        if let Some(view) = placed.view_at(model, slot, k).filter(|_| moves) {
+                            let one = wrench(&view, placed.time);
+                            self.wrench[k].force += one.force;
+                            self.wrench[k].torque += one.torque;
+                        }
+                    }
                 }
             }
         }

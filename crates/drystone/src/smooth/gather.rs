@@ -5,10 +5,26 @@ use glam::{DQuat, DVec3};
 use crate::joint::equation::{Coordinate, Equations, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::LAW_ROWS;
-use crate::joint::{Joint, JointState, Sort, WORLD_BODY};
+use crate::joint::{Joint, JointState, Sort};
 use crate::model::Model;
+use crate::state::State;
 
-/// Positions and velocities of all bodies, by slot; angular velocities in body axes.
+/// A joint of a mechanism.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub slot: u32,
+    /// The places of its bodies in the mechanism; `usize::MAX` for the world.
+    pub ends: [usize; 2],
+}
+
+impl Link {
+    /// The place of the joint's body in a slot.
+    pub fn place(&self, joint: &Joint, slot: usize) -> usize {
+        self.ends[usize::from(joint.bodies[0] as usize != slot)]
+    }
+}
+
+/// Positions and velocities of a mechanism's bodies, by place; angular velocities in body axes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Motion {
     pub x: Vec<DVec3>,
@@ -18,6 +34,24 @@ pub(super) struct Motion {
 }
 
 impl Motion {
+    /// The bodies of these slots as they are.
+    pub fn take(&mut self, slots: &[u32], s: &State) {
+        let slots = || slots.iter().map(|i| *i as usize);
+        self.x.clear();
+        self.x.extend(slots().map(|i| s.position[i]));
+        self.q.clear();
+        self.q.extend(slots().map(|i| s.rotation[i]));
+        self.v.clear();
+        self.v.extend(slots().map(|i| s.velocity[i]));
+        self.w.clear();
+        self.w.extend(slots().map(|i| s.omega[i]));
+    }
+
+    /// J v of a joint's row.
+    pub fn rate(&self, link: &Link, joint: &Joint, row: &[f64; 12]) -> f64 {
+        joint.rate(row, |slot| self.twist(link.place(joint, slot)))
+    }
+
     /// (v, ω) in world axes.
     pub fn twist(&self, i: usize) -> [f64; 6] {
         let (v, w) = (self.v[i], self.q[i] * self.w[i]);
@@ -33,8 +67,9 @@ impl Motion {
     }
 
     /// The equations of a joint with the bodies here.
-    pub fn equations(&self, joint: &Joint, memory: &JointState, time: f64) -> Equations {
-        joint.kind.equations(&joint.place_at(|i| (self.x[i], self.q[i]), memory, [time; 2]))
+    pub fn equations(&self, link: &Link, joint: &Joint, memory: &JointState, time: f64) -> Equations {
+        let at = |slot: usize| link.place(joint, slot);
+        joint.kind.equations(&joint.place_at(|i| (self.x[at(i)], self.q[at(i)]), memory, [time; 2]))
     }
 }
 
@@ -52,6 +87,7 @@ pub(super) enum Goal {
 /// One rigid equation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Equation {
+    /// Which of the mechanism's joints.
     pub joint: u32,
     /// Which of the joint's multipliers.
     pub place: u8,
@@ -183,22 +219,21 @@ pub(super) struct Gathered {
     pub weighted: Vec<[f64; 12]>,
     /// M⁻¹ Jᵀ of the pushes.
     pub moved: Vec<[f64; 12]>,
-    /// From the centres of the second bodies to the joints, by joint slot.
+    /// From the centres of the second bodies to the joints, by joint.
     pub arms: Vec<DVec3>,
     /// Gaps of what is unilateral, m, and their rates, m/s.
     pub slacks: Vec<[f64; 2]>,
-    /// The joint of each of them.
-    pub slack_joints: Vec<u32>,
-    /// Joints that ask for the half-implicit scheme, or have something unilateral that is active.
-    pub stops: Vec<u32>,
+    /// Whether a joint asks for the half-implicit scheme, or has something unilateral that is active.
+    pub stops: bool,
 }
 
 impl Gathered {
-    /// Gathers the joints in `taken`; angles in `memory` are brought up to date.
+    /// Gathers the joints of a mechanism, whose first `count` bodies are dynamic; angles in `memory` are brought up to date.
     pub fn at(
         &mut self,
         model: &Model,
-        taken: &[bool],
+        links: &[Link],
+        count: usize,
         motion: &Motion,
         memory: &mut [JointState],
         time: f64,
@@ -206,46 +241,49 @@ impl Gathered {
         self.equations.clear();
         self.pushes.clear();
         self.arms.clear();
-        self.arms.resize(model.joints.len(), DVec3::ZERO);
         self.slacks.clear();
-        self.slack_joints.clear();
-        self.stops.clear();
-        for (j, joint) in model.joints.iter().enumerate().filter(|(j, _)| taken[*j]) {
-            let e = motion.equations(joint, &memory[j], time);
+        self.stops = false;
+        for (j, link) in links.iter().enumerate() {
+            let joint = &model.joints[link.slot as usize];
+            let e = motion.equations(link, joint, &memory[j], time);
             memory[j].angle = e.angles();
-            if joint.bodies[1] != WORLD_BODY {
-                self.arms[j] = motion.q[joint.bodies[1] as usize] * joint.frames[1].position;
-            }
+            let second = motion.q.get(link.ends[1]);
+            self.arms.push(second.map_or(DVec3::ZERO, |q| *q * joint.frames[1].position));
             let first = self.equations.len();
             walk(j, joint, &e, time, |found| match found {
                 Found::Equation(e) => self.equations.push(e),
                 Found::Push(p) => self.pushes.push(p),
                 Found::Slack { gap, jacobian } => {
-                    self.slacks.push([gap, joint.rate(&jacobian, |i| motion.twist(i))]);
-                    self.slack_joints.push(j as u32);
-                    if !(gap > 0.0) {
-                        self.stops.push(j as u32);
-                    }
+                    self.slacks.push([gap, motion.rate(link, joint, &jacobian)]);
+                    self.stops |= !(gap > 0.0);
                 }
-                Found::Stop => self.stops.push(j as u32),
+                Found::Stop => self.stops = true,
             });
             if joint.kind.is_led() {
-                self.led_rates(first, joint, motion, &memory[j], time);
+                self.led_rates(first, link, joint, motion, &memory[j], time);
             }
         }
+        let weighted = |j: u32, row: &[f64; 12]| weighted(model, motion, count, &links[j as usize], row);
         self.rows.clear();
         self.rows.extend(self.equations.iter().map(|e| e.jacobian));
         self.weighted.clear();
-        self.weighted
-            .extend(self.equations.iter().map(|e| weighted(model, motion, e.joint as usize, &e.jacobian)));
+        self.weighted.extend(self.equations.iter().map(|e| weighted(e.joint, &e.jacobian)));
         self.moved.clear();
-        self.moved.extend(self.pushes.iter().map(|p| weighted(model, motion, p.joint as usize, &p.jacobian)));
+        self.moved.extend(self.pushes.iter().map(|p| weighted(p.joint, &p.jacobian)));
     }
 
     /// Rates of equations that are functions of time, by central differences.
-    fn led_rates(&mut self, first: usize, joint: &Joint, motion: &Motion, memory: &JointState, time: f64) {
+    fn led_rates(
+        &mut self,
+        first: usize,
+        link: &Link,
+        joint: &Joint,
+        motion: &Motion,
+        memory: &JointState,
+        time: f64,
+    ) {
         let apart = 1e-5;
-        let [before, after] = [time - apart, time + apart].map(|t| motion.equations(joint, memory, t));
+        let [before, after] = [time - apart, time + apart].map(|t| motion.equations(link, joint, memory, t));
         for e in &mut self.equations[first..] {
             if let (Some(a), Some(b)) =
                 (before.rows().get(e.place as usize), after.rows().get(e.place as usize))
@@ -257,16 +295,16 @@ impl Gathered {
 }
 
 /// M⁻¹ Jᵀ in world axes; nothing for bodies that are not dynamic.
-fn weighted(model: &Model, motion: &Motion, j: usize, jacobian: &[f64; 12]) -> [f64; 12] {
+fn weighted(model: &Model, motion: &Motion, count: usize, link: &Link, jacobian: &[f64; 12]) -> [f64; 12] {
     let mut out = [0.0; 12];
-    for (side, slot) in model.joints[j].bodies.into_iter().enumerate() {
-        let Some(body) = model.bodies.get(slot as usize).filter(|b| b.inv_mass > 0.0) else { continue };
+    for (side, end) in link.ends.into_iter().enumerate().filter(|(_, end)| *end < count) {
+        let body = &model.bodies[model.joints[link.slot as usize].bodies[side] as usize];
         let at = 6 * side;
         let mut force = DVec3::from_slice(&jacobian[at..at + 3]);
         if let Some(plane) = &body.planar {
             force = plane.within(force);
         }
-        let q = motion.q[slot as usize];
+        let q = motion.q[end];
         let turn = q * (*body.inv_inertia * (q.conjugate() * DVec3::from_slice(&jacobian[at + 3..at + 6])));
         (body.inv_mass * force).write_to_slice(&mut out[at..at + 3]);
         turn.write_to_slice(&mut out[at + 3..at + 6]);

@@ -36,6 +36,7 @@ pub(super) fn smooth_done(w: &mut World, order: u8, taken: &smooth::Taken, repor
     }
     report.integrator = Integrator::Rattle { order };
     report.iterations = taken.iterations;
+    report.substeps = taken.substeps;
     report.certificate = taken.certificate.clone();
     report.smooth_bodies = w.model.dynamic().count();
 }
