@@ -110,15 +110,28 @@ pub(super) struct Push {
     pub damping: f64,
 }
 
+/// Something unilateral that is not active.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slack {
+    pub joint: u32,
+    pub place: u8,
+    /// m
+    pub gap: f64,
+    /// Its gradient.
+    pub jacobian: [f64; 12],
+    /// -1 for the upper end of a limit, whose force is told along the coordinate.
+    pub sign: f64,
+    /// Its coefficient, where an impact is known to be nothing but a rebound along it.
+    pub restitution: Option<f64>,
+    /// How fast it opens, m/s.
+    pub rate: f64,
+}
+
 /// What [`walk`] finds.
 pub(super) enum Found {
     Equation(Equation),
     Push(Push),
-    /// The gap of something unilateral and its gradient, m.
-    Slack {
-        gap: f64,
-        jacobian: [f64; 12],
-    },
+    Slack(Slack),
     /// What only the half-implicit scheme can do.
     Stop,
 }
@@ -142,7 +155,15 @@ pub(super) fn walk(j: usize, joint: &Joint, e: &Equations, time: f64, mut each: 
                 Found::Equation(Equation { goal: Goal::Rolling, ..equation })
             }
             Sort::Nonholonomic => Found::Stop,
-            Sort::Unilateral => Found::Slack { gap: row.error, jacobian },
+            Sort::Unilateral => Found::Slack(Slack {
+                joint: j,
+                place,
+                gap: row.error,
+                jacobian,
+                sign: 1.0,
+                restitution: None,
+                rate: 0.0,
+            }),
         });
     }
     for (k, (c, law)) in e.coordinates().iter().zip(&joint.laws).enumerate() {
@@ -185,7 +206,15 @@ fn along(
     if let Some(limits) = &law.limits {
         for (gap, sign) in [(c.value - limits.lower, 1.0), (limits.upper - c.value, -1.0)] {
             if gap < f64::INFINITY {
-                each(Found::Slack { gap: scale * gap, jacobian: jacobian.map(|x| sign * x) });
+                each(Found::Slack(Slack {
+                    joint: j,
+                    place: place(1),
+                    gap: scale * gap,
+                    jacobian: jacobian.map(|x| sign * x),
+                    sign,
+                    restitution: (!joint.kind.is_led()).then_some(limits.restitution),
+                    rate: 0.0,
+                }));
             }
         }
     }
@@ -221,8 +250,7 @@ pub(super) struct Gathered {
     pub moved: Vec<[f64; 12]>,
     /// From the centres of the second bodies to the joints, by joint.
     pub arms: Vec<DVec3>,
-    /// Gaps of what is unilateral, m, and their rates, m/s.
-    pub slacks: Vec<[f64; 2]>,
+    pub slacks: Vec<Slack>,
     /// Whether a joint asks for the half-implicit scheme, or has something unilateral that is active.
     pub stops: bool,
 }
@@ -253,9 +281,9 @@ impl Gathered {
             walk(j, joint, &e, time, |found| match found {
                 Found::Equation(e) => self.equations.push(e),
                 Found::Push(p) => self.pushes.push(p),
-                Found::Slack { gap, jacobian } => {
-                    self.slacks.push([gap, motion.rate(link, joint, &jacobian)]);
-                    self.stops |= !(gap > 0.0);
+                Found::Slack(slack) => {
+                    self.stops |= !(slack.gap > 0.0);
+                    self.slacks.push(Slack { rate: motion.rate(link, joint, &slack.jacobian), ..slack });
                 }
                 Found::Stop => self.stops = true,
             });
@@ -270,6 +298,14 @@ impl Gathered {
         self.weighted.extend(self.equations.iter().map(|e| weighted(e.joint, &e.jacobian)));
         self.moved.clear();
         self.moved.extend(self.pushes.iter().map(|p| weighted(p.joint, &p.jacobian)));
+    }
+
+    /// The rates of the slacks for other velocities.
+    pub fn renew_rates(&mut self, model: &Model, links: &[Link], motion: &Motion) {
+        for s in &mut self.slacks {
+            let link = &links[s.joint as usize];
+            s.rate = motion.rate(link, &model.joints[link.slot as usize], &s.jacobian);
+        }
     }
 
     /// Rates of equations that are functions of time, by central differences.
@@ -295,7 +331,13 @@ impl Gathered {
 }
 
 /// M⁻¹ Jᵀ in world axes; nothing for bodies that are not dynamic.
-fn weighted(model: &Model, motion: &Motion, count: usize, link: &Link, jacobian: &[f64; 12]) -> [f64; 12] {
+pub(super) fn weighted(
+    model: &Model,
+    motion: &Motion,
+    count: usize,
+    link: &Link,
+    jacobian: &[f64; 12],
+) -> [f64; 12] {
     let mut out = [0.0; 12];
     for (side, end) in link.ends.into_iter().enumerate().filter(|(_, end)| *end < count) {
         let body = &model.bodies[model.joints[link.slot as usize].bodies[side] as usize];

@@ -5,6 +5,7 @@ use drystone_solve::solver::Direct;
 use glam::DVec3;
 
 use super::gather::{Gathered, Goal, Link, Motion};
+use super::impact::Watched;
 use super::{Around, led};
 use crate::body;
 use crate::field::{Acting, Placed};
@@ -22,8 +23,9 @@ const LARGE: f64 = 2e9;
 const OFF: f64 = 0.01;
 /// What turns a joint's lever or axis in a substep, rad: beyond it the fourth order is not yet to be seen.
 const TURN: f64 = 0.1;
-/// Most substeps.
+/// Most substeps of a segment, and most rebounds of a step.
 const MOST: usize = 256;
+const IMPACTS: usize = 16;
 
 /// Lengths of the parts of a substep.
 fn parts(order: u8) -> &'static [f64] {
@@ -37,8 +39,15 @@ pub(super) struct Part {
     pub from: f64,
     pub to: f64,
     pub dt: f64,
-    /// The step as a whole.
-    pub h: f64,
+}
+
+/// A mechanism at one instant.
+#[derive(Debug, Default)]
+struct Kept {
+    motion: Motion,
+    memory: Vec<JointState>,
+    reactions: Vec<Reaction>,
+    substeps: usize,
 }
 
 /// What hangs together by joints. Bodies and joints have places of their own here.
@@ -73,8 +82,10 @@ pub(super) struct Mechanism {
     pub(super) pushed: Vec<f64>,
     /// Into how many pieces the free rotation of each body is cut.
     pub(super) pieces: Vec<f64>,
-    /// Slacks at the start of the step.
-    before: Vec<[f64; 2]>,
+    /// What became of the slacks during the step.
+    pub(super) watched: Vec<Watched>,
+    /// Where the segment began.
+    kept: Kept,
     pub(super) reactions: Vec<Reaction>,
     /// Whether equations about velocities alone are among the rows.
     pub(super) rolls: bool,
@@ -127,22 +138,22 @@ impl Mechanism {
         if !self.is_resolved(w.model, h) || !self.arrange(w.model) {
             return None;
         }
-        self.before.clone_from(&self.rows.slacks);
-        // The scheme by name is the papers', and cuts nothing.
-        let most = if w.settings.integrator == Integrator::Auto { MOST } else { 1 };
-        let mut n = self.needed(w).min(most);
+        self.watch();
+        self.iterations = 0;
+        self.substeps = 0;
+        let (mut from, end) = (w.state.time, w.state.time + h);
+        let mut impacts = 0;
         loop {
-            let done = self.substeps(w, order, n);
-            // As many as it needs where the step begins and where it ends: the way back would have as many, so that energy does not drift.
-            let needed = if done.is_some() { self.needed(w) } else { 2 * n };
-            if done.is_some() && needed <= n || n == most {
-                self.iterations = done?;
+            self.segment(w, order, from, end)?;
+            if self.rows.slacks.iter().all(|s| s.gap > 0.0) {
                 break;
             }
-            n = needed.max(2 * n).min(most);
-            self.begin(w);
+            if impacts == IMPACTS {
+                return None;
+            }
+            impacts += 1;
+            from = self.impact(w, order, from, end)?;
         }
-        self.substeps = n;
         if !self.stays_slack(h) {
             return None;
         }
@@ -168,25 +179,56 @@ impl Mechanism {
         self.rows.at(w.model, &self.links, self.count, &self.now, &mut self.memory, s.time);
     }
 
-    /// A step in n equal parts of itself; None if Broyden's method does not arrive.
-    fn substeps(&mut self, w: Around, order: u8, n: usize) -> Option<usize> {
-        let (h, t0) = (w.settings.h, w.state.time);
+    /// From one instant to another, in as many substeps as that needs; None if Broyden's method does not arrive.
+    pub(super) fn segment(&mut self, w: Around, order: u8, from: f64, to: f64) -> Option<()> {
+        // The scheme by name is the papers', and cuts nothing.
+        let most = if w.settings.integrator == Integrator::Auto { MOST } else { 1 };
+        self.kept.motion.copy(&self.now);
+        self.kept.memory.clone_from(&self.memory);
+        self.kept.reactions.clone_from(&self.reactions);
+        self.kept.substeps = self.substeps;
+        let mut n = self.needed(w, to - from).min(most);
+        loop {
+            let done = self.cut(w, order, n, [from, to]);
+            // As many as it needs where it begins and where it ends: the way back would have as many, so that energy does not drift.
+            let needed = if done.is_some() { self.needed(w, to - from) } else { 2 * n };
+            if done.is_some() && needed <= n || n == most {
+                self.iterations += done?;
+                self.substeps += n;
+                return Some(());
+            }
+            n = needed.max(2 * n).min(most);
+            self.go_back(w, from);
+        }
+    }
+
+    /// To where the last segment began.
+    pub(super) fn go_back(&mut self, w: Around, from: f64) {
+        self.now.copy(&self.kept.motion);
+        self.memory.clone_from(&self.kept.memory);
+        self.reactions.clone_from(&self.kept.reactions);
+        self.substeps = self.kept.substeps;
+        self.rows.at(w.model, &self.links, self.count, &self.now, &mut self.memory, from);
+    }
+
+    /// A segment in n equal substeps; None if Broyden's method does not arrive.
+    fn cut(&mut self, w: Around, order: u8, n: usize, [t0, t1]: [f64; 2]) -> Option<usize> {
         self.act(w, t0);
         self.direct.factor(&self.rows.rows, &self.rows.weighted);
         let shares = (0..n).flat_map(|_| parts(order)).map(|share| share / n as f64);
         let (mut iterations, mut done, last) = (0, 0.0, n * parts(order).len() - 1);
         for (k, share) in shares.enumerate() {
-            let from = t0 + done * h;
+            let from = t0 + done * (t1 - t0);
             done += share;
-            let to = if k == last { t0 + h } else { t0 + done * h };
-            iterations += self.part(w, Part { from, to, dt: share * h, h })?;
+            let to = if k == last { t1 } else { t0 + done * (t1 - t0) };
+            iterations += self.part(w, Part { from, to, dt: share * (t1 - t0) })?;
         }
         Some(iterations)
     }
 
     /// Substeps for which no joint's lever or axis turns by more than [`TURN`], in powers of two, so that their number seldom changes: every change costs a
     /// little energy, or gives it. What a joint turns about stays where it is.
-    fn needed(&self, w: Around) -> usize {
+    fn needed(&self, w: Around, h: f64) -> usize {
         let mut fastest = 0.0f64;
         for link in &self.links {
             let joint = &w.model.joints[link.slot as usize];
@@ -202,14 +244,7 @@ impl Mechanism {
             }
         }
         // What is not a number asks for as many as there are.
-        ((w.settings.h * fastest / TURN).ceil().min(MOST as f64) as usize).next_power_of_two()
-    }
-
-    /// Whether what is unilateral is still far from being active. Within reach of one step's acceleration the step is left to
-    /// the other scheme: what comes to rest on its limit is not thrown about between the two.
-    fn stays_slack(&self, h: f64) -> bool {
-        let slacks = self.rows.slacks.iter().zip(&self.before);
-        slacks.into_iter().all(|(s, before)| s[0] >= 2.0 * h * (s[1] - before[1]).abs())
+        ((h * fastest / TURN).ceil().min(MOST as f64) as usize).next_power_of_two()
     }
 
     /// Which blocks the factor has: the joints with equations. Whether it is of bearable size.

@@ -21,7 +21,8 @@
 //! λ comes from a quasi-Newton method that starts from the matrix J M⁻¹ Jᵀ at q, iterated until rounding stops it; positions then fit the joints as
 //! well as numbers can say it, and no position problem follows. Springs, dampers and motors that impose a force are forces f. A
 //! step in which a spring or damper is too stiff for that, in which something unilateral is or would become active, or in which
-//! Broyden's method does not arrive, is not taken: the half-implicit scheme takes it instead.
+//! Broyden's method does not arrive, is not taken: the half-implicit scheme takes it instead. Only a rebound from a limit is part of a smooth step: it happens at
+//! the instant at which the limit is met (`impact.rs`).
 //!
 //! What hangs together by joints is a mechanism, and each of them is stepped by itself: taken, cut into substeps or left to the other scheme whatever others
 //! do. Where the scheme was named, bodies without joints are mechanisms too. Forces between pairs of bodies make one mechanism of all. The two schemes do not meet within
@@ -29,6 +30,7 @@
 
 mod broyden;
 mod gather;
+mod impact;
 mod mechanism;
 mod part;
 

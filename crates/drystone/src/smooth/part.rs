@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::Around;
-use super::gather::{Goal, Link, Motion, way};
+use super::gather::{Goal, Link, Motion, Slack, way};
 use super::mechanism::{Mechanism, Part};
 use crate::field::Field;
 use crate::joint::equation::MOST_ROWS;
@@ -20,7 +20,7 @@ impl Mechanism {
         let half = 0.5 * part.dt;
         self.damped_pushes(w.model, half);
         self.push(w, half);
-        self.record(w, part.h, false);
+        self.record(w, false);
         self.pieces.clear();
         self.pieces.extend(self.now.w.iter().map(|w| (w.length() * part.dt.abs() / PIECE).max(1.0)));
         self.start.copy(&self.now);
@@ -38,7 +38,7 @@ impl Mechanism {
             });
         }
         let rounds = self.meet_positions(w, part)?;
-        self.record(w, part.h, true);
+        self.record(w, true);
 
         self.rows.at(w.model, &self.links, self.count, &self.now, &mut self.memory, part.to);
         self.act(w, part.to);
@@ -63,8 +63,8 @@ impl Mechanism {
         if by_speed && !self.is_settled(1e-10) {
             return None;
         }
-        self.record(w, part.h, false);
-        self.record(w, part.h, true);
+        self.record(w, false);
+        self.record(w, true);
         Some(rounds)
     }
 
@@ -156,32 +156,51 @@ impl Mechanism {
         }
     }
 
+    /// The impulse `p` of a slack, whose M⁻¹ Jᵀ is `own`, and those by which the equations hold against it, `held` for each unit.
+    pub(super) fn strike(&mut self, w: Around, s: &Slack, own: &[f64; 12], p: f64, held: &[f64]) {
+        kick(&self.links[s.joint as usize], self.count, &mut self.now, own, p);
+        self.lambda.clear();
+        self.lambda.extend(held.iter().map(|y| -p * y));
+        for ((e, weighted), l) in self.rows.equations.iter().zip(&self.rows.weighted).zip(&self.lambda) {
+            kick(&self.links[e.joint as usize], self.count, &mut self.now, weighted, *l);
+        }
+        self.record(w, true);
+        // No load: the next step does not begin with it.
+        self.react(w, s.joint, s.place, &s.jacobian.map(|x| s.sign * x), s.sign * p);
+    }
+
     /// Adds impulses (of the equations, λ; or of the pushes) to what the joints did.
-    fn record(&mut self, w: Around, h: f64, equations: bool) {
-        let Self { rows, lambda, pushed, reactions, memory, links, .. } = self;
-        let mut add = |joint: u32, place: u8, jacobian: &[f64; 12], x: f64| {
-            let (j, row) = (joint as usize, place as usize);
-            memory[j].impulse[row] += x;
-            let (r, slot) = (&mut reactions[j], &w.model.joints[links[j].slot as usize]);
-            let force = DVec3::from_slice(&jacobian[6..9]) * (x / h);
-            r.force += force;
-            r.torque += DVec3::from_slice(&jacobian[9..12]) * (x / h) - rows.arms[j].cross(force);
-            match row.checked_sub(MOST_ROWS) {
-                None => {
-                    let angular = jacobian[..3] == [0.0; 3] && jacobian[6..9] == [0.0; 3];
-                    r.equations[row] += x / h * if angular { slot.length } else { 1.0 };
-                }
-                Some(law) => {
-                    let (k, what) = (law / LAW_ROWS, law % LAW_ROWS);
-                    let scale = if slot.kind.coordinates()[k] { slot.length } else { 1.0 };
-                    [&mut r.motor, &mut r.limit, &mut r.friction, &mut r.spring][what][k] += x / h * scale;
-                }
+    fn record(&mut self, w: Around, equations: bool) {
+        for k in 0..if equations { self.rows.equations.len() } else { self.rows.pushes.len() } {
+            let (joint, place, jacobian, x) = if equations {
+                let e = &self.rows.equations[k];
+                (e.joint, e.place, e.jacobian, self.lambda[k])
+            } else {
+                let p = &self.rows.pushes[k];
+                (p.joint, p.place, p.jacobian, self.pushed[k])
+            };
+            self.memory[joint as usize].impulse[place as usize] += x;
+            self.react(w, joint, place, &jacobian, x);
+        }
+    }
+
+    /// Adds an impulse to what a joint's reaction is on average.
+    fn react(&mut self, w: Around, joint: u32, place: u8, jacobian: &[f64; 12], x: f64) {
+        let (j, row, mean) = (joint as usize, place as usize, x / w.settings.h);
+        let (r, slot) = (&mut self.reactions[j], &w.model.joints[self.links[j].slot as usize]);
+        let force = DVec3::from_slice(&jacobian[6..9]) * mean;
+        r.force += force;
+        r.torque += DVec3::from_slice(&jacobian[9..12]) * mean - self.rows.arms[j].cross(force);
+        match row.checked_sub(MOST_ROWS) {
+            None => {
+                let angular = jacobian[..3] == [0.0; 3] && jacobian[6..9] == [0.0; 3];
+                r.equations[row] += mean * if angular { slot.length } else { 1.0 };
             }
-        };
-        if equations {
-            rows.equations.iter().zip(lambda).for_each(|(e, l)| add(e.joint, e.place, &e.jacobian, *l));
-        } else {
-            rows.pushes.iter().zip(pushed).for_each(|(p, x)| add(p.joint, p.place, &p.jacobian, *x));
+            Some(law) => {
+                let (k, what) = (law / LAW_ROWS, law % LAW_ROWS);
+                let scale = if slot.kind.coordinates()[k] { slot.length } else { 1.0 };
+                [&mut r.motor, &mut r.limit, &mut r.friction, &mut r.spring][what][k] += mean * scale;
+            }
         }
     }
 }
