@@ -8,6 +8,7 @@
 //!     Φ⁺ < -s r  and  Φ⁺ < Φ + h u_n + κ - ½ s r    an overlap beyond a share s of the smaller inner radius r that its contact did not foretell,
 //!                                                    or, without a contact, beyond what corrections of positions reach in a step
 //!     Σ ½ (h ω)² R > r / 2                           an arc so far from its tangent that a body may have passed another one
+//!     h |v - v_free| > r  and  Φ + h u_n < -s r      a way that the free motion did not lead, through a body without a contact
 //! ```
 //!
 //! with R the lever of a shape about its body's centre. Such an island is put back to where it was and takes the step in two halves, each of which may be
@@ -196,6 +197,7 @@ pub(super) fn put_back(w: &mut World, ends: &[Gap], reach: f64, halvings: u32) -
     let mut bad: Vec<([u32; 2], f64)> = Vec::new();
     deep(w, ends, reach, &mut bad);
     arcs(w, &mut bad);
+    passed(w, &mut bad);
     let worst = bad.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
     if halvings == 0 {
         return Some(worst);
@@ -250,6 +252,47 @@ fn deep(w: &World, ends: &[Gap], reach: f64, bad: &mut Vec<([u32; 2], f64)>) {
         let least = if gap == f64::INFINITY { reach.max(OVERLAP) } else { OVERLAP };
         if depth(c) > least && c.gap() < gap - 0.5 * OVERLAP * c.size() {
             bad.push((c.bodies(), depth(c)));
+        }
+    }
+}
+
+/// Bodies that were thrown through others, which their free motion had not led them to: they may be past them at the end, and overlap nobody.
+fn passed(w: &mut World, bad: &mut Vec<([u32; 2], f64)>) {
+    let (h, mut small) = (w.settings.h, vec![f64::INFINITY; w.model.bodies.len()]);
+    for c in w.model.colliders.iter().filter(|c| c.body != NOBODY) {
+        let size = &mut small[c.body as usize];
+        *size = size.min(c.shape.inner_radius());
+    }
+    let is_thrown = |i: usize| {
+        let v = &w.v_free[i];
+        let foreseen = w.saved.velocity(i) + h * w.settings.gravity;
+        let body = &w.model.bodies[i];
+        body.alive
+            && body.inv_mass > 0.0
+            && w.absent.get(i) != Some(&true)
+            && h * (DVec3::new(v[0], v[1], v[2]) - foreseen).length() > small[i]
+    };
+    let others: Vec<bool> = (0..small.len()).map(|i| !is_thrown(i)).collect();
+    if others.iter().all(|other| *other) {
+        return;
+    }
+    let (mut here, mut met, envelope) =
+        (crate::state::Motion::default(), Vec::<Contact>::new(), w.envelope());
+    let World { detector, model, state, v_free, saved, .. } = w;
+    here.save(state);
+    saved.restore(state);
+    detector.find_pairs(model, state, v_free, h, envelope);
+    detector.find(model, state, v_free, h, envelope, &others, &mut met);
+    here.restore(state);
+    // Of a pair that has contacts, another side: the far wall of a box.
+    let known = |c: &Contact| {
+        w.contacts.iter().any(|k| k.key.colliders == c.key.colliders && k.normal.dot(c.normal) > 0.5)
+    };
+    for c in &met {
+        let size = w.model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+        let depth = -(c.gap + h * opening(w, c)) / size;
+        if depth > OVERLAP && !known(c) {
+            bad.push((c.bodies, depth));
         }
     }
 }
