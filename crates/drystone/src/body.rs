@@ -100,7 +100,7 @@ pub struct Collider {
     pub shape: Shape,
     /// Placement in the body's frame.
     pub local: Pose,
-    /// Coefficient of friction; see [`crate::Materials`] for what a pair makes of its two.
+    /// Coefficient of friction; see [`crate::Materials`] for what a pair makes of its two, and [`crate::MOST_FRICTION`] for the largest that counts.
     pub mu: f64,
     /// Its material, if the table of materials is to know it.
     #[serde(default)]

@@ -44,7 +44,7 @@ pub use function::Function;
 pub use guide::Guide;
 pub use joint::{JointDef, JointId, Motor};
 pub use law::{Impact, PairLaw};
-pub use material::{Combine, MaterialId, Materials};
+pub use material::{Combine, MOST_FRICTION, MaterialId, Materials};
 pub use model::{BodyId, Model};
 pub use order::along_curve;
 pub use settings::{Integrator, Settings, Stabilisation};

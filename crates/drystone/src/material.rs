@@ -46,6 +46,10 @@ impl Combine {
     }
 }
 
+/// The largest coefficient of friction that contacts have: beyond it a cone is as good as a half-space (its sides are within 0.06 degrees of one), and
+/// multipliers across the normal are lost in the rounding of those along it. Larger ones are taken for it.
+pub const MOST_FRICTION: f64 = 1e3;
+
 /// A material by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MaterialId(pub u16);
@@ -164,15 +168,15 @@ impl Materials {
         self.pairs.iter().map(|(_, law)| law.mu).fold(rule, f64::max)
     }
 
-    /// Friction between two surfaces, each with its own coefficient and perhaps a material.
+    /// Friction between two surfaces, each with its own coefficient and perhaps a material; at most [`MOST_FRICTION`].
     #[inline]
     pub fn mu(&self, a: (f64, Option<MaterialId>), b: (f64, Option<MaterialId>)) -> f64 {
         if let (Some(x), Some(y)) = (a.1, b.1)
             && let Some(law) = self.pair(x, y)
         {
-            return law.mu;
+            return law.mu.min(MOST_FRICTION);
         }
-        self.combine.mu(a.0, b.0)
+        self.combine.mu(a.0, b.0).min(MOST_FRICTION)
     }
 }
 
