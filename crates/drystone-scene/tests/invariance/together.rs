@@ -1,6 +1,6 @@
 //! Two scenes in one world that have nothing to do with each other are what each of them is alone, bit for bit.
 
-use drystone::{BodyDef, Integrator, JointDef, Settings, Shape, World};
+use drystone::{BodyDef, JointDef, Settings, Shape, World};
 use drystone_scene::zoo::scene;
 use glam::DVec3;
 
@@ -14,9 +14,6 @@ const FAR: DVec3 = DVec3::new(4096.0, -2048.0, 1024.0);
 /// What is left of a difference that begins with another rounding, after the first step that has it, over the largest number:
 /// one of sums of some ten numbers, times the condition of the step's problem.
 const ROUNDED: f64 = 1e-6;
-
-/// Smooth steps of mechanisms are iterated for all of them together: other rounding.
-const EULER: Integrator = Integrator::Euler;
 
 /// The first step at which a scene differs from what it is alone.
 struct Difference {
@@ -80,8 +77,7 @@ fn another_scene_does_not_matter() {
         if APART.contains(&made.kind.name) || SHARED.iter().any(|(kind, _)| *kind == made.kind.name) {
             continue;
         }
-        let mut parts = Parts::of(&made.world);
-        parts.settings.integrator = EULER;
+        let parts = Parts::of(&made.world);
         let alike = |(_, _, p): &(u64, &str, Parts)| {
             (&p.settings, &p.materials) == (&parts.settings, &parts.materials)
         };
@@ -145,8 +141,7 @@ fn what_goes_on_far_away_does_not_matter() {
         if APART.contains(&made.kind.name) || made.kind.name == "triaxial" {
             continue;
         }
-        let mut parts = Parts::of(&made.world);
-        parts.settings.integrator = EULER;
+        let parts = Parts::of(&made.world);
         let held = SHARED.iter().any(|(kind, why)| *kind == made.kind.name && *why == HELD);
         for (name, exact, mut other) in strangers(&parts.settings) {
             *other.materials_mut() = parts.materials.clone();

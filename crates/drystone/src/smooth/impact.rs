@@ -46,12 +46,13 @@ impl Mechanism {
         }
     }
 
-    /// Whether what is unilateral is far from being active at the end of a step of h. Within reach of one step's acceleration the step is left to
-    /// the other scheme: what comes to rest on its limit is not thrown about between the two.
+    /// Whether nothing unilateral is about to be rested on at the end of a step of h: each is out of reach of one step's acceleration, or opens or closes faster than
+    /// that could change. Otherwise the step is left to the other scheme: what comes to rest on its limit is not thrown about between the two.
     pub(super) fn stays_slack(&mut self, h: f64) -> bool {
         self.observe();
         self.watched.iter().zip(&self.rows.slacks).all(|(was, s)| {
-            s.gap > 0.0 && if was.met { s.rate >= 2.0 * was.change } else { s.gap >= 2.0 * h * was.change }
+            let opens = if was.met { s.rate } else { s.rate.abs() };
+            s.gap > 0.0 && (opens >= 2.0 * was.change || !was.met && s.gap >= 2.0 * h * was.change)
         })
     }
 

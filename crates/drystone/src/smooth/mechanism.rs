@@ -13,6 +13,7 @@ use crate::joint::equation::MOST_ROWS;
 use crate::joint::{JointState, Kind, Reaction};
 use crate::model::Model;
 use crate::settings::Integrator;
+use crate::state::State;
 use crate::world::World;
 
 /// (hω)² of the fastest spring, and h times the fastest rate of a damper, that a step resolves.
@@ -25,7 +26,7 @@ const OFF: f64 = 0.01;
 const TURN: f64 = 0.1;
 /// Most substeps of a segment, and most rebounds of a step.
 const MOST: usize = 256;
-const IMPACTS: usize = 16;
+const REBOUNDS: usize = 16;
 
 /// Lengths of the parts of a substep.
 fn parts(order: u8) -> &'static [f64] {
@@ -63,6 +64,8 @@ pub(super) struct Mechanism {
     /// Rounds of Broyden's method of the step, and its substeps.
     pub iterations: usize,
     pub substeps: usize,
+    /// Rebounds from limits within the step.
+    pub rebounds: usize,
     /// The largest error of a joint's velocity, m/s, and the sum of their squares.
     pub worst: f64,
     pub squares: f64,
@@ -121,6 +124,15 @@ impl Mechanism {
         &self.slots[..self.count]
     }
 
+    /// Calls with the slot of each body and the mean velocity of its step of `h` from `state`.
+    pub fn ways(&self, state: &State, h: f64, mut to: impl FnMut(usize, [f64; 6])) {
+        for (k, i) in self.moving().iter().map(|i| *i as usize).enumerate() {
+            let way = (self.now.x[k] - state.position[i]) / h;
+            let turn = (self.now.q[k] * state.rotation[i].conjugate()).to_scaled_axis() / h;
+            to(i, [way.x, way.y, way.z, turn.x, turn.y, turn.z]);
+        }
+    }
+
     /// Slots of its joints.
     pub fn joints(&self) -> impl Iterator<Item = usize> {
         self.links.iter().map(|link| link.slot as usize)
@@ -142,16 +154,16 @@ impl Mechanism {
         self.iterations = 0;
         self.substeps = 0;
         let (mut from, end) = (w.state.time, w.state.time + h);
-        let mut impacts = 0;
+        self.rebounds = 0;
         loop {
             self.segment(w, order, from, end)?;
             if self.rows.slacks.iter().all(|s| s.gap > 0.0) {
                 break;
             }
-            if impacts == IMPACTS {
+            if self.rebounds == REBOUNDS {
                 return None;
             }
-            impacts += 1;
+            self.rebounds += 1;
             from = self.impact(w, order, from, end)?;
         }
         if !self.stays_slack(h) {

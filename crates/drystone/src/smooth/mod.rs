@@ -38,6 +38,7 @@ use drystone_solve::Certificate;
 use rayon::prelude::*;
 
 use crate::body;
+use crate::contact::Contact;
 use crate::field::Field;
 use crate::joint::Reaction;
 use crate::model::Model;
@@ -88,7 +89,10 @@ pub(crate) struct Smooth {
 /// Works out the step, if it is one of this kind; [`write_back`] takes it.
 pub(crate) fn advance(w: &mut World, order: u8) -> Option<Taken> {
     let mut s = std::mem::take(&mut w.smooth);
-    let taken = s.run(w, order);
+    let mut taken = s.run(w, order);
+    if taken.is_some() && s.leave_out_who_meet_others(w) {
+        taken = s.mechanisms.iter().any(|m| m.taken).then(|| s.list(&w.model));
+    }
     w.smooth = s;
     taken
 }
@@ -139,15 +143,33 @@ impl Smooth {
             [only] => step(only),
             many => many.par_iter_mut().with_min_len(4).for_each(step),
         }
-        if !self.mechanisms.iter().any(|m| m.taken) {
-            return None;
-        }
-        self.list(&w.model);
-        Some(self.sum())
+        self.mechanisms.iter().any(|m| m.taken).then(|| self.list(&w.model))
     }
 
-    /// Lists who was taken.
-    fn list(&mut self, model: &Model) {
+    /// Contacts were looked for where the free motion leads. A rebound leads elsewhere: a mechanism that comes to others by it is left to the other scheme. Whether
+    /// there is one.
+    fn leave_out_who_meet_others(&mut self, w: &mut World) -> bool {
+        if !self.mechanisms.iter().any(|m| m.taken && m.rebounds > 0) {
+            return false;
+        }
+        let (h, envelope, n) = (w.settings.h, w.envelope(), w.model.bodies.len());
+        let (mut v, mut others, mut met) = (w.v_free.clone(), vec![true; n], Vec::<Contact>::new());
+        for m in self.mechanisms.iter().filter(|m| m.taken && m.rebounds > 0) {
+            m.ways(&w.state, h, |i, way| (v[i], others[i]) = (way, false));
+        }
+        w.detector.find_pairs(&w.model, &w.state, &v, h, envelope);
+        w.detector.find(&w.model, &w.state, &v, h, envelope, &others, &mut met);
+        let met = |i: &u32| met.iter().any(|c| c.bodies.contains(i));
+        let mut some = false;
+        for m in self.mechanisms.iter_mut().filter(|m| m.taken && m.rebounds > 0) {
+            m.taken = !m.moving().iter().any(met);
+            some |= !m.taken;
+        }
+        some
+    }
+
+    /// Lists who was taken, and says what all of them came to.
+    fn list(&mut self, model: &Model) -> Taken {
         self.bodies.clear();
         self.bodies.resize(model.bodies.len(), false);
         self.joints.clear();
@@ -157,10 +179,6 @@ impl Smooth {
             m.joints().for_each(|j| self.joints[j] = true);
         }
         self.whole = self.all && self.mechanisms.iter().all(|m| m.taken);
-    }
-
-    /// What all mechanisms came to.
-    fn sum(&self) -> Taken {
         let taken = || self.mechanisms.iter().filter(|m| m.taken);
         let worst = taken().map(|m| m.worst).fold(0.0, f64::max);
         let rows = taken().map(Mechanism::rows).sum::<usize>().max(1) as f64;

@@ -139,6 +139,53 @@ fn energy_does_not_drift() {
     }
 }
 
+/// Links of 10 cm that turn by a third of a radian and more in a step: those take substeps, as many on the way there as on the way back.
+#[test]
+fn a_short_double_pendulum_keeps_its_energy() {
+    let mut w = World::new(Settings::default()).unwrap();
+    let turn = DQuat::from_rotation_y(0.5);
+    let mut last = None;
+    for k in 0..2 {
+        let from = turn * DVec3::Z * 0.1 * f64::from(k);
+        let mass = MassProperties::principal(0.1, DVec3::splat(2e-5));
+        let link = BodyDef::bare(mass).at(from + turn * DVec3::Z * 0.05).turned(turn);
+        let link = w.add_body(link).unwrap();
+        w.add_joint(JointDef::ball(last, link, from)).unwrap();
+        last = Some(link);
+    }
+    let (start, mut kinetic, mut off, mut most) = (w.energy().total(), 0.0f64, 0.0f64, 1);
+    for _ in 0..3000 {
+        most = most.max(w.step().unwrap().substeps);
+        kinetic = kinetic.max(w.energy().kinetic);
+        off = off.max((w.energy().total() - start).abs());
+    }
+    assert!(most > 1 && off < 1e-4 * kinetic, "{most} substeps, off by {off:e} of {kinetic}");
+}
+
+/// A flap between limits, on edge: every rebound is at its instant, and an elastic one keeps the energy.
+#[test]
+fn elastic_limits_keep_the_energy() {
+    for h in [0.002, 0.01, 0.02] {
+        let mut w = World::new(Settings { h, ..Settings::default() }).unwrap();
+        let id = bar(&mut w, DVec3::X * 0.5);
+        let hinge = JointDef::revolute(None, id, DVec3::ZERO, DVec3::Y).limits(0, -0.3, 0.9, 1.0);
+        let hinge = w.add_joint(hinge).unwrap();
+        let start = w.energy();
+        let (mut rebounds, mut off, mut kinetic, mut last) = (0, 0.0f64, 0.0f64, 0.0);
+        while w.state().time < 30.0 {
+            let report = w.step().unwrap();
+            assert_eq!(report.smooth_bodies, 1);
+            let (rate, at) = (w.joint_rates(hinge).unwrap()[0], w.joint_coordinates(hinge).unwrap()[0]);
+            assert!((-0.3..=0.9).contains(&at), "{at}");
+            rebounds += i32::from(last > 1.0 && rate < -1.0);
+            last = rate;
+            kinetic = kinetic.max(w.energy().kinetic);
+            off = off.max((w.energy().total() - start.total()).abs());
+        }
+        assert!(rebounds > 25 && off < 2e-5 * kinetic, "{rebounds} rebounds, off by {off:e} of {kinetic}");
+    }
+}
+
 /// Commands are met to rounding: a position, a speed by its integral, and a force.
 #[test]
 fn motors_impose_what_they_say() {

@@ -169,14 +169,31 @@ fn fast_box_and_capsule_in_any_pose_never_pass_a_thin_plate() {
 #[test]
 fn deep_overlaps_are_told() {
     let mut w = world(Settings { gravity: DVec3::ZERO, ..Settings::default() });
-    let ball = |x: f64, mass: f64| BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, mass).at(DVec3::X * x);
-    add(&mut w, ball(-0.5, 10.0).moving(DVec3::X * 30.0, DVec3::ZERO));
-    let [hit, next] = [0.0, 0.25].map(|x| add(&mut w, ball(x, 1.0)));
-    let told: Vec<_> = (0..6).filter_map(|_| w.step().unwrap().deep).collect();
-    let deep = told.first().expect("the second ball is thrown into the third");
+    let ball = |x: f64| BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(DVec3::X * x);
+    let [one, other] = [0.0, 0.15].map(|x| add(&mut w, ball(x)));
+    let deep = w.step().unwrap().deep.expect("they were put into each other");
     assert_eq!(
         [deep.bodies[0].min(deep.bodies[1]), deep.bodies[0].max(deep.bodies[1])],
-        [hit.slot, next.slot]
+        [one.slot, other.slot]
     );
-    assert!(deep.size == 0.1 && deep.depth > 0.05, "{deep:?}");
+    assert!(deep.size == 0.1 && deep.depth > 0.04, "{deep:?}");
+}
+
+/// A ball that is hit is thrown towards a third one, which it had no contact with: it hits that in the same step.
+#[test]
+fn a_blow_does_not_throw_through_others() {
+    for speed in [30.0, 100.0] {
+        let mut w = world(Settings { gravity: DVec3::ZERO, ..Settings::default() });
+        let ball = |x: f64, mass: f64| BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, mass).at(DVec3::X * x);
+        let shot = add(&mut w, ball(-0.5, 10.0).moving(DVec3::X * speed, DVec3::ZERO));
+        let [hit, next] = [0.0, 0.25].map(|x| add(&mut w, ball(x, 1.0)));
+        for _ in 0..6 {
+            assert_eq!(w.step().unwrap().deep, None);
+            let [a, b, c] = [shot, hit, next].map(|id| w.position(id).unwrap().x);
+            assert!(b - a > 0.199 && c - b > 0.199, "{a} {b} {c}");
+        }
+        let momentum = 10.0 * w.velocity(shot).unwrap().x
+            + [hit, next].map(|id| w.velocity(id).unwrap().x).iter().sum::<f64>();
+        assert!((momentum - 10.0 * speed).abs() < 1e-9 * speed && w.velocity(next).unwrap().x > 0.5 * speed);
+    }
 }
