@@ -9,11 +9,11 @@ use drystone_scene::zoo::{KINDS, kind_named, kind_of, scene};
 /// Scenes of the first 1000 seeds that may fail a check. A ratchet: numbers may be lowered, never raised.
 /// What was zero stays zero.
 const CEILINGS: [(Check, usize); 8] = [
-    (Check::Finite, 5),
-    (Check::Energy, 8),
-    (Check::Containment, 3),
-    (Check::Overlap, 17),
-    (Check::Solved, 5),
+    (Check::Finite, 2),
+    (Check::Energy, 0),
+    (Check::Containment, 2),
+    (Check::Overlap, 2),
+    (Check::Solved, 0),
     (Check::Certificate, 0),
     (Check::Determinism, 0),
     (Check::Twin, 0),

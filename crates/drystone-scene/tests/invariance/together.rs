@@ -12,8 +12,8 @@ use crate::{bits, steps};
 const FAR: DVec3 = DVec3::new(4096.0, -2048.0, 1024.0);
 
 /// What is left of a difference that begins with another rounding, after the first step that has it, over the largest number:
-/// one of sums of some ten numbers, times the condition of the step's problem.
-const ROUNDED: f64 = 1e-6;
+/// one of sums of some ten numbers, times the condition of the step's problem; or one iteration more or fewer of a solver that stops at the tolerance.
+const ROUNDED: f64 = 1e-5;
 
 /// The first step at which a scene differs from what it is alone.
 struct Difference {

@@ -23,7 +23,7 @@ const LARGE: f64 = 2e9;
 /// Errors of joints at the start of a step, over their lengths, beyond which they are not undone by a kick.
 const OFF: f64 = 0.01;
 /// What turns a joint's lever or axis in a substep, rad: beyond it the fourth order is not yet to be seen.
-const TURN: f64 = 0.1;
+const TURN: f64 = 0.15;
 /// Most substeps of a segment, and most rebounds of a step.
 const MOST: usize = 256;
 const REBOUNDS: usize = 16;
