@@ -98,8 +98,11 @@ fn failures_only_become_fewer() {
 fn failures_of_many_scenes() {
     let sum = run(1001, 20_000);
     for (check, ceiling) in CEILINGS {
+        // What has no failure in 1000 may have one in a few thousand; but a wrong certificate, or other bits, never.
+        let never = matches!(check, Check::Certificate | Check::Determinism | Check::Twin);
         // Four standard deviations of a count.
-        let most = 20 * ceiling + 4 * (20 * ceiling).isqrt();
+        let rate = if never { 0 } else { 20 * ceiling.max(1) };
+        let most = 20 * ceiling + 4 * rate.isqrt();
         let found = sum.failures[check as usize];
         assert!(found <= most, "{}: {found} scenes, at most {most} allowed", check.name());
     }
