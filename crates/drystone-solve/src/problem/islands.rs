@@ -78,7 +78,12 @@ impl Islands {
         self.of_body.clear();
         self.of_body.resize(n, NONE);
         let pairs = points.a.iter().zip(&points.b).chain(general.a.iter().zip(&general.b));
+        // A joint's rows lie one behind the other.
+        let mut last = (NONE, NONE);
         for (&a, &b) in pairs {
+            if std::mem::replace(&mut last, (a, b)) == (a, b) {
+                continue;
+            }
             self.of_body[a as usize] = 0;
             if b != WORLD {
                 self.of_body[b as usize] = 0;
