@@ -170,13 +170,13 @@ fn fast_box_and_capsule_in_any_pose_never_pass_a_thin_plate() {
 fn deep_overlaps_are_told() {
     let mut w = world(Settings { gravity: DVec3::ZERO, ..Settings::default() });
     let ball = |x: f64| BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(DVec3::X * x);
-    let [one, other] = [0.0, 0.15].map(|x| add(&mut w, ball(x)));
+    let [one, other] = [0.0, 0.12].map(|x| add(&mut w, ball(x)));
     let deep = w.step().unwrap().deep.expect("they were put into each other");
     assert_eq!(
         [deep.bodies[0].min(deep.bodies[1]), deep.bodies[0].max(deep.bodies[1])],
         [one.slot, other.slot]
     );
-    assert!(deep.size == 0.1 && deep.depth > 0.04, "{deep:?}");
+    assert!(deep.size == 0.1 && deep.depth > 0.07, "{deep:?}");
 }
 
 /// A ball that is hit is thrown towards a third one, which it had no contact with: it hits that in the same step.
