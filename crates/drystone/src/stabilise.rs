@@ -7,7 +7,7 @@
 //!
 //! the same cone problem with μ = 0, v_free = 0 and the gap as bias, so the same solvers solve it. It is repeated with
 //! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made. (Except in
-//! the position-based limit, where the velocity problem gets no iterations: see `step.rs`.)
+//! the position-based limit, where the velocity problem gets no iterations: see `step/integrate.rs`.)
 //!
 //! Only the neighbourhood of what is to be corrected is posed (`region.rs`). It falls into islands, each of which is solved to its own
 //! tolerance and moved as far as its own contacts were looked for: what becomes of one does not depend on another.

@@ -242,6 +242,23 @@ mod tests {
         assert!(asks.is_empty(), "less than the tolerance: {asks:?}");
     }
 
+    /// A wall that moves along its normal asks for its speed, however wide the cone; one that slides asks for μ/√(1 + μ²) of it at most.
+    #[test]
+    fn what_is_asked_for_is_the_distance_from_the_dual_cone() {
+        for mu in [0.0, 0.3, 30.0, 1e3, f64::INFINITY] {
+            let mut p = squeezed(1.0);
+            p.points.mu.fill(mu);
+            assert!((p.asked(0) - 1.0).abs() < 1e-12, "{mu}: {}", p.asked(0));
+        }
+        let mut p = squeezed(0.0);
+        p.points.drift = [vec![0.0; 2], vec![2.0; 2], vec![0.0; 2]];
+        for mu in [0.3f64, 30.0] {
+            p.points.mu.fill(mu);
+            let expected = 2.0 * mu / (1.0 + mu * mu).sqrt();
+            assert!((p.asked(0) - expected).abs() < 1e-12, "{mu}: {} {expected}", p.asked(0));
+        }
+    }
+
     /// Closing walls have no solution; with the compliance they have one, whose multipliers are within the bound, and both rows
     /// say that they missed what they asked for.
     #[test]

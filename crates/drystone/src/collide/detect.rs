@@ -1,6 +1,6 @@
 //! From positions to contacts: bounds, broad phase, narrow phase, in the order of stable keys.
 //!
-//! A contact exists before the bodies touch, when its gap is within the envelope: a fixed distance, plus what the two
+//! A contact exists before the bodies touch, when its gap is within the envelope: the pair's own distance, plus what the two
 //! can approach in one step, plus μ h |u_T|. With the second part a fast body meets its target's surface inside the step
 //! instead of passing through. The third is the gap at which the relaxed model lets a sliding body hover
 //! [TasoraAnitescu2011, eq. 43]: without it the contact would be lost there, and the body would hop. It is never more
