@@ -116,7 +116,8 @@ impl Cell {
     }
 
     fn push(&self, world: &mut World) {
-        let size = self.size(world);
+        // A sample that has given way lets plates pass each other: pressure never pulls.
+        let size = self.size(world).max(DVec3::ZERO);
         let axial = self.ratio(world.state().time);
         let pushes = [
             DVec3::X * size.y * size.z,
