@@ -255,7 +255,6 @@ impl Mechanism {
                 });
             }
         }
-        // What is not a number asks for as many as there are.
         ((h * fastest / TURN).ceil().min(MOST as f64) as usize).next_power_of_two()
     }
 
