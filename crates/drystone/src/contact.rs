@@ -1,6 +1,7 @@
 //! Contacts as the step knows them: geometry between two bodies, and what the solver found.
 
 use drystone_solve::crew::{self, Shared};
+use drystone_solve::room;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -240,6 +241,21 @@ pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u
         let known = if t == 0 { 0 } else { last.partition_point(|m| place(m.key.colliders) < here) };
         remember_each(run, &last[known..], &place);
     });
+}
+
+/// What the next step starts from: the impulses of all contacts.
+pub(crate) fn keep(contacts: &[Contact], kept: &mut Vec<Remembered>) {
+    kept.clear();
+    room::more(kept, contacts.len());
+    let to = Shared(kept.as_mut_ptr());
+    // SAFETY: there is room for all, and each is written once.
+    unsafe {
+        crew::many(contacts.len(), |i| {
+            let c = &contacts[i];
+            to.at(i).write(Remembered { key: c.key, impulse: c.impulse });
+        });
+        kept.set_len(contacts.len());
+    }
 }
 
 /// Contacts that one thread looks at in a row.

@@ -13,6 +13,7 @@ pub mod field;
 pub mod flow;
 pub mod function;
 pub mod guide;
+mod hooks;
 mod islands;
 pub mod joint;
 pub mod law;
@@ -32,6 +33,7 @@ mod stabilise;
 pub mod state;
 pub mod step;
 pub mod stiff;
+mod workspace;
 pub mod world;
 
 pub use body::{BodyDef, Collider, Filter, MassProperties, Motion};

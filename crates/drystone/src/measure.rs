@@ -54,8 +54,8 @@ impl World {
     pub fn penetration(&mut self) -> Penetration {
         let rest = vec![[0.0; 6]; self.model.bodies.len()];
         let mut contacts = Vec::new();
-        self.detector.find_pairs(&self.model, &self.state, &rest, 0.0, 0.0);
-        self.detector.find_contacts(&self.model, &self.state, &rest, 0.0, 0.0, &mut contacts);
+        self.work.collision.detector.find_pairs(&self.model, &self.state, &rest, 0.0, 0.0);
+        self.work.collision.detector.find_contacts(&self.model, &self.state, &rest, 0.0, 0.0, &mut contacts);
         let mut p = Penetration::default();
         for c in contacts.iter().filter(|c| c.gap <= 0.0) {
             p.touching += 1;
@@ -68,11 +68,11 @@ impl World {
 
     /// Memory that the last step's contacts take (detection, both problems, solver, warm start), bytes.
     pub fn contact_bytes(&self) -> usize {
-        size_of_val(self.contacts.as_slice())
+        size_of_val(self.work.collision.contacts.as_slice())
             + size_of_val(self.state.multipliers.as_slice())
-            + self.assembler.bytes()
-            + self.solver.bytes()
-            + self.stabiliser.bytes()
+            + self.work.velocity.assembler.bytes()
+            + self.work.velocity.solver.bytes()
+            + self.work.position.stabiliser.bytes()
     }
 
     /// Force that bodies which are not dynamic put on the dynamic ones against gravity in the last step, over their
@@ -82,6 +82,8 @@ impl World {
         let up = -g.try_normalize()?;
         let weight = self.total_mass() * g.length();
         let impulse: f64 = self
+            .work
+            .collision
             .contacts
             .iter()
             .filter(|c| self.model.bodies[c.bodies[1] as usize].inv_mass == 0.0)
@@ -93,7 +95,7 @@ impl World {
     /// Contact force on each body in the last step, by slot, N.
     pub fn contact_forces(&self) -> Vec<DVec3> {
         let mut f = vec![DVec3::ZERO; self.model.bodies.len()];
-        for c in &self.contacts {
+        for c in &self.work.collision.contacts {
             f[c.bodies[0] as usize] += c.impulse / self.settings.h;
             f[c.bodies[1] as usize] -= c.impulse / self.settings.h;
         }

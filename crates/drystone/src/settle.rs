@@ -86,7 +86,10 @@ impl World {
             // Commands are those of the end of the step: now.
             self.state.time = time - self.settings.h;
             step::step(self).map_err(|e| refuse(e.to_string()))?;
-            if steps == 1 && !self.contacts.is_empty() && self.model.joint_slots().next().is_none() {
+            if steps == 1
+                && !self.work.collision.contacts.is_empty()
+                && self.model.joint_slots().next().is_none()
+            {
                 return Err(refuse("a heap without joints comes to rest by running it".into()));
             }
             since += 1;

@@ -20,7 +20,9 @@ mod velocity;
 
 use drystone_solve::crew;
 
-use crate::smooth;
+use crate::hooks::Hooks;
+use crate::state::State;
+use crate::workspace::{Setup, Workspace};
 use crate::world::World;
 pub use check::Apart;
 use check::{bad_contact, check_joints};
@@ -35,77 +37,100 @@ const FEW: usize = 4096;
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
-    w.keep_rest();
-    let report = if w.model.facts().dynamic < FEW { take(w) } else { crew::with(|| take(w)) };
-    let before = w.before_halves.take();
-    if report.is_err() {
-        w.absent.clear();
-        w.detector.absent.clear();
-        if let Some(before) = before {
-            w.state = *before;
-        }
-        w.sleep_as_before();
-    }
-    w.assembler.rows.elsewhere.clear();
-    report
-}
-
-fn take(w: &mut World) -> Result<StepReport, StepError> {
     if w.loose {
         let step = w.state.step + 1;
         w.assemble_joints().map_err(|e| StepError::Assembly { step, text: e.to_string() })?;
     }
-    if w.state.sort(&w.model) {
-        w.sort_sleepers();
+    let World { model, settings, fields, stiff, state, work, hooks, .. } = w;
+    let setup = Setup { model, settings, fields, stiff };
+    if model.facts().dynamic < FEW {
+        take(setup, state, work, hooks)
+    } else {
+        crew::with(|| take(setup, state, work, hooks))
     }
-    let report = resolve::advance(w, 0)?;
-    finish::finish(w, report)
+}
+
+/// The step as a whole: with substeps of islands that need them, and as if nothing had happened where it fails.
+fn take(
+    setup: Setup,
+    state: &mut State,
+    work: &mut Workspace,
+    hooks: &mut Hooks,
+) -> Result<StepReport, StepError> {
+    work.collision.sleepers.keep(setup.settings, &state.rest);
+    if state.sort(setup.model) {
+        work.collision.sleepers.sort(setup.model, state);
+    }
+    let report = resolve::advance(setup, state, work, hooks, 0)
+        .and_then(|report| finish::finish(setup, state, work, report));
+    let before = work.substeps.before.take();
+    if report.is_err() {
+        work.substeps.absent.clear();
+        work.collision.detector.absent.clear();
+        if let Some(before) = before {
+            *state = *before;
+        }
+        work.collision.sleepers.restore(setup.settings, &mut state.rest);
+    }
+    work.velocity.assembler.rows.elsewhere.clear();
+    report
 }
 
 /// Takes the step of all who are not absent, except for islands that are to take it in halves: those are left as they were, and pending.
-fn attempt(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
-    let (mut clock, mut report) = (Clock::start(), StepReport::begin(w));
-    let step = report.step;
+fn attempt(
+    setup: Setup,
+    state: &mut State,
+    work: &mut Workspace,
+    hooks: &mut Hooks,
+    halvings: u32,
+) -> Result<StepReport, StepError> {
+    let (mut clock, mut report) = (Clock::start(), StepReport::begin(setup.settings, state.step + 1));
+    let Workspace { free, collision, smooth, velocity, substeps, .. } = work;
+    let (step, whole) = (report.step, substeps.absent.is_empty());
     // 1 predict: v_free = v + h M⁻¹ f
-    predict::free_velocities(w)?;
+    predict::free_velocities(setup, state, free)?;
     // 2 collide: broad and narrow phase, arcs of bodies that turn
-    collide::collide(w, &mut clock, &mut report);
+    collide::collide(setup, state, free, collision, whole, &mut clock);
+    report.note_overlaps(setup.model, collision);
     // 3 islands: those that sleep are left out, mechanisms that nothing touches take a smooth step
-    collide::take_part(w);
+    collide::take_part(setup, state, collision, whole);
+    hooks.show_contacts(setup.model, state, &mut collision.contacts);
+    collide::leave_joints(setup.model, state, substeps, velocity);
     clock.stage(Stage::Narrowphase);
-    let smooth = if w.absent.is_empty() { rattle::smooth_step(w) } else { None };
-    if let Some((order, taken)) = smooth.as_ref().filter(|(_, taken)| taken.whole) {
-        rattle::smooth_done(w, *order, taken, &mut report);
+    let taken =
+        if whole { rattle::smooth_step(setup, state, free, collision, smooth, velocity) } else { None };
+    if let Some(taken) = taken.as_ref().filter(|taken| taken.whole) {
+        rattle::show_problem(setup, state, free, collision, velocity, hooks);
+        rattle::smooth_done(setup, state, taken, smooth, velocity, &mut substeps.saved, &mut report);
     } else {
         // 4 formulate: rows, targets, compliance, cones, warm start
-        w.linearise().map_err(|text| StepError::NonFinite { step, text })?;
-        w.laws.pose(&w.model, &w.state, &w.settings, &mut w.contacts, &mut w.v_free);
-        formulate(w, Asks::All, None).map_err(|e| bad_contact(w, step, &e))?;
-        report.apart = check_joints(w, step)?;
+        formulate::forces(setup, state, free, collision, velocity)
+            .map_err(|text| StepError::NonFinite { step, text })?;
+        formulate(setup, state, &free.v, collision, velocity, Asks::All, None)
+            .map_err(|e| bad_contact(setup.model, collision, step, &e))?;
+        report.apart = check_joints(setup, state, &velocity.assembler.rows, step)?;
         clock.stage(Stage::Assemble);
         // 5 solve: each island by its policy, held to the energy that it has
-        let solved = velocity::solve(w).map_err(|e| bad_contact(w, step, &e))?;
+        let solved = velocity::solve(setup, state, free, collision, velocity, hooks)
+            .map_err(|e| bad_contact(setup.model, collision, step, &e))?;
         clock.stage(Stage::Solve);
         // 6 certify: v = v_free + M⁻¹ D γ, and the judge's word on it
-        certify::certify(w, solved, &mut report)?;
+        certify::certify(setup, state, free, collision, velocity, solved, &mut report)?;
         clock.stage(Stage::Certificate);
         // 7 integrate: q ← Λ(q, v, h)
-        w.saved.save(&w.state);
-        integrate::integrate(w, smooth.is_some());
-        if let Some((_, taken)) = &smooth {
-            smooth::write_back(w);
-            let worst = report.certificate.residual_max.max(taken.certificate.residual_max);
-            report.certificate.residual_max = worst;
-            report.smooth_bodies = smooth::taken_bodies(w);
-            report.substeps = report.substeps.max(taken.substeps);
+        substeps.saved.save(state);
+        let took = |i: usize| taken.is_some() && smooth.took(i);
+        integrate::integrate(setup, state, free, |i| took(i) || substeps.is_absent(i));
+        if let Some(taken) = &taken {
+            rattle::smooth_in_part(setup, state, taken, smooth, velocity, &mut report);
         }
         clock.stage(Stage::Integrate);
         // 8 stabilise: islands that the step did not resolve are put back, positions of the others corrected
-        stabilise::stabilise(w, smooth.is_some(), halvings, &mut report)?;
+        stabilise::stabilise(setup, state, work, taken.is_some(), halvings, &mut report)?;
     }
-    finish::close(w);
+    finish::close(setup.model, state, work);
     clock.stage(Stage::Correct);
-    report.contacts = w.contacts.len();
+    report.contacts = work.collision.contacts.len();
     report.spans = clock.spans;
     Ok(report)
 }

@@ -2,34 +2,27 @@
 
 use drystone_solve::Problem;
 use drystone_solve::bound::{SharpBound, velocity_error};
-use drystone_solve::certificate::Judge;
-use drystone_solve::problem::Ask;
-use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::{self, Solver};
 use glam::{DQuat, DVec3};
 
-use crate::assemble::Assembler;
 use crate::body::{BodyDef, Motion};
 use crate::bounds::Leaving;
 use crate::collide::query::{self, RayHit};
 use crate::collide::{Detector, Envelope};
 use crate::contact::Contact;
-use crate::field::{Acting, Field};
+use crate::field::Field;
 use crate::flow::Flow;
 use crate::guide::{Guide, Guided};
+use crate::hooks::Hooks;
 use crate::joint::JointId;
-use crate::law::pose::Laws;
 use crate::material::Materials;
 use crate::model::{BodyId, Model, NOBODY};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
-use crate::stabilise::Stabiliser;
 use crate::state::State;
 use crate::step::{self, StepError, StepReport};
-use crate::stiff::{StiffForce, Stiffness};
-
-/// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the pair.
-const NEAR: f64 = 0.002;
+use crate::stiff::StiffForce;
+use crate::workspace::{self, Workspace};
 
 /// What is wrong with a body, a setting or an id.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -65,10 +58,6 @@ pub enum WorldError {
     },
 }
 
-type StepHook = Box<dyn FnMut(&mut World) + Send>;
-type ProblemHook = Box<dyn FnMut(&Problem, &[f64]) + Send>;
-type ContactHook = Box<dyn FnMut(&Model, &State, &mut Vec<Contact>) + Send>;
-
 /// Bodies, contacts and time.
 ///
 /// ```
@@ -90,55 +79,15 @@ pub struct World {
     pub(crate) settings: Settings,
     pub(crate) model: Model,
     pub(crate) state: State,
-    pub(crate) detector: Detector,
-    pub(crate) contacts: Vec<Contact>,
-    pub(crate) laws: Laws,
     pub(crate) flow: Flow,
     pub(crate) fields: Vec<Field>,
-    pub(crate) acting: Acting,
     pub(crate) stiff: Vec<StiffForce>,
-    pub(crate) stiffness: Stiffness,
-    pub(crate) assembler: Assembler,
-    pub(crate) solver: Box<dyn Solver>,
-    /// Who corrects positions of joints, where the solver has nobody for that.
-    pub(crate) places: Option<Option<Box<dyn Solver>>>,
-    /// Velocities at the start of the step, in the order of the problem's bodies.
-    pub(crate) pace: Vec<[f64; 6]>,
-    /// Rows of the velocity problem that ask for a motion.
-    pub(crate) asks: Vec<Ask>,
-    pub(crate) islands: Islands,
-    pub(crate) stabiliser: Stabiliser,
-    pub(crate) judge: Judge,
-    /// Free velocities by slot and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are
-    /// the same.
-    pub(crate) v_free: Vec<[f64; 6]>,
-    /// Free rotation over the step (ω after it in body axes, and the turn) by slot; of use for bodies that need it, and
-    /// empty where none does.
-    pub(crate) free: Vec<(DVec3, DQuat)>,
-    pub(crate) predictor: step::Predictor,
-    pub(crate) saved: crate::state::Motion,
-    pub(crate) smooth: crate::smooth::Smooth,
-    pub(crate) sleepers: crate::sleep::Sleepers,
-    /// By body slot: who is on a joint; empty if there are none.
-    pub(crate) jointed: Vec<bool>,
-    /// By body slot: who takes no part in a substep; empty in a step of all.
-    pub(crate) absent: Vec<bool>,
-    /// By body slot: who is to take the step in halves; empty if nobody is.
-    pub(crate) pending: Vec<bool>,
-    /// The state before a step that some islands take in halves.
-    pub(crate) before_halves: Option<Box<State>>,
-    pub(crate) graph: crate::islands::Islands,
     /// The state before a step in parts.
     pub(crate) whole: State,
     /// Whether joints were added that no step has seen.
     pub(crate) loose: bool,
-    contact_hook: Option<ContactHook>,
-    problem_hook: Option<ProblemHook>,
-    kept_problem: Option<(Problem, Vec<f64>)>,
-    /// The last step's problem and its multipliers, where they are kept.
-    pub(crate) kept_solution: Option<(Problem, Vec<f64>)>,
-    before: Vec<StepHook>,
-    after: Vec<StepHook>,
+    pub(crate) hooks: Hooks,
+    pub(crate) work: Workspace,
 }
 
 impl World {
@@ -153,44 +102,16 @@ impl World {
         let mut model = Model::default();
         model.periodic = settings.periodic;
         Ok(Self {
-            detector: Detector::new(settings.broadphase),
+            work: Workspace::new(&settings, solver),
             settings,
             model,
             state: State::new(seed),
-            contacts: Vec::new(),
-            laws: Laws::default(),
             flow: Flow::default(),
             fields: Vec::new(),
-            acting: Acting::default(),
             stiff: Vec::new(),
-            stiffness: Stiffness::default(),
-            assembler: Assembler::default(),
-            solver,
-            stabiliser: Stabiliser::default(),
-            places: None,
-            asks: Vec::new(),
-            islands: Islands::default(),
-            pace: Vec::new(),
-            judge: Judge::default(),
-            v_free: Vec::new(),
-            free: Vec::new(),
-            predictor: step::Predictor::default(),
-            saved: Default::default(),
-            smooth: Default::default(),
-            sleepers: Default::default(),
-            jointed: Vec::new(),
-            absent: Vec::new(),
-            pending: Vec::new(),
-            before_halves: None,
-            graph: Default::default(),
             whole: State::new(seed),
             loose: false,
-            contact_hook: None,
-            problem_hook: None,
-            kept_problem: None,
-            kept_solution: None,
-            before: Vec::new(),
-            after: Vec::new(),
+            hooks: Hooks::default(),
         })
     }
 
@@ -216,10 +137,10 @@ impl World {
                 p.fits(c.radius).map_err(WorldError::Settings)?;
             }
         }
-        self.solver = solver;
+        self.work.velocity.solver = solver;
         self.model.periodic = settings.periodic;
         if settings.broadphase != self.settings.broadphase {
-            self.detector = Detector::new(settings.broadphase);
+            self.work.collision.detector = Detector::new(settings.broadphase);
         }
         self.settings = settings;
         self.wake_all();
@@ -233,11 +154,7 @@ impl World {
 
     /// The distance at which contacts exist before touching, at rest: see [`Settings::envelope`].
     pub fn envelope(&self) -> Envelope<'static> {
-        let s = &self.settings;
-        match s.envelope {
-            Some(distance) => distance.into(),
-            None => Envelope { base: s.gravity.length() * s.h * s.h, share: NEAR, more: &[] },
-        }
+        workspace::envelope(&self.settings)
     }
 
     /// The same for the smallest body, m.
@@ -272,7 +189,7 @@ impl World {
         }
         self.loose = state.step == 0;
         self.state = state;
-        self.sleepers.forget();
+        self.work.collision.sleepers.forget();
         self.state.emitted.resize(self.flow.emitters.len(), 0);
         self.state.sunk.resize(self.flow.sinks.len(), 0);
         Ok(())
@@ -374,7 +291,8 @@ impl World {
         self.model.remove(ids);
         self.drop_joints_of_the_gone();
         let model = &self.model;
-        self.contacts.retain(|c| c.bodies.iter().all(|&b| model.bodies[b as usize].alive));
+        self.stiff.retain(|f| f.bodies.iter().all(|id| model.contains(*id)));
+        self.work.collision.contacts.retain(|c| c.bodies.iter().all(|&b| model.bodies[b as usize].alive));
         let there = |k: u32| model.colliders.get(k as usize).is_some_and(|c| c.body != NOBODY);
         self.state.multipliers.retain(|m| m.key.colliders.into_iter().all(there));
         Ok(())
@@ -447,59 +365,45 @@ impl World {
 
     /// The contacts of the last step, with their impulses.
     pub fn contacts(&self) -> &[Contact] {
-        &self.contacts
+        &self.work.collision.contacts
     }
 
     /// The broad phase in use, once it is chosen.
     pub fn broadphase(&self) -> Option<crate::collide::broadphase::Kind> {
-        self.detector.kind()
+        self.work.collision.detector.kind()
     }
 
     /// Calls `hook` in every step after the contacts are found: it may read them, change their friction or remove them.
     pub fn on_contacts(&mut self, hook: impl FnMut(&Model, &State, &mut Vec<Contact>) + Send + 'static) {
-        self.contact_hook = Some(Box::new(hook));
+        self.hooks.contact = Some(Box::new(hook));
     }
 
     /// Calls `hook` in every step with the velocity problem and the guess that warm-starts it (in its rows), before it is
     /// solved: to keep problems, or to try other solvers on them. The last hook set is the one called. Smooth steps
     /// ([`crate::Integrator::Rattle`]) solve no such problem: the hook is given the one of the half-implicit scheme.
     pub fn on_problem(&mut self, hook: impl FnMut(&Problem, &[f64]) + Send + 'static) {
-        self.problem_hook = Some(Box::new(hook));
-    }
-
-    /// Whether somebody wants to see the velocity problem.
-    pub(crate) fn shows_problem(&self) -> bool {
-        self.problem_hook.is_some() || self.kept_problem.is_some()
-    }
-
-    pub(crate) fn call_problem_hook(&mut self) {
-        if let Some(hook) = &mut self.problem_hook {
-            hook(self.stiffness.posed(&self.assembler), &self.assembler.guess);
-        }
-        if let Some(kept) = &mut self.kept_problem {
-            *kept = (self.stiffness.posed(&self.assembler).clone(), self.assembler.guess.clone());
-        }
+        self.hooks.problem = Some(Box::new(hook));
     }
 
     /// One step, and a copy of its velocity problem with the guess that warm-started it.
     pub fn step_keeping_problem(&mut self) -> Result<(StepReport, Problem, Vec<f64>), StepError> {
         let empty = || (Problem::Bodies(Default::default()), Vec::new());
-        self.kept_problem = Some(empty());
+        self.hooks.kept_problem = Some(empty());
         let report = self.step();
-        let (problem, guess) = self.kept_problem.take().unwrap_or_else(empty);
+        let (problem, guess) = self.hooks.kept_problem.take().unwrap_or_else(empty);
         report.map(|report| (report, problem, guess))
     }
 
     /// Keeps a copy of the problem and of the multipliers of every step from now on (of the last one at a time), so that
     /// [`World::bound_velocity_error`] has something to work on; or no longer.
     pub fn keep_solutions(&mut self, keep: bool) {
-        self.kept_solution = keep.then(|| (Problem::Bodies(Default::default()), Vec::new()));
+        self.work.velocity.keep_solutions(keep);
     }
 
     /// The last step's velocity problem and its multipliers, where they were kept: not those of a step that was taken by several problems,
     /// one after the other.
     pub fn kept_solution(&self) -> Option<(&Problem, &[f64])> {
-        let (problem, gamma) = self.kept_solution.as_ref().filter(|(_, gamma)| !gamma.is_empty())?;
+        let (problem, gamma) = self.work.velocity.kept.as_ref().filter(|(_, gamma)| !gamma.is_empty())?;
         Some((problem, gamma))
     }
 
@@ -507,32 +411,24 @@ impl World {
     /// multiplications by N: see [`drystone_solve::bound::velocity_error`]. None where no solution was kept or no bound is to be had;
     /// nor where the step was taken by several problems, one after the other (parts of a step, restitution by impulses).
     pub fn bound_velocity_error(&self, multiplications: usize) -> Option<SharpBound> {
-        let (problem, gamma) = self.kept_solution.as_ref()?;
+        let (problem, gamma) = self.work.velocity.kept.as_ref()?;
         velocity_error(problem, gamma, multiplications).ok().flatten()
     }
 
     /// Calls `hook` before every step.
     pub fn before_step(&mut self, hook: impl FnMut(&mut World) + Send + 'static) {
-        self.before.push(Box::new(hook));
+        self.hooks.before.push(Box::new(hook));
     }
 
     /// Calls `hook` after every step.
     pub fn after_step(&mut self, hook: impl FnMut(&mut World) + Send + 'static) {
-        self.after.push(Box::new(hook));
-    }
-
-    pub(crate) fn call_contact_hook(&mut self) {
-        if let Some(hook) = &mut self.contact_hook {
-            hook(&self.model, &self.state, &mut self.contacts);
-            let (order, model) = (&self.state.order, &self.model);
-            self.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
-        }
+        self.hooks.after.push(Box::new(hook));
     }
 
     /// One step. After an error the state is the one before the step, applied forces included: [`World::clear_forces`]
     /// forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
-        call(self, |w| &mut w.before);
+        Hooks::call(self, |hooks| &mut hooks.before);
         self.emit();
         let mut report = step::parts::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
@@ -540,11 +436,12 @@ impl World {
             report.worst_contact = None;
         }
         if !self.flow.sinks.is_empty() {
-            let before = self.contacts.len();
+            let before = self.work.collision.contacts.len();
             self.drain();
-            report.worst_contact = report.worst_contact.filter(|_| self.contacts.len() == before);
+            report.worst_contact =
+                report.worst_contact.filter(|_| self.work.collision.contacts.len() == before);
         }
-        call(self, |w| &mut w.after);
+        Hooks::call(self, |hooks| &mut hooks.after);
         Ok(report)
     }
 
@@ -600,8 +497,8 @@ impl World {
     pub fn deep_overlaps(&mut self, share: f64) -> Vec<(BodyId, BodyId, f64)> {
         let rest = vec![[0.0; 6]; self.model.bodies.len()];
         let mut touching = Vec::new();
-        self.detector.find_pairs(&self.model, &self.state, &rest, 0.0, 0.0);
-        self.detector.find_contacts(&self.model, &self.state, &rest, 0.0, 0.0, &mut touching);
+        self.work.collision.detector.find_pairs(&self.model, &self.state, &rest, 0.0, 0.0);
+        self.work.collision.detector.find_contacts(&self.model, &self.state, &rest, 0.0, 0.0, &mut touching);
         let mut found = Vec::new();
         for pair in touching.chunk_by(|a, b| a.key.colliders == b.key.colliders) {
             let [i, j] = pair[0].key.colliders;
@@ -620,13 +517,4 @@ impl World {
 fn make_solver(settings: &Settings) -> Result<Box<dyn Solver>, WorldError> {
     settings.check().map_err(WorldError::Settings)?;
     solver::make(&settings.solver).map_err(|e| WorldError::Settings(e.0))
-}
-
-/// Runs hooks with the world in hand: they are taken out meanwhile, and hooks they add go behind them.
-fn call(world: &mut World, which: fn(&mut World) -> &mut Vec<StepHook>) {
-    let mut hooks = std::mem::take(which(world));
-    hooks.iter_mut().for_each(|hook| hook(world));
-    let added = std::mem::take(which(world));
-    hooks.extend(added);
-    *which(world) = hooks;
 }

@@ -135,7 +135,12 @@ pub(crate) struct Placed<'a> {
     pub time: f64,
 }
 
-impl Placed<'_> {
+impl<'a> Placed<'a> {
+    /// Bodies as they are.
+    pub fn of(s: &'a State) -> Self {
+        Self { x: &s.position, q: &s.rotation, v: &s.velocity, w: &s.omega, time: s.time }
+    }
+
     pub fn view<'b>(&self, model: &'b Model, i: usize) -> Option<View<'b>> {
         self.view_at(model, i, i)
     }
@@ -270,15 +275,7 @@ impl World {
     }
 
     fn placed(&self) -> Placed<'_> {
-        let s = &self.state;
-        Placed { x: &s.position, q: &s.rotation, v: &s.velocity, w: &s.omega, time: s.time }
-    }
-
-    /// Works out the fields where the bodies are now.
-    pub(crate) fn act(&mut self) {
-        let mut acting = std::mem::take(&mut self.acting);
-        acting.at(&self.fields, &self.model, self.placed());
-        self.acting = acting;
+        Placed::of(&self.state)
     }
 
     /// What the fields do to each body now, by slot; empty without fields. What is said of bodies that are not dynamic is the

@@ -16,6 +16,7 @@ use glam::DVec3;
 
 use super::Equations;
 use super::Sort;
+use super::world::error_of;
 use crate::assemble::Row;
 use crate::assemble::rows::{Purpose, Wanted};
 use crate::contact::Contact;
@@ -39,11 +40,11 @@ impl World {
         if self.model.joint_slots().next().is_none() {
             return Ok(());
         }
-        self.assembler.rows.next.clone_from(&self.state.joints);
-        self.saved.save(&self.state);
+        self.work.velocity.assembler.rows.next.clone_from(&self.state.joints);
+        self.work.substeps.saved.save(&self.state);
         let done = self.assemble_positions().and_then(|()| self.assemble_velocities());
         if done.is_err() {
-            self.saved.restore(&mut self.state);
+            self.work.substeps.saved.restore(&mut self.state);
             self.loose = true;
         }
         done
@@ -56,8 +57,11 @@ impl World {
     /// Stages the joints' rows, without contacts.
     fn stage_alone(&mut self, v: &[[f64; 6]], purpose: Purpose) {
         let v = v.to_vec();
-        self.assembler.build(&self.model, &self.state, &[] as &[Contact], &v, &[], |_, _| Row::default());
-        self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
+        self.work
+            .velocity
+            .assembler
+            .build(&self.model, &self.state, &[] as &[Contact], &v, &[], |_, _| Row::default());
+        self.work.velocity.assembler.stage_rows(&self.model, &self.state, &v, purpose);
     }
 
     fn assemble_positions(&mut self) -> Result<(), WorldError> {
@@ -66,7 +70,7 @@ impl World {
         let (mut best, mut stuck) = (f64::INFINITY, 0);
         for round in 0..=ROUNDS {
             self.stage_alone(&rest, Purpose::Position { h: 0.0, share: 0.5, wanted: Wanted::Rows });
-            let worst = self.assembler.rows.worst;
+            let worst = self.work.velocity.assembler.rows.worst;
             stuck = if worst < 0.999 * best { 0 } else { stuck + 1 };
             best = best.min(worst);
             let ends = stuck == STUCK || round == ROUNDS;
@@ -76,10 +80,10 @@ impl World {
             if ends {
                 break;
             }
-            self.assembler.build_rows(&self.state.order);
-            pseudo_inverse(&self.assembler.problem, &mut gamma);
+            self.work.velocity.assembler.build_rows(&self.state.order);
+            pseudo_inverse(&self.work.velocity.assembler.problem, &mut gamma);
             let mut moved = Vec::new();
-            self.assembler.velocities(&self.state.order, &gamma, &mut moved);
+            self.work.velocity.assembler.velocities(&self.state.order, &gamma, &mut moved);
             for i in self.model.dynamic().collect::<Vec<_>>() {
                 let d = &moved[i];
                 self.state.position[i] += DVec3::new(d[0], d[1], d[2]);
@@ -90,7 +94,8 @@ impl World {
             }
         }
         let mut e = Equations::default();
-        let worst = self.model.joint_slots().map(|j| (j, self.error_of(j, &mut e).position));
+        let worst =
+            self.model.joint_slots().map(|j| (j, error_of(&self.model, &self.state, j, &mut e).position));
         let (j, error) = worst.fold((0, -1.0), |a, b| if b.1 > a.1 { b } else { a });
         Err(WorldError::Joint(format!(
             "{} cannot be assembled: its equations stay off by {error:.3} m when its bodies are moved",
@@ -116,7 +121,9 @@ impl World {
     fn assemble_velocities(&mut self) -> Result<(), WorldError> {
         let tolerance = self.settings.tolerance.max(1e-9);
         let mut e = Equations::default();
-        let mut wrong = |w: &World| w.model.joint_slots().any(|j| w.error_of(j, &mut e).velocity > tolerance);
+        let mut wrong = |w: &World| {
+            w.model.joint_slots().any(|j| error_of(&w.model, &w.state, j, &mut e).velocity > tolerance)
+        };
         if !wrong(self) {
             return Ok(());
         }
@@ -133,10 +140,10 @@ impl World {
                 bounce: 1.0,
             },
         );
-        self.assembler.build_rows(&self.state.order);
+        self.work.velocity.assembler.build_rows(&self.state.order);
         let (mut gamma, mut moved) = (Vec::new(), Vec::new());
-        pseudo_inverse(&self.assembler.problem, &mut gamma);
-        self.assembler.velocities(&self.state.order, &gamma, &mut moved);
+        pseudo_inverse(&self.work.velocity.assembler.problem, &mut gamma);
+        self.work.velocity.assembler.velocities(&self.state.order, &gamma, &mut moved);
         for i in self.model.dynamic().collect::<Vec<_>>() {
             let d = &moved[i];
             self.state.velocity[i] = DVec3::new(d[0], d[1], d[2]);

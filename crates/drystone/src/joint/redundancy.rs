@@ -39,7 +39,7 @@ impl World {
         let h = self.settings.h;
         let empty: &[crate::Contact] = &[];
         let row = |_: usize, _: &crate::Contact| crate::assemble::Row::default();
-        self.assembler.build(&self.model, &self.state, empty, &v, &[], row);
+        self.work.velocity.assembler.build(&self.model, &self.state, empty, &v, &[], row);
         let purpose = Purpose::Velocity {
             h,
             stabilisation: Stabilisation::None,
@@ -48,12 +48,13 @@ impl World {
             bends: true,
             bounce: 1.0,
         };
-        self.assembler.stage_rows(&self.model, &self.state, &v, purpose);
-        let p = self.assembler.bodies();
+        self.work.velocity.assembler.stage_rows(&self.model, &self.state, &v, purpose);
+        let p = self.work.velocity.assembler.bodies();
         let weights: Vec<[[f64; 3]; 3]> = p.inv_inertia.iter().map(lower_factor).collect();
         // Rows by island, in the order of joints.
         let mut islands = Islands::new(self.model.bodies.len());
-        let mut rows: Vec<_> = self.assembler.rows.rigid().inspect(|(r, _)| islands.join(r.pair)).collect();
+        let mut rows: Vec<_> =
+            self.work.velocity.assembler.rows.rigid().inspect(|(r, _)| islands.join(r.pair)).collect();
         rows.sort_by_key(|(r, _)| r.joint);
         found.rows = rows.len();
         let mut by_island: Vec<(u32, usize)> =

@@ -7,8 +7,9 @@ use super::law::{Law, Limits, Motor};
 use super::slot::{Joint, JointError, JointState, Reaction, WORLD_BODY, rate};
 use super::{Frames, JointDef, JointId, Sort};
 use crate::body::Motion;
-use crate::model::BodyId;
+use crate::model::{BodyId, Model};
 use crate::shape::Pose;
+use crate::state::State;
 use crate::world::{World, WorldError};
 
 fn bad(what: &str, why: impl std::fmt::Display) -> WorldError {
@@ -68,7 +69,7 @@ impl World {
             self.model.joints[number as usize] = joint;
             self.state.joints[number as usize] = JointState::default();
         }
-        self.assembler.rows.forget(number);
+        self.work.velocity.assembler.rows.forget(number);
         bodies.into_iter().for_each(|b| self.wake_slot(b));
         self.loose = true;
         Ok(JointId { slot: number, generation })
@@ -230,7 +231,7 @@ impl World {
     /// What the joint did in the last step; zero before the first.
     pub fn joint_reaction(&self, id: JointId) -> Result<Reaction, WorldError> {
         let j = self.joint_slot(id)?;
-        Ok(self.assembler.rows.reactions.get(j).copied().unwrap_or_default())
+        Ok(self.work.velocity.assembler.rows.reactions.get(j).copied().unwrap_or_default())
     }
 
     /// Where a joint is (origin of frame B), m, world.
@@ -252,35 +253,9 @@ impl World {
         let mut worst = JointError::default();
         let mut e = Equations::default();
         for j in self.model.joint_slots() {
-            let one = self.error_of(j, &mut e);
+            let one = error_of(&self.model, &self.state, j, &mut e);
             worst.position = worst.position.max(one.position);
             worst.velocity = worst.velocity.max(one.velocity);
-        }
-        worst
-    }
-
-    /// The same for one joint.
-    pub(crate) fn error_of(&self, j: usize, e: &mut Equations) -> JointError {
-        let joint = &self.model.joints[j];
-        let mut worst = JointError::default();
-        // A step of no length around now: rates are derivatives.
-        let tiny = 1e-6;
-        let placed =
-            joint.place(&self.state, &self.state.joints[j], [self.state.time, self.state.time + tiny]);
-        joint.kind.demands_into(&placed, e);
-        let twists = joint.twists(&self.state);
-        for row in e.rows().iter().filter(|r| !joint.is_compliant(r.angular)) {
-            let rate = rate(&row.jacobian, &twists) + row.rate;
-            let (position, velocity) = match row.sort {
-                Sort::Holonomic => (row.error.abs(), rate.abs()),
-                Sort::Nonholonomic => (0.0, rate.abs()),
-                Sort::Unilateral => {
-                    ((-row.error).max(0.0), if row.error <= 0.0 { (-rate).max(0.0) } else { 0.0 })
-                }
-                Sort::Elastic { .. } => (0.0, 0.0),
-            };
-            worst.position = worst.position.max(position);
-            worst.velocity = worst.velocity.max(velocity);
         }
         worst
     }
@@ -311,4 +286,29 @@ impl World {
         self.state.joints[j].angle[coordinate] = unwrap(e.coordinates()[coordinate].value, near);
         Ok(())
     }
+}
+
+/// By how much one joint is off: see [`World::joint_error`].
+pub(crate) fn error_of(model: &Model, state: &State, j: usize, e: &mut Equations) -> JointError {
+    let joint = &model.joints[j];
+    let mut worst = JointError::default();
+    // A step of no length around now: rates are derivatives.
+    let tiny = 1e-6;
+    let placed = joint.place(state, &state.joints[j], [state.time, state.time + tiny]);
+    joint.kind.demands_into(&placed, e);
+    let twists = joint.twists(state);
+    for row in e.rows().iter().filter(|r| !joint.is_compliant(r.angular)) {
+        let rate = rate(&row.jacobian, &twists) + row.rate;
+        let (position, velocity) = match row.sort {
+            Sort::Holonomic => (row.error.abs(), rate.abs()),
+            Sort::Nonholonomic => (0.0, rate.abs()),
+            Sort::Unilateral => {
+                ((-row.error).max(0.0), if row.error <= 0.0 { (-rate).max(0.0) } else { 0.0 })
+            }
+            Sort::Elastic { .. } => (0.0, 0.0),
+        };
+        worst.position = worst.position.max(position);
+        worst.velocity = worst.velocity.max(velocity);
+    }
+    worst
 }

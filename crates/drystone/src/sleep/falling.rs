@@ -2,23 +2,34 @@
 
 use glam::DVec3;
 
-use crate::world::World;
+use super::Sleepers;
+use crate::contact::Contact;
+use crate::state::State;
+use crate::workspace::{Setup, Substeps};
 
-impl World {
+impl Sleepers {
     /// Counts how long bodies have been at rest, and lets islands fall asleep; with the contacts of those awake, after the
     /// last thing that could undo the step.
-    pub(crate) fn fall_asleep(&mut self) {
-        let Some(sleep) = self.settings.sleep else {
-            if !self.state.rest.island.is_empty() {
-                self.state.rest = Default::default();
-                self.sleepers.forget();
+    pub fn fall_asleep(
+        &mut self,
+        setup: Setup,
+        state: &mut State,
+        contacts: &[Contact],
+        substeps: &Substeps,
+    ) {
+        let Setup { model, settings, .. } = setup;
+        let Some(sleep) = settings.sleep else {
+            if !state.rest.island.is_empty() {
+                state.rest = Default::default();
+                self.forget();
             }
             return;
         };
-        let World { sleepers: s, state, model, settings, saved, contacts, before_halves, .. } = self;
-        let start = |i: usize| before_halves.as_ref().map_or_else(|| saved.position(i), |s| s.position[i]);
-        std::mem::swap(&mut state.rest.load, &mut s.load);
-        s.measure(model, settings, &sleep);
+        let Substeps { saved, before, .. } = substeps;
+        let start = |i: usize| before.as_ref().map_or_else(|| saved.position(i), |s| s.position[i]);
+        std::mem::swap(&mut state.rest.load, &mut self.load);
+        self.measure(model, settings, &sleep);
+        let s = self;
         let needed = (sleep.time / settings.h).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
         let mut some = false;
         for i in model.dynamic() {

@@ -251,14 +251,14 @@ impl World {
             self.state.rest.island.fill(0);
             self.state.rest.steps.fill(0);
             self.state.rest.asleep = 0;
-            self.sleepers.forget();
+            self.work.collision.sleepers.forget();
         }
     }
 
     /// Wakes the island of a slot, if it is one's.
     pub(crate) fn wake_slot(&mut self, slot: u32) {
         if self.state.rest.wake(slot as usize) {
-            self.sleepers.drop_awake(&self.state.rest, &self.model);
+            self.work.collision.sleepers.drop_awake(&self.state.rest, &self.model);
         }
     }
 
@@ -269,7 +269,7 @@ impl World {
         }
         let n = self.model.bodies.len();
         self.state.rest.fit(n);
-        let (s, rest) = (&mut self.sleepers, &self.state.rest);
+        let (s, rest) = (&mut self.work.collision.sleepers, &mut self.state.rest);
         s.rousing.clear();
         s.rousing.resize(n + 1, false);
         s.disturbed.clear();
@@ -287,6 +287,6 @@ impl World {
                 }
             }
         }
-        self.wake_rousing();
+        s.wake_rousing(&self.model, rest);
     }
 }

@@ -7,6 +7,7 @@ use glam::DVec3;
 use super::gather::{Gathered, Goal, Link, Motion};
 use super::impact::Watched;
 use super::{Around, led};
+use crate::assemble::rows::Rows;
 use crate::body;
 use crate::field::{Acting, Placed};
 use crate::joint::equation::MOST_ROWS;
@@ -14,7 +15,6 @@ use crate::joint::{JointState, Kind, Reaction};
 use crate::model::Model;
 use crate::settings::Integrator;
 use crate::state::State;
-use crate::world::World;
 
 /// (hω)² of the fastest spring, and h times the fastest rate of a damper, that a step resolves.
 const RESOLVED: f64 = 0.25;
@@ -325,18 +325,18 @@ impl Mechanism {
         self.fields.on_some(w.fields, w.model, w.state, &self.slots, placed);
     }
 
-    pub fn write_back(&self, w: &mut World) {
-        let (s, now) = (&mut w.state, &self.now);
+    /// Puts what a step came to into the state.
+    pub fn write_back(&self, model: &Model, s: &mut State, rows: &mut Rows) {
+        let now = &self.now;
         for (k, i) in self.moving().iter().map(|i| *i as usize).enumerate() {
             (s.position[i], s.rotation[i]) = (now.x[k], now.q[k]);
             (s.velocity[i], s.omega[i]) = (now.v[k], now.w[k]);
-            if let Some(plane) = &w.model.bodies[i].planar {
+            if let Some(plane) = &model.bodies[i].planar {
                 s.position[i] = plane.nearest(s.position[i]);
                 s.velocity[i] = plane.within(s.velocity[i]);
                 s.omega[i] = s.rotation[i].conjugate() * plane.about(s.rotation[i] * s.omega[i]);
             }
         }
-        let rows = &mut w.assembler.rows;
         for (k, j) in self.joints().enumerate() {
             (rows.next[j], rows.reactions[j]) = (self.memory[k], self.reactions[k]);
         }

@@ -37,7 +37,9 @@ mod part;
 use drystone_solve::Certificate;
 use rayon::prelude::*;
 
+use crate::assemble::rows::Rows;
 use crate::body;
+use crate::collide::Detector;
 use crate::contact::Contact;
 use crate::field::Field;
 use crate::joint::Reaction;
@@ -45,12 +47,14 @@ use crate::model::Model;
 use crate::motion::rotate;
 use crate::settings::{Integrator, Settings};
 use crate::state::State;
-use crate::world::World;
+use crate::workspace::{Collision, Setup};
 use mechanism::Mechanism;
 
 /// What such a step came to.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
+    /// Of the scheme.
+    pub order: u8,
     /// Rounds of Broyden's method, all parts of all mechanisms together.
     pub iterations: usize,
     /// Substeps of the mechanism that needed most.
@@ -86,47 +90,46 @@ pub(crate) struct Smooth {
     whole: bool,
 }
 
-/// Works out the step, if it is one of this kind; [`write_back`] takes it.
-pub(crate) fn advance(w: &mut World, order: u8) -> Option<Taken> {
-    let mut s = std::mem::take(&mut w.smooth);
-    let mut taken = s.run(w, order);
-    if taken.is_some() && s.leave_out_who_meet_others(w) {
-        taken = s.mechanisms.iter().any(|m| m.taken).then(|| s.list(&w.model));
-    }
-    w.smooth = s;
-    taken
-}
-
-/// Whether [`advance`] worked out the step of this body.
-#[inline]
-pub(crate) fn took(smooth: &Smooth, slot: usize) -> bool {
-    smooth.bodies[slot]
-}
-
-/// How many bodies [`advance`] took.
-pub(crate) fn taken_bodies(w: &World) -> usize {
-    w.smooth.bodies.iter().filter(|taken| **taken).count()
-}
-
-/// Which joints [`advance`] took, by slot.
-pub(crate) fn joints(w: &World) -> &[bool] {
-    &w.smooth.joints
-}
-
-/// Puts what [`advance`] worked out into the world, after the other bodies have had their step.
-pub(crate) fn write_back(w: &mut World) {
-    let s = std::mem::take(&mut w.smooth);
-    s.write_back(w);
-    w.smooth = s;
-}
-
 impl Smooth {
-    fn run(&mut self, w: &World, order: u8) -> Option<Taken> {
-        let pairs = w.fields.iter().any(|f| matches!(f, Field::Pair(_)));
-        self.draw_up(&w.model, w.settings.integrator != Integrator::Auto, pairs);
+    /// Works out the step, if it is one of this kind; [`Smooth::write_back`] takes it.
+    pub fn advance(
+        &mut self,
+        setup: Setup,
+        state: &State,
+        v_free: &[[f64; 6]],
+        collision: &mut Collision,
+        order: u8,
+    ) -> Option<Taken> {
+        let mut taken = self.run(setup, state, &collision.contacts, order);
+        if taken.is_some() && self.leave_out_who_meet_others(setup, state, v_free, &mut collision.detector) {
+            taken = self.mechanisms.iter().any(|m| m.taken).then(|| self.list(setup.model, order));
+        }
+        taken
+    }
+
+    /// Whether [`Smooth::advance`] worked out the step of this body.
+    #[inline]
+    pub fn took(&self, slot: usize) -> bool {
+        self.bodies[slot]
+    }
+
+    /// How many bodies [`Smooth::advance`] took.
+    pub fn taken_bodies(&self) -> usize {
+        self.bodies.iter().filter(|taken| **taken).count()
+    }
+
+    /// Which joints [`Smooth::advance`] took, by slot.
+    pub fn joints(&self) -> &[bool] {
+        &self.joints
+    }
+
+    fn run(&mut self, setup: Setup, state: &State, contacts: &[Contact], order: u8) -> Option<Taken> {
+        let Setup { model, settings, fields, .. } = setup;
+        let pairs = fields.iter().any(|f| matches!(f, Field::Pair(_)));
+        self.draw_up(model, settings.integrator != Integrator::Auto, pairs);
         self.out.clear();
-        self.out.extend((0..w.model.bodies.len()).map(|i| w.state.rest.is_asleep(i)));
-        w.contacts.iter().flat_map(|c| c.bodies).for_each(|b| {
+        self.out.extend((0..model.bodies.len()).map(|i| state.rest.is_asleep(i)));
+        contacts.iter().flat_map(|c| c.bodies).for_each(|b| {
             if let Some(out) = self.out.get_mut(b as usize) {
                 *out = true;
             }
@@ -137,28 +140,35 @@ impl Smooth {
         if pairs && !(self.all && mechanisms.iter().all(|m| m.taken)) {
             return None;
         }
-        let around = Around { model: &w.model, state: &w.state, settings: &w.settings, fields: &w.fields };
+        let around = Around { model, state, settings, fields };
         let step = |m: &mut Mechanism| m.taken = m.taken && m.step(around, order).is_some();
         match mechanisms.as_mut_slice() {
             [only] => step(only),
             many => many.par_iter_mut().with_min_len(4).for_each(step),
         }
-        self.mechanisms.iter().any(|m| m.taken).then(|| self.list(&w.model))
+        self.mechanisms.iter().any(|m| m.taken).then(|| self.list(model, order))
     }
 
     /// Contacts were looked for where the free motion leads. A rebound leads elsewhere: a mechanism that comes to others by it is left to the other scheme. Whether
     /// there is one.
-    fn leave_out_who_meet_others(&mut self, w: &mut World) -> bool {
+    fn leave_out_who_meet_others(
+        &mut self,
+        setup: Setup,
+        state: &State,
+        v_free: &[[f64; 6]],
+        detector: &mut Detector,
+    ) -> bool {
         if !self.mechanisms.iter().any(|m| m.taken && m.rebounds > 0) {
             return false;
         }
-        let (h, envelope, n) = (w.settings.h, w.envelope(), w.model.bodies.len());
-        let (mut v, mut others, mut met) = (w.v_free.clone(), vec![true; n], Vec::<Contact>::new());
+        let (h, envelope, model) = (setup.settings.h, setup.envelope(), setup.model);
+        let (mut v, mut others) = (v_free.to_vec(), vec![true; model.bodies.len()]);
+        let mut met = Vec::<Contact>::new();
         for m in self.mechanisms.iter().filter(|m| m.taken && m.rebounds > 0) {
-            m.ways(&w.state, h, |i, way| (v[i], others[i]) = (way, false));
+            m.ways(state, h, |i, way| (v[i], others[i]) = (way, false));
         }
-        w.detector.find_pairs(&w.model, &w.state, &v, h, envelope);
-        w.detector.find(&w.model, &w.state, &v, h, envelope, &others, &mut met);
+        detector.find_pairs(model, state, &v, h, envelope);
+        detector.find(model, state, &v, h, envelope, &others, &mut met);
         let met = |i: &u32| met.iter().any(|c| c.bodies.contains(i));
         let mut some = false;
         for m in self.mechanisms.iter_mut().filter(|m| m.taken && m.rebounds > 0) {
@@ -169,7 +179,7 @@ impl Smooth {
     }
 
     /// Lists who was taken, and says what all of them came to.
-    fn list(&mut self, model: &Model) -> Taken {
+    fn list(&mut self, model: &Model, order: u8) -> Taken {
         self.bodies.clear();
         self.bodies.resize(model.bodies.len(), false);
         self.joints.clear();
@@ -183,6 +193,7 @@ impl Smooth {
         let worst = taken().map(|m| m.worst).fold(0.0, f64::max);
         let rows = taken().map(Mechanism::rows).sum::<usize>().max(1) as f64;
         Taken {
+            order,
             iterations: taken().map(|m| m.iterations).sum(),
             substeps: taken().map(|m| m.substeps).max().unwrap_or(1),
             // The natural-map residual of a bilateral row is |u|: all that is left to judge.
@@ -236,20 +247,21 @@ impl Smooth {
             .extend(parts.into_iter().map(|(bodies, joints)| Mechanism::new(model, bodies, &joints)));
     }
 
-    fn write_back(&self, w: &mut World) {
+    /// Puts what [`Smooth::advance`] worked out into the state, after the other bodies have had their step.
+    pub fn write_back(&self, setup: Setup, state: &mut State, rows: &mut Rows) {
+        let model = setup.model;
         if self.whole {
-            let rows = &mut w.assembler.rows;
-            rows.next.clone_from(&w.state.joints);
+            rows.next.clone_from(&state.joints);
             rows.reactions.clear();
-            rows.reactions.resize(w.model.joints.len(), Reaction::default());
+            rows.reactions.resize(model.joints.len(), Reaction::default());
         }
-        self.mechanisms.iter().filter(|m| m.taken).for_each(|m| m.write_back(w));
+        self.mechanisms.iter().filter(|m| m.taken).for_each(|m| m.write_back(model, state, rows));
         // In part of a world what is led is led by the other scheme.
         if self.whole {
-            let time = w.state.time + w.settings.h;
-            for i in w.model.slots().filter(|&i| w.model.bodies[i].motion == body::Motion::Kinematic) {
-                let (x, q, v, omega) = led(&w.model, &w.state, i, time);
-                let s = &mut w.state;
+            let time = state.time + setup.settings.h;
+            for i in model.slots().filter(|&i| model.bodies[i].motion == body::Motion::Kinematic) {
+                let (x, q, v, omega) = led(model, state, i, time);
+                let s = &mut *state;
                 (s.position[i], s.rotation[i], s.velocity[i], s.omega[i]) = (x, q, v, omega);
             }
         }

@@ -3,41 +3,52 @@
 use drystone_solve::solver::Status;
 
 use super::check::{check_finite, names, worst_contact};
+use super::lean;
 use super::report::{StepError, StepReport};
 use super::velocity::Solved;
-use crate::world::World;
+use crate::state::State;
+use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
 /// Takes the velocities of a solution, which is done with afterwards.
-pub(super) fn certify(w: &mut World, solved: Solved, report: &mut StepReport) -> Result<(), StepError> {
+pub(super) fn certify(
+    setup: Setup,
+    state: &State,
+    free: &mut FreeMotion,
+    collision: &mut Collision,
+    from: &mut Velocity,
+    solved: Solved,
+    report: &mut StepReport,
+) -> Result<(), StepError> {
     let Solved { mut solution, compression, bounce, missed } = solved;
-    let step = report.step;
+    let (step, h) = (report.step, setup.settings.h);
     if solution.status == Status::Diverged {
-        let text = worst_contact(w, &solution.gamma);
+        let text = worst_contact(setup.model, &collision.contacts, from, &solution.gamma);
         return Err(StepError::Diverged { step, iterations: solution.iterations, text });
     }
-    if solution.status == Status::Wedged && w.settings.compliance == 0.0 {
-        return Err(StepError::Infeasible { step, text: names(w, &missed) });
+    if solution.status == Status::Wedged && setup.settings.compliance == 0.0 {
+        return Err(StepError::Infeasible { step, text: names(setup.model, &missed) });
     }
     report.velocity_problems = 1 + usize::from(compression.is_some());
-    if w.kept_solution.is_some() {
-        w.keep_solutions(true);
-    }
     // Of two, one after the other, a bound on the last would be none on the step; nor would be one on another problem's solution.
     let one = report.velocity_problems == 1 && bounce.is_none();
-    if let Some(kept) = w.kept_solution.as_mut().filter(|_| one) {
-        *kept = (w.stiffness.posed(&w.assembler).clone(), solution.gamma.clone());
+    if from.kept.is_some() {
+        from.keep_solutions(true);
+        if one {
+            from.kept = Some((from.posed().clone(), solution.gamma.clone()));
+        }
     }
-    w.velocities(&solution.gamma); // v = v_free + M⁻¹ D γ
-    check_finite(w, step)?;
-    w.assembler.hand_back(&solution.gamma, &mut w.contacts);
-    w.laws.add_compression(&mut w.contacts);
-    w.laws.finish(&mut w.contacts);
-    w.assembler.hand_back_rows(&solution.gamma, w.settings.h);
+    from.velocities(state, &solution.gamma, &mut free.v); // v = v_free + M⁻¹ D γ
+    check_finite(setup.model, &collision.contacts, &free.v, step)?;
+    let Collision { contacts, laws, .. } = collision;
+    from.assembler.hand_back(&solution.gamma, contacts);
+    laws.add_compression(contacts);
+    laws.finish(contacts);
+    from.assembler.hand_back_rows(&solution.gamma, h);
     let mut certificate = match solution.certificate.take() {
         Some(c) => c,
         None => {
-            let judge = w.solver.judge().unwrap_or(&mut w.judge);
-            judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma)
+            let Velocity { assembler, stiffness, solver, judge, .. } = from;
+            solver.judge().unwrap_or(judge).judge(stiffness.posed(assembler), &solution.gamma)
         }
     };
     if let Some(first) = compression.filter(|first| first.residual_max > certificate.residual_max) {
@@ -46,11 +57,11 @@ pub(super) fn certify(w: &mut World, solved: Solved, report: &mut StepReport) ->
     if !one {
         certificate.has_no_bound();
     }
-    report.worst_contact = certificate.worst_block.and_then(|b| w.assembler.contact_of(b));
+    report.worst_contact = certificate.worst_block.and_then(|b| from.assembler.contact_of(b));
     (report.status, report.iterations) = (solution.status, solution.iterations);
     (report.omega, report.rejected) = (solution.omega, solution.rejected);
     (report.attempts, report.certificate) = (solution.attempts, certificate);
     (report.bounce, report.contradiction) = (bounce, missed);
-    w.leave_velocities();
+    lean::leave_velocities(setup, from);
     Ok(())
 }

@@ -3,35 +3,42 @@
 use drystone_solve::{Malformed, crew};
 
 use super::{Party, StepError};
-use crate::assemble::rows::SIZE;
+use crate::assemble::rows::{Rows, SIZE};
 use crate::bounds::Leaving;
 use crate::contact::Contact;
-use crate::joint::Equations;
-use crate::model::BodyId;
-use crate::world::World;
+use crate::joint::{Equations, error_of};
+use crate::model::{BodyId, Model};
+use crate::state::{Motion, State};
+use crate::workspace::{Collision, Setup, Velocity};
 
 /// The contact with the largest residual, in words.
-pub(super) fn worst_contact(w: &mut World, gamma: &[f64]) -> String {
-    let block = w.judge.judge(&w.assembler.problem, gamma).worst_block;
-    match block.and_then(|b| w.assembler.contact_of(b)).map(|i| &w.contacts[i]) {
+pub(super) fn worst_contact(
+    model: &Model,
+    contacts: &[Contact],
+    from: &mut Velocity,
+    gamma: &[f64],
+) -> String {
+    let Velocity { assembler, judge, .. } = from;
+    let block = judge.judge(&assembler.problem, gamma).worst_block;
+    match block.and_then(|b| assembler.contact_of(b)).map(|i| &contacts[i]) {
         Some(c) => {
-            format!("the contact of {} with {}", w.model.describe(c.bodies[0]), w.model.describe(c.bodies[1]))
+            format!("the contact of {} with {}", model.describe(c.bodies[0]), model.describe(c.bodies[1]))
         }
         None => {
             let joint = block
-                .and_then(|b| b.checked_sub(w.assembler.order.len()))
-                .and_then(|b| w.assembler.rows.joint_of(b));
-            joint.map_or("no contact".into(), |j| format!("the {}", w.model.describe_joint(j)))
+                .and_then(|b| b.checked_sub(assembler.order.len()))
+                .and_then(|b| assembler.rows.joint_of(b));
+            joint.map_or("no contact".into(), |j| format!("the {}", model.describe_joint(j)))
         }
     }
 }
 
 /// Contacts and joints in words.
-pub(super) fn names(w: &World, parties: &[Party]) -> String {
+pub(super) fn names(model: &Model, parties: &[Party]) -> String {
     let name = |p: &Party| {
-        let bodies: Vec<String> = p.bodies.iter().map(|b| w.model.describe(*b)).collect();
+        let bodies: Vec<String> = p.bodies.iter().map(|b| model.describe(*b)).collect();
         match p.joint {
-            Some(j) => format!("the {} of {}", w.model.describe_joint(j), bodies.join(" and ")),
+            Some(j) => format!("the {} of {}", model.describe_joint(j), bodies.join(" and ")),
             None => format!("the contact of {}", bodies.join(" with ")),
         }
     };
@@ -40,27 +47,37 @@ pub(super) fn names(w: &World, parties: &[Party]) -> String {
 }
 
 /// Undoes the step if a body has left the range of numbers.
-pub(super) fn check_positions(w: &mut World, step: u64) -> Result<(), StepError> {
-    let s = &w.state;
+pub(super) fn check_positions(
+    model: &Model,
+    s: &mut State,
+    saved: &Motion,
+    step: u64,
+) -> Result<(), StepError> {
     let finite = |i: usize| s.position[i].is_finite() && s.rotation[i].is_finite();
     if crew::all(s.position.len(), finite) {
         return Ok(());
     }
     let Some(i) = (0..s.position.len()).find(|&i| !finite(i)) else { return Ok(()) };
-    w.saved.restore(&mut w.state);
-    let text = format!("the new position of {} is not finite", w.model.describe(i as u32));
+    saved.restore(s);
+    let text = format!("the new position of {} is not finite", model.describe(i as u32));
     Err(StepError::NonFinite { step, text })
 }
 
 /// The bodies that were inside the bounds before the step and are not any more; or an error, and the step undone.
-pub(super) fn check_bounds(w: &mut World, step: u64) -> Result<Vec<BodyId>, StepError> {
-    let Some(bounds) = w.settings.bounds else { return Ok(Vec::new()) };
-    let gone = |i: &usize| !bounds.contain(w.state.position[*i]) && bounds.contain(w.saved.position(*i));
-    let left: Vec<BodyId> = w.model.dynamic().filter(gone).filter_map(|i| w.model.id(i as u32)).collect();
+pub(super) fn check_bounds(
+    setup: Setup,
+    state: &mut State,
+    saved: &Motion,
+    step: u64,
+) -> Result<Vec<BodyId>, StepError> {
+    let model = setup.model;
+    let Some(bounds) = setup.settings.bounds else { return Ok(Vec::new()) };
+    let gone = |i: &usize| !bounds.contain(state.position[*i]) && bounds.contain(saved.position(*i));
+    let left: Vec<BodyId> = model.dynamic().filter(gone).filter_map(|i| model.id(i as u32)).collect();
     if let (Leaving::Stop, Some(first)) = (bounds.leaving, left.first()) {
-        let at = w.state.position[first.slot as usize];
-        let text = format!("{} at {at}", w.model.describe(first.slot));
-        w.saved.restore(&mut w.state);
+        let at = state.position[first.slot as usize];
+        let text = format!("{} at {at}", model.describe(first.slot));
+        saved.restore(state);
         return Err(StepError::Left { step, text });
     }
     Ok(left)
@@ -108,26 +125,32 @@ impl Apart {
 
 /// The joint that is off by most, if that is worth a word. A few sweeps a step may leave a mechanism further
 /// apart after each of them while every single step looks sound: that ends here.
-pub(super) fn check_joints(w: &World, step: u64) -> Result<Option<Apart>, StepError> {
-    let worst = SIZE * w.assembler.rows.worst;
+pub(super) fn check_joints(
+    setup: Setup,
+    state: &State,
+    rows: &Rows,
+    step: u64,
+) -> Result<Option<Apart>, StepError> {
+    let (model, h) = (setup.model, setup.settings.h);
+    let worst = SIZE * rows.worst;
     if worst <= APART {
         return Ok(None);
     }
-    let off = w.model.joint_slots().map(|j| (j, w.error_of(j, &mut Equations::default()).position));
-    let length = |j: usize| w.model.joints[j].length;
+    let off = model.joint_slots().map(|j| (j, error_of(model, state, j, &mut Equations::default()).position));
+    let length = |j: usize| model.joints[j].length;
     let Some((j, off)) = off.max_by(|x, y| (x.1 / length(x.0)).total_cmp(&(y.1 / length(y.0)))) else {
         return Ok(None);
     };
-    let joint = Party::of_joint(w, j as u32);
-    let spins = joint.bodies.iter().map(|b| w.state.omega[*b as usize].length());
-    let apart = Apart { turn: w.settings.h * spins.fold(0.0, f64::max), joint, off, h: w.settings.h };
+    let joint = Party::of_joint(model, j as u32);
+    let spins = joint.bodies.iter().map(|b| state.omega[*b as usize].length());
+    let apart = Apart { turn: h * spins.fold(0.0, f64::max), joint, off, h };
     if worst <= LOST {
         return Ok(Some(apart));
     }
-    let bodies: Vec<String> = apart.joint.bodies.iter().map(|b| w.model.describe(*b)).collect();
+    let bodies: Vec<String> = apart.joint.bodies.iter().map(|b| model.describe(*b)).collect();
     let text = format!(
         "{} of {} is off by {off:.3e} m: {}",
-        w.model.describe_joint(j as u32),
+        model.describe_joint(j as u32),
         bodies.join(" and "),
         apart.advice()
     );
@@ -135,15 +158,15 @@ pub(super) fn check_joints(w: &World, step: u64) -> Result<Option<Apart>, StepEr
 }
 
 /// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have changed it).
-pub(super) fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError {
+pub(super) fn bad_contact(model: &Model, collision: &Collision, step: u64, error: &Malformed) -> StepError {
     let finite = |c: &Contact| {
         c.point.is_finite() && c.normal.is_finite() && c.gap.is_finite() && c.mu.is_finite() && c.mu >= 0.0
     };
-    let text = match w.contacts.iter().find(|c| !finite(c)) {
+    let text = match collision.contacts.iter().find(|c| !finite(c)) {
         Some(c) => format!(
             "the contact of {} with {} (gap {}, mu {}) has a number that is not finite or negative friction",
-            w.model.describe(c.bodies[0]),
-            w.model.describe(c.bodies[1]),
+            model.describe(c.bodies[0]),
+            model.describe(c.bodies[1]),
             c.gap,
             c.mu
         ),
@@ -153,18 +176,22 @@ pub(super) fn bad_contact(w: &World, step: u64, error: &Malformed) -> StepError 
 }
 
 /// The first body whose new velocity is not finite, with a contact of its.
-pub(super) fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
-    let velocity = &w.v_free;
+pub(super) fn check_finite(
+    model: &Model,
+    contacts: &[Contact],
+    velocity: &[[f64; 6]],
+    step: u64,
+) -> Result<(), StepError> {
     let finite = |i: usize| velocity[i].iter().all(|x| x.is_finite());
     if crew::all(velocity.len(), finite) {
         return Ok(());
     }
     let Some(i) = (0..velocity.len()).find(|&i| !finite(i)) else { return Ok(()) };
-    let touching = w.contacts.iter().find(|c| c.bodies.contains(&(i as u32)));
+    let touching = contacts.iter().find(|c| c.bodies.contains(&(i as u32)));
     let by = touching.map_or("without a contact".into(), |c| {
-        format!("in contact with {}", w.model.describe(c.bodies[(c.bodies[0] == i as u32) as usize]))
+        format!("in contact with {}", model.describe(c.bodies[(c.bodies[0] == i as u32) as usize]))
     });
-    let text = format!("the velocity of {} is not finite, {by}", w.model.describe(i as u32));
+    let text = format!("the velocity of {} is not finite, {by}", model.describe(i as u32));
     Err(StepError::NonFinite { step, text })
 }
 
@@ -172,7 +199,7 @@ pub(super) fn check_finite(w: &World, step: u64) -> Result<(), StepError> {
 mod tests {
     use super::*;
     use crate::settings::{Integrator, Stabilisation};
-    use crate::{BodyDef, JointDef, MassProperties, Settings};
+    use crate::{BodyDef, JointDef, MassProperties, Settings, World};
     use glam::DVec3;
 
     /// A rod on a hinge, moved off it by so much.

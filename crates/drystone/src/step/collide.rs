@@ -1,37 +1,58 @@
 //! Stages 2 and 3: contacts, where the motion of the step leads, and who takes part in it.
 
 use super::predictor;
-use super::report::{Clock, Stage, StepReport};
+use super::report::{Clock, Stage};
 use crate::contact::remember;
-use crate::world::World;
+use crate::joint::Joint;
+use crate::model::Model;
+use crate::state::State;
+use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Velocity};
 
-/// Finds the step's contacts, with the multipliers they had.
-pub(super) fn collide(w: &mut World, clock: &mut Clock, report: &mut StepReport) {
-    let (h, envelope, whole) = (w.settings.h, w.envelope(), w.absent.is_empty());
+/// Finds the step's contacts, with the multipliers they had; in a step of the `whole` world those who are touched wake.
+pub(super) fn collide(
+    setup: Setup,
+    state: &mut State,
+    free: &FreeMotion,
+    to: &mut Collision,
+    whole: bool,
+    clock: &mut Clock,
+) {
+    let (model, h, envelope) = (setup.model, setup.settings.h, setup.envelope());
+    let Collision { detector, contacts, sleepers, .. } = to;
     if whole {
-        w.rouse();
+        sleepers.rouse(setup, state, free);
     }
     clock.stage(Stage::Assemble);
-    w.detector.find_pairs(&w.model, &w.state, &w.v_free, h, envelope);
+    detector.find_pairs(model, state, &free.v, h, envelope);
     clock.stage(Stage::Broadphase);
     loop {
-        let World { detector, model, state, v_free, sleepers, contacts, .. } = &mut *w;
-        detector.find(model, state, v_free, h, envelope, &sleepers.known, contacts);
-        if !(whole && w.rouse_touched()) {
+        detector.find(model, state, &free.v, h, envelope, &sleepers.known, contacts);
+        if !(whole && sleepers.rouse_touched(setup, &mut state.rest, &free.v, contacts)) {
             break;
         }
     }
-    report.note_overlaps(w);
-    remember(&mut w.contacts, &w.state.multipliers, |c| w.state.order.place(&w.model, c));
-    predictor::foretell(w, envelope);
+    remember(contacts, &state.multipliers, |c| state.order.place(model, c));
+    predictor::foretell(setup, state, free, to);
 }
 
-/// Leaves out islands that sleep, and the joints of all who take no part; contacts get their laws.
-pub(super) fn take_part(w: &mut World) {
-    if w.absent.is_empty() {
-        w.set_aside();
+/// Leaves out the contacts of islands that sleep; the others get their laws.
+pub(super) fn take_part(setup: Setup, state: &State, to: &mut Collision, whole: bool) {
+    if whole {
+        to.sleepers.set_aside(setup.model, state, &mut to.contacts);
     }
-    w.laws.begin(&w.model, &w.state, &w.settings, &mut w.contacts);
-    w.call_contact_hook();
-    w.leave_joints();
+    to.laws.begin(setup.model, state, setup.settings, &mut to.contacts);
+}
+
+/// Marks the joints of sleepers, and of those who take no part in a substep, as somebody else's.
+pub(super) fn leave_joints(model: &Model, state: &State, substeps: &Substeps, to: &mut Velocity) {
+    let elsewhere = &mut to.assembler.rows.elsewhere;
+    elsewhere.clear();
+    if state.rest.asleep() == 0 && substeps.absent.is_empty() {
+        return;
+    }
+    let out = |b: &u32| state.rest.is_asleep(*b as usize) || substeps.is_absent(*b as usize);
+    let is_left = |j: &Joint| j.alive && j.bodies.iter().any(out);
+    if model.joints.iter().any(is_left) {
+        elsewhere.extend(model.joints.iter().map(is_left));
+    }
 }

@@ -12,13 +12,16 @@
 //! largest s in [0, 1] for which E(s) is within what it had and twice the work of what is driven: what bounces off a wall takes up to 1 + e times the impulse of
 //! what stops at it. Steps with bounces know γ₀, from which they start; others solve for it where some island has more than it had and what is driven explains.
 
+use drystone_solve::problem::Bodies;
 use drystone_solve::problem::islands::Islands;
-use drystone_solve::solver::{Solution, Stop};
+use drystone_solve::solver::Solution;
 use drystone_solve::{Malformed, Problem};
 
 use super::formulate::{Asks, formulate};
 use super::velocity::rest;
-use crate::world::World;
+use crate::settings::Settings;
+use crate::state::State;
+use crate::workspace::{Collision, Setup, Velocity};
 
 /// What rounding and the tolerance may add to an energy, as a share of it.
 const SLACK: f64 = 1e-6;
@@ -36,14 +39,14 @@ struct Energies {
 const BOUNCE: f64 = 2.0;
 
 impl Energies {
-    fn of(w: &World, islands: &Islands, v: &[[f64; 6]]) -> Self {
+    fn of(from: &Velocity, islands: &Islands, v: &[[f64; 6]]) -> Self {
         let mut all = Self::default();
-        let Problem::Bodies(p) = &w.assembler.problem else { return all };
+        let Problem::Bodies(p) = &from.assembler.problem else { return all };
         for k in 0..islands.len() {
             let (mut start, mut free, mut now) = (0.0, 0.0, 0.0);
             for i in islands.bodies(k).iter().map(|b| *b as usize) {
                 let twice = |v: &[f64; 6]| p.inertia_product(i, v, v);
-                start += twice(&w.pace[i]);
+                start += twice(&from.pace[i]);
                 free += twice(&p.v_free[i]);
                 now += twice(&v[i]);
             }
@@ -59,83 +62,93 @@ impl Energies {
     }
 }
 
-/// Twice the work of what is driven in island `k`, J: of rows that give energy, and of rows that take it.
-fn work(w: &World, islands: &Islands, k: usize, gamma: &[f64], v: &[[f64; 6]]) -> [f64; 2] {
-    let scheme = |contact: usize| {
-        if !w.laws.on() {
-            // A gap that closes is nobody's work.
-            let c = &w.contacts[contact];
-            let arc = w.predictor.arc(&c.key) / w.settings.h;
-            return w.settings.stabilisation.bias(c.gap, w.settings.h).max(0.0) + arc;
-        }
-        let row = w.laws.get(contact);
-        let arc = if row.bias < row.resting {
-            0.0
-        } else {
-            w.predictor.arc(&w.contacts[contact].key) / w.settings.h
-        };
-        if row.compliance > 0.0 { f64::NAN } else { row.bias - row.resting.min(0.0) + arc }
-    };
-    // What a compliance is about is no motion that anybody asks for.
-    let about = |block: u32| match w.asks.binary_search_by_key(&block, |ask| ask.block) {
-        Ok(at) => w.asks[at].compliance * w.asks[at].about,
-        Err(_) => 0.0,
-    };
-    let of = |i: &u32| w.assembler.work(*i as usize, gamma, v, about(*i), scheme);
-    islands
-        .blocks(k)
-        .iter()
-        .map(of)
-        .fold([0.0; 2], |[give, take], x| [give + 2.0 * x.max(0.0), take + 2.0 * x.min(0.0)])
+/// What work is reckoned from.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    settings: &'a Settings,
+    collision: &'a Collision,
+    posed: &'a Velocity,
+    islands: &'a Islands,
 }
 
-/// Where nothing but walls, belts and motors asks for a motion there is nothing to look at.
-fn scheme_asks(w: &World) -> bool {
-    w.laws.hits() || w.assembler.rows.bounces || w.assembler.rows.bent > 0.0
+impl Work<'_> {
+    /// What the scheme asks of a contact, m/s: not a number where it has a spring.
+    fn scheme(&self, contact: usize) -> f64 {
+        let (c, h) = (&self.collision.contacts[contact], self.settings.h);
+        let arc = || self.collision.predictor.arc(&c.key) / h;
+        if !self.collision.laws.on() {
+            // A gap that closes is nobody's work.
+            return self.settings.stabilisation.bias(c.gap, h).max(0.0) + arc();
+        }
+        let row = self.collision.laws.get(contact);
+        let arc = if row.bias < row.resting { 0.0 } else { arc() };
+        if row.compliance > 0.0 { f64::NAN } else { row.bias - row.resting.min(0.0) + arc }
+    }
+
+    /// Twice the work of what is driven in island `k`, J: of rows that give energy, and of rows that take it.
+    fn of(&self, k: usize, gamma: &[f64], v: &[[f64; 6]]) -> [f64; 2] {
+        let asks = &self.posed.asks;
+        // What a compliance is about is no motion that anybody asks for.
+        let about = |block: u32| match asks.binary_search_by_key(&block, |ask| ask.block) {
+            Ok(at) => asks[at].compliance * asks[at].about,
+            Err(_) => 0.0,
+        };
+        let of = |i: &u32| {
+            self.posed.assembler.work(*i as usize, gamma, v, about(*i), |contact| self.scheme(contact))
+        };
+        let sum = |[give, take]: [f64; 2], x: f64| [give + 2.0 * x.max(0.0), take + 2.0 * x.min(0.0)];
+        self.islands.blocks(k).iter().map(of).fold([0.0; 2], sum)
+    }
 }
 
 /// Holds every island to the energy it had: see the module. The least share that one took, where that is not all.
 pub(super) fn limit(
-    w: &mut World,
+    setup: Setup,
+    state: &State,
+    v_free: &[[f64; 6]],
+    collision: &Collision,
+    to: &mut Velocity,
     solution: &mut Solution,
     driven: Option<Solution>,
-    stop: &Stop,
-    warm: bool,
 ) -> Result<Option<f64>, Malformed> {
-    let Problem::Bodies(p) = w.stiffness.posed(&w.assembler) else { return Ok(None) };
-    if !scheme_asks(w) {
+    let rows = &to.assembler.rows;
+    let bounces = collision.laws.hits() || rows.bounces;
+    // Where nothing but walls, belts and motors asks for a motion there is nothing to look at.
+    if !(bounces || rows.bent > 0.0) {
         return Ok(None);
     }
-    let mut islands = std::mem::take(&mut w.islands);
+    let mut islands = std::mem::take(&mut to.islands);
+    let Problem::Bodies(p) = to.posed() else { return Ok(None) };
     islands.find(p);
     let mut v = Vec::new();
     p.velocities(&solution.gamma, &mut v);
-    let all = Energies::of(w, &islands, &v);
+    let all = Energies::of(to, &islands, &v);
+    let work = Work { settings: setup.settings, collision, posed: to, islands: &islands };
     // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
-    let bounces = w.laws.hits() || w.assembler.rows.bounces;
     let driven_work = |k: usize| match bounces {
         true => 0.0,
-        false => work(w, &islands, k, &solution.gamma, &v).iter().sum::<f64>().max(0.0),
+        false => work.of(k, &solution.gamma, &v).iter().sum::<f64>().max(0.0),
     };
     let over: Vec<usize> =
         (0..islands.len()).filter(|k| all.grows(*k, 0.0) && all.grows(*k, driven_work(*k))).collect();
     if over.is_empty() {
-        w.islands = islands;
+        to.islands = islands;
         return Ok(None);
     }
     let known = driven.is_some();
     let driven = match driven {
         Some(driven) => {
-            formulate(w, Asks::Driven, None)?;
+            formulate(setup, state, v_free, collision, to, Asks::Driven, None)?;
             driven
         }
-        None => rest(w, stop, warm)?,
+        None => rest(setup, state, v_free, collision, to)?,
     };
-    let least = w.blend(&islands, &over, &all, solution, &v, &driven);
-    formulate(w, Asks::All, known.then_some(driven.gamma.as_slice()))?;
-    w.islands = islands;
+    let work = Work { settings: setup.settings, collision, posed: to, islands: &islands };
+    let least = blend(work, &over, &all, solution, &v, &driven);
+    formulate(setup, state, v_free, collision, to, Asks::All, known.then_some(driven.gamma.as_slice()))?;
+    to.islands = islands;
+    let _ = to.solver.judge(); // What it has at hand is not the solution.
     if least == 1.0 {
-        let _ = w.solver.judge();
         return Ok(None);
     }
     // The word on the blend is that on the worse of the two that it is between.
@@ -144,48 +157,50 @@ pub(super) fn limit(
         (Some(a), Some(b)) => Some(if b.residual_max > a.residual_max { b } else { a }),
         _ => None,
     };
-    let _ = w.solver.judge(); // What it has at hand is not the solution.
     Ok(Some(least))
 }
 
-impl World {
-    /// γ(s) of the islands that are over; the least s. The driven problem is posed.
-    fn blend(
-        &mut self,
-        islands: &Islands,
-        over: &[usize],
-        all: &Energies,
-        solution: &mut Solution,
-        v: &[[f64; 6]],
-        driven: &Solution,
-    ) -> f64 {
-        let Problem::Bodies(p) = &self.assembler.problem else { return 1.0 };
-        let mut v0 = Vec::new();
-        p.velocities(&driven.gamma, &mut v0);
-        let mut least = 1.0f64;
-        for &k in over {
-            let [mut square, mut linear, mut first] = [0.0; 3];
-            for i in islands.bodies(k).iter().map(|b| *b as usize) {
-                let d: [f64; 6] = std::array::from_fn(|j| v[i][j] - v0[i][j]);
-                square += p.inertia_product(i, &d, &d);
-                linear += p.inertia_product(i, &d, &v0[i]);
-                first += p.inertia_product(i, &v0[i], &v0[i]);
-            }
-            let blocks = || islands.blocks(k).iter().map(|i| *i as usize);
-            let [give, take] = work(self, islands, k, &driven.gamma, &v0);
-            let may = (1.0 + SLACK) * (all.had[k] + BOUNCE * give + take).max(first);
-            let s = largest_share(square, linear, first - may);
-            if s == 1.0 {
-                continue;
-            }
-            least = least.min(s);
-            for row in blocks().flat_map(|i| self.assembler.problem.block(i)) {
-                let x = &mut solution.gamma[row];
-                *x = driven.gamma[row] + s * (*x - driven.gamma[row]);
-            }
+/// γ(s) of the islands that are over; the least s. The driven problem is posed.
+fn blend(
+    work: Work,
+    over: &[usize],
+    all: &Energies,
+    solution: &mut Solution,
+    v: &[[f64; 6]],
+    driven: &Solution,
+) -> f64 {
+    let (islands, problem) = (work.islands, &work.posed.assembler.problem);
+    let Problem::Bodies(p) = problem else { return 1.0 };
+    let mut v0 = Vec::new();
+    p.velocities(&driven.gamma, &mut v0);
+    let mut least = 1.0f64;
+    for &k in over {
+        let [square, linear, first] = products(p, islands.bodies(k), v, &v0);
+        let [give, take] = work.of(k, &driven.gamma, &v0);
+        let may = (1.0 + SLACK) * (all.had[k] + BOUNCE * give + take).max(first);
+        let s = largest_share(square, linear, first - may);
+        if s == 1.0 {
+            continue;
         }
-        least
+        least = least.min(s);
+        for row in islands.blocks(k).iter().flat_map(|i| problem.block(*i as usize)) {
+            let x = &mut solution.gamma[row];
+            *x = driven.gamma[row] + s * (*x - driven.gamma[row]);
+        }
     }
+    least
+}
+
+/// dᵀ M d, dᵀ M v₀ and v₀ᵀ M v₀ of an island, with d = v - v₀, J.
+fn products(p: &Bodies, bodies: &[u32], v: &[[f64; 6]], v0: &[[f64; 6]]) -> [f64; 3] {
+    let [mut square, mut linear, mut first] = [0.0; 3];
+    for i in bodies.iter().map(|b| *b as usize) {
+        let d: [f64; 6] = std::array::from_fn(|j| v[i][j] - v0[i][j]);
+        square += p.inertia_product(i, &d, &d);
+        linear += p.inertia_product(i, &d, &v0[i]);
+        first += p.inertia_product(i, &v0[i], &v0[i]);
+    }
+    [square, linear, first]
 }
 
 /// The largest s of [0, 1] with a s² + 2 b s + c ≤ 0; 0 where there is none.
@@ -213,13 +228,19 @@ pub(super) struct Budget {
 
 impl Budget {
     /// To be asked while the compression is posed and solved.
-    pub fn of_expansion(w: &World, solution: &Solution) -> Self {
+    pub fn of_expansion(
+        settings: &Settings,
+        collision: &Collision,
+        posed: &Velocity,
+        solution: &Solution,
+    ) -> Self {
         let (mut v, mut islands, mut had) = (Vec::new(), Islands::default(), Vec::new());
-        if let Problem::Bodies(p) = w.stiffness.posed(&w.assembler) {
+        if let Problem::Bodies(p) = posed.posed() {
             islands.find(p);
             p.velocities(&solution.gamma, &mut v);
-            let e = Energies::of(w, &islands, &v);
-            let work = |k: usize| work(w, &islands, k, &solution.gamma, &v).iter().sum::<f64>().max(0.0);
+            let e = Energies::of(posed, &islands, &v);
+            let work = Work { settings, collision, posed, islands: &islands };
+            let work = |k: usize| work.of(k, &solution.gamma, &v).iter().sum::<f64>().max(0.0);
             had.extend((0..islands.len()).map(|k| (e.had[k] + work(k)).max(e.now[k])));
         }
         Self { v, had, islands }
@@ -227,8 +248,16 @@ impl Budget {
 
     /// v(s) = v_c + s (v_e - v_c) of islands that the expansion gives more than they had: the least s. Free velocities and multipliers
     /// become those of the blend.
-    pub fn hold_expansion(&self, w: &mut World, solution: &mut Solution) -> Option<f64> {
-        let World { assembler, laws, state, contacts, v_free, .. } = w;
+    pub fn hold_expansion(
+        &self,
+        state: &State,
+        v_free: &mut [[f64; 6]],
+        collision: &mut Collision,
+        to: &mut Velocity,
+        solution: &mut Solution,
+    ) -> Option<f64> {
+        let Velocity { assembler, solver, .. } = to;
+        let Collision { laws, contacts, .. } = collision;
         let rows: Vec<std::ops::Range<usize>> =
             (0..assembler.problem.blocks()).map(|i| assembler.problem.block(i)).collect();
         let Problem::Bodies(p) = &mut assembler.problem else { return None };
@@ -237,14 +266,10 @@ impl Budget {
         let mut shares = vec![1.0; p.bodies()];
         let mut least = 1.0f64;
         for k in 0..self.islands.len() {
-            let [mut square, mut linear, mut first, mut now] = [0.0; 4];
-            for i in self.islands.bodies(k).iter().map(|b| *b as usize) {
-                let d: [f64; 6] = std::array::from_fn(|j| v[i][j] - self.v[i][j]);
-                square += p.inertia_product(i, &d, &d);
-                linear += p.inertia_product(i, &d, &self.v[i]);
-                first += p.inertia_product(i, &self.v[i], &self.v[i]);
-                now += p.inertia_product(i, &v[i], &v[i]);
-            }
+            let bodies = self.islands.bodies(k);
+            let [square, linear, first] = products(p, bodies, &v, &self.v);
+            let now: f64 =
+                bodies.iter().map(|b| p.inertia_product(*b as usize, &v[*b as usize], &v[*b as usize])).sum();
             if now > (1.0 + SLACK) * self.had[k] {
                 let s = largest_share(square, linear, first - self.had[k]);
                 least = least.min(s);
@@ -272,7 +297,7 @@ impl Budget {
             }
         }
         solution.certificate = None;
-        let _ = w.solver.judge();
+        let _ = solver.judge();
         Some(least)
     }
 }

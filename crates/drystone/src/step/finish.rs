@@ -4,33 +4,45 @@ use drystone_solve::solver::Status;
 use glam::DVec3;
 
 use super::check::{check_bounds, check_positions};
+use super::lean;
 use super::report::{Clock, Stage, StepError, StepReport};
+use crate::contact;
+use crate::model::Model;
 use crate::settings::Stabilisation;
-use crate::world::World;
+use crate::state::State;
+use crate::workspace::{Collision, Setup, Workspace};
 
 /// Looks at where the bodies came to, and closes the step.
-pub(super) fn finish(w: &mut World, mut report: StepReport) -> Result<StepReport, StepError> {
+pub(super) fn finish(
+    setup: Setup,
+    state: &mut State,
+    work: &mut Workspace,
+    mut report: StepReport,
+) -> Result<StepReport, StepError> {
     let mut clock = Clock::start();
-    let number = w.state.step + 1;
-    check_positions(w, number)?;
-    report.left = check_bounds(w, number)?;
-    report.contacts = w.contacts.len();
-    w.fall_asleep();
-    w.put_back(&mut report.worst_contact);
-    report.asleep = w.asleep();
-    w.leave_positions();
-    w.remember_contacts();
-    if matches!(w.settings.stabilisation, Stabilisation::Scaled { .. } | Stabilisation::Clamped { .. })
+    let Setup { model, settings, .. } = setup;
+    let Workspace { collision, substeps, .. } = work;
+    let number = state.step + 1;
+    check_positions(model, state, &substeps.saved, number)?;
+    report.left = check_bounds(setup, state, &substeps.saved, number)?;
+    let Collision { contacts, sleepers, .. } = collision;
+    report.contacts = contacts.len();
+    sleepers.fall_asleep(setup, state, contacts, substeps);
+    sleepers.put_back(model, state, contacts, &mut report.worst_contact);
+    report.asleep = state.rest.asleep();
+    contact::keep(contacts, &mut state.multipliers);
+    lean::leave_positions(setup, work);
+    if matches!(settings.stabilisation, Stabilisation::Scaled { .. } | Stabilisation::Clamped { .. })
         && report.status != Status::Converged
     {
         // Corrections are among these multipliers; where the solve stopped short of a solution, they would add up from step to step.
-        w.state.multipliers.iter_mut().for_each(|m| m.impulse = DVec3::ZERO);
-        w.state.joints.iter_mut().for_each(|j| j.impulse.fill(0.0));
+        state.multipliers.iter_mut().for_each(|m| m.impulse = DVec3::ZERO);
+        state.joints.iter_mut().for_each(|j| j.impulse.fill(0.0));
     }
-    let forces = [&mut w.state.force, &mut w.state.torque];
+    let forces = [&mut state.force, &mut state.torque];
     forces.into_iter().for_each(|column| column.fill(DVec3::ZERO));
-    w.state.step = number;
-    w.state.time += w.settings.h;
+    state.step = number;
+    state.time += settings.h;
     clock.stage(Stage::Correct);
     for (sum, span) in report.spans.iter_mut().zip(clock.spans) {
         *sum += span;
@@ -39,18 +51,19 @@ pub(super) fn finish(w: &mut World, mut report: StepReport) -> Result<StepReport
 }
 
 /// Closes a substep: joints carry what it made of them, except for those of islands that are to take it in halves.
-pub(super) fn close(w: &mut World) {
-    if w.model.periodic.is_some() {
-        (0..w.model.bodies.len()).for_each(|i| w.state.wrap(&w.model, i));
+pub(super) fn close(model: &Model, state: &mut State, work: &mut Workspace) {
+    if model.periodic.is_some() {
+        (0..model.bodies.len()).for_each(|i| state.wrap(model, i));
     }
     // What is put aside is overwritten by the next problem.
-    std::mem::swap(&mut w.state.joints, &mut w.assembler.rows.next);
-    if w.pending.is_empty() {
+    let (next, pending) = (&mut work.velocity.assembler.rows.next, &work.substeps.pending);
+    std::mem::swap(&mut state.joints, next);
+    if pending.is_empty() {
         return;
     }
-    for j in w.model.joint_slots() {
-        if w.model.joints[j].bodies.iter().any(|b| w.pending.get(*b as usize) == Some(&true)) {
-            w.state.joints[j] = w.assembler.rows.next[j];
+    for j in model.joint_slots() {
+        if model.joints[j].bodies.iter().any(|b| pending.get(*b as usize) == Some(&true)) {
+            state.joints[j] = next[j];
         }
     }
 }

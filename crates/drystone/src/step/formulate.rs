@@ -4,7 +4,10 @@ use drystone_solve::{Malformed, Problem, Set};
 
 use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
-use crate::world::World;
+use crate::law::pose::Laws;
+use crate::settings::Settings;
+use crate::state::State;
+use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
 /// What the compliance is multiplied by for motors, limits that bounce and joints that are led: their rows have no cone to press bodies out of, and their own diagonals say little of
 /// the mechanism that they move.
@@ -25,13 +28,36 @@ pub(super) enum Asks {
     Expansion,
 }
 
+/// Stiff forces are linearised, and contacts get the rows of their laws: some of both goes into the free velocities.
+pub(super) fn forces(
+    setup: Setup,
+    state: &State,
+    free: &mut FreeMotion,
+    collision: &mut Collision,
+    to: &mut Velocity,
+) -> Result<(), String> {
+    to.stiffness.linearise(setup, state, &mut free.v, &mut to.assembler)?;
+    collision.laws.pose(setup.model, state, setup.settings, &mut collision.contacts, &mut free.v);
+    Ok(())
+}
+
 /// Poses the velocity problem and its warm start. `driven` are the multipliers of the problem without what the scheme asks for, where they are known: what bounces
 /// is expected to have as much more of them as it is asked to part.
-pub(super) fn formulate(w: &mut World, asks: Asks, driven: Option<&[f64]>) -> Result<(), Malformed> {
-    let (h, stabilisation, laws, arcs) = (w.settings.h, w.settings.stabilisation, &w.laws, &w.predictor);
-    let theta = w.settings.integrator.theta();
+pub(super) fn formulate(
+    setup: Setup,
+    state: &State,
+    v_free: &[[f64; 6]],
+    collision: &Collision,
+    to: &mut Velocity,
+    asks: Asks,
+    driven: Option<&[f64]>,
+) -> Result<(), Malformed> {
+    let Setup { model, settings, .. } = setup;
+    let Collision { contacts, laws, predictor: arcs, .. } = collision;
+    let (h, stabilisation, theta) = (settings.h, settings.stabilisation, settings.integrator.theta());
     let rests = asks == Asks::Driven;
-    w.assembler.build(&w.model, &w.state, &w.contacts, &w.v_free, &[], |i, c| {
+    let assembler = &mut to.assembler;
+    assembler.build(model, state, contacts, v_free, &[], |i, c| {
         let row = match laws.on() {
             true => laws.get(i),
             false => {
@@ -51,17 +77,17 @@ pub(super) fn formulate(w: &mut World, asks: Asks, driven: Option<&[f64]>) -> Re
         bends: asks == Asks::All,
         bounce: if rests { 0.0 } else { 1.0 },
     };
-    w.assembler.stage_rows(&w.model, &w.state, &w.v_free, purpose);
-    w.assembler.build_rows(&w.state.order);
-    w.assembler.problem.set_model(w.settings.model);
-    w.assembler.warm_start(&w.contacts, &w.state.joints);
-    regularise(w, driven);
-    w.stiffness.condense(&w.assembler, &w.state.order, asks != Asks::Expansion)
+    assembler.stage_rows(model, state, v_free, purpose);
+    assembler.build_rows(&state.order);
+    assembler.problem.set_model(settings.model);
+    assembler.warm_start(contacts, &state.joints);
+    regularise(settings, state, laws, to, driven);
+    to.stiffness.condense(&to.assembler, &state.order, asks != Asks::Expansion)
 }
 
 /// Rows that ask for a motion give way a little: the problem always has a solution ([`drystone_solve::problem::Ask`]).
-fn regularise(w: &mut World, driven: Option<&[f64]>) {
-    let World { assembler, state, asks, pace, settings, laws, islands, .. } = w;
+fn regularise(settings: &Settings, state: &State, laws: &Laws, to: &mut Velocity, driven: Option<&[f64]>) {
+    let Velocity { assembler, asks, pace, islands, .. } = to;
     let Assembler { problem: Problem::Bodies(p), rows, guess, order, .. } = assembler else { return };
     pace.clear();
     // Velocities at the start of the step, in the order of the problem: whether a row did what it was asked for.

@@ -6,14 +6,19 @@ use glam::DVec3;
 use super::predict::turns_freely;
 use crate::body::Motion;
 use crate::motion::{free_rotation, rotate};
-use crate::smooth;
-use crate::world::World;
+use crate::state::State;
+use crate::workspace::{FreeMotion, Setup};
 
-/// q ← Λ(q, θ v⁺ + (1-θ) v, h): θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
-pub(super) fn integrate(w: &mut World, in_part: bool) {
-    let (h, theta) = (w.settings.h, w.settings.integrator.theta());
-    let World { model, state: s, free, v_free: solved, smooth, absent, jointed, .. } = w;
-    let n = model.bodies.len();
+/// q ← Λ(q, θ v⁺ + (1-θ) v, h) of all but the `others`: θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
+pub(super) fn integrate(
+    setup: Setup,
+    s: &mut State,
+    motion: &FreeMotion,
+    others: impl Fn(usize) -> bool + Sync,
+) {
+    let (h, theta) = (setup.settings.h, setup.settings.integrator.theta());
+    let FreeMotion { v: solved, turned: free, jointed, .. } = motion;
+    let (model, n) = (setup.model, setup.model.bodies.len());
     for columns in [&s.position, &s.velocity, &s.omega] {
         assert_eq!(columns.len(), n, "one number for each body");
     }
@@ -24,25 +29,19 @@ pub(super) fn integrate(w: &mut World, in_part: bool) {
     let rest = &s.rest;
     crew::many(n, |i| {
         let body = &model.bodies[i];
-        if !body.alive || body.motion == Motion::Static || (in_part && smooth::took(smooth, i)) {
+        if !body.alive || body.motion == Motion::Static || rest.is_asleep(i) || others(i) {
             return;
         }
         // SAFETY: each body once, and columns are as long as there are bodies.
         let (x, q, v, omega) =
             unsafe { (&mut *position.at(i), &mut *rotation.at(i), &mut *velocity.at(i), &mut *omega.at(i)) };
-        if rest.is_asleep(i) || absent.get(i) == Some(&true) {
-            return;
-        }
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (*v, *omega);
         let mut take = |new: &[f64; 6]| {
             *v = DVec3::new(new[0], new[1], new[2]);
             *omega = q.conjugate() * DVec3::new(new[3], new[4], new[5]);
         };
-        if body.guide.is_some() {
-            take(&solved[i]);
-        }
-        if body.motion == Motion::Dynamic {
+        if body.guide.is_some() || body.motion == Motion::Dynamic {
             take(&solved[i]);
         }
         if let Some(plane) = &body.planar {
@@ -77,11 +76,11 @@ pub(super) fn integrate(w: &mut World, in_part: bool) {
 
 /// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities
 /// follow from where the corrections put the bodies.
-pub(super) fn take_velocities_from_positions(w: &mut World) {
-    let h = w.settings.h;
-    for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
-        let d = &w.stabiliser.total[i];
-        w.state.velocity[i] += DVec3::new(d[0], d[1], d[2]) / h;
-        w.state.omega[i] += w.state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]) / h;
+pub(super) fn take_velocities_from_positions(setup: Setup, state: &mut State, moved: &[[f64; 6]]) {
+    let h = setup.settings.h;
+    for i in setup.model.dynamic().filter(|i| !state.rest.is_asleep(*i)).collect::<Vec<_>>() {
+        let d = &moved[i];
+        state.velocity[i] += DVec3::new(d[0], d[1], d[2]) / h;
+        state.omega[i] += state.rotation[i].conjugate() * DVec3::new(d[3], d[4], d[5]) / h;
     }
 }

@@ -6,34 +6,32 @@
 
 use drystone_solve::room;
 
-use crate::world::World;
+use crate::workspace::{Setup, Velocity, Workspace};
 
-impl World {
-    fn has_many_bodies(&self) -> bool {
-        self.model.bodies.len() >= room::MANY
+fn is_large(setup: Setup) -> bool {
+    setup.model.bodies.len() >= room::MANY
+}
+
+/// The velocities are there and judged: their problem is of no more use, unless joints are corrected by its factors.
+pub(super) fn leave_velocities(setup: Setup, velocity: &mut Velocity) {
+    if is_large(setup) {
+        velocity.judge.release();
+        velocity.solver.judge().into_iter().for_each(|judge| judge.release());
+        leave_problem(setup, velocity);
     }
+}
 
-    /// The velocities are there and judged: their problem is of no more use, unless joints are corrected by its factors.
-    pub(crate) fn leave_velocities(&mut self) {
-        if self.has_many_bodies() {
-            self.judge.release();
-            self.solver.judge().into_iter().for_each(|judge| judge.release());
-            self.leave_problem();
-        }
+/// The positions are there, and nothing can undo the step any more.
+pub(super) fn leave_positions(setup: Setup, work: &mut Workspace) {
+    if is_large(setup) {
+        work.substeps.saved = Default::default();
+        work.position.stabiliser.release();
+        leave_problem(setup, &mut work.velocity);
     }
+}
 
-    /// The positions are there, and nothing can undo the step any more.
-    pub(crate) fn leave_positions(&mut self) {
-        if self.has_many_bodies() {
-            self.saved = Default::default();
-            self.stabiliser.release();
-            self.leave_problem();
-        }
-    }
-
-    fn leave_problem(&mut self) {
-        if self.model.joint_slots().next().is_none() && self.stiff.is_empty() {
-            self.assembler.release();
-        }
+fn leave_problem(setup: Setup, velocity: &mut Velocity) {
+    if setup.model.joint_slots().next().is_none() && setup.stiff.is_empty() {
+        velocity.assembler.release();
     }
 }

@@ -18,34 +18,33 @@
 use drystone_solve::solver::Status;
 use glam::DVec3;
 
-use super::resolve::opening;
-use crate::assemble::rows::SIZE;
+use super::resolve::Step;
+use crate::assemble::rows::{Rows, SIZE};
 use crate::joint::{Kind, WORLD_BODY};
 use crate::model::{ColliderSlot, NOBODY};
 use crate::shape::Shape;
 use crate::stabilise::TIGHTER;
-use crate::world::World;
+use crate::state::State;
 
 /// Whether a step that ended with `status`, its positions integrated, may need a correction; `tolerance` over the size of a pair, or joint.
-pub(super) fn may(w: &World, status: Status, tolerance: f64) -> bool {
-    let rows = &w.assembler.rows;
+pub(super) fn may(w: &Step, state: &State, rows: &Rows, status: Status, tolerance: f64) -> bool {
     status != Status::Converged
-        || w.settings.iterations == 0
+        || w.setup.settings.iterations == 0
         || !(TIGHTER * rows.worst <= tolerance)
         || rows.curved
         || !contacts_are_calm(w, tolerance)
-        || !shapes_are_calm(w)
-        || !joints_are_calm(w, tolerance)
+        || !shapes_are_calm(w, state)
+        || !joints_are_calm(w, state, tolerance)
 }
 
 /// Whether no contact overlaps by more than is left alone.
-fn contacts_are_calm(w: &World, tolerance: f64) -> bool {
-    let h = w.settings.h;
-    w.contacts.iter().all(|c| {
+fn contacts_are_calm(w: &Step, tolerance: f64) -> bool {
+    let h = w.setup.settings.h;
+    w.collision.contacts.iter().all(|c| {
         let [i, j] = c.key.colliders;
-        let off = arc(w, &w.model.colliders[i as usize]) + arc(w, &w.model.colliders[j as usize]);
-        let left = tolerance * w.model.pair_size(i, j);
-        off - (c.gap + h * opening(w, c)) <= left
+        let off = arc(w, &w.setup.model.colliders[i as usize]) + arc(w, &w.setup.model.colliders[j as usize]);
+        let left = tolerance * w.setup.model.pair_size(i, j);
+        off - (c.gap + h * w.opening(c)) <= left
     })
 }
 
@@ -55,45 +54,46 @@ fn is_round(c: &ColliderSlot) -> bool {
 }
 
 /// How far a point of a collider may be off its tangent at the end of the step, m.
-fn arc(w: &World, c: &ColliderSlot) -> f64 {
-    let v = &w.v_free[c.body as usize];
-    let turn = w.settings.h * DVec3::new(v[3], v[4], v[5]).length();
+fn arc(w: &Step, c: &ColliderSlot) -> f64 {
+    let v = &w.v[c.body as usize];
+    let turn = w.setup.settings.h * DVec3::new(v[3], v[4], v[5]).length();
     if turn == 0.0 || is_round(c) { 0.0 } else { 0.5 * turn * turn * c.radius }
 }
 
 /// Whether no shape was led away from where its free motion takes it by so much that it may have come to one that it has no contact with.
-fn shapes_are_calm(w: &World) -> bool {
-    let h = w.settings.h;
+fn shapes_are_calm(w: &Step, state: &State) -> bool {
+    let h = w.setup.settings.h;
     // Beyond what gravity does in a step: half of it for each of two.
-    let envelope = w.envelope();
-    let room =
-        0.5 * (envelope.of_pair(w.model.facts().smallest, [0; 2]) - h * h * w.settings.gravity.length());
-    w.model.colliders.iter().filter(|c| c.body != NOBODY).all(|c| {
-        let Some(body) = w.model.bodies.get(c.body as usize).filter(|b| b.alive) else { return true };
+    let envelope = w.setup.envelope();
+    let room = 0.5
+        * (envelope.of_pair(w.setup.model.facts().smallest, [0; 2])
+            - h * h * w.setup.settings.gravity.length());
+    w.setup.model.colliders.iter().filter(|c| c.body != NOBODY).all(|c| {
+        let Some(body) = w.setup.model.bodies.get(c.body as usize).filter(|b| b.alive) else { return true };
         if !c.shape.is_convex() {
             return false;
         }
         let i = c.body as usize;
-        let v = &w.v_free[i];
+        let v = &w.v[i];
         let bend = arc(w, c);
         if body.inv_mass <= 0.0 {
             return bend <= room;
         }
         // Gravity is in the free motion; what holds a body takes it back, whole or in part.
-        let fall = h * w.settings.gravity;
+        let fall = h * w.setup.settings.gravity;
         let change = DVec3::new(v[0], v[1], v[2]) - (w.saved.velocity(i) + fall);
         let held = -change.dot(fall) / fall.length_squared().max(f64::MIN_POSITIVE);
         let change = change + held.clamp(0.0, 1.0) * fall;
-        let turned = w.state.omega[i] - w.saved.omega(i);
+        let turned = state.omega[i] - w.saved.omega(i);
         let radius = if is_round(c) { 0.0 } else { c.radius };
         bend + h * (change.length() + radius * turned.length()) <= room
     })
 }
 
 /// Whether no joint's curvature is another than was foretold.
-fn joints_are_calm(w: &World, tolerance: f64) -> bool {
-    let h = w.settings.h;
-    w.model.joints.iter().filter(|j| j.alive).all(|joint| {
+fn joints_are_calm(w: &Step, state: &State, tolerance: f64) -> bool {
+    let h = w.setup.settings.h;
+    w.setup.model.joints.iter().filter(|j| j.alive).all(|joint| {
         // A bound, and seldom met.
         let left = tolerance * SIZE * joint.length / TIGHTER;
         (0..2).all(|k| {
@@ -101,7 +101,7 @@ fn joints_are_calm(w: &World, tolerance: f64) -> bool {
                 return true;
             }
             let i = joint.bodies[k] as usize;
-            let (before, change) = (w.saved.omega(i), w.state.omega[i] - w.saved.omega(i));
+            let (before, change) = (w.saved.omega(i), state.omega[i] - w.saved.omega(i));
             // The bound below with nothing left out is 2 √((b² + c²) c² 2 (r² + 4 L²)) h² at most, and needs no roots.
             let (b, c, r) = (before, change, joint.frames[k].position);
             let squares = (b.length_squared() + c.length_squared()) * c.length_squared();
@@ -124,7 +124,9 @@ fn joints_are_calm(w: &World, tolerance: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::World;
     use crate::settings::Integrator;
+    use crate::workspace::Setup;
     use crate::{BodyDef, JointDef, MassProperties, Settings};
 
     const TOLERANCE: f64 = 1e-4;
@@ -133,7 +135,10 @@ mod tests {
         (0..steps).for_each(|_| {
             w.step().unwrap();
         });
-        !may(&w, Status::Converged, TOLERANCE)
+        let World { model, settings, fields, stiff, state, work, .. } = &w;
+        let setup = Setup { model, settings, fields, stiff };
+        let step = Step { setup, collision: &work.collision, v: &work.free.v, saved: &work.substeps.saved };
+        !may(&step, state, &work.velocity.assembler.rows, Status::Converged, TOLERANCE)
     }
 
     /// A shape on the ground, `low` m in it, with a velocity.

@@ -54,16 +54,16 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
         (None, Some(report)) => {
             // N times h/N is not always h.
             w.state.time = before.time + h;
-            if w.kept_solution.is_some() {
+            if w.work.velocity.kept.is_some() {
                 w.keep_solutions(true); // That of a part is not that of the step.
             }
             // Forces are impulses over h to whoever reads them; the multipliers of the next warm start stay those of a part.
-            w.contacts.iter_mut().for_each(|c| c.impulse *= parts as f64);
+            w.work.collision.contacts.iter_mut().for_each(|c| c.impulse *= parts as f64);
             Ok(report)
         }
         (Some(e), _) => {
             w.state.clone_from(&before);
-            w.sleepers.forget();
+            w.work.collision.sleepers.forget();
             Err(e)
         }
         (None, None) => unreachable!("there is a part"),

@@ -5,24 +5,25 @@ use glam::{DQuat, DVec3};
 
 use super::StepError;
 use crate::body::Motion;
-use crate::model::Body;
+use crate::field::Placed;
+use crate::model::{Body, Model};
 use crate::motion::{free_rotation, is_ball};
-use crate::world::World;
+use crate::state::State;
+use crate::workspace::{FreeMotion, Setup};
 
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
-pub(super) fn free_velocities(w: &mut World) -> Result<(), StepError> {
-    w.act();
-    w.find_jointed();
-    let (h, g) = (w.settings.h, w.settings.gravity);
-    let n = w.model.bodies.len();
-    w.free.clear();
-    let bodies = &w.model.bodies;
-    if !crew::all(n, |i| !turns_freely(&bodies[i])) {
-        w.free.resize(n, (DVec3::ZERO, DQuat::IDENTITY));
+pub(super) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> Result<(), StepError> {
+    let (model, n) = (setup.model, setup.model.bodies.len());
+    let (h, g) = (setup.settings.h, setup.settings.gravity);
+    to.acting.at(setup.fields, model, Placed::of(s));
+    find_jointed(model, &mut to.jointed);
+    to.turned.clear();
+    if !crew::all(n, |i| !turns_freely(&model.bodies[i])) {
+        to.turned.resize(n, (DVec3::ZERO, DQuat::IDENTITY));
     }
-    w.v_free.resize(n, [0.0; 6]);
-    let World { model, state: s, acting, free, v_free, .. } = w;
-    let (turned, to) = (Shared(free.as_mut_ptr()), Shared(v_free.as_mut_ptr()));
+    to.v.resize(n, [0.0; 6]);
+    let FreeMotion { v: v_free, turned, acting, .. } = to;
+    let (turned, to) = (Shared(turned.as_mut_ptr()), Shared(v_free.as_mut_ptr()));
     let sound = crew::all(n, |i| {
         let body = &model.bodies[i];
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
@@ -62,18 +63,16 @@ pub(super) fn free_velocities(w: &mut World) -> Result<(), StepError> {
     Err(StepError::NonFinite { step: s.step + 1, text })
 }
 
-impl World {
-    /// Notes which bodies are on joints.
-    fn find_jointed(&mut self) {
-        self.jointed.clear();
-        for b in self.model.joint_slots().flat_map(|j| self.model.joints[j].bodies) {
-            self.jointed.resize(self.model.bodies.len(), false);
-            self.jointed.get_mut(b as usize).into_iter().for_each(|jointed| *jointed = true);
-        }
+/// Notes which bodies are on joints.
+fn find_jointed(model: &Model, jointed: &mut Vec<bool>) {
+    jointed.clear();
+    for b in model.joint_slots().flat_map(|j| model.joints[j].bodies) {
+        jointed.resize(model.bodies.len(), false);
+        jointed.get_mut(b as usize).into_iter().for_each(|jointed| *jointed = true);
     }
 }
 
-/// Whether a body's rotation is that of its free motion and what comes on top: `World::free` has the first for these.
+/// Whether a body's rotation is that of its free motion and what comes on top: [`FreeMotion::turned`] has the first for these.
 pub(super) fn turns_freely(body: &Body) -> bool {
     body.alive && body.motion == Motion::Dynamic && body.planar.is_none() && !is_ball(&body.mass.inertia)
 }

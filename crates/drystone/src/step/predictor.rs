@@ -23,7 +23,8 @@ use crate::contact::{Contact, ContactKey, Touch};
 use crate::motion::rotated;
 use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;
-use crate::world::World;
+use crate::state::State;
+use crate::workspace::{Collision, FreeMotion, Setup};
 
 /// Turns of a step that matter, rad: those of less leave errors of their square.
 const TURN: f64 = 0.01;
@@ -58,18 +59,18 @@ fn applies(settings: &Settings) -> bool {
 }
 
 /// Foretells the gaps of contacts of bodies that turn; contacts that only the turns bring about are added.
-pub(super) fn foretell(w: &mut World, envelope: Envelope) {
-    w.predictor.arcs.clear();
-    if !applies(&w.settings) || w.contacts.is_empty() || !pick(w) {
+pub(super) fn foretell(setup: Setup, state: &mut State, free: &FreeMotion, to: &mut Collision) {
+    let Collision { detector, contacts, predictor, .. } = to;
+    predictor.arcs.clear();
+    if !applies(setup.settings) || contacts.is_empty() || !pick(setup, free, contacts, &mut predictor.stays) {
         return;
     }
-    let World { detector, model, state, v_free, free, predictor, contacts, settings, .. } = w;
     let Predictor { arcs, stays, ends } = predictor;
-    let h = settings.h;
+    let (model, h, envelope, v_free) = (setup.model, setup.settings.h, setup.envelope(), &free.v);
     let start: Vec<(usize, glam::DQuat)> =
         (0..stays.len()).filter(|i| !stays[*i]).map(|i| (i, state.rotation[i])).collect();
     for (i, q) in &start {
-        state.rotation[*i] = match free.get(*i) {
+        state.rotation[*i] = match free.turned.get(*i) {
             Some((_, turn)) if turns_freely(&model.bodies[*i]) => *q * *turn,
             _ => rotated(*q, q.conjugate() * spin(&v_free[*i]), h),
         }
@@ -146,9 +147,8 @@ pub(super) fn foretell(w: &mut World, envelope: Envelope) {
 }
 
 /// Who turns by enough; whether there is anybody.
-fn pick(w: &mut World) -> bool {
-    let World { model, v_free, predictor, contacts, settings, jointed, .. } = w;
-    let stays = &mut predictor.stays;
+fn pick(setup: Setup, free: &FreeMotion, contacts: &[Contact], stays: &mut Vec<bool>) -> bool {
+    let model = setup.model;
     stays.clear();
     stays.resize(model.bodies.len(), true);
     let mut some = false;
@@ -156,8 +156,9 @@ fn pick(w: &mut World) -> bool {
         let c = &model.colliders[k as usize];
         let round = matches!(c.shape, Shape::Sphere { .. }) && c.local.is_none();
         let b = c.body as usize;
-        let on_joint = jointed.get(b) == Some(&true);
-        if !round && !on_joint && c.radius.is_finite() && settings.h * spin(&v_free[b]).length() > TURN {
+        let on_joint = free.jointed.get(b) == Some(&true);
+        if !round && !on_joint && c.radius.is_finite() && setup.settings.h * spin(&free.v[b]).length() > TURN
+        {
             (stays[b], some) = (false, true);
         }
     }

@@ -9,9 +9,9 @@ use drystone_solve::solver::{Attempt, Status};
 use super::check::Apart;
 use super::velocity::Party;
 use crate::contact::Contact;
-use crate::model::BodyId;
-use crate::settings::Integrator;
-use crate::world::World;
+use crate::model::{BodyId, Model};
+use crate::settings::{Integrator, Settings};
+use crate::workspace::Collision;
 
 /// The timed stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub struct StepReport {
     pub substeps: usize,
     /// Two bodies whose motion even the shortest substeps did not resolve.
     pub unresolved: Option<[u32; 2]>,
-    /// The contact with the largest residual: its place in [`World::contacts`].
+    /// The contact with the largest residual: its place in [`World::contacts`](crate::World::contacts).
     pub worst_contact: Option<usize>,
     /// Dynamic bodies whose centres left the bounds in this step.
     pub left: Vec<BodyId>,
@@ -181,26 +181,26 @@ pub struct Deep {
 }
 
 impl Deep {
-    fn of(w: &World) -> Option<Self> {
+    fn of(model: &Model, contacts: &[Contact]) -> Option<Self> {
         let of = |c: &Contact| {
             let [i, j] = c.key.colliders;
-            let (depth, size) = (-c.gap, w.model.pair_size(i, j));
-            let deep = depth > 0.5 * size && !w.model.is_soft([i, j]);
+            let (depth, size) = (-c.gap, model.pair_size(i, j));
+            let deep = depth > 0.5 * size && !model.is_soft([i, j]);
             deep.then_some(Self { bodies: c.bodies, depth, size })
         };
-        w.contacts.iter().filter_map(of).max_by(|a, b| a.depth.total_cmp(&b.depth))
+        contacts.iter().filter_map(of).max_by(|a, b| a.depth.total_cmp(&b.depth))
     }
 }
 
 impl StepReport {
     /// That of a step in which nothing has happened yet.
-    pub(super) fn begin(w: &World) -> Self {
-        let integrator = match w.settings.integrator {
+    pub(super) fn begin(settings: &Settings, step: u64) -> Self {
+        let integrator = match settings.integrator {
             Integrator::Moreau { theta } => Integrator::Moreau { theta },
             _ => Integrator::Euler,
         };
         Self {
-            step: w.state.step + 1,
+            step,
             integrator,
             smooth_bodies: 0,
             contacts: 0,
@@ -229,13 +229,13 @@ impl StepReport {
     }
 
     /// Notes how the contacts overlap.
-    pub(super) fn note_overlaps(&mut self, w: &World) {
-        let (contacts, mut parts) = (&w.contacts, Vec::new());
+    pub(super) fn note_overlaps(&mut self, model: &Model, found: &Collision) {
+        let (contacts, mut parts) = (&found.contacts, Vec::new());
         crew::ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range]));
-        parts.push(overlaps(w.sleepers.contacts()));
+        parts.push(overlaps(found.sleepers.contacts()));
         let (touching, max, sum) =
             parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
-        self.deep = if max > 0.5 * w.model.facts().smallest { Deep::of(w) } else { None };
+        self.deep = if max > 0.5 * model.facts().smallest { Deep::of(model, contacts) } else { None };
         (self.touching, self.penetration_max) = (touching, max);
         self.penetration_mean = if touching > 0 { sum / touching as f64 } else { 0.0 };
     }

@@ -22,12 +22,14 @@ use super::parts::joined;
 use super::stabilise::{correct, correction};
 use super::{StepError, StepReport, attempt};
 use crate::body::Motion;
-use crate::contact::{Contact, Gap, Remembered, Touch};
+use crate::contact::{self, Contact, Gap, Remembered, Touch};
+use crate::hooks::Hooks;
 use crate::joint::JointState;
-use crate::model::{ColliderSlot, NOBODY};
-use crate::settings::Stabilisation;
+use crate::model::{ColliderSlot, Model, NOBODY};
+use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;
-use crate::world::World;
+use crate::state::{self, State};
+use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Workspace};
 
 /// s: overlap after a step that is let be, over the smaller inner radius.
 const OVERLAP: f64 = 0.05;
@@ -35,33 +37,39 @@ const OVERLAP: f64 = 0.05;
 const ARC: f64 = 0.5;
 
 /// Takes a step of the settings' h of all who are not absent.
-pub(super) fn advance(w: &mut World, halvings: u32) -> Result<StepReport, StepError> {
-    let report = attempt(w, halvings)?;
-    if w.pending.is_empty() {
+pub(super) fn advance(
+    setup: Setup,
+    state: &mut State,
+    work: &mut Workspace,
+    hooks: &mut Hooks,
+    halvings: u32,
+) -> Result<StepReport, StepError> {
+    let mut report = attempt(setup, state, work, hooks, halvings)?;
+    if work.substeps.pending.is_empty() {
         return Ok(report);
     }
     // As it was when the step began: joints of those who took it were put aside by it.
     let start = Start {
-        motion: w.saved.clone(),
-        joints: w.assembler.rows.next.clone(),
-        multipliers: w.state.multipliers.clone(),
-        led: take_led(w),
-        time: w.state.time,
+        motion: work.substeps.saved.clone(),
+        joints: work.velocity.assembler.rows.next.clone(),
+        multipliers: state.multipliers.clone(),
+        led: take_led(setup.model, state),
+        time: state.time,
     };
-    let mut pending = std::mem::take(&mut w.pending);
-    let mut kept = std::mem::take(&mut w.contacts);
+    let mut pending = std::mem::take(&mut work.substeps.pending);
+    let mut kept = std::mem::take(&mut work.collision.contacts);
     loop {
-        let taken = halves(w, &start, &pending, halvings)?;
-        let Met { deep, over } = meet(w, &kept, &mut pending);
+        let taken = halves(setup, state, work, hooks, &start, &pending, halvings)?;
+        let Met { deep, over } = meet(setup, state, work, &kept, &mut pending);
         if !deep {
-            let mut report = report;
             report.substeps = taken.substeps;
-            if let Some(how) = correction(w).filter(|_| over) {
-                report.position_rounds += correct(w, how)?;
+            if let Some(how) = correction(setup.settings).filter(|_| over) {
+                report.position_rounds += correct(setup, state, work, how)?;
             }
-            w.contacts.append(&mut kept);
-            let (order, model) = (&w.state.order, &w.model);
-            w.contacts.sort_unstable_by_key(|c| (order.place(model, c.key.colliders), c.key.feature));
+            let contacts = &mut work.collision.contacts;
+            contacts.append(&mut kept);
+            contacts
+                .sort_unstable_by_key(|c| (state.order.place(setup.model, c.key.colliders), c.key.feature));
             return Ok(joined(report, taken));
         }
         kept.retain(|c| !c.bodies.iter().any(|b| pending[*b as usize]));
@@ -70,7 +78,7 @@ pub(super) fn advance(w: &mut World, halvings: u32) -> Result<StepReport, StepEr
 
 /// A step's beginning.
 struct Start {
-    motion: crate::state::Motion,
+    motion: state::Motion,
     joints: Vec<JointState>,
     multipliers: Vec<Remembered>,
     /// Bodies that are led, and where the step takes them.
@@ -81,45 +89,53 @@ struct Start {
 type Led = (usize, DVec3, DQuat, DVec3, DVec3);
 
 /// Those who are pending take the step in two halves from its start, the others being absent.
-fn halves(w: &mut World, start: &Start, pending: &[bool], halvings: u32) -> Result<StepReport, StepError> {
-    let h = w.settings.h;
+fn halves(
+    setup: Setup,
+    state: &mut State,
+    work: &mut Workspace,
+    hooks: &mut Hooks,
+    start: &Start,
+    pending: &[bool],
+    halvings: u32,
+) -> Result<StepReport, StepError> {
+    let model = setup.model;
     for i in (0..pending.len()).filter(|i| pending[*i]) {
-        start.motion.put_back(&mut w.state, i);
+        start.motion.put_back(state, i);
     }
-    start.led.iter().for_each(|body| start.motion.put_back(&mut w.state, body.0));
-    let rest = (0..pending.len()).map(|i| w.model.bodies[i].inv_mass > 0.0 && !pending[i]).collect();
-    let others = std::mem::replace(&mut w.absent, rest);
-    w.detector.absent.clone_from(&w.absent);
-    w.state.multipliers.clone_from(&start.multipliers);
-    w.state.multipliers.iter_mut().for_each(|m| m.impulse *= 0.5);
-    for j in w.model.joint_slots() {
-        if !w.is_joint_absent(j) {
-            w.state.joints[j] = start.joints[j];
-        }
-    }
-    scale_joints(w, 0.5);
-    w.settings.h = 0.5 * h;
-    let first = advance(w, halvings + 1);
+    start.led.iter().for_each(|body| start.motion.put_back(state, body.0));
+    let rest = (0..pending.len()).map(|i| model.bodies[i].inv_mass > 0.0 && !pending[i]).collect();
+    let others = std::mem::replace(&mut work.substeps.absent, rest);
+    work.collision.detector.absent.clone_from(&work.substeps.absent);
+    state.multipliers.clone_from(&start.multipliers);
+    state.multipliers.iter_mut().for_each(|m| m.impulse *= 0.5);
+    let joints: Vec<usize> =
+        model.joint_slots().filter(|j| !work.substeps.is_joint_absent(model, *j)).collect();
+    let scale = |state: &mut State, by: f64| {
+        joints.iter().for_each(|j| state.joints[*j].impulse.iter_mut().for_each(|x| *x *= by));
+    };
+    joints.iter().for_each(|j| state.joints[*j] = start.joints[*j]);
+    scale(state, 0.5);
+    let half = Settings { h: 0.5 * setup.settings.h, ..setup.settings.clone() };
+    let inner = Setup { settings: &half, ..setup };
+    let first = advance(inner, state, work, hooks, halvings + 1);
     let both = first.and_then(|first| {
-        w.remember_contacts();
-        w.state.time = start.time + 0.5 * h;
-        let second = advance(w, halvings + 1)?;
+        contact::keep(&work.collision.contacts, &mut state.multipliers);
+        state.time = start.time + half.h;
+        let second = advance(inner, state, work, hooks, halvings + 1)?;
         let substeps = first.substeps + second.substeps;
         let mut both = joined(first, second);
         both.substeps = substeps;
         Ok(both)
     });
-    w.settings.h = h;
-    w.state.time = start.time;
-    scale_joints(w, 2.0);
-    w.absent = others;
-    w.detector.absent.clone_from(&w.absent);
+    state.time = start.time;
+    scale(state, 2.0);
+    work.substeps.absent = others;
+    work.collision.detector.absent.clone_from(&work.substeps.absent);
     // Impulses over h again, for who reads them and for the next step's start.
-    w.contacts.iter_mut().for_each(|c| c.impulse *= 2.0);
+    work.collision.contacts.iter_mut().for_each(|c| c.impulse *= 2.0);
     for (i, x, q, v, omega) in &start.led {
         let i = *i;
-        (w.state.position[i], w.state.rotation[i], w.state.velocity[i], w.state.omega[i]) =
-            (*x, *q, *v, *omega);
+        (state.position[i], state.rotation[i], state.velocity[i], state.omega[i]) = (*x, *q, *v, *omega);
     }
     both
 }
@@ -133,18 +149,18 @@ struct Met {
 }
 
 /// Looks whether those who were pending came to others who were not. If they are deep in them, those are pending from now on, too.
-fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> Met {
-    let (h, envelope) = (w.settings.h, w.envelope());
-    let World { detector, model, state, v_free, sleepers, .. } = w;
-    detector.find_pairs(model, state, v_free, h, envelope);
+fn meet(setup: Setup, state: &State, work: &mut Workspace, kept: &[Contact], pending: &mut [bool]) -> Met {
+    let (model, h, envelope) = (setup.model, setup.settings.h, setup.envelope());
+    let Collision { detector, sleepers, .. } = &mut work.collision;
+    detector.find_pairs(model, state, &work.free.v, h, envelope);
     let mut ends: Vec<Gap> = Vec::new();
     detector.find(model, state, &[], 0.0, 0.0.into(), &sleepers.known, &mut ends);
     let mut good = vec![true; pending.len()];
-    let left = correction(w).map_or(OVERLAP, |how| how.tolerance);
+    let left = correction(setup.settings).map_or(OVERLAP, |how| how.tolerance);
     let (mut some, mut over) = (false, false);
     for c in ends.iter().filter(|c| !c.is_soft() && -c.gap() > left * c.size()) {
         let [a, b] = c.bodies().map(|b| b as usize);
-        let dynamic = |i: usize| w.model.bodies[i].inv_mass > 0.0 && !w.state.rest.is_asleep(i);
+        let dynamic = |i: usize| model.bodies[i].inv_mass > 0.0 && !state.rest.is_asleep(i);
         if dynamic(a) && dynamic(b) && pending[a] != pending[b] {
             over = true;
             if -c.gap() > OVERLAP * c.size() {
@@ -153,209 +169,228 @@ fn meet(w: &mut World, kept: &[Contact], pending: &mut [bool]) -> Met {
         }
     }
     if some {
-        let mut islands = std::mem::take(&mut w.graph);
-        islands.run(&w.model, kept.iter().map(|c| c.bodies), |i| good[i]);
-        for i in w.model.dynamic().filter(|i| !w.state.rest.is_asleep(*i)) {
-            pending[i] |= w.absent.get(i) != Some(&true) && islands.ready(i).is_none();
+        let Substeps { graph, absent, .. } = &mut work.substeps;
+        graph.run(model, kept.iter().map(|c| c.bodies), |i| good[i]);
+        for i in model.dynamic().filter(|i| !state.rest.is_asleep(*i)) {
+            pending[i] |= absent.get(i) != Some(&true) && graph.ready(i).is_none();
         }
-        w.graph = islands;
     }
     Met { deep: some, over }
 }
 
 /// Bodies that are led, where they are now.
-fn take_led(w: &World) -> Vec<Led> {
-    let s = &w.state;
-    let led = w.model.slots().filter(|i| w.model.bodies[*i].motion == Motion::Kinematic);
+fn take_led(model: &Model, s: &State) -> Vec<Led> {
+    let led = model.slots().filter(|i| model.bodies[*i].motion == Motion::Kinematic);
     led.map(|i| (i, s.position[i], s.rotation[i], s.velocity[i], s.omega[i])).collect()
 }
 
-/// Multipliers of the joints of those who are not absent, for a step of another length.
-fn scale_joints(w: &mut World, scale: f64) {
-    for j in w.model.joint_slots() {
-        if !w.is_joint_absent(j) {
-            w.state.joints[j].impulse.iter_mut().for_each(|x| *x *= scale);
-        }
-    }
-}
-
-impl World {
-    /// Whether a joint is one of bodies that take no part in this substep.
-    pub(crate) fn is_joint_absent(&self, joint: usize) -> bool {
-        self.model.joints[joint].bodies.iter().any(|b| self.absent.get(*b as usize) == Some(&true))
-    }
-}
-
 /// Whether the scheme is not one that the papers give as it is.
-pub(super) fn applies(w: &World) -> bool {
-    matches!(w.settings.stabilisation, Stabilisation::Post { .. }) && w.settings.iterations > 0
+pub(super) fn applies(settings: &Settings) -> bool {
+    matches!(settings.stabilisation, Stabilisation::Post { .. }) && settings.iterations > 0
 }
 
-/// Puts islands that are not resolved back to where the step began: `pending` says of whom they are; nobody, if it is empty. `ends` are the contacts where it
-/// ended. Without `halvings` left they stay, and the two bodies that are worst are told.
-pub(super) fn put_back(w: &mut World, ends: &[Gap], reach: f64, halvings: u32) -> Option<[u32; 2]> {
+/// Contacts where a step ended, and how far corrections reach, over the size of a pair.
+pub(super) struct Ends<'a> {
+    pub ends: &'a [Gap],
+    pub reach: f64,
+}
+
+/// Puts islands that are not resolved back to where the step began: `pending` says of whom they are; nobody, if it is empty. Without `halvings`
+/// left they stay, and the two bodies that are worst are told.
+pub(super) fn put_back(
+    setup: Setup,
+    state: &mut State,
+    free: &FreeMotion,
+    collision: &mut Collision,
+    to: &mut Substeps,
+    ends: Ends,
+    halvings: u32,
+) -> Option<[u32; 2]> {
+    let model = setup.model;
     let mut bad: Vec<([u32; 2], f64)> = Vec::new();
-    deep(w, ends, reach, &mut bad);
-    arcs(w, &mut bad);
-    passed(w, &mut bad);
+    let step = Step { setup, collision, v: &free.v, saved: &to.saved };
+    step.deep(&ends, &mut bad);
+    step.arcs(to, &mut bad);
+    let thrown = step.thrown(to);
+    if thrown.contains(&true) {
+        let met = meet_on_the_way(setup, state, free, collision, &to.saved, &thrown);
+        Step { setup, collision, v: &free.v, saved: &to.saved }.passed(&met, &mut bad);
+    }
     let worst = bad.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
     if halvings == 0 {
         return Some(worst);
     }
-    if w.before_halves.is_none() {
-        let mut before = w.state.clone();
-        w.saved.restore(&mut before);
-        w.before_halves = Some(Box::new(before));
+    if to.before.is_none() {
+        let mut before = state.clone();
+        to.saved.restore(&mut before);
+        to.before = Some(Box::new(before));
     }
-    let n = w.model.bodies.len();
+    let n = model.bodies.len();
     let mut good = vec![true; n];
     bad.iter().flat_map(|(bodies, _)| bodies).for_each(|b| good[*b as usize] = false);
-    let together = !w.stiff.is_empty() || !w.fields.is_empty();
-    let mut islands = std::mem::take(&mut w.graph);
-    islands.run(&w.model, w.contacts.iter().map(|c| c.bodies), |i| good[i]);
-    let present = |i: usize| {
-        let body = &w.model.bodies[i];
-        let awake = body.alive && body.inv_mass > 0.0 && !w.state.rest.is_asleep(i);
-        awake && w.absent.get(i) != Some(&true)
-    };
+    let together = !setup.stiff.is_empty() || !setup.fields.is_empty();
+    to.graph.run(model, collision.contacts.iter().map(|c| c.bodies), |i| good[i]);
     let mut pending = vec![false; n];
-    for i in (0..n).filter(|i| present(*i)) {
-        pending[i] = together || islands.ready(i).is_none();
+    for i in 0..n {
+        let body = &model.bodies[i];
+        let awake = body.alive && body.inv_mass > 0.0 && !state.rest.is_asleep(i);
+        if awake && !to.is_absent(i) {
+            pending[i] = together || to.graph.ready(i).is_none();
+        }
     }
-    w.graph = islands;
     for i in (0..n).filter(|i| pending[*i]) {
-        w.saved.put_back(&mut w.state, i);
+        to.saved.put_back(state, i);
     }
-    w.contacts.retain(|c| !c.bodies.iter().any(|b| pending[*b as usize]));
-    w.pending = pending;
+    collision.contacts.retain(|c| !c.bodies.iter().any(|b| pending[*b as usize]));
+    to.pending = pending;
     None
 }
 
-/// Overlaps that nobody foretold.
-fn deep(w: &World, ends: &[Gap], reach: f64, bad: &mut Vec<([u32; 2], f64)>) {
-    let depth = |c: &Gap| -c.gap() / c.size();
-    let mut foretold: HashMap<[u32; 2], f64> = HashMap::new();
-    for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
-        foretold.insert(c.bodies(), f64::INFINITY);
-    }
-    if foretold.is_empty() {
-        return;
-    }
-    for c in &w.contacts {
-        if let Some(gap) = foretold.get_mut(&c.bodies) {
-            *gap = gap.min(c.gap + w.settings.h * opening(w, c) + w.predictor.arc(&c.key));
-        }
-    }
-    for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
-        // What had no contact is put right by corrections as far as those reach.
-        let gap = foretold[&c.bodies()];
-        let least = if gap == f64::INFINITY { reach.max(OVERLAP) } else { OVERLAP };
-        if depth(c) > least && c.gap() < gap - 0.5 * OVERLAP * c.size() {
-            bad.push((c.bodies(), depth(c)));
-        }
-    }
-}
-
-/// Bodies that were thrown through others, which their free motion had not led them to: they may be past them at the end, and overlap nobody.
-fn passed(w: &mut World, bad: &mut Vec<([u32; 2], f64)>) {
-    let (h, mut small) = (w.settings.h, vec![f64::INFINITY; w.model.bodies.len()]);
-    for c in w.model.colliders.iter().filter(|c| c.body != NOBODY) {
-        let size = &mut small[c.body as usize];
-        *size = size.min(c.shape.inner_radius());
-    }
-    let is_thrown = |i: usize| {
-        let v = &w.v_free[i];
-        let foreseen = w.saved.velocity(i) + h * w.settings.gravity;
-        let body = &w.model.bodies[i];
-        body.alive
-            && body.inv_mass > 0.0
-            && w.absent.get(i) != Some(&true)
-            && h * (DVec3::new(v[0], v[1], v[2]) - foreseen).length() > small[i]
-    };
-    let others: Vec<bool> = (0..small.len()).map(|i| !is_thrown(i)).collect();
-    if others.iter().all(|other| *other) {
-        return;
-    }
-    let (mut here, mut met, envelope) =
-        (crate::state::Motion::default(), Vec::<Contact>::new(), w.envelope());
-    let World { detector, model, state, v_free, saved, .. } = w;
+/// The contacts that bodies who were thrown have along their new ways.
+fn meet_on_the_way(
+    setup: Setup,
+    state: &mut State,
+    free: &FreeMotion,
+    collision: &mut Collision,
+    saved: &state::Motion,
+    thrown: &[bool],
+) -> Vec<Contact> {
+    let (model, h, envelope) = (setup.model, setup.settings.h, setup.envelope());
+    let (mut here, mut met) = (state::Motion::default(), Vec::new());
+    let others: Vec<bool> = thrown.iter().map(|thrown| !thrown).collect();
     here.save(state);
     saved.restore(state);
-    detector.find_pairs(model, state, v_free, h, envelope);
-    detector.find(model, state, v_free, h, envelope, &others, &mut met);
+    collision.detector.find_pairs(model, state, &free.v, h, envelope);
+    collision.detector.find(model, state, &free.v, h, envelope, &others, &mut met);
     here.restore(state);
-    // Of a pair that has contacts, another side: the far wall of a box.
-    let known = |c: &Contact| {
-        w.contacts.iter().any(|k| k.key.colliders == c.key.colliders && k.normal.dot(c.normal) > 0.5)
-    };
-    for c in &met {
-        let size = w.model.pair_size(c.key.colliders[0], c.key.colliders[1]);
-        let depth = -(c.gap + h * opening(w, c)) / size;
-        if depth > OVERLAP && !known(c) {
-            bad.push((c.bodies, depth));
-        }
-    }
+    met
 }
 
-/// Arcs that are far from their tangents, of bodies that come near each other.
-fn arcs(w: &World, bad: &mut Vec<([u32; 2], f64)>) {
-    let h = w.settings.h;
-    for c in w.contacts.iter().filter(|c| c.impulse != DVec3::ZERO && w.predictor.is_bent()) {
-        let off = w.predictor.arc(&c.key).abs() / w.model.pair_size(c.key.colliders[0], c.key.colliders[1]);
-        if off > OVERLAP {
-            bad.push((c.bodies, off));
+/// A step that was taken: from where, by which velocities, with which contacts.
+pub(super) struct Step<'a> {
+    pub setup: Setup<'a>,
+    pub collision: &'a Collision,
+    /// The new velocities, by slot.
+    pub v: &'a [[f64; 6]],
+    /// Where it began.
+    pub saved: &'a state::Motion,
+}
+
+impl Step<'_> {
+    /// Overlaps that nobody foretold.
+    fn deep(&self, Ends { ends, reach }: &Ends, bad: &mut Vec<([u32; 2], f64)>) {
+        let Step { setup, collision, .. } = self;
+        let depth = |c: &Gap| -c.gap() / c.size();
+        let mut foretold: HashMap<[u32; 2], f64> = HashMap::new();
+        for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
+            foretold.insert(c.bodies(), f64::INFINITY);
+        }
+        if foretold.is_empty() {
+            return;
+        }
+        for c in &collision.contacts {
+            if let Some(gap) = foretold.get_mut(&c.bodies) {
+                *gap = gap.min(c.gap + setup.settings.h * self.opening(c) + collision.predictor.arc(&c.key));
+            }
+        }
+        for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
+            // What had no contact is put right by corrections as far as those reach.
+            let gap = foretold[&c.bodies()];
+            let least = if gap == f64::INFINITY { reach.max(OVERLAP) } else { OVERLAP };
+            if depth(c) > least && c.gap() < gap - 0.5 * OVERLAP * c.size() {
+                bad.push((c.bodies(), depth(c)));
+            }
         }
     }
-    let bend = |c: &ColliderSlot, lever: f64| 0.5 * (h * w.turn(c)).powi(2) * lever;
-    let smallest = w.model.facts().smallest;
-    if !w.model.colliders.iter().any(|c| c.body != NOBODY && bend(c, lever(c)) > ARC * smallest) {
-        return;
+
+    /// By slot: bodies that were thrown where their free motion does not lead.
+    fn thrown(&self, substeps: &Substeps) -> Vec<bool> {
+        let Setup { model, settings, .. } = self.setup;
+        let mut small = vec![f64::INFINITY; model.bodies.len()];
+        for c in model.colliders.iter().filter(|c| c.body != NOBODY) {
+            let size = &mut small[c.body as usize];
+            *size = size.min(c.shape.inner_radius());
+        }
+        let is_thrown = |i: usize| {
+            let v = &self.v[i];
+            let foreseen = self.saved.velocity(i) + settings.h * settings.gravity;
+            let body = &model.bodies[i];
+            body.alive
+                && body.inv_mass > 0.0
+                && !substeps.is_absent(i)
+                && settings.h * (DVec3::new(v[0], v[1], v[2]) - foreseen).length() > small[i]
+        };
+        (0..small.len()).map(is_thrown).collect()
     }
-    for c in &w.contacts {
-        let [i, j] = c.key.colliders;
-        let (size, images) = (w.model.pair_size(i, j), c.images(&w.model));
-        let off = [i, j].map(|k| {
-            let slot = &w.model.colliders[k as usize];
-            // Of what has no end, the part that is near.
-            let side = usize::from(c.bodies[0] != slot.body);
-            let centre = w.saved.position(slot.body as usize) + images[side];
-            bend(slot, lever(slot).min(c.point.distance(centre) + size))
+
+    /// Bodies that were thrown through others, which they `met` on their ways: they may be past them at the end, and overlap nobody.
+    fn passed(&self, met: &[Contact], bad: &mut Vec<([u32; 2], f64)>) {
+        let (model, h) = (self.setup.model, self.setup.settings.h);
+        // Of a pair that has contacts, another side: the far wall of a box.
+        let known = |c: &Contact| {
+            self.collision
+                .contacts
+                .iter()
+                .any(|k| k.key.colliders == c.key.colliders && k.normal.dot(c.normal) > 0.5)
+        };
+        for c in met {
+            let size = model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+            let depth = -(c.gap + h * self.opening(c)) / size;
+            if depth > OVERLAP && !known(c) {
+                bad.push((c.bodies, depth));
+            }
+        }
+    }
+
+    /// Arcs that are far from their tangents, of bodies that come near each other.
+    fn arcs(&self, substeps: &Substeps, bad: &mut Vec<([u32; 2], f64)>) {
+        let Collision { contacts, predictor, .. } = self.collision;
+        let (model, h) = (self.setup.model, self.setup.settings.h);
+        for c in contacts.iter().filter(|c| c.impulse != DVec3::ZERO && predictor.is_bent()) {
+            let off = predictor.arc(&c.key).abs() / model.pair_size(c.key.colliders[0], c.key.colliders[1]);
+            if off > OVERLAP {
+                bad.push((c.bodies, off));
+            }
+        }
+        let turn = |c: &ColliderSlot| if substeps.is_absent(c.body as usize) { 0.0 } else { self.turn(c) };
+        let bend = |c: &ColliderSlot, lever: f64| 0.5 * (h * turn(c)).powi(2) * lever;
+        let smallest = model.facts().smallest;
+        if !model.colliders.iter().any(|c| c.body != NOBODY && bend(c, lever(c)) > ARC * smallest) {
+            return;
+        }
+        for c in contacts {
+            let [i, j] = c.key.colliders;
+            let (size, images) = (model.pair_size(i, j), c.images(model));
+            let off = [i, j].map(|k| {
+                let slot = &model.colliders[k as usize];
+                // Of what has no end, the part that is near.
+                let side = usize::from(c.bodies[0] != slot.body);
+                let centre = self.saved.position(slot.body as usize) + images[side];
+                bend(slot, lever(slot).min(c.point.distance(centre) + size))
+            });
+            let off = off[0] + off[1];
+            if off > ARC * size && c.gap + h * self.opening(c) < off {
+                bad.push((c.bodies, off / size));
+            }
+        }
+    }
+
+    /// How fast a contact opens, m/s.
+    pub(super) fn opening(&self, c: &Contact) -> f64 {
+        let images = c.images(self.setup.model);
+        let [a, b] = [0, 1].map(|k| {
+            let i = c.bodies[k] as usize;
+            let v = &self.v[i];
+            let turn = DVec3::new(v[3], v[4], v[5]);
+            DVec3::new(v[0], v[1], v[2]) + turn.cross(c.point - self.saved.position(i) - images[k])
         });
-        let off = off[0] + off[1];
-        if off > ARC * size && c.gap + h * opening(w, c) < off {
-            bad.push((c.bodies, off / size));
-        }
+        c.normal.dot(a - b)
     }
-}
 
-/// How fast a contact opens, m/s.
-pub(super) fn opening(w: &World, c: &Contact) -> f64 {
-    let images = c.images(&w.model);
-    let [a, b] = [0, 1].map(|k| {
-        let i = c.bodies[k] as usize;
-        let v = &w.v_free[i];
-        let turn = DVec3::new(v[3], v[4], v[5]);
-        DVec3::new(v[0], v[1], v[2]) + turn.cross(c.point - w.saved.position(i) - images[k])
-    });
-    c.normal.dot(a - b)
-}
-
-/// The distance from its body's centre of what of a shape is not round about it, m.
-fn lever(c: &ColliderSlot) -> f64 {
-    match c.shape {
-        Shape::Sphere { .. } => c.local.as_ref().map_or(0.0, |local| local.position.length()),
-        _ => c.radius,
-    }
-}
-
-impl World {
     /// How fast the collider turns, without what it turns about an axis of symmetry, rad/s: the faster of before and after the solve.
     fn turn(&self, c: &ColliderSlot) -> f64 {
         let i = c.body as usize;
-        if self.absent.get(i) == Some(&true) {
-            return 0.0;
-        }
-        let v = &self.v_free[i];
+        let v = &self.v[i];
         let now = self.saved.rotation(i).conjugate() * DVec3::new(v[3], v[4], v[5]);
         let about = |omega: DVec3| {
             let place = c.place();
@@ -370,5 +405,13 @@ impl World {
             if off.length() > 1e-9 * c.radius { omega.length() } else { omega.cross(axis).length() }
         };
         about(now).max(about(self.saved.omega(i)))
+    }
+}
+
+/// The distance from its body's centre of what of a shape is not round about it, m.
+fn lever(c: &ColliderSlot) -> f64 {
+    match c.shape {
+        Shape::Sphere { .. } => c.local.as_ref().map_or(0.0, |local| local.position.length()),
+        _ => c.radius,
     }
 }

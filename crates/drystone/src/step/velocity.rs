@@ -6,8 +6,14 @@ use drystone_solve::solver::{Solution, Status, Stop};
 
 use super::energy::{Budget, limit};
 use super::formulate::{Asks, formulate};
+use crate::assemble::Assembler;
+use crate::contact::Contact;
+use crate::hooks::Hooks;
 use crate::joint::slot::WORLD_BODY;
-use crate::world::World;
+use crate::model::Model;
+use crate::settings::Settings;
+use crate::state::State;
+use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
 /// What the velocity problem, or the two of a step with Poisson's restitution, came to.
 pub(super) struct Solved {
@@ -30,17 +36,17 @@ pub struct Party {
 }
 
 impl Party {
-    pub(super) fn of_joint(w: &World, joint: u32) -> Self {
-        let bodies = w.model.joints[joint as usize].bodies.into_iter();
+    pub(super) fn of_joint(model: &Model, joint: u32) -> Self {
+        let bodies = model.joints[joint as usize].bodies.into_iter();
         Self { joint: Some(joint), bodies: bodies.filter(|b| *b != WORLD_BODY).collect() }
     }
 
     /// Whose block it is.
-    fn of_block(w: &World, block: usize) -> Option<Self> {
-        if let Some(i) = w.assembler.contact_of(block) {
-            return Some(Self { joint: None, bodies: w.contacts[i].bodies.to_vec() });
+    fn of_block(model: &Model, contacts: &[Contact], assembler: &Assembler, block: usize) -> Option<Self> {
+        if let Some(i) = assembler.contact_of(block) {
+            return Some(Self { joint: None, bodies: contacts[i].bodies.to_vec() });
         }
-        Some(Self::of_joint(w, w.assembler.rows.joint_of(block.checked_sub(w.assembler.order.len())?)?))
+        Some(Self::of_joint(model, assembler.rows.joint_of(block.checked_sub(assembler.order.len())?)?))
     }
 }
 
@@ -51,29 +57,35 @@ const NAMED: usize = 4;
 const MISSED: f64 = 0.5;
 
 /// Solves the posed problem.
-pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
-    let stop = stop(w);
-    // Without iterations a guess would be the solution.
-    let warm = w.settings.warm_start && w.settings.iterations > 0;
+pub(super) fn solve(
+    setup: Setup,
+    state: &State,
+    free: &mut FreeMotion,
+    collision: &mut Collision,
+    to: &mut Velocity,
+    hooks: &mut Hooks,
+) -> Result<Solved, Malformed> {
+    let stop = stop(setup.settings);
     let mut driven = None;
-    if stop.iterations > 0 && (w.laws.hits() || w.assembler.rows.bounces) {
-        driven = Some(rest(w, &stop, warm)?);
-        formulate(w, Asks::All, driven.as_ref().map(|s| s.gamma.as_slice()))?;
+    if stop.iterations > 0 && (collision.laws.hits() || to.assembler.rows.bounces) {
+        let rest = rest(setup, state, &free.v, collision, to)?;
+        formulate(setup, state, &free.v, collision, to, Asks::All, Some(&rest.gamma))?;
+        driven = Some(rest);
     }
-    w.call_problem_hook();
-    let guess = warm.then_some(w.assembler.guess.as_slice());
-    let mut solution = w.solver.solve(w.stiffness.posed(&w.assembler), guess, &stop)?;
+    hooks.show_problem(to);
+    let mut solution = solve_posed(setup.settings, to)?;
     let (mut bounce, mut compression) = (None, None);
     if stop.iterations > 0 && solution.status != Status::Diverged {
-        bounce = limit(w, &mut solution, driven, &stop, warm)?;
-        if w.laws.expands() {
+        bounce = limit(setup, state, &free.v, collision, to, &mut solution, driven)?;
+        if collision.laws.expands() {
             let judged = match solution.certificate.take() {
                 Some(c) => c,
-                None => w.judge.judge(w.stiffness.posed(&w.assembler), &solution.gamma),
+                None => to.judge.judge(to.stiffness.posed(&to.assembler), &solution.gamma),
             };
-            let (first, budget) = (solution.status, Budget::of_expansion(w, &solution));
-            solution = expand(w, &solution, &stop)?;
-            let share = budget.hold_expansion(w, &mut solution);
+            let (first, budget) =
+                (solution.status, Budget::of_expansion(setup.settings, collision, to, &solution));
+            solution = expand(setup, state, free, collision, to, &solution)?;
+            let share = budget.hold_expansion(state, &mut free.v, collision, to, &mut solution);
             bounce = bounce.or(share);
             if solution.status == Status::Converged {
                 solution.status = first;
@@ -81,35 +93,52 @@ pub(super) fn solve(w: &mut World) -> Result<Solved, Malformed> {
             compression = Some(judged);
         }
     }
-    let missed = missed(w, &solution);
+    let missed = missed(setup, collision, to, &solution);
     Ok(Solved { solution, compression, bounce, missed })
 }
 
 /// Solves the problem of what is driven alone: nothing bounces, joints go along tangents.
-pub(super) fn rest(w: &mut World, stop: &Stop, warm: bool) -> Result<Solution, Malformed> {
-    formulate(w, Asks::Driven, None)?;
-    let guess = warm.then_some(w.assembler.guess.as_slice());
-    w.solver.solve(w.stiffness.posed(&w.assembler), guess, stop)
+pub(super) fn rest(
+    setup: Setup,
+    state: &State,
+    v_free: &[[f64; 6]],
+    collision: &Collision,
+    to: &mut Velocity,
+) -> Result<Solution, Malformed> {
+    formulate(setup, state, v_free, collision, to, Asks::Driven, None)?;
+    solve_posed(setup.settings, to)
 }
 
-pub(super) fn stop(w: &World) -> Stop {
-    Stop {
-        tolerance: w.settings.tolerance,
-        iterations: w.settings.iterations,
-        budget: w.settings.budget,
-        history: false,
-    }
+/// Solves what is posed from its guess.
+fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solution, Malformed> {
+    let Velocity { assembler, stiffness, solver, .. } = to;
+    // Without iterations a guess would be the solution.
+    let warm = settings.warm_start && settings.iterations > 0;
+    let guess = warm.then_some(assembler.guess.as_slice());
+    solver.solve(stiffness.posed(assembler), guess, &stop(settings))
+}
+
+fn stop(s: &Settings) -> Stop {
+    Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, history: false }
 }
 
 /// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
-fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution, Malformed> {
-    w.velocities(&compression.gamma);
-    w.assembler.hand_back(&compression.gamma, &mut w.contacts);
+fn expand(
+    setup: Setup,
+    state: &State,
+    free: &mut FreeMotion,
+    collision: &mut Collision,
+    to: &mut Velocity,
+    compression: &Solution,
+) -> Result<Solution, Malformed> {
+    to.velocities(state, &compression.gamma, &mut free.v);
+    to.assembler.hand_back(&compression.gamma, &mut collision.contacts);
     // What springs, motors and friction of joints do in a step they have done.
-    w.assembler.keep_rows(&compression.gamma, w.settings.h);
-    w.laws.expand(&w.model, &w.state, &mut w.contacts, &mut w.v_free);
-    formulate(w, Asks::Expansion, None)?;
-    let mut solution = w.solver.solve(&w.assembler.problem, Some(&w.assembler.guess), stop)?;
+    to.assembler.keep_rows(&compression.gamma, setup.settings.h);
+    collision.laws.expand(setup.model, state, &mut collision.contacts, &mut free.v);
+    formulate(setup, state, &free.v, collision, to, Asks::Expansion, None)?;
+    let Velocity { assembler, solver, .. } = to;
+    let mut solution = solver.solve(&assembler.problem, Some(&assembler.guess), &stop(setup.settings))?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
     solution.attempts.splice(..0, compression.attempts.iter().copied());
@@ -117,30 +146,33 @@ fn expand(w: &mut World, compression: &Solution, stop: &Stop) -> Result<Solution
 }
 
 /// Who could not do what was asked: rows that missed it, or, of a rigid problem without a solution, those that press hardest.
-fn missed(w: &World, solution: &Solution) -> Vec<Party> {
-    let gamma = &solution.gamma;
+fn missed(setup: Setup, collision: &Collision, from: &Velocity, solution: &Solution) -> Vec<Party> {
+    let (gamma, assembler) = (&solution.gamma, &from.assembler);
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     if solution.status == Status::Wedged {
-        let problem = w.stiffness.posed(&w.assembler);
+        let problem = from.posed();
         let press = |i: usize| {
             let size = gamma[problem.block(i)].iter().map(|x| x * x).sum::<f64>().sqrt();
             (size * problem.block_diagonal(i)[0], i)
         };
         blocks.extend((0..problem.blocks()).map(press));
-    } else if w.assembler.problem.rows() == gamma.len() {
-        let least = w.settings.tolerance;
+    } else if assembler.problem.rows() == gamma.len() {
+        let least = setup.settings.tolerance;
         // What an arc asks for is nothing beside a hit.
         let arc = |block: u32| {
-            let row = (block as usize).checked_sub(w.assembler.order.len());
-            row.is_some_and(|row| w.assembler.rows.is_arc(row))
+            let row = (block as usize).checked_sub(assembler.order.len());
+            row.is_some_and(|row| assembler.rows.is_arc(row))
         };
-        let driven = w.asks.iter().filter(|ask| !arc(ask.block));
+        let driven = from.asks.iter().filter(|ask| !arc(ask.block));
         let lost = driven.filter(|ask| ask.missed(gamma) > (MISSED * ask.speed).max(least));
         blocks.extend(lost.map(|ask| (ask.missed(gamma), ask.block as usize)));
     }
     blocks.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
     let mut parties = Vec::new();
-    for party in blocks.iter().filter_map(|(_, block)| Party::of_block(w, *block)) {
+    for party in blocks
+        .iter()
+        .filter_map(|(_, block)| Party::of_block(setup.model, &collision.contacts, assembler, *block))
+    {
         if parties.len() == NAMED {
             break;
         }

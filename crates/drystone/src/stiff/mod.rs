@@ -34,6 +34,8 @@ use crate::assemble::rows::Elastic;
 use crate::field::{Placed, View, Wrench};
 use crate::model::{BodyId, Model};
 use crate::order::Order;
+use crate::state::State;
+use crate::workspace::Setup;
 use crate::world::{World, WorldError};
 use psd::{Factor, clip, symmetrise};
 
@@ -177,6 +179,45 @@ impl Stiffness {
         self.problem.as_ref().unwrap_or(&assembler.problem)
     }
 
+    /// Whether that is the one with M̂ in it.
+    pub fn is_posed(&self) -> bool {
+        self.problem.is_some()
+    }
+
+    /// Linearises the stiff forces at the start of a step: rows for the assembler and impulses into the free velocities `v` where they
+    /// act on one or two dynamic bodies, elements of M̂ where on more. The error names the force.
+    pub fn linearise(
+        &mut self,
+        setup: Setup,
+        state: &State,
+        v: &mut [[f64; 6]],
+        assembler: &mut Assembler,
+    ) -> Result<(), String> {
+        assembler.rows.elastic.clear();
+        self.used = 0;
+        self.problem = None;
+        let model = setup.model;
+        let placed = Placed::of(state);
+        for force in setup.stiff {
+            let views: Vec<View> =
+                force.bodies.iter().filter_map(|id| placed.view(model, id.slot as usize)).collect();
+            self.linearised.reset(views.len());
+            (force.law)(&views, placed.time, &mut self.linearised);
+            reduce(self, model, &views, setup.settings.h, v)
+                .map_err(|e| format!("stiff force ({}): {e}", force.name))?;
+            if self.one.bodies.len() > 2 {
+                if self.used == self.reduced.len() {
+                    self.reduced.push(Reduced::default());
+                }
+                std::mem::swap(&mut self.reduced[self.used], &mut self.one);
+                self.used += 1;
+            } else {
+                rows(self, model, |i| state.rotation[i], v, &mut assembler.rows.elastic);
+            }
+        }
+        Ok(())
+    }
+
     /// v⁺ for a solution, by slot.
     pub fn velocities(
         &mut self,
@@ -281,54 +322,6 @@ impl World {
     /// Takes all stiff forces away.
     pub fn clear_stiff_forces(&mut self) {
         self.stiff.clear();
-    }
-
-    /// v⁺ of a solution of the posed problem, in place of the free velocities that it was posed with.
-    pub(crate) fn velocities(&mut self, gamma: &[f64]) {
-        let Self { stiffness, assembler, state, v_free, solver, .. } = self;
-        match solver.velocities().filter(|v| stiffness.problem.is_none() && v.len() == state.position.len()) {
-            Some(sorted) => assembler.by_slot(&state.order, sorted, v_free),
-            None => stiffness.velocities(assembler, &state.order, gamma, v_free),
-        }
-    }
-
-    /// Linearises the stiff forces at the start of a step: rows for the assembler and impulses into `v_free` where they act
-    /// on one or two dynamic bodies, elements of M̂ where on more. The error names the force.
-    pub(crate) fn linearise(&mut self) -> Result<(), String> {
-        self.assembler.rows.elastic.clear();
-        self.stiffness.used = 0;
-        self.stiffness.problem = None;
-        if self.stiff.is_empty() {
-            return Ok(());
-        }
-        let model = &self.model;
-        self.stiff.retain(|f| f.bodies.iter().all(|id| model.contains(*id)));
-        let Self { stiff, stiffness: s, model, state, v_free, assembler, settings, .. } = self;
-        let placed = Placed {
-            x: &state.position,
-            q: &state.rotation,
-            v: &state.velocity,
-            w: &state.omega,
-            time: state.time,
-        };
-        for force in stiff.iter() {
-            let views: Vec<View> =
-                force.bodies.iter().filter_map(|id| placed.view(model, id.slot as usize)).collect();
-            s.linearised.reset(views.len());
-            (force.law)(&views, placed.time, &mut s.linearised);
-            reduce(s, model, &views, settings.h, v_free)
-                .map_err(|e| format!("stiff force ({}): {e}", force.name))?;
-            if s.one.bodies.len() > 2 {
-                if s.used == s.reduced.len() {
-                    s.reduced.push(Reduced::default());
-                }
-                std::mem::swap(&mut s.reduced[s.used], &mut s.one);
-                s.used += 1;
-            } else {
-                rows(s, model, |i| state.rotation[i], v_free, &mut assembler.rows.elastic);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,181 @@
+//! What a step reads and what it fills: [`World`](crate::World) is a model, a state, settings, and a workspace.
+
+use drystone_solve::Problem;
+use drystone_solve::certificate::Judge;
+use drystone_solve::problem::Ask;
+use drystone_solve::problem::islands::Islands;
+use drystone_solve::solver::Solver;
+use glam::{DQuat, DVec3};
+
+use crate::assemble::Assembler;
+use crate::collide::{Detector, Envelope};
+use crate::contact::Contact;
+use crate::field::{Acting, Field};
+use crate::law::pose::Laws;
+use crate::model::Model;
+use crate::settings::Settings;
+use crate::sleep::Sleepers;
+use crate::smooth::Smooth;
+use crate::stabilise::Stabiliser;
+use crate::state::{Motion, State};
+use crate::step::Predictor;
+use crate::stiff::{StiffForce, Stiffness};
+
+/// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the pair.
+const NEAR: f64 = 0.002;
+
+/// What a step reads and does not change.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup<'a> {
+    pub model: &'a Model,
+    /// Of a substep, with its own h.
+    pub settings: &'a Settings,
+    pub fields: &'a [Field],
+    pub stiff: &'a [StiffForce],
+}
+
+impl Setup<'_> {
+    /// The distance at which contacts exist before touching, at rest.
+    pub fn envelope(&self) -> Envelope<'static> {
+        envelope(self.settings)
+    }
+}
+
+/// The distance at which contacts exist before touching, at rest: see [`Settings::envelope`].
+pub(crate) fn envelope(s: &Settings) -> Envelope<'static> {
+    match s.envelope {
+        Some(distance) => distance.into(),
+        None => Envelope { base: s.gravity.length() * s.h * s.h, share: NEAR, more: &[] },
+    }
+}
+
+/// Velocities of the bodies, by slot: stage 1.
+#[derive(Default)]
+pub(crate) struct FreeMotion {
+    /// Free velocities and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are the same.
+    pub v: Vec<[f64; 6]>,
+    /// Free rotation over the step (ω after it in body axes, and the turn); of use for bodies that need it, and empty where none does.
+    pub turned: Vec<(DVec3, DQuat)>,
+    /// Who is on a joint; empty if there are none.
+    pub jointed: Vec<bool>,
+    /// What the fields do.
+    pub acting: Acting,
+}
+
+/// Contacts, and who sleeps: stages 2 and 3.
+pub(crate) struct Collision {
+    pub detector: Detector,
+    pub contacts: Vec<Contact>,
+    pub predictor: Predictor,
+    pub laws: Laws,
+    pub sleepers: Sleepers,
+}
+
+/// The velocity problem: stages 4 to 6.
+pub(crate) struct Velocity {
+    pub assembler: Assembler,
+    pub stiffness: Stiffness,
+    pub solver: Box<dyn Solver>,
+    pub judge: Judge,
+    /// Rows that ask for a motion.
+    pub asks: Vec<Ask>,
+    /// Velocities at the start of the step, in the order of the problem's bodies.
+    pub pace: Vec<[f64; 6]>,
+    pub islands: Islands,
+    /// The last step's problem and its multipliers, where they are kept.
+    pub kept: Option<(Problem, Vec<f64>)>,
+}
+
+impl Velocity {
+    /// The problem as it is to be solved.
+    pub fn posed(&self) -> &Problem {
+        self.stiffness.posed(&self.assembler)
+    }
+
+    /// Keeps the problem and the solution of every step from now on, or no longer; forgets those of the last one.
+    pub fn keep_solutions(&mut self, keep: bool) {
+        self.kept = keep.then(|| (Problem::Bodies(Default::default()), Vec::new()));
+    }
+
+    /// v⁺ of a solution of the posed problem, in place of the free velocities that it was posed with.
+    pub fn velocities(&mut self, state: &State, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
+        let Self { stiffness, assembler, solver, .. } = self;
+        match solver.velocities().filter(|v| !stiffness.is_posed() && v.len() == state.position.len()) {
+            Some(sorted) => assembler.by_slot(&state.order, sorted, v),
+            None => stiffness.velocities(assembler, &state.order, gamma, v),
+        }
+    }
+}
+
+/// Substeps of islands that a step does not resolve.
+#[derive(Default)]
+pub(crate) struct Substeps {
+    /// By body slot: who takes no part in a substep; empty in a step of all.
+    pub absent: Vec<bool>,
+    /// By body slot: who is to take the step in halves; empty if nobody is.
+    pub pending: Vec<bool>,
+    /// Positions and velocities at the start of the step, or substep.
+    pub saved: Motion,
+    /// The state before a step that some islands take in halves.
+    pub before: Option<Box<State>>,
+    pub graph: crate::islands::Islands,
+}
+
+impl Substeps {
+    /// Whether the body takes no part.
+    #[inline]
+    pub fn is_absent(&self, slot: usize) -> bool {
+        self.absent.get(slot) == Some(&true)
+    }
+
+    /// Whether a joint is one of bodies that take no part.
+    pub fn is_joint_absent(&self, model: &Model, joint: usize) -> bool {
+        model.joints[joint].bodies.iter().any(|b| self.is_absent(*b as usize))
+    }
+}
+
+/// The position problem: stage 8.
+#[derive(Default)]
+pub(crate) struct Position {
+    pub stabiliser: Stabiliser,
+    /// Who corrects positions of joints, where the solver has nobody for that.
+    pub joints: Option<Option<Box<dyn Solver>>>,
+}
+
+/// Where a step works. Nothing in it but the contacts, the sleepers' and the reactions of joints outlives a step by more than its memory.
+pub(crate) struct Workspace {
+    pub free: FreeMotion,
+    pub collision: Collision,
+    pub smooth: Smooth,
+    pub velocity: Velocity,
+    pub substeps: Substeps,
+    pub position: Position,
+}
+
+impl Workspace {
+    pub fn new(settings: &Settings, solver: Box<dyn Solver>) -> Self {
+        Self {
+            free: FreeMotion::default(),
+            collision: Collision {
+                detector: Detector::new(settings.broadphase),
+                contacts: Vec::new(),
+                predictor: Predictor::default(),
+                laws: Laws::default(),
+                sleepers: Sleepers::default(),
+            },
+            smooth: Smooth::default(),
+            velocity: Velocity {
+                assembler: Assembler::default(),
+                stiffness: Stiffness::default(),
+                solver,
+                judge: Judge::default(),
+                asks: Vec::new(),
+                pace: Vec::new(),
+                islands: Islands::default(),
+                kept: None,
+            },
+            substeps: Substeps::default(),
+            position: Position::default(),
+        }
+    }
+}
