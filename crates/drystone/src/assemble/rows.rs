@@ -32,8 +32,7 @@ use drystone_solve::problem::{Bodies, General, WORLD};
 use drystone_solve::room;
 use glam::DVec3;
 
-use super::velocity;
-use crate::collide::Velocities;
+use crate::collide::{Velocities, velocity};
 use crate::joint::equation::{Coordinate, MOST_COORDINATES, MOST_ROWS};
 use crate::joint::law::{Command, Law};
 use crate::joint::slot::{LAW_ROWS, ROWS};
