@@ -12,13 +12,13 @@
 //!     (Ψ(q ⊕ h v, t + h) - Ψ(q, t + h))/h - ∇Ψᵀ v      with v at the start of the step,
 //! ```
 //!
-//! ½ h v·∇²Ψ·v and smaller, and Ψ/h where Ψ is so small that corrections of positions would leave it. Without it the velocity of
-//! a body on a circle points along the tangent at the start of the step; the next step takes the part away that is across the new
-//! tangent, and (hω)² of the energy with it. With it the velocity is the secant, as in the scheme of \[Ryckaert1977\] (leapfrog
-//! steps with Ψ(q⁺) = 0), whose energy stays, and positions need hardly any correction. Where the new position follows a mean of old and new velocity (θ < 1), the Jacobian is that at
-//! q ⊕ (1-θ) h v and acts on the same mean: with θ = ½ joints do no work at all. In the position problem it is
-//! Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic enters as a compliant row and only in the velocity
-//! problem: see [`crate::joint::law`].
+//! ½ h v·∇²Ψ·v and smaller, and Ψ/h where Ψ is so small that corrections of positions would leave it. Without it the velocity
+//! of a body on a circle points along the tangent at the start of the step; the next step takes the part away that is across
+//! the new tangent, and (hω)² of the energy with it. With it the velocity is the secant, as in the scheme of \[Ryckaert1977\]
+//! (leapfrog steps with Ψ(q⁺) = 0), whose energy stays, and positions need hardly any correction. Where the new position
+//! follows a mean of old and new velocity (θ < 1), the Jacobian is that at q ⊕ (1-θ) h v and acts on the same mean: with θ =
+//! ½ joints do no work at all. In the position problem it is Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic
+//! enters as a compliant row and only in the velocity problem: see [`crate::joint::law`].
 //!
 //! Joints are coloured, in the order of their slots, and the rows put into the problem by colour: the same for any number of
 //! threads. A mechanism stays what it is from step to step, so rows are staged in the order of the last problem: then they are in
