@@ -19,6 +19,7 @@ pub mod certificate;
 pub mod colour;
 pub mod cone;
 pub mod crew;
+pub mod disjoint;
 pub mod lcp;
 pub mod model;
 pub mod problem;

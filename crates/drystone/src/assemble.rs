@@ -11,7 +11,7 @@ use drystone_solve::problem::{Bodies, Point, Points, WORLD};
 use drystone_solve::room;
 use glam::{DMat3, DVec3};
 
-use crate::collide::Velocities;
+use crate::collide::{Velocities, velocity};
 use crate::contact::{Contact, Touch};
 use crate::joint::JointState;
 use crate::model::Model;
@@ -371,11 +371,6 @@ impl Assembler {
         let contact = point.or_else(|| self.turning.contact_of(block - self.order.len()));
         contact.map(|i| i as usize)
     }
-}
-
-/// Of a body; at rest where none is said.
-pub(crate) fn velocity(v: &Velocities, slot: u32) -> &[f64; 6] {
-    v.get(slot as usize).unwrap_or(&[0.0; 6])
 }
 
 /// A contact with the arms at which it pushes its bodies.

@@ -1,11 +1,13 @@
 //! What hangs together by contacts and joints.
 
+use drystone_solve::disjoint::DisjointSets;
+
 use crate::model::Model;
 
 /// Islands of dynamic bodies, by body slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Islands {
-    root: Vec<u32>,
+    sets: DisjointSets,
     /// By root: whether all of its bodies are ready.
     ready: Vec<bool>,
 }
@@ -18,8 +20,7 @@ impl Islands {
         contacts: impl Iterator<Item = [u32; 2]>,
         ready: impl Fn(usize) -> bool,
     ) {
-        self.root.clear();
-        self.root.extend(0..model.bodies.len() as u32);
+        self.sets.reset(model.bodies.len());
         for bodies in contacts {
             self.join(model, bodies);
         }
@@ -29,35 +30,26 @@ impl Islands {
         self.ready.clear();
         self.ready.resize(model.bodies.len(), true);
         for i in model.dynamic() {
-            let root = self.find(i as u32) as usize;
+            let root = self.sets.root(i as u32) as usize;
             self.ready[root] &= ready(i);
         }
     }
 
     /// The lowest slot of the body's island, if all of the island is ready.
     pub fn ready(&mut self, slot: usize) -> Option<u32> {
-        let root = self.find(slot as u32);
+        let root = self.sets.root(slot as u32);
         self.ready[root as usize].then_some(root)
     }
 
     /// The lowest slot of the body's island.
     pub fn root(&mut self, slot: u32) -> u32 {
-        self.find(slot)
+        self.sets.root(slot)
     }
 
     fn join(&mut self, model: &Model, [a, b]: [u32; 2]) {
         let dynamic = |b: u32| model.bodies.get(b as usize).is_some_and(|b| b.inv_mass > 0.0);
         if dynamic(a) && dynamic(b) {
-            let (a, b) = (self.find(a), self.find(b));
-            self.root[a.max(b) as usize] = a.min(b);
+            self.sets.join(a, b);
         }
-    }
-
-    fn find(&mut self, mut i: u32) -> u32 {
-        while self.root[i as usize] != i {
-            self.root[i as usize] = self.root[self.root[i as usize] as usize];
-            i = self.root[i as usize];
-        }
-        i
     }
 }

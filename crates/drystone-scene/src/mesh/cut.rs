@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use drystone_solve::disjoint::DisjointSets;
 use glam::{DVec2, DVec3};
 
 use super::Surface;
@@ -203,15 +204,15 @@ fn rings(mut edges: Vec<(u32, u32)>, corner: &dyn Fn(u32) -> Corner) -> Option<V
 /// The pieces of a surface that share no vertex, in the order of their first triangles. A piece that is inside out is a
 /// cavity of another: then all stay together.
 pub(super) fn pieces(surface: &Surface) -> Vec<Surface> {
-    let mut join = Join::new(surface.vertices.len());
+    let mut sets = DisjointSets::new(surface.vertices.len());
     for &[a, b, c] in &surface.triangles {
-        join.unite(a, b);
-        join.unite(b, c);
+        sets.join(a, b);
+        sets.join(b, c);
     }
     let mut number: HashMap<u32, usize> = HashMap::new();
     let mut made: Vec<(Surface, HashMap<u32, u32>)> = Vec::new();
     for triangle in &surface.triangles {
-        let piece = *number.entry(join.root(triangle[0])).or_insert(made.len());
+        let piece = *number.entry(sets.root(triangle[0])).or_insert(made.len());
         if piece == made.len() {
             made.push(Default::default());
         }
@@ -228,26 +229,4 @@ pub(super) fn pieces(surface: &Surface) -> Vec<Surface> {
         return vec![surface.clone()];
     }
     made.into_iter().map(|(part, _)| part).collect()
-}
-
-/// Sets of vertices that can be joined.
-pub(super) struct Join(Vec<u32>);
-
-impl Join {
-    pub fn new(count: usize) -> Self {
-        Self((0..count as u32).collect())
-    }
-
-    pub fn root(&mut self, mut i: u32) -> u32 {
-        while self.0[i as usize] != i {
-            self.0[i as usize] = self.0[self.0[i as usize] as usize];
-            i = self.0[i as usize];
-        }
-        i
-    }
-
-    pub fn unite(&mut self, i: u32, j: u32) {
-        let (a, b) = (self.root(i), self.root(j));
-        self.0[a.max(b) as usize] = a.min(b);
-    }
 }

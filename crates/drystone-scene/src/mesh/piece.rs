@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use drystone::shape::Hull;
+use drystone_solve::disjoint::DisjointSets;
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Surface;
 use super::candidates::{Candidate, Concave, candidates, concave_edges};
-use super::cut::{Join, Knot, Plane, Sides, clip, cut, pieces};
+use super::cut::{Knot, Plane, Sides, clip, cut, pieces};
 use super::quick::hull_volume_of;
 
 /// Planes tried across each axis of a piece, and of the pieces that would come of it.
@@ -191,7 +192,7 @@ impl Piece {
     fn halves(&self, plane: &Plane, sides: &Sides, keep: i8) -> Option<Vec<(f64, f64)>> {
         let surface = &self.surface;
         let base = plane.normal * plane.offset;
-        let mut join = Join::new(surface.vertices.len());
+        let mut sets = DisjointSets::new(surface.vertices.len());
         let mut knots = Vec::with_capacity(4);
         for &triangle in &surface.triangles {
             let on_side = |i: &&u32| sides.sign[**i as usize] * keep > 0;
@@ -199,7 +200,7 @@ impl Piece {
             triangle
                 .iter()
                 .filter(|i| sides.sign[**i as usize] * keep >= 0)
-                .for_each(|&i| join.unite(first, i));
+                .for_each(|&i| sets.join(first, i));
         }
         // Volume and points of every piece, by its root.
         let mut number: Vec<u32> = vec![u32::MAX; surface.vertices.len()];
@@ -215,7 +216,7 @@ impl Piece {
                 Knot::Edge(i, j) => sides.crossing(surface, i, j),
             };
             let inside = triangle.iter().find(|&&i| sides.sign[i as usize] * keep > 0);
-            let root = join.root(*inside?) as usize;
+            let root = sets.root(*inside?) as usize;
             if number[root] == u32::MAX {
                 number[root] = made.len() as u32;
                 made.push((0.0, Vec::new()));

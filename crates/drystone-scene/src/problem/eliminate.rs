@@ -3,6 +3,7 @@
 //! M couples the degrees of freedom of one body, or of one flexible part, and no others: it is split into its connected
 //! parts, and each is factorised as a dense matrix.
 
+use drystone_solve::disjoint::DisjointSets;
 use drystone_solve::problem::Csr;
 
 /// A part larger than this would take minutes.
@@ -82,26 +83,17 @@ pub(super) fn eliminate(
 /// The sets of indices that the entries of M tie together, each in rising order.
 fn connected(m: &Csr) -> Vec<Vec<usize>> {
     let n = m.rows();
-    let mut root: Vec<usize> = (0..n).collect();
-    fn find(root: &mut [usize], mut i: usize) -> usize {
-        while root[i] != i {
-            root[i] = root[root[i]];
-            i = root[i];
-        }
-        i
-    }
+    let mut sets = DisjointSets::new(n);
     for i in 0..n {
         for (j, x) in m.row(i) {
             if x != 0.0 {
-                let (a, b) = (find(&mut root, i), find(&mut root, j));
-                root[a.max(b)] = a.min(b);
+                sets.join(i as u32, j as u32);
             }
         }
     }
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); n];
     for i in 0..n {
-        let r = find(&mut root, i);
-        parts[r].push(i);
+        parts[sets.root(i as u32) as usize].push(i);
     }
     parts.retain(|p| !p.is_empty());
     parts

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::cone::{AdmissibleSet, Set};
 use crate::model::Model;
 
-use super::trace_and_bound;
+use super::algebra::trace_and_bound;
 
 /// Compressed sparse rows, 0-based.
 #[derive(Clone, Debug, Default, PartialEq)]

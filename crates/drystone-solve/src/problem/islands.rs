@@ -8,6 +8,7 @@
 
 use crate::colour::{Colouring, Span};
 use crate::cone::Set;
+use crate::disjoint::DisjointSets;
 
 use super::{Bodies, General, Points, Problem, WORLD};
 
@@ -17,7 +18,7 @@ const NONE: u32 = u32::MAX;
 /// The islands of a problem, in the order of their first bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Islands {
-    parent: Vec<u32>,
+    sets: DisjointSets,
     /// By body: its island, or [`NONE`] where no block touches it.
     of_body: Vec<u32>,
     /// By body: its number within its island.
@@ -61,20 +62,11 @@ impl Lists {
     }
 }
 
-fn find(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
-    }
-    i
-}
-
 impl Islands {
     /// Finds the islands of `p`.
     pub fn find(&mut self, p: &Bodies) {
         let (n, points, general) = (p.bodies(), &p.points, &p.general);
-        self.parent.clear();
-        self.parent.extend(0..n as u32);
+        self.sets.reset(n);
         self.of_body.clear();
         self.of_body.resize(n, NONE);
         let pairs = points.a.iter().zip(&points.b).chain(general.a.iter().zip(&general.b));
@@ -87,9 +79,7 @@ impl Islands {
             self.of_body[a as usize] = 0;
             if b != WORLD {
                 self.of_body[b as usize] = 0;
-                let (a, b) = (find(&mut self.parent, a), find(&mut self.parent, b));
-                // The lowest number leads, whatever the order of the blocks.
-                self.parent[a.max(b) as usize] = a.min(b);
+                self.sets.join(a, b);
             }
         }
         let mut count = 0;
@@ -97,7 +87,8 @@ impl Islands {
             if self.of_body[i] == NONE {
                 continue;
             }
-            let root = find(&mut self.parent, i as u32) as usize;
+            // The lowest number leads, whatever the order of the blocks: the root's island is known already.
+            let root = self.sets.root(i as u32) as usize;
             self.of_body[i] = if root == i {
                 count += 1;
                 count - 1
@@ -153,8 +144,8 @@ impl Islands {
 
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
-        let lists = [&self.parent, &self.of_body, &self.local, &self.bodies.items, &self.blocks.items];
-        lists.iter().map(|l| size_of_val(l.as_slice())).sum()
+        let lists = [&self.of_body, &self.local, &self.bodies.items, &self.blocks.items];
+        self.sets.bytes() + lists.iter().map(|l| size_of_val(l.as_slice())).sum::<usize>()
     }
 
     /// Makes `to` the problem of island `k` of `p`.

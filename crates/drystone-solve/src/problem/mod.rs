@@ -11,8 +11,8 @@
 //!
 //! Multipliers and velocities are flat arrays, block after block, normal row first.
 
+mod algebra;
 mod bodies;
-mod columns;
 mod copy;
 mod explicit;
 mod form;
@@ -20,8 +20,9 @@ pub mod islands;
 mod kinetic;
 mod regularise;
 
-pub use bodies::{Bodies, General, Point, Points, WORLD, basis};
-pub(crate) use bodies::{all_finite, cross, dot, symmetric};
+pub use algebra::basis;
+pub(crate) use algebra::{all_finite, cross, dot, symmetric};
+pub use bodies::{Bodies, General, Point, Points, WORLD};
 pub use explicit::{Csr, Explicit};
 pub use regularise::Ask;
 
@@ -221,20 +222,4 @@ impl Problem {
             Problem::Explicit(_) => self.check(),
         }
     }
-}
-
-/// Mean of the diagonal and a bound on the largest eigenvalue of a small symmetric matrix given by rows.
-fn trace_and_bound(n: usize, g: &[[f64; 5]; 5]) -> [f64; 2] {
-    let mut trace = 0.0;
-    let (mut rows, mut squares) = (0.0f64, 0.0);
-    for i in 0..n {
-        trace += g[i][i];
-        let mut row = 0.0;
-        for value in &g[i][..n] {
-            row += value.abs();
-            squares += value * value;
-        }
-        rows = rows.max(row);
-    }
-    [trace / n as f64, rows.min(squares.sqrt()).min(trace)]
 }

@@ -10,6 +10,7 @@
 
 use super::sparse::{Factor, Pattern, Symbolic};
 use crate::cone::MAX_ROWS;
+use crate::disjoint::DisjointSets;
 use crate::problem::{Bodies, Csr, Explicit, Malformed, WORLD};
 
 /// Rows on coupled bodies beyond which the explicit matrix would be too large.
@@ -258,23 +259,15 @@ impl Coupled {
 
     /// For each node, the lowest number of what hangs together with it by elements, renumbered without gaps.
     fn parts(&self) -> Vec<u32> {
-        let mut root: Vec<u32> = (0..self.nodes.len() as u32).collect();
-        fn find(root: &mut [u32], mut i: u32) -> u32 {
-            while root[i as usize] != i {
-                root[i as usize] = root[root[i as usize] as usize];
-                i = root[i as usize];
-            }
-            i
-        }
+        let mut sets = DisjointSets::new(self.nodes.len());
         for &(i, j) in &self.pattern.pairs {
-            let (a, b) = (find(&mut root, i), find(&mut root, j));
-            root[a.max(b) as usize] = a.min(b);
+            sets.join(i, j);
         }
-        let mut number = vec![NOWHERE; root.len()];
+        let mut number = vec![NOWHERE; self.nodes.len()];
         let mut next = 0;
-        (0..root.len() as u32)
+        (0..self.nodes.len() as u32)
             .map(|i| {
-                let r = find(&mut root, i) as usize;
+                let r = sets.root(i) as usize;
                 if number[r] == NOWHERE {
                     number[r] = next;
                     next += 1;

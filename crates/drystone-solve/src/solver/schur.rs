@@ -33,6 +33,7 @@ use rayon::prelude::*;
 
 use crate::certificate::Judge;
 use crate::cone::Set;
+use crate::disjoint::DisjointSets;
 use crate::model::Model;
 use crate::problem::{Bodies, Malformed, Problem, WORLD};
 
@@ -42,7 +43,6 @@ use alike::{Alike, Groups, LANES, SolveAlike};
 use factor::Factor;
 use island::{Ended, Island, Solve};
 use tree::Tree;
-pub(super) use tree::{find, join};
 
 pub(super) static INFO: Info = Info {
     name: "schur",
@@ -73,7 +73,7 @@ const POOL: usize = 16;
 #[derive(Default)]
 pub(super) struct Schur {
     tree: Tree,
-    parent: Vec<u32>,
+    sets: DisjointSets,
     /// Island of each root; islands in the order in which they are met.
     island_of: Vec<u32>,
     /// By island: its blocks' numbers, and its mechanisms.
@@ -256,19 +256,18 @@ impl Schur {
     /// Which mechanisms and blocks belong together; false if some island is too large.
     fn find_islands(&mut self, problem: &Problem, p: &Bodies) -> bool {
         let (points, general) = (&p.points, &p.general);
-        self.parent.clear();
-        self.parent.extend(0..p.bodies() as u32);
+        self.sets.reset(p.bodies());
         for node in self.tree.nodes.iter().filter(|n| n.bodies[1] != WORLD) {
-            join(&mut self.parent, node.bodies[0], node.bodies[1]);
+            self.sets.join(node.bodies[0], node.bodies[1]);
         }
         for i in 0..points.len() {
             if points.b[i] != WORLD {
-                join(&mut self.parent, points.a[i], points.b[i]);
+                self.sets.join(points.a[i], points.b[i]);
             }
         }
         for i in 0..general.a.len() {
             if general.b[i] != WORLD {
-                join(&mut self.parent, general.a[i], general.b[i]);
+                self.sets.join(general.a[i], general.b[i]);
             }
         }
         self.island_of.clear();
@@ -295,7 +294,7 @@ impl Schur {
 
     /// The island of a body, a new one if need be.
     fn island(&mut self, body: u32) -> usize {
-        let root = find(&mut self.parent, body) as usize;
+        let root = self.sets.root(body) as usize;
         if self.island_of[root] == WORLD {
             self.island_of[root] = self.used as u32;
             if self.used == self.islands.len() {

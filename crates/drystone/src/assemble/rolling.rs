@@ -15,7 +15,7 @@ use drystone_solve::problem::{General, WORLD, basis};
 use glam::DVec3;
 
 use super::Row;
-use crate::collide::Velocities;
+use crate::collide::{Velocities, velocity};
 
 /// A contact as the problem sees it.
 pub(super) struct Placed {
@@ -110,7 +110,7 @@ impl Turning {
     /// Folds a second body that is not dynamic into the bias.
     fn push(&mut self, mut block: Staged, c: &Placed, v: &Velocities) {
         if c.pair.1 == WORLD {
-            let own = super::velocity(v, c.other);
+            let own = velocity(v, c.other);
             for k in 0..block.rows {
                 block.bias[k] += block.jacobian[k][6..].iter().zip(own).map(|(j, x)| j * x).sum::<f64>();
                 block.jacobian[k][6..].fill(0.0);

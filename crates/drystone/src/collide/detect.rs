@@ -41,6 +41,11 @@ const SKIN_AHEAD: f64 = 4.0;
 /// Velocities that decide how far ahead contacts are looked for: linear and angular (world axes), by body slot.
 pub type Velocities = [[f64; 6]];
 
+/// Velocity of a body; at rest where none is said.
+pub(crate) fn velocity(v: &Velocities, slot: u32) -> &[f64; 6] {
+    v.get(slot as usize).unwrap_or(&[0.0; 6])
+}
+
 /// Broad and narrow phase with their buffers.
 pub struct Detector {
     broadphase: Option<Box<dyn BroadPhase>>,

@@ -12,6 +12,7 @@ pub mod query;
 
 pub use periodic::Periodic;
 
+pub(crate) use detect::velocity;
 pub use detect::{Detector, Velocities};
 pub use envelope::Envelope;
 

@@ -5,6 +5,9 @@
 //! is a sum of others, and its coefficients tell which multipliers may be exchanged for each other. Compliant rows do not
 //! take part: with compliance every multiplier is unique.
 
+use drystone_solve::disjoint::DisjointSets;
+use drystone_solve::problem::WORLD;
+
 use super::JointId;
 use crate::assemble::rows::Purpose;
 use crate::settings::Stabilisation;
@@ -52,9 +55,11 @@ impl World {
         let p = self.work.velocity.assembler.bodies();
         let weights: Vec<[[f64; 3]; 3]> = p.inv_inertia.iter().map(lower_factor).collect();
         // Rows by island, in the order of joints.
-        let mut islands = Islands::new(self.model.bodies.len());
-        let mut rows: Vec<_> =
-            self.work.velocity.assembler.rows.rigid().inspect(|(r, _)| islands.join(r.pair)).collect();
+        let mut islands = DisjointSets::new(self.model.bodies.len());
+        let mut rows: Vec<_> = self.work.velocity.assembler.rows.rigid().collect();
+        for (a, b) in rows.iter().map(|(r, _)| r.pair).filter(|(_, b)| *b != WORLD) {
+            islands.join(a, b);
+        }
         rows.sort_by_key(|(r, _)| r.joint);
         found.rows = rows.len();
         let mut by_island: Vec<(u32, usize)> =
@@ -69,7 +74,7 @@ impl World {
             let mut bodies: Vec<u32> = Vec::new();
             for &(_, k) in island {
                 bodies.push(rows[k].0.pair.0);
-                bodies.extend(Some(rows[k].0.pair.1).filter(|b| *b != drystone_solve::problem::WORLD));
+                bodies.extend(Some(rows[k].0.pair.1).filter(|b| *b != WORLD));
             }
             bodies.sort_unstable();
             bodies.dedup();
@@ -163,31 +168,6 @@ fn lower_factor(m: &[f64; 6]) -> [[f64; 3]; 3] {
         }
     }
     l
-}
-
-/// Bodies that joints connect.
-struct Islands(Vec<u32>);
-
-impl Islands {
-    fn new(n: usize) -> Self {
-        Self((0..n as u32).collect())
-    }
-
-    fn root(&mut self, mut i: u32) -> u32 {
-        while self.0[i as usize] != i {
-            let up = self.0[self.0[i as usize] as usize];
-            self.0[i as usize] = up;
-            i = up;
-        }
-        i
-    }
-
-    fn join(&mut self, (a, b): (u32, u32)) {
-        if b != drystone_solve::problem::WORLD {
-            let (a, b) = (self.root(a), self.root(b));
-            self.0[a.max(b) as usize] = a.min(b);
-        }
-    }
 }
 
 #[cfg(test)]

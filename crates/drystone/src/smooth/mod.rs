@@ -35,6 +35,7 @@ mod mechanism;
 mod part;
 
 use drystone_solve::Certificate;
+use drystone_solve::disjoint::DisjointSets;
 use rayon::prelude::*;
 
 use crate::assemble::rows::Rows;
@@ -216,21 +217,20 @@ impl Smooth {
         }
         self.known = known;
         let dynamic = |slot: u32| model.bodies.get(slot as usize).is_some_and(|b| b.inv_mass > 0.0);
-        let mut root: Vec<u32> = (0..model.bodies.len() as u32).collect();
+        let mut sets = DisjointSets::new(model.bodies.len());
         let mut member = vec![free; model.bodies.len()];
         for j in model.joint_slots() {
             let ends = model.joints[j].bodies;
             ends.into_iter().filter(|b| dynamic(*b)).for_each(|b| member[b as usize] = true);
             if ends.into_iter().all(dynamic) {
-                let [a, b] = ends.map(|b| find(&mut root, b));
-                root[a.max(b) as usize] = a.min(b);
+                sets.join(ends[0], ends[1]);
             }
         }
         self.all = model.dynamic().all(|i| member[i]);
         let mut which = vec![usize::MAX; model.bodies.len()];
         let mut parts: Vec<(Vec<u32>, Vec<u32>)> = Vec::new();
         for i in model.dynamic().filter(|i| member[*i]) {
-            let head = if together { 0 } else { find(&mut root, i as u32) as usize };
+            let head = if together { 0 } else { sets.root(i as u32) as usize };
             if which[head] == usize::MAX {
                 which[head] = parts.len();
                 parts.push(Default::default());
@@ -239,7 +239,7 @@ impl Smooth {
         }
         for j in model.joint_slots() {
             let Some(body) = model.joints[j].bodies.into_iter().find(|b| dynamic(*b)) else { continue };
-            let head = if together { 0 } else { find(&mut root, body) as usize };
+            let head = if together { 0 } else { sets.root(body) as usize };
             parts[which[head]].1.push(j as u32);
         }
         self.mechanisms.clear();
@@ -266,14 +266,6 @@ impl Smooth {
             }
         }
     }
-}
-
-fn find(root: &mut [u32], mut i: u32) -> u32 {
-    while root[i as usize] != i {
-        root[i as usize] = root[root[i as usize] as usize];
-        i = root[i as usize];
-    }
-    i
 }
 
 /// Where a kinematic body is at `time`, and how fast; angular velocity in its own axes.

@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::cone::Set;
+use crate::disjoint::DisjointSets;
 use crate::problem::{Bodies, WORLD};
 
-use super::super::schur::{find, join};
 use super::super::sweep::MOST;
 
 /// Islands of an octet.
@@ -88,7 +88,7 @@ pub(super) struct Plan {
     pub runs: Vec<Slot>,
     apt: bool,
     known: Known,
-    parent: Vec<u32>,
+    sets: DisjointSets,
     island_of: Vec<u32>,
     found: Vec<Part>,
     parts: Vec<Part>,
@@ -172,16 +172,15 @@ impl Plan {
     /// Who hangs together; false if there is an island too large.
     fn find_islands(&mut self, p: &Bodies) -> bool {
         self.list(p);
-        self.parent.clear();
-        self.parent.extend(0..p.bodies() as u32);
+        self.sets.reset(p.bodies());
         for part in self.found.iter().filter(|part| part.bodies[1] != WORLD) {
-            join(&mut self.parent, part.bodies[0], part.bodies[1]);
+            self.sets.join(part.bodies[0], part.bodies[1]);
         }
         self.island_of.clear();
         self.island_of.resize(p.bodies(), EMPTY);
         self.islands.clear();
         for part in &self.found {
-            let root = find(&mut self.parent, part.bodies[0]) as usize;
+            let root = self.sets.root(part.bodies[0]) as usize;
             if self.island_of[root] == EMPTY {
                 self.island_of[root] = self.islands.len() as u32;
                 self.islands.push(Island { parts: 0..0, runs: 0, bodies: 0..0, sums: [0; 2] });
@@ -198,7 +197,7 @@ impl Plan {
         self.parts.clear();
         self.parts.resize(self.found.len(), *any);
         for part in &self.found {
-            let root = find(&mut self.parent, part.bodies[0]) as usize;
+            let root = self.sets.root(part.bodies[0]) as usize;
             let island = &mut self.islands[self.island_of[root] as usize];
             self.parts[island.parts.end] = *part;
             island.parts.end += 1;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::cone::Set;
+use crate::disjoint::DisjointSets;
 use crate::problem::{Bodies, WORLD};
 
 use super::limbs::Limbs;
@@ -62,21 +63,6 @@ pub(super) struct Tree {
     free: Vec<bool>,
 }
 
-/// The root of `i`, halving the way there.
-pub(in crate::solver) fn find(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
-    }
-    i
-}
-
-/// Joins two sets; the smaller number is the root.
-pub(in crate::solver) fn join(parent: &mut [u32], a: u32, b: u32) {
-    let (a, b) = (find(parent, a), find(parent, b));
-    parent[a.max(b) as usize] = a.min(b);
-}
-
 impl Tree {
     /// Whether it is this problem's.
     pub fn is_of(&self, p: &Bodies) -> bool {
@@ -105,13 +91,13 @@ impl Tree {
             }
             i += rows.max(1);
         }
-        let mut parent: Vec<u32> = (0..p.bodies() as u32).collect();
+        let mut sets = DisjointSets::new(p.bodies());
         for node in runs.iter().filter(|n| n.bodies[1] != WORLD) {
-            join(&mut parent, node.bodies[0], node.bodies[1]);
+            sets.join(node.bodies[0], node.bodies[1]);
         }
         let mut groups: BTreeMap<u32, Vec<Node>> = BTreeMap::new();
         for node in runs {
-            groups.entry(find(&mut parent, node.bodies[0])).or_default().push(node);
+            groups.entry(sets.root(node.bodies[0])).or_default().push(node);
         }
         self.mechanism_of = vec![WORLD; p.bodies()];
         self.at_body = vec![Vec::new(); p.bodies()];

@@ -1,0 +1,41 @@
+//! What rows are wanted for.
+
+use crate::settings::Stabilisation;
+
+/// Which problem the rows are for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    /// The step's velocities.
+    Velocity {
+        /// s
+        h: f64,
+        /// What becomes of position errors.
+        stabilisation: Stabilisation,
+        /// With motors, limits, friction and springs; without them the problem is about an instant, not about a step.
+        laws: bool,
+        /// Weight of the new velocity in the new position.
+        theta: f64,
+        /// With what the tangent leaves out.
+        bends: bool,
+        /// Share of the restitution of limits.
+        bounce: f64,
+    },
+    /// Corrections of positions at the end of the step.
+    Position {
+        /// s
+        h: f64,
+        /// Largest correction of one row, over the joint's length.
+        share: f64,
+        /// What of the rows.
+        wanted: Wanted,
+    },
+}
+
+/// What is wanted of the rows of a position problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    /// How large errors are, no rows.
+    Errors,
+    /// All.
+    Rows,
+}
