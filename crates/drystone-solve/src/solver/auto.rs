@@ -27,6 +27,7 @@ use crate::problem::{Bodies, Malformed, Problem};
 
 use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 use methods::Methods;
+use policy::Guess;
 use small::Small;
 
 pub(super) static INFO: Info = Info {
@@ -130,7 +131,7 @@ impl Worker {
                 let guess = guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0));
                 let near = |gamma| self.methods.residual(problem, gamma) <= RESTS * stop.tolerance;
                 let is_near = || guess.is_some_and(near);
-                policy::stages(p, &mut self.pairs, is_near)
+                policy::stages(p, &mut self.pairs, Guess { is_cold: guess.is_none(), is_near })
             }
             Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
         };

@@ -1,12 +1,12 @@
 //! Substeps of islands whose motion a step does not resolve.
 //!
 //! Contacts are those of one instant, and go along tangents. A small body that is hit off its middle turns by radians in a step; one that is thrown by a wall comes to
-//! bodies that it had no contact with. Neither is seen by the velocity problem. So the end of a step is compared with what was foretold: an island is not
-//! resolved if
+//! bodies that it had no contact with. Neither is seen by the velocity problem; and a wall that hits many bodies through one gives way. So the end of a step is
+//! looked at: an island is not resolved if
 //!
 //! ```text
-//!     Φ⁺ < -s r  and  Φ⁺ < Φ + h u_n + κ - ½ s r    an overlap beyond a share s of the smaller inner radius r that its contact did not foretell,
-//!                                                    or, without a contact, beyond what corrections of positions reach in a step
+//!     Φ⁺ < -s r  and  Φ⁺ < Φ - ½ s r                 an overlap beyond a share s of the smaller inner radius r that the step has made larger
+//!                                                    (by more than was foretold, where contacts contradict each other), or, without a contact, beyond what corrections of positions reach in a step
 //!     Σ ½ (h ω)² R > r / 2                           an arc so far from its tangent that a body may have passed another one
 //!     h |v - v_free| > r  and  Φ + h u_n < -s r      a way that the free motion did not lead, through a body without a contact
 //! ```
@@ -189,9 +189,12 @@ pub(super) fn applies(settings: &Settings) -> bool {
     matches!(settings.stabilisation, Stabilisation::Post { .. }) && settings.iterations > 0
 }
 
-/// Contacts where a step ended, and how far corrections reach, over the size of a pair.
+/// Where a step ended.
 pub(super) struct Ends<'a> {
-    pub ends: &'a [Gap],
+    pub contacts: &'a [Gap],
+    /// Pairs whose contacts contradict others, in rising order.
+    pub contradicted: &'a [[u32; 2]],
+    /// How far corrections reach, over the size of a pair.
     pub reach: f64,
 }
 
@@ -277,26 +280,30 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Overlaps that nobody foretold.
-    fn deep(&self, Ends { ends, reach }: &Ends, bad: &mut Vec<([u32; 2], f64)>) {
-        let Step { setup, collision, .. } = self;
+    /// Overlaps that the step has brought about.
+    fn deep(&self, ends: &Ends, bad: &mut Vec<([u32; 2], f64)>) {
         let depth = |c: &Gap| -c.gap() / c.size();
-        let mut foretold: HashMap<[u32; 2], f64> = HashMap::new();
-        for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
-            foretold.insert(c.bodies(), f64::INFINITY);
+        let mut before: HashMap<[u32; 2], f64> = HashMap::new();
+        for c in ends.contacts.iter().filter(|c| depth(c) > OVERLAP) {
+            before.insert(c.bodies(), f64::INFINITY);
         }
-        if foretold.is_empty() {
+        if before.is_empty() {
             return;
         }
-        for c in &collision.contacts {
-            if let Some(gap) = foretold.get_mut(&c.bodies) {
-                *gap = gap.min(c.gap + setup.settings.h * self.opening(c) + collision.predictor.arc(&c.key));
+        for c in &self.collision.contacts {
+            if let Some(gap) = before.get_mut(&c.bodies) {
+                // Shorter steps do not end a contradiction: what it leads to is let be.
+                let foretold = match ends.contradicted.binary_search(&c.bodies) {
+                    Ok(_) => self.setup.settings.h * self.opening(c) + self.collision.predictor.arc(&c.key),
+                    Err(_) => 0.0,
+                };
+                *gap = gap.min(c.gap + foretold);
             }
         }
-        for c in ends.iter().filter(|c| depth(c) > OVERLAP) {
+        for c in ends.contacts.iter().filter(|c| depth(c) > OVERLAP) {
             // What had no contact is put right by corrections as far as those reach.
-            let gap = foretold[&c.bodies()];
-            let least = if gap == f64::INFINITY { reach.max(OVERLAP) } else { OVERLAP };
+            let gap = before[&c.bodies()];
+            let least = if gap == f64::INFINITY { ends.reach.max(OVERLAP) } else { OVERLAP };
             if depth(c) > least && c.gap() < gap - 0.5 * OVERLAP * c.size() {
                 bad.push((c.bodies(), depth(c)));
             }

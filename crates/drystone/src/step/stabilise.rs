@@ -4,7 +4,7 @@ use drystone_solve::solver::make;
 
 use super::check::bad_contact;
 use super::integrate::take_velocities_from_positions;
-use super::resolve::{self, Step};
+use super::resolve::{self, Ends, Step};
 use super::{StepError, StepReport, needs_correction};
 use crate::settings::{Settings, Stabilisation};
 use crate::stabilise::{Correction, Work};
@@ -34,7 +34,8 @@ pub(super) fn stabilise(
     if resolve::applies(setup.settings) {
         let (model, asleep, assembler) = (setup.model, &sleepers.known, &mut velocity.assembler);
         let stabiliser = &mut position.stabiliser;
-        let ends = stabiliser.look(&mut Work { model, state, detector, assembler, how, v: &free.v, asleep });
+        let contacts =
+            stabiliser.look(&mut Work { model, state, detector, assembler, how, v: &free.v, asleep });
         let most = setup.settings.max_substeps.ilog2().saturating_sub(halvings);
         report.unresolved = resolve::put_back(
             setup,
@@ -42,7 +43,7 @@ pub(super) fn stabilise(
             free,
             collision,
             substeps,
-            resolve::Ends { ends, reach: how.reach },
+            Ends { contacts, contradicted: &velocity.contradicted, reach: how.reach },
             most,
         );
         if !substeps.pending.is_empty() {

@@ -93,7 +93,17 @@ pub(super) fn solve(
             compression = Some(judged);
         }
     }
-    let missed = missed(setup, collision, to, &solution);
+    let blocks = missed(setup.settings, to, &solution);
+    let party = |block: usize| Party::of_block(setup.model, &collision.contacts, &to.assembler, block);
+    let mut missed = Vec::new();
+    for party in blocks.iter().filter_map(|block| party(*block)) {
+        if missed.len() < NAMED && !missed.contains(&party) {
+            missed.push(party);
+        }
+    }
+    let contacts = blocks.iter().filter_map(|block| to.assembler.contact_of(*block));
+    to.contradicted = contacts.map(|i| collision.contacts[i].bodies).collect();
+    to.contradicted.sort_unstable();
     Ok(Solved { solution, compression, bounce, missed })
 }
 
@@ -145,8 +155,8 @@ fn expand(
     Ok(solution)
 }
 
-/// Who could not do what was asked: rows that missed it, or, of a rigid problem without a solution, those that press hardest.
-fn missed(setup: Setup, collision: &Collision, from: &Velocity, solution: &Solution) -> Vec<Party> {
+/// Blocks that could not do what was asked, those that press hardest first: those that missed it, or, of a rigid problem without a solution, all.
+fn missed(settings: &Settings, from: &Velocity, solution: &Solution) -> Vec<usize> {
     let (gamma, assembler) = (&solution.gamma, &from.assembler);
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     if solution.status == Status::Wedged {
@@ -157,7 +167,7 @@ fn missed(setup: Setup, collision: &Collision, from: &Velocity, solution: &Solut
         };
         blocks.extend((0..problem.blocks()).map(press));
     } else if assembler.problem.rows() == gamma.len() {
-        let least = setup.settings.tolerance;
+        let least = settings.tolerance;
         // What an arc asks for is nothing beside a hit.
         let arc = |block: u32| {
             let row = (block as usize).checked_sub(assembler.order.len());
@@ -168,17 +178,5 @@ fn missed(setup: Setup, collision: &Collision, from: &Velocity, solution: &Solut
         blocks.extend(lost.map(|ask| (ask.missed(gamma), ask.block as usize)));
     }
     blocks.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
-    let mut parties = Vec::new();
-    for party in blocks
-        .iter()
-        .filter_map(|(_, block)| Party::of_block(setup.model, &collision.contacts, assembler, *block))
-    {
-        if parties.len() == NAMED {
-            break;
-        }
-        if !parties.contains(&party) {
-            parties.push(party);
-        }
-    }
-    parties
+    blocks.into_iter().map(|(_, block)| block).collect()
 }

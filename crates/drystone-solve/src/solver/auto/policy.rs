@@ -100,8 +100,16 @@ fn stage(method: Method, iterations: usize, p: &Bodies, multiplications: f64) ->
     Stage { method, iterations, operations, polishes: false }
 }
 
-/// The stages of one island; `is_near` says whether its guess is nearly the solution: something rests.
-pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, is_near: impl FnOnce() -> bool) -> Vec<Stage> {
+/// What a solve starts from.
+pub(super) struct Guess<F> {
+    /// Nothing is known.
+    pub is_cold: bool,
+    /// Whether it is nearly the solution: something rests.
+    pub is_near: F,
+}
+
+/// The stages of one island.
+pub(super) fn stages<F: FnOnce() -> bool>(p: &Bodies, pairs: &mut Vec<u64>, guess: Guess<F>) -> Vec<Stage> {
     let s = |method, iterations, multiplications| stage(method, iterations, p, multiplications);
     let any = f64::INFINITY;
     let exact = p.model == Model::Coulomb;
@@ -134,9 +142,9 @@ pub(super) fn stages(p: &Bodies, pairs: &mut Vec<u64>, is_near: impl FnOnce() ->
         let flat = stiff && is_flat(p, pairs);
         let few = if !stiff {
             0
-        } else if p.points.len() <= BLOCKS || flat {
+        } else if p.points.len() <= BLOCKS || flat || guess.is_cold {
             FEW_FACTORISATIONS
-        } else if is_near() {
+        } else if (guess.is_near)() {
             FEW_FACTORISATIONS / 2
         } else {
             0

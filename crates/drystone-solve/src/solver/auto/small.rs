@@ -3,7 +3,6 @@
 //! A pour of grains has thousands of islands of one to ten contacts, each of which takes a sweep or a few tens of them; a matrix or lanes
 //! would cost more to set up than to do without. The sweeps are those of `apgs`.
 
-use super::RESTS;
 use crate::cone::{AdmissibleSet, MAX_ROWS};
 use crate::model::{Model, slip_term};
 use crate::problem::Problem;
@@ -13,8 +12,8 @@ use crate::solver::apgs::{beta, largest_eigenvalue};
 pub(super) const BLOCKS: usize = 12;
 /// Sweeps after which an island is one for others.
 const SWEEPS: usize = 60;
-/// Share of the tolerance that is asked for where something rests, as its guess tells: sweeps over few contacts converge fast, and what rests then needs none in
-/// the next step.
+/// Share of the tolerance that is asked for where a guess is not within the tolerance itself: sweeps over few contacts converge fast, and what comes to rest then
+/// needs none in the next step.
 const DIGITS: f64 = 1e-3;
 
 /// Buffers.
@@ -48,7 +47,7 @@ impl Small {
             return (true, 0);
         }
         let most = cap.min(SWEEPS);
-        let aim = if residual <= RESTS * tolerance { DIGITS * tolerance } else { tolerance };
+        let aim = DIGITS * tolerance;
         self.g.iter_mut().enumerate().for_each(|(i, g)| g[1] = largest_eigenvalue(problem, i));
         let (mut sweeps, mut k) = (0, 0);
         self.last.clear();
