@@ -286,7 +286,7 @@ pub struct Settings {
 }
 
 fn near_rigid() -> f64 {
-    1e-2
+    1e-3
 }
 
 fn many() -> usize {

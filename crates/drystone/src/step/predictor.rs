@@ -34,6 +34,8 @@ const TURN: f64 = 0.01;
 pub(crate) struct Predictor {
     /// κ of contacts that have one, m.
     arcs: HashMap<ContactKey, f64>,
+    /// Those of them that only the turns bring about, in rising order.
+    added: Vec<ContactKey>,
     /// By body slot: whether it stays as it is.
     stays: Vec<bool>,
     /// Contacts where the turns lead.
@@ -50,6 +52,11 @@ impl Predictor {
     pub fn arc(&self, key: &ContactKey) -> f64 {
         if self.arcs.is_empty() { 0.0 } else { self.arcs.get(key).copied().unwrap_or(0.0) }
     }
+
+    /// The gap of a contact at the start, m. One that the turns bring about has none there: its points are those that meet at the end.
+    pub fn gap(&self, c: &Contact) -> f64 {
+        if self.added.binary_search(&c.key).is_ok() { c.gap.max(0.0) } else { c.gap }
+    }
 }
 
 /// Whether the scheme is not one that the papers give as it is.
@@ -62,10 +69,11 @@ fn applies(settings: &Settings) -> bool {
 pub(super) fn foretell(setup: Setup, state: &mut State, free: &FreeMotion, to: &mut Collision) {
     let Collision { detector, contacts, predictor, .. } = to;
     predictor.arcs.clear();
+    predictor.added.clear();
     if !applies(setup.settings) || contacts.is_empty() || !pick(setup, free, contacts, &mut predictor.stays) {
         return;
     }
-    let Predictor { arcs, stays, ends } = predictor;
+    let Predictor { arcs, added: keys, stays, ends } = predictor;
     let (model, h, envelope, v_free) = (setup.model, setup.settings.h, setup.envelope(), &free.v);
     let start: Vec<(usize, glam::DQuat)> =
         (0..stays.len()).filter(|i| !stays[*i]).map(|i| (i, state.rotation[i])).collect();
@@ -136,10 +144,16 @@ pub(super) fn foretell(setup: Setup, state: &mut State, free: &FreeMotion, to: &
         let [a, b] = [0, 1].map(|k| levers[k] + state.position[e.bodies[k] as usize] + images[k]);
         let mut c = *e;
         (c.point, c.gap) = (0.5 * (a + b), e.normal.dot(a - b));
+        // One that turns past the middle of another would be held on the far side.
+        if c.gap < -size {
+            continue;
+        }
         arcs.insert(c.key, passive(e.gap - c.gap - along(&c, levers), h * opening(&c, levers, v_free)));
         added.push(c);
     }
     if !added.is_empty() {
+        keys.extend(added.iter().map(|c| c.key));
+        keys.sort_unstable();
         contacts.append(&mut added);
         contacts.sort_unstable_by_key(place);
     }

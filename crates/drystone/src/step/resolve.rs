@@ -297,7 +297,7 @@ impl Step<'_> {
                     Ok(_) => self.setup.settings.h * self.opening(c) + self.collision.predictor.arc(&c.key),
                     Err(_) => 0.0,
                 };
-                *gap = gap.min(c.gap + foretold);
+                *gap = gap.min(self.collision.predictor.gap(c) + foretold);
             }
         }
         for c in ends.contacts.iter().filter(|c| depth(c) > OVERLAP) {

@@ -12,3 +12,4 @@ mod spinning;
 mod squeeze;
 mod stabilisation;
 mod stacks;
+mod walls;
