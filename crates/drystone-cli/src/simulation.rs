@@ -47,7 +47,7 @@ pub struct Simulation {
     #[arg(long, conflicts_with = "iterations")]
     pub fast: bool,
     /// Compliance of what asks for a motion (moving walls, motors, bounces, overlaps), over its own diagonal of N; 0 is the rigid problem of the
-    /// papers, which may have no solution: that ends the run with an error [default: 1e-3].
+    /// papers, which may have no solution: that ends the run with an error [default: 1e-2].
     #[arg(long, value_name = "C")]
     pub compliance: Option<f64>,
     /// Cap on the time of one velocity problem, ms. (Results then depend on the machine's speed.)

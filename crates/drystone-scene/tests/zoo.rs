@@ -12,7 +12,7 @@ const CEILINGS: [(Check, usize); 8] = [
     (Check::Finite, 2),
     (Check::Energy, 0),
     (Check::Containment, 2),
-    (Check::Overlap, 2),
+    (Check::Overlap, 0),
     (Check::Solved, 0),
     (Check::Certificate, 0),
     (Check::Determinism, 0),
@@ -92,17 +92,17 @@ fn failures_only_become_fewer() {
     assert!(over.is_empty(), "{over:#?}\none alone: drystone zoo --seed 1 --count 1000 --check");
 }
 
-/// The same over twenty times as many, by shares: about half an hour on two cores.
+/// The same over a hundred times as many, by shares: about an hour and a half on two cores.
 #[test]
-#[ignore = "half an hour on two cores: cargo nextest run -p drystone-scene --test zoo --run-ignored all"]
+#[ignore = "an hour and a half on two cores: cargo nextest run -p drystone-scene --test zoo --run-ignored all"]
 fn failures_of_many_scenes() {
-    let sum = run(1001, 20_000);
+    let sum = run(1001, 100_000);
     for (check, ceiling) in CEILINGS {
         // What has no failure in 1000 may have one in a few thousand; but a wrong certificate, or other bits, never.
         let never = matches!(check, Check::Certificate | Check::Determinism | Check::Twin);
         // Four standard deviations of a count.
-        let rate = if never { 0 } else { 20 * ceiling.max(1) };
-        let most = 20 * ceiling + 4 * rate.isqrt();
+        let rate = if never { 0 } else { 100 * ceiling.max(1) };
+        let most = 100 * ceiling + 4 * rate.isqrt();
         let found = sum.failures[check as usize];
         assert!(found <= most, "{}: {found} scenes, at most {most} allowed", check.name());
     }

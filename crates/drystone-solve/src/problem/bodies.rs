@@ -22,6 +22,7 @@
 
 mod check;
 mod columns;
+mod dense;
 mod diagonal;
 mod general;
 mod impulse;

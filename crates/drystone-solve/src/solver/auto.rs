@@ -90,9 +90,6 @@ impl Solver for Places {
     }
 }
 
-/// A guess whose residual is less than so many times the tolerance is that of something at rest.
-const RESTS: f64 = 10.0;
-
 /// Whether there are joints to eliminate.
 fn is_mechanism(problem: &Problem) -> bool {
     matches!(problem, Problem::Bodies(p) if p.general.set.contains(&crate::cone::Set::Free))
@@ -129,9 +126,9 @@ impl Worker {
         let stages = match problem {
             Problem::Bodies(p) => {
                 let guess = guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0));
-                let near = |gamma| self.methods.residual(problem, gamma) <= RESTS * stop.tolerance;
-                let is_near = || guess.is_some_and(near);
-                policy::stages(p, &mut self.pairs, Guess { is_cold: guess.is_none(), is_near })
+                let of = |gamma| self.methods.residual(problem, gamma) / stop.tolerance;
+                let residual = || guess.map_or(f64::INFINITY, of);
+                policy::stages(p, &mut self.pairs, Guess { is_cold: guess.is_none(), residual })
             }
             Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
         };
@@ -163,16 +160,18 @@ impl Worker {
         gamma: &mut Vec<f64>,
     ) -> Result<Ended, Malformed> {
         let stop = whole.stop;
-        let small =
-            matches!(island, Problem::Bodies(p) if p.blocks() <= small::BLOCKS && p.general.a.is_empty());
-        if small && !stop.history {
-            let (solved, sweeps) = self.small.sweep(island, gamma, stop.tolerance, stop.iterations);
+        let few = match island {
+            Problem::Bodies(p) if p.blocks() <= small::BLOCKS && p.general.a.is_empty() => Some(p),
+            _ => None,
+        };
+        if let Some(p) = few.filter(|_| !stop.history) {
+            let (solved, sweeps) = self.small.sweep(island, p, gamma, stop.tolerance, stop.iterations);
             if solved || sweeps >= stop.iterations {
                 let status = if solved { Status::Converged } else { Status::Iterations };
                 return Ok(Ended { iterations: sweeps, status, attempts: Vec::new(), rejected: 0 });
             }
         }
-        let warm = whole.warm || small;
+        let warm = whole.warm || few.is_some();
         let solution = self.by_stages(island, warm.then_some(gamma.as_slice()), stop, whole.begun)?;
         let Solution { gamma: found, status, iterations, attempts, rejected, .. } = solution;
         if status != Status::Diverged {

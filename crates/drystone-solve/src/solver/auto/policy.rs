@@ -9,7 +9,7 @@
 //!
 //! Measured over the gallery and the peers' states (docs/decisions/0020, 0021): sweeps with momentum are the quickest to 1e-4 m/s on everything
 //! that moves and has no joints; a warm-started factorisation is as quick, and has ten times the digits, on what rests, which is told by a guess that is within ten
-//! times the tolerance; an interior point takes 15 to 25
+//! times the tolerance, or a hundred times where faces touch; an interior point takes 15 to 25
 //! factorisations whatever the problem. So a method that may be the quickest is tried for as long as the next one would take at most:
 //! the sum is then never far above the best of them.
 
@@ -77,7 +77,7 @@ const CHEAP: f64 = 50.0;
 /// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many multiplications.
 const TRIAL: usize = 2000;
 /// On walls of bricks an interior point takes no longer than a thousand sweeps, and sweeps seldom arrive: they are tried for a sixth of that.
-const TRIAL_OF_WALLS: usize = 150;
+const TRIAL_OF_WALLS: usize = 300;
 /// Factorisations of an interior point that arrives at all.
 const INTERIOR: usize = 60;
 /// Its factorisation may take as long as so many multiplications: twenty of them take four trials then.
@@ -92,6 +92,10 @@ const SWEEPS: usize = 5000;
 const FEW_BODIES: usize = 64;
 /// Points for each pair of bodies that touch: more are faces and edges.
 const POINTS: f64 = 1.25;
+/// A guess whose residual is less than so many times the tolerance is that of something at rest.
+const RESTS: f64 = 10.0;
+/// And that of bricks of which none has begun to fall.
+const CREEPS: f64 = 100.0;
 /// A ratio of masses beyond which gradients take too long.
 const UNEVEN: f64 = 30.0;
 
@@ -104,12 +108,12 @@ fn stage(method: Method, iterations: usize, p: &Bodies, multiplications: f64) ->
 pub(super) struct Guess<F> {
     /// Nothing is known.
     pub is_cold: bool,
-    /// Whether it is nearly the solution: something rests.
-    pub is_near: F,
+    /// Its residual over the tolerance.
+    pub residual: F,
 }
 
 /// The stages of one island.
-pub(super) fn stages<F: FnOnce() -> bool>(p: &Bodies, pairs: &mut Vec<u64>, guess: Guess<F>) -> Vec<Stage> {
+pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess: Guess<F>) -> Vec<Stage> {
     let s = |method, iterations, multiplications| stage(method, iterations, p, multiplications);
     let any = f64::INFINITY;
     let exact = p.model == Model::Coulomb;
@@ -142,12 +146,14 @@ pub(super) fn stages<F: FnOnce() -> bool>(p: &Bodies, pairs: &mut Vec<u64>, gues
         let flat = stiff && is_flat(p, pairs);
         let few = if !stiff {
             0
-        } else if p.points.len() <= BLOCKS || flat || guess.is_cold {
+        } else if p.points.len() <= BLOCKS || guess.is_cold {
             FEW_FACTORISATIONS
-        } else if (guess.is_near)() {
-            FEW_FACTORISATIONS / 2
         } else {
-            0
+            match (guess.residual)() {
+                times if flat && times <= CREEPS => FEW_FACTORISATIONS,
+                times if times <= RESTS => FEW_FACTORISATIONS / 2,
+                _ => 0,
+            }
         };
         if few > 0 {
             all.push(s(Method::Factors, few, CHEAP));
