@@ -214,11 +214,6 @@ impl Integrator {
 }
 
 impl Stabilisation {
-    /// Whether overlaps ask for a motion in the velocity problem.
-    pub(crate) fn pushes(&self) -> bool {
-        matches!(self, Stabilisation::Scaled { .. } | Stabilisation::Clamped { .. })
-    }
-
     /// The bias of a bilateral row of the velocity problem for an error Ψ in m, m/s.
     pub fn bilateral_bias(&self, error: f64, h: f64) -> f64 {
         match *self {

@@ -82,7 +82,7 @@ pub(crate) struct Velocity {
     /// Velocities at the start of the step, in the order of the problem's bodies.
     pub pace: Vec<[f64; 6]>,
     pub islands: Islands,
-    /// Pairs of bodies, in rising order, whose contacts missed most of what they asked for.
+    /// Pairs of bodies, in rising order, whose contacts missed all but a little of what they asked for.
     pub contradicted: Vec<[u32; 2]>,
     /// The last step's problem and its multipliers, where they are kept.
     pub kept: Option<(Problem, Vec<f64>)>,

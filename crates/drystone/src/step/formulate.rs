@@ -9,10 +9,7 @@ use crate::settings::Settings;
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
-/// What the compliance is multiplied by for contacts where overlaps ask for nothing: of walls that move and of bounces. A wall that pushes a light body with one of ρ times its mass behind it misses
-/// ερ/(1 + ερ) of its speed in a step; rows that contradict each other need multipliers of 1/ε (decision 0022 has the figures).
-const CONTACTS: f64 = 0.1;
-/// The same for motors, limits that bounce and joints that are led: their rows have no cone to press bodies out of, and their own diagonals say little of
+/// What the compliance is multiplied by for motors, limits that bounce and joints that are led: their rows have no cone to press bodies out of, and their own diagonals say little of
 /// the mechanism that they move.
 const MOTORS: f64 = 1e-2;
 /// And for arcs of joints: those contradict each other only in loops that are closed more than once, by what is of second order in the step, and with
@@ -102,17 +99,16 @@ fn regularise(settings: &Settings, state: &State, laws: &Laws, to: &mut Velocity
         }
     }
     let points = order.len();
-    let contact = if settings.stabilisation.pushes() { 1.0 } else { CONTACTS };
     let kind = |row: usize| match p.general.set[row] {
         _ if rows.is_arc(row) => ARCS,
         _ if rows.is_bounce(row) => MOTORS,
         Set::Free => MOTORS,
-        _ => contact,
+        _ => 1.0,
     };
     let general: Vec<f64> = (0..p.general.set.len()).map(kind).collect();
     let share = |block: usize| {
         let kind = match block.checked_sub(points) {
-            None => contact,
+            None => 1.0,
             Some(row) => general[row],
         };
         (settings.compliance * kind).min(1.0)

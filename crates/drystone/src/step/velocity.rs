@@ -55,6 +55,8 @@ const NAMED: usize = 4;
 /// A row that misses more than this share of the speed that it asks for was contradicted: by others that ask, or by what rests between
 /// walls. What a load does to it within a step is less by far.
 const MISSED: f64 = 0.5;
+/// A contact that misses more than this share has nowhere to go, and shorter steps do not help: one of a wall that pushes a light body with a heavy one behind it does its part in every one of them.
+const STUCK: f64 = 0.9;
 
 /// Solves the posed problem.
 pub(super) fn solve(
@@ -93,7 +95,7 @@ pub(super) fn solve(
             compression = Some(judged);
         }
     }
-    let blocks = missed(setup.settings, to, &solution);
+    let [blocks, stuck] = [MISSED, STUCK].map(|share| missed(setup.settings, to, &solution, share));
     let party = |block: usize| Party::of_block(setup.model, &collision.contacts, &to.assembler, block);
     let mut missed = Vec::new();
     for party in blocks.iter().filter_map(|block| party(*block)) {
@@ -101,7 +103,7 @@ pub(super) fn solve(
             missed.push(party);
         }
     }
-    let contacts = blocks.iter().filter_map(|block| to.assembler.contact_of(*block));
+    let contacts = stuck.iter().filter_map(|block| to.assembler.contact_of(*block));
     to.contradicted = contacts.map(|i| collision.contacts[i].bodies).collect();
     to.contradicted.sort_unstable();
     Ok(Solved { solution, compression, bounce, missed })
@@ -156,7 +158,7 @@ fn expand(
 }
 
 /// Blocks that could not do what was asked, those that press hardest first: those that missed it, or, of a rigid problem without a solution, all.
-fn missed(settings: &Settings, from: &Velocity, solution: &Solution) -> Vec<usize> {
+fn missed(settings: &Settings, from: &Velocity, solution: &Solution, share: f64) -> Vec<usize> {
     let (gamma, assembler) = (&solution.gamma, &from.assembler);
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     if solution.status == Status::Wedged {
@@ -174,7 +176,7 @@ fn missed(settings: &Settings, from: &Velocity, solution: &Solution) -> Vec<usiz
             row.is_some_and(|row| assembler.rows.is_arc(row))
         };
         let driven = from.asks.iter().filter(|ask| !arc(ask.block));
-        let lost = driven.filter(|ask| ask.missed(gamma) > (MISSED * ask.speed).max(least));
+        let lost = driven.filter(|ask| ask.missed(gamma) > (share * ask.speed).max(least));
         blocks.extend(lost.map(|ask| (ask.missed(gamma), ask.block as usize)));
     }
     blocks.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));

@@ -76,7 +76,7 @@ const FEW_FACTORISATIONS: usize = 4;
 const CHEAP: f64 = 50.0;
 /// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many multiplications.
 const TRIAL: usize = 2000;
-/// On walls of bricks an interior point takes no longer than a thousand sweeps, and sweeps seldom arrive: they are tried for a sixth of that.
+/// On walls of bricks an interior point takes no longer than a thousand sweeps, and sweeps seldom arrive: they are tried for a third of that.
 const TRIAL_OF_WALLS: usize = 300;
 /// Factorisations of an interior point that arrives at all.
 const INTERIOR: usize = 60;
@@ -150,7 +150,7 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
             FEW_FACTORISATIONS
         } else {
             match (guess.residual)() {
-                times if flat && times <= CREEPS => FEW_FACTORISATIONS,
+                times if flat && (times <= CREEPS || is_uneven(p)) => FEW_FACTORISATIONS,
                 times if times <= RESTS => FEW_FACTORISATIONS / 2,
                 _ => 0,
             }

@@ -23,7 +23,7 @@ const SWEEPS: usize = 60;
 /// Share of the tolerance that is asked for: most sweeps over few contacts converge fast, and what rests then needs none in the next step.
 const DIGITS: f64 = 1e-3;
 /// The same after so many sweeps: faces that slide take more.
-const SOME_DIGITS: f64 = 0.1;
+const SOME_DIGITS: f64 = 1e-2;
 const CHEAP: usize = 10;
 
 /// Buffers.
