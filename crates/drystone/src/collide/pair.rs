@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::detect::{Velocities, hover_limit, velocity};
 use super::envelope::Envelope;
 use super::last::{self, Last};
-use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, middle, part_pairs, relative, touches};
+use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
 use crate::contact::{Contact, ContactKey};
@@ -15,9 +15,6 @@ use crate::material::MaterialId;
 use crate::model::{ColliderSlot, Model};
 use crate::shape::{Pose, Shape};
 use crate::state::State;
-
-/// Names of contacts between the ball inside a part and a surface have this bit.
-const INNER_BALL: u32 = 1 << 15;
 
 /// Everything that decides which contacts there are.
 #[derive(Clone, Copy)]
@@ -230,31 +227,8 @@ impl Look<'_> {
         self.push_between(&between, [0, 0], size, &point, out);
     }
 
-    /// Two convex parts. A body that is hit off its middle turns, and would turn through what it hit if it came fast
-    /// enough. The ball inside it has nothing to turn about: where bodies come fast it gets a contact of its own, which
-    /// says nothing as long as the contacts of the body itself hold.
+    /// The contact points of two convex parts.
     fn convex(&self, a: &Side, b: &Side, approach: &Approach, to: &mut Yield) {
-        self.points(a, b, None, approach, to);
-        if let Some(ball) = self.inner_ball(a, approach) {
-            self.points(&Side { shape: &ball.0, pose: ball.1, ..*a }, b, Some(0), approach, to);
-        }
-        if let Some(ball) = self.inner_ball(b, approach) {
-            self.points(a, &Side { shape: &ball.0, pose: ball.1, ..*b }, Some(1), approach, to);
-        }
-    }
-
-    /// The ball inside a convex part and its place, if the part needs it: see [`Self::convex`].
-    fn inner_ball(&self, side: &Side, approach: &Approach) -> Option<(Shape, Pose)> {
-        let radius = side.shape.inner_radius();
-        if approach.way.length() <= radius || matches!(side.shape, Shape::Sphere { .. }) {
-            return None;
-        }
-        let middle = side.pose.point(middle(side.shape));
-        Some((Shape::Sphere { radius }, Pose::new(middle, side.pose.rotation)))
-    }
-
-    /// The contact points of two convex parts; `ball` names them where one stands for the ball inside a part.
-    fn points(&self, a: &Side, b: &Side, ball: Option<u32>, approach: &Approach, to: &mut Yield) {
         *to.tested += 1;
         let mut manifold =
             Manifold::after(self.last([a.collider, b.collider], to).features([a.part, b.part]));
@@ -266,9 +240,7 @@ impl Look<'_> {
             return;
         }
         for p in manifold.points() {
-            let feature = ball.map_or(p.feature, |which| ContactKey::FEATURES - 1 - which);
-            let p = ContactPoint { feature, ..*p };
-            self.push([a.collider, b.collider], [a.part, b.part], size, &p, to.out);
+            self.push([a.collider, b.collider], [a.part, b.part], size, p, to.out);
         }
     }
 
@@ -318,19 +290,10 @@ impl Look<'_> {
             exact: false,
             last: Some(self.last(colliders, to).with_surface(part.part, swapped)),
         };
-        let mut look = |visitor: &Visitor, ball: u32| {
-            *to.tested += touches(surface, visitor, to.work);
-            for touch in &to.work.found {
-                let (parts, point) = touch.placed(part.part, &ground.pose, swapped);
-                let point = ContactPoint { feature: point.feature | ball, ..point };
-                self.push(colliders, parts, size, &point, to.out);
-            }
-        };
-        look(&visitor, 0);
-        if let Some((ball, pose)) = self.inner_ball(part, approach) {
-            let pose_in = relative(&ground.pose, &pose);
-            let inner = Visitor { shape: &ball, pose: pose_in, world: pose, last: None, ..visitor };
-            look(&inner, INNER_BALL);
+        *to.tested += touches(surface, &visitor, to.work);
+        for touch in &to.work.found {
+            let (parts, point) = touch.placed(part.part, &ground.pose, swapped);
+            self.push(colliders, parts, size, &point, to.out);
         }
     }
 

@@ -13,7 +13,7 @@
 //! The distance of convex shapes is a convex function of their displacement: it is no less than its tangent says, so that straight
 //! motion alone brings none of them into another. On ground with valleys it may, and nothing is taken for granted there.
 //!
-//! These are bounds: where they say no, there is nothing that corrections would not leave alone. They save time, and decide nothing.
+//! These are bounds: where they say no, there is nothing that corrections would not leave alone, and nothing that a step does not resolve (arcs are looked at in any case). They save time, and decide nothing.
 
 use drystone_solve::solver::Status;
 use glam::DVec3;
@@ -32,6 +32,7 @@ pub(super) fn may(w: &Step, state: &State, rows: &Rows, status: Status, toleranc
         || w.setup.settings.iterations == 0
         || !(TIGHTER * rows.worst <= tolerance)
         || rows.curved
+        || w.collision.predictor.is_bent()
         || !contacts_are_calm(w, tolerance)
         || !shapes_are_calm(w, state)
         || !joints_are_calm(w, state, tolerance)

@@ -55,7 +55,11 @@ impl Predictor {
 
     /// The gap of a contact at the start, m. One that the turns bring about has none there: its points are those that meet at the end.
     pub fn gap(&self, c: &Contact) -> f64 {
-        if self.added.binary_search(&c.key).is_ok() { c.gap.max(0.0) } else { c.gap }
+        if !self.added.is_empty() && self.added.binary_search(&c.key).is_ok() {
+            c.gap.max(0.0)
+        } else {
+            c.gap
+        }
     }
 }
 

@@ -181,10 +181,10 @@ pub struct Deep {
 }
 
 impl Deep {
-    fn of(model: &Model, contacts: &[Contact]) -> Option<Self> {
+    fn of(model: &Model, contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> Option<Self> {
         let of = |c: &Contact| {
             let [i, j] = c.key.colliders;
-            let (depth, size) = (-c.gap, model.pair_size(i, j));
+            let (depth, size) = (-gap(c), model.pair_size(i, j));
             let deep = depth > 0.5 * size && !model.is_soft([i, j]);
             deep.then_some(Self { bodies: c.bodies, depth, size })
         };
@@ -231,20 +231,22 @@ impl StepReport {
     /// Notes how the contacts overlap.
     pub(super) fn note_overlaps(&mut self, model: &Model, found: &Collision) {
         let (contacts, mut parts) = (&found.contacts, Vec::new());
-        crew::ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range]));
-        parts.push(overlaps(found.sleepers.contacts()));
+        let predictor = &found.predictor;
+        let gap = |c: &Contact| predictor.gap(c);
+        crew::ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range], gap));
+        parts.push(overlaps(found.sleepers.contacts(), |c| c.gap));
         let (touching, max, sum) =
             parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
-        self.deep = if max > 0.5 * model.facts().smallest { Deep::of(model, contacts) } else { None };
+        self.deep = if max > 0.5 * model.facts().smallest { Deep::of(model, contacts, gap) } else { None };
         (self.touching, self.penetration_max) = (touching, max);
         self.penetration_mean = if touching > 0 { sum / touching as f64 } else { 0.0 };
     }
 }
 
 /// How many contacts touch; their largest overlap and the sum of all, m.
-fn overlaps(contacts: &[Contact]) -> (usize, f64, f64) {
-    let touching = contacts.iter().filter(|c| c.gap <= 0.0);
-    touching.fold((0, 0.0, 0.0), |(n, max, sum), c| (n + 1, f64::max(max, -c.gap), sum - c.gap))
+fn overlaps(contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> (usize, f64, f64) {
+    let touching = contacts.iter().map(gap).filter(|gap| *gap <= 0.0);
+    touching.fold((0, 0.0, 0.0), |(n, max, sum), gap| (n + 1, f64::max(max, -gap), sum - gap))
 }
 
 pub(super) struct Clock {

@@ -1,6 +1,6 @@
 //! Fast bodies do not pass through thin ones: contacts are looked for as far ahead as the approach speed reaches.
 
-use drystone::{BodyDef, BodyId, Settings, Shape, World};
+use drystone::{BodyDef, BodyId, PairLaw, Settings, Shape, World};
 use glam::{DQuat, DVec3};
 
 use crate::common::{add, world};
@@ -195,5 +195,24 @@ fn a_blow_does_not_throw_through_others() {
         let momentum = 10.0 * w.velocity(shot).unwrap().x
             + [hit, next].map(|id| w.velocity(id).unwrap().x).iter().sum::<f64>();
         assert!((momentum - 10.0 * speed).abs() < 1e-9 * speed && w.velocity(next).unwrap().x > 0.5 * speed);
+    }
+}
+
+/// A ball that runs along a plate by more than its thickness in a step and hits it leaves by the plate's normal, whatever the way to its middle.
+#[test]
+fn a_fast_ball_bounces_off_the_face_that_it_hits() {
+    let off = PairLaw { restitution: 1.0, ..PairLaw::default() };
+    for h in [0.005, 0.01, 0.02, 0.04] {
+        let mut w = world(Settings { h, gravity: DVec3::ZERO, ..Settings::default() });
+        w.materials_mut().set_other(off.clone()).unwrap();
+        add(
+            &mut w,
+            BodyDef::fixed(Shape::cuboid(DVec3::new(0.14, 0.14, 0.02))).friction(0.0).at(DVec3::Z * 0.12),
+        );
+        let ball = BodyDef::dynamic(Shape::sphere(0.01), 1.0).at(DVec3::new(-0.05, -0.02, 0.09));
+        let ball = add(&mut w, ball.friction(0.0).moving(DVec3::new(3.0, 2.0, 1.0), DVec3::ZERO));
+        w.step().unwrap();
+        let v = w.velocity(ball).unwrap();
+        assert!(v.distance(DVec3::new(3.0, 2.0, -1.0)) < 1e-3, "h = {h}: {v}");
     }
 }

@@ -27,7 +27,6 @@ pub use skin::Skin;
 
 pub(crate) use expand::{Side, part_pairs, relative};
 pub(crate) use find::is_ground;
-pub(crate) use pieces::middle;
 pub(crate) use surface::Surface;
 pub(crate) use touch::{Workspace, touches};
 pub(crate) use visitor::Visitor;
