@@ -45,7 +45,7 @@ fn contacts_are_calm(w: &Step, tolerance: f64) -> bool {
         let [i, j] = c.key.colliders;
         let off = arc(w, &w.setup.model.colliders[i as usize]) + arc(w, &w.setup.model.colliders[j as usize]);
         let left = tolerance * w.setup.model.pair_size(i, j);
-        off - (c.gap + h * w.opening(c)) <= left
+        off - (c.gap + h * w.opening(c)) <= if off > left { 0.0 } else { left }
     })
 }
 
@@ -56,8 +56,9 @@ fn is_round(c: &ColliderSlot) -> bool {
 
 /// How far a point of a collider may be off its tangent at the end of the step, m.
 fn arc(w: &Step, c: &ColliderSlot) -> f64 {
-    let v = &w.v[c.body as usize];
-    let turn = w.setup.settings.h * DVec3::new(v[3], v[4], v[5]).length();
+    let i = c.body as usize;
+    let v = &w.v[i];
+    let turn = w.setup.settings.h * DVec3::new(v[3], v[4], v[5]).length().max(w.saved.omega(i).length());
     if turn == 0.0 || is_round(c) { 0.0 } else { 0.5 * turn * turn * c.radius }
 }
 
@@ -75,19 +76,13 @@ fn shapes_are_calm(w: &Step, state: &State) -> bool {
             return false;
         }
         let i = c.body as usize;
-        let v = &w.v[i];
         let bend = arc(w, c);
         if body.inv_mass <= 0.0 {
             return bend <= room;
         }
-        // Gravity is in the free motion; what holds a body takes it back, whole or in part.
-        let fall = h * w.setup.settings.gravity;
-        let change = DVec3::new(v[0], v[1], v[2]) - (w.saved.velocity(i) + fall);
-        let held = -change.dot(fall) / fall.length_squared().max(f64::MIN_POSITIVE);
-        let change = change + held.clamp(0.0, 1.0) * fall;
         let turned = state.omega[i] - w.saved.omega(i);
         let radius = if is_round(c) { 0.0 } else { c.radius };
-        bend + h * (change.length() + radius * turned.length()) <= room
+        bend + h * (w.led_away(i) + radius * turned.length()) <= room
     })
 }
 

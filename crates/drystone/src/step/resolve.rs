@@ -319,13 +319,11 @@ impl Step<'_> {
             *size = size.min(c.shape.inner_radius());
         }
         let is_thrown = |i: usize| {
-            let v = &self.v[i];
-            let foreseen = self.saved.velocity(i) + settings.h * settings.gravity;
             let body = &model.bodies[i];
             body.alive
                 && body.inv_mass > 0.0
                 && !substeps.is_absent(i)
-                && settings.h * (DVec3::new(v[0], v[1], v[2]) - foreseen).length() > small[i]
+                && settings.h * self.led_away(i) > small[i]
         };
         (0..small.len()).map(is_thrown).collect()
     }
@@ -380,6 +378,15 @@ impl Step<'_> {
                 bad.push((c.bodies, off / size));
             }
         }
+    }
+
+    /// How far from its free motion a body's velocity is, m/s. Gravity is in the free motion; what holds a body takes it back, whole or in part, and leads it nowhere.
+    pub(super) fn led_away(&self, i: usize) -> f64 {
+        let v = &self.v[i];
+        let fall = self.setup.settings.h * self.setup.settings.gravity;
+        let change = DVec3::new(v[0], v[1], v[2]) - (self.saved.velocity(i) + fall);
+        let held = -change.dot(fall) / fall.length_squared().max(f64::MIN_POSITIVE);
+        (change + held.clamp(0.0, 1.0) * fall).length()
     }
 
     /// How fast a contact opens, m/s.

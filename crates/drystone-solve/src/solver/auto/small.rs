@@ -22,9 +22,6 @@ pub(super) const BLOCKS: usize = 12;
 const SWEEPS: usize = 60;
 /// Share of the tolerance that is asked for: most sweeps over few contacts converge fast, and what rests then needs none in the next step.
 const DIGITS: f64 = 1e-3;
-/// The same after so many sweeps: faces that slide take more.
-const SOME_DIGITS: f64 = 1e-2;
-const CHEAP: usize = 10;
 
 /// Buffers.
 #[derive(Debug, Default)]
@@ -67,17 +64,14 @@ impl Small {
         }
         p.points_matrix(&mut self.matrix);
         self.find_scales();
-        let mut sweeps = 0;
-        loop {
-            let aim = if sweeps < CHEAP { DIGITS } else { SOME_DIGITS } * tolerance;
-            if residual <= aim || sweeps >= most {
-                return (residual <= tolerance, sweeps);
-            }
+        let (aim, mut sweeps) = (DIGITS * tolerance, 0);
+        while residual > aim && sweeps < most {
             let seen = self.pass(p, gamma);
             sweeps += 1;
             // What a sweep sees of a block is stale by its end: ask again where that decides.
             residual = if seen <= aim || sweeps == most { self.residual(p, gamma) } else { seen };
         }
+        (residual <= tolerance, sweeps)
     }
 
     fn find_scales(&mut self) {
