@@ -204,7 +204,7 @@ fn a_fast_ball_bounces_off_the_face_that_it_hits() {
     let off = PairLaw { restitution: 1.0, ..PairLaw::default() };
     for h in [0.005, 0.01, 0.02, 0.04] {
         let mut w = world(Settings { h, gravity: DVec3::ZERO, ..Settings::default() });
-        w.materials_mut().set_other(off.clone()).unwrap();
+        w.materials_mut().set_other(off).unwrap();
         add(
             &mut w,
             BodyDef::fixed(Shape::cuboid(DVec3::new(0.14, 0.14, 0.02))).friction(0.0).at(DVec3::Z * 0.12),
