@@ -8,9 +8,6 @@ use crate::compare::APART;
 use crate::parts::Parts;
 use crate::{bits, steps};
 
-/// Scenes that a small stranger changes: a defect that is known, and to be mended. The list may lose seeds, and gain none.
-const KNOWN: [u64; 1] = [56];
-
 /// Where the second scene is, m: what is left of its digits there it has alone, too.
 const FAR: DVec3 = DVec3::new(4096.0, -2048.0, 1024.0);
 
@@ -78,7 +75,7 @@ fn another_scene_does_not_matter() {
     for seed in 1..=200 {
         let made = scene(seed).unwrap();
         let shared = SHARED.iter().any(|(kind, _)| *kind == made.kind.name);
-        if APART.contains(&made.kind.name) || shared || KNOWN.contains(&seed) {
+        if APART.contains(&made.kind.name) || shared {
             continue;
         }
         let parts = Parts::of(&made.world);
@@ -142,7 +139,7 @@ fn what_goes_on_far_away_does_not_matter() {
     let mut faults = Vec::new();
     for seed in 1..=60 {
         let made = scene(seed).unwrap();
-        if APART.contains(&made.kind.name) || made.kind.name == "triaxial" || KNOWN.contains(&seed) {
+        if APART.contains(&made.kind.name) || made.kind.name == "triaxial" {
             continue;
         }
         let parts = Parts::of(&made.world);

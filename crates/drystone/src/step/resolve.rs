@@ -357,21 +357,29 @@ impl Step<'_> {
                 bad.push((c.bodies, off));
             }
         }
-        let turn = |c: &ColliderSlot| if substeps.is_absent(c.body as usize) { 0.0 } else { self.turn(c) };
-        let bend = |c: &ColliderSlot, lever: f64| 0.5 * (h * turn(c)).powi(2) * lever;
-        let smallest = model.facts().smallest;
-        if !model.colliders.iter().any(|c| c.body != NOBODY && bend(c, lever(c)) > ARC * smallest) {
-            return;
-        }
+        // By collider: how far a point may be from its tangent for each metre of its lever, and at most.
+        let bends: Vec<[f64; 2]> = model
+            .colliders
+            .iter()
+            .map(|c| {
+                let turns = c.body != NOBODY && !substeps.is_absent(c.body as usize);
+                let bend = if turns { 0.5 * (h * self.turn(c)).powi(2) } else { 0.0 };
+                [bend, if bend > 0.0 { bend * lever(c) } else { 0.0 }]
+            })
+            .collect();
         for c in contacts {
-            let [i, j] = c.key.colliders;
-            let (size, images) = (model.pair_size(i, j), c.images(model));
-            let off = [i, j].map(|k| {
+            let pair = c.key.colliders;
+            let size = model.pair_size(pair[0], pair[1]);
+            if pair.iter().map(|k| bends[*k as usize][1]).sum::<f64>() <= ARC * size {
+                continue;
+            }
+            let images = c.images(model);
+            let off = pair.map(|k| {
                 let slot = &model.colliders[k as usize];
                 // Of what has no end, the part that is near.
                 let side = usize::from(c.bodies[0] != slot.body);
                 let centre = self.saved.position(slot.body as usize) + images[side];
-                bend(slot, lever(slot).min(c.point.distance(centre) + size))
+                bends[k as usize][0] * lever(slot).min(c.point.distance(centre) + size)
             });
             let off = off[0] + off[1];
             if off > ARC * size && c.gap + h * self.opening(c) < off {
