@@ -293,10 +293,10 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
             args.simulation.scene
         )));
     }
-    if steps == 0.0 && time > 0.0 {
+    if time > 0.0 && time < (1.0 - 1e-9) * h {
         let what = &args.simulation.scene;
         return Err(Failure::input(format!(
-            "{what}: {time} s are less than half a step of {h:e} s: nothing to run"
+            "{what}: {time} s are less than a step of {h:e} s: nothing to run"
         )));
     }
     Ok(steps as u64)

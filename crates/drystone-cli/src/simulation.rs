@@ -40,17 +40,17 @@ pub struct Simulation {
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
     #[arg(long, value_name = "M_PER_S")]
     pub tolerance: Option<f64>,
-    /// Cap on iterations of the velocity problem, for each island; 0 leaves everything to the position problem [default: the scene's own, 20000].
+    /// Cap on iterations of a velocity problem, for each island and each of its substeps; 0 leaves everything to the position problem [default: the scene's own, 20000].
     #[arg(long, value_name = "N")]
     pub iterations: Option<usize>,
-    /// Speed before accuracy: at most 70 iterations a step. Piles that move are not solved to the tolerance then; the report says how many steps are.
+    /// Speed before accuracy: at most 70 iterations for each island, and each of its substeps. Piles that move are not solved to the tolerance then; the report says how many steps are.
     #[arg(long, conflicts_with = "iterations")]
     pub fast: bool,
     /// Compliance of what asks for a motion (moving walls, motors, bounces, overlaps), over its own diagonal of N; 0 is the rigid problem of the
     /// papers, which may have no solution: that ends the run with an error [default: 1e-2].
     #[arg(long, value_name = "C")]
     pub compliance: Option<f64>,
-    /// Cap on the time of one velocity problem, ms. (Results then depend on the machine's speed.)
+    /// Cap on the time of one velocity problem, ms: of an island, in a step or in one of its substeps. (Results then depend on the machine's speed.)
     #[arg(long, value_name = "MS")]
     pub budget_ms: Option<f64>,
     /// Begin every velocity problem from zero, not from the last step's multipliers: to see what they are worth.
@@ -59,7 +59,7 @@ pub struct Simulation {
     /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and --budget-ms.
     #[arg(long, value_name = "N")]
     pub substeps: Option<usize>,
-    /// Substeps that an island may take where a step does not resolve its motion, a power of two; 1: never [default: 256].
+    /// Substeps that an island may take where a step does not resolve its motion, a power of two; 1: never (mechanisms that nothing touches choose their own by RATTLE) [default: 256].
     #[arg(long, value_name = "N")]
     pub max_substeps: Option<usize>,
     /// Cap on iterations of one position problem.

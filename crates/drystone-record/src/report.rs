@@ -427,8 +427,7 @@ impl Recorder {
 
     /// Whether at least 99 % of the steps are within the tolerance; None where there is no tolerance to be within.
     fn solved(&self, settings: &Settings) -> Option<bool> {
-        let asked = settings.tolerance > 0.0 && settings.iterations > 0;
-        asked.then(|| 100 * self.converged() >= 99 * self.steps)
+        (settings.tolerance > 0.0).then(|| 100 * self.converged() >= 99 * self.steps)
     }
 
     fn sum_of_last(&self) -> Lap {

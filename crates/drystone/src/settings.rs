@@ -344,6 +344,10 @@ impl Settings {
         if !(1..=MOST_HALVES).contains(&self.max_substeps) {
             return Err(format!("max_substeps must be from 1 to {MOST_HALVES}, got {}", self.max_substeps));
         }
+        if !self.max_substeps.is_power_of_two() {
+            let text = "max_substeps must be a power of two (an island takes its step in halves)";
+            return Err(format!("{text}, got {}", self.max_substeps));
+        }
         if !(0.5..=1.0).contains(&self.integrator.theta()) {
             return Err(format!("integrator: theta must be from 0.5 to 1, got {}", self.integrator.theta()));
         }

@@ -43,7 +43,7 @@ pub use law::{Command, Law, Limits, Motor, Spring};
 pub use redundancy::Redundancy;
 pub use slot::{Joint, JointError, JointState, ROWS, Reaction, WORLD_BODY};
 pub use trajectory::Trajectory;
-pub(crate) use world::error_of;
+pub(crate) use world::{error_at, error_of};
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};

@@ -290,11 +290,16 @@ impl World {
 
 /// By how much one joint is off: see [`World::joint_error`].
 pub(crate) fn error_of(model: &Model, state: &State, j: usize, e: &mut Equations) -> JointError {
+    error_at(model, state, j, state.time, e)
+}
+
+/// The same for bodies that are where `state` says at another `time`, s.
+pub(crate) fn error_at(model: &Model, state: &State, j: usize, time: f64, e: &mut Equations) -> JointError {
     let joint = &model.joints[j];
     let mut worst = JointError::default();
     // A step of no length around now: rates are derivatives.
     let tiny = 1e-6;
-    let placed = joint.place(state, &state.joints[j], [state.time, state.time + tiny]);
+    let placed = joint.place(state, &state.joints[j], [time, time + tiny]);
     joint.kind.demands_into(&placed, e);
     let twists = joint.twists(state);
     for row in e.rows().iter().filter(|r| !joint.is_compliant(r.angular)) {

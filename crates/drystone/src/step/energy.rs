@@ -68,6 +68,8 @@ struct Work<'a> {
     settings: &'a Settings,
     collision: &'a Collision,
     posed: &'a Velocity,
+    /// What the posed problem asks for.
+    asks: Asks,
     islands: &'a Islands,
 }
 
@@ -75,14 +77,16 @@ impl Work<'_> {
     /// What the scheme asks of a contact, m/s: not a number where it has a spring.
     fn scheme(&self, contact: usize) -> f64 {
         let (c, h) = (&self.collision.contacts[contact], self.settings.h);
-        let arc = || self.collision.predictor.arc(&c.key) / h;
+        let all = self.asks != Asks::Driven;
+        let arc = || if all { self.collision.predictor.arc(&c.key) / h } else { 0.0 };
         if !self.collision.laws.on() {
             // A gap that closes is nobody's work.
             return self.settings.stabilisation.bias(c.gap, h).max(0.0) + arc();
         }
         let row = self.collision.laws.get(contact);
         let arc = if row.bias < row.resting { 0.0 } else { arc() };
-        if row.compliance > 0.0 { f64::NAN } else { row.bias - row.resting.min(0.0) + arc }
+        let bias = if all { row.bias } else { row.resting };
+        if row.compliance > 0.0 { f64::NAN } else { bias - row.resting.min(0.0) + arc }
     }
 
     /// Twice the work of what is driven in island `k`, J: of rows that give energy, and of rows that take it.
@@ -123,7 +127,7 @@ pub(super) fn limit(
     let mut v = Vec::new();
     p.velocities(&solution.gamma, &mut v);
     let all = Energies::of(to, &islands, &v);
-    let work = Work { settings: setup.settings, collision, posed: to, islands: &islands };
+    let work = Work { settings: setup.settings, collision, posed: to, asks: Asks::All, islands: &islands };
     // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
     let driven_work = |k: usize| match bounces {
         true => 0.0,
@@ -143,7 +147,7 @@ pub(super) fn limit(
         }
         None => rest(setup, state, v_free, collision, to)?,
     };
-    let work = Work { settings: setup.settings, collision, posed: to, islands: &islands };
+    let work = Work { settings: setup.settings, collision, posed: to, asks: Asks::Driven, islands: &islands };
     let least = blend(work, &over, &all, solution, &v, &driven);
     formulate(setup, state, v_free, collision, to, Asks::All, known.then_some(driven.gamma.as_slice()))?;
     to.islands = islands;
@@ -239,7 +243,7 @@ impl Budget {
             islands.find(p);
             p.velocities(&solution.gamma, &mut v);
             let e = Energies::of(posed, &islands, &v);
-            let work = Work { settings, collision, posed, islands: &islands };
+            let work = Work { settings, collision, posed, asks: Asks::All, islands: &islands };
             let work = |k: usize| work.of(k, &solution.gamma, &v).iter().sum::<f64>().max(0.0);
             had.extend((0..islands.len()).map(|k| (e.had[k] + work(k)).max(e.now[k])));
         }

@@ -9,6 +9,7 @@
 //!                                                    (by more than was foretold, where contacts contradict each other), or, without a contact, beyond what corrections of positions reach in a step
 //!     Σ ½ (h ω)² R > r / 2                           an arc so far from its tangent that a body may have passed another one
 //!     h |v - v_free| > r  and  Φ + h u_n < -s r      a way that the free motion did not lead, through a body without a contact
+//!     |Ψ⁺| > ρ  and  |Ψ⁺| > |Ψ| + ½ ρ                a joint that the step has taken further apart than the ρ that corrections reach
 //! ```
 //!
 //! with R the lever of a shape about its body's centre. Such an island is put back to where it was and takes the step in two halves, each of which may be
@@ -21,10 +22,11 @@ use glam::{DQuat, DVec3};
 use super::parts::joined;
 use super::stabilise::{correct, correction};
 use super::{StepError, StepReport, attempt};
+use crate::assemble::rows::{Rows, SIZE};
 use crate::body::Motion;
 use crate::contact::{self, Contact, Gap, Remembered, Touch};
 use crate::hooks::Hooks;
-use crate::joint::JointState;
+use crate::joint::{Equations, JointState, WORLD_BODY, error_at};
 use crate::model::{ColliderSlot, Model, NOBODY};
 use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;
@@ -196,6 +198,8 @@ pub(super) struct Ends<'a> {
     pub contradicted: &'a [[u32; 2]],
     /// How far corrections reach, over the size of a pair.
     pub reach: f64,
+    /// The rows of the velocity problem, with the errors that joints had when the step began.
+    pub rows: &'a Rows,
 }
 
 /// Puts islands that are not resolved back to where the step began: `pending` says of whom they are; nobody, if it is empty. Without `halvings`
@@ -214,6 +218,7 @@ pub(super) fn put_back(
     let step = Step { setup, collision, v: &free.v, saved: &to.saved };
     step.deep(&ends, &mut bad);
     step.arcs(to, &mut bad);
+    step.torn(state, to, &ends, &mut bad);
     let thrown = step.thrown(to);
     if thrown.contains(&true) {
         let met = meet_on_the_way(setup, state, free, collision, &to.saved, &thrown);
@@ -384,6 +389,20 @@ impl Step<'_> {
             let off = off[0] + off[1];
             if off > ARC * size && c.gap + h * self.opening(c) < off {
                 bad.push((c.bodies, off / size));
+            }
+        }
+    }
+
+    /// Joints that the step has taken further apart than corrections reach.
+    fn torn(&self, state: &State, substeps: &Substeps, ends: &Ends, bad: &mut Vec<([u32; 2], f64)>) {
+        let (model, end) = (self.setup.model, state.time + self.setup.settings.h);
+        let mut equations = Equations::default();
+        for j in model.joint_slots().filter(|j| !substeps.is_joint_absent(model, *j)) {
+            let size = SIZE * model.joints[j].length;
+            let off = error_at(model, state, j, end, &mut equations).position / size;
+            if off > ends.reach && off > ends.rows.error(j) + 0.5 * ends.reach {
+                let [a, b] = model.joints[j].bodies;
+                bad.push(([if a == WORLD_BODY { b } else { a }, if b == WORLD_BODY { a } else { b }], off));
             }
         }
     }

@@ -43,7 +43,12 @@ pub(super) fn stabilise(
             free,
             collision,
             substeps,
-            Ends { contacts, contradicted: &velocity.contradicted, reach: how.reach },
+            Ends {
+                contacts,
+                contradicted: &velocity.contradicted,
+                reach: how.reach,
+                rows: &velocity.assembler.rows,
+            },
             most,
         );
         if !substeps.pending.is_empty() {

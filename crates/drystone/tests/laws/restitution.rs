@@ -1,7 +1,9 @@
 //! Hits that bounce.
 
+use std::f64::consts::FRAC_PI_2;
+
 use drystone::{BodyDef, Impact, PairLaw, Settings, Shape, World};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use crate::common::{G, add, midpoint, run, world, world_with};
 
@@ -142,4 +144,23 @@ fn slow_hits_do_not_bounce() {
     // It comes with √(2 g 0.05) = 0.99 m/s.
     assert!(drop(1.1) < 1e-6, "{}", drop(1.1));
     assert!((drop(0.9) / (0.81 * 0.05) - 1.0).abs() < 0.02, "{}", drop(0.9));
+}
+
+/// A ball that reaches three walls in one step leaves all of them with the energy it came with, whatever the gaps that were left.
+#[test]
+fn three_walls_at_once() {
+    for impact in [Impact::Newton, Impact::Poisson] {
+        let settings = Settings { h: 0.01, gravity: DVec3::ZERO, ..Settings::default() };
+        let mut w = world_with(settings, PairLaw { impact, ..bouncy(1.0) });
+        let (r, v) = (0.01, DVec3::new(-3.0, -2.0, -1.0));
+        let ball = BodyDef::dynamic(Shape::sphere(r), 1.0).at(DVec3::splat(r) + DVec3::splat(0.0099));
+        let ball = add(&mut w, ball.moving(v, DVec3::ZERO));
+        for turn in [DQuat::IDENTITY, DQuat::from_rotation_y(FRAC_PI_2), DQuat::from_rotation_x(-FRAC_PI_2)] {
+            add(&mut w, BodyDef::fixed(Shape::HalfSpace).turned(turn));
+        }
+        w.step().unwrap();
+        w.step().unwrap();
+        let after = w.velocity(ball).unwrap();
+        assert!((after + v).length() < 1e-4, "{impact:?}: {after}");
+    }
 }
