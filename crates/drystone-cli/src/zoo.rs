@@ -57,7 +57,7 @@ fn after_help() -> &'static str {
        certificate  the reported residual is that of the step's problem and multipliers\n  \
        determinism  the same bits on one thread and on two\n  \
        twin         bodies far away, or another description of a mechanism, change nothing\n\
-     docs/zoo.md has their bounds."
+     docs/guide/random-scenes.md has their bounds."
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {

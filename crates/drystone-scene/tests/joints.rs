@@ -17,7 +17,7 @@ fn toml(name: &str, text: &str) -> Result<Scene, SceneError> {
 /// The crank turns at its commanded speed, the piston goes from one dead point to the other.
 #[test]
 fn the_documented_mechanism_runs() {
-    let text = include_str!("../../../docs/scene-files.md");
+    let text = include_str!("../../../docs/guide/scene-files.md");
     let block = text.split("```toml\n").find(|b| b.starts_with("name = \"crank")).unwrap();
     let scene = toml("crank", block.split("```").next().unwrap()).unwrap();
     assert_eq!(scene.joints.len(), 4);

@@ -34,7 +34,7 @@ impl Drop for File {
 
 /// The `number`-th TOML block of the documentation.
 fn documented(number: usize) -> String {
-    let text = include_str!("../../../docs/scene-files.md");
+    let text = include_str!("../../../docs/guide/scene-files.md");
     let block = text.split("```toml\n").nth(number + 1).unwrap();
     block.split("```").next().unwrap().to_string()
 }

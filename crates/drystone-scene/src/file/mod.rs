@@ -1,4 +1,4 @@
-//! Scene files: TOML or JSON with the same fields, described in `docs/scene-files.md`. Either a gallery scene with
+//! Scene files: TOML or JSON with the same fields, described in `docs/guide/scene-files.md`. Either a gallery scene with
 //! other parameters, or settings and bodies of its own.
 
 mod body;

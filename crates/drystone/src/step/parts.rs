@@ -1,7 +1,7 @@
 //! A step in parts: N steps of h/N, each with its own contacts and a share of the iterations, told as one.
 //!
 //! With plain sweeps many short steps of one sweep each are more accurate than one long step of many [Macklin2019]. With
-//! solvers that accelerate, and with overlaps corrected apart, that is not so: `docs/performance.md` has both measured. Parts
+//! solvers that accelerate, and with overlaps corrected apart, that is not so: `docs/benchmarks/steps.md` has both measured. Parts
 //! are for motion that h does not resolve. Contacts start warm in each of them, and the pairs of the broad phase last for many.
 
 use drystone_solve::solver::Status;
