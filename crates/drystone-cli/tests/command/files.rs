@@ -292,5 +292,5 @@ fn what_cannot_begin_is_refused_with_its_place() {
     write("endless.toml", "T = 1\nh = 1e-300", "[0, 0, 1]", "");
     holds(&scratch.bad("run endless.toml"), &["1.0e300 steps of 1e-300 s"]);
     write("short.toml", "T = 0.1\nh = 0.3", "[0, 0, 1]", "");
-    holds(&scratch.bad("run short.toml"), &["0.1 s are less than half a step of 3e-1 s"]);
+    holds(&scratch.bad("run short.toml"), &["0.1 s are less than a step of 3e-1 s"]);
 }

@@ -312,6 +312,16 @@ impl Look<'_> {
         omega * c.radius.min(apart.length() + other.radius)
     }
 
+    /// How far points of two colliders that turn may be from their tangents at the end of the step, at most, m.
+    fn bend(&self, [i, j]: [u32; 2]) -> f64 {
+        let [a, b] = [i, j].map(|k| &self.model.colliders[k as usize]);
+        let of = |c: &ColliderSlot, other: &ColliderSlot| match (&c.shape, &c.local) {
+            (Shape::Sphere { .. }, None) => 0.0,
+            _ => 0.5 * self.h * self.h * self.angular(c.body).length() * self.spin(c, other),
+        };
+        of(a, b) + of(b, a)
+    }
+
     /// Whether two shapes at distance `gap` never come within reach of a contact on the straight way of this step. A
     /// contact's plane has no end, so without this test a body that passes a corner would bounce off thin air.
     /// Conservative advancement: from distance d the shapes may safely move on by d.
@@ -372,7 +382,9 @@ impl Look<'_> {
                 * self.model.pair_size(colliders[0], colliders[1])
                 * (self.angular(a) - self.angular(b)).length();
             let hover = (self.h * (mu * slip + roll)).min(size);
-            if p.gap > near + self.h * (-along).max(0.0) + hover {
+            let ahead = p.gap - near - hover;
+            // What turns may bring another point there.
+            if ahead > self.h * (-along).max(0.0) && ahead > self.bend(colliders) - self.h * along {
                 return;
             }
         }

@@ -97,8 +97,18 @@ pub(super) fn solve(
     }
     let [blocks, stuck] = [MISSED, STUCK].map(|share| missed(setup.settings, to, &solution, share));
     let party = |block: usize| Party::of_block(setup.model, &collision.contacts, &to.assembler, block);
+    // What the scheme itself asks for contradicts nobody: arcs, and bounces that are held to the energy there is (`bounce` tells of those).
+    let own =
+        |block: usize| match (to.assembler.contact_of(block), block.checked_sub(to.assembler.order.len())) {
+            (Some(i), _) => {
+                let arc = collision.predictor.arc(&collision.contacts[i].key);
+                arc < 0.0 || bounce.is_some() && collision.laws.bounces(i)
+            }
+            (None, Some(row)) => bounce.is_some() && to.assembler.rows.is_bounce(row),
+            (None, None) => false,
+        };
     let mut missed = Vec::new();
-    for party in blocks.iter().filter_map(|block| party(*block)) {
+    for party in blocks.iter().filter(|block| !own(**block)).filter_map(|block| party(*block)) {
         if missed.len() < NAMED && !missed.contains(&party) {
             missed.push(party);
         }
