@@ -10,7 +10,13 @@
 //!
 //! is in the cones and parts every contact at s times the speed that was asked for at least; E(s) is a quadratic. An island that has more energy than it had takes the
 //! largest s in [0, 1] for which E(s) is within what it had and twice the work of what is driven: what bounces off a wall takes up to 1 + e times the impulse of
-//! what stops at it. Steps with bounces know γ₀, from which they start; others solve for it where some island has more than it had and what is driven explains.
+//! what stops at it. What it had is E(v₀) and the work of the forces f h = M (v_free - v₀) along the way it goes: of an island that bounces
+//!
+//! ```text
+//!     2 E_had = |v₀|²_M + max(h fᵀ (v₀ + v(s)), 2 h fᵀ v(s))
+//! ```
+//!
+//! by the mean velocity, for which a ball in flight keeps its energy, or by that of the end, along which the scheme moves it; both are linear in s. Of others it is the larger of the energies of v₀ and v_free. Steps with bounces know γ₀, from which they start; others solve for it where some island has more than it had and what is driven explains.
 
 use drystone_solve::problem::Bodies;
 use drystone_solve::problem::islands::Islands;
@@ -29,36 +35,46 @@ const SLACK: f64 = 1e-6;
 /// Energies by island, J, each twice what it is.
 #[derive(Default)]
 struct Energies {
-    /// The most that is there without the problem's own rows: at the start of the step, or after the forces have acted.
+    /// The most that is there without the problem's own rows.
     had: Vec<f64>,
     /// After the solve.
     now: Vec<f64>,
+    /// At the start of the step, |v₀|²_M, and h fᵀ v₀: of islands that bounce.
+    bounces: Vec<Option<[f64; 2]>>,
 }
 
 /// Where things bounce off what is driven, its impulses, and with them the energy that a row gives, are up to 1 + e times those without a bounce.
 const BOUNCE: f64 = 2.0;
 
 impl Energies {
-    fn of(from: &Velocity, islands: &Islands, v: &[[f64; 6]]) -> Self {
+    fn of(from: &Velocity, islands: &Islands, v: &[[f64; 6]], bounces: impl Fn(usize) -> bool) -> Self {
         let mut all = Self::default();
         let Problem::Bodies(p) = &from.assembler.problem else { return all };
         for k in 0..islands.len() {
-            let (mut start, mut free, mut now) = (0.0, 0.0, 0.0);
+            let [mut start, mut free, mut now, mut pushed, mut goes] = [0.0; 5];
             for i in islands.bodies(k).iter().map(|b| *b as usize) {
                 let twice = |v: &[f64; 6]| p.inertia_product(i, v, v);
                 start += twice(&from.pace[i]);
                 free += twice(&p.v_free[i]);
                 now += twice(&v[i]);
+                let force = difference(&p.v_free[i], &from.pace[i]);
+                pushed += p.inertia_product(i, &force, &from.pace[i]);
+                goes += p.inertia_product(i, &force, &v[i]);
             }
-            all.had.push(f64::max(start, free));
+            let bounces = bounces(k).then_some([start, pushed]);
+            all.had.push(match bounces {
+                Some(_) => start + f64::max(pushed + goes, 2.0 * goes),
+                None => f64::max(start, free),
+            });
             all.now.push(now);
+            all.bounces.push(bounces);
         }
         all
     }
 
     /// Whether island `k` has more than it had and `more`.
     fn grows(&self, k: usize, more: f64) -> bool {
-        self.now[k] > (1.0 + SLACK) * (self.had[k] + more)
+        self.now[k] > self.had[k] + more + SLACK * self.now[k]
     }
 }
 
@@ -126,7 +142,9 @@ pub(super) fn limit(
     islands.find(p);
     let mut v = Vec::new();
     p.velocities(&solution.gamma, &mut v);
-    let all = Energies::of(to, &islands, &v);
+    let bouncing =
+        |k: usize| bounces && islands.blocks(k).iter().any(|i| bounces_in(collision, to, *i as usize));
+    let all = Energies::of(to, &islands, &v, bouncing);
     let work = Work { settings: setup.settings, collision, posed: to, asks: Asks::All, islands: &islands };
     // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
     let driven_work = |k: usize| match bounces {
@@ -181,8 +199,24 @@ fn blend(
     for &k in over {
         let [square, linear, first] = products(p, islands.bodies(k), v, &v0);
         let [give, take] = work.of(k, &driven.gamma, &v0);
-        let may = (1.0 + SLACK) * (all.had[k] + BOUNCE * give + take).max(first);
-        let s = largest_share(square, linear, first - may);
+        let drives = BOUNCE * give + take;
+        // The largest share with E(s) ≤ `may` + s `more`.
+        let share = |may: f64, more: f64| {
+            let may = (may + drives + SLACK * all.now[k]).max(first);
+            largest_share(square, linear - 0.5 * more, first - may)
+        };
+        let s = match all.bounces[k] {
+            None => share(all.had[k], 0.0),
+            Some([start, pushed]) => {
+                let [mut goes, mut more] = [0.0; 2];
+                for i in islands.bodies(k).iter().map(|b| *b as usize) {
+                    let force = difference(&p.v_free[i], &work.posed.pace[i]);
+                    goes += p.inertia_product(i, &force, &v0[i]);
+                    more += p.inertia_product(i, &force, &difference(&v[i], &v0[i]));
+                }
+                share(start + pushed + goes, more).max(share(start + 2.0 * goes, 2.0 * more))
+            }
+        };
         if s == 1.0 {
             continue;
         }
@@ -199,12 +233,24 @@ fn blend(
 fn products(p: &Bodies, bodies: &[u32], v: &[[f64; 6]], v0: &[[f64; 6]]) -> [f64; 3] {
     let [mut square, mut linear, mut first] = [0.0; 3];
     for i in bodies.iter().map(|b| *b as usize) {
-        let d: [f64; 6] = std::array::from_fn(|j| v[i][j] - v0[i][j]);
+        let d = difference(&v[i], &v0[i]);
         square += p.inertia_product(i, &d, &d);
         linear += p.inertia_product(i, &d, &v0[i]);
         first += p.inertia_product(i, &v0[i], &v0[i]);
     }
     [square, linear, first]
+}
+
+fn difference(a: &[f64; 6], b: &[f64; 6]) -> [f64; 6] {
+    std::array::from_fn(|k| a[k] - b[k])
+}
+
+/// Whether a block is that of a contact or a limit that bounces in this step.
+fn bounces_in(collision: &Collision, posed: &Velocity, block: usize) -> bool {
+    match posed.assembler.contact_of(block) {
+        Some(contact) => collision.laws.bounces(contact),
+        None => posed.assembler.rows.is_bounce(block - posed.assembler.order.len()),
+    }
 }
 
 /// The largest s of [0, 1] with a s² + 2 b s + c ≤ 0; 0 where there is none.
@@ -242,7 +288,7 @@ impl Budget {
         if let Problem::Bodies(p) = posed.posed() {
             islands.find(p);
             p.velocities(&solution.gamma, &mut v);
-            let e = Energies::of(posed, &islands, &v);
+            let e = Energies::of(posed, &islands, &v, |_| false);
             let work = Work { settings, collision, posed, asks: Asks::All, islands: &islands };
             let work = |k: usize| work.of(k, &solution.gamma, &v).iter().sum::<f64>().max(0.0);
             had.extend((0..islands.len()).map(|k| (e.had[k] + work(k)).max(e.now[k])));
