@@ -310,6 +310,7 @@ fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
             Output::text("--snapshots", args.snapshots.as_ref()),
             Output::text("--body-forces", args.body_forces.as_ref()),
             Output::text("--pair-forces", args.pair_forces.as_ref()),
+            Output::text("--joint-forces", args.joint_forces.as_ref()),
             Output::png("--picture", args.picture.as_ref()),
         ],
     )?;
@@ -392,7 +393,10 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
     }
     if r.solver.name == "auto" && others > 0 {
         let used = r.solver.used.iter();
-        let each = used.map(|(name, u)| format!("{name} in {} ({} {}s)", u.solves, u.iterations, u.unit));
+        // Islands of a few contacts have no solver of their own.
+        let own = |name: &str| if name == "auto" { "small islands".to_string() } else { name.to_string() };
+        let each =
+            used.map(|(name, u)| format!("{} in {} ({} {}s)", own(name), u.solves, u.iterations, u.unit));
         text += &format!(
             "  picked        {}; {} fall-backs\n",
             each.collect::<Vec<_>>().join(", "),

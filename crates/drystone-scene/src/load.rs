@@ -46,11 +46,17 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     Ok(scene)
 }
 
-/// Both kinds of JSON file may be called `.json`: the keys at the top tell, and a draw is a flat state.
+/// Both kinds of JSON file may be called `.json`: the keys at the top tell. A draw is a flat state if it has a key that scene files have not.
 pub(crate) fn is_flat(source: &Source, root: &Node) -> bool {
     let Value::Table(entries) = &root.value else { return true };
     let score = |fields: &[&str]| entries.iter().filter(|e| fields.contains(&e.key.as_ref())).count();
-    source.format == Format::Json && score(flat::FIELDS) >= score(file::FIELDS)
+    let own = || {
+        entries
+            .iter()
+            .any(|e| flat::FIELDS.contains(&e.key.as_ref()) && !file::FIELDS.contains(&e.key.as_ref()))
+    };
+    let [flat, scene] = [flat::FIELDS, file::FIELDS].map(score);
+    source.format == Format::Json && (flat > scene || flat == scene && own())
 }
 
 fn override_file(scene: &mut Scene, set: &[(String, String)]) -> Result<(), SceneError> {

@@ -282,6 +282,7 @@ fn what_cannot_begin_is_refused_with_its_place() {
         let text = format!("name = \"x\"\n[settings]\n{settings}\n{}{more}", ball.replace("AT", at));
         std::fs::write(scratch.at(name), text).unwrap();
     };
+    let hinge = |law: &str| format!("[[joint]]\ntype = \"revolute\"\nb = \"b\"\naxis = [0, 0, 1]\n{law}\n");
     let rope =
         "[[joint]]\ntype = \"distance\"\nb = \"b\"\nanchor_a = [0, 0, 0]\nanchor_b = [0, 0, 1]\nlength = 1\n";
     let two = format!("{rope}{}", rope.replace("[0, 0, 0]", "[5, 0, 0]"));
@@ -291,6 +292,15 @@ fn what_cannot_begin_is_refused_with_its_place() {
     holds(&scratch.bad("run far.toml"), &["far.toml:4:", "body[0]", "within 1e12 m"]);
     write("endless.toml", "T = 1\nh = 1e-300", "[0, 0, 1]", "");
     holds(&scratch.bad("run endless.toml"), &["1.0e300 steps of 1e-300 s"]);
+    write("several.toml", "T = 1", "[0, 0, 1]", &hinge("motor = { speed = 1, position = 2 }"));
+    holds(&scratch.bad("check several.toml"), &["several.toml:13:9", "joint[0].motor", "not several"]);
+    write("crossed.toml", "T = 1", "[0, 0, 1]", &hinge("limits = [1, -1]"));
+    holds(
+        &scratch.bad("check crossed.toml"),
+        &["crossed.toml:13:10", "joint[0].limits", "lower must be at most upper"],
+    );
+    std::fs::write(scratch.at("named.json"), "{\"name\": \"x\"}").unwrap();
+    holds(&scratch.bad("check named.json"), &["named.json:1:1", "settings"]);
     write("short.toml", "T = 0.1\nh = 0.3", "[0, 0, 1]", "");
     holds(&scratch.bad("run short.toml"), &["0.1 s are less than a step of 3e-1 s"]);
 }

@@ -63,6 +63,7 @@ fn two_results_in_one_place_are_refused() {
         (format!("run {short} --report a.json --snapshots a.json"), "--snapshots a.json: --report is there"),
         (format!("run {short} --report ./b/../a.json --snapshots a.json"), "--report is there"),
         (format!("run {short} --body-forces f.csv --pair-forces f.csv"), "--body-forces is there"),
+        (format!("run {short} --body-forces f.csv --joint-forces f.csv"), "--body-forces is there"),
         (format!("run {short} --report - --snapshots -"), "--report is there"),
         (format!("run {short} --report scene.toml"), "the input is there"),
         ("picture scene.toml --to scene.toml".into(), "must end in .png"),

@@ -231,10 +231,14 @@ fn find(at: &At, bodies: &[BodyDef]) -> Result<Option<BodyId>, Fault> {
 /// What acts along a coordinate.
 fn law(at: &At) -> Result<Law, Fault> {
     let restitution = at.get("restitution").map_or(Ok(0.0), |r| r.number())?;
-    let limits = at
-        .get("limits")
-        .map(|l| l.numbers().map(|[lower, upper]| Limits { lower, upper, restitution }))
-        .transpose()?;
+    let limit = |l: At| -> Result<Limits, Fault> {
+        let [lower, upper] = l.numbers()?;
+        if lower > upper {
+            return Err(l.fault(format!("lower must be at most upper, got {lower} and {upper}")));
+        }
+        Ok(Limits { lower, upper, restitution })
+    };
+    let limits = at.get("limits").map(limit).transpose()?;
     if let (None, Some(r)) = (&limits, at.get("restitution")) {
         return Err(r.fault("needs 'limits' beside it"));
     }
@@ -259,7 +263,8 @@ fn motor(at: &At) -> Result<Motor, Fault> {
         (Some(f), None, None) => Command::Position(f),
         (None, Some(f), None) => Command::Speed(f),
         (None, None, Some(f)) => Command::Force(f),
-        _ => return Err(at.fault("needs one of 'position', 'speed' and 'force'")),
+        (None, None, None) => return Err(at.fault("needs 'position', 'speed' or 'force'")),
+        _ => return Err(at.fault("takes one of 'position', 'speed' and 'force', not several")),
     };
     let limit = at.get("limit").map_or(Ok(f64::INFINITY), |l| not_negative(&l, ""))?;
     Ok(Motor { command, limit })

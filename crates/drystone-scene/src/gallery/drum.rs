@@ -128,11 +128,14 @@ impl Probe for Drum {
 
     fn results(&mut self, world: &World) -> Results {
         let mut results = Results::new();
-        let count = self.angles.len().max(1) as f64;
-        let mean = self.angles.iter().sum::<f64>() / count;
-        let spread = (self.angles.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / count).sqrt();
-        results.insert("repose_angle_deg".into(), number(mean.abs().to_degrees()));
-        results.insert("repose_spread_deg".into(), number(spread.to_degrees()));
+        // A run that ends before angles count has none.
+        if !self.angles.is_empty() {
+            let count = self.angles.len() as f64;
+            let mean = self.angles.iter().sum::<f64>() / count;
+            let spread = (self.angles.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / count).sqrt();
+            results.insert("repose_angle_deg".into(), number(mean.abs().to_degrees()));
+            results.insert("repose_spread_deg".into(), number(spread.to_degrees()));
+        }
         let lost = world.state().position[..self.n].iter().filter(|x| !(x.length() < 10.0)).count();
         results.insert("lost".into(), lost.into());
         results
