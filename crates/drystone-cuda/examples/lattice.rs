@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let iterations = (u.iterations - before.iterations) as f64;
             let each = (u.iterate_s - before.iterate_s) / iterations;
             // Streamed once: see docs/cuda.md.
-            let bytes = 368.0 * p.points.len() as f64 + 652.0 * p.bodies() as f64;
+            let bytes = 336.0 * p.points.len() as f64 + 524.0 * p.bodies() as f64;
             println!(
                 "{name} side {} contacts {} bodies {}: {:.2} us an iteration, {:.0} GB/s; solve {:.2} ms (pack {:.2}, up {:.2}, down {:.2}); hash {:016x}",
                 pair[0],

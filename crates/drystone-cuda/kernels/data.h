@@ -40,7 +40,8 @@
 #define ROLLING5 5u
 
 struct control {
-    double theta, beta;
+    double theta, beta;         /* momentum, y = gamma + beta (gamma - gamma_before) */
+    double next_theta, next_beta; /* those after the next step, unless it restarts */
     double lipschitz, most; /* L, and a bound that no eigenvalue exceeds */
     double kappa;           /* eta_n / eta_t of all points */
     double omega, lambda;   /* of the Jacobi iteration */
@@ -53,6 +54,7 @@ struct control {
     u32 now, before, trial, best; /* places of multipliers, forces and velocities */
     u32 used, limit, halt, best_is_start;
     u32 rejected, wish_best;
+    u32 ahead_place, has_ahead; /* where v_y is, if not at gamma */
     u32 tickets[8];
 };
 
@@ -60,7 +62,7 @@ struct args {
     struct control *control;
     const double *normal;      /* by point: n, bias */
     const double *arm_a;       /* by point: arm, mu */
-    const double *arm_b;       /* by point: arm, 0 */
+    double *arm_b;             /* by point: arm, eta_t */
     const double *drift;       /* by point: four numbers, or none */
     const double *soft;        /* by point: C_n, C_t, or none */
     const u32 *sides;          /* by block: two bodies */
@@ -81,6 +83,7 @@ struct args {
     double *gamma;             /* four places of 4 numbers a point, 1 a general row */
     double *force;             /* four places of 8 numbers a body */
     double *velocity;          /* four places of 8 numbers a body */
+    double *ahead;             /* velocities at y: two places of 8 numbers a body */
     double *block_sums;        /* by chunk of blocks: SUMS */
     double *body_sums;         /* by chunk of bodies: SUMS */
     double *rows;              /* by row of the problem: what goes back */
@@ -101,6 +104,17 @@ INLINE double *force_at(const struct args *p, u32 place)
 INLINE double *velocity_at(const struct args *p, u32 place)
 {
     return p->velocity + (u64)place * p->bodies * 8u;
+}
+
+INLINE double *ahead_at(const struct args *p, u32 place)
+{
+    return p->ahead + (u64)place * p->bodies * 8u;
+}
+
+/* Velocities at y. */
+INLINE const double *velocity_ahead(const struct args *p, const struct control *c)
+{
+    return c->has_ahead ? ahead_at(p, c->ahead_place) : velocity_at(p, c->now);
 }
 
 INLINE u32 chunks_of(u32 items)

@@ -4,20 +4,18 @@
 INLINE void step_point(const struct args *p, const struct control *c, u32 block, double t, double *sums)
 {
     v4 normal = load4(p->normal + (u64)block * 4u), a = load4(p->arm_a + (u64)block * 4u);
-    v3 arm_b = xyz(load4(p->arm_b + (u64)block * 4u)), n = xyz(normal), bias = point_bias(p, block, normal);
+    v4 b = load4(p->arm_b + (u64)block * 4u);
+    v3 n = xyz(normal), bias = point_bias(p, block, normal);
     u32 i = p->sides[(u64)block * 2u], j = p->sides[(u64)block * 2u + 1u];
     v3 now = xyz(load4(gamma_at(p, c->now) + (u64)block * 4u)), y = now;
-    v3 u = relative(velocity_at(p, c->now), i, j, xyz(a), arm_b);
     if (c->beta != 0.0) {
         v3 before = xyz(load4(gamma_at(p, c->before) + (u64)block * 4u));
         y = plus(now, times(c->beta, minus(now, before)));
-        u = plus(u, times(c->beta, minus(u, relative(velocity_at(p, c->before), i, j, xyz(a), arm_b))));
     }
-    u = plus(u, bias);
+    v3 u = plus(relative(velocity_ahead(p, c), i, j, xyz(a), xyz(b)), bias);
     if (p->soft)
         u = plus(u, yields(p, block, n, y));
-    v4 scale = load4(p->scale + (u64)block * 4u);
-    double step = t * scale.x, kappa = c->kappa;
+    double weight = b.w > 0.0 ? 1.0 / b.w : 0.0, step = t * b.w, kappa = c->kappa;
     /* Along the normal the step is kappa times as long as across. */
     v3 to = minus(y, times(step, u));
     double along = dot(to, n), pressed = along - (kappa - 1.0) * step * dot(u, n);
@@ -27,8 +25,8 @@ INLINE void step_point(const struct args *p, const struct control *c, u32 block,
     v3 d = minus(z, y);
     double square = dot(d, d), part = dot(d, n), less = part * part;
     store4(gamma_at(p, c->trial) + (u64)block * 4u, z, 0.0);
-    sums[MEASURE] = (square - (1.0 - 1.0 / (kappa * kappa)) * less) * scale.y * scale.y;
-    sums[LENGTH] = (square - (1.0 - 1.0 / kappa) * less) * scale.y;
+    sums[MEASURE] = (square - (1.0 - 1.0 / (kappa * kappa)) * less) * weight * weight;
+    sums[LENGTH] = (square - (1.0 - 1.0 / kappa) * less) * weight;
     sums[DESCENT] = dot(u, minus(z, now));
     sums[WORK] = dot(bias, z);
     if (p->soft) {
@@ -48,12 +46,9 @@ INLINE void step_general(const struct args *p, const struct control *c, u32 bloc
     double y[5], u[5], z[5], square = 0.0;
     ROLLED for (u32 k = 0; k < rows; k++) {
         y[k] = now[k];
-        u[k] = general_velocity(p, block, first + k, velocity_at(p, c->now), 0.0);
-        if (c->beta != 0.0) {
+        if (c->beta != 0.0)
             y[k] += c->beta * (now[k] - before[k]);
-            u[k] += c->beta * (u[k] - general_velocity(p, block, first + k, velocity_at(p, c->before), 0.0));
-        }
-        u[k] += p->bias[first + k] + row_yields(p, first + k) * y[k];
+        u[k] = general_velocity(p, block, first + k, velocity_ahead(p, c), y[k]) + p->bias[first + k];
         z[k] = y[k] - step * u[k];
     }
     project_set(p->kind[b], p->limits[(u64)b * 2u], p->limits[(u64)b * 2u + 1u], z);
@@ -136,7 +131,7 @@ INLINE void accept(struct control *c, double objective, double beta)
 /* Steps (10)-(31) of Algorithm APGD [Mazhar2015], with the rules of drystone-solve's `apgd`. */
 INLINE void decide_gradient(struct control *c, double objective)
 {
-    double l = c->lipschitz, theta = c->theta;
+    double l = c->lipschitz;
     double slack = c->rule == PAPER ? 1.0 : 1.5;
     if (c->curvature > slack * l * c->length && l < c->most) {
         double next = c->rule == PAPER ? 2.0 * l : 1.05 * c->curvature / c->length;
@@ -148,14 +143,14 @@ INLINE void decide_gradient(struct control *c, double objective)
         c->halt |= DIVERGED;
         return;
     }
-    double next = 0.5 * theta * (sqrt(theta * theta + 4.0) - theta);
-    double beta = theta * (1.0 - theta) / (theta * theta + next);
-    if (c->descent > 0.0) {
-        beta = 0.0;
-        next = 1.0;
-    }
-    c->theta = next;
-    accept(c, objective, beta);
+    int restarts = c->descent > 0.0;
+    c->theta = restarts ? 1.0 : c->next_theta;
+    c->has_ahead = !restarts;
+    c->ahead_place ^= 1u;
+    accept(c, objective, restarts ? 0.0 : c->next_beta);
+    double theta = c->theta;
+    c->next_theta = 0.5 * theta * (sqrt(theta * theta + 4.0) - theta);
+    c->next_beta = theta * (1.0 - theta) / (theta * theta + c->next_theta);
     if (c->rule == PAPER)
         c->lipschitz = 0.9 * l;
     else if (c->curvature > l * c->length) {
@@ -200,23 +195,20 @@ INLINE void decide(struct control *c, const double *blocks, const double *bodies
         c->halt |= LIMIT;
 }
 
-/* F_z and v_z of a body; <F_z - F_y, v_z - v_y> and <F_z, v_z + v_free>. */
+/* F_z and v_z of a body, and what its velocity at the next y will be; <F_z - F_y, v_z - v_y> and <F_z, v_z + v_free>. */
 INLINE void step_body(const struct args *p, const struct control *c, u32 body, double *change, double *kinetic)
 {
     const double *m = p->mass + (u64)body * 8u, *free = p->free + (u64)body * 8u;
-    const double *f = force_at(p, c->now) + (u64)body * 8u, *v = velocity_at(p, c->now) + (u64)body * 8u;
+    const double *f = force_at(p, c->now) + (u64)body * 8u;
     v3 force, torque;
     gather(p, gamma_at(p, c->trial), body, &force, &torque);
     v3 v0 = xyz(load4(free)), w0 = xyz(load4(free + 4));
     v3 move = plus(v0, times(m[0], force)), spin = plus(w0, turn(m, torque));
-    v3 f_y = xyz(load4(f)), t_y = xyz(load4(f + 4)), v_y = xyz(load4(v)), w_y = xyz(load4(v + 4));
+    v3 f_now = xyz(load4(f)), t_now = xyz(load4(f + 4)), f_y = f_now, t_y = t_now;
     if (c->beta != 0.0) {
         f = force_at(p, c->before) + (u64)body * 8u;
-        v = velocity_at(p, c->before) + (u64)body * 8u;
         f_y = plus(f_y, times(c->beta, minus(f_y, xyz(load4(f)))));
         t_y = plus(t_y, times(c->beta, minus(t_y, xyz(load4(f + 4)))));
-        v_y = plus(v_y, times(c->beta, minus(v_y, xyz(load4(v)))));
-        w_y = plus(w_y, times(c->beta, minus(w_y, xyz(load4(v + 4)))));
     }
     double *to = force_at(p, c->trial) + (u64)body * 8u;
     store4(to, force, 0.0);
@@ -224,7 +216,14 @@ INLINE void step_body(const struct args *p, const struct control *c, u32 body, d
     to = velocity_at(p, c->trial) + (u64)body * 8u;
     store4(to, move, 0.0);
     store4(to + 4, spin, 0.0);
-    *change = dot(minus(force, f_y), minus(move, v_y)) + dot(minus(torque, t_y), minus(spin, w_y));
+    if (c->rule != JACOBI) {
+        v3 step_f = minus(force, f_now), step_t = minus(torque, t_now);
+        to = ahead_at(p, c->ahead_place ^ 1u) + (u64)body * 8u;
+        store4(to, plus(move, times(c->next_beta * m[0], step_f)), 0.0);
+        store4(to + 4, plus(spin, times(c->next_beta, turn(m, step_t))), 0.0);
+    }
+    v3 df = minus(force, f_y), dt = minus(torque, t_y);
+    *change = m[0] * dot(df, df) + dot(dt, turn(m, dt));
     *kinetic = dot(force, plus(move, v0)) + dot(torque, plus(spin, w0));
 }
 

@@ -145,6 +145,7 @@ INLINE void scale_block(const struct args *p, const struct control *c, u32 block
         if (p->soft)
             work += 0.5 * dot(x, yields(p, block, n, x));
         square = weight * (dot(one, one) + (1.0 / kappa - 1.0));
+        p->arm_b[(u64)block * 4u + 3u] = step;
         share[0] += (kappa - 1.0) * p->mass[(u64)i * 8u];
         share[1] += j == WORLD ? 0.0 : (kappa - 1.0) * p->mass[(u64)j * 8u];
     } else {

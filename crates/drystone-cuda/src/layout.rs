@@ -29,6 +29,8 @@ pub(crate) const PLACES: usize = 4;
 pub(crate) struct Control {
     pub theta: f64,
     pub beta: f64,
+    pub next_theta: f64,
+    pub next_beta: f64,
     pub lipschitz: f64,
     pub most: f64,
     pub kappa: f64,
@@ -60,6 +62,8 @@ pub(crate) struct Control {
     pub best_is_start: u32,
     pub rejected: u32,
     pub wish_best: u32,
+    pub ahead_place: u32,
+    pub has_ahead: u32,
     pub tickets: [u32; 8],
 }
 
@@ -91,6 +95,7 @@ pub(crate) struct Args {
     pub gamma: u64,
     pub force: u64,
     pub velocity: u64,
+    pub ahead: u64,
     pub block_sums: u64,
     pub body_sums: u64,
     pub rows: u64,
@@ -145,7 +150,7 @@ mod tests {
 
     #[test]
     fn there_is_no_padding() {
-        assert_eq!(size_of::<Control>(), 19 * 8 + 14 * 4 + 8 * 4);
-        assert_eq!(size_of::<Args>(), 28 * 8 + 4 * 4);
+        assert_eq!(size_of::<Control>(), 21 * 8 + 16 * 4 + 8 * 4);
+        assert_eq!(size_of::<Args>(), 29 * 8 + 4 * 4);
     }
 }

@@ -159,6 +159,7 @@ impl Packed {
             &mut args.gamma,
             &mut args.force,
             &mut args.velocity,
+            &mut args.ahead,
             &mut args.block_sums,
             &mut args.body_sums,
             &mut args.rows,
@@ -225,6 +226,7 @@ pub(crate) fn pack(
     args.gamma = take(PLACES * stride);
     args.force = take(PLACES * 8 * bodies);
     args.velocity = take(PLACES * 8 * bodies);
+    args.ahead = take(2 * 8 * bodies);
     args.block_sums = take(SUMS * blocks.div_ceil(CHUNK));
     args.body_sums = take(SUMS * bodies.div_ceil(CHUNK));
     args.gamma_stride = stride as u64;

@@ -219,6 +219,7 @@ impl CudaSolver {
             && p.points.compliance[0].is_empty();
         let control = Control {
             theta: 1.0,
+            next_theta: 0.5 * (5f64.sqrt() - 1.0),
             omega: method.omega,
             lambda: method.lambda,
             rule: method.rule,
