@@ -2,7 +2,8 @@
  *
  * The kernels are written in the part of C that CUDA C++ shares, with the macros below in place of everything that differs.
  * Compiled as C, blocks run one after the other, and so do the threads of a block between two barriers: LANES is then a loop
- * over all of them. Nothing may therefore live in a local variable from one LANES to the next.
+ * over all of them. Nothing may therefore live in a local variable from one LANES to the next. With SHIM_THREADS the threads of
+ * a block are threads of the processor, and barriers are barriers: slow, but a barrier that is missing is then seen.
  *
  * Sums have a shape of their own: a chunk has CHUNK items whatever the number of threads, and chunks are added up in a tree of
  * fixed shape. No result depends on the launch geometry. Nothing is contracted to a fused multiply-add: the kernels are
@@ -36,15 +37,24 @@ extern u32 shim_block, shim_blocks, shim_threads;
 #define SHARED static
 #define BLOCK shim_block
 #define BLOCKS shim_blocks
+#define TICKET(counter) ((*(counter))++)
+#define ROLLED
+#define BY_FOUR
+#define FENCE
+
+#ifdef SHIM_THREADS
+extern __thread u32 shim_thread;
+void shim_barrier(void);
+#define LANES(i, count) for (u32 i = shim_thread; i < (count); i += shim_threads)
+#define LEADER if (shim_thread == 0)
+#define BARRIER shim_barrier()
+#else
 #define LANES(i, count)                                                                                                \
     for (u32 lane_ = 0; lane_ < shim_threads; lane_++)                                                                 \
         for (u32 i = lane_; i < (count); i += shim_threads)
 #define LEADER
 #define BARRIER
-#define FENCE
-#define TICKET(counter) ((*(counter))++)
-#define ROLLED
-#define BY_FOUR
+#endif
 
 #endif
 

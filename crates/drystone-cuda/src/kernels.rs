@@ -70,6 +70,16 @@ mod tests {
     }
 
     #[test]
+    fn the_argument_is_as_large_on_both_sides() {
+        let size = size_of::<crate::layout::Args>();
+        let told = PTX.lines().filter(|l| l.contains("_param_0[") && l.contains(".param .align"));
+        assert_eq!(told.clone().count(), NAMES.len());
+        for line in told {
+            assert!(line.contains(&format!("[{size}]")), "{line}");
+        }
+    }
+
+    #[test]
     fn every_kernel_is_in_the_ptx_and_nothing_is_fused() {
         for name in NAMES {
             let entry = format!(".visible .entry {}(", name.to_str().unwrap());

@@ -108,6 +108,21 @@ fn no_bit_depends_on_the_launch_geometry() {
     }
 }
 
+/// Threads of their own for the threads of a block: a barrier that is missing would show.
+#[test]
+fn threads_that_run_at_the_same_time_leave_the_same_bits() {
+    let (one, many) = (open("solve", &[]).unwrap(), open("threads", &["-DSHIM_THREADS"]).unwrap());
+    let stop = Stop { tolerance: 0.0, iterations: 20, ..Stop::default() };
+    let (problem, guess) = problem("forklift", &[], 30);
+    let mut seen = Vec::new();
+    for (engine, threads) in [(&one, 256), (&many, 2), (&many, 5)] {
+        let mut s = solver(engine, "cuda-apgd");
+        s.set_geometry(Geometry { blocks: 2, threads, batch: 8 });
+        seen.push(hash(&s.solve(&problem, Some(&guess), &stop).unwrap().gamma));
+    }
+    assert!(seen.iter().all(|h| *h == seen[0]), "{seen:x?}");
+}
+
 /// Seen on an H200 (driver 580, CUDA 13.0) with `drystone` built for it: see `docs/cuda.md`.
 const GOLDEN: [(&str, u64); 2] = [("cuda-apgd", 0), ("cuda-pgj", 0)];
 

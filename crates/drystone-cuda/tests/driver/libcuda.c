@@ -1,7 +1,8 @@
 /* A driver of one pretended device, which runs the kernel text on the CPU: the functions of NVIDIA's driver that the crate
  * calls, with memory from malloc, streams that are done at once, and kernels compiled as C from the same text.
  *
- * Options (-D): DEVICES, VERSION, MAJOR, MEMORY (bytes in all), BACKWARDS (blocks run from last to first), NO_KERNELS.
+ * Options (-D): DEVICES, VERSION, MAJOR, MEMORY (bytes in all), BACKWARDS (blocks run from last to first), SHIM_THREADS (a thread
+ * of the processor for each thread of a block), NO_KERNELS.
  */
 
 #include <pthread.h>
@@ -35,6 +36,44 @@ static const struct entry KERNELS[] = {
     {"start_lipschitz", start_lipschitz}, {"step_blocks", step_blocks}, {"step_bodies", step_bodies},
     {"look", look}, {"write_rows", write_rows},
 };
+#endif
+
+#ifdef SHIM_THREADS
+__thread u32 shim_thread;
+static pthread_barrier_t barrier;
+static const struct entry *running;
+static const struct args *argument;
+
+void shim_barrier(void)
+{
+    pthread_barrier_wait(&barrier);
+}
+
+static void *one_thread(void *number)
+{
+    shim_thread = (u32)(uintptr_t)number;
+    running->run(*argument);
+    return NULL;
+}
+
+static void one_block(const struct entry *entry, const struct args *args)
+{
+    pthread_t threads[1024];
+    running = entry;
+    argument = args;
+    pthread_barrier_init(&barrier, NULL, shim_threads);
+    for (u32 k = 1; k < shim_threads; k++)
+        pthread_create(&threads[k], NULL, one_thread, (void *)(uintptr_t)k);
+    one_thread(NULL);
+    for (u32 k = 1; k < shim_threads; k++)
+        pthread_join(threads[k], NULL);
+    pthread_barrier_destroy(&barrier);
+}
+#elif !defined NO_KERNELS
+static void one_block(const struct entry *entry, const struct args *args)
+{
+    entry->run(*args);
+}
 #endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -206,7 +245,7 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned by, unsigned bz, un
 #else
         shim_block = k;
 #endif
-        ((const struct entry *)function)->run(*(struct args *)arguments[0]);
+        one_block(function, arguments[0]);
     }
     pthread_mutex_unlock(&lock);
 #else
