@@ -15,7 +15,7 @@ use pretend::{open, problem, solver};
 const SCENES: &[(&str, &[(&str, &str)], usize)] = &[
     ("packing", &[("n", "220")], 60),
     ("packing", &[("n", "40"), ("shape", "box")], 60),
-    ("brazil-nut", &[], 40),
+    ("shaker", &[("n", "200")], 20),
     ("wall", &[("width", "4"), ("height", "4")], 20),
     ("forklift", &[], 30),
     ("spider", &[], 30),
@@ -113,14 +113,15 @@ fn no_bit_depends_on_the_launch_geometry() {
 fn threads_that_run_at_the_same_time_leave_the_same_bits() {
     let (one, many) = (open("solve", &[]).unwrap(), open("threads", &["-DSHIM_THREADS"]).unwrap());
     let stop = Stop { tolerance: 0.0, iterations: 20, ..Stop::default() };
-    let (problem, guess) = problem("forklift", &[], 30);
-    let mut seen = Vec::new();
-    for (engine, threads) in [(&one, 256), (&many, 2), (&many, 5)] {
-        let mut s = solver(engine, "cuda-apgd");
-        s.set_geometry(Geometry { blocks: 2, threads, batch: 8 });
-        seen.push(hash(&s.solve(&problem, Some(&guess), &stop).unwrap().gamma));
+    for (problem, guess) in [problem("forklift", &[], 30), lattice(7)] {
+        let mut seen = Vec::new();
+        for (engine, threads) in [(&one, 256), (&many, 2), (&many, 5)] {
+            let mut s = solver(engine, "cuda-apgd");
+            s.set_geometry(Geometry { blocks: 2, threads, batch: 8 });
+            seen.push(hash(&s.solve(&problem, Some(&guess), &stop).unwrap().gamma));
+        }
+        assert!(seen.iter().all(|h| *h == seen[0]), "{seen:x?}");
     }
-    assert!(seen.iter().all(|h| *h == seen[0]), "{seen:x?}");
 }
 
 /// What the kernel text leaves, run as C. A device must leave the same: `examples/lattice.rs` prints it.
