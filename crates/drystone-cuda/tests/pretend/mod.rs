@@ -13,7 +13,9 @@ use drystone_solve::solver::Spec;
 pub fn library(name: &str, options: &[&str]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{name}"));
     std::fs::create_dir_all(&folder).unwrap();
+    // Several tests may want the same library at the same time: each compiles its own, and the last one stays.
     let out = folder.join("libcuda.so.1");
+    let own = folder.join(format!("{}-{:?}.so", std::process::id(), std::thread::current().id()));
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/driver/libcuda.c");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let done = Command::new(compiler)
@@ -21,9 +23,10 @@ pub fn library(name: &str, options: &[&str]) -> PathBuf {
         .args(options)
         .arg(source)
         .args(["-lm", "-lpthread", "-o"])
-        .arg(&out)
+        .arg(&own)
         .status();
     assert!(done.expect("a C compiler is there").success(), "the kernel text compiles as C");
+    std::fs::rename(&own, &out).unwrap();
     out
 }
 
