@@ -8,6 +8,7 @@ use drystone_record::usage;
 use drystone_solve::solver::BadSpec;
 use serde::Serialize;
 
+use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 use crate::roofline::{self, Roofline};
@@ -132,6 +133,9 @@ pub struct Args {
     /// Solver with parameters.
     #[arg(long, value_name = "NAME[:k=v,...]", default_value = "pgs")]
     solver: String,
+    /// Where problems are solved.
+    #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
+    backend: String,
     /// List the benches and stop.
     #[arg(long)]
     list: bool,
@@ -179,7 +183,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if let Some(unknown) = args.names.iter().find(|n| !names.contains(&n.as_str())) {
         return Err(Failure::input(BadSpec::unknown("bench", unknown, &names)));
     }
-    drystone_solve::solver::make(&args.solver).map_err(Failure::input)?;
+    let backend = Backend::choose(&args.backend)?;
+    let solver = backend.solver(&args.solver)?;
+    drystone_solve::solver::make(&solver).map_err(Failure::input)?;
     outputs::check(None, [Output::text("--report", args.report.as_ref())])?;
     let threads = pool(args.threads)?;
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
@@ -212,7 +218,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         if !wanted {
             continue;
         }
-        let row = measure(bench, &args.solver, threads, base)?;
+        let row = measure(bench, &solver, threads, base).map_err(|e| backend.failure().unwrap_or(e))?;
         if !to_pipe {
             say(&line(&row))?;
         }

@@ -13,7 +13,7 @@ use crate::run::say;
 pub struct Args {
     /// As JSON, for programs.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ pub struct CheckArgs {
     file: PathBuf,
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<i32, Failure> {
+pub fn json<T: serde::Serialize>(value: &T) -> Result<i32, Failure> {
     say(&(serde_json::to_string_pretty(value).map_err(Failure::run)? + "\n"))?;
     Ok(0)
 }

@@ -1,5 +1,6 @@
 //! The drystone command: parses, shows, and calls the crates below. No physics here.
 
+mod backend;
 mod bench;
 mod catalogue;
 mod compare;
@@ -69,6 +70,8 @@ enum Command {
     /// Cut a concave mesh into convex parts, as scene files with type = "decomposed" do.
     #[command(allow_negative_numbers = true)]
     Decompose(decompose::Args),
+    /// List the GPUs that --backend cuda could use, or say why there is none.
+    Devices(catalogue::Args),
     /// Random scenes by seed, and the invariants that every scene must keep; exit 1 if one is broken.
     Zoo(zoo::Args),
 }
@@ -94,6 +97,7 @@ fn main() {
         Command::State(args) => state::main(args),
         Command::Picture(args) => portrait::main(args),
         Command::Decompose(args) => decompose::main(args),
+        Command::Devices(args) => backend::devices(args),
         Command::Zoo(args) => zoo::main(args),
     };
     match done {

@@ -90,7 +90,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let dumps = dump.is_some();
     let view = args.look.check()?;
-    let Prepared { mut scene, mut world, threads } = args.simulation.prepare()?;
+    let Prepared { mut scene, mut world, threads, backend } = args.simulation.prepare()?;
     let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
     let mut out = open_outputs(&args, scene.snaps.clone())?;
     if let Some(dump) = &dump {
@@ -171,6 +171,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     let wished = args.bound.filter(|n| *n > 0);
     let mut report = recorder.report(&mut world, status, failed.clone(), results);
+    backend.tell(&mut report);
     if let Some(n) = wished.filter(|_| report.certificate.velocity_error_bound_last.is_none()) {
         let why = why_no_bound(&report, n);
         report.certificate.velocity_error_reason.get_or_insert(why);
@@ -194,7 +195,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         say(&summary(&report, wished, dump.as_ref()))?;
     }
     match failed {
-        Some(reason) => Err(Failure::run(reason)),
+        Some(reason) => Err(backend.failure().unwrap_or_else(|| Failure::run(reason))),
         None => Ok(if interrupted { INTERRUPTED } else { 0 }),
     }
 }

@@ -7,8 +7,9 @@ use drystone::collide::broadphase;
 use drystone::{Integrator, Settings, Sleep, Stabilisation, World};
 use drystone_scene::Scene;
 use drystone_solve::Model;
-use drystone_solve::solver::{BadSpec, Spec};
+use drystone_solve::solver::BadSpec;
 
+use crate::backend::Backend;
 use crate::failure::Failure;
 
 /// Iterations of `--fast`.
@@ -77,7 +78,7 @@ pub struct Simulation {
     /// Threads [default: one per core]; any number gives bitwise the same result.
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Where to compute.
+    /// Where velocity and position problems are solved: on the processor, or on an NVIDIA GPU (see `drystone devices`) by apgd or pgj [auto: apgd].
     #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
     pub backend: String,
     /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded speed.
@@ -98,6 +99,7 @@ pub struct Prepared {
     pub scene: Scene,
     pub world: World,
     pub threads: usize,
+    pub backend: Backend,
 }
 
 /// Makes the thread pool; returns its size.
@@ -129,36 +131,18 @@ impl Simulation {
     /// Loads the scene, applies the options, builds the world, refuses deep overlaps, and puts joints together. The scene's bodies are the
     /// world's from then on.
     pub fn prepare(&self) -> Result<Prepared, Failure> {
-        self.refuse_what_is_missing()?;
+        let backend = Backend::choose(&self.backend)?;
         let threads = pool(self.threads)?;
         let mut scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
-        let settings = self.settings(scene.settings.clone())?;
+        let mut settings = self.settings(scene.settings.clone())?;
+        settings.solver = backend.solver(&settings.solver)?;
         let mut world = scene.take_world(settings).map_err(|e| drystone_scene::placed(&self.scene, e))?;
         self.check_overlaps(&mut world)?;
         drystone_scene::assemble(&mut world, &self.scene)?;
         if self.settle {
             world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
         }
-        Ok(Prepared { scene, world, threads })
-    }
-
-    fn refuse_what_is_missing(&self) -> Result<(), Failure> {
-        let one_of = |what: &str, given: &str, known: &[&str], later: &[&str]| {
-            let spec = Spec::parse(given).map_err(|e| Failure::input(format!("--{what}: {e}")))?;
-            if later.contains(&spec.name.as_str()) {
-                let text = format!("--{what} {}: not available yet (valid: {})", spec.name, known.join(", "));
-                return Err(Failure::input(text));
-            }
-            if !known.contains(&spec.name.as_str()) {
-                let mut text = BadSpec::unknown(what, &spec.name, known).0;
-                if !later.is_empty() {
-                    text += &format!("; not available yet: {}", later.join(", "));
-                }
-                return Err(Failure::input(text));
-            }
-            spec.check(&[]).map_err(Failure::input)
-        };
-        one_of("backend", &self.backend, &["cpu"], &["cuda"])
+        Ok(Prepared { scene, world, threads, backend })
     }
 
     fn settings(&self, mut s: Settings) -> Result<Settings, Failure> {

@@ -13,6 +13,7 @@ use drystone_solve::{Malformed, Model, Problem};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::lcp;
@@ -44,6 +45,9 @@ pub struct Args {
     /// lemke].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     solver: Option<String>,
+    /// Where to solve; problems from files have an explicit matrix, which is not solved on devices yet.
+    #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
+    backend: String,
     /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.
     #[arg(long, value_name = "T", default_value_t = 1e-6)]
     tolerance: f64,
@@ -183,7 +187,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         pool(args.threads)?;
         return lcp::solve(&asked, args.report.as_deref());
     }
-    let name = args.solver.as_deref().unwrap_or("auto");
+    let backend = Backend::choose(&args.backend)?;
+    let name = &backend.solver(args.solver.as_deref().unwrap_or("auto"))?;
     let mut solver = solver::make(name).map_err(Failure::input)?;
     pool(args.threads)?;
     let mut file = problem::read(&args.problem, kind)?;
@@ -206,7 +211,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
     let goal = args.tolerance * file.scale();
     let outcome = reach(&file, &posed, solver.as_mut(), goal, args.iterations.unwrap_or(ITERATIONS), budget)
-        .map_err(|e| Failure::input(format!("{}: {e}", args.problem.display())))?;
+        .map_err(|e| {
+            backend.failure().unwrap_or_else(|| Failure::input(format!("{}: {e}", args.problem.display())))
+        })?;
     waiting.finish_and_clear();
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     let solved = outcome.natural <= goal;

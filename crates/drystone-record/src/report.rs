@@ -236,7 +236,7 @@ impl Recorder {
     /// Who solved, and who took over from whom.
     fn count(&mut self, world: &World, r: &StepReport) {
         let named = world.settings().solver.split(':').next().unwrap_or_default();
-        let info = drystone_solve::solver::REGISTRY.iter().find(|i| i.name == named);
+        let info = drystone_solve::solver::find(named);
         let alone = info.filter(|_| r.attempts.is_empty()).map(|info| Attempt {
             solver: info.name,
             unit: info.unit,
@@ -301,7 +301,7 @@ impl Recorder {
         let certificate = last.map(|r| &r.certificate);
         let settings = world.settings().clone();
         let name = settings.solver.split(':').next().unwrap_or_default().to_string();
-        let info = drystone_solve::solver::REGISTRY.iter().find(|i| i.name == name);
+        let info = drystone_solve::solver::find(&name);
         let bytes = world.contact_bytes() as f64;
         let (bilaterals, joint_error) = (world.bilaterals(), world.joint_error());
         // Last: it borrows the memory of the problem.
@@ -312,6 +312,8 @@ impl Recorder {
             scene: self.identity.scene.clone(),
             version: env!("CARGO_PKG_VERSION"),
             backend: "cpu",
+            on_cpu: Vec::new(),
+            device: None,
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: settings.sleep.is_some(),
@@ -490,6 +492,12 @@ pub struct Report {
     pub scene: String,
     pub version: &'static str,
     pub backend: &'static str,
+    /// Stages of the step that stayed on the processor; none of them is named where all did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_cpu: Vec<&'static str>,
+    /// The device of another backend, and what it was used for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<Value>,
     pub threads: usize,
     pub seed: u64,
     pub sleep: bool,

@@ -4,6 +4,7 @@ mod bodies;
 mod catalogue;
 mod decompose;
 mod determinism;
+mod devices;
 mod ending;
 mod files;
 mod outputs;

@@ -170,7 +170,6 @@ fn what_is_not_there_yet_says_so() {
     all_refused(
         "refusals-later",
         &[
-            ("run packing --backend cuda", &["--backend", "cuda", "not available yet", "cpu"]),
             ("run packing --integrator moreau:theta=0.4", &["--integrator", "theta", "0.5 to 1"]),
             ("run packing --integrator moreau:theta=1.4", &["--integrator", "theta", "0.5 to 1"]),
             ("run pendulum --integrator rattle --iterations 0", &["rattle", "iterations = 0"]),

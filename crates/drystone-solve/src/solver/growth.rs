@@ -49,7 +49,7 @@ const PIECE: usize = 8192;
 /// What growth looks like, which is no proof: |γ| grows by a third or more in both of two successive doublings of the iteration
 /// count, while the residual keeps nine tenths of its size and ⟨γ, Nγ⟩ / |γ|² loses a quarter of its own.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Strikes {
+pub struct Strikes {
     last: Option<(f64, f64, f64)>,
     strikes: u32,
 }
@@ -69,7 +69,7 @@ impl Strikes {
 
 /// Watches |γ|, and keeps what the last look saw.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Growth {
+pub struct Growth {
     /// |γ| and the residual at the last look.
     last: Option<(f64, f64)>,
     before: Vec<f64>,

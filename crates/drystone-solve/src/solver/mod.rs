@@ -32,6 +32,7 @@ mod sweep;
 mod sweep_explicit;
 mod system;
 
+use std::sync::RwLock;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -44,6 +45,7 @@ use outer::Outer;
 
 pub use coupled::{Coupled, Element};
 pub use direct::Direct;
+pub use growth::{Growth, Strikes};
 pub use spec::{BadSpec, Param, Spec, nearest};
 
 /// When to stop.
@@ -243,8 +245,9 @@ pub struct Info {
     pub citation: &'static str,
     /// Parameters with defaults.
     pub params: &'static [Param],
+    /// Makes one from its parameters, which are known to be among [`Info::params`].
     #[serde(skip)]
-    make: fn(&Spec) -> Result<Box<dyn Solver>, BadSpec>,
+    pub make: fn(&Spec) -> Result<Box<dyn Solver>, BadSpec>,
 }
 
 impl Info {
@@ -281,6 +284,28 @@ pub const REGISTRY: &[&Info] = &[
     &ipm::INFO,
 ];
 
+/// Solvers of other crates.
+static INSTALLED: RwLock<Vec<&'static Info>> = RwLock::new(Vec::new());
+
+/// Makes a solver of another crate known by its name. One that is known already is left.
+pub fn install(info: &'static Info) {
+    let mut installed = INSTALLED.write().unwrap_or_else(|e| e.into_inner());
+    if !installed.iter().any(|i| i.name == info.name) {
+        installed.push(info);
+    }
+}
+
+/// Every solver that can be made: those of [`REGISTRY`] and those of other crates.
+pub fn known() -> Vec<&'static Info> {
+    let installed = INSTALLED.read().unwrap_or_else(|e| e.into_inner());
+    REGISTRY.iter().copied().chain(installed.iter().copied()).collect()
+}
+
+/// The solver of this name.
+pub fn find(name: &str) -> Option<&'static Info> {
+    known().into_iter().find(|i| i.name == name)
+}
+
 /// Makes a solver from a text such as `pgs:omega=0.6,lambda=0.9`.
 pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
     make_with(text, Outer::in_rounds)
@@ -289,17 +314,21 @@ pub fn make(text: &str) -> Result<Box<dyn Solver>, BadSpec> {
 /// The same with this kind of outer iterations on the slip, where there are any.
 fn make_with(text: &str, outer: fn(Box<dyn Solver>) -> Outer) -> Result<Box<dyn Solver>, BadSpec> {
     let spec = Spec::parse(text)?;
-    let names: Vec<&str> = REGISTRY.iter().map(|i| i.name).collect();
-    let info = REGISTRY
-        .iter()
-        .find(|i| i.name == spec.name)
-        .ok_or_else(|| BadSpec::unknown("solver", &spec.name, &names))?;
+    let info = find(&spec.name).ok_or_else(|| {
+        let names: Vec<&str> = known().iter().map(|i| i.name).collect();
+        BadSpec::unknown("solver", &spec.name, &names)
+    })?;
     spec.check(info.params)?;
     let solver = (info.make)(&spec)?;
     Ok(match info.models_by_outer_iteration().is_empty() {
         true => solver,
         false => Box::new(outer(solver)),
     })
+}
+
+/// A solver of the relaxed problem that solves Coulomb's as well, by outer iterations on the slip.
+pub fn with_slip(inner: Box<dyn Solver>) -> Box<dyn Solver> {
+    Box::new(Outer::in_rounds(inner))
 }
 
 /// Every block of `gamma` projected on its set, into `to`.

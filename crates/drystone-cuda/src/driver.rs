@@ -1,0 +1,350 @@
+//! The functions of NVIDIA's driver that are used, loaded when they are first asked for: the program is built and started without them.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::Path;
+
+use libloading::Library;
+
+use crate::error::Error;
+
+/// CUDA 13.0, whose PTX the kernels are.
+pub(crate) const NEEDED: i32 = 13000;
+
+/// Compute capability of the oldest device that the PTX can be compiled for.
+const OLDEST: (i32, i32) = (7, 5);
+
+const OUT_OF_MEMORY: c_int = 2;
+
+/// Where the system's driver is.
+pub(crate) fn library_name() -> &'static str {
+    if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" }
+}
+
+macro_rules! functions {
+    ($($field:ident = $symbol:literal ($($argument:ty),*);)*) => {
+        /// Pointers into the driver; they stay valid as long as the library is held.
+        struct Functions {
+            $($field: unsafe extern "system" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Functions {
+            fn load(library: &Library) -> Result<Self, Error> {
+                $(
+                    // SAFETY: the type is that of the driver's header, and the pointer is kept beside the library.
+                    let $field = *unsafe {
+                        library.get::<unsafe extern "system" fn($($argument),*) -> c_int>($symbol.as_bytes())
+                    }
+                    .map_err(|e| Error::NoDriver { library: library_name().into(), reason: e.to_string() })?;
+                )*
+                Ok(Self { $($field,)* })
+            }
+        }
+    };
+}
+
+functions! {
+    init = "cuInit" (c_uint);
+    driver_version = "cuDriverGetVersion" (*mut c_int);
+    device_count = "cuDeviceGetCount" (*mut c_int);
+    device_get = "cuDeviceGet" (*mut c_int, c_int);
+    device_name = "cuDeviceGetName" (*mut c_char, c_int, c_int);
+    device_memory = "cuDeviceTotalMem_v2" (*mut usize, c_int);
+    device_attribute = "cuDeviceGetAttribute" (*mut c_int, c_int, c_int);
+    context_retain = "cuDevicePrimaryCtxRetain" (*mut usize, c_int);
+    context_set = "cuCtxSetCurrent" (usize);
+    memory_info = "cuMemGetInfo_v2" (*mut usize, *mut usize);
+    module_load = "cuModuleLoadData" (*mut usize, *const c_void);
+    module_function = "cuModuleGetFunction" (*mut usize, usize, *const c_char);
+    alloc = "cuMemAlloc_v2" (*mut u64, usize);
+    free = "cuMemFree_v2" (u64);
+    alloc_host = "cuMemAllocHost_v2" (*mut *mut c_void, usize);
+    free_host = "cuMemFreeHost" (*mut c_void);
+    upload = "cuMemcpyHtoDAsync_v2" (u64, *const c_void, usize, usize);
+    download = "cuMemcpyDtoHAsync_v2" (*mut c_void, u64, usize, usize);
+    stream_create = "cuStreamCreate" (*mut usize, c_uint);
+    stream_synchronize = "cuStreamSynchronize" (usize);
+    launch = "cuLaunchKernel" (usize, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, usize, *mut *mut c_void, *mut *mut c_void);
+    error_name = "cuGetErrorName" (c_int, *mut *const c_char);
+    error_text = "cuGetErrorString" (c_int, *mut *const c_char);
+}
+
+/// A device as the driver describes it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Device {
+    /// Its number, from 0.
+    pub number: i32,
+    /// Its name.
+    pub name: String,
+    /// Compute capability: major, minor.
+    pub capability: (i32, i32),
+    /// Memory, bytes.
+    pub memory: usize,
+    /// Multiprocessors.
+    pub multiprocessors: i32,
+}
+
+impl Device {
+    /// Refuses a device that the kernels cannot be compiled for.
+    pub fn check(&self) -> Result<(), Error> {
+        let (major, minor) = self.capability;
+        match self.capability >= OLDEST {
+            true => Ok(()),
+            false => Err(Error::OldDevice { name: self.name.clone(), major, minor }),
+        }
+    }
+}
+
+/// The driver, looked over and initialised.
+pub(crate) struct Driver {
+    functions: Functions,
+    version: i32,
+    _library: Library,
+}
+
+impl Driver {
+    /// Loads the driver from a library and looks whether it is new enough.
+    pub fn load(library: &Path) -> Result<Self, Error> {
+        // SAFETY: the driver's library runs no code on loading that touches this program's memory.
+        let loaded = unsafe { Library::new(library) }
+            .map_err(|e| Error::NoDriver { library: library.display().to_string(), reason: e.to_string() })?;
+        let functions = Functions::load(&loaded)?;
+        let mut driver = Self { functions, version: 0, _library: loaded };
+        let mut version = 0;
+        // SAFETY: the pointer is to a live variable.
+        driver.check("cuDriverGetVersion", unsafe { (driver.functions.driver_version)(&mut version) })?;
+        if version < NEEDED {
+            return Err(Error::OldDriver { found: version, needed: NEEDED });
+        }
+        driver.version = version;
+        // SAFETY: no pointers.
+        driver.check("cuInit", unsafe { (driver.functions.init)(0) }).map_err(|e| match e {
+            Error::Call { reason, .. } => Error::NoDevice { reason },
+            other => other,
+        })?;
+        Ok(driver)
+    }
+
+    /// The CUDA version that the driver supports: 1000 major + 10 minor.
+    pub fn version(&self) -> i32 {
+        self.version
+    }
+
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), Error> {
+        if code == 0 {
+            return Ok(());
+        }
+        let text = |get: unsafe extern "system" fn(c_int, *mut *const c_char) -> c_int| {
+            let mut text = std::ptr::null();
+            // SAFETY: the pointer is to a live variable; what it becomes is null or a string of the driver's own.
+            unsafe {
+                get(code, &mut text);
+                (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+            }
+        };
+        let name = text(self.functions.error_name).unwrap_or_else(|| format!("error {code}"));
+        let reason = match text(self.functions.error_text) {
+            Some(text) => format!("{name} ({text})"),
+            None => name,
+        };
+        Err(Error::Call { call, reason })
+    }
+
+    /// All devices.
+    pub fn devices(&self) -> Result<Vec<Device>, Error> {
+        let f = &self.functions;
+        let mut count = 0;
+        // SAFETY: the pointer is to a live variable.
+        self.check("cuDeviceGetCount", unsafe { (f.device_count)(&mut count) })?;
+        (0..count).map(|number| self.device(number)).collect()
+    }
+
+    fn device(&self, number: i32) -> Result<Device, Error> {
+        const MULTIPROCESSORS: c_int = 16;
+        const MAJOR: c_int = 75;
+        const MINOR: c_int = 76;
+        let f = &self.functions;
+        let (mut handle, mut memory) = (0, 0);
+        let mut name = [0u8; 256];
+        // SAFETY: the pointers are to live variables, and the name's length is told.
+        unsafe {
+            self.check("cuDeviceGet", (f.device_get)(&mut handle, number))?;
+            let length = name.len() as c_int;
+            self.check("cuDeviceGetName", (f.device_name)(name.as_mut_ptr().cast(), length, handle))?;
+            self.check("cuDeviceTotalMem", (f.device_memory)(&mut memory, handle))?;
+        }
+        let attribute = |which: c_int| {
+            let mut value = 0;
+            // SAFETY: the pointer is to a live variable.
+            self.check("cuDeviceGetAttribute", unsafe { (f.device_attribute)(&mut value, which, handle) })?;
+            Ok(value)
+        };
+        let end = name.iter().position(|c| *c == 0).unwrap_or(name.len());
+        Ok(Device {
+            number,
+            name: String::from_utf8_lossy(&name[..end]).into_owned(),
+            capability: (attribute(MAJOR)?, attribute(MINOR)?),
+            memory,
+            multiprocessors: attribute(MULTIPROCESSORS)?,
+        })
+    }
+
+    /// The primary context of a device.
+    pub fn context(&self, number: i32) -> Result<usize, Error> {
+        let (mut handle, mut context) = (0, 0);
+        // SAFETY: the pointers are to live variables.
+        unsafe {
+            self.check("cuDeviceGet", (self.functions.device_get)(&mut handle, number))?;
+            let code = (self.functions.context_retain)(&mut context, handle);
+            self.check("cuDevicePrimaryCtxRetain", code)?;
+        }
+        Ok(context)
+    }
+
+    /// Makes a context that of the calling thread.
+    pub fn enter(&self, context: usize) -> Result<(), Error> {
+        // SAFETY: contexts are handles from `context`, which are never released.
+        self.check("cuCtxSetCurrent", unsafe { (self.functions.context_set)(context) })
+    }
+
+    /// Compiles PTX for the device of the current context. Returns the module.
+    pub fn module(&self, ptx: &CStr) -> Result<usize, Error> {
+        let mut module = 0;
+        // SAFETY: the text ends with a zero, and the pointer is to a live variable.
+        let code = unsafe { (self.functions.module_load)(&mut module, ptx.as_ptr().cast()) };
+        self.check("cuModuleLoadData", code)?;
+        Ok(module)
+    }
+
+    /// A kernel of a module.
+    pub fn function(&self, module: usize, name: &CStr) -> Result<usize, Error> {
+        let mut function = 0;
+        // SAFETY: the name ends with a zero, and the pointer is to a live variable.
+        let code = unsafe { (self.functions.module_function)(&mut function, module, name.as_ptr()) };
+        self.check("cuModuleGetFunction", code)?;
+        Ok(function)
+    }
+
+    /// A stream of the current context.
+    pub fn stream(&self) -> Result<usize, Error> {
+        const NON_BLOCKING: c_uint = 1;
+        let mut stream = 0;
+        // SAFETY: the pointer is to a live variable.
+        let code = unsafe { (self.functions.stream_create)(&mut stream, NON_BLOCKING) };
+        self.check("cuStreamCreate", code)?;
+        Ok(stream)
+    }
+
+    /// Free memory of the current context's device, bytes.
+    pub fn free_memory(&self) -> Result<usize, Error> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are to live variables.
+        self.check("cuMemGetInfo", unsafe { (self.functions.memory_info)(&mut free, &mut total) })?;
+        Ok(free)
+    }
+
+    /// Device memory, or None where there is too little.
+    pub fn alloc(&self, bytes: usize) -> Result<Option<u64>, Error> {
+        let mut address = 0;
+        // SAFETY: the pointer is to a live variable.
+        let code = unsafe { (self.functions.alloc)(&mut address, bytes) };
+        if code == OUT_OF_MEMORY {
+            return Ok(None);
+        }
+        self.check("cuMemAlloc", code)?;
+        Ok(Some(address))
+    }
+
+    /// Gives device memory back. Errors are left for the next call to meet.
+    ///
+    /// # Safety
+    /// The address is from [`Driver::alloc`], and nothing uses it any more.
+    pub unsafe fn free(&self, address: u64) {
+        // SAFETY: the caller's.
+        unsafe { (self.functions.free)(address) };
+    }
+
+    /// Host memory that the device copies from and to directly.
+    pub fn alloc_host(&self, bytes: usize) -> Result<*mut c_void, Error> {
+        let mut address = std::ptr::null_mut();
+        // SAFETY: the pointer is to a live variable.
+        self.check("cuMemAllocHost", unsafe { (self.functions.alloc_host)(&mut address, bytes) })?;
+        Ok(address)
+    }
+
+    /// Gives host memory back.
+    ///
+    /// # Safety
+    /// The address is from [`Driver::alloc_host`], and nothing uses it any more.
+    pub unsafe fn free_host(&self, address: *mut c_void) {
+        // SAFETY: the caller's.
+        unsafe { (self.functions.free_host)(address) };
+    }
+
+    /// Copies to the device, in the order of the stream.
+    ///
+    /// # Safety
+    /// Both ranges are there until the stream was waited for, and nobody writes to them meanwhile.
+    pub unsafe fn upload(
+        &self,
+        to: u64,
+        from: *const c_void,
+        bytes: usize,
+        stream: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's.
+        self.check("cuMemcpyHtoDAsync", unsafe { (self.functions.upload)(to, from, bytes, stream) })
+    }
+
+    /// Copies from the device, in the order of the stream.
+    ///
+    /// # Safety
+    /// Both ranges are there until the stream was waited for, and nobody else touches them meanwhile.
+    pub unsafe fn download(
+        &self,
+        to: *mut c_void,
+        from: u64,
+        bytes: usize,
+        stream: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's.
+        self.check("cuMemcpyDtoHAsync", unsafe { (self.functions.download)(to, from, bytes, stream) })
+    }
+
+    /// Waits until all that was put into the stream is done.
+    pub fn wait(&self, stream: usize) -> Result<(), Error> {
+        // SAFETY: streams are handles from `stream`, which are never destroyed.
+        self.check("cuStreamSynchronize", unsafe { (self.functions.stream_synchronize)(stream) })
+    }
+
+    /// Starts a kernel with one argument.
+    ///
+    /// # Safety
+    /// The kernel takes a `T`, and all addresses in it are those of device memory as large as the kernel expects.
+    pub unsafe fn launch<T>(
+        &self,
+        function: usize,
+        blocks: u32,
+        threads: u32,
+        stream: usize,
+        argument: &T,
+    ) -> Result<(), Error> {
+        let mut arguments = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
+        // SAFETY: the driver copies the argument before it returns; the rest is the caller's.
+        let code = unsafe {
+            (self.functions.launch)(
+                function,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                stream,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        self.check("cuLaunchKernel", code)
+    }
+}

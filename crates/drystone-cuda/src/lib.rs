@@ -1,0 +1,32 @@
+//! Cone complementarity problems solved on an NVIDIA GPU.
+//!
+//! The crate builds without CUDA and needs nothing but NVIDIA's driver where it runs: kernels are shipped as PTX, which the driver compiles for the
+//! device that it finds. [`devices`] says what there is, [`install`] makes `cuda-apgd` and `cuda-pgj` known to
+//! [`drystone_solve::solver::make`], and an [`Error`] says which of driver, device and memory is missing and what to do.
+//!
+//! Everything is in f64. No sum depends on the launch geometry, nothing is contracted to fused multiply-adds, and the tests
+//! run the same kernel text as plain C, bit for bit: see `docs/cuda.md`.
+
+mod driver;
+mod engine;
+mod error;
+pub mod kernels;
+mod layout;
+mod pack;
+mod solver;
+mod usage;
+mod watch;
+
+pub use driver::Device;
+pub use engine::{Engine, devices};
+pub use error::Error;
+pub use solver::{APGD, CudaSolver, Geometry, Method, PGJ};
+pub use usage::Usage;
+
+/// Opens the first device and makes its solvers known by name.
+pub fn install() -> Result<std::sync::Arc<Engine>, Error> {
+    let engine = Engine::shared()?;
+    drystone_solve::solver::install(&APGD);
+    drystone_solve::solver::install(&PGJ);
+    Ok(engine)
+}
