@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let (all, u) = (begun.elapsed().as_secs_f64(), engine.usage());
             let iterations = (u.iterations - before.iterations) as f64;
             let each = (u.iterate_s - before.iterate_s) / iterations;
-            // Streamed once: see docs/cuda.md.
+            // Streamed once: see docs/guide/cuda.md.
             let bytes = 336.0 * p.points.len() as f64 + 524.0 * p.bodies() as f64;
             println!(
                 "{name} side {} contacts {} bodies {}: {:.2} us an iteration, {:.0} GB/s; solve {:.2} ms (pack {:.2}, up {:.2}, down {:.2}); hash {:016x}",

@@ -5,7 +5,7 @@
 //! [`drystone_solve::solver::make`], and an [`Error`] says which of driver, device and memory is missing and what to do.
 //!
 //! Everything is in f64. No sum depends on the launch geometry, nothing is contracted to fused multiply-adds, and the tests
-//! run the same kernel text as plain C, bit for bit: see `docs/cuda.md`.
+//! run the same kernel text as plain C, bit for bit: see `docs/guide/cuda.md`.
 
 mod driver;
 mod engine;

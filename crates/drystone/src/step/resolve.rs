@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 use glam::{DQuat, DVec3};
 
+use super::needs_correction::unforetold;
 use super::parts::joined;
 use super::stabilise::{correct, correction};
 use super::{StepError, StepReport, attempt};
@@ -200,6 +201,8 @@ pub(super) struct Ends<'a> {
     pub reach: f64,
     /// The rows of the velocity problem, with the errors that joints had when the step began.
     pub rows: &'a Rows,
+    /// Whether that was solved, and all of its arcs were taken.
+    pub solved: bool,
 }
 
 /// Puts islands that are not resolved back to where the step began: `pending` says of whom they are; nobody, if it is empty. Without `halvings`
@@ -398,10 +401,17 @@ impl Step<'_> {
         let (model, end) = (self.setup.model, state.time + self.setup.settings.h);
         let mut equations = Equations::default();
         for j in model.joint_slots().filter(|j| !substeps.is_joint_absent(model, *j)) {
-            let size = SIZE * model.joints[j].length;
+            let joint = &model.joints[j];
+            let size = SIZE * joint.length;
+            // Half of what would be told for each side.
+            let few = (0.25 * ends.reach * size).powi(2);
+            let held = |k: usize| joint.bodies[k] == WORLD_BODY || unforetold(self, state, joint, k) <= few;
+            if ends.solved && held(0) && held(1) {
+                continue;
+            }
             let off = error_at(model, state, j, end, &mut equations).position / size;
             if off > ends.reach && off > ends.rows.error(j) + 0.5 * ends.reach {
-                let [a, b] = model.joints[j].bodies;
+                let [a, b] = joint.bodies;
                 bad.push(([if a == WORLD_BODY { b } else { a }, if b == WORLD_BODY { a } else { b }], off));
             }
         }

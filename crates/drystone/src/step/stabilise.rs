@@ -1,6 +1,6 @@
 //! Stage 8: islands that the step did not resolve are put back, and positions of the others corrected.
 
-use drystone_solve::solver::make;
+use drystone_solve::solver::{Status, make};
 
 use super::check::bad_contact;
 use super::integrate::take_velocities_from_positions;
@@ -48,6 +48,7 @@ pub(super) fn stabilise(
                 contradicted: &velocity.contradicted,
                 reach: how.reach,
                 rows: &velocity.assembler.rows,
+                solved: report.status == Status::Converged && report.bounce.is_none(),
             },
             most,
         );
