@@ -83,9 +83,20 @@ INLINE void gather(const struct args *p, const double *gamma, u32 body, v3 *forc
     *torque = t;
 }
 
-/* u of row k of a general block and what its compliance makes of x. */
+/* (W x)_j. */
+INLINE double matrix_row(const struct args *p, u32 row, const double *x)
+{
+    double sum = 0.0;
+    BY_FOUR for (u32 e = p->first_value[row]; e < p->first_value[row + 1u]; e++)
+        sum += p->value[e] * x[p->column[e]];
+    return sum;
+}
+
+/* u of a row of a general block without its bias, and what its compliance makes of x. */
 INLINE double general_velocity(const struct args *p, u32 block, u32 row, const double *velocity, double x)
 {
+    if (is_matrix(p))
+        return velocity[row] + row_yields(p, row) * x;
     u32 a = p->sides[(u64)block * 2u], b = p->sides[(u64)block * 2u + 1u];
     return relative_row(p->jacobian + (u64)row * 12u, velocity, a, b) + row_yields(p, row) * x;
 }

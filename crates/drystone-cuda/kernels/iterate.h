@@ -227,6 +227,20 @@ INLINE void step_body(const struct args *p, const struct control *c, u32 body, d
     *kinetic = dot(force, plus(move, v0)) + dot(torque, plus(spin, w0));
 }
 
+/* The same of a row of an explicit matrix. */
+INLINE void step_row(const struct args *p, const struct control *c, u32 row, double *change, double *kinetic)
+{
+    const double *z = gamma_at(p, c->trial), *now = gamma_at(p, c->now), *before = gamma_at(p, c->before);
+    double product = matrix_row(p, row, z), y = now[row];
+    if (c->beta != 0.0)
+        y += c->beta * (y - before[row]);
+    velocity_at(p, c->trial)[row] = product;
+    if (c->rule != JACOBI)
+        ahead_at(p, c->ahead_place ^ 1u)[row] = product + c->next_beta * (product - velocity_at(p, c->now)[row]);
+    *change = (z[row] - y) * (product - velocity_ahead(p, c)[row]);
+    *kinetic = z[row] * product;
+}
+
 /* The trial's forces and velocities, the sums over bodies, and in the block that comes last the decision. */
 KERNEL step_bodies(struct args p)
 {
@@ -238,7 +252,9 @@ KERNEL step_bodies(struct args p)
         LANES (i, CHUNK) {
             u32 body = chunk * CHUNK + i;
             double change = 0.0, kinetic = 0.0;
-            if (body < p.bodies)
+            if (body < p.bodies && is_matrix(&p))
+                step_row(&p, &c, body, &change, &kinetic);
+            else if (body < p.bodies)
                 step_body(&p, &c, body, &change, &kinetic);
             part[CHANGE][i] = change;
             part[KINETIC][i] = kinetic;

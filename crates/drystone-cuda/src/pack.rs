@@ -65,13 +65,13 @@ impl Incidence {
 }
 
 /// Hands out places of arrays, one after the other.
-struct Places {
-    next: usize,
+pub(crate) struct Places {
+    pub next: usize,
 }
 
 impl Places {
     /// Begins at word `at`.
-    fn take(&mut self, words: usize) -> usize {
+    pub fn take(&mut self, words: usize) -> usize {
         let at = self.next;
         self.next += words.next_multiple_of(ALIGNED);
         at
@@ -79,7 +79,7 @@ impl Places {
 }
 
 /// Writes items of `width` words, by several threads where there are many.
-fn fill(words: &mut [u64], width: usize, write: impl Fn(usize, &mut [u64]) + Sync) {
+pub(crate) fn fill(words: &mut [u64], width: usize, write: impl Fn(usize, &mut [u64]) + Sync) {
     let run = |first: usize, words: &mut [u64]| {
         words.chunks_exact_mut(width).enumerate().for_each(|(i, item)| write(first + i, item));
     };
@@ -92,7 +92,7 @@ fn fill(words: &mut [u64], width: usize, write: impl Fn(usize, &mut [u64]) + Syn
 }
 
 /// Two numbers a word.
-fn fill_pairs(words: &mut [u64], from: &[u32]) {
+pub(crate) fn fill_pairs(words: &mut [u64], from: &[u32]) {
     fill(words, 1, |i, word| {
         let high = from.get(2 * i + 1).copied().unwrap_or(0);
         word[0] = u64::from(from[2 * i]) | u64::from(high) << 32;
@@ -104,7 +104,7 @@ fn three(field: &[Vec<f64>; 3], i: usize, fourth: f64) -> [u64; 4] {
 }
 
 /// What a set is called on the device, and its numbers.
-fn code(set: Set) -> (u32, [f64; 2]) {
+pub(crate) fn code(set: Set) -> (u32, [f64; 2]) {
     match set {
         Set::Free => (0, [0.0; 2]),
         Set::NonNegative => (1, [0.0; 2]),
@@ -148,6 +148,11 @@ impl Packed {
             &mut args.first_entry,
             &mut args.first_general,
             &mut args.entry,
+            &mut args.first_value,
+            &mut args.column,
+            &mut args.value,
+            &mut args.block_of,
+            &mut args.diagonal,
             &mut args.guess,
         ] {
             place(at, input);
@@ -211,11 +216,64 @@ pub(crate) fn pack(
         points: n as u32,
         blocks: blocks as u32,
         general_rows: general_rows as u32,
-        ..Args::default()
+        width: 8,
+        ..ABSENT
     };
     let input = places.next;
     to.reserve(input)?;
     write(p, guess, lists, &args, to.words());
+    let work = working_memory(&mut args);
+    Ok(Packed { args, input, work })
+}
+
+/// Nothing is there.
+pub(crate) const ABSENT: Args = Args {
+    control: u64::MAX,
+    normal: u64::MAX,
+    arm_a: u64::MAX,
+    arm_b: u64::MAX,
+    drift: u64::MAX,
+    soft: u64::MAX,
+    sides: u64::MAX,
+    first_row: u64::MAX,
+    kind: u64::MAX,
+    limits: u64::MAX,
+    jacobian: u64::MAX,
+    bias: u64::MAX,
+    compliance: u64::MAX,
+    mass: u64::MAX,
+    free: u64::MAX,
+    first_entry: u64::MAX,
+    first_general: u64::MAX,
+    entry: u64::MAX,
+    first_value: u64::MAX,
+    column: u64::MAX,
+    value: u64::MAX,
+    block_of: u64::MAX,
+    diagonal: u64::MAX,
+    guess: u64::MAX,
+    scale: u64::MAX,
+    share: u64::MAX,
+    gamma: u64::MAX,
+    force: u64::MAX,
+    velocity: u64::MAX,
+    ahead: u64::MAX,
+    block_sums: u64::MAX,
+    body_sums: u64::MAX,
+    rows: u64::MAX,
+    gamma_stride: 0,
+    bodies: 0,
+    points: 0,
+    blocks: 0,
+    general_rows: 0,
+    width: 0,
+    spare: 0,
+};
+
+/// Places of what the device works on, by the counts of `args`; how many words that takes.
+pub(crate) fn working_memory(args: &mut Args) -> usize {
+    let [n, general_rows, blocks, bodies, width] =
+        [args.points, args.general_rows, args.blocks, args.bodies, args.width].map(|x| x as usize);
     let stride = (4 * n + general_rows).next_multiple_of(ALIGNED);
     let mut places = Places { next: 0 };
     let mut take = |words: usize| places.take(words) as u64;
@@ -224,13 +282,13 @@ pub(crate) fn pack(
     args.scale = take(4 * blocks);
     args.share = take(2 * blocks);
     args.gamma = take(PLACES * stride);
-    args.force = take(PLACES * 8 * bodies);
-    args.velocity = take(PLACES * 8 * bodies);
-    args.ahead = take(2 * 8 * bodies);
+    args.force = take(PLACES * width * bodies);
+    args.velocity = take(PLACES * width * bodies);
+    args.ahead = take(2 * width * bodies);
     args.block_sums = take(SUMS * blocks.div_ceil(CHUNK));
     args.body_sums = take(SUMS * bodies.div_ceil(CHUNK));
     args.gamma_stride = stride as u64;
-    Ok(Packed { args, input, work: places.next })
+    places.next
 }
 
 fn write(p: &Bodies, guess: Option<&[f64]>, lists: &Incidence, args: &Args, words: &mut [u64]) {
