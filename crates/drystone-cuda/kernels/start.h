@@ -207,7 +207,7 @@ INLINE double settle(const struct args *p, u32 place, u32 body, int with_free)
 {
     const double *m = p->mass + (u64)body * 8u, *free = p->free + (u64)body * 8u;
     v3 force, torque;
-    gather(p, gamma_at(p, place), body, &force, &torque);
+    gather(p, gamma_at(p, place), body, 0, &force, &torque);
     v3 v = times(m[0], force), w = turn(m, torque), v0 = xyz(load4(free)), w0 = xyz(load4(free + 4));
     if (with_free) {
         v = plus(v0, v);

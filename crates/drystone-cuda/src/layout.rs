@@ -89,6 +89,8 @@ pub(crate) struct Args {
     pub first_entry: u64,
     pub first_general: u64,
     pub entry: u64,
+    pub first_part: u64,
+    pub part: u64,
     pub first_value: u64,
     pub column: u64,
     pub value: u64,
@@ -101,6 +103,7 @@ pub(crate) struct Args {
     pub force: u64,
     pub velocity: u64,
     pub ahead: u64,
+    pub part_sums: u64,
     pub block_sums: u64,
     pub body_sums: u64,
     pub rows: u64,
@@ -110,7 +113,7 @@ pub(crate) struct Args {
     pub blocks: u32,
     pub general_rows: u32,
     pub width: u32,
-    pub spare: u32,
+    pub parts: u32,
 }
 
 #[cfg(test)]
@@ -158,6 +161,6 @@ mod tests {
     #[test]
     fn there_is_no_padding() {
         assert_eq!(size_of::<Control>(), 21 * 8 + 16 * 4 + 8 * 4);
-        assert_eq!(size_of::<Args>(), 34 * 8 + 6 * 4);
+        assert_eq!(size_of::<Args>(), 37 * 8 + 6 * 4);
     }
 }

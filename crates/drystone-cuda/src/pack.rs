@@ -22,7 +22,14 @@ pub(crate) struct Incidence {
     first_general: Vec<u32>,
     entry: Vec<u32>,
     next: Vec<u32>,
+    /// By body, and the number of parts; empty where no list is long.
+    first_part: Vec<u32>,
+    /// First entry and end of every part.
+    parts: Vec<u32>,
 }
+
+/// Points of a body that one thread adds up. Longer lists are cut into parts of as many, which threads of their own add up first.
+const PART: u32 = 64;
 
 impl Incidence {
     /// Counts, and then puts every block into the lists of its bodies: 2 block + side.
@@ -46,6 +53,26 @@ impl Incidence {
         self.first_general.clear();
         self.first_general.extend_from_slice(&self.next);
         self.put(p.points.len(), &p.general.a, &p.general.b);
+        self.cut();
+    }
+
+    /// Cuts long lists of points into parts.
+    fn cut(&mut self) {
+        let Self { first, first_general, first_part, parts, .. } = self;
+        first_part.clear();
+        parts.clear();
+        let lists = || first.iter().zip(first_general.iter());
+        if lists().all(|(from, to)| to - from <= PART) {
+            return;
+        }
+        for (from, to) in lists() {
+            first_part.push(parts.len() as u32 / 2);
+            if to - from > PART {
+                let starts = (*from..*to).step_by(PART as usize);
+                parts.extend(starts.flat_map(|start| [start, (start + PART).min(*to)]));
+            }
+        }
+        first_part.push(parts.len() as u32 / 2);
     }
 
     /// Blocks from number `from` on, with these bodies.
@@ -148,6 +175,8 @@ impl Packed {
             &mut args.first_entry,
             &mut args.first_general,
             &mut args.entry,
+            &mut args.first_part,
+            &mut args.part,
             &mut args.first_value,
             &mut args.column,
             &mut args.value,
@@ -165,6 +194,7 @@ impl Packed {
             &mut args.force,
             &mut args.velocity,
             &mut args.ahead,
+            &mut args.part_sums,
             &mut args.block_sums,
             &mut args.body_sums,
             &mut args.rows,
@@ -211,7 +241,10 @@ pub(crate) fn pack(
         first_entry: take(halves(bodies + 1)),
         first_general: take(halves(bodies)),
         entry: take(halves(lists.entry.len())),
+        first_part: take(halves(lists.first_part.len())),
+        part: take(lists.parts.len() / 2),
         guess: take(guess.map_or(0, <[f64]>::len)),
+        parts: lists.parts.len() as u32 / 2,
         bodies: bodies as u32,
         points: n as u32,
         blocks: blocks as u32,
@@ -246,6 +279,8 @@ pub(crate) const ABSENT: Args = Args {
     first_entry: u64::MAX,
     first_general: u64::MAX,
     entry: u64::MAX,
+    first_part: u64::MAX,
+    part: u64::MAX,
     first_value: u64::MAX,
     column: u64::MAX,
     value: u64::MAX,
@@ -258,6 +293,7 @@ pub(crate) const ABSENT: Args = Args {
     force: u64::MAX,
     velocity: u64::MAX,
     ahead: u64::MAX,
+    part_sums: u64::MAX,
     block_sums: u64::MAX,
     body_sums: u64::MAX,
     rows: u64::MAX,
@@ -267,7 +303,7 @@ pub(crate) const ABSENT: Args = Args {
     blocks: 0,
     general_rows: 0,
     width: 0,
-    spare: 0,
+    parts: 0,
 };
 
 /// Places of what the device works on, by the counts of `args`; how many words that takes.
@@ -285,6 +321,7 @@ pub(crate) fn working_memory(args: &mut Args) -> usize {
     args.force = take(PLACES * width * bodies);
     args.velocity = take(PLACES * width * bodies);
     args.ahead = take(2 * width * bodies);
+    args.part_sums = take(8 * args.parts as usize);
     args.block_sums = take(SUMS * blocks.div_ceil(CHUNK));
     args.body_sums = take(SUMS * bodies.div_ceil(CHUNK));
     args.gamma_stride = stride as u64;
@@ -335,6 +372,8 @@ fn write(p: &Bodies, guess: Option<&[f64]>, lists: &Incidence, args: &Args, word
         (args.first_entry, &lists.first),
         (args.first_general, &lists.first_general),
         (args.entry, &lists.entry),
+        (args.first_part, &lists.first_part),
+        (args.part, &lists.parts),
     ] {
         if at != u64::MAX {
             fill_pairs(&mut words[at as usize..at as usize + from.len().div_ceil(2)], from);

@@ -301,6 +301,9 @@ impl CudaSolver {
             let used = loaded.control.used as usize;
             for step in used + 1..=used + left.min(self.geometry.batch.max(1)) {
                 self.launch(Kernel::StepBlocks, &loaded.args, loaded.args.blocks)?;
+                if loaded.args.parts > 0 {
+                    self.launch(Kernel::StepParts, &loaded.args, loaded.args.parts)?;
+                }
                 self.launch(Kernel::StepBodies, &loaded.args, loaded.args.bodies)?;
                 if step % EVERY == 0 {
                     self.launch(Kernel::Look, &loaded.args, loaded.args.blocks)?;

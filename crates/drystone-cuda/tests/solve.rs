@@ -8,7 +8,7 @@ use drystone_cuda::{Geometry, kernels};
 use drystone_solve::certificate::certificate;
 use drystone_solve::solver::make;
 use drystone_solve::{Model, Problem, Solver, Status, Stop};
-use lattice::lattice;
+use lattice::{lattice, plated};
 use pretend::{open, problem, solver};
 
 /// Scenes with contacts of spheres and boxes, joints, motors, limits, rolling friction, belts and moving walls.
@@ -106,6 +106,28 @@ fn no_bit_depends_on_the_launch_geometry() {
             assert!(all.iter().all(|h| *h == all[0]), "{scene} {name}: {all:x?}");
         }
     }
+}
+
+/// A plate on 144 balls: its list is cut into parts.
+#[test]
+fn long_lists_are_added_up_in_parts() {
+    let engine = open("solve", &[]).unwrap();
+    let (problem, guess) = plated(12);
+    problem.check().unwrap();
+    let stop = Stop { tolerance: 1e-5, iterations: 20_000, ..Stop::default() };
+    let cpu = make("apgd:precision=double").unwrap().solve(&problem, Some(&guess), &stop).unwrap();
+    let mut seen = Vec::new();
+    for (blocks, threads, batch) in [(100, 256, 32), (1, 7, 5)] {
+        let mut s = solver(&engine, "cuda-apgd");
+        s.set_geometry(Geometry { blocks, threads, batch });
+        let found = s.solve(&problem, Some(&guess), &stop).unwrap();
+        assert_eq!((found.status, cpu.status), (Status::Converged, Status::Converged));
+        assert!(certificate(&problem, &found.gamma).residual_max <= 1e-5);
+        let ratio = found.iterations as f64 / cpu.iterations as f64;
+        assert!((0.5..2.0).contains(&ratio), "{} {}", found.iterations, cpu.iterations);
+        seen.push(hash(&found.gamma));
+    }
+    assert_eq!(seen[0], seen[1]);
 }
 
 /// Threads of their own for the threads of a block: a barrier that is missing would show.
