@@ -45,7 +45,7 @@ pub struct Args {
     /// lemke].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     solver: Option<String>,
-    /// Where to solve; problems from files have an explicit matrix, which is not solved on devices yet.
+    /// Where to solve: on the processor, or on an NVIDIA GPU (see `drystone devices`) by apgd or pgj [auto: apgd].
     #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
     backend: String,
     /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.

@@ -57,12 +57,11 @@ INLINE double row_yields(const struct args *p, u32 row)
     return p->compliance ? p->compliance[row] : 0.0;
 }
 
-/* Force and torque on a body of the multipliers in `gamma`: its list of blocks from first to last. */
-INLINE void gather(const struct args *p, const double *gamma, u32 body, v3 *force, v3 *torque)
+/* Adds force and torque of the points in a part of a list, from first to last. */
+INLINE void gather_points(const struct args *p, const double *gamma, u32 from, u32 to, v3 *force, v3 *torque)
 {
-    v3 f = vec(0.0, 0.0, 0.0), t = vec(0.0, 0.0, 0.0);
-    u32 middle = p->first_general[body];
-    BY_FOUR for (u32 e = p->first_entry[body]; e < middle; e++) {
+    v3 f = *force, t = *torque;
+    BY_FOUR for (u32 e = from; e < to; e++) {
         u32 entry = p->entry[e], block = entry >> 1;
         const double *arms = entry & 1u ? p->arm_b : p->arm_a;
         double sign = entry & 1u ? -1.0 : 1.0;
@@ -70,6 +69,24 @@ INLINE void gather(const struct args *p, const double *gamma, u32 body, v3 *forc
         f = plus(f, z);
         t = plus(t, cross(xyz(load4(arms + (u64)block * 4u)), z));
     }
+    *force = f;
+    *torque = t;
+}
+
+/* Force and torque on a body of the multipliers in `gamma`: its list of blocks from first to last. Where the parts of long lists were added up
+ * before (`in_parts`), those in their place. */
+INLINE void gather(const struct args *p, const double *gamma, u32 body, int in_parts, v3 *force, v3 *torque)
+{
+    v3 f = vec(0.0, 0.0, 0.0), t = f;
+    u32 from = p->first_entry[body], middle = p->first_general[body];
+    if (in_parts && p->first_part[body] < p->first_part[body + 1u]) {
+        ROLLED for (u32 k = p->first_part[body]; k < p->first_part[body + 1u]; k++) {
+            f = plus(f, xyz(load4(p->part_sums + (u64)k * 8u)));
+            t = plus(t, xyz(load4(p->part_sums + (u64)k * 8u + 4u)));
+        }
+        from = middle;
+    }
+    gather_points(p, gamma, from, middle, &f, &t);
     ROLLED for (u32 e = middle; e < p->first_entry[body + 1u]; e++) {
         u32 entry = p->entry[e], g = (entry >> 1) - p->points;
         ROLLED for (u32 row = p->first_row[g]; row < p->first_row[g + 1u]; row++) {
@@ -83,9 +100,20 @@ INLINE void gather(const struct args *p, const double *gamma, u32 body, v3 *forc
     *torque = t;
 }
 
-/* u of row k of a general block and what its compliance makes of x. */
+/* (W x)_j. */
+INLINE double matrix_row(const struct args *p, u32 row, const double *x)
+{
+    double sum = 0.0;
+    BY_FOUR for (u32 e = p->first_value[row]; e < p->first_value[row + 1u]; e++)
+        sum += p->value[e] * x[p->column[e]];
+    return sum;
+}
+
+/* u of a row of a general block without its bias, and what its compliance makes of x. */
 INLINE double general_velocity(const struct args *p, u32 block, u32 row, const double *velocity, double x)
 {
+    if (is_matrix(p))
+        return velocity[row] + row_yields(p, row) * x;
     u32 a = p->sides[(u64)block * 2u], b = p->sides[(u64)block * 2u + 1u];
     return relative_row(p->jacobian + (u64)row * 12u, velocity, a, b) + row_yields(p, row) * x;
 }

@@ -77,6 +77,13 @@ struct args {
     const u32 *first_entry;    /* by body, and the number of entries */
     const u32 *first_general;  /* by body: its first entry that is not a point's */
     const u32 *entry;          /* 2 block + side, rising in each body's list */
+    const u32 *first_part;     /* by body, and the number of parts; none where no list is long */
+    const u32 *part;           /* by part of a long list of points: first entry, and the end */
+    const u32 *first_value;    /* by row of an explicit matrix, and the number of its entries; or none */
+    const u32 *column;         /* by entry */
+    const double *value;       /* by entry */
+    const u32 *block_of;       /* by row */
+    const double *diagonal;    /* by block: g */
     const double *guess;       /* by row of the problem, or none */
     double *scale;             /* by block: eta_t, 1/eta_t, g, 0 */
     double *share;             /* by block: two numbers */
@@ -84,12 +91,21 @@ struct args {
     double *force;             /* four places of 8 numbers a body */
     double *velocity;          /* four places of 8 numbers a body */
     double *ahead;             /* velocities at y: two places of 8 numbers a body */
+    double *part_sums;         /* by part: force, 0, torque, 0 */
     double *block_sums;        /* by chunk of blocks: SUMS */
     double *body_sums;         /* by chunk of bodies: SUMS */
     double *rows;              /* by row of the problem: what goes back */
     u64 gamma_stride;          /* numbers of one place */
     u32 bodies, points, blocks, general_rows;
+    u32 width, parts; /* numbers that a body has in force, velocity and ahead; parts of long lists */
 };
+
+/* Problems with an explicit matrix W have no bodies. Each of their rows takes the place of one, and (W gamma)_j that of its velocity: one number. All
+ * blocks are general ones. */
+INLINE int is_matrix(const struct args *p)
+{
+    return p->first_value != 0;
+}
 
 INLINE double *gamma_at(const struct args *p, u32 place)
 {
@@ -98,17 +114,17 @@ INLINE double *gamma_at(const struct args *p, u32 place)
 
 INLINE double *force_at(const struct args *p, u32 place)
 {
-    return p->force + (u64)place * p->bodies * 8u;
+    return p->force + (u64)place * p->bodies * p->width;
 }
 
 INLINE double *velocity_at(const struct args *p, u32 place)
 {
-    return p->velocity + (u64)place * p->bodies * 8u;
+    return p->velocity + (u64)place * p->bodies * p->width;
 }
 
 INLINE double *ahead_at(const struct args *p, u32 place)
 {
-    return p->ahead + (u64)place * p->bodies * 8u;
+    return p->ahead + (u64)place * p->bodies * p->width;
 }
 
 /* Velocities at y. */

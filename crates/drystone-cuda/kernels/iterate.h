@@ -195,13 +195,32 @@ INLINE void decide(struct control *c, const double *blocks, const double *bodies
         c->halt |= LIMIT;
 }
 
+/* Force and torque of every part of a long list: one thread would take long for a body with thousands of contacts. */
+KERNEL step_parts(struct args p)
+{
+    if (p.control->halt)
+        return;
+    ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.parts); chunk += BLOCKS) {
+        LANES (i, CHUNK) {
+            u32 k = chunk * CHUNK + i;
+            if (k < p.parts) {
+                v3 force = vec(0.0, 0.0, 0.0), torque = force;
+                const double *gamma = gamma_at(&p, p.control->trial);
+                gather_points(&p, gamma, p.part[(u64)k * 2u], p.part[(u64)k * 2u + 1u], &force, &torque);
+                store4(p.part_sums + (u64)k * 8u, force, 0.0);
+                store4(p.part_sums + (u64)k * 8u + 4u, torque, 0.0);
+            }
+        }
+    }
+}
+
 /* F_z and v_z of a body, and what its velocity at the next y will be; <F_z - F_y, v_z - v_y> and <F_z, v_z + v_free>. */
 INLINE void step_body(const struct args *p, const struct control *c, u32 body, double *change, double *kinetic)
 {
     const double *m = p->mass + (u64)body * 8u, *free = p->free + (u64)body * 8u;
     const double *f = force_at(p, c->now) + (u64)body * 8u;
     v3 force, torque;
-    gather(p, gamma_at(p, c->trial), body, &force, &torque);
+    gather(p, gamma_at(p, c->trial), body, p->parts > 0u, &force, &torque);
     v3 v0 = xyz(load4(free)), w0 = xyz(load4(free + 4));
     v3 move = plus(v0, times(m[0], force)), spin = plus(w0, turn(m, torque));
     v3 f_now = xyz(load4(f)), t_now = xyz(load4(f + 4)), f_y = f_now, t_y = t_now;
@@ -227,6 +246,20 @@ INLINE void step_body(const struct args *p, const struct control *c, u32 body, d
     *kinetic = dot(force, plus(move, v0)) + dot(torque, plus(spin, w0));
 }
 
+/* The same of a row of an explicit matrix. */
+INLINE void step_row(const struct args *p, const struct control *c, u32 row, double *change, double *kinetic)
+{
+    const double *z = gamma_at(p, c->trial), *now = gamma_at(p, c->now), *before = gamma_at(p, c->before);
+    double product = matrix_row(p, row, z), y = now[row];
+    if (c->beta != 0.0)
+        y += c->beta * (y - before[row]);
+    velocity_at(p, c->trial)[row] = product;
+    if (c->rule != JACOBI)
+        ahead_at(p, c->ahead_place ^ 1u)[row] = product + c->next_beta * (product - velocity_at(p, c->now)[row]);
+    *change = (z[row] - y) * (product - velocity_ahead(p, c)[row]);
+    *kinetic = z[row] * product;
+}
+
 /* The trial's forces and velocities, the sums over bodies, and in the block that comes last the decision. */
 KERNEL step_bodies(struct args p)
 {
@@ -238,7 +271,9 @@ KERNEL step_bodies(struct args p)
         LANES (i, CHUNK) {
             u32 body = chunk * CHUNK + i;
             double change = 0.0, kinetic = 0.0;
-            if (body < p.bodies)
+            if (body < p.bodies && is_matrix(&p))
+                step_row(&p, &c, body, &change, &kinetic);
+            else if (body < p.bodies)
                 step_body(&p, &c, body, &change, &kinetic);
             part[CHANGE][i] = change;
             part[KINETIC][i] = kinetic;

@@ -57,6 +57,12 @@ INLINE void softness(const struct args *p, u32 block, double mu, double *sum, do
 /* g of a block, its two shares; adds to the largest [not a ball, stiffness]. */
 INLINE void measure_block(const struct args *p, u32 block, double *sums)
 {
+    if (is_matrix(p)) {
+        p->scale[(u64)block * 4u + 2u] = p->diagonal[block];
+        p->share[(u64)block * 2u] = p->share[(u64)block * 2u + 1u] = 0.0;
+        sums[0] = 1.0;
+        return;
+    }
     u32 i = p->sides[(u64)block * 2u], j = p->sides[(u64)block * 2u + 1u];
     double first, second = 0.0, rows, soft, softest, mu = 1.0;
     if (block < p->points) {
@@ -120,7 +126,6 @@ INLINE void scale_block(const struct args *p, const struct control *c, u32 block
 {
     double *scale = p->scale + (u64)block * 4u, *share = p->share + (u64)block * 2u;
     double *now = gamma_at(p, c->now), *ones = gamma_at(p, c->trial);
-    u32 i = p->sides[(u64)block * 2u], j = p->sides[(u64)block * 2u + 1u];
     double g = scale[2], kappa = block < p->points ? c->kappa : 1.0, across = (2.0 + 1.0 / kappa) / 3.0;
     double step = 0.0, weight = 0.0, mu = 1.0, soft, softest, work = 0.0, square;
     if (g > 0.0) {
@@ -128,6 +133,7 @@ INLINE void scale_block(const struct args *p, const struct control *c, u32 block
         weight = c->plain ? 1.0 : g / across;
     }
     if (block < p->points) {
+        u32 i = p->sides[(u64)block * 2u], j = p->sides[(u64)block * 2u + 1u];
         v4 normal = load4(p->normal + (u64)block * 4u);
         v3 n = xyz(normal), t1, t2, x = vec(0.0, 0.0, 0.0);
         mu = p->arm_a[(u64)block * 4u + 3u];
@@ -201,7 +207,7 @@ INLINE double settle(const struct args *p, u32 place, u32 body, int with_free)
 {
     const double *m = p->mass + (u64)body * 8u, *free = p->free + (u64)body * 8u;
     v3 force, torque;
-    gather(p, gamma_at(p, place), body, &force, &torque);
+    gather(p, gamma_at(p, place), body, 0, &force, &torque);
     v3 v = times(m[0], force), w = turn(m, torque), v0 = xyz(load4(free)), w0 = xyz(load4(free + 4));
     if (with_free) {
         v = plus(v0, v);
@@ -216,6 +222,24 @@ INLINE double settle(const struct args *p, u32 place, u32 body, int with_free)
     return dot(force, plus(v, v0)) + dot(torque, plus(w, w0));
 }
 
+/* The same of a row of an explicit matrix: (W x)_j, and x_j (W x)_j. */
+INLINE double settle_row(const struct args *p, u32 place, u32 row)
+{
+    const double *x = gamma_at(p, place);
+    double product = matrix_row(p, row, x);
+    velocity_at(p, place)[row] = product;
+    return x[row] * product;
+}
+
+/* The row's circle of S^1/2 W S^1/2 [Gershgorin]. */
+INLINE double circle(const struct args *p, u32 row)
+{
+    double sum = 0.0;
+    ROLLED for (u32 e = p->first_value[row]; e < p->first_value[row + 1u]; e++)
+        sum += absolute(p->value[e]) * sqrt(p->scale[(u64)p->block_of[p->column[e]] * 4u]);
+    return sum * sqrt(p->scale[(u64)p->block_of[row] * 4u]);
+}
+
 /* Forces and velocities of gamma_0 and of ones, the objective, and the bound on L. */
 KERNEL start_bodies(struct args p)
 {
@@ -224,7 +248,11 @@ KERNEL start_bodies(struct args p)
         LANES (i, CHUNK) {
             u32 body = chunk * CHUNK + i;
             double kinetic = 0.0, bound = 0.0;
-            if (body < p.bodies) {
+            if (body < p.bodies && is_matrix(&p)) {
+                kinetic = settle_row(&p, p.control->now, body);
+                settle_row(&p, p.control->trial, body);
+                bound = circle(&p, body);
+            } else if (body < p.bodies) {
                 kinetic = settle(&p, p.control->now, body, 1);
                 settle(&p, p.control->trial, body, 0);
                 ROLLED for (u32 e = p.first_entry[body]; e < p.first_entry[body + 1u]; e++)

@@ -20,6 +20,11 @@ pub(crate) fn library_name() -> &'static str {
     if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" }
 }
 
+/// What the system's loader said, where it said anything.
+fn reason(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 macro_rules! functions {
     ($($field:ident = $symbol:literal ($($argument:ty),*);)*) => {
         /// Pointers into the driver; they stay valid as long as the library is held.
@@ -34,7 +39,7 @@ macro_rules! functions {
                     let $field = *unsafe {
                         library.get::<unsafe extern "system" fn($($argument),*) -> c_int>($symbol.as_bytes())
                     }
-                    .map_err(|e| Error::NoDriver { library: library_name().into(), reason: e.to_string() })?;
+                    .map_err(|e| Error::NoDriver { library: library_name().into(), reason: reason(&e) })?;
                 )*
                 Ok(Self { $($field,)* })
             }
@@ -106,7 +111,7 @@ impl Driver {
     pub fn load(library: &Path) -> Result<Self, Error> {
         // SAFETY: the driver's library runs no code on loading that touches this program's memory.
         let loaded = unsafe { Library::new(library) }
-            .map_err(|e| Error::NoDriver { library: library.display().to_string(), reason: e.to_string() })?;
+            .map_err(|e| Error::NoDriver { library: library.display().to_string(), reason: reason(&e) })?;
         let functions = Functions::load(&loaded)?;
         let mut driver = Self { functions, version: 0, _library: loaded };
         let mut version = 0;

@@ -25,18 +25,20 @@ pub(crate) enum Kernel {
     StartBodies,
     StartLipschitz,
     StepBlocks,
+    StepParts,
     StepBodies,
     Look,
     WriteRows,
 }
 
 /// Names of the kernels, in the order of [`Kernel`].
-pub(crate) const NAMES: [&CStr; 8] = [
+pub(crate) const NAMES: [&CStr; 9] = [
     c"start_measure",
     c"start_scale",
     c"start_bodies",
     c"start_lipschitz",
     c"step_blocks",
+    c"step_parts",
     c"step_bodies",
     c"look",
     c"write_rows",

@@ -89,6 +89,13 @@ pub(crate) struct Args {
     pub first_entry: u64,
     pub first_general: u64,
     pub entry: u64,
+    pub first_part: u64,
+    pub part: u64,
+    pub first_value: u64,
+    pub column: u64,
+    pub value: u64,
+    pub block_of: u64,
+    pub diagonal: u64,
     pub guess: u64,
     pub scale: u64,
     pub share: u64,
@@ -96,6 +103,7 @@ pub(crate) struct Args {
     pub force: u64,
     pub velocity: u64,
     pub ahead: u64,
+    pub part_sums: u64,
     pub block_sums: u64,
     pub body_sums: u64,
     pub rows: u64,
@@ -104,6 +112,8 @@ pub(crate) struct Args {
     pub points: u32,
     pub blocks: u32,
     pub general_rows: u32,
+    pub width: u32,
+    pub parts: u32,
 }
 
 #[cfg(test)]
@@ -151,6 +161,6 @@ mod tests {
     #[test]
     fn there_is_no_padding() {
         assert_eq!(size_of::<Control>(), 21 * 8 + 16 * 4 + 8 * 4);
-        assert_eq!(size_of::<Args>(), 29 * 8 + 4 * 4);
+        assert_eq!(size_of::<Args>(), 37 * 8 + 6 * 4);
     }
 }

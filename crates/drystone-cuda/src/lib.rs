@@ -12,6 +12,7 @@ mod engine;
 mod error;
 pub mod kernels;
 mod layout;
+mod matrix;
 mod pack;
 mod solver;
 mod usage;

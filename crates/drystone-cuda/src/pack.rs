@@ -22,7 +22,14 @@ pub(crate) struct Incidence {
     first_general: Vec<u32>,
     entry: Vec<u32>,
     next: Vec<u32>,
+    /// By body, and the number of parts; empty where no list is long.
+    first_part: Vec<u32>,
+    /// First entry and end of every part.
+    parts: Vec<u32>,
 }
+
+/// Points of a body that one thread adds up. Longer lists are cut into parts of as many, which threads of their own add up first.
+const PART: u32 = 64;
 
 impl Incidence {
     /// Counts, and then puts every block into the lists of its bodies: 2 block + side.
@@ -46,6 +53,26 @@ impl Incidence {
         self.first_general.clear();
         self.first_general.extend_from_slice(&self.next);
         self.put(p.points.len(), &p.general.a, &p.general.b);
+        self.cut();
+    }
+
+    /// Cuts long lists of points into parts.
+    fn cut(&mut self) {
+        let Self { first, first_general, first_part, parts, .. } = self;
+        first_part.clear();
+        parts.clear();
+        let lists = || first.iter().zip(first_general.iter());
+        if lists().all(|(from, to)| to - from <= PART) {
+            return;
+        }
+        for (from, to) in lists() {
+            first_part.push(parts.len() as u32 / 2);
+            if to - from > PART {
+                let starts = (*from..*to).step_by(PART as usize);
+                parts.extend(starts.flat_map(|start| [start, (start + PART).min(*to)]));
+            }
+        }
+        first_part.push(parts.len() as u32 / 2);
     }
 
     /// Blocks from number `from` on, with these bodies.
@@ -65,13 +92,13 @@ impl Incidence {
 }
 
 /// Hands out places of arrays, one after the other.
-struct Places {
-    next: usize,
+pub(crate) struct Places {
+    pub next: usize,
 }
 
 impl Places {
     /// Begins at word `at`.
-    fn take(&mut self, words: usize) -> usize {
+    pub fn take(&mut self, words: usize) -> usize {
         let at = self.next;
         self.next += words.next_multiple_of(ALIGNED);
         at
@@ -79,7 +106,7 @@ impl Places {
 }
 
 /// Writes items of `width` words, by several threads where there are many.
-fn fill(words: &mut [u64], width: usize, write: impl Fn(usize, &mut [u64]) + Sync) {
+pub(crate) fn fill(words: &mut [u64], width: usize, write: impl Fn(usize, &mut [u64]) + Sync) {
     let run = |first: usize, words: &mut [u64]| {
         words.chunks_exact_mut(width).enumerate().for_each(|(i, item)| write(first + i, item));
     };
@@ -92,7 +119,7 @@ fn fill(words: &mut [u64], width: usize, write: impl Fn(usize, &mut [u64]) + Syn
 }
 
 /// Two numbers a word.
-fn fill_pairs(words: &mut [u64], from: &[u32]) {
+pub(crate) fn fill_pairs(words: &mut [u64], from: &[u32]) {
     fill(words, 1, |i, word| {
         let high = from.get(2 * i + 1).copied().unwrap_or(0);
         word[0] = u64::from(from[2 * i]) | u64::from(high) << 32;
@@ -104,7 +131,7 @@ fn three(field: &[Vec<f64>; 3], i: usize, fourth: f64) -> [u64; 4] {
 }
 
 /// What a set is called on the device, and its numbers.
-fn code(set: Set) -> (u32, [f64; 2]) {
+pub(crate) fn code(set: Set) -> (u32, [f64; 2]) {
     match set {
         Set::Free => (0, [0.0; 2]),
         Set::NonNegative => (1, [0.0; 2]),
@@ -148,6 +175,13 @@ impl Packed {
             &mut args.first_entry,
             &mut args.first_general,
             &mut args.entry,
+            &mut args.first_part,
+            &mut args.part,
+            &mut args.first_value,
+            &mut args.column,
+            &mut args.value,
+            &mut args.block_of,
+            &mut args.diagonal,
             &mut args.guess,
         ] {
             place(at, input);
@@ -160,6 +194,7 @@ impl Packed {
             &mut args.force,
             &mut args.velocity,
             &mut args.ahead,
+            &mut args.part_sums,
             &mut args.block_sums,
             &mut args.body_sums,
             &mut args.rows,
@@ -206,16 +241,75 @@ pub(crate) fn pack(
         first_entry: take(halves(bodies + 1)),
         first_general: take(halves(bodies)),
         entry: take(halves(lists.entry.len())),
+        first_part: take(halves(lists.first_part.len())),
+        part: take(lists.parts.len() / 2),
         guess: take(guess.map_or(0, <[f64]>::len)),
+        parts: lists.parts.len() as u32 / 2,
         bodies: bodies as u32,
         points: n as u32,
         blocks: blocks as u32,
         general_rows: general_rows as u32,
-        ..Args::default()
+        width: 8,
+        ..ABSENT
     };
     let input = places.next;
     to.reserve(input)?;
     write(p, guess, lists, &args, to.words());
+    let work = working_memory(&mut args);
+    Ok(Packed { args, input, work })
+}
+
+/// Nothing is there.
+pub(crate) const ABSENT: Args = Args {
+    control: u64::MAX,
+    normal: u64::MAX,
+    arm_a: u64::MAX,
+    arm_b: u64::MAX,
+    drift: u64::MAX,
+    soft: u64::MAX,
+    sides: u64::MAX,
+    first_row: u64::MAX,
+    kind: u64::MAX,
+    limits: u64::MAX,
+    jacobian: u64::MAX,
+    bias: u64::MAX,
+    compliance: u64::MAX,
+    mass: u64::MAX,
+    free: u64::MAX,
+    first_entry: u64::MAX,
+    first_general: u64::MAX,
+    entry: u64::MAX,
+    first_part: u64::MAX,
+    part: u64::MAX,
+    first_value: u64::MAX,
+    column: u64::MAX,
+    value: u64::MAX,
+    block_of: u64::MAX,
+    diagonal: u64::MAX,
+    guess: u64::MAX,
+    scale: u64::MAX,
+    share: u64::MAX,
+    gamma: u64::MAX,
+    force: u64::MAX,
+    velocity: u64::MAX,
+    ahead: u64::MAX,
+    part_sums: u64::MAX,
+    block_sums: u64::MAX,
+    body_sums: u64::MAX,
+    rows: u64::MAX,
+    gamma_stride: 0,
+    bodies: 0,
+    points: 0,
+    blocks: 0,
+    general_rows: 0,
+    width: 0,
+    parts: 0,
+};
+
+/// Places of what the device works on, by the counts of `args`; how many words that takes.
+pub(crate) fn working_memory(args: &mut Args) -> usize {
+    let [n, general_rows, blocks, bodies, width] =
+        [args.points, args.general_rows, args.blocks, args.bodies, args.width].map(|x| x as usize);
     let stride = (4 * n + general_rows).next_multiple_of(ALIGNED);
     let mut places = Places { next: 0 };
     let mut take = |words: usize| places.take(words) as u64;
@@ -224,13 +318,14 @@ pub(crate) fn pack(
     args.scale = take(4 * blocks);
     args.share = take(2 * blocks);
     args.gamma = take(PLACES * stride);
-    args.force = take(PLACES * 8 * bodies);
-    args.velocity = take(PLACES * 8 * bodies);
-    args.ahead = take(2 * 8 * bodies);
+    args.force = take(PLACES * width * bodies);
+    args.velocity = take(PLACES * width * bodies);
+    args.ahead = take(2 * width * bodies);
+    args.part_sums = take(8 * args.parts as usize);
     args.block_sums = take(SUMS * blocks.div_ceil(CHUNK));
     args.body_sums = take(SUMS * bodies.div_ceil(CHUNK));
     args.gamma_stride = stride as u64;
-    Ok(Packed { args, input, work: places.next })
+    places.next
 }
 
 fn write(p: &Bodies, guess: Option<&[f64]>, lists: &Incidence, args: &Args, words: &mut [u64]) {
@@ -277,6 +372,8 @@ fn write(p: &Bodies, guess: Option<&[f64]>, lists: &Incidence, args: &Args, word
         (args.first_entry, &lists.first),
         (args.first_general, &lists.first_general),
         (args.entry, &lists.entry),
+        (args.first_part, &lists.first_part),
+        (args.part, &lists.parts),
     ] {
         if at != u64::MAX {
             fill_pairs(&mut words[at as usize..at as usize + from.len().div_ceil(2)], from);

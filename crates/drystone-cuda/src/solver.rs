@@ -11,6 +11,7 @@ use crate::engine::{DeviceMemory, Engine, HostMemory};
 use crate::error::Error;
 use crate::kernels::Kernel;
 use crate::layout::{Args, CHUNK, Control, EVERY, halt, rule};
+use crate::matrix;
 use crate::pack::{CONTROL, Incidence, pack};
 use crate::watch::{Notebook, Watch};
 
@@ -200,23 +201,19 @@ impl CudaSolver {
 
     /// Copies the problem to the device and starts from the guess.
     fn load(&mut self, problem: &Problem, guess: Option<&[f64]>) -> Result<Loaded, Error> {
-        let Problem::Bodies(p) = problem else {
-            return Err(Error::Unsupported(
-                "a problem with an explicit matrix is not solved on the device; use --backend cpu".into(),
-            ));
-        };
         let begun = Instant::now();
-        let packed = pack(p, guess, &mut self.lists, &mut self.stage)?;
+        let packed = match problem {
+            Problem::Bodies(p) => pack(p, guess, &mut self.lists, &mut self.stage)?,
+            Problem::Explicit(p) => matrix::pack(problem, p, guess, &mut self.stage)?,
+        };
         let packed_at = Instant::now();
         self.input.reserve(8 * packed.input)?;
         self.work.reserve(8 * packed.work)?;
         self.answer.reserve(CONTROL.max(problem.rows()))?;
         self.stage.upload(self.input.address(), packed.input, self.stream)?;
         let method = self.method;
-        let cone = method.two_scales
-            && problem.rest_is_feasible()
-            && p.general.a.is_empty()
-            && p.points.compliance[0].is_empty();
+        let only_rigid_contacts = matches!(problem, Problem::Bodies(p) if p.general.a.is_empty() && p.points.compliance[0].is_empty());
+        let cone = method.two_scales && only_rigid_contacts && problem.rest_is_feasible();
         let control = Control {
             theta: 1.0,
             next_theta: 0.5 * (5f64.sqrt() - 1.0),
@@ -304,6 +301,9 @@ impl CudaSolver {
             let used = loaded.control.used as usize;
             for step in used + 1..=used + left.min(self.geometry.batch.max(1)) {
                 self.launch(Kernel::StepBlocks, &loaded.args, loaded.args.blocks)?;
+                if loaded.args.parts > 0 {
+                    self.launch(Kernel::StepParts, &loaded.args, loaded.args.parts)?;
+                }
                 self.launch(Kernel::StepBodies, &loaded.args, loaded.args.bodies)?;
                 if step % EVERY == 0 {
                     self.launch(Kernel::Look, &loaded.args, loaded.args.blocks)?;

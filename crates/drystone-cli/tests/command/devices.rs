@@ -57,6 +57,25 @@ fn a_run_says_what_was_computed_where() {
 }
 
 #[test]
+fn a_problem_from_a_file_is_solved() {
+    let scratch = Scratch::new("devices-solve");
+    let (code, _, err) =
+        run(&scratch, &[], "run packing --set n=60 --steps 60 --dump-problems 60:dumped --quiet");
+    assert_eq!(code, 0, "{err}");
+    let mut objectives = Vec::new();
+    for (backend, model) in [("cpu", "ccp"), ("cuda", "ccp"), ("cuda", "coulomb")] {
+        let line =
+            format!("solve dumped/packing-000060.json --backend {backend} --model {model} --report r.json");
+        let (code, out, err) = run(&scratch, &[], &line);
+        assert_eq!(code, 0, "{line}: {out} {err}");
+        let r = scratch.json("r.json");
+        assert_eq!(r["status"], "solved");
+        objectives.extend(r["objective"].as_f64());
+    }
+    assert!(objectives.len() == 2 && (objectives[0] / objectives[1] - 1.0).abs() < 1e-3, "{objectives:?}");
+}
+
+#[test]
 fn the_number_of_threads_changes_no_bit() {
     let scratch = Scratch::new("devices-threads");
     let mut hashes = Vec::new();

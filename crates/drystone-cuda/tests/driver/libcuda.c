@@ -34,7 +34,7 @@ struct entry {
 static const struct entry KERNELS[] = {
     {"start_measure", start_measure}, {"start_scale", start_scale}, {"start_bodies", start_bodies},
     {"start_lipschitz", start_lipschitz}, {"step_blocks", step_blocks}, {"step_bodies", step_bodies},
-    {"look", look}, {"write_rows", write_rows},
+    {"step_parts", step_parts}, {"look", look}, {"write_rows", write_rows},
 };
 #endif
 
