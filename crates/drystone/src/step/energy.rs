@@ -18,6 +18,7 @@
 //!
 //! by the mean velocity, for which a ball in flight keeps its energy, or by that of the end, along which the scheme moves it; both are linear in s. Of others it is the larger of the energies of v₀ and v_free. Steps with bounces know γ₀, from which they start; others solve for it where some island has more than it had and what is driven explains.
 
+use drystone_solve::certificate::Certificate;
 use drystone_solve::problem::Bodies;
 use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::Solution;
@@ -157,29 +158,37 @@ pub(super) fn limit(
         to.islands = islands;
         return Ok(None);
     }
+    // The word on a blend is that on the worse of the two that it is between, each on its own problem.
+    let first = judged(to, solution);
     let known = driven.is_some();
-    let driven = match driven {
+    let mut driven = match driven {
         Some(driven) => {
             formulate(setup, state, v_free, collision, to, Asks::Driven, None)?;
             driven
         }
         None => rest(setup, state, v_free, collision, to)?,
     };
+    let second = judged(to, &mut driven);
     let work = Work { settings: setup.settings, collision, posed: to, asks: Asks::Driven, islands: &islands };
     let least = blend(work, &over, &all, solution, &v, &driven);
     formulate(setup, state, v_free, collision, to, Asks::All, known.then_some(driven.gamma.as_slice()))?;
     to.islands = islands;
     let _ = to.solver.judge(); // What it has at hand is not the solution.
     if least == 1.0 {
+        solution.certificate = Some(first);
         return Ok(None);
     }
-    // The word on the blend is that on the worse of the two that it is between.
     solution.iterations += driven.iterations;
-    solution.certificate = match (solution.certificate.take(), driven.certificate) {
-        (Some(a), Some(b)) => Some(if b.residual_max > a.residual_max { b } else { a }),
-        _ => None,
-    };
+    solution.certificate = Some(if second.residual_max > first.residual_max { second } else { first });
     Ok(Some(least))
+}
+
+/// The certificate of a solution of the posed problem.
+fn judged(of: &mut Velocity, solution: &mut Solution) -> Certificate {
+    match solution.certificate.take() {
+        Some(certificate) => certificate,
+        None => of.judge.judge(of.stiffness.posed(&of.assembler), &solution.gamma),
+    }
 }
 
 /// γ(s) of the islands that are over; the least s. The driven problem is posed.

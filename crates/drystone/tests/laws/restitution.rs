@@ -164,3 +164,28 @@ fn three_walls_at_once() {
         assert!((after + v).length() < 1e-4, "{impact:?}: {after}");
     }
 }
+
+/// Bounces that are held to the energy there is are between two solutions, each of which is within the tolerance: so is the word on them, whoever solved.
+#[test]
+fn what_is_cut_is_certified_by_what_it_is_between() {
+    for solver in ["auto", "apgd", "apgs"] {
+        let settings = Settings { solver: solver.into(), iterations: 100_000, ..Settings::default() };
+        let mut w = world_with(settings, bouncy(0.9));
+        for turn in [DQuat::IDENTITY, DQuat::from_rotation_y(FRAC_PI_2), DQuat::from_rotation_x(-FRAC_PI_2)] {
+            add(&mut w, BodyDef::fixed(Shape::HalfSpace).turned(turn).friction(0.5));
+        }
+        for k in 0..27 {
+            let at = DVec3::new((k % 3) as f64, (k / 3 % 3) as f64, (k / 9) as f64);
+            let ball = BodyDef::dynamic(Shape::sphere(R), 1.0 + k as f64).at(0.101 * DVec3::ONE + 0.201 * at);
+            add(&mut w, ball.friction(0.5).moving(DVec3::new(-3.0, -2.0, -4.0), DVec3::ZERO));
+        }
+        let mut cut = 0;
+        for step in 0..50 {
+            let report = w.step().unwrap();
+            cut += usize::from(report.bounce.is_some());
+            let residual = report.certificate.residual_max;
+            assert!(residual <= 1e-4, "{solver}, step {step}: {residual:e} m/s, took {:?}", report.bounce);
+        }
+        assert!(cut > 0, "{solver}");
+    }
+}
