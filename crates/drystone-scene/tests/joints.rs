@@ -125,7 +125,7 @@ fn joints_are_checked_in_place() {
         "joint[0].motor.speed",
         "end",
     );
-    refuse(&format!("{hinge}limits = [1, 0]"), "joint[0]", "lower");
+    refuse(&format!("{hinge}limits = [1, 0]"), "joint[0].limits", "lower");
     refuse(&format!("{hinge}restitution = 0.5"), "joint[0].restitution", "needs 'limits'");
     refuse("type = \"screw\"\nb = \"q\"\naxis = [0, 0, 1]\npitch = 0", "joint[0]", "pitch");
 }

@@ -22,7 +22,7 @@ use drystone_solve::solver::{Solver, Status, Stop};
 use drystone_solve::{Malformed, Problem};
 use glam::DVec3;
 
-use crate::assemble::rows::{Purpose, SIZE, Wanted};
+use crate::assemble::rows::{Purpose, SIZE, TIGHTER, Wanted};
 use crate::assemble::{Assembler, Row};
 use crate::body::Motion;
 use crate::collide::{Detector, Envelope, Velocities};
@@ -73,9 +73,6 @@ pub(crate) struct Work<'a> {
 
 /// What is corrected is at rest.
 const REST: &Velocities = &[];
-
-/// Errors of joints are corrected when they are that much smaller than overlaps that are.
-pub(crate) const TIGHTER: f64 = 10.0;
 
 /// How far ahead contacts are looked for, over the largest error of an island: overlaps add up along a stack, whose far end moves by more than any one of
 /// them; joints have levers, and a correction that is cut short leaves them open.

@@ -300,7 +300,7 @@ fn what_cannot_begin_is_refused_with_its_place() {
         &["crossed.toml:13:10", "joint[0].limits", "lower must be at most upper"],
     );
     std::fs::write(scratch.at("named.json"), "{\"name\": \"x\"}").unwrap();
-    holds(&scratch.bad("check named.json"), &["named.json:1:1", "settings"]);
+    holds(&scratch.bad("check named.json"), &["named.json:1:1", "the field 'body' is missing"]);
     write("short.toml", "T = 0.1\nh = 0.3", "[0, 0, 1]", "");
     holds(&scratch.bad("run short.toml"), &["0.1 s are less than a step of 3e-1 s"]);
 }

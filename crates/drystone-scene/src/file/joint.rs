@@ -263,7 +263,7 @@ fn motor(at: &At) -> Result<Motor, Fault> {
         (Some(f), None, None) => Command::Position(f),
         (None, Some(f), None) => Command::Speed(f),
         (None, None, Some(f)) => Command::Force(f),
-        (None, None, None) => return Err(at.fault("needs 'position', 'speed' or 'force'")),
+        (None, None, None) => return Err(at.fault("needs one of 'position', 'speed' and 'force'")),
         _ => return Err(at.fault("takes one of 'position', 'speed' and 'force', not several")),
     };
     let limit = at.get("limit").map_or(Ok(f64::INFINITY), |l| not_negative(&l, ""))?;

@@ -76,6 +76,9 @@ const AHEAD: usize = 3;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 pub(crate) const SIZE: f64 = 0.1;
 
+/// Errors of joints are corrected when they are that much smaller than overlaps that are.
+pub(crate) const TIGHTER: f64 = 10.0;
+
 /// Buffers, and the way back from rows to joints.
 #[derive(Debug, Default)]
 pub struct Rows {

@@ -21,6 +21,7 @@ use super::envelope::Envelope;
 use super::midphase::Workspace;
 use super::pair::{Ball, Look, Yield};
 use super::periodic::{Ghosts, WrappedPair};
+use super::speed::{Velocities, hover_limit};
 use crate::contact::{Contact, Touch};
 use crate::model::{ColliderSlot, Model};
 use crate::order::{Line, PairSort};
@@ -37,14 +38,6 @@ const CHUNK_OF_PARTS: usize = 64;
 const SKIN: f64 = 0.05;
 /// The same, over what the collider moves in a step: up to its inner radius.
 const SKIN_AHEAD: f64 = 4.0;
-
-/// Velocities that decide how far ahead contacts are looked for: linear and angular (world axes), by body slot.
-pub type Velocities = [[f64; 6]];
-
-/// Velocity of a body; at rest where none is said.
-pub(crate) fn velocity(v: &Velocities, slot: u32) -> &[f64; 6] {
-    v.get(slot as usize).unwrap_or(&[0.0; 6])
-}
 
 /// Broad and narrow phase with their buffers.
 pub struct Detector {
@@ -321,15 +314,6 @@ impl Detector {
         if n >= room::MANY {
             (self.poses, self.balls) = (Vec::new(), Vec::new());
         }
-    }
-}
-
-/// How far a contact of the shape may hover by friction, at most, m: a contact's gap by friction is bounded by the smaller
-/// inner radius of its two parts, whatever μ.
-pub(super) fn hover_limit(shape: &Shape) -> f64 {
-    match shape {
-        Shape::Compound(_) => shape.bounding_radius(),
-        _ => shape.inner_radius(),
     }
 }
 

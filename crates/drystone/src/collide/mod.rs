@@ -9,12 +9,14 @@ pub mod narrowphase;
 mod pair;
 pub(crate) mod periodic;
 pub mod query;
+mod speed;
 
 pub use periodic::Periodic;
 
-pub(crate) use detect::velocity;
-pub use detect::{Detector, Velocities};
+pub use detect::Detector;
 pub use envelope::Envelope;
+pub use speed::Velocities;
+pub(crate) use speed::velocity;
 
 use glam::DVec3;
 

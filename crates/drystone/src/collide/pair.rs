@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use glam::DVec3;
 
-use super::detect::{Velocities, hover_limit, velocity};
 use super::envelope::Envelope;
 use super::last::{self, Last};
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
+use super::speed::{Velocities, hover_limit, velocity};
 use crate::contact::{Contact, ContactKey};
 use crate::material::MaterialId;
 use crate::model::{ColliderSlot, Model};

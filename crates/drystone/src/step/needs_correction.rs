@@ -19,11 +19,10 @@ use drystone_solve::solver::Status;
 use glam::DVec3;
 
 use super::resolve::Step;
-use crate::assemble::rows::{Rows, SIZE};
+use crate::assemble::rows::{Rows, SIZE, TIGHTER};
 use crate::joint::{Joint, Kind, WORLD_BODY};
 use crate::model::{ColliderSlot, NOBODY};
 use crate::shape::Shape;
-use crate::stabilise::TIGHTER;
 use crate::state::State;
 
 /// Whether a step that ended with `status`, its positions integrated, may need a correction; `tolerance` over the size of a pair, or joint.

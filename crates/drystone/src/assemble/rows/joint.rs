@@ -4,11 +4,10 @@ use drystone_solve::cone::Set;
 use drystone_solve::problem::{Bodies, WORLD};
 
 use super::purpose::{Purpose, Wanted};
-use super::{Rows, SIZE, Staged};
+use super::{Rows, SIZE, Staged, TIGHTER};
 use crate::collide::{Velocities, velocity};
 use crate::joint::{Joint, JointState, Row, Sort, WORLD_BODY};
 use crate::settings::Stabilisation;
-use crate::stabilise::TIGHTER;
 use crate::state::State;
 
 /// One joint being staged.
