@@ -20,7 +20,7 @@ use glam::DVec3;
 
 use super::resolve::Step;
 use crate::assemble::rows::{Rows, SIZE, TIGHTER};
-use crate::joint::{Joint, Kind, WORLD_BODY};
+use crate::joint::{Kind, WORLD_BODY};
 use crate::model::{ColliderSlot, NOBODY};
 use crate::shape::Shape;
 use crate::state::State;
@@ -85,16 +85,6 @@ fn shapes_are_calm(w: &Step, state: &State) -> bool {
     })
 }
 
-/// The square of how far side `k` of a joint, a body, may be from where its curvature was foretold, m²: what is of second order with nothing left out is
-/// 2 √((b² + c²) c² 2 (r² + 4 L²)) h² at most, which needs no roots.
-pub(super) fn unforetold(w: &Step, state: &State, joint: &Joint, k: usize) -> f64 {
-    let (h, i) = (w.setup.settings.h, joint.bodies[k] as usize);
-    let (b, c, r) = (w.saved.omega(i), state.omega[i] - w.saved.omega(i), joint.frames[k].position);
-    let squares = (b.length_squared() + c.length_squared()) * c.length_squared();
-    let reach = r.length_squared() + 4.0 * joint.length * joint.length;
-    4.0 * squares * reach * (h * h) * (h * h)
-}
-
 /// Whether no joint's curvature is another than was foretold.
 fn joints_are_calm(w: &Step, state: &State, tolerance: f64) -> bool {
     let h = w.setup.settings.h;
@@ -102,7 +92,7 @@ fn joints_are_calm(w: &Step, state: &State, tolerance: f64) -> bool {
         // A bound, and seldom met.
         let left = tolerance * SIZE * joint.length / TIGHTER;
         (0..2).all(|k| {
-            if joint.bodies[k] == WORLD_BODY || unforetold(w, state, joint, k) <= left * left {
+            if joint.bodies[k] == WORLD_BODY || w.unforetold(state, joint, k) <= left * left {
                 return true;
             }
             let i = joint.bodies[k] as usize;

@@ -19,7 +19,6 @@ use std::collections::HashMap;
 
 use glam::{DQuat, DVec3};
 
-use super::needs_correction::unforetold;
 use super::parts::joined;
 use super::stabilise::{correct, correction};
 use super::{StepError, StepReport, attempt};
@@ -27,7 +26,7 @@ use crate::assemble::rows::{Rows, SIZE};
 use crate::body::Motion;
 use crate::contact::{self, Contact, Gap, Remembered, Touch};
 use crate::hooks::Hooks;
-use crate::joint::{Equations, JointState, WORLD_BODY, error_at};
+use crate::joint::{Equations, Joint, JointState, WORLD_BODY, error_at};
 use crate::model::{ColliderSlot, Model, NOBODY};
 use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;
@@ -405,7 +404,7 @@ impl Step<'_> {
             let size = SIZE * joint.length;
             // Half of what would be told for each side.
             let few = (0.25 * ends.reach * size).powi(2);
-            let held = |k: usize| joint.bodies[k] == WORLD_BODY || unforetold(self, state, joint, k) <= few;
+            let held = |k: usize| joint.bodies[k] == WORLD_BODY || self.unforetold(state, joint, k) <= few;
             if ends.solved && held(0) && held(1) {
                 continue;
             }
@@ -415,6 +414,17 @@ impl Step<'_> {
                 bad.push(([if a == WORLD_BODY { b } else { a }, if b == WORLD_BODY { a } else { b }], off));
             }
         }
+    }
+
+    /// The square of how far side `k` of a joint, a body, may be from where its curvature was foretold, m²: what is of second order with nothing left out is
+    /// 2 √((b² + c²) c² 2 (r² + 4 L²)) h² at most, which needs no roots.
+    pub(super) fn unforetold(&self, state: &State, joint: &Joint, k: usize) -> f64 {
+        let (h, i) = (self.setup.settings.h, joint.bodies[k] as usize);
+        let (b, r) = (self.saved.omega(i), joint.frames[k].position);
+        let c = state.omega[i] - b;
+        let squares = (b.length_squared() + c.length_squared()) * c.length_squared();
+        let reach = r.length_squared() + 4.0 * joint.length * joint.length;
+        4.0 * squares * reach * (h * h) * (h * h)
     }
 
     /// How far from its free motion a body's velocity is, m/s. Gravity is in the free motion; what holds a body takes it back, whole or in part, and leads it nowhere.

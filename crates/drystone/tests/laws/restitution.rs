@@ -189,3 +189,28 @@ fn what_is_cut_is_certified_by_what_it_is_between() {
         assert!(cut > 0, "{solver}");
     }
 }
+
+/// Balls that do not rub and bounce with e = 1 keep their energy, however many of them meet in a step.
+#[test]
+fn many_bounces_in_a_step_keep_their_energy() {
+    let mut w = world_with(Settings { gravity: DVec3::ZERO, ..Settings::default() }, bouncy(1.0));
+    for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
+        for n in [axis, -axis] {
+            let turn = DQuat::from_rotation_arc(DVec3::Z, n);
+            add(&mut w, BodyDef::fixed(Shape::HalfSpace).at(-0.1 * n).turned(turn).friction(0.0));
+        }
+    }
+    for k in 0..27 {
+        let at = DVec3::new((k % 3) as f64, (k / 3 % 3) as f64, (k / 9) as f64) - DVec3::ONE;
+        let v = DVec3::new([3.0, -3.0][k % 2], [2.0, -2.0][k / 2 % 2], [1.0, -1.0][k / 4 % 2]);
+        let ball = BodyDef::dynamic(Shape::sphere(0.01), 1.0).at(0.05 * at);
+        add(&mut w, ball.friction(0.0).moving(v, DVec3::ZERO));
+    }
+    let energy = |w: &World| w.state().velocity.iter().map(|v| 0.5 * v.length_squared()).sum::<f64>();
+    let (start, mut cut) = (energy(&w), 0);
+    for _ in 0..200 {
+        cut += usize::from(w.step().unwrap().bounce.is_some());
+    }
+    let end = energy(&w);
+    assert!(cut > 0 && end > 0.8 * start && end < 1.001 * start, "{start} J, then {end}, {cut} steps cut");
+}
