@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use drystone_cuda::{Device, Engine, Error};
+use drystone::{StepError, StepReport, World};
+use drystone_cuda::{Device, Engine, Error, GrainsError, GrainsOnDevice};
 use drystone_record::report::Report;
 use drystone_solve::solver::{BadSpec, Spec};
 use serde::Serialize;
@@ -53,22 +54,80 @@ impl Backend {
         }
     }
 
+    /// Takes a world to the device as a whole, where it is one of grains and the solver has no parameters that only problems know. `whole` is false where somebody has to see problems or contacts of every step.
+    pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, Failure> {
+        let mut out = Stepper { grains: None, why: None };
+        let Some(engine) = &self.engine else { return Ok(out) };
+        let spec = Spec::parse(&world.settings().solver).map_err(Failure::input)?;
+        let jacobi = match (spec.name.as_str(), spec.params.len()) {
+            _ if !whole => Err("outputs that need every step's contacts or problem"),
+            ("cuda-apgd", 0) => Ok(None),
+            ("cuda-pgj", 0) => Ok(Some(0.2)),
+            _ => Err("a solver with parameters"),
+        };
+        let made = match jacobi {
+            Ok(jacobi) => GrainsOnDevice::new(engine.clone(), world, jacobi).map_err(Failure::input)?,
+            Err(why) => Err(why.into()),
+        };
+        match made {
+            Ok(grains) => out.grains = Some(grains),
+            Err(why) => out.why = Some(why),
+        }
+        Ok(out)
+    }
+
     /// Says in the report where a run was computed.
-    pub fn tell(&self, report: &mut Report) {
+    pub fn tell(&self, report: &mut Report, stepper: &Stepper) {
         let Some(engine) = &self.engine else { return };
         report.backend = "cuda";
-        report.on_cpu = ON_CPU.to_vec();
-        if report.bilaterals > 0 {
-            report.on_cpu.push("stabilise joints");
+        if stepper.grains.is_none() {
+            report.on_cpu = ON_CPU.to_vec();
+            if report.bilaterals > 0 {
+                report.on_cpu.push("stabilise joints");
+            }
         }
         let usage = engine.usage();
-        let told = Told { device: engine.device(), usage: &usage, transfer_share: usage.transfer_share() };
+        let told = Told {
+            device: engine.device(),
+            usage: &usage,
+            transfer_share: usage.transfer_share(),
+            whole_step: stepper.grains.is_some(),
+            why_not: stepper.why.as_deref(),
+            steps_on_cpu: stepper.grains.as_ref().map(|g| g.steps_on_cpu),
+        };
         report.device = serde_json::to_value(told).ok();
     }
 
     /// What went wrong on the device, as an error of the run's surroundings.
     pub fn failure(&self) -> Option<Failure> {
         self.engine.as_ref()?.failure().map(Failure::input)
+    }
+}
+
+/// Where a world takes its steps: here, or on a device.
+pub struct Stepper {
+    grains: Option<GrainsOnDevice>,
+    /// Why not there.
+    why: Option<String>,
+}
+
+impl Stepper {
+    /// One step. On a device the world stays behind: see [`Stepper::fetch`].
+    pub fn step(&mut self, world: &mut World) -> Result<StepReport, String> {
+        match &mut self.grains {
+            None => world.step().map_err(|e: StepError| e.to_string()),
+            Some(grains) => grains.step(world).map_err(|e: GrainsError| e.to_string()),
+        }
+    }
+
+    /// Whether the world stays behind.
+    pub fn is_away(&self) -> bool {
+        self.grains.is_some()
+    }
+
+    /// Brings the world to where its steps have come.
+    pub fn fetch(&mut self, world: &mut World) -> Result<(), String> {
+        self.grains.as_mut().map_or(Ok(()), |g| g.fetch(world)).map_err(|e| e.to_string())
     }
 }
 
@@ -79,6 +138,13 @@ struct Told<'a> {
     device: &'a Device,
     usage: &'a drystone_cuda::Usage,
     transfer_share: f64,
+    /// Whether the whole step was taken there, and why not.
+    whole_step: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<&'a str>,
+    /// Steps that needed substeps, which the CPU took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps_on_cpu: Option<u64>,
 }
 
 /// What `drystone devices --json` says.

@@ -218,7 +218,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         if !wanted {
             continue;
         }
-        let row = measure(bench, &solver, threads, base).map_err(|e| backend.failure().unwrap_or(e))?;
+        let row =
+            measure(bench, &backend, &solver, threads, base).map_err(|e| backend.failure().unwrap_or(e))?;
         if !to_pipe {
             say(&line(&row))?;
         }
@@ -230,7 +231,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     Ok(0)
 }
 
-fn measure(bench: &Bench, solver: &str, threads: usize, base: f64) -> Result<Row, Failure> {
+fn measure(
+    bench: &Bench,
+    backend: &Backend,
+    solver: &str,
+    threads: usize,
+    base: f64,
+) -> Result<Row, Failure> {
     let (before, started) = (usage::peak_rss_mib(), Instant::now());
     let set: Vec<(String, String)> = bench.set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let mut scene = drystone_scene::load(bench.scene, &set)?;
@@ -243,14 +250,15 @@ fn measure(bench: &Bench, solver: &str, threads: usize, base: f64) -> Result<Row
     let placed_s = started.elapsed().as_secs_f64();
     let mut world: World = scene.take_world(settings)?;
     let setup_s = started.elapsed().as_secs_f64();
+    let mut stepper = backend.stepper(&mut world, true)?;
     for _ in 0..bench.warm_up {
-        world.step().map_err(Failure::run)?;
+        stepper.step(&mut world).map_err(Failure::run)?;
     }
     let (mut totals, mut spans) = (Vec::new(), vec![Vec::new(); Stage::ALL.len()]);
     let (mut solve, mut work, mut least) = (0.0, 0.0, f64::INFINITY);
     let cpu = usage::cpu_seconds();
     for _ in 0..bench.steps {
-        let r = world.step().map_err(Failure::run)?;
+        let r = stepper.step(&mut world).map_err(Failure::run)?;
         let ms: Vec<f64> = r.spans.iter().map(|s| 1e3 * s.as_secs_f64()).collect();
         totals.push(ms.iter().sum::<f64>());
         for (k, x) in ms.iter().enumerate() {
@@ -261,6 +269,7 @@ fn measure(bench: &Bench, solver: &str, threads: usize, base: f64) -> Result<Row
         work += done;
         least = least.min(1e6 * ms[Stage::Solve as usize] / done.max(1.0));
     }
+    stepper.fetch(&mut world).map_err(Failure::run)?;
     let contacts = world.contacts().len();
     let (bodies, ns) = (world.model().dynamic().count(), 1e6 * solve / work);
     let peak = usage::peak_rss_mib();

@@ -104,6 +104,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let mut recorder = Recorder::new(identity);
     let mut progress = Progress::new(steps, args.quiet);
     let mut failed: Option<String> = None;
+    let whole = dump.is_none() && out.series.is_empty() && args.bound.is_none_or(|n| n == 0);
+    let mut stepper = backend.stepper(&mut world, whole)?;
     if let Some(s) = &mut out.snapshots {
         s.observe(&world);
     }
@@ -113,31 +115,40 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
         let due = dump.as_mut().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
-        let last = args.bound != Some(0) && world.state().step + 1 == steps;
+        let last = args.bound != Some(0) && !stepper.is_away() && world.state().step + 1 == steps;
         if last || dumps {
             world.keep_solutions(last || due.is_some());
         }
         let stepped = match due {
-            None => world.step(),
-            Some(dump) => world.step_keeping_problem().map(|(report, problem, guess)| {
-                // A step that was posed again, or taken in parts, went on with the multipliers of another problem.
-                let kept = world
-                    .kept_solution()
-                    .filter(|_| report.bounce.is_none() && report.velocity_problems == 1);
-                let found = kept.map_or(&[][..], |(_, gamma)| gamma);
-                if let Err(e) = dump.save(&scene.name, report.step, &problem, [&guess, found]) {
-                    failed = Some(format!("step {}: {}", report.step, e.message));
-                }
-                report
-            }),
+            None => stepper.step(&mut world),
+            Some(dump) => {
+                world.step_keeping_problem().map_err(|e| e.to_string()).map(|(report, problem, guess)| {
+                    // A step that was posed again, or taken in parts, went on with the multipliers of another problem.
+                    let kept = world
+                        .kept_solution()
+                        .filter(|_| report.bounce.is_none() && report.velocity_problems == 1);
+                    let found = kept.map_or(&[][..], |(_, gamma)| gamma);
+                    if let Err(e) = dump.save(&scene.name, report.step, &problem, [&guess, found]) {
+                        failed = Some(format!("step {}: {}", report.step, e.message));
+                    }
+                    report
+                })
+            }
         };
         let report = match stepped {
             Ok(report) => report,
             Err(e) => {
-                failed = Some(e.to_string());
+                failed = Some(e);
                 break;
             }
         };
+        let time = report.step as f64 * world.settings().h;
+        let looked_at =
+            scene.probe.observes() || out.snapshots.as_ref().is_some_and(|s| s.is_due(time, &world));
+        if looked_at && let Err(e) = stepper.fetch(&mut world) {
+            failed = Some(e);
+            break;
+        }
         scene.probe.observe(&world);
         if let Some(s) = &mut out.snapshots {
             s.observe(&world);
@@ -157,6 +168,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         failed.get_or_insert_with(|| format!("writing forces: {e}"));
     }
     progress.finish();
+    if let Err(e) = stepper.fetch(&mut world) {
+        failed.get_or_insert(e);
+    }
 
     let interrupted = failed.is_none() && world.state().step < steps;
     let status = match (&failed, interrupted) {
@@ -171,7 +185,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     let wished = args.bound.filter(|n| *n > 0);
     let mut report = recorder.report(&mut world, status, failed.clone(), results);
-    backend.tell(&mut report);
+    backend.tell(&mut report, &stepper);
     if let Some(n) = wished.filter(|_| report.certificate.velocity_error_bound_last.is_none()) {
         let why = why_no_bound(&report, n);
         report.certificate.velocity_error_reason.get_or_insert(why);

@@ -30,6 +30,7 @@
 #define LOOK 1u
 #define LIMIT 2u
 #define DIVERGED 4u
+#define STALLED 8u
 
 /* Sets of multipliers of general blocks. */
 #define FREE 0u
@@ -50,6 +51,7 @@ struct control {
     double objective, start_objective, best_measure; /* J, J, m/s */
     double residual;                                 /* natural map at gamma, m/s */
     double work, bottom, softest;
+    double noise; /* what rounding may make of a residual, m/s */
     u32 rule, safeguard, cone, plain;
     u32 now, before, trial, best; /* places of multipliers, forces and velocities */
     u32 used, limit, halt, best_is_start;

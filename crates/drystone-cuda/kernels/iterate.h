@@ -292,7 +292,9 @@ KERNEL step_bodies(struct args p)
         double blocks[SUMS];
         for (u32 k = 0; k < SUMS; k++)
             blocks[k] = part[k][0];
-        decide(p.control, blocks, bodies);
+        struct control next = *p.control;
+        decide(&next, blocks, bodies);
+        *p.control = next;
     }
 }
 

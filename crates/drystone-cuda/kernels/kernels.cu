@@ -6,3 +6,22 @@
 #include "blocks.h"
 #include "start.h"
 #include "iterate.h"
+#include "grains.h"
+#include "scan.h"
+#include "cells.h"
+#include "near.h"
+#define REAL float
+#define ROOT sqrtf
+#define ROUNDING 5.9604644775390625e-8
+#define N(name) name##_f
+#include "grain_step.h"
+#undef REAL
+#undef ROOT
+#undef ROUNDING
+#undef N
+#define REAL double
+#define ROOT sqrt
+#define ROUNDING 1.1102230246251565e-16
+#define N(name) name##_d
+#include "grain_step.h"
+#include "grain_end.h"

@@ -23,6 +23,9 @@ typedef unsigned long long u64;
 #define LANES(i, count) for (u32 i = threadIdx.x; i < (count); i += blockDim.x)
 #define LEADER if (threadIdx.x == 0)
 #define BARRIER __syncthreads()
+#define WARP 32u
+#define FIRST_WARP if (threadIdx.x < WARP)
+#define WARP_BARRIER __syncwarp()
 #define FENCE __threadfence()
 #define TICKET(counter) atomicAdd((counter), 1u)
 #define ROLLED _Pragma("unroll 1")
@@ -37,7 +40,8 @@ extern u32 shim_block, shim_blocks, shim_threads;
 #define SHARED static
 #define BLOCK shim_block
 #define BLOCKS shim_blocks
-#define TICKET(counter) ((*(counter))++)
+#define WARP 32u
+#define FIRST_WARP
 #define ROLLED
 #define BY_FOUR
 #define FENCE
@@ -45,15 +49,19 @@ extern u32 shim_block, shim_blocks, shim_threads;
 #ifdef SHIM_THREADS
 extern __thread u32 shim_thread;
 void shim_barrier(void);
+#define TICKET(counter) __sync_fetch_and_add((counter), 1u)
 #define LANES(i, count) for (u32 i = shim_thread; i < (count); i += shim_threads)
 #define LEADER if (shim_thread == 0)
 #define BARRIER shim_barrier()
+#define WARP_BARRIER shim_barrier()
 #else
 #define LANES(i, count)                                                                                                \
     for (u32 lane_ = 0; lane_ < shim_threads; lane_++)                                                                 \
         for (u32 i = lane_; i < (count); i += shim_threads)
+#define TICKET(counter) ((*(counter))++)
 #define LEADER
 #define BARRIER
+#define WARP_BARRIER
 #endif
 
 #endif

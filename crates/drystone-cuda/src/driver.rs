@@ -69,6 +69,13 @@ functions! {
     stream_create = "cuStreamCreate" (*mut usize, c_uint);
     stream_synchronize = "cuStreamSynchronize" (usize);
     launch = "cuLaunchKernel" (usize, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, usize, *mut *mut c_void, *mut *mut c_void);
+    capture_begin = "cuStreamBeginCapture_v2" (usize, c_int);
+    capture_end = "cuStreamEndCapture" (usize, *mut usize);
+    graph_instantiate = "cuGraphInstantiateWithFlags" (*mut usize, usize, u64);
+    graph_update = "cuGraphExecUpdate_v2" (usize, usize, *mut [u64; 4]);
+    graph_launch = "cuGraphLaunch" (usize, usize);
+    graph_destroy = "cuGraphDestroy" (usize);
+    executable_destroy = "cuGraphExecDestroy" (usize);
     error_name = "cuGetErrorName" (c_int, *mut *const c_char);
     error_text = "cuGetErrorString" (c_int, *mut *const c_char);
 }
@@ -351,5 +358,52 @@ impl Driver {
             )
         };
         self.check("cuLaunchKernel", code)
+    }
+
+    /// What is put into the stream from now on is recorded, and not done.
+    pub fn begin_recording(&self, stream: usize) -> Result<(), Error> {
+        const THREAD_LOCAL: c_int = 1;
+        // SAFETY: no pointers.
+        let code = unsafe { (self.functions.capture_begin)(stream, THREAD_LOCAL) };
+        self.check("cuStreamBeginCapture", code)
+    }
+
+    /// The end of a recording: a graph.
+    pub fn end_recording(&self, stream: usize) -> Result<usize, Error> {
+        let mut graph = 0;
+        // SAFETY: the pointer is to a live variable.
+        let code = unsafe { (self.functions.capture_end)(stream, &mut graph) };
+        self.check("cuStreamEndCapture", code)?;
+        Ok(graph)
+    }
+
+    /// Makes a graph ready to be played; `old` is one with the same kernels in the same order, or 0. The graph is done with.
+    pub fn ready(&self, graph: usize, old: usize) -> Result<usize, Error> {
+        let f = &self.functions;
+        let mut ready = old;
+        let mut why = [0; 4];
+        // SAFETY: handles are the driver's own, and pointers are to live variables.
+        unsafe {
+            let code = match old {
+                0 => (f.graph_instantiate)(&mut ready, graph, 0),
+                old if (f.graph_update)(old, graph, &mut why) == 0 => 0,
+                old => {
+                    (f.executable_destroy)(old);
+                    (f.graph_instantiate)(&mut ready, graph, 0)
+                }
+            };
+            (f.graph_destroy)(graph);
+            self.check("cuGraphInstantiate", code)?;
+        }
+        Ok(ready)
+    }
+
+    /// Puts all that was recorded into the stream.
+    ///
+    /// # Safety
+    /// As [`Driver::launch`] of every kernel in it.
+    pub unsafe fn play(&self, ready: usize, stream: usize) -> Result<(), Error> {
+        // SAFETY: the caller's.
+        self.check("cuGraphLaunch", unsafe { (self.functions.graph_launch)(ready, stream) })
     }
 }

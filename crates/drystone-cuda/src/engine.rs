@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::driver::{self, Device, Driver};
 use crate::error::Error;
-use crate::kernels::{Kernel, NAMES, PTX};
-use crate::layout::Args;
+use crate::kernels::{Argument, Kernel, NAMES, PTX};
 use crate::usage::Usage;
 
 /// A device that is ready to solve.
@@ -15,7 +14,7 @@ pub struct Engine {
     driver: Driver,
     device: Device,
     context: usize,
-    functions: [usize; NAMES.len()],
+    functions: Vec<usize>,
     /// What it was used for.
     usage: Mutex<Usage>,
     /// The error that ended the last solve.
@@ -55,10 +54,7 @@ impl Engine {
         driver.enter(context)?;
         let text = CString::new(PTX).map_err(|_| Error::Unsupported("the PTX has a zero in it".into()))?;
         let module = driver.module(&text)?;
-        let mut functions = [0; NAMES.len()];
-        for (function, name) in functions.iter_mut().zip(NAMES) {
-            *function = driver.function(module, name)?;
-        }
+        let functions = NAMES.iter().map(|name| driver.function(module, name)).collect::<Result<_, _>>()?;
         Ok(Self { driver, device, context, functions, usage: Mutex::default(), failure: Mutex::default() })
     }
 
@@ -101,17 +97,54 @@ impl Engine {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// All addresses in `args` are those of device memory as large as the counts say.
-    pub(crate) unsafe fn launch(
+    /// The argument is the kernel's, and all addresses in it are those of device memory as large as the counts say.
+    pub(crate) unsafe fn launch<T: Argument>(
         &self,
         kernel: Kernel,
         blocks: u32,
         threads: u32,
         stream: usize,
-        args: &Args,
+        args: &T,
     ) -> Result<(), Error> {
-        // SAFETY: all kernels take `Args`; the rest is the caller's.
+        // SAFETY: the caller's.
         unsafe { self.driver.launch(self.functions[kernel as usize], blocks, threads, stream, args) }
+    }
+}
+
+/// Launches that are recorded once and played many times: the host takes some microseconds for each launch, and one play is one.
+pub(crate) struct Recording {
+    engine: Arc<Engine>,
+    ready: usize,
+}
+
+impl Recording {
+    pub fn new(engine: Arc<Engine>) -> Self {
+        Self { engine, ready: 0 }
+    }
+
+    /// Records what `launches` puts into the stream, in place of what was recorded before.
+    pub fn record(
+        &mut self,
+        stream: usize,
+        launches: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let driver = &self.engine.driver;
+        driver.begin_recording(stream)?;
+        let launched = launches();
+        let graph = driver.end_recording(stream)?;
+        launched?;
+        let old = std::mem::take(&mut self.ready);
+        self.ready = driver.ready(graph, old)?;
+        Ok(())
+    }
+
+    /// Plays it.
+    ///
+    /// # Safety
+    /// What was recorded may still be launched: its memory is where it was.
+    pub unsafe fn play(&self, stream: usize) -> Result<(), Error> {
+        // SAFETY: the caller's.
+        unsafe { self.engine.driver.play(self.ready, stream) }
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::ffi::CStr;
 
+use crate::grains::GrainArgs;
+use crate::layout::Args;
+
 /// The PTX, which the driver compiles for the device it finds.
 pub const PTX: &str = include_str!("../kernels/kernels.ptx");
 
 /// The sources, in the order in which they are read.
-pub const SOURCES: [&str; 8] = [
+pub const SOURCES: [&str; 14] = [
     include_str!("../kernels/kernels.cu"),
     include_str!("../kernels/shim.h"),
     include_str!("../kernels/data.h"),
@@ -15,34 +18,77 @@ pub const SOURCES: [&str; 8] = [
     include_str!("../kernels/blocks.h"),
     include_str!("../kernels/start.h"),
     include_str!("../kernels/iterate.h"),
+    include_str!("../kernels/grains.h"),
+    include_str!("../kernels/scan.h"),
+    include_str!("../kernels/cells.h"),
+    include_str!("../kernels/near.h"),
+    include_str!("../kernels/grain_step.h"),
+    include_str!("../kernels/grain_end.h"),
 ];
 
-/// A kernel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kernel {
-    StartMeasure,
-    StartScale,
-    StartBodies,
-    StartLipschitz,
-    StepBlocks,
-    StepParts,
-    StepBodies,
-    Look,
-    WriteRows,
+macro_rules! kernels {
+    ($($kernel:ident = $name:literal of $argument:ident,)*) => {
+        /// A kernel.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Kernel {
+            $($kernel,)*
+        }
+
+        /// Names of the kernels, in the order of [`Kernel`].
+        pub(crate) const NAMES: &[&CStr] = &[$($name,)*];
+
+        /// How large the argument of each is, bytes.
+        #[cfg(test)]
+        const SIZES: &[usize] = &[$(size_of::<$argument>(),)*];
+    };
 }
 
-/// Names of the kernels, in the order of [`Kernel`].
-pub(crate) const NAMES: [&CStr; 9] = [
-    c"start_measure",
-    c"start_scale",
-    c"start_bodies",
-    c"start_lipschitz",
-    c"step_blocks",
-    c"step_parts",
-    c"step_bodies",
-    c"look",
-    c"write_rows",
-];
+kernels! {
+    StartMeasure = c"start_measure" of Args,
+    StartScale = c"start_scale" of Args,
+    StartBodies = c"start_bodies" of Args,
+    StartLipschitz = c"start_lipschitz" of Args,
+    StepBlocks = c"step_blocks" of Args,
+    StepParts = c"step_parts" of Args,
+    StepBodies = c"step_bodies" of Args,
+    Look = c"look" of Args,
+    WriteRows = c"write_rows" of Args,
+    ScanChunks = c"scan_chunks" of GrainArgs,
+    ScanTotals = c"scan_totals" of GrainArgs,
+    ScanEach = c"scan_each" of GrainArgs,
+    GrainsPredict = c"grains_predict" of GrainArgs,
+    GrainsBounds = c"grains_bounds" of GrainArgs,
+    CellsClear = c"cells_clear" of GrainArgs,
+    CellsCount = c"cells_count" of GrainArgs,
+    CellsFill = c"cells_fill" of GrainArgs,
+    CellsSort = c"cells_sort" of GrainArgs,
+    NearCount = c"near_count" of GrainArgs,
+    NearTold = c"near_told" of GrainArgs,
+    NearWrite = c"near_write" of GrainArgs,
+    NearTouch = c"near_touch" of GrainArgs,
+    PoseSingle = c"grains_pose_f" of GrainArgs,
+    StartSingle = c"grains_start_f" of GrainArgs,
+    ContactsSingle = c"grains_contacts_f" of GrainArgs,
+    BodiesSingle = c"grains_bodies_f" of GrainArgs,
+    LookSingle = c"grains_look_f" of GrainArgs,
+    MultipliersSingle = c"grains_multipliers_f" of GrainArgs,
+    ShiftSingle = c"grains_shift_f" of GrainArgs,
+    PoseDouble = c"grains_pose_d" of GrainArgs,
+    StartDouble = c"grains_start_d" of GrainArgs,
+    ContactsDouble = c"grains_contacts_d" of GrainArgs,
+    BodiesDouble = c"grains_bodies_d" of GrainArgs,
+    LookDouble = c"grains_look_d" of GrainArgs,
+    MultipliersDouble = c"grains_multipliers_d" of GrainArgs,
+    GrainsVelocities = c"grains_velocities" of GrainArgs,
+    GrainsJudge = c"grains_judge" of GrainArgs,
+    GrainsIntegrate = c"grains_integrate" of GrainArgs,
+    GrainsMeasure = c"grains_measure" of GrainArgs,
+}
+
+/// What a kernel takes.
+pub(crate) trait Argument {}
+impl Argument for Args {}
+impl Argument for GrainArgs {}
 
 /// FNV-1a of the sources, 64 bits: what the first line of the PTX must say.
 pub fn source_hash() -> u64 {
@@ -67,17 +113,23 @@ mod tests {
 
     #[test]
     fn the_sources_are_those_that_the_first_one_names() {
-        let named = SOURCES[0].lines().filter(|line| line.starts_with("#include")).count();
-        assert_eq!(named, SOURCES.len() - 1);
+        // One of them is read twice, in two precisions.
+        let mut named: Vec<&str> = SOURCES[0].lines().filter(|line| line.starts_with("#include")).collect();
+        named.dedup_by_key(|line| line.to_string());
+        let mut once = Vec::new();
+        named.into_iter().for_each(|line| {
+            if !once.contains(&line) {
+                once.push(line)
+            }
+        });
+        assert_eq!(once.len(), SOURCES.len() - 1);
     }
 
     #[test]
     fn the_argument_is_as_large_on_both_sides() {
-        let size = size_of::<crate::layout::Args>();
-        let told = PTX.lines().filter(|l| l.contains("_param_0[") && l.contains(".param .align"));
-        assert_eq!(told.clone().count(), NAMES.len());
-        for line in told {
-            assert!(line.contains(&format!("[{size}]")), "{line}");
+        for (name, size) in NAMES.iter().zip(SIZES) {
+            let told = format!(" {}_param_0[{size}]", name.to_str().unwrap());
+            assert!(PTX.lines().any(|l| l.contains(".param .align") && l.contains(&told)), "{told}");
         }
     }
 
@@ -88,7 +140,7 @@ mod tests {
             assert!(PTX.contains(&entry), "{entry}");
         }
         // Without a rounding of its own an instruction may be fused by the driver's compiler.
-        for fused in ["\tfma.", "mul.f64", "add.f64", "sub.f64"] {
+        for fused in ["\tfma.", "mul.f64", "add.f64", "sub.f64", "mul.f32", "add.f32", "sub.f32"] {
             assert!(!PTX.contains(fused), "{fused}: results would not be those of plain C");
         }
         // Tickets are counted, nothing else.

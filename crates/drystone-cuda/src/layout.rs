@@ -12,6 +12,7 @@ pub(crate) mod halt {
     pub const LOOK: u32 = 1;
     pub const LIMIT: u32 = 2;
     pub const DIVERGED: u32 = 4;
+    pub const STALLED: u32 = 8;
 }
 
 /// Sums that one kernel makes, at most.
@@ -48,6 +49,7 @@ pub(crate) struct Control {
     pub work: f64,
     pub bottom: f64,
     pub softest: f64,
+    pub noise: f64,
     pub rule: u32,
     pub safeguard: u32,
     pub cone: u32,
@@ -117,12 +119,13 @@ pub(crate) struct Args {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
+    const SOURCE: &str = include_str!("../kernels/data.h");
+
     /// Names of the members of a C structure, in order.
-    fn members(structure: &str) -> Vec<String> {
-        let source = include_str!("../kernels/data.h");
+    pub fn members(source: &str, structure: &str) -> Vec<String> {
         let begin = source.find(&format!("struct {structure} {{")).expect("it is there");
         let body = &source[begin..];
         let body = &body[body.find('{').unwrap() + 1..body.find("};").unwrap()];
@@ -145,7 +148,7 @@ mod tests {
     }
 
     /// Names in the order in which Debug writes them.
-    fn fields(debug: &str) -> Vec<String> {
+    pub fn fields(debug: &str) -> Vec<String> {
         let parts = debug.split(": ").map(|part| part.rsplit([' ', '{']).next().unwrap().to_string());
         let mut names: Vec<String> = parts.collect();
         names.pop();
@@ -154,13 +157,13 @@ mod tests {
 
     #[test]
     fn both_languages_have_the_same_members_in_the_same_order() {
-        assert_eq!(fields(&format!("{:?}", Control::default())), members("control"));
-        assert_eq!(fields(&format!("{:?}", Args::default())), members("args"));
+        assert_eq!(fields(&format!("{:?}", Control::default())), members(SOURCE, "control"));
+        assert_eq!(fields(&format!("{:?}", Args::default())), members(SOURCE, "args"));
     }
 
     #[test]
     fn there_is_no_padding() {
-        assert_eq!(size_of::<Control>(), 21 * 8 + 16 * 4 + 8 * 4);
+        assert_eq!(size_of::<Control>(), 22 * 8 + 16 * 4 + 8 * 4);
         assert_eq!(size_of::<Args>(), 37 * 8 + 6 * 4);
     }
 }

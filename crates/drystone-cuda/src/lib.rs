@@ -10,6 +10,7 @@
 mod driver;
 mod engine;
 mod error;
+mod grains;
 pub mod kernels;
 mod layout;
 mod matrix;
@@ -21,6 +22,7 @@ mod watch;
 pub use driver::Device;
 pub use engine::{Engine, devices};
 pub use error::Error;
+pub use grains::{GrainsError, GrainsOnDevice};
 pub use solver::{APGD, CudaSolver, Geometry, Method, PGJ};
 pub use usage::Usage;
 

@@ -103,6 +103,11 @@ impl Places {
         self.next += words.next_multiple_of(ALIGNED);
         at
     }
+
+    /// The same for numbers of 32 bits.
+    pub fn take_halves(&mut self, count: usize) -> usize {
+        self.take(count.div_ceil(2))
+    }
 }
 
 /// Writes items of `width` words, by several threads where there are many.

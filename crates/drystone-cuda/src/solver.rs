@@ -85,7 +85,7 @@ pub struct Geometry {
 
 impl Geometry {
     /// For a device: several blocks for each multiprocessor.
-    fn of(engine: &Engine) -> Self {
+    pub(crate) fn of(engine: &Engine) -> Self {
         Self { blocks: 8 * engine.device().multiprocessors.max(1) as u32, threads: CHUNK as u32, batch: 32 }
     }
 }
@@ -251,23 +251,13 @@ impl CudaSolver {
     }
 
     fn put_control(&mut self, loaded: &Loaded) -> Result<(), Error> {
-        // SAFETY: the control block has no padding and is as long as it says; any bytes make words.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(std::ptr::from_ref(&loaded.control).cast::<u8>(), size_of::<Control>())
-        };
-        let words = self.answer.words();
-        for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
-            let mut eight = [0; 8];
-            eight[..bytes.len()].copy_from_slice(bytes);
-            *word = u64::from_ne_bytes(eight);
-        }
+        write_control(&loaded.control, self.answer.words());
         self.answer.upload(loaded.args.control, size_of::<Control>().div_ceil(8), self.stream)
     }
 
     fn get_control(&mut self, loaded: &mut Loaded) -> Result<(), Error> {
         self.answer.download(loaded.args.control, size_of::<Control>().div_ceil(8), self.stream)?;
-        // SAFETY: the words are as many as the control block takes, and any bits are one: it is made of plain numbers.
-        loaded.control = unsafe { self.answer.words().as_ptr().cast::<Control>().read() };
+        loaded.control = read_control(self.answer.words());
         Ok(())
     }
 
@@ -418,6 +408,25 @@ impl CudaSolver {
             _ => watch.grows && c.residual <= 1.1 * c.best_measure,
         }
     }
+}
+
+/// Writes a control block into words, which are as many at least.
+pub(crate) fn write_control(control: &Control, words: &mut [u64]) {
+    // SAFETY: the control block has no padding and is as long as it says; any bytes make words.
+    let bytes =
+        unsafe { std::slice::from_raw_parts(std::ptr::from_ref(control).cast::<u8>(), size_of::<Control>()) };
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
+        let mut eight = [0; 8];
+        eight[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_ne_bytes(eight);
+    }
+}
+
+/// Reads one.
+pub(crate) fn read_control(words: &[u64]) -> Control {
+    assert!(8 * words.len() >= size_of::<Control>(), "all of it");
+    // SAFETY: the words are as many as the control block takes, and any bits are one: it is made of plain numbers.
+    unsafe { words.as_ptr().cast::<Control>().read() }
 }
 
 fn solution(gamma: Vec<f64>, watch: Watch, control: &Control, certificate: Option<Certificate>) -> Solution {

@@ -154,7 +154,7 @@ impl Recorder {
 
     /// Takes one step's report, with the wall and CPU seconds the step took altogether.
     pub fn step(&mut self, world: &World, r: &StepReport, wall: f64, cpu: f64) {
-        let support = world.support_over_weight().unwrap_or(f64::NAN);
+        let support = r.support.or_else(|| world.support_over_weight()).unwrap_or(f64::NAN);
         let lap = Lap { total: wall, cpu, support, spans: r.spans.map(|s| s.as_secs_f64()) };
         self.all.total += lap.total;
         self.all.cpu += lap.cpu;

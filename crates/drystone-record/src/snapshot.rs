@@ -41,6 +41,11 @@ impl Snapshots {
         Self { wanted, taken: Vec::new() }
     }
 
+    /// Whether one is due at this time, s.
+    pub fn is_due(&self, time: f64, world: &World) -> bool {
+        self.wanted.first().is_some_and(|t| *t <= time + 0.5 * world.settings().h)
+    }
+
     /// Takes a snapshot if one is due.
     pub fn observe(&mut self, world: &World) {
         let now = world.state().time + 0.5 * world.settings().h;

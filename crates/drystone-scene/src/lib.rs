@@ -35,6 +35,10 @@ pub type Drive = Arc<dyn Fn(&mut World) + Send + Sync>;
 pub trait Probe: Send {
     /// Called after every step.
     fn observe(&mut self, _world: &World) {}
+    /// Whether it has to see every step: a world on a device stays there for those that have not.
+    fn observes(&self) -> bool {
+        true
+    }
     /// Called at the end.
     fn results(&mut self, world: &World) -> BTreeMap<String, Value>;
     /// What moves its kinematic bodies, if their velocities change.

@@ -30,6 +30,10 @@ pub(crate) struct Support {
 }
 
 impl Probe for Support {
+    fn observes(&self) -> bool {
+        false
+    }
+
     fn results(&mut self, world: &World) -> Results {
         let mut results = Results::new();
         if self.on {

@@ -24,6 +24,11 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
+    /// Whether anybody is called in a step.
+    pub fn any(&self) -> bool {
+        self.contact.is_some() || self.want_problem() || !self.before.is_empty() || !self.after.is_empty()
+    }
+
     /// Whether somebody wants to see the velocity problem.
     pub fn want_problem(&self) -> bool {
         self.problem.is_some() || self.kept_problem.is_some()

@@ -12,6 +12,7 @@ pub mod contact;
 pub mod field;
 pub mod flow;
 pub mod function;
+pub mod grains;
 pub mod guide;
 mod hooks;
 mod islands;

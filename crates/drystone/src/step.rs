@@ -30,6 +30,7 @@ use formulate::{Asks, formulate};
 pub(crate) use predictor::Predictor;
 use report::Clock;
 pub use report::{Deep, Stage, StepError, StepReport};
+pub(crate) use resolve::OVERLAP;
 pub use velocity::Party;
 
 /// Fewer bodies are not worth calling all threads for.

@@ -26,23 +26,35 @@
 #ifndef NO_KERNELS
 #include "../../kernels/kernels.cu"
 u32 shim_block, shim_blocks, shim_threads;
-typedef void (*kernel)(struct args);
 struct entry {
     const char *name;
-    kernel run;
+    void (*run)(const void *);
+    size_t bytes;
 };
-static const struct entry KERNELS[] = {
-    {"start_measure", start_measure}, {"start_scale", start_scale}, {"start_bodies", start_bodies},
-    {"start_lipschitz", start_lipschitz}, {"step_blocks", step_blocks}, {"step_bodies", step_bodies},
-    {"step_parts", step_parts}, {"look", look}, {"write_rows", write_rows},
-};
+#define ALL(OF_BLOCKS, OF_GRAINS) \
+    OF_BLOCKS(start_measure) OF_BLOCKS(start_scale) OF_BLOCKS(start_bodies) OF_BLOCKS(start_lipschitz) \
+    OF_BLOCKS(step_blocks) OF_BLOCKS(step_bodies) OF_BLOCKS(step_parts) OF_BLOCKS(look) OF_BLOCKS(write_rows) \
+    OF_GRAINS(scan_chunks) OF_GRAINS(scan_totals) OF_GRAINS(scan_each) OF_GRAINS(grains_predict) \
+    OF_GRAINS(grains_bounds) OF_GRAINS(cells_clear) OF_GRAINS(cells_count) OF_GRAINS(cells_fill) OF_GRAINS(cells_sort) \
+    OF_GRAINS(near_count) OF_GRAINS(near_told) OF_GRAINS(near_write) OF_GRAINS(near_touch) OF_GRAINS(grains_pose_f) \
+    OF_GRAINS(grains_start_f) OF_GRAINS(grains_contacts_f) OF_GRAINS(grains_bodies_f) OF_GRAINS(grains_look_f) \
+    OF_GRAINS(grains_multipliers_f) OF_GRAINS(grains_shift_f) OF_GRAINS(grains_pose_d) OF_GRAINS(grains_start_d) \
+    OF_GRAINS(grains_contacts_d) OF_GRAINS(grains_bodies_d) OF_GRAINS(grains_look_d) OF_GRAINS(grains_multipliers_d) \
+    OF_GRAINS(grains_shift_d) OF_GRAINS(grains_velocities) OF_GRAINS(grains_judge) OF_GRAINS(grains_integrate) \
+    OF_GRAINS(grains_measure)
+#define RUN_BLOCKS(name) static void run_##name(const void *argument) { name(*(const struct args *)argument); }
+#define RUN_GRAINS(name) static void run_##name(const void *argument) { name(*(const struct grains *)argument); }
+#define ENTRY_BLOCKS(name) {#name, run_##name, sizeof(struct args)},
+#define ENTRY_GRAINS(name) {#name, run_##name, sizeof(struct grains)},
+ALL(RUN_BLOCKS, RUN_GRAINS)
+static const struct entry KERNELS[] = {ALL(ENTRY_BLOCKS, ENTRY_GRAINS)};
 #endif
 
 #ifdef SHIM_THREADS
 __thread u32 shim_thread;
 static pthread_barrier_t barrier;
 static const struct entry *running;
-static const struct args *argument;
+static const void *argument;
 
 void shim_barrier(void)
 {
@@ -52,11 +64,11 @@ void shim_barrier(void)
 static void *one_thread(void *number)
 {
     shim_thread = (u32)(uintptr_t)number;
-    running->run(*argument);
+    running->run(argument);
     return NULL;
 }
 
-static void one_block(const struct entry *entry, const struct args *args)
+static void one_block(const struct entry *entry, const void *args)
 {
     pthread_t threads[1024];
     running = entry;
@@ -70,9 +82,9 @@ static void one_block(const struct entry *entry, const struct args *args)
     pthread_barrier_destroy(&barrier);
 }
 #elif !defined NO_KERNELS
-static void one_block(const struct entry *entry, const struct args *args)
+static void one_block(const struct entry *entry, const void *args)
 {
-    entry->run(*args);
+    entry->run(args);
 }
 #endif
 
@@ -230,12 +242,23 @@ int cuStreamSynchronize(void *stream)
     return stream == &held ? 0 : 400;
 }
 
-int cuLaunchKernel(void *function, unsigned blocks, unsigned by, unsigned bz, unsigned threads, unsigned ty, unsigned tz,
-                   unsigned shared, void *stream, void **arguments, void **extra)
-{
-    if (by * bz * ty * tz != 1 || shared || extra || stream != &held || !threads || threads > 1024)
-        return 1;
+/* Launches that are recorded, with copies of their arguments. */
 #ifndef NO_KERNELS
+#define RECORDED 256
+#define LARGEST 1024
+struct launch {
+    const struct entry *entry;
+    unsigned blocks, threads;
+    _Alignas(16) char argument[LARGEST];
+};
+struct graph {
+    size_t count;
+    struct launch all[RECORDED];
+};
+static _Thread_local struct graph *recording;
+
+static void run_all_blocks(const struct entry *entry, unsigned blocks, unsigned threads, const void *argument)
+{
     pthread_mutex_lock(&lock);
     shim_blocks = blocks;
     shim_threads = threads;
@@ -245,9 +268,30 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned by, unsigned bz, un
 #else
         shim_block = k;
 #endif
-        one_block(function, arguments[0]);
+        one_block(entry, argument);
     }
     pthread_mutex_unlock(&lock);
+}
+#endif
+
+int cuLaunchKernel(void *function, unsigned blocks, unsigned by, unsigned bz, unsigned threads, unsigned ty, unsigned tz,
+                   unsigned shared, void *stream, void **arguments, void **extra)
+{
+    if (by * bz * ty * tz != 1 || shared || extra || stream != &held || !threads || threads > 1024)
+        return 1;
+#ifndef NO_KERNELS
+    const struct entry *entry = function;
+    if (recording) {
+        if (recording->count == RECORDED)
+            return 2;
+        struct launch *l = &recording->all[recording->count++];
+        l->entry = entry;
+        l->blocks = blocks;
+        l->threads = threads;
+        memcpy(l->argument, arguments[0], entry->bytes);
+        return 0;
+    }
+    run_all_blocks(entry, blocks, threads, arguments[0]);
 #else
     (void)function;
     (void)arguments;
@@ -255,6 +299,79 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned by, unsigned bz, un
 #endif
     return 0;
 }
+
+#ifndef NO_KERNELS
+int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+    (void)mode;
+    if (stream != &held || recording)
+        return 900;
+    recording = calloc(1, sizeof *recording);
+    return 0;
+}
+
+int cuStreamEndCapture(void *stream, void **graph)
+{
+    if (stream != &held || !recording)
+        return 901;
+    *graph = recording;
+    recording = NULL;
+    return 0;
+}
+
+int cuGraphInstantiateWithFlags(void **ready, void *graph, unsigned long long flags)
+{
+    (void)flags;
+    *ready = malloc(sizeof(struct graph));
+    memcpy(*ready, graph, sizeof(struct graph));
+    return 0;
+}
+
+/* The same kernels in the same order, or not at all. */
+int cuGraphExecUpdate_v2(void *ready, void *graph, void *why)
+{
+    struct graph *old = ready, *new = graph;
+    (void)why;
+    if (old->count != new->count)
+        return 910;
+    for (size_t k = 0; k < old->count; k++)
+        if (old->all[k].entry != new->all[k].entry)
+            return 910;
+    memcpy(old, new, sizeof *old);
+    return 0;
+}
+
+int cuGraphLaunch(void *ready, void *stream)
+{
+    struct graph *graph = ready;
+    if (stream != &held || recording)
+        return 400;
+    for (size_t k = 0; k < graph->count; k++)
+        run_all_blocks(graph->all[k].entry, graph->all[k].blocks, graph->all[k].threads, graph->all[k].argument);
+    return 0;
+}
+
+int cuGraphDestroy(void *graph)
+{
+    free(graph);
+    return 0;
+}
+
+int cuGraphExecDestroy(void *ready)
+{
+    free(ready);
+    return 0;
+}
+#else
+#define ABSENT(name) int name(void) { return 801; }
+ABSENT(cuStreamBeginCapture_v2)
+ABSENT(cuStreamEndCapture)
+ABSENT(cuGraphInstantiateWithFlags)
+ABSENT(cuGraphExecUpdate_v2)
+ABSENT(cuGraphLaunch)
+ABSENT(cuGraphDestroy)
+ABSENT(cuGraphExecDestroy)
+#endif
 
 int cuGetErrorName(int code, const char **name)
 {

@@ -1,20 +1,29 @@
 //! A driver that runs the kernel text on the CPU, compiled for the tests.
 
+// Each of the tests uses its part.
+#![allow(dead_code)]
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use drystone_cuda::{CudaSolver, Engine, Error, Method};
+use drystone_cuda::{CudaSolver, Engine, Error, Method, kernels};
 use drystone_scene::load;
 use drystone_solve::Problem;
 use drystone_solve::solver::Spec;
 
-/// Compiles the driver with options of its own; each name has its own library.
+/// Compiles the driver with options of its own, unless that was done before with the same sources; each name has its own library.
 pub fn library(name: &str, options: &[&str]) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{name}"));
+    let source = include_str!("../driver/libcuda.c");
+    let texts = kernels::SOURCES.iter().chain(options).chain([&source]);
+    let hash = kernels::hash(texts.flat_map(|text| text.bytes()));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{name}-{hash:016x}"));
     std::fs::create_dir_all(&folder).unwrap();
-    // Several tests may want the same library at the same time: each compiles its own, and the last one stays.
     let out = folder.join("libcuda.so.1");
+    if out.exists() {
+        return out;
+    }
+    // Several tests may want the same library at the same time: each compiles its own, and the last one stays.
     let own = folder.join(format!("{}-{:?}.so", std::process::id(), std::thread::current().id()));
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/driver/libcuda.c");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());

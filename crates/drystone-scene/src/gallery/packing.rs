@@ -148,6 +148,10 @@ impl Packing {
 }
 
 impl Probe for Packing {
+    fn observes(&self) -> bool {
+        false
+    }
+
     fn results(&mut self, world: &World) -> Results {
         let mut results = Results::new();
         support(world, &mut results);

@@ -106,6 +106,8 @@ pub struct StepReport {
     pub worst_contact: Option<usize>,
     /// Dynamic bodies whose centres left the bounds in this step.
     pub left: Vec<BodyId>,
+    /// What fixed bodies carry over the weight of all, where the step was taken elsewhere: see [`World::support_over_weight`](crate::World::support_over_weight).
+    pub support: Option<f64>,
     /// Wall time by stage, in the order of [`Stage::ALL`].
     pub spans: [Duration; 7],
 }
@@ -224,6 +226,7 @@ impl StepReport {
             unresolved: None,
             worst_contact: None,
             left: Vec::new(),
+            support: None,
             spans: [Duration::ZERO; 7],
         }
     }

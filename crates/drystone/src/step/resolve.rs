@@ -34,7 +34,7 @@ use crate::state::{self, State};
 use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Workspace};
 
 /// s: overlap after a step that is let be, over the smaller inner radius.
-const OVERLAP: f64 = 0.05;
+pub(crate) const OVERLAP: f64 = 0.05;
 /// What an arc may be off its tangent, over the smaller inner radius.
 const ARC: f64 = 0.5;
 

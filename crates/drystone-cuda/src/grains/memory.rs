@@ -1,0 +1,194 @@
+//! Where a world of grains lies on the device.
+
+use std::sync::Arc;
+
+use super::layout::{FIXED_NUMBERS, GRID, GrainArgs, told};
+use crate::engine::{DeviceMemory, Engine};
+use crate::error::Error;
+use crate::layout::{CHUNK, PLACES, SUMS};
+use crate::pack::{CONTROL, Places};
+
+/// Bytes of the numbers that an iteration is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precision {
+    Single,
+    Double,
+}
+
+impl Precision {
+    fn words(self, numbers: usize) -> usize {
+        match self {
+            Self::Single => numbers.div_ceil(2),
+            Self::Double => numbers,
+        }
+    }
+}
+
+/// Contacts as one search found them, with their multipliers.
+struct Found {
+    memory: DeviceMemory,
+    capacity: usize,
+    first: DeviceMemory,
+}
+
+/// Device memory of a world of grains.
+pub(crate) struct GrainMemory {
+    grains: DeviceMemory,
+    /// Two sets of contacts: of the last step, and of this one.
+    found: [Found; 2],
+    /// What one search needs beside them.
+    contacts: (DeviceMemory, usize),
+    /// What the iteration works on, by contact and by grain.
+    work: (DeviceMemory, usize, Precision),
+    /// Which of two sets and places are those of the last step.
+    pub last: usize,
+    bodies: [usize; 6],
+}
+
+impl GrainMemory {
+    pub fn new(engine: &Arc<Engine>) -> Self {
+        let memory = || DeviceMemory::new(engine.clone());
+        let found = || Found { memory: memory(), capacity: 0, first: memory() };
+        Self {
+            grains: memory(),
+            found: [found(), found()],
+            contacts: (memory(), 0),
+            work: (memory(), 0, Precision::Single),
+            last: 0,
+            bodies: [0; 6],
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let found: usize = self.found.iter().map(|f| f.memory.bytes() + f.first.bytes()).sum();
+        self.grains.bytes() + found + self.contacts.0.bytes() + self.work.0.bytes()
+    }
+
+    /// Makes room for grains; `args` has their number, and gets their addresses.
+    pub fn place_grains(&mut self, args: &mut GrainArgs) -> Result<(), Error> {
+        let n = args.grains as usize;
+        let mut places = Places { next: 0 };
+        let mut at: Vec<(fn(&mut GrainArgs) -> &mut u64, usize)> = Vec::new();
+        at.push((|a| &mut a.control, places.take(CONTROL)));
+        at.push((|a| &mut a.grid, places.take(GRID)));
+        at.push((|a| &mut a.told, places.take(told::ALL)));
+        at.push((|a| &mut a.free, places.take(8 * n)));
+        at.push((|a| &mut a.mass, places.take(4 * n)));
+        at.push((|a| &mut a.surface, places.take_halves(n)));
+        at.push((|a| &mut a.mu, places.take((args.surfaces * args.surfaces) as usize)));
+        at.push((|a| &mut a.fixed, places.take(FIXED_NUMBERS * args.fixed_count as usize)));
+        at.push((|a| &mut a.bucket, places.take_halves(n)));
+        at.push((|a| &mut a.cell_count, places.take_halves(args.buckets as usize)));
+        at.push((|a| &mut a.cell_first, places.take_halves(args.buckets as usize + 1)));
+        at.push((|a| &mut a.cell_cursor, places.take_halves(args.buckets as usize)));
+        at.push((|a| &mut a.in_cells, places.take_halves(n)));
+        at.push((|a| &mut a.counts, places.take_halves(2 * n)));
+        at.push((
+            |a| &mut a.scan_sums,
+            places.take_halves((2 * n).max(args.buckets as usize).div_ceil(CHUNK)),
+        ));
+        at.push((|a| &mut a.grain_sums, places.take(told::ALL * n.div_ceil(CHUNK))));
+        self.bodies = [4, 4, 8, 4, 4, 8].map(|width| places.take(width * n));
+        self.grains.reserve(8 * places.next)?;
+        for (field, place) in at {
+            *field(args) = self.grains.address() + 8 * place as u64;
+        }
+        for found in &mut self.found {
+            found.first.reserve(4 * (2 * n + 1))?;
+        }
+        self.turn(args);
+        Ok(())
+    }
+
+    /// Positions and motions of the last step, and those of this one; the contacts of the last step.
+    pub fn turn(&self, args: &mut GrainArgs) {
+        let at = |k: usize| self.grains.address() + 8 * self.bodies[k] as u64;
+        let (old, new) = (3 * self.last, 3 * (1 - self.last));
+        (args.place, args.turn, args.motion) = (at(old), at(old + 1), at(old + 2));
+        (args.place_after, args.turn_after, args.motion_after) = (at(new), at(new + 1), at(new + 2));
+    }
+
+    /// Whether there is room for so many contacts; makes it, where there is not.
+    pub fn place_contacts(
+        &mut self,
+        args: &mut GrainArgs,
+        set: usize,
+        count: usize,
+        precision: Precision,
+    ) -> Result<(), Error> {
+        let wished = count + count / 8 + 256;
+        let found = &mut self.found[set];
+        if found.capacity < count {
+            found.memory.reserve(8 * (wished.div_ceil(2) + 8 + 4 * wished))?;
+            found.capacity = wished;
+        }
+        if self.contacts.1 < count {
+            let mut places = Places { next: 0 };
+            places.take_halves(wished);
+            places.take_halves(wished);
+            places.take(4 * wished);
+            places.take(told::ALL * wished.div_ceil(CHUNK));
+            self.contacts.0.reserve(8 * places.next)?;
+            self.contacts.1 = wished;
+        }
+        self.place_work(args, count, precision)?;
+        self.contacts_at(args, set);
+        Ok(())
+    }
+
+    /// Makes room for the iteration.
+    pub fn place_work(
+        &mut self,
+        args: &mut GrainArgs,
+        count: usize,
+        precision: Precision,
+    ) -> Result<(), Error> {
+        let n = args.grains as usize;
+        let (memory, capacity, held) = &mut self.work;
+        if *capacity < count || *capacity == 0 || *held != precision {
+            *capacity = (*capacity).max(count + count / 8 + 256);
+            *held = precision;
+            let k = *capacity;
+            let words = [4 * k, 2 * k, PLACES * 4 * k, PLACES * 8 * n, 16 * n, 8 * n, 4 * n];
+            let all: usize = words.iter().map(|w| precision.words(*w).next_multiple_of(8)).sum();
+            memory.reserve(8 * all)?;
+        }
+        let k = *capacity;
+        let mut places = Places { next: 0 };
+        let mut at = |numbers: usize| memory.address() + 8 * places.take(precision.words(numbers)) as u64;
+        args.row = at(4 * k);
+        args.rub = at(2 * k);
+        args.places = at(PLACES * 4 * k);
+        args.velocity = at(PLACES * 8 * n);
+        args.ahead = at(16 * n);
+        args.start = at(8 * n);
+        args.light = at(4 * n);
+        args.stride = 4 * k as u64;
+        Ok(())
+    }
+
+    /// The addresses of a set of contacts.
+    pub fn contacts_at(&self, args: &mut GrainArgs, set: usize) {
+        let of = |found: &Found| {
+            let other = found.memory.address();
+            (found.first.address(), other, other + 8 * found.capacity.div_ceil(2).next_multiple_of(8) as u64)
+        };
+        (args.first, args.other, args.gamma) = of(&self.found[set]);
+        (args.old_first, args.old_other, args.old_gamma) = of(&self.found[self.last]);
+        let wished = self.contacts.1;
+        let mut places = Places { next: 0 };
+        let start = self.contacts.0.address();
+        args.owner = start + 8 * places.take_halves(wished) as u64;
+        args.low = start + 8 * places.take_halves(wished) as u64;
+        args.touch = start + 8 * places.take(4 * wished) as u64;
+        args.contact_sums = start + 8 * places.take(told::ALL * wished.div_ceil(CHUNK)) as u64;
+    }
+
+    /// Where the sums of counts of a set go.
+    pub fn first_of(&self, set: usize) -> u64 {
+        self.found[set].first.address()
+    }
+}
+
+const _: () = assert!(SUMS <= told::ALL, "sums of an iteration have room");

@@ -1,0 +1,282 @@
+//! Worlds of grains take whole steps on the device: the kernel text, run on the CPU, against the engine's own step.
+
+mod pretend;
+
+use drystone::{BodyDef, Materials, PairLaw, Settings, Shape, World};
+use drystone_cuda::{Engine, Geometry, GrainsOnDevice};
+use drystone_scene::load;
+use glam::{DQuat, DVec3};
+use pretend::open;
+use std::sync::Arc;
+
+fn scene(name: &str, set: &[(&str, &str)]) -> World {
+    let set: Vec<(String, String)> = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    let mut scene = load(name, &set).unwrap();
+    let settings = Settings { solver: "apgd".into(), ..scene.settings.clone() };
+    scene.take_world(settings).unwrap()
+}
+
+fn on_device(engine: &Arc<Engine>, world: &mut World) -> GrainsOnDevice {
+    GrainsOnDevice::new(engine.clone(), world, None).unwrap().unwrap()
+}
+
+fn ball(radius: f64, at: [f64; 3]) -> BodyDef {
+    BodyDef::dynamic(Shape::Sphere { radius }, 1000.0 * radius.powi(3)).at(DVec3::from(at)).friction(0.4)
+}
+
+/// Largest distance and largest difference of velocities between the bodies of two worlds.
+fn apart(a: &World, b: &World) -> (f64, f64) {
+    let (x, y) = (a.state(), b.state());
+    let most = |f: &dyn Fn(usize) -> f64| (0..x.position.len()).map(f).fold(0.0, f64::max);
+    let turn = |i: usize| (x.world_omega(i) - y.world_omega(i)).length();
+    (
+        most(&|i| (x.position[i] - y.position[i]).length()),
+        most(&|i| (x.velocity[i] - y.velocity[i]).length().max(turn(i))),
+    )
+}
+
+/// The hash that an H200 was seen to leave.
+#[test]
+fn a_hundred_steps_leave_the_bits_that_a_device_leaves() {
+    let engine = open("grains", &[]).unwrap();
+    let mut world = scene("packing", &[]);
+    let mut grains = on_device(&engine, &mut world);
+    for _ in 0..100 {
+        let report = grains.step(&mut world).unwrap();
+        assert!(report.certificate.residual_max <= 1e-4, "{report:?}");
+    }
+    grains.fetch(&mut world).unwrap();
+    assert_eq!((world.state().step, grains.steps_on_cpu), (100, 0));
+    assert_eq!(format!("{:016x}", world.state().hash()), "d8f044d8077b0d04");
+    assert!(grains.bytes() > 100_000);
+}
+
+#[test]
+fn no_bit_depends_on_how_kernels_are_launched() {
+    let mut seen = Vec::new();
+    let mut cpu = scene("packing", &[("n", "60")]);
+    (0..45).for_each(|_| drop(cpu.step().unwrap()));
+    let settled = cpu.state().clone();
+    for (name, options, blocks, threads, batch) in [
+        ("grains", &[][..], 100, 256, 32),
+        ("grains", &[][..], 1, 7, 8),
+        ("backwards", &["-DBACKWARDS"][..], 3, 64, 16),
+        ("threads", &["-DSHIM_THREADS"][..], 2, 3, 8),
+    ] {
+        let engine = open(name, options).unwrap();
+        let mut world = scene("packing", &[("n", "60")]);
+        world.restore(settled.clone()).unwrap();
+        let mut grains = on_device(&engine, &mut world);
+        grains.set_geometry(Geometry { blocks, threads, batch });
+        for _ in 0..3 {
+            grains.step(&mut world).unwrap();
+        }
+        grains.fetch(&mut world).unwrap();
+        assert_eq!(world.state().step, settled.step + 3);
+        seen.push(world.state().hash());
+    }
+    assert!(seen.iter().all(|hash| *hash == seen[0]), "{seen:x?}");
+}
+
+/// Solved to many digits, the velocities of one step are those of the engine's own: the same contacts, biases, cones and masses.
+#[test]
+fn a_step_is_the_step_of_the_cpu() {
+    let engine = open("grains", &[]).unwrap();
+    let mut cpu = scene("packing", &[("n", "120")]);
+    let exact = Settings { tolerance: 1e-10, iterations: 200_000, ..cpu.settings().clone() };
+    for _ in 0..60 {
+        cpu.step().unwrap();
+    }
+    cpu.set_settings(Settings { solver: "apgd:precision=double".into(), ..exact.clone() }).unwrap();
+    let mut world = scene("packing", &[("n", "120")]);
+    world.set_settings(exact).unwrap();
+    world.restore(cpu.state().clone()).unwrap();
+    let mut grains = on_device(&engine, &mut world);
+    let here = grains.step(&mut world).unwrap();
+    let there = cpu.step().unwrap();
+    grains.fetch(&mut world).unwrap();
+    assert_eq!((here.contacts, here.touching), (there.contacts, there.touching));
+    assert!(here.certificate.residual_max <= 1e-10 && there.certificate.residual_max <= 1e-10);
+    let size = there.certificate.dual_objective.abs();
+    assert!((here.certificate.dual_objective - there.certificate.dual_objective).abs() <= 1e-9 * size);
+    assert!((here.penetration_max - there.penetration_max).abs() <= 1e-15);
+    let (x, v) = apart(&world, &cpu);
+    assert!(v < 1e-7 && x < 1e-6, "{x:e} {v:e}");
+    assert_eq!(world.contacts().len(), cpu.contacts().len());
+    let weight = world.support_over_weight().unwrap();
+    assert!((weight - cpu.support_over_weight().unwrap()).abs() < 1e-6, "{weight}");
+    assert!((here.support.unwrap() - weight).abs() < 1e-9, "{here:?}");
+}
+
+/// What the device says of its own multipliers is what the judge says of them.
+#[test]
+fn the_certificate_is_the_judges() {
+    let engine = open("grains", &[]).unwrap();
+    let mut world = scene("packing", &[("n", "120")]);
+    for _ in 0..60 {
+        world.step().unwrap();
+    }
+    let before = world.state().clone();
+    let coarse = Settings { iterations: 12, ..world.settings().clone() };
+    world.set_settings(coarse).unwrap();
+    let mut grains = on_device(&engine, &mut world);
+    let told = grains.step(&mut world).unwrap();
+    grains.fetch(&mut world).unwrap();
+    let found: Vec<_> = world.contacts().to_vec();
+    // The same problem on the CPU, from the same state; its contacts are those of the device.
+    world.restore(before).unwrap();
+    let (_, problem, _) = world.step_keeping_problem().unwrap();
+    let contacts = world.contacts();
+    assert_eq!(contacts.len(), found.len());
+    let drystone_solve::Problem::Bodies(p) = &problem else { panic!("a step's problem is matrix-free") };
+    let mut gamma = vec![0.0; problem.rows()];
+    for i in 0..p.points.len() {
+        let n = DVec3::from_array([0, 1, 2].map(|k| p.points.normal[k][i]));
+        let same = |c: &&drystone::Contact| {
+            let order = |slot: u32| slot; // Few bodies stay in the order of their slots.
+            (order(c.bodies[0]) == p.points.a[i]) && c.normal.dot(n) > 1.0 - 1e-12
+        };
+        let c = found.iter().find(same).expect("the device found it, too");
+        let [t1, t2] = drystone_solve::problem::basis(n.to_array()).map(DVec3::from_array);
+        for (k, axis) in [n, t1, t2].into_iter().enumerate() {
+            gamma[3 * i + k] = c.impulse.dot(axis);
+        }
+    }
+    let judged = drystone_solve::certificate::certificate(&problem, &gamma);
+    assert!(told.certificate.residual_max > 1e-3, "far from solved: {told:?}");
+    for (ours, theirs) in [
+        (told.certificate.residual_max, judged.residual_max),
+        (told.certificate.residual_rms, judged.residual_rms),
+        (told.certificate.constraint_violation, judged.constraint_violation),
+        (told.certificate.complementarity, judged.complementarity),
+        (told.certificate.dual_objective, judged.dual_objective),
+        (told.certificate.backward_error, judged.backward_error),
+        (told.certificate.multipliers, judged.multipliers),
+        (told.certificate.curvature, judged.curvature),
+    ] {
+        assert!((ours - theirs).abs() <= 1e-9 * theirs.abs(), "{:?} {judged:?}", told.certificate);
+    }
+}
+
+/// Balls that roll and fall over every kind of fixed shape.
+#[test]
+fn fixed_shapes_are_met_as_on_the_cpu() {
+    let engine = open("grains", &[]).unwrap();
+    let tilted = DQuat::from_rotation_y(0.3) * DQuat::from_rotation_x(-0.2);
+    for shape in [
+        Shape::HalfSpace,
+        Shape::Box { half: DVec3::new(0.6, 0.4, 0.3) },
+        Shape::Sphere { radius: 0.7 },
+        Shape::Capsule { radius: 0.3, half_length: 0.5 },
+    ] {
+        let make = || {
+            let settings = Settings { h: 0.005, tolerance: 1e-9, iterations: 100_000, ..Settings::default() };
+            let mut world = World::new(settings).unwrap();
+            let mut fixed = BodyDef::fixed(shape.clone()).friction(0.4);
+            fixed.rotation = tilted;
+            world.add_body(fixed).unwrap();
+            for (i, x) in [-0.3, 0.05, 0.4].into_iter().enumerate() {
+                let id = world.add_body(ball(0.1, [x, 0.06 * i as f64, 1.05 + 0.02 * i as f64])).unwrap();
+                world.set_velocity(id, DVec3::new(0.3, -0.2, -1.0), DVec3::new(4.0, 2.0, -6.0)).unwrap();
+            }
+            world
+        };
+        let (mut cpu, mut world) = (make(), make());
+        let mut grains = on_device(&engine, &mut world);
+        let mut touched = 0;
+        for _ in 0..80 {
+            touched += grains.step(&mut world).unwrap().contacts;
+            cpu.step().unwrap();
+        }
+        grains.fetch(&mut world).unwrap();
+        let (x, v) = apart(&world, &cpu);
+        assert!(touched > 20, "{shape:?}: {touched} contacts");
+        assert!(x < 1e-5 && v < 1e-3, "{shape:?}: {x:e} {v:e}");
+    }
+}
+
+/// A ball that is hit at 200 m/s goes where nobody looked for contacts: substeps are the CPU's.
+#[test]
+fn a_blow_is_left_to_the_cpu() {
+    let engine = open("grains", &[]).unwrap();
+    let mut world = World::new(Settings::default()).unwrap();
+    world.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.4)).unwrap();
+    let first = world.add_body(ball(0.1, [0.0, 0.0, 0.1])).unwrap();
+    world.add_body(ball(0.1, [0.3, 0.0, 0.1])).unwrap();
+    let last = world.add_body(ball(0.1, [0.6, 0.02, 0.1])).unwrap();
+    world.set_velocity(first, DVec3::new(200.0, 0.0, 0.0), DVec3::ZERO).unwrap();
+    let mut grains = on_device(&engine, &mut world);
+    for _ in 0..3 {
+        grains.step(&mut world).unwrap();
+    }
+    grains.fetch(&mut world).unwrap();
+    assert!(grains.steps_on_cpu > 0);
+    assert!(world.velocity(last).unwrap().x > 10.0, "it was hit");
+    let state = world.state();
+    for (i, j) in [(1, 2), (1, 3), (2, 3)] {
+        let gap = (state.position[i] - state.position[j]).length() - 0.2;
+        assert!(gap > -0.006, "{i} and {j} overlap by {gap:e}");
+    }
+}
+
+/// A pile that grows by emptying a column: buffers grow with it.
+#[test]
+fn more_contacts_than_there_was_room_for_are_all_found() {
+    let engine = open("grains", &[]).unwrap();
+    let mut world = World::new(Settings::default()).unwrap();
+    world.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.4)).unwrap();
+    for i in 0..1000 {
+        let (x, y, z) = (i % 10, i / 10 % 10, i / 100);
+        let place = [0.205 * f64::from(x), 0.205 * f64::from(y), 0.11 + 0.21 * f64::from(z)];
+        world.add_body(ball(0.1, place)).unwrap();
+    }
+    let mut grains = on_device(&engine, &mut world);
+    let mut counts = Vec::new();
+    for _ in 0..25 {
+        let report = grains.step(&mut world).unwrap();
+        counts.push(report.contacts);
+    }
+    grains.fetch(&mut world).unwrap();
+    assert!(*counts.last().unwrap() > 2 * counts[0], "{counts:?}");
+    assert_eq!(world.contacts().len(), *counts.last().unwrap());
+    assert!(world.state().position.iter().skip(1).all(|x| x.z > 0.0999));
+}
+
+#[test]
+fn what_is_not_a_world_of_grains_is_named() {
+    let engine = open("grains", &[]).unwrap();
+    let why = |world: &mut World| GrainsOnDevice::new(engine.clone(), world, None).unwrap().err().unwrap();
+    let world = || {
+        let mut world = World::new(Settings::default()).unwrap();
+        world.add_body(ball(0.1, [0.0, 0.0, 1.0])).unwrap();
+        world
+    };
+    assert_eq!(why(&mut World::new(Settings::default()).unwrap()), "no grains");
+    let mut w = world();
+    w.add_body(BodyDef::dynamic(Shape::Box { half: DVec3::ONE }, 1.0).at(DVec3::splat(9.0))).unwrap();
+    assert_eq!(why(&mut w), "bodies that are not balls");
+    let mut w = world();
+    let mut bouncy = Materials::default();
+    let rubber = bouncy.add("rubber").unwrap();
+    bouncy.set_pair(rubber, rubber, PairLaw { restitution: 0.5, ..PairLaw::friction(0.4) }).unwrap();
+    *w.materials_mut() = bouncy;
+    assert_eq!(why(&mut w), "contact laws beside friction");
+    let mut w = world();
+    w.before_step(|_| {});
+    assert_eq!(why(&mut w), "functions of the user's in the step");
+    let mut w = world();
+    w.set_settings(Settings { model: drystone_solve::Model::Coulomb, ..Settings::default() }).unwrap();
+    assert_eq!(why(&mut w), "the exact friction law");
+    let mut w = world();
+    let cone = Shape::Cone { radius: 1.0, height: 1.0 };
+    w.add_body(BodyDef::fixed(cone).at(DVec3::new(0.0, 0.0, -3.0))).unwrap();
+    assert_eq!(why(&mut w), "fixed shapes other than balls, planes, boxes and capsules");
+}
+
+#[test]
+fn a_device_with_too_little_memory_says_how_much_it_takes() {
+    let engine = open("small", &["-DMEMORY=((size_t)20000)"]).unwrap();
+    let mut world = scene("packing", &[]);
+    let error = GrainsOnDevice::new(engine, &mut world, None).err().unwrap().to_string();
+    assert!(error.contains("memory"), "{error}");
+}

@@ -1,0 +1,245 @@
+//! Worlds of grains: balls that move, and shapes that do not. Such a world can take its steps elsewhere, on a device, and come back.
+
+use glam::{DQuat, DVec3};
+
+use crate::body::{Filter, Motion};
+use crate::contact::{self, Contact, ContactKey};
+use crate::material::MaterialId;
+use crate::model::{ColliderSlot, NOBODY};
+use crate::motion::is_ball;
+use crate::settings::{Integrator, Stabilisation};
+use crate::shape::{Pose, Shape};
+use crate::world::World;
+
+/// A ball that moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grain {
+    /// Its body.
+    pub slot: u32,
+    /// Its collider.
+    pub collider: u32,
+    /// m
+    pub radius: f64,
+    /// kg
+    pub mass: f64,
+    /// About any axis, kg m².
+    pub inertia: f64,
+    /// Its row of [`Grains::mu`].
+    pub surface: usize,
+}
+
+/// A shape that does not move.
+#[derive(Clone, Debug)]
+pub struct FixedShape {
+    /// Its body.
+    pub slot: u32,
+    /// Its collider.
+    pub collider: u32,
+    /// Geometry: a sphere, a half space, a box or a capsule.
+    pub shape: Shape,
+    /// In the world.
+    pub pose: Pose,
+    /// Its row of [`Grains::mu`].
+    pub surface: usize,
+}
+
+/// What a world of grains consists of.
+#[derive(Clone, Debug, Default)]
+pub struct Grains {
+    /// In the order of the curve that bodies are worked on in, where they are many.
+    pub grains: Vec<Grain>,
+    /// In the order of their colliders.
+    pub fixed: Vec<FixedShape>,
+    /// Friction of pairs of surfaces, row by row.
+    pub mu: Vec<f64>,
+    /// Surfaces.
+    pub surfaces: usize,
+    /// See [`World::grains_changed`].
+    pub revision: u64,
+}
+
+/// A contact of a step that was taken elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GrainContact {
+    /// The colliders of the first, which is a grain's, and the second.
+    pub colliders: [u32; 2],
+    /// From the second to the first.
+    pub normal: DVec3,
+    /// m
+    pub gap: f64,
+    /// Half-way between the surfaces, m.
+    pub point: DVec3,
+    /// On the first, N s.
+    pub impulse: DVec3,
+}
+
+/// Where a grain came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GrainMotion {
+    /// Its body.
+    pub slot: u32,
+    /// m
+    pub position: DVec3,
+    /// Body to world.
+    pub rotation: DQuat,
+    /// m/s
+    pub velocity: DVec3,
+    /// World axes, rad/s.
+    pub omega: DVec3,
+}
+
+/// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken in substeps.
+pub const RESOLVED: f64 = crate::step::OVERLAP;
+
+/// Kinds of surfaces that are told apart, at most.
+const MOST_SURFACES: usize = 256;
+
+impl World {
+    /// The world as one of grains; an error says what it has beside them.
+    pub fn grains(&mut self) -> Result<Grains, String> {
+        self.check_grains()?;
+        self.state.sort(&self.model);
+        let (model, state) = (&self.model, &self.state);
+        let mut surfaces: Vec<(f64, Option<MaterialId>)> = Vec::new();
+        let mut surface = |c: &ColliderSlot| {
+            let own = (c.mu, c.material);
+            surfaces.iter().position(|s| *s == own).unwrap_or_else(|| {
+                surfaces.push(own);
+                surfaces.len() - 1
+            })
+        };
+        let mut out = Grains { revision: model.revision(), ..Grains::default() };
+        for (k, c) in model.colliders.iter().enumerate().filter(|(_, c)| c.body != NOBODY) {
+            let (slot, collider, surface) = (c.body, k as u32, surface(c));
+            if surface >= MOST_SURFACES {
+                return Err(format!("more than {MOST_SURFACES} kinds of surfaces"));
+            }
+            let body = &model.bodies[slot as usize];
+            match (&c.shape, body.motion) {
+                (Shape::Sphere { radius }, Motion::Dynamic) => out.grains.push(Grain {
+                    slot,
+                    collider,
+                    radius: *radius,
+                    mass: body.mass.mass,
+                    inertia: body.mass.inertia.x_axis.x,
+                    surface,
+                }),
+                (shape, _) => {
+                    let pose = model.collider_pose(state, k).unwrap_or(Pose::IDENTITY);
+                    out.fixed.push(FixedShape { slot, collider, shape: shape.clone(), pose, surface });
+                }
+            }
+        }
+        out.grains.sort_by_key(|g| state.order.rank(g.slot));
+        let pairs = surfaces.iter().flat_map(|a| surfaces.iter().map(move |b| (*a, *b)));
+        out.mu = pairs.map(|(a, b)| model.materials.mu(a, b)).collect();
+        out.surfaces = surfaces.len();
+        Ok(out)
+    }
+
+    /// Whether bodies or shapes were added, removed or changed since.
+    pub fn grains_changed(&self, since: &Grains) -> bool {
+        since.revision == 0 || since.revision != self.model.revision()
+    }
+
+    /// What keeps a world from being one of grains.
+    fn check_grains(&self) -> Result<(), String> {
+        let (model, s) = (&self.model, &self.settings);
+        let refuse = |what: &str| Err(what.to_string());
+        match () {
+            () if model.joint_slots().next().is_some() => return refuse("joints"),
+            () if !self.fields.is_empty() => return refuse("force fields"),
+            () if !self.stiff.is_empty() => return refuse("stiff forces"),
+            () if !self.flow.emitters.is_empty() || !self.flow.sinks.is_empty() => {
+                return refuse("emitters or sinks");
+            }
+            () if self.hooks.any() => return refuse("functions of the user's in the step"),
+            () if !model.materials.is_plain() => return refuse("contact laws beside friction"),
+            () if !model.apart.is_empty() => return refuse("pairs that do not collide"),
+            () if model.periodic.is_some() => return refuse("a periodic box"),
+            () if s.bounds.is_some() => return refuse("bounds"),
+            () if s.sleep.is_some() => return refuse("sleep"),
+            () if s.substeps > 1 => return refuse("steps in parts"),
+            () if s.iterations == 0 => return refuse("position-based steps"),
+            () if s.budget.is_some() => return refuse("a budget of time"),
+            () if s.model != drystone_solve::Model::Ccp => return refuse("the exact friction law"),
+            () if matches!(s.integrator, Integrator::Moreau { .. }) => {
+                return refuse("the integrator moreau");
+            }
+            () if !matches!(s.stabilisation, Stabilisation::Post { .. }) => {
+                return refuse("stabilisation inside the velocity problem");
+            }
+            () => {}
+        }
+        let mut shapes = vec![0usize; model.bodies.len()];
+        for c in model.colliders.iter().filter(|c| c.body != NOBODY) {
+            shapes[c.body as usize] += 1;
+            let body = &model.bodies[c.body as usize];
+            let ball = matches!(c.shape, Shape::Sphere { .. }) && is_ball(&body.mass.inertia);
+            let known = matches!(
+                c.shape,
+                Shape::Sphere { .. } | Shape::HalfSpace | Shape::Box { .. } | Shape::Capsule { .. }
+            );
+            let what = match body.motion {
+                _ if c.filter != Filter::default() || body.group != 0 => "collision filters or groups",
+                _ if c.surface_velocity.is_some() => "belts",
+                Motion::Dynamic if !ball || c.local.is_some() => "bodies that are not balls",
+                Motion::Dynamic if body.planar.is_some() => "bodies in a plane",
+                Motion::Dynamic if body.charge != 0.0 => "charges",
+                Motion::Kinematic => "bodies that are led",
+                Motion::Static if !known => "fixed shapes other than balls, planes, boxes and capsules",
+                _ => continue,
+            };
+            return refuse(what);
+        }
+        let alone = |b: usize| model.bodies[b].motion != Motion::Dynamic || shapes[b] == 1;
+        if !(0..shapes.len()).filter(|b| model.bodies[*b].alive).all(alone) {
+            return refuse("bodies of several shapes, or of none");
+        }
+        let forces = [&self.state.force, &self.state.torque];
+        if forces.into_iter().flatten().any(|f| *f != DVec3::ZERO) {
+            return refuse("applied forces");
+        }
+        Ok(())
+    }
+
+    /// Takes over what grains came to elsewhere, `steps` steps later. Contacts and their impulses are those of the last of them.
+    pub fn take_grains(&mut self, steps: u64, moved: &[GrainMotion], contacts: &[GrainContact]) {
+        let Self { model, state, settings, work, .. } = self;
+        for g in moved {
+            let i = g.slot as usize;
+            state.position[i] = g.position;
+            state.rotation[i] = g.rotation;
+            state.velocity[i] = g.velocity;
+            state.omega[i] = g.rotation.conjugate() * g.omega;
+        }
+        for _ in 0..steps {
+            state.time += settings.h;
+        }
+        state.step += steps;
+        let to = &mut work.collision.contacts;
+        to.clear();
+        for c in contacts {
+            let turned = {
+                let [a, b] = c.colliders.map(|k| &model.bodies[model.colliders[k as usize].body as usize]);
+                a.inv_mass > 0.0 && b.inv_mass > 0.0 && c.colliders[1] < c.colliders[0]
+            };
+            let sign = if turned { -1.0 } else { 1.0 };
+            let [a, b] = if turned { [c.colliders[1], c.colliders[0]] } else { c.colliders };
+            let slots = [a, b].map(|k| &model.colliders[k as usize]);
+            let mu = model.materials.mu((slots[0].mu, slots[0].material), (slots[1].mu, slots[1].material));
+            to.push(Contact {
+                key: ContactKey::new([a.min(b), a.max(b)], [0, 0], 0),
+                bodies: slots.map(|c| c.body),
+                point: c.point,
+                normal: sign * c.normal,
+                gap: c.gap,
+                mu,
+                impulse: sign * c.impulse,
+            });
+        }
+        state.sort(model);
+        to.sort_unstable_by_key(|c| (state.order.place(model, c.key.colliders), c.key.feature));
+        contact::keep(to, &mut state.multipliers);
+    }
+}
