@@ -21,9 +21,16 @@ pub(crate) struct Hooks {
     pub kept_problem: Option<(Problem, Vec<f64>)>,
     pub before: Vec<StepHook>,
     pub after: Vec<StepHook>,
+    /// How many a loaded world had when it was saved; see [`Hooks::count`].
+    pub wanted: Option<[usize; 3]>,
 }
 
 impl Hooks {
+    /// How many are called before and after steps, and on contacts.
+    pub fn count(&self) -> [usize; 3] {
+        [self.before.len(), self.after.len(), usize::from(self.contact.is_some())]
+    }
+
     /// Whether somebody wants to see the velocity problem.
     pub fn want_problem(&self) -> bool {
         self.problem.is_some() || self.kept_problem.is_some()
