@@ -93,7 +93,7 @@ impl Reaction {
 }
 
 /// How far joints are from where they should be.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JointError {
     /// Largest |Ψ| of any equation, angles multiplied by the joint's length, m.
     pub position: f64,

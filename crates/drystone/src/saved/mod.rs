@@ -5,9 +5,7 @@
 //! among its force fields, motors or guides is refused by their names, and hooks are counted, so that a world that lacks them does not
 //! step as if nothing had happened.
 //!
-//! ```text
-//!     "drystone world\n"   version: u32   bytes: u64   sum: u64   MessagePack, structures as maps
-//! ```
+//! The bytes are sealed ([`crate::seal`]); inside is MessagePack with structures as maps.
 
 mod column;
 mod model;
@@ -20,16 +18,16 @@ use crate::field::{Field, Pair};
 use crate::flow::Flow;
 use crate::hooks::Hooks;
 use crate::joint::Reaction;
+use crate::seal::{self, LoadError};
 use crate::settings::Settings;
 use crate::workspace::Workspace;
 use crate::world::World;
 use model::SavedModel;
 use state::SavedState;
 
-const MAGIC: &[u8] = b"drystone world\n";
+const KIND: &str = "world";
 /// Of the bytes that [`World::save`] makes.
 const VERSION: u32 = 1;
-const HEAD: usize = MAGIC.len() + 4 + 8 + 8;
 
 /// Why a world cannot be saved.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,25 +38,6 @@ pub enum SaveError {
     /// What the format cannot hold.
     #[error("the world cannot be saved: {0}")]
     Format(String),
-}
-
-/// Why saved bytes are no world.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum LoadError {
-    /// Something else.
-    #[error("this is no saved world")]
-    Foreign,
-    /// Made by a newer version of this program.
-    #[error("the world was saved in format {found}, and this version of drystone reads up to format {known}: take a newer one")]
-    Future {
-        /// Format of the bytes.
-        found: u32,
-        /// Newest that is known here.
-        known: u32,
-    },
-    /// Cut off, or changed since it was saved.
-    #[error("the saved world is damaged: {0}")]
-    Damaged(String),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,13 +99,10 @@ impl World {
             reactions: self.work.velocity.assembler.rows.reactions.clone(),
             hooks: self.hooks.count(),
         };
-        let mut bytes = vec![0; HEAD];
+        let mut bytes = Vec::new();
         let mut to = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
         saved.serialize(&mut to).map_err(|e| self.why_not(&e.to_string()))?;
-        let (length, sum) = ((bytes.len() - HEAD) as u64, sum(&bytes[HEAD..]));
-        let head = [MAGIC, &VERSION.to_le_bytes(), &length.to_le_bytes(), &sum.to_le_bytes()].concat();
-        bytes[..HEAD].copy_from_slice(&head);
-        Ok(bytes)
+        Ok(seal::close(KIND, VERSION, &bytes))
     }
 
     /// Names what cannot be saved.
@@ -156,29 +132,7 @@ impl World {
     /// # Errors
     /// For bytes that are something else, damaged, or of a version that is not known yet.
     pub fn load(bytes: &[u8]) -> Result<World, LoadError> {
-        let damaged = |text: &str| LoadError::Damaged(text.into());
-        if bytes.get(..MAGIC.len()) != Some(MAGIC) {
-            return Err(LoadError::Foreign);
-        }
-        let mut head = bytes[MAGIC.len()..].iter().copied();
-        let mut number = |n: usize| {
-            let digits: Vec<u8> = head.by_ref().take(n).collect();
-            let value = digits.iter().rev().fold(0u64, |x, d| x << 8 | u64::from(*d));
-            (digits.len() == n).then_some(value).ok_or_else(|| damaged("it ends in its head"))
-        };
-        let version = number(4)? as u32;
-        if version > VERSION {
-            return Err(LoadError::Future { found: version, known: VERSION });
-        }
-        let (length, expected) = (number(8)?, number(8)?);
-        let body = &bytes[HEAD..];
-        if body.len() as u64 != length {
-            let text = format!("{} bytes of {length} are there", body.len());
-            return Err(LoadError::Damaged(text));
-        }
-        if sum(body) != expected {
-            return Err(damaged("its sum is not that of its bytes"));
-        }
+        let body = seal::open(KIND, VERSION, bytes)?;
         let saved: SavedWorld =
             rmp_serde::from_slice(body).map_err(|e| LoadError::Damaged(e.to_string()))?;
         saved.world().map_err(LoadError::Damaged)
@@ -219,15 +173,6 @@ impl SavedWorld {
         world.work.velocity.assembler.rows.reactions = self.reactions;
         Ok(world)
     }
-}
-
-/// FNV-1a over words of eight bytes, the last one filled up with zeros.
-fn sum(bytes: &[u8]) -> u64 {
-    bytes.chunks(8).fold(0xcbf2_9ce4_8422_2325, |h: u64, chunk| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        (h ^ u64::from_le_bytes(word)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
-    })
 }
 
 mod erased {
