@@ -13,6 +13,8 @@ mod outputs;
 mod portrait;
 mod progress;
 mod race;
+mod record;
+mod resume;
 mod roofline;
 mod run;
 mod simulation;
@@ -40,6 +42,9 @@ enum Command {
     /// Simulate a scene and report.
     #[command(allow_negative_numbers = true)]
     Run(run::Args),
+    /// Go on with a recorded run from its last checkpoint, to the same bits as if it had never stopped.
+    #[command(allow_negative_numbers = true)]
+    Resume(resume::Args),
     /// List the gallery: names, parameters with defaults and units, papers.
     Scenes(catalogue::Args),
     /// List the solvers: names, parameters, when to use them, citations.
@@ -76,6 +81,14 @@ enum Command {
     Zoo(zoo::Args),
 }
 
+/// The options of a `drystone run` command, word by word; None if it is something else.
+fn parse_run(words: &[String]) -> Option<run::Args> {
+    match Cli::try_parse_from(words).ok()?.command {
+        Command::Run(args) => Some(args),
+        _ => None,
+    }
+}
+
 fn main() {
     // A reader that goes away (`drystone ... | head`) ends the program instead of making it panic.
     #[cfg(unix)]
@@ -85,6 +98,7 @@ fn main() {
     }
     let done = match Cli::parse().command {
         Command::Run(args) => run::main(args),
+        Command::Resume(args) => resume::main(args),
         Command::Scenes(args) => catalogue::scenes(args),
         Command::Solvers(args) => catalogue::solvers(args),
         Command::Check(args) => catalogue::check(args),
