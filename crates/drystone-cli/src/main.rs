@@ -5,6 +5,7 @@ mod bench;
 mod catalogue;
 mod compare;
 mod decompose;
+mod export;
 mod failure;
 mod interrupt;
 mod lcp;
@@ -45,6 +46,11 @@ enum Command {
     /// Go on with a recorded run from its last checkpoint, to the same bits as if it had never stopped.
     #[command(allow_negative_numbers = true)]
     Resume(resume::Args),
+    /// Write a recording in another form: tables, surfaces for ParaView, a glTF animation, pictures, a film.
+    #[command(allow_negative_numbers = true)]
+    Export(export::Args),
+    /// Sum up a recording, or two side by side, and draw their course.
+    Report(export::ReportArgs),
     /// List the gallery: names, parameters with defaults and units, papers.
     Scenes(catalogue::Args),
     /// List the solvers: names, parameters, when to use them, citations.
@@ -99,6 +105,8 @@ fn main() {
     let done = match Cli::parse().command {
         Command::Run(args) => run::main(args),
         Command::Resume(args) => resume::main(args),
+        Command::Export(args) => export::main(args),
+        Command::Report(args) => export::report(args),
         Command::Scenes(args) => catalogue::scenes(args),
         Command::Solvers(args) => catalogue::solvers(args),
         Command::Check(args) => catalogue::check(args),

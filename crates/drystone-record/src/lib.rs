@@ -1,5 +1,6 @@
 //! What a run leaves behind: recordings with checkpoints, reports, snapshots, force series, pictures and plots.
 
+pub mod course;
 pub mod export;
 pub mod file;
 pub mod picture;

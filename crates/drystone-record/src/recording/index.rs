@@ -42,7 +42,8 @@ impl Index {
         }
         add("Steps/Values", Values::F64(self.times.clone()), 1);
         add("Steps/NumberOfParts", whole(vec![1; steps]), 1);
-        add("Steps/PartOffsets", whole(vec![0; steps]), 1);
+        // Counts are looked up by part, and every frame is a part of its own.
+        add("Steps/PartOffsets", whole((0..steps as i64).collect()), 1);
         add("Steps/PointOffsets", whole(offsets.clone()), 1);
         add("Steps/CellOffsets", whole(vec![0; 4 * steps]), 4);
         add("Steps/ConnectivityIdOffsets", whole(vec![0; 4 * steps]), 4);
