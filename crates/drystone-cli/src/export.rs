@@ -121,7 +121,10 @@ fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: boo
         drop(encoder.stdin.take());
         let status = encoder.wait().map_err(|e| Failure::run(format!("ffmpeg: {e}")))?;
         if !status.success() {
-            return Err(Failure::run(format!("ffmpeg ended with {status}: {} is not whole", args.to.display())));
+            return Err(Failure::run(format!(
+                "ffmpeg ended with {status}: {} is not whole",
+                args.to.display()
+            )));
         }
     }
     Ok(if stop.came() { INTERRUPTED } else { 0 })
@@ -130,7 +133,17 @@ fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: boo
 /// A film is made of pictures by ffmpeg.
 fn ffmpeg(args: &Args) -> Result<std::process::Child, Failure> {
     let mut command = Command::new("ffmpeg");
-    command.args(["-y", "-loglevel", "error", "-f", "image2pipe", "-c:v", "png", "-r", &args.rate.to_string()]);
+    command.args([
+        "-y",
+        "-loglevel",
+        "error",
+        "-f",
+        "image2pipe",
+        "-c:v",
+        "png",
+        "-r",
+        &args.rate.to_string(),
+    ]);
     command.args(["-i", "-", "-pix_fmt", "yuv420p"]).arg(&args.to).stdin(Stdio::piped());
     command.spawn().map_err(|e| {
         Failure::input(format!(
@@ -156,7 +169,8 @@ pub fn report(args: ReportArgs) -> Result<i32, Failure> {
     }
     let mut runs = Vec::new();
     for path in &args.recordings {
-        let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
+        let name =
+            path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
         runs.push((name, Recording::open(path).map_err(Failure::input)?));
     }
     let text: String = runs.iter().map(|(name, recording)| course::text(name, recording)).collect();

@@ -44,7 +44,11 @@ enum When {
 
 /// `12`, or `0.5s`.
 fn count_or_seconds(option: &str, text: &str) -> Result<Result<u64, f64>, Failure> {
-    let wrong = || Failure::input(format!("{option} {text}: expected a number of steps, or of seconds with an s (100, 0.5s)"));
+    let wrong = || {
+        Failure::input(format!(
+            "{option} {text}: expected a number of steps, or of seconds with an s (100, 0.5s)"
+        ))
+    };
     match text.strip_suffix('s') {
         Some(seconds) => {
             let s = seconds.trim().parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0);

@@ -253,7 +253,11 @@ impl Recorder {
             status: r.status,
         });
         for a in r.attempts.iter().chain(&alone) {
-            let used = self.totals.used.entry(a.solver.into()).or_insert(Used { unit: a.unit.into(), ..Used::default() });
+            let used = self
+                .totals
+                .used
+                .entry(a.solver.into())
+                .or_insert(Used { unit: a.unit.into(), ..Used::default() });
             used.solves += 1;
             used.iterations += a.iterations as u64;
             used.converged += (a.status == Status::Converged) as u64;
@@ -265,7 +269,9 @@ impl Recorder {
     /// Adds a warning.
     pub fn warn(&mut self, warning: Warning) {
         // The first of its kind has its place, however many of another there are.
-        if self.totals.warnings.len() < WARNINGS || self.totals.warnings.iter().all(|w| w.kind != warning.kind) {
+        if self.totals.warnings.len() < WARNINGS
+            || self.totals.warnings.iter().all(|w| w.kind != warning.kind)
+        {
             self.totals.warnings.push(warning);
         } else {
             self.totals.warnings_left_out += 1;
@@ -326,7 +332,11 @@ impl Recorder {
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: settings.sleep.is_some(),
-            asleep: Asleep { mean: self.totals.asleep_sum / steps, max: self.totals.asleep_max, last: world.asleep() },
+            asleep: Asleep {
+                mean: self.totals.asleep_sum / steps,
+                max: self.totals.asleep_max,
+                last: world.asleep(),
+            },
             model: settings.model.name(),
             integrator: settings.integrator.text(),
             smooth_steps: self.totals.smooth_steps,
@@ -368,8 +378,9 @@ impl Recorder {
                 used: self.totals.used.clone(),
                 fallbacks: self.totals.fallbacks,
                 position_problems_mean: self.totals.rounds_sum / steps,
-                ns_per_contact_iteration: (self.totals.contact_iterations > 0.0)
-                    .then(|| 1e9 * self.totals.all.spans[Stage::Solve as usize] / self.totals.contact_iterations),
+                ns_per_contact_iteration: (self.totals.contact_iterations > 0.0).then(|| {
+                    1e9 * self.totals.all.spans[Stage::Solve as usize] / self.totals.contact_iterations
+                }),
             },
             ms_per_step: milliseconds(&self.totals.all, self.totals.steps),
             ms_per_step_last100: milliseconds(&self.sum_of_last(), self.totals.last.len() as u64),
@@ -407,8 +418,10 @@ impl Recorder {
             },
             support_over_weight: Support {
                 last: world.support_over_weight(),
-                mean_last100: Some(self.totals.last.iter().map(|l| l.support).sum::<f64>() / self.totals.last.len() as f64)
-                    .filter(|x| x.is_finite()),
+                mean_last100: Some(
+                    self.totals.last.iter().map(|l| l.support).sum::<f64>() / self.totals.last.len() as f64,
+                )
+                .filter(|x| x.is_finite()),
             },
             energy_j: EnergyUse {
                 kinetic_last: energy.kinetic,

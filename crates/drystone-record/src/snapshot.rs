@@ -161,9 +161,8 @@ impl Snapshots {
     }
 
     fn tail(&self, world: &World, laps: Option<Laps>, cut: bool) -> String {
-        let laps = laps.map_or([None; 6], |l| {
-            [l.mean, l.median, l.least, l.mean_all, l.cpu, l.cpu_all].map(Some)
-        });
+        let laps =
+            laps.map_or([None; 6], |l| [l.mean, l.median, l.least, l.mean_all, l.cpu, l.cpu_all].map(Some));
         let tail = json!({
             "steps": world.state().step,
             "cut": cut,

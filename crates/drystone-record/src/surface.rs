@@ -28,9 +28,12 @@ pub fn of(shape: &Shape) -> Surface {
         Shape::Sphere { radius } => ball(|d| d * *radius),
         Shape::Ellipsoid { half } => ball(|d| d * *half),
         Shape::Box { half } => boxed(*half),
-        Shape::Cylinder { radius, half_length } => {
-            turned(&[(0.0, -half_length), (*radius, -half_length), (*radius, *half_length), (0.0, *half_length)])
-        }
+        Shape::Cylinder { radius, half_length } => turned(&[
+            (0.0, -half_length),
+            (*radius, -half_length),
+            (*radius, *half_length),
+            (0.0, *half_length),
+        ]),
         Shape::Cone { radius, height } => {
             turned(&[(0.0, -0.25 * height), (*radius, -0.25 * height), (0.0, 0.75 * height)])
         }
@@ -84,9 +87,11 @@ fn square() -> Surface {
 fn boxed(half: DVec3) -> Surface {
     let sign = |k: usize, bit: usize| if k >> bit & 1 == 1 { 1.0 } else { -1.0 };
     let points = (0..8).map(|k| half * DVec3::new(sign(k, 0), sign(k, 1), sign(k, 2))).collect();
-    let sides =
-        [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-    Surface { points, triangles: sides.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect() }
+    let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    Surface {
+        points,
+        triangles: sides.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect(),
+    }
 }
 
 /// A profile of (radius, z) with rising z, from axis to axis, turned about z.
@@ -138,9 +143,26 @@ fn ball(at: impl Fn(DVec3) -> DVec3) -> Surface {
     }
     points.iter_mut().for_each(|x| *x = x.normalize());
     let mut triangles: Vec<[u32; 3]> = vec![
-        [0, 11, 5], [0, 5, 1], [0, 1, 7], [0, 7, 10], [0, 10, 11], [1, 5, 9], [5, 11, 4],
-        [11, 10, 2], [10, 7, 6], [7, 1, 8], [3, 9, 4], [3, 4, 2], [3, 2, 6], [3, 6, 8], [3, 8, 9],
-        [4, 9, 5], [2, 4, 11], [6, 2, 10], [8, 6, 7], [9, 8, 1],
+        [0, 11, 5],
+        [0, 5, 1],
+        [0, 1, 7],
+        [0, 7, 10],
+        [0, 10, 11],
+        [1, 5, 9],
+        [5, 11, 4],
+        [11, 10, 2],
+        [10, 7, 6],
+        [7, 1, 8],
+        [3, 9, 4],
+        [3, 4, 2],
+        [3, 2, 6],
+        [3, 6, 8],
+        [3, 8, 9],
+        [4, 9, 5],
+        [2, 4, 11],
+        [6, 2, 10],
+        [8, 6, 7],
+        [9, 8, 1],
     ];
     for _ in 0..CUTS {
         let mut middles: HashMap<(u32, u32), u32> = HashMap::new();

@@ -61,8 +61,9 @@ fn sleepers_sleep_on() {
 
 #[test]
 fn what_many_share_is_saved_once_and_shared_again() {
-    let points: Vec<DVec3> =
-        (0..200).map(|k| DVec3::new((k as f64).sin(), (1.3 * k as f64).cos(), (0.7 * k as f64).sin())).collect();
+    let points: Vec<DVec3> = (0..200)
+        .map(|k| DVec3::new((k as f64).sin(), (1.3 * k as f64).cos(), (0.7 * k as f64).sin()))
+        .collect();
     let hull = Arc::new(Hull::new(&points).unwrap());
     let mut world = World::new(Settings::default()).unwrap();
     let stone = |k: usize| {

@@ -8,13 +8,15 @@ use serde_json::Value;
 
 use crate::scratch::{Outcome, Scratch, holds, outcome};
 
-/// A report without what the clock says.
+/// A report without what clocks and memory say.
 fn timeless(mut report: Value) -> Value {
     let top = report.as_object_mut().unwrap();
-    for key in ["wall_s", "cpu_s", "ms_per_step", "ms_per_step_last100", "cpu_ms_per_step_last100", "peak_rss_mib"]
+    for key in
+        ["wall_s", "cpu_s", "ms_per_step", "ms_per_step_last100", "cpu_ms_per_step_last100", "peak_rss_mib"]
     {
         assert!(top.remove(key).is_some(), "{key}");
     }
+    report["contacts"].as_object_mut().unwrap().remove("bytes_per_contact");
     report["solver"].as_object_mut().unwrap().remove("ns_per_contact_iteration");
     report
 }
@@ -63,7 +65,9 @@ fn a_resumed_run_is_the_run_that_never_stopped() {
         let scratch = Scratch::new(&format!("resume-{name}"));
         let how = "--record-every 7 --record-events --record-precision f64 --checkpoint 25 --quiet";
         let line = |folder: &str, steps: u64| {
-            format!("run {scene} --steps {steps} --record {folder} {how} --body-forces {folder}.csv --report {folder}.json")
+            format!(
+                "run {scene} --steps {steps} --record {folder} {how} --body-forces {folder}.csv --report {folder}.json"
+            )
         };
         scratch.good(&line("whole", steps));
         scratch.good(&line("part", half));
@@ -233,4 +237,27 @@ fn snapshots_are_written_as_they_are_taken() {
     assert_eq!((plain["engine"].as_str(), plain["cut"].as_bool()), (Some("drystone"), Some(false)));
     assert_eq!(plain["snaps"][0][1].as_array().unwrap().len(), 20);
     holds(&scratch.bad("run packing --steps 1 --snapshots s.txt"), &["s.txt", ".json or .json.gz"]);
+}
+
+/// Needs Python with h5py, pandas and vtk: `DRYSTONE_PYTHON=... cargo test -p drystone-cli --test command -- --ignored other_programs`.
+#[test]
+#[ignore = "needs Python with h5py, pandas and vtk"]
+fn other_programs_read_recordings() {
+    let scratch = Scratch::new("record-python");
+    let python = std::env::var("DRYSTONE_PYTHON").unwrap_or_else(|_| "python3".into());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/check_recording.py");
+    for (name, line) in [
+        ("single", "run hopper --set n=100 --steps 200 --record single --checkpoint 30 --quiet"),
+        (
+            "double",
+            "run conveyor --steps 500 --record double --record-precision f64 --record-every 3 --quiet",
+        ),
+    ] {
+        scratch.good(line);
+        let mut command = std::process::Command::new(&python);
+        command.arg(script).arg(scratch.at(name));
+        let o = outcome(command);
+        assert_eq!(o.code, 0, "{name}: {}", o.err);
+        holds(&o.out, &["frames of", "VTK"]);
+    }
 }

@@ -43,10 +43,9 @@ impl<'a> Film<'a> {
             let rows = rows(&frame);
             for c in catalogue.colliders.iter().filter(|c| selection.has(c.body)) {
                 let Some((pose, v)) = place(recording, &frame, &rows, c.body) else { continue };
-                let reach = catalogue.shapes[c.shape].bounding_radius();
-                let x = pose.compose(&c.local).position;
-                if reach.is_finite() {
-                    (low, high) = (low.min(x - reach), high.max(x + reach));
+                let bounds = catalogue.shapes[c.shape].aabb(&pose.compose(&c.local));
+                if bounds.min.is_finite() && bounds.max.is_finite() {
+                    (low, high) = (low.min(bounds.min), high.max(bounds.max));
                 }
                 top = top.max(DVec3::from_array(v).length());
             }

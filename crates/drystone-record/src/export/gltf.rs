@@ -16,7 +16,14 @@ struct Buffer {
 }
 
 impl Buffer {
-    fn add(&mut self, bytes: Vec<u8>, component: u32, count: usize, kind: &str, bounds: Option<[Value; 2]>) -> usize {
+    fn add(
+        &mut self,
+        bytes: Vec<u8>,
+        component: u32,
+        count: usize,
+        kind: &str,
+        bounds: Option<[Value; 2]>,
+    ) -> usize {
         let mut accessor = json!({
             "bufferView": self.views.len(), "componentType": component, "count": count, "type": kind,
         });
@@ -114,10 +121,8 @@ pub fn gltf(recording: &Recording, selection: &Selection) -> Result<String, Reco
     let (mut samplers, mut channels) = (Vec::new(), Vec::new());
     let input = data.floats(&times);
     for (b, (places, turns, sizes)) in moving.iter().zip(&tracks) {
-        let mut outputs = vec![
-            ("translation", data.floats(places), "LINEAR"),
-            ("rotation", data.floats(turns), "LINEAR"),
-        ];
+        let mut outputs =
+            vec![("translation", data.floats(places), "LINEAR"), ("rotation", data.floats(turns), "LINEAR")];
         if sizes.iter().any(|s| s[0] == 0.0) {
             outputs.push(("scale", data.floats(sizes), "STEP"));
         }

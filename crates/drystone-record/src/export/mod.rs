@@ -94,10 +94,7 @@ impl Names {
     }
 }
 
-fn told_apart<'a>(
-    what: &str,
-    all: impl Iterator<Item = (i64, &'a str)> + Clone,
-) -> HashMap<i64, String> {
+fn told_apart<'a>(what: &str, all: impl Iterator<Item = (i64, &'a str)> + Clone) -> HashMap<i64, String> {
     let mut count: HashMap<&str, usize> = HashMap::new();
     all.clone().for_each(|(_, name)| *count.entry(name).or_default() += 1);
     // A slot that was given away again has a number of its own.
@@ -138,7 +135,9 @@ mod tests {
 
     #[test]
     fn base64_follows_the_published_vectors() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (bytes, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
     }

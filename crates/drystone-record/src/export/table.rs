@@ -33,8 +33,21 @@ fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
 }
 
-fn join(numbers: impl IntoIterator<Item = f64>) -> String {
-    let cell = |x: f64| if x.is_nan() { String::new() } else { x.to_string() };
+/// Numbers with as many digits as they have, which in single precision are fewer.
+fn join(numbers: impl IntoIterator<Item = f64>, double: bool) -> String {
+    let cell = |x: f64| match x {
+        _ if x.is_nan() => String::new(),
+        0.0 => "0".into(),
+        _ if (1e-4..1e15).contains(&x.abs()) => {
+            if double {
+                x.to_string()
+            } else {
+                (x as f32).to_string()
+            }
+        }
+        _ if double => format!("{x:e}"),
+        _ => format!("{:e}", x as f32),
+    };
     numbers.into_iter().map(cell).collect::<Vec<_>>().join(",")
 }
 
@@ -50,7 +63,7 @@ pub fn csv(
 ) -> Result<(), RecordError> {
     let bad = |e: std::io::Error| RecordError::Form(format!("writing the table: {e}"));
     let names = Names::of(recording.catalogue());
-    let h = recording.step_s();
+    let (h, double) = (recording.step_s(), recording.is_double());
     let head = match table {
         Table::Bodies => {
             "step,time_s,body,x_m,y_m,z_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_rad_s,wy_rad_s,wz_rad_s".to_string()
@@ -64,7 +77,7 @@ pub fn csv(
         let times = selection.frames.iter().map(|k| recording.moments()[*k].time);
         let (first, last) = times.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
         for row in recording.steps().iter().filter(|r| r[1] <= last + h && r[1] >= first - h) {
-            writeln!(to, "{}", join(*row)).map_err(bad)?;
+            writeln!(to, "{}", join(*row, true)).map_err(bad)?;
         }
         return Ok(());
     }
@@ -81,7 +94,8 @@ pub fn csv(
                 for i in (0..b.id.len()).filter(|i| selection.has(b.id[*i])) {
                     let numbers = b.position[i].into_iter().chain(b.orientation[i]);
                     let numbers = numbers.chain(b.velocity[i]).chain(b.angular_velocity[i]);
-                    writeln!(to, "{when},{},{}", quoted(&names.body(b.id[i])), join(numbers)).map_err(bad)?;
+                    writeln!(to, "{when},{},{}", quoted(&names.body(b.id[i])), join(numbers, double))
+                        .map_err(bad)?;
                 }
             }
             Table::Contacts => {
@@ -91,7 +105,7 @@ pub fn csv(
                     let numbers = c.point[i].into_iter().chain(c.normal[i]);
                     let numbers = numbers.chain(c.impulse[i].map(|p| p / h)).chain([c.gap[i], c.friction[i]]);
                     let [ma, mb] = c.materials[i].map(material);
-                    writeln!(to, "{when},{a},{b},{},{ma},{mb}", join(numbers)).map_err(bad)?;
+                    writeln!(to, "{when},{a},{b},{},{ma},{mb}", join(numbers, double)).map_err(bad)?;
                 }
             }
             Table::Joints => {
@@ -99,7 +113,8 @@ pub fn csv(
                 for i in 0..j.id.len() {
                     let numbers = j.force[i].into_iter().chain(j.torque[i]);
                     let numbers = numbers.chain(j.coordinates[i]).chain(j.motors[i]);
-                    writeln!(to, "{when},{},{}", quoted(&names.joint(j.id[i])), join(numbers)).map_err(bad)?;
+                    writeln!(to, "{when},{},{}", quoted(&names.joint(j.id[i])), join(numbers, double))
+                        .map_err(bad)?;
                 }
             }
             Table::Steps => {}

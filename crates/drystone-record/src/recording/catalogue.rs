@@ -231,8 +231,7 @@ impl Catalogue {
         let mut all = Self::default();
         let (ids, names, motions) =
             (whole("bodies", "id")?, texts("bodies", "name")?, texts("bodies", "motion")?);
-        let (masses, steps, places) =
-            (reals("bodies", "mass")?, whole("bodies", "step")?, poses("bodies")?);
+        let (masses, steps, places) = (reals("bodies", "mass")?, whole("bodies", "step")?, poses("bodies")?);
         let lists = [names.len(), motions.len(), masses.len(), steps.len(), places.len()];
         if lists.iter().any(|n| *n != ids.len()) {
             return Err(RecordError::Form("catalogue/bodies: lists of different lengths".into()));
@@ -261,12 +260,10 @@ impl Catalogue {
         let pairs = whole("joints", "bodies")?;
         let rows = whole("joints", "id")?.into_iter().zip(texts("joints", "name")?);
         let rows = rows.zip(texts("joints", "kind")?).zip(pairs.chunks_exact(2));
-        all.joints = rows
-            .map(|(((id, name), kind), b)| JointInfo { id, name, kind, bodies: [b[0], b[1]] })
-            .collect();
+        all.joints =
+            rows.map(|(((id, name), kind), b)| JointInfo { id, name, kind, bodies: [b[0], b[1]] }).collect();
         all.materials = texts("materials", "name")?;
-        all.gone =
-            whole("gone", "id_and_step")?.chunks_exact(2).map(|p| (p[0], p[1] as u64)).collect();
+        all.gone = whole("gone", "id_and_step")?.chunks_exact(2).map(|p| (p[0], p[1] as u64)).collect();
         for text in texts("shapes", "definition")? {
             let shape = serde_json::from_str(&text)
                 .map_err(|e| RecordError::Form(format!("catalogue/shapes/definition: {e}")))?;

@@ -146,6 +146,11 @@ impl Recording {
         self.h
     }
 
+    /// Whether numbers of frames are in double precision.
+    pub fn is_double(&self) -> bool {
+        self.double
+    }
+
     /// How many frames there are.
     pub fn len(&self) -> usize {
         self.moments.len()

@@ -232,8 +232,7 @@ impl Writer {
         pairs.sort_unstable();
         pairs.dedup();
         let bodies = (world.model().slots().count(), s.emitted.clone(), s.sunk.clone());
-        let news =
-            bodies != self.bodies || pairs.iter().any(|pair| self.pairs.binary_search(pair).is_err());
+        let news = bodies != self.bodies || pairs.iter().any(|pair| self.pairs.binary_search(pair).is_err());
         (self.pairs, self.bodies) = (pairs, bodies);
         news
     }
@@ -248,7 +247,11 @@ impl Writer {
 
     fn send(&mut self, message: Message) -> Result<(), RecordError> {
         let sent = self.to.as_ref().is_some_and(|to| to.send(message).is_ok());
-        if sent { Ok(()) } else { Err(self.join().err().unwrap_or(RecordError::Form("the recording has ended".into()))) }
+        if sent {
+            Ok(())
+        } else {
+            Err(self.join().err().unwrap_or(RecordError::Form("the recording has ended".into())))
+        }
     }
 }
 
@@ -266,8 +269,7 @@ fn indices(folder: &Path) -> Vec<(usize, PathBuf)> {
         let n = name.strip_prefix("run-")?.strip_suffix(".vtkhdf")?.parse().ok()?;
         Some((n, path))
     };
-    let mut found: Vec<(usize, PathBuf)> =
-        entries.filter_map(|e| number(e.ok()?.path())).collect();
+    let mut found: Vec<(usize, PathBuf)> = entries.filter_map(|e| number(e.ok()?.path())).collect();
     found.sort();
     found
 }

@@ -33,7 +33,9 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SaveError {
     /// A function of the program is part of it.
-    #[error("{0} is a function of the program, which cannot be saved: take a table or a formula that a file can hold")]
+    #[error(
+        "{0} is a function of the program, which cannot be saved: take a table or a formula that a file can hold"
+    )]
     Function(String),
     /// What the format cannot hold.
     #[error("the world cannot be saved: {0}")]
@@ -133,8 +135,7 @@ impl World {
     /// For bytes that are something else, damaged, or of a version that is not known yet.
     pub fn load(bytes: &[u8]) -> Result<World, LoadError> {
         let body = seal::open(KIND, VERSION, bytes)?;
-        let saved: SavedWorld =
-            rmp_serde::from_slice(body).map_err(|e| LoadError::Damaged(e.to_string()))?;
+        let saved: SavedWorld = rmp_serde::from_slice(body).map_err(|e| LoadError::Damaged(e.to_string()))?;
         saved.world().map_err(LoadError::Damaged)
     }
 

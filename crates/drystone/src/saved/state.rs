@@ -69,9 +69,11 @@ impl SavedState {
         };
         one_each("features", features.len(), keys.len())?;
         one_each("impulses", impulses.len(), keys.len())?;
-        let multipliers = keys.into_iter().zip(features).zip(impulses).map(
-            |((colliders, feature), impulse)| Remembered { key: ContactKey { colliders, feature }, impulse },
-        );
+        let multipliers =
+            keys.into_iter().zip(features).zip(impulses).map(|((colliders, feature), impulse)| Remembered {
+                key: ContactKey { colliders, feature },
+                impulse,
+            });
         let state = State {
             time: self.time,
             step: self.step,
