@@ -176,7 +176,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         }
     }
     let header = Header { scene: scene.name.clone(), setting: world.settings().solver.clone(), threads };
-    let mut out = open_outputs(&args, scene.snaps.clone(), header, from.as_ref(), world.state().time)?;
+    // As snapshots are due: half a step before their time.
+    let now = world.state().time + 0.5 * world.settings().h;
+    let mut out = open_outputs(&args, scene.snaps.clone(), header, from.as_ref(), now)?;
     if let Some(dump) = &dump {
         dump.check()?;
     }

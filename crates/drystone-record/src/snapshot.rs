@@ -100,7 +100,7 @@ impl Snapshots {
         }
         let mut this = Self::of(path, wanted, header, Target::File(file));
         let taken = this.wanted.iter().take_while(|t| **t <= now).count();
-        this.last = this.wanted.drain(..taken).last();
+        this.last = this.wanted.drain(..taken).next_back();
         this.end = end;
         Ok(this)
     }

@@ -71,7 +71,9 @@ fn what_many_share_is_saved_once_and_shared_again() {
     };
     world.add_body(stone(0)).unwrap();
     let one = world.save().unwrap().len();
-    (1..100).for_each(|k| drop(world.add_body(stone(k)).unwrap()));
+    for k in 1..100 {
+        world.add_body(stone(k)).unwrap();
+    }
     let bytes = world.save().unwrap();
     assert!(bytes.len() - one < 100 * 800, "{one} bytes for one, {} for a hundred", bytes.len());
     let other = World::load(&bytes).unwrap();
