@@ -5,6 +5,7 @@ mod bench;
 mod catalogue;
 mod compare;
 mod decompose;
+mod export;
 mod failure;
 mod interrupt;
 mod lcp;
@@ -13,6 +14,8 @@ mod outputs;
 mod portrait;
 mod progress;
 mod race;
+mod record;
+mod resume;
 mod roofline;
 mod run;
 mod simulation;
@@ -40,6 +43,14 @@ enum Command {
     /// Simulate a scene and report.
     #[command(allow_negative_numbers = true)]
     Run(run::Args),
+    /// Go on with a recorded run from its last checkpoint, to the same bits as if it had never stopped.
+    #[command(allow_negative_numbers = true)]
+    Resume(resume::Args),
+    /// Write a recording in another form: tables, surfaces for ParaView, a glTF animation, pictures, a film.
+    #[command(allow_negative_numbers = true)]
+    Export(export::Args),
+    /// Sum up a recording, or two side by side, and draw their course.
+    Report(export::ReportArgs),
     /// List the gallery: names, parameters with defaults and units, papers.
     Scenes(catalogue::Args),
     /// List the solvers: names, parameters, when to use them, citations.
@@ -76,6 +87,14 @@ enum Command {
     Zoo(zoo::Args),
 }
 
+/// The options of a `drystone run` command, word by word; None if it is something else.
+fn parse_run(words: &[String]) -> Option<run::Args> {
+    match Cli::try_parse_from(words).ok()?.command {
+        Command::Run(args) => Some(args),
+        _ => None,
+    }
+}
+
 fn main() {
     // A reader that goes away (`drystone ... | head`) ends the program instead of making it panic.
     #[cfg(unix)]
@@ -85,6 +104,9 @@ fn main() {
     }
     let done = match Cli::parse().command {
         Command::Run(args) => run::main(args),
+        Command::Resume(args) => resume::main(args),
+        Command::Export(args) => export::main(args),
+        Command::Report(args) => export::report(args),
         Command::Scenes(args) => catalogue::scenes(args),
         Command::Solvers(args) => catalogue::solvers(args),
         Command::Check(args) => catalogue::check(args),

@@ -46,17 +46,21 @@ impl Look {
         })?;
         let colouring = Colouring::from_name(&self.colour)
             .ok_or_else(|| Failure::input(BadSpec::unknown("colour", &self.colour, Colouring::NAMES)))?;
-        let size = || {
-            let (w, h) = self.size.split_once('x')?;
-            let (w, h): (usize, usize) = (w.parse().ok()?, h.parse().ok()?);
-            ((16..=16384).contains(&w) && (16..=16384).contains(&h)).then_some((w, h))
-        };
-        let (width, height) = size().ok_or_else(|| {
-            Failure::input(format!("--size must be WxH with 16 to 16384 pixels each, got {}", self.size))
-        })?;
+        let (width, height) = size(&self.size)?;
         let cut = self.cut.as_deref().map(cut).transpose()?;
         Ok(Drawing { view, colouring, width, height, cut })
     }
+}
+
+/// Reads `1280x800`.
+pub fn size(text: &str) -> Result<(usize, usize), Failure> {
+    let parse = || {
+        let (w, h) = text.split_once('x')?;
+        let (w, h): (usize, usize) = (w.parse().ok()?, h.parse().ok()?);
+        ((16..=16384).contains(&w) && (16..=16384).contains(&h)).then_some((w, h))
+    };
+    parse()
+        .ok_or_else(|| Failure::input(format!("--size must be WxH with 16 to 16384 pixels each, got {text}")))
 }
 
 /// Reads `y=0.5`.
@@ -114,7 +118,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let drawing = args.look.check()?;
     outputs::check(Some(args.simulation.scene.as_ref()), [Output::png("--to", Some(&args.to))])?;
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
-    crate::state::advance(&mut world, args.at_time)?;
+    if !crate::state::advance(&mut world, args.at_time)? {
+        return Ok(crate::run::INTERRUPTED);
+    }
     drawing.draw(&world, &scene, &args.to)?;
     Ok(0)
 }

@@ -1,4 +1,4 @@
-//! A progress bar on a terminal, nothing in a pipe.
+//! A progress bar on a terminal; a line now and then where there is none.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -10,12 +10,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct Progress {
     bar: Option<ProgressBar>,
     shown: Instant,
+    /// Of steps, without a terminal: how many in all, when the first was done and its number.
+    lines: Option<(u64, Option<(Instant, u64)>)>,
 }
 
+/// Between two lines where there is no terminal.
+const LINE: Duration = Duration::from_secs(30);
+
 impl Progress {
-    /// For `steps` steps; silent if `quiet` or if standard error is not a terminal.
+    /// For `steps` steps; silent if `quiet`.
     pub fn new(steps: u64, quiet: bool) -> Self {
-        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+        let terminal = std::io::stderr().is_terminal();
+        let lines = (!quiet && !terminal).then_some((steps, None));
+        let bar = (!quiet && terminal).then(|| {
             let bar = ProgressBar::new(steps);
             let template = "{bar:30} {pos}/{len} steps  {per_sec}  eta {eta}  {msg}";
             if let Ok(style) = ProgressStyle::with_template(template) {
@@ -23,11 +30,25 @@ impl Progress {
             }
             bar
         });
-        Self { bar, shown: Instant::now() }
+        Self { bar, shown: Instant::now(), lines }
     }
 
     /// Tells of a step; redraws at most ten times a second.
     pub fn step(&mut self, r: &StepReport) {
+        if let Some((steps, first)) = &mut self.lines {
+            let (begun, number) = *first.get_or_insert_with(|| (Instant::now(), r.step));
+            if self.shown.elapsed() >= LINE {
+                self.shown = Instant::now();
+                let rate = (r.step - number) as f64 / begun.elapsed().as_secs_f64();
+                eprintln!(
+                    "drystone: step {} of {steps}, {rate:.1} steps/s, {:.0} s to go, {} contacts, residual {:.1e} m/s",
+                    r.step,
+                    steps.saturating_sub(r.step) as f64 / rate.max(1e-9),
+                    r.contacts,
+                    r.certificate.residual_max
+                );
+            }
+        }
         let Some(bar) = &self.bar else { return };
         if self.shown.elapsed() < Duration::from_millis(100) {
             return;

@@ -1,23 +1,25 @@
 //! `drystone run`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use drystone::World;
 use drystone_record::file;
+use drystone_record::recording::Checkpoint;
 use drystone_record::report::{Identity, Recorder, Report};
 use drystone_record::series::{ForceSeries, Kind};
-use drystone_record::snapshot::Snapshots;
+use drystone_record::snapshot::{self, Header, Snapshots};
 use drystone_record::usage;
 
 use drystone_scene::problem::ContactProblem;
 use drystone_solve::Problem;
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::outputs::{self, Output};
 use crate::portrait::Look;
 use crate::progress::Progress;
+use crate::record::{self, Keep, Origin, Recording};
 use crate::simulation::{Prepared, Simulation};
 
 /// Multiplications that a sharp bound may take where a bound is to be had for little.
@@ -35,12 +37,11 @@ pub struct Args {
     /// How many steps to do, instead of --time.
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Write positions and velocities at the scene's snapshot times.
+    /// Write positions and velocities at the scene's snapshot times, as they are taken; .json or .json.gz.
     #[arg(long, value_name = "FILE.json")]
     snapshots: Option<PathBuf>,
-    /// Write a recording (not available yet).
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
+    #[command(flatten)]
+    keep: Keep,
     /// Write the report; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
@@ -80,37 +81,134 @@ pub struct Args {
 /// What a run leaves beside the report.
 struct Outputs {
     snapshots: Option<Snapshots>,
-    series: Vec<ForceSeries>,
+    /// With their options.
+    series: Vec<(&'static str, ForceSeries)>,
+}
+
+impl Outputs {
+    /// Writes what is due after a step.
+    fn observe(&mut self, world: &World) -> Result<(), String> {
+        if let Some(s) = &mut self.snapshots {
+            s.observe(world).map_err(|e| format!("writing --snapshots: {e}"))?;
+        }
+        let mut all = self.series.iter_mut();
+        all.try_for_each(|(option, s)| s.observe(world).map_err(|e| format!("writing {option}: {e}")))
+    }
+
+    /// Bytes of each file so far.
+    fn written(&mut self) -> Result<Vec<u64>, String> {
+        let mut lengths: Vec<u64> = self.snapshots.iter().map(Snapshots::end).collect();
+        for (option, s) in &mut self.series {
+            lengths.push(s.written().map_err(|e| format!("writing {option}: {e}"))?);
+        }
+        Ok(lengths)
+    }
+}
+
+/// A checkpoint of all that a run has in hand.
+fn keep_all(
+    recording: &mut Recording,
+    world: &World,
+    scene: &mut drystone_scene::Scene,
+    totals: &Recorder,
+    out: &mut Outputs,
+) -> Result<(), String> {
+    let written = out.written()?;
+    recording.checkpoint(world, scene, totals, written)
+}
+
+impl Args {
+    /// What `drystone resume` may change.
+    pub fn resume(
+        &mut self,
+        folder: PathBuf,
+        time: Option<f64>,
+        steps: Option<u64>,
+        report: Option<PathBuf>,
+        threads: Option<usize>,
+        quiet: bool,
+    ) {
+        self.keep.record = Some(folder);
+        if time.is_some() || steps.is_some() {
+            (self.time, self.steps) = (time, steps);
+        }
+        self.report = report.or(self.report.take());
+        self.simulation.threads = threads.or(self.simulation.threads);
+        self.quiet |= quiet;
+    }
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    if args.record.is_some() {
-        return Err(Failure::input("--record: not available yet"));
-    }
+    run(args, None)
+}
+
+/// Goes on from a checkpoint.
+pub fn go_on(args: Args, from: Checkpoint) -> Result<i32, Failure> {
+    run(args, Some(from))
+}
+
+fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let dumps = dump.is_some();
     let view = args.look.check()?;
-    let Prepared { mut scene, mut world, threads, backend } = args.simulation.prepare()?;
-    let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
-    let mut out = open_outputs(&args, scene.snaps.clone())?;
+    let Prepared { mut scene, mut world, threads, backend } = match &from {
+        None => args.simulation.prepare()?,
+        Some(from) => {
+            if record::sum_of_file(&args.simulation.scene) != from.scene_sum {
+                return Err(Failure::input(format!(
+                    "{}: the scene file is not there, or not what it was when the run was begun",
+                    args.simulation.scene
+                )));
+            }
+            args.simulation.resume(&from.world, &from.probe)?
+        }
+    };
+    let mut steps = number_of_steps(&args, scene.duration, world.settings().h)?;
+    if let Some(from) = &from {
+        if args.time.is_none() && args.steps.is_none() {
+            steps = from.steps;
+        }
+        if world.state().step >= steps {
+            return Err(Failure::input(format!(
+                "the run is complete, {} of {steps} steps are done: give a later --time or more --steps",
+                world.state().step
+            )));
+        }
+    }
+    let header = Header { scene: scene.name.clone(), setting: world.settings().solver.clone(), threads };
+    // As snapshots are due: half a step before their time.
+    let now = world.state().time + 0.5 * world.settings().h;
+    let mut out = open_outputs(&args, scene.snaps.clone(), header, from.as_ref(), now)?;
     if let Some(dump) = &dump {
         dump.check()?;
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Failure::run)?;
-
+    let stop = interrupt::watch()?;
     let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
     let mut recorder = Recorder::new(identity);
+    let mut recording = match (args.keep.plan(&scene.name, world.settings().h)?, &from) {
+        (None, _) => None,
+        (Some(plan), None) => {
+            let origin = Origin::here(&args.simulation.scene, steps)?;
+            Some(Recording::begin(plan, &args.keep, origin, &world)?)
+        }
+        (Some(plan), Some(from)) => {
+            recorder.load(&from.totals).map_err(|e| Failure::input(format!("the saved report: {e}")))?;
+            let (command, folder) = (from.command.clone(), from.folder.clone());
+            let origin = Origin { command, folder, scene_sum: from.scene_sum, steps };
+            Some(Recording::resume(plan, &args.keep, origin, &world)?)
+        }
+    };
     let mut progress = Progress::new(steps, args.quiet);
     let mut failed: Option<String> = None;
-    let whole = dump.is_none() && out.series.is_empty() && args.bound.is_none_or(|n| n == 0);
+    let whole =
+        dump.is_none() && out.series.is_empty() && recording.is_none() && args.bound.is_none_or(|n| n == 0);
     let mut stepper = backend.stepper(&mut world, whole)?;
-    if let Some(s) = &mut out.snapshots {
-        s.observe(&world);
+    if let Some(s) = out.snapshots.as_mut().filter(|_| from.is_none()) {
+        s.observe(&world).map_err(|e| Failure::run(format!("--snapshots: {e}")))?;
     }
-    for _ in 0..steps {
-        if stop.load(Ordering::Relaxed) {
+    let mut done = world.state().step;
+    while done < steps {
+        if stop.came() {
             break;
         }
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
@@ -142,6 +240,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
                 break;
             }
         };
+        done = report.step;
         let time = report.step as f64 * world.settings().h;
         let looked_at =
             scene.probe.observes() || out.snapshots.as_ref().is_some_and(|s| s.is_due(time, &world));
@@ -150,26 +249,41 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             break;
         }
         scene.probe.observe(&world);
-        if let Some(s) = &mut out.snapshots {
-            s.observe(&world);
-        }
-        let written = out.series.iter_mut().try_for_each(|s| s.observe(&world));
+        let written = out.observe(&world);
         progress.step(&report);
+        let recorded = match &mut recording {
+            Some(recording) => recording.step(&world, &report, wall.elapsed().as_secs_f64()),
+            None => Ok(()),
+        };
         recorder.step(&world, &report, wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
         if failed.is_some() {
             break;
         }
-        if let Err(e) = written {
-            failed = Some(format!("step {}: writing forces: {e}", report.step));
+        let checked = match recording.as_mut().filter(|r| recorded.is_ok() && r.is_due(report.step)) {
+            Some(recording) => keep_all(recording, &world, &mut scene, &recorder, &mut out),
+            None => Ok(()),
+        };
+        if let Err(e) = written.and(recorded.map_err(|e| e.to_string())).and(checked) {
+            failed = Some(format!("step {}: {e}", report.step));
             break;
         }
     }
-    if let Err(e) = out.series.iter_mut().try_for_each(|s| s.flush()) {
+    if let Err(e) = out.series.iter_mut().try_for_each(|(_, s)| s.flush()) {
         failed.get_or_insert_with(|| format!("writing forces: {e}"));
     }
     progress.finish();
     if let Err(e) = stepper.fetch(&mut world) {
         failed.get_or_insert(e);
+    }
+    if let Some(mut recording) = recording {
+        let done = match &failed {
+            Some(_) => Ok(()),
+            None => keep_all(&mut recording, &world, &mut scene, &recorder, &mut out),
+        };
+        let done = done.and(recording.finish().map_err(|e| e.to_string()));
+        if let Err(e) = done {
+            failed.get_or_insert(e);
+        }
     }
 
     let interrupted = failed.is_none() && world.state().step < steps;
@@ -195,9 +309,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         write(path, &(report.json() + "\n"))?;
     }
     if let (Some(path), Some(s)) = (&args.snapshots, &mut out.snapshots) {
-        let text =
-            s.json(&world, &scene.name, &world.settings().solver, threads, recorder.laps(), status != "ok");
-        write(path, &text.map_err(Failure::run)?)?;
+        s.finish(&world, recorder.laps(), status != "ok")
+            .map_err(|e| Failure::run(format!("--snapshots {}: {e}", path.display())))?;
     }
     if let Some(path) = &args.picture
         && failed.is_none()
@@ -317,7 +430,13 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
     Ok(steps as u64)
 }
 
-fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
+fn open_outputs(
+    args: &Args,
+    snaps: Vec<f64>,
+    header: Header,
+    from: Option<&Checkpoint>,
+    now: f64,
+) -> Result<Outputs, Failure> {
     outputs::check(
         Some(args.simulation.scene.as_ref()),
         [
@@ -329,18 +448,39 @@ fn open_outputs(args: &Args, snaps: Vec<f64>) -> Result<Outputs, Failure> {
             Output::png("--picture", args.picture.as_ref()),
         ],
     )?;
+    if let Some(path) = &args.snapshots {
+        snapshot::check_name(path)
+            .map_err(|e| Failure::input(format!("--snapshots {}: {e}", path.display())))?;
+    }
+    // Where each of the files was at the checkpoint, in the order in which they are asked for here.
+    let mut ends = from.map(|from| from.written.iter().copied());
+    let mut end = || ends.as_mut().map(|ends| ends.next().unwrap_or(0));
+    let snapshots = match &args.snapshots {
+        None => None,
+        Some(path) => {
+            let opened = match end() {
+                None => Snapshots::create(path, snaps, header),
+                Some(bytes) => Snapshots::resume(path, snaps, header, bytes, now),
+            };
+            Some(opened.map_err(|e| Failure::input(format!("--snapshots {}: {e}", path.display())))?)
+        }
+    };
     let mut series = Vec::new();
-    for (path, kind) in [
-        (&args.body_forces, Kind::Bodies),
-        (&args.pair_forces, Kind::Pairs),
-        (&args.joint_forces, Kind::Joints),
+    for (option, path, kind) in [
+        ("--body-forces", &args.body_forces, Kind::Bodies),
+        ("--pair-forces", &args.pair_forces, Kind::Pairs),
+        ("--joint-forces", &args.joint_forces, Kind::Joints),
     ] {
         if let Some(path) = path {
-            let file = ForceSeries::create(path, kind, args.forces_every);
-            series.push(file.map_err(|e| Failure::input(format!("{}: {e}", path.display())))?);
+            let file = match end() {
+                None => ForceSeries::create(path, kind, args.forces_every),
+                Some(bytes) => ForceSeries::resume(path, kind, args.forces_every, bytes),
+            };
+            let file = file.map_err(|e| Failure::input(format!("{option} {}: {e}", path.display())))?;
+            series.push((option, file));
         }
     }
-    Ok(Outputs { snapshots: args.snapshots.is_some().then(|| Snapshots::new(snaps)), series })
+    Ok(Outputs { snapshots, series })
 }
 
 /// Writes a text; a path that cannot be written is bad input.

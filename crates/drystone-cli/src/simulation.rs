@@ -145,6 +145,21 @@ impl Simulation {
         Ok(Prepared { scene, world, threads, backend })
     }
 
+    /// The scene again, with a world that was saved after some steps.
+    pub fn resume(&self, world: &[u8], probe: &[u8]) -> Result<Prepared, Failure> {
+        let backend = Backend::choose(&self.backend)?;
+        let threads = pool(self.threads)?;
+        let mut scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
+        scene.bodies = Vec::new();
+        let mut world = World::load(world).map_err(|e| Failure::input(format!("the saved world: {e}")))?;
+        if let Some(drive) = scene.probe.drive() {
+            world.before_step(move |world| drive(world));
+        }
+        drystone_scene::memory::load(scene.probe.as_mut(), probe)
+            .map_err(|e| Failure::input(format!("what {} has measured: {e}", scene.name)))?;
+        Ok(Prepared { scene, world, threads, backend })
+    }
+
     fn settings(&self, mut s: Settings) -> Result<Settings, Failure> {
         if let Some(h) = self.step {
             if !(h.is_finite() && h > 0.0) {

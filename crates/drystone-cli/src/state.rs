@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use drystone::World;
 
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
@@ -22,9 +22,13 @@ pub struct Args {
     to: PathBuf,
 }
 
-/// Steps the world to a time, with a progress bar.
-pub fn advance(world: &mut World, time: f64) -> Result<(), Failure> {
-    advance_until(world, time, &Interrupt::default()).map(|_| ())
+/// Steps the world to a time, with a progress bar. Ctrl-C and SIGTERM end it after the step: false, and it is said where it was.
+pub fn advance(world: &mut World, time: f64) -> Result<bool, Failure> {
+    let whole = advance_until(world, time, &interrupt::watch()?)?;
+    if !whole {
+        eprintln!("drystone: interrupted at {} s of {time} s: nothing was written", world.state().time);
+    }
+    Ok(whole)
 }
 
 /// Steps the world to a time, or until Ctrl-C: false.
@@ -54,7 +58,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             scene.name
         )));
     }
-    advance(&mut world, args.at_time)?;
+    if !advance(&mut world, args.at_time)? {
+        return Ok(crate::run::INTERRUPTED);
+    }
     let flat = drystone_scene::flat::of_world(&world, &scene.name, scene.duration, &scene.snaps)?;
     flat.write(&args.to)?;
     Ok(0)

@@ -1,10 +1,14 @@
-//! What a run leaves behind: reports, snapshots, force series, pictures and plots.
+//! What a run leaves behind: recordings with checkpoints, reports, snapshots, force series, pictures and plots.
 
+pub mod course;
+pub mod export;
 pub mod file;
 pub mod picture;
 pub mod plot;
 pub mod portrait;
+pub mod recording;
 pub mod report;
 pub mod series;
 pub mod snapshot;
+pub mod surface;
 pub mod usage;

@@ -302,7 +302,7 @@ fn values(world: &World, colouring: Colouring) -> Vec<f64> {
 }
 
 /// A round number at or above x, so that the legend reads well.
-fn nice(x: f64) -> f64 {
+pub(crate) fn nice(x: f64) -> f64 {
     if !(x.is_finite() && x > 0.0) {
         return 1.0;
     }

@@ -2,13 +2,14 @@
 
 mod warnings;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use drystone::{Integrator, Settings, Stage, StepReport, World};
 use drystone_solve::Status;
 use drystone_solve::bound::SharpBound;
 use drystone_solve::solver::Attempt;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::usage;
@@ -20,12 +21,12 @@ const LAST: usize = 100;
 const WARNINGS: usize = 100;
 
 /// Something a reader of the report should know.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// Step number.
     pub step: u64,
     /// One word.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Body slots.
     pub bodies: Vec<u32>,
     /// In words.
@@ -66,7 +67,7 @@ pub struct Milliseconds {
     pub record: f64,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Lap {
     total: f64,
     cpu: f64,
@@ -74,11 +75,11 @@ struct Lap {
     spans: [f64; 7],
 }
 
-/// Collects step reports and makes the report.
-pub struct Recorder {
-    identity: Identity,
-    started: std::time::Instant,
-    cpu_started: f64,
+/// What is added up over the steps.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Totals {
+    /// Wall and CPU seconds of the run before it was resumed.
+    before: [f64; 2],
     all: Lap,
     last: VecDeque<Lap>,
     contacts_sum: f64,
@@ -93,7 +94,7 @@ pub struct Recorder {
     contradictions: u64,
     cut_bounces: u64,
     substepped: Substepped,
-    used: BTreeMap<&'static str, Used>,
+    used: BTreeMap<Cow<'static, str>, Used>,
     fallbacks: u64,
     rounds_sum: f64,
     residual_max: f64,
@@ -105,124 +106,132 @@ pub struct Recorder {
     apart: f64,
     /// The deepest overlap that was told of, m.
     deep: f64,
-    latest: Option<StepReport>,
-    error_bound: Option<SharpBound>,
     steps: u64,
     warnings: Vec<Warning>,
     warnings_left_out: u64,
 }
 
+/// Collects step reports and makes the report.
+pub struct Recorder {
+    identity: Identity,
+    started: std::time::Instant,
+    cpu_started: f64,
+    totals: Totals,
+    latest: Option<StepReport>,
+    error_bound: Option<SharpBound>,
+}
+
 impl Recorder {
     /// Starts the clocks.
     pub fn new(identity: Identity) -> Self {
-        let none = Lap { total: 0.0, cpu: 0.0, support: 0.0, spans: [0.0; 7] };
         Self {
             identity,
             started: std::time::Instant::now(),
             cpu_started: usage::cpu_seconds(),
-            all: none,
-            last: VecDeque::with_capacity(LAST),
-            contacts_sum: 0.0,
-            contacts_max: 0,
-            asleep_sum: 0.0,
-            asleep_max: 0,
-            smooth_steps: 0,
-            iterations_sum: 0.0,
-            iterations_max: 0,
-            contact_iterations: 0.0,
-            statuses: BTreeMap::new(),
-            contradictions: 0,
-            cut_bounces: 0,
-            substepped: Substepped::default(),
-            used: BTreeMap::new(),
-            fallbacks: 0,
-            rounds_sum: 0.0,
-            residual_max: 0.0,
-            residual_sum: 0.0,
-            penetration_max: 0.0,
-            penetration_sum: 0.0,
-            joint_error: Default::default(),
-            apart: 0.0,
-            deep: 0.0,
+            totals: Totals::default(),
             latest: None,
             error_bound: None,
-            steps: 0,
-            warnings: Vec::new(),
-            warnings_left_out: 0,
         }
+    }
+
+    /// What was added up so far, so that a run that is resumed reports on all of it. The last step's own report is not in it.
+    ///
+    /// # Errors
+    /// Naming what cannot be written.
+    pub fn save(&self) -> Result<Vec<u8>, String> {
+        let before = [self.wall(), self.cpu()];
+        rmp_serde::to_vec_named(&Totals { before, ..self.totals.clone() }).map_err(|e| e.to_string())
+    }
+
+    /// Goes on with what [`Recorder::save`] kept.
+    ///
+    /// # Errors
+    /// Naming what cannot be read.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.totals = rmp_serde::from_slice(bytes).map_err(|e| e.to_string())?;
+        Ok(())
+    }
+
+    /// s
+    fn wall(&self) -> f64 {
+        self.totals.before[0] + self.started.elapsed().as_secs_f64()
+    }
+
+    fn cpu(&self) -> f64 {
+        self.totals.before[1] + usage::cpu_seconds() - self.cpu_started
     }
 
     /// Takes one step's report, with the wall and CPU seconds the step took altogether.
     pub fn step(&mut self, world: &World, r: &StepReport, wall: f64, cpu: f64) {
         let support = r.support.or_else(|| world.support_over_weight()).unwrap_or(f64::NAN);
         let lap = Lap { total: wall, cpu, support, spans: r.spans.map(|s| s.as_secs_f64()) };
-        self.all.total += lap.total;
-        self.all.cpu += lap.cpu;
+        self.totals.all.total += lap.total;
+        self.totals.all.cpu += lap.cpu;
         for k in 0..lap.spans.len() {
-            self.all.spans[k] += lap.spans[k];
+            self.totals.all.spans[k] += lap.spans[k];
         }
-        if self.last.len() == LAST {
-            self.last.pop_front();
+        if self.totals.last.len() == LAST {
+            self.totals.last.pop_front();
         }
-        self.last.push_back(lap);
-        self.steps += 1;
+        self.totals.last.push_back(lap);
+        self.totals.steps += 1;
         let joints = world.joint_error();
-        self.joint_error.position = self.joint_error.position.max(joints.position);
-        self.joint_error.velocity = self.joint_error.velocity.max(joints.velocity);
-        self.contacts_sum += r.contacts as f64;
-        self.contacts_max = self.contacts_max.max(r.contacts);
-        self.asleep_sum += r.asleep as f64;
-        self.asleep_max = self.asleep_max.max(r.asleep);
+        self.totals.joint_error.position = self.totals.joint_error.position.max(joints.position);
+        self.totals.joint_error.velocity = self.totals.joint_error.velocity.max(joints.velocity);
+        self.totals.contacts_sum += r.contacts as f64;
+        self.totals.contacts_max = self.totals.contacts_max.max(r.contacts);
+        self.totals.asleep_sum += r.asleep as f64;
+        self.totals.asleep_max = self.totals.asleep_max.max(r.asleep);
         if matches!(r.integrator, Integrator::Rattle { .. }) {
             // Its rounds of Newton's method are not the solver's iterations, and no solver was picked.
-            self.smooth_steps += 1;
+            self.totals.smooth_steps += 1;
         } else {
-            self.iterations_sum += r.iterations as f64;
-            self.iterations_max = self.iterations_max.max(r.iterations);
+            self.totals.iterations_sum += r.iterations as f64;
+            self.totals.iterations_max = self.totals.iterations_max.max(r.iterations);
             self.count(world, r);
         }
-        self.contact_iterations += r.contacts as f64 * r.iterations as f64;
-        self.rounds_sum += r.position_rounds as f64;
-        *self.statuses.entry(status_name(r.status)).or_default() += 1;
-        self.residual_max = self.residual_max.max(r.certificate.residual_max);
-        self.residual_sum += r.certificate.residual_max;
-        self.penetration_max = self.penetration_max.max(r.penetration_max);
-        self.penetration_sum += r.penetration_mean;
+        self.totals.contact_iterations += r.contacts as f64 * r.iterations as f64;
+        self.totals.rounds_sum += r.position_rounds as f64;
+        *self.totals.statuses.entry(status_name(r.status)).or_default() += 1;
+        self.totals.residual_max = self.totals.residual_max.max(r.certificate.residual_max);
+        self.totals.residual_sum += r.certificate.residual_max;
+        self.totals.penetration_max = self.totals.penetration_max.max(r.penetration_max);
+        self.totals.penetration_sum += r.penetration_mean;
         if !r.contradiction.is_empty() || matches!(r.status, Status::Wedged | Status::Diverged) {
-            self.contradictions += 1;
+            self.totals.contradictions += 1;
             self.warn(contradiction(world, r));
         }
         // What is off stays so for many steps: a word again where it has become twice as much.
-        if let Some(a) = r.apart.as_ref().filter(|a| a.off >= 2.0 * self.apart) {
-            self.apart = a.off;
+        if let Some(a) = r.apart.as_ref().filter(|a| a.off >= 2.0 * self.totals.apart) {
+            self.totals.apart = a.off;
             self.warn(apart(world, r, a));
         }
         // Overlaps of the start are refused, or asked for: only what comes later is news.
-        if let Some(d) = r.deep.as_ref().filter(|d| d.depth >= 2.0 * self.deep) {
-            self.deep = d.depth;
+        if let Some(d) = r.deep.as_ref().filter(|d| d.depth >= 2.0 * self.totals.deep) {
+            self.totals.deep = d.depth;
             if r.step > 1 {
                 self.warn(deep(world, r, d));
             }
         }
         if let Some(share) = r.bounce {
-            if self.cut_bounces == 0 {
+            if self.totals.cut_bounces == 0 {
                 self.warn(bounce(r, share));
             }
-            self.cut_bounces += 1;
+            self.totals.cut_bounces += 1;
         }
         if r.substeps > 1 {
-            self.substepped.steps += 1;
-            self.substepped.most = self.substepped.most.max(r.substeps);
+            self.totals.substepped.steps += 1;
+            self.totals.substepped.most = self.totals.substepped.most.max(r.substeps);
         }
         if let Some(bodies) = r.unresolved {
-            if self.substepped.unresolved_steps == 0 {
+            if self.totals.substepped.unresolved_steps == 0 {
                 self.warn(unresolved(world, r, bodies));
             }
-            self.substepped.unresolved_steps += 1;
+            self.totals.substepped.unresolved_steps += 1;
         }
         for id in &r.left {
             let text = format!("{} left the bounds", world.model().describe(id.slot));
-            self.warn(Warning { step: r.step, kind: "left", bodies: vec![id.slot], text });
+            self.warn(Warning { step: r.step, kind: "left".into(), bodies: vec![id.slot], text });
         }
         self.latest = Some(r.clone());
         self.error_bound = None;
@@ -244,22 +253,28 @@ impl Recorder {
             status: r.status,
         });
         for a in r.attempts.iter().chain(&alone) {
-            let used = self.used.entry(a.solver).or_insert(Used { unit: a.unit, ..Used::default() });
+            let used = self
+                .totals
+                .used
+                .entry(a.solver.into())
+                .or_insert(Used { unit: a.unit.into(), ..Used::default() });
             used.solves += 1;
             used.iterations += a.iterations as u64;
             used.converged += (a.status == Status::Converged) as u64;
         }
         let handed_on = |p: &&[Attempt]| !matches!(p[0].status, Status::Converged | Status::Wedged);
-        self.fallbacks += r.attempts.windows(2).filter(handed_on).count() as u64;
+        self.totals.fallbacks += r.attempts.windows(2).filter(handed_on).count() as u64;
     }
 
     /// Adds a warning.
     pub fn warn(&mut self, warning: Warning) {
         // The first of its kind has its place, however many of another there are.
-        if self.warnings.len() < WARNINGS || self.warnings.iter().all(|w| w.kind != warning.kind) {
-            self.warnings.push(warning);
+        if self.totals.warnings.len() < WARNINGS
+            || self.totals.warnings.iter().all(|w| w.kind != warning.kind)
+        {
+            self.totals.warnings.push(warning);
         } else {
-            self.warnings_left_out += 1;
+            self.totals.warnings_left_out += 1;
         }
     }
 
@@ -270,17 +285,17 @@ impl Recorder {
 
     /// Median and least wall time, and mean CPU time, of the last steps, ms; and the means of all steps.
     pub fn laps(&self) -> Laps {
-        let mut wall: Vec<f64> = self.last.iter().map(|l| 1e3 * l.total).collect();
+        let mut wall: Vec<f64> = self.totals.last.iter().map(|l| 1e3 * l.total).collect();
         wall.sort_by(f64::total_cmp);
-        let n = self.last.len().max(1) as f64;
-        let all = self.steps.max(1) as f64;
+        let n = self.totals.last.len().max(1) as f64;
+        let all = self.totals.steps.max(1) as f64;
         Laps {
             mean: wall.iter().sum::<f64>() / n,
             median: wall.get(wall.len() / 2).copied().unwrap_or(0.0),
             least: wall.first().copied().unwrap_or(0.0),
-            mean_all: 1e3 * self.all.total / all,
-            cpu: 1e3 * self.last.iter().map(|l| l.cpu).sum::<f64>() / n,
-            cpu_all: 1e3 * self.all.cpu / all,
+            mean_all: 1e3 * self.totals.all.total / all,
+            cpu: 1e3 * self.totals.last.iter().map(|l| l.cpu).sum::<f64>() / n,
+            cpu_all: 1e3 * self.totals.all.cpu / all,
         }
     }
 
@@ -292,7 +307,7 @@ impl Recorder {
         reason: Option<String>,
         scene_results: BTreeMap<String, Value>,
     ) -> Report {
-        let steps = self.steps.max(1) as f64;
+        let steps = self.totals.steps.max(1) as f64;
         let penetration = world.penetration();
         let energy = world.energy();
         let (max_speed, mean_speed) = world.speeds();
@@ -317,24 +332,28 @@ impl Recorder {
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: settings.sleep.is_some(),
-            asleep: Asleep { mean: self.asleep_sum / steps, max: self.asleep_max, last: world.asleep() },
+            asleep: Asleep {
+                mean: self.totals.asleep_sum / steps,
+                max: self.totals.asleep_max,
+                last: world.asleep(),
+            },
             model: settings.model.name(),
             integrator: settings.integrator.text(),
-            smooth_steps: self.smooth_steps,
+            smooth_steps: self.totals.smooth_steps,
             stabilisation: settings.stabilisation.text(),
             broadphase: world.broadphase().map(|k| k.name()),
             envelope_m: world.least_envelope(),
             bodies: dynamic,
-            steps: self.steps,
+            steps: self.totals.steps,
             time_s: world.state().time,
             step_s: settings.h,
             substeps: settings.substeps,
-            substepped: self.substepped,
-            wall_s: self.started.elapsed().as_secs_f64(),
-            cpu_s: usage::cpu_seconds() - self.cpu_started,
+            substepped: self.totals.substepped,
+            wall_s: self.wall(),
+            cpu_s: self.cpu(),
             contacts: Contacts {
-                mean: self.contacts_sum / steps,
-                max: self.contacts_max,
+                mean: self.totals.contacts_sum / steps,
+                max: self.totals.contacts_max,
                 last: last.map_or(0, |r| r.contacts),
                 touching_last: penetration.touching,
                 bytes_per_contact: (!world.contacts().is_empty())
@@ -346,29 +365,30 @@ impl Recorder {
                 name,
                 parameters: settings.solver.clone(),
                 unit: info.map_or("sweep", |i| i.unit),
-                iterations_mean: self.iterations_sum / steps,
-                iterations_max: self.iterations_max,
+                iterations_mean: self.totals.iterations_sum / steps,
+                iterations_max: self.totals.iterations_max,
                 iterations_cap: settings.iterations,
                 omega_last: last.map(|r| r.omega),
                 rejected_last: last.map_or(0, |r| r.rejected),
                 tolerance: settings.tolerance,
                 converged_steps: self.converged(),
-                statuses: self.statuses.clone(),
-                contradictory_steps: self.contradictions,
-                cut_bounces: self.cut_bounces,
-                used: self.used.clone(),
-                fallbacks: self.fallbacks,
-                position_problems_mean: self.rounds_sum / steps,
-                ns_per_contact_iteration: (self.contact_iterations > 0.0)
-                    .then(|| 1e9 * self.all.spans[Stage::Solve as usize] / self.contact_iterations),
+                statuses: self.totals.statuses.clone(),
+                contradictory_steps: self.totals.contradictions,
+                cut_bounces: self.totals.cut_bounces,
+                used: self.totals.used.clone(),
+                fallbacks: self.totals.fallbacks,
+                position_problems_mean: self.totals.rounds_sum / steps,
+                ns_per_contact_iteration: (self.totals.contact_iterations > 0.0).then(|| {
+                    1e9 * self.totals.all.spans[Stage::Solve as usize] / self.totals.contact_iterations
+                }),
             },
-            ms_per_step: milliseconds(&self.all, self.steps),
-            ms_per_step_last100: milliseconds(&self.sum_of_last(), self.last.len() as u64),
+            ms_per_step: milliseconds(&self.totals.all, self.totals.steps),
+            ms_per_step_last100: milliseconds(&self.sum_of_last(), self.totals.last.len() as u64),
             cpu_ms_per_step_last100: self.laps().cpu,
             solved: self.solved(&settings),
             certificate: Certified {
-                residual_max: self.residual_max,
-                residual_mean: self.residual_sum / steps,
+                residual_max: self.totals.residual_max,
+                residual_mean: self.totals.residual_sum / steps,
                 residual_last: certificate.map(|c| c.residual_max),
                 residual_rms_last: certificate.map(|c| c.residual_rms),
                 constraint_violation_last: certificate.map(|c| c.constraint_violation),
@@ -385,21 +405,23 @@ impl Recorder {
                 velocity_error_multiplications: self.error_bound.map(|b| b.multiplications),
             },
             penetration_m: PenetrationUse {
-                max: self.penetration_max.max(penetration.max),
-                mean: self.penetration_sum / steps,
+                max: self.totals.penetration_max.max(penetration.max),
+                mean: self.totals.penetration_sum / steps,
                 last_max: penetration.max,
                 last_mean: penetration.mean,
             },
             joint_error: JointError {
-                position_m: self.joint_error.position.max(joint_error.position),
-                velocity_m_s: self.joint_error.velocity.max(joint_error.velocity),
+                position_m: self.totals.joint_error.position.max(joint_error.position),
+                velocity_m_s: self.totals.joint_error.velocity.max(joint_error.velocity),
                 last_position_m: joint_error.position,
                 last_velocity_m_s: joint_error.velocity,
             },
             support_over_weight: Support {
                 last: world.support_over_weight(),
-                mean_last100: Some(self.last.iter().map(|l| l.support).sum::<f64>() / self.last.len() as f64)
-                    .filter(|x| x.is_finite()),
+                mean_last100: Some(
+                    self.totals.last.iter().map(|l| l.support).sum::<f64>() / self.totals.last.len() as f64,
+                )
+                .filter(|x| x.is_finite()),
             },
             energy_j: EnergyUse {
                 kinetic_last: energy.kinetic,
@@ -412,29 +434,29 @@ impl Recorder {
             warnings: match self.solved(&settings) {
                 Some(false) => {
                     // Where nobody overlooks it.
-                    let first = unsolved(self.converged(), self.steps, &settings);
-                    std::iter::once(first).chain(self.warnings.iter().cloned()).collect()
+                    let first = unsolved(self.converged(), self.totals.steps, &settings);
+                    std::iter::once(first).chain(self.totals.warnings.iter().cloned()).collect()
                 }
-                _ => self.warnings.clone(),
+                _ => self.totals.warnings.clone(),
             },
-            warnings_left_out: self.warnings_left_out,
+            warnings_left_out: self.totals.warnings_left_out,
             scene_results,
         }
     }
 
     /// Steps within the tolerance.
     fn converged(&self) -> u64 {
-        self.statuses.get("converged").copied().unwrap_or(0)
+        self.totals.statuses.get("converged").copied().unwrap_or(0)
     }
 
     /// Whether at least 99 % of the steps are within the tolerance; None where there is no tolerance to be within.
     fn solved(&self, settings: &Settings) -> Option<bool> {
-        (settings.tolerance > 0.0).then(|| 100 * self.converged() >= 99 * self.steps)
+        (settings.tolerance > 0.0).then(|| 100 * self.converged() >= 99 * self.totals.steps)
     }
 
     fn sum_of_last(&self) -> Lap {
         let mut sum = Lap { total: 0.0, cpu: 0.0, support: 0.0, spans: [0.0; 7] };
-        for l in &self.last {
+        for l in &self.totals.last {
             sum.total += l.total;
             sum.cpu += l.cpu;
             for k in 0..7 {
@@ -569,7 +591,7 @@ pub struct Contacts {
 }
 
 /// Steps that some islands took in substeps, because the step did not resolve their motion.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Substepped {
     /// How many.
     pub steps: u64,
@@ -599,7 +621,7 @@ pub struct SolverUse {
     /// Steps in which an island took less of its bounces, or of its joints' arcs, than asked for: all of it would have given it energy.
     pub cut_bounces: u64,
     /// By name: which solvers did the velocity problems. One, unless `auto` picked.
-    pub used: BTreeMap<&'static str, Used>,
+    pub used: BTreeMap<Cow<'static, str>, Used>,
     /// How often `auto` went on with another solver because the certificate said no.
     pub fallbacks: u64,
     pub position_problems_mean: f64,
@@ -607,7 +629,7 @@ pub struct SolverUse {
 }
 
 /// What one solver did in a run.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Used {
     /// Problems that it was given.
     pub solves: u64,
@@ -616,7 +638,7 @@ pub struct Used {
     /// In all, in its own unit.
     pub iterations: u64,
     /// What one iteration is.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
 }
 
 fn why_no_bound(last: &StepReport) -> Option<String> {

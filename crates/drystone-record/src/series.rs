@@ -45,6 +45,30 @@ impl ForceSeries {
         Ok(Self { out, kind, every: every.max(1) })
     }
 
+    /// Goes on with a file that had so many bytes.
+    ///
+    /// # Errors
+    /// For a file that is not there any more, or shorter.
+    pub fn resume(path: &Path, kind: Kind, every: u64, bytes: u64) -> std::io::Result<Self> {
+        let file = File::options().append(true).open(path)?;
+        let length = file.metadata()?.len();
+        if length < bytes {
+            let text = format!("has {length} bytes, and had {bytes} at the checkpoint");
+            return Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, text));
+        }
+        file.set_len(bytes)?;
+        Ok(Self { out: BufWriter::new(file), kind, every: every.max(1) })
+    }
+
+    /// How many bytes were written so far; they are on their way to the disk.
+    ///
+    /// # Errors
+    /// For a disk that is full.
+    pub fn written(&mut self) -> std::io::Result<u64> {
+        self.out.flush()?;
+        Ok(self.out.get_ref().metadata()?.len())
+    }
+
     /// Writes the rows of the step just done, if it is due.
     pub fn observe(&mut self, world: &World) -> std::io::Result<()> {
         let s = world.state();

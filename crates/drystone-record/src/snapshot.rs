@@ -1,44 +1,119 @@
 //! Snapshots in the form that drivers of other engines write, so that one script judges all.
+//!
+//! The file is whole JSON after every snapshot: what ends it is written again behind the next one. Of a `.json.gz` every piece is a member
+//! of its own, which readers of gzip put together.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use drystone::{Motion, World};
-use serde::Serialize;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
 
 use crate::report::Laps;
 
-/// Moments to keep and what was kept.
+/// Who ran what, for the file.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// The scene's name.
+    pub scene: String,
+    /// The solver.
+    pub setting: String,
+    /// In the pool.
+    pub threads: usize,
+}
+
+enum Target {
+    File(File),
+    /// Standard output, a pipe: written once, at the end.
+    Stream(PathBuf, Vec<u8>),
+}
+
+/// Moments to keep, and the file they are kept in.
 pub struct Snapshots {
     wanted: Vec<f64>,
-    taken: Vec<(f64, Vec<[f64; 13]>)>,
+    to: Target,
+    gzip: bool,
+    header: Header,
+    /// Where the last snapshot ends, bytes.
+    end: u64,
+    /// Its time, s.
+    last: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct File<'a> {
-    engine: &'static str,
-    setting: &'a str,
-    scene: &'a str,
-    threads: usize,
-    steps: u64,
-    cut: bool,
-    ms_last100: f64,
-    ms_last100_med: f64,
-    ms_last100_min: f64,
-    ms_all: f64,
-    cpu_last100: f64,
-    cpu_all: f64,
-    snaps: &'a [(f64, Vec<[f64; 13]>)],
-    extra: Extra,
-}
-
-#[derive(Serialize)]
-struct Extra {
-    contacts: usize,
+/// Says what is wrong with a file's name.
+///
+/// # Errors
+/// For an ending that is neither `.json` nor `.json.gz`.
+pub fn check_name(path: &Path) -> Result<(), String> {
+    let name = path.to_string_lossy();
+    let fits = name == "-" || name.ends_with(".json") || name.ends_with(".json.gz");
+    let stream = std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+    if fits || stream { Ok(()) } else { Err("the name must end in .json or .json.gz".into()) }
 }
 
 impl Snapshots {
-    /// Wanted at these times; with none, only the end is kept.
-    pub fn new(mut wanted: Vec<f64>) -> Self {
+    /// A new file, for snapshots at these times; with none, only the end is kept.
+    ///
+    /// # Errors
+    /// For a file that cannot be written.
+    pub fn create(path: &Path, wanted: Vec<f64>, header: Header) -> std::io::Result<Self> {
+        let stream =
+            path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        let to = if stream {
+            Target::Stream(path.into(), Vec::new())
+        } else {
+            crate::file::make_folder(path)?;
+            Target::File(File::create(path)?)
+        };
+        let mut this = Self::of(path, wanted, header, to);
+        let head = json!({
+            "engine": "drystone",
+            "setting": this.header.setting,
+            "scene": this.header.scene,
+            "threads": this.header.threads,
+        });
+        // The object stays open: the snapshots are next.
+        let text = head.to_string();
+        this.put(&format!("{},\"snaps\":[", text.trim_end_matches('}')))?;
+        Ok(this)
+    }
+
+    /// Goes on with a file whose last snapshot ended at `end`, after the time `now`.
+    ///
+    /// # Errors
+    /// For a file that is not there any more, or shorter.
+    pub fn resume(
+        path: &Path,
+        wanted: Vec<f64>,
+        header: Header,
+        end: u64,
+        now: f64,
+    ) -> std::io::Result<Self> {
+        let file = File::options().read(true).write(true).open(path)?;
+        let length = file.metadata()?.len();
+        if length < end {
+            let text = format!("has {length} bytes, and had {end} at the checkpoint");
+            return Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, text));
+        }
+        let mut this = Self::of(path, wanted, header, Target::File(file));
+        let taken = this.wanted.iter().take_while(|t| **t <= now).count();
+        this.last = this.wanted.drain(..taken).next_back();
+        this.end = end;
+        Ok(this)
+    }
+
+    fn of(path: &Path, mut wanted: Vec<f64>, header: Header, to: Target) -> Self {
         wanted.sort_by(f64::total_cmp);
-        Self { wanted, taken: Vec::new() }
+        let gzip = path.extension().is_some_and(|e| e == "gz");
+        Self { wanted, to, gzip, header, end: 0, last: None }
+    }
+
+    /// Where the last snapshot ends, bytes.
+    pub fn end(&self) -> u64 {
+        self.end
     }
 
     /// Whether one is due at this time, s.
@@ -47,52 +122,100 @@ impl Snapshots {
     }
 
     /// Takes a snapshot if one is due.
-    pub fn observe(&mut self, world: &World) {
+    ///
+    /// # Errors
+    /// For a disk that is full.
+    pub fn observe(&mut self, world: &World) -> std::io::Result<()> {
         let now = world.state().time + 0.5 * world.settings().h;
         let due = self.wanted.iter().take_while(|t| **t <= now).count();
-        if due > 0 {
-            self.wanted.drain(..due);
-            self.take(world);
+        if due == 0 {
+            return Ok(());
         }
+        self.wanted.drain(..due);
+        self.take(world)?;
+        let tail = self.tail(world, None, true);
+        self.end_with(&tail)
     }
 
-    fn take(&mut self, world: &World) {
+    fn take(&mut self, world: &World) -> std::io::Result<()> {
         let (model, s) = (world.model(), world.state());
         let rows = model.slots().filter(|&i| model.bodies[i].motion != Motion::Static).map(|i| {
             let (x, q, v, w) = (s.position[i], s.rotation[i], s.velocity[i], s.world_omega(i));
             [x.x, x.y, x.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z]
         });
-        self.taken.push((s.time, rows.collect()));
+        let text = serde_json::to_string(&(s.time, rows.collect::<Vec<_>>()))?;
+        let comma = if self.last.is_some() { "," } else { "" };
+        self.last = Some(s.time);
+        self.put(&format!("{comma}{text}"))
     }
 
-    /// The file's text. `cut`: the run ended before its time.
-    pub fn json(
-        &mut self,
-        world: &World,
-        scene: &str,
-        setting: &str,
-        threads: usize,
-        laps: Laps,
-        cut: bool,
-    ) -> Result<String, serde_json::Error> {
-        if self.taken.last().is_none_or(|(t, _)| *t < world.state().time) {
-            self.take(world);
+    /// Adds the last snapshot and what is known at the end of the run. `cut`: it ended before its time.
+    ///
+    /// # Errors
+    /// For a disk that is full.
+    pub fn finish(&mut self, world: &World, laps: Laps, cut: bool) -> std::io::Result<()> {
+        if self.last.is_none_or(|t| t < world.state().time) {
+            self.take(world)?;
         }
-        serde_json::to_string(&File {
-            engine: "drystone",
-            setting,
-            scene,
-            threads,
-            steps: world.state().step,
-            cut,
-            ms_last100: laps.mean,
-            ms_last100_med: laps.median,
-            ms_last100_min: laps.least,
-            ms_all: laps.mean_all,
-            cpu_last100: laps.cpu,
-            cpu_all: laps.cpu_all,
-            snaps: &self.taken,
-            extra: Extra { contacts: world.contacts().len() },
-        })
+        let tail = self.tail(world, Some(laps), cut);
+        self.end_with(&tail)?;
+        if let Target::Stream(path, text) = &self.to {
+            crate::file::write(path, text)?;
+        }
+        Ok(())
+    }
+
+    fn tail(&self, world: &World, laps: Option<Laps>, cut: bool) -> String {
+        let laps =
+            laps.map_or([None; 6], |l| [l.mean, l.median, l.least, l.mean_all, l.cpu, l.cpu_all].map(Some));
+        let tail = json!({
+            "steps": world.state().step,
+            "cut": cut,
+            "ms_last100": laps[0],
+            "ms_last100_med": laps[1],
+            "ms_last100_min": laps[2],
+            "ms_all": laps[3],
+            "cpu_last100": laps[4],
+            "cpu_all": laps[5],
+            "extra": {"contacts": world.contacts().len()},
+        });
+        format!("],{}", tail.to_string().trim_start_matches('{'))
+    }
+
+    /// Writes behind the last snapshot, which then ends there.
+    fn put(&mut self, text: &str) -> std::io::Result<()> {
+        let bytes = self.packed(text)?;
+        match &mut self.to {
+            Target::File(file) => {
+                file.seek(SeekFrom::Start(self.end))?;
+                file.write_all(&bytes)?;
+            }
+            Target::Stream(_, all) => {
+                all.truncate(self.end as usize);
+                all.extend_from_slice(&bytes);
+            }
+        }
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes behind the last snapshot what the next one will take the place of.
+    fn end_with(&mut self, tail: &str) -> std::io::Result<()> {
+        let end = self.end;
+        self.put(tail)?;
+        if let Target::File(file) = &mut self.to {
+            file.set_len(self.end)?;
+        }
+        self.end = end;
+        Ok(())
+    }
+
+    fn packed(&self, text: &str) -> std::io::Result<Vec<u8>> {
+        if !self.gzip {
+            return Ok(text.as_bytes().to_vec());
+        }
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(text.as_bytes())?;
+        gzip.finish()
     }
 }

@@ -7,6 +7,7 @@ mod file;
 pub mod flat;
 pub mod gallery;
 mod load;
+pub mod memory;
 pub mod mesh;
 mod probe;
 pub mod problem;
@@ -22,6 +23,7 @@ use serde_json::Value;
 
 pub use check::{assemble, check, overlaps, placed};
 pub use load::load;
+pub use memory::Memory;
 
 /// `--set KEY=VALUE` in the order given.
 pub(crate) type Overrides = Vec<(String, String)>;
@@ -39,6 +41,8 @@ pub trait Probe: Send {
     fn observes(&self) -> bool {
         true
     }
+    /// Shows everything that [`Probe::observe`] changes, so that a run can be resumed; nothing where it changes nothing.
+    fn memory(&mut self, memory: &mut Memory);
     /// Called at the end.
     fn results(&mut self, world: &World) -> BTreeMap<String, Value>;
     /// What moves its kinematic bodies, if their velocities change.

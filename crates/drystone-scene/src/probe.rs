@@ -6,7 +6,7 @@ use drystone::World;
 use glam::DVec3;
 use serde_json::{Value, json};
 
-use crate::Probe;
+use crate::{Memory, Probe};
 
 /// Results by name.
 pub(crate) type Results = BTreeMap<String, Value>;
@@ -30,6 +30,8 @@ pub(crate) struct Support {
 }
 
 impl Probe for Support {
+    fn memory(&mut self, _: &mut Memory) {}
+
     fn observes(&self) -> bool {
         false
     }

@@ -21,12 +21,19 @@ pub(crate) struct Hooks {
     pub kept_problem: Option<(Problem, Vec<f64>)>,
     pub before: Vec<StepHook>,
     pub after: Vec<StepHook>,
+    /// How many a loaded world had when it was saved; see [`Hooks::count`].
+    pub wanted: Option<[usize; 3]>,
 }
 
 impl Hooks {
     /// Whether anybody is called in a step.
     pub fn any(&self) -> bool {
         self.contact.is_some() || self.want_problem() || !self.before.is_empty() || !self.after.is_empty()
+    }
+
+    /// How many are called before and after steps, and on contacts.
+    pub fn count(&self) -> [usize; 3] {
+        [self.before.len(), self.after.len(), usize::from(self.contact.is_some())]
     }
 
     /// Whether somebody wants to see the velocity problem.

@@ -136,7 +136,7 @@ pub struct Model {
 }
 
 /// What steps ask of all bodies and colliders together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Facts {
     /// How many bodies are dynamic.
     pub dynamic: usize,
@@ -229,6 +229,18 @@ impl Model {
     pub(crate) fn reserve(&mut self, bodies: usize) {
         self.bodies.reserve_exact(bodies);
         self.colliders.reserve_exact(bodies);
+    }
+
+    /// Free slots of bodies, colliders and joints, the next to be taken last.
+    pub(crate) fn free_slots(&self) -> [Vec<u32>; 3] {
+        [self.free_bodies.clone(), self.free_colliders.clone(), self.free_joints.clone()]
+    }
+
+    /// Goes on with the free slots and the facts of a saved model.
+    pub(crate) fn resume(&mut self, [bodies, colliders, joints]: [Vec<u32>; 3], facts: Facts) {
+        (self.free_bodies, self.free_colliders, self.free_joints) = (bodies, colliders, joints);
+        self.changed();
+        self.facts = facts;
     }
 
     /// To be said of every such change.

@@ -428,6 +428,9 @@ impl World {
     /// One step. After an error the state is the one before the step, applied forces included: [`World::clear_forces`]
     /// forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
+        if let Some([before, after, contacts]) = self.missing_hooks() {
+            return Err(StepError::Hooks { step: self.state.step + 1, before, after, contacts });
+        }
         Hooks::call(self, |hooks| &mut hooks.before);
         self.emit();
         let mut report = step::parts::step(self)?;

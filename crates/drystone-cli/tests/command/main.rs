@@ -8,6 +8,7 @@ mod devices;
 mod ending;
 mod files;
 mod outputs;
+mod recordings;
 mod refusals;
 mod report;
 mod scratch;

@@ -177,7 +177,10 @@ fn what_is_not_there_yet_says_so() {
             ("run packing --sleep=speed=0", &["--sleep", "speed", "positive"]),
             ("run packing --sleep=time=-1", &["--sleep", "time", "not negative"]),
             ("run packing --sleep=depth=1", &["--sleep", "depth", "speed", "time"]),
-            ("run packing --record run.vtkhdf", &["--record", "not available yet"]),
+            ("run packing --record rec --record-every 0", &["--record-every", "steps", "seconds"]),
+            ("run packing --record rec --record-what all", &["--record-what", "contacts"]),
+            ("run packing --record rec --checkpoint 1h", &["--checkpoint", "seconds"]),
+            ("run packing --checkpoint 10", &["--record"]),
         ],
     );
 }

@@ -29,7 +29,7 @@ pub(super) fn contradiction(world: &World, r: &StepReport) -> Warning {
     let text = format!(
         "constraints contradict each other: what asks for a motion (moving walls, motors, overlaps, bounces, limits) gave way, and missed most of it; {who}"
     );
-    Warning { step: r.step, kind: "wedged", bodies, text }
+    Warning { step: r.step, kind: "wedged".into(), bodies, text }
 }
 
 /// A run with too few steps within the tolerance.
@@ -53,7 +53,7 @@ pub(super) fn unsolved(converged: u64, steps: u64, settings: &Settings) -> Warni
         settings.tolerance,
         help.join(", or ")
     );
-    Warning { step: steps, kind: "unsolved", bodies: Vec::new(), text }
+    Warning { step: steps, kind: "unsolved".into(), bodies: Vec::new(), text }
 }
 
 /// "contact of body 1 (box) with body 2 (wall)", "revolute joint 0 (elbow)".
@@ -71,7 +71,7 @@ pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
     let text = format!(
         "bounces, several at once, or joints along arcs would have given an island energy: it took {share:.3} of them in this step (solver.cut_bounces in the report counts such steps; shorter ones need it less)"
     );
-    Warning { step: r.step, kind: "restitution", bodies: Vec::new(), text }
+    Warning { step: r.step, kind: "restitution".into(), bodies: Vec::new(), text }
 }
 
 /// Bodies that came to be deep in each other.
@@ -81,14 +81,14 @@ pub(super) fn deep(world: &World, r: &StepReport, deep: &Deep) -> Warning {
         "{a} and {b} overlap by {:.3e} m, with {:.3e} m inside the smaller of them: they are pressed together, or were thrown at each other within a step, where shorter steps leave less",
         deep.depth, deep.size
     );
-    Warning { step: r.step, kind: "overlap", bodies: deep.bodies.to_vec(), text }
+    Warning { step: r.step, kind: "overlap".into(), bodies: deep.bodies.to_vec(), text }
 }
 
 /// A joint that no longer holds its bodies together.
 pub(super) fn apart(world: &World, r: &StepReport, apart: &Apart) -> Warning {
     let name = party(world.model(), &apart.joint);
     let text = format!("the {name} is off by {:.3e} m: {}", apart.off, apart.advice());
-    Warning { step: r.step, kind: "joints", bodies: apart.joint.bodies.clone(), text }
+    Warning { step: r.step, kind: "joints".into(), bodies: apart.joint.bodies.clone(), text }
 }
 
 /// Two bodies whose motion even the shortest substeps did not resolve.
@@ -98,5 +98,5 @@ pub(super) fn unresolved(world: &World, r: &StepReport, bodies: [u32; 2]) -> War
         "{a} and {b} move too fast for {} substeps, and may overlap or pass each other (substepped.unresolved_steps in the report counts such steps): take a shorter --step, or more --max-substeps",
         world.settings().max_substeps
     );
-    Warning { step: r.step, kind: "unresolved", bodies: bodies.to_vec(), text }
+    Warning { step: r.step, kind: "unresolved".into(), bodies: bodies.to_vec(), text }
 }

@@ -13,7 +13,7 @@ use super::linkage::{bar, body, pin};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "andrews",
@@ -182,6 +182,10 @@ fn angles(world: &World) -> Option<[f64; 7]> {
 }
 
 impl Probe for Andrews {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("joint_error", &mut self.joint_error);
+    }
+
     fn joints(&self) -> Vec<JointDef> {
         let plan = Plan::at(&START);
         let hinge = |a: Option<usize>, b: usize, at: [f64; 2]| {

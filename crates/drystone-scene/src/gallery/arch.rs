@@ -13,7 +13,7 @@ use super::motion::Creep;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
 use crate::probe::{Places, Results, number, support};
-use crate::{Paint, Probe, SceneError};
+use crate::{Memory, Paint, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "arch",
@@ -93,6 +93,10 @@ struct Arch {
 }
 
 impl Probe for Arch {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("creep", &mut self.creep);
+    }
+
     fn observe(&mut self, world: &World) {
         self.creep.observe(world, self.start.len());
     }

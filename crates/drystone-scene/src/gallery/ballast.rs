@@ -9,7 +9,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, stones};
 use crate::probe::{Results, number, support};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ballast",
@@ -111,6 +111,10 @@ struct Ballast {
 }
 
 impl Probe for Ballast {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("overlap", &mut self.overlap);
+    }
+
     fn observe(&mut self, world: &World) {
         self.overlap = world.contacts().iter().fold(self.overlap, |d, c| d.max(-c.gap));
     }

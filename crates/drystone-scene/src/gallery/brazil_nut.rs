@@ -18,7 +18,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, walls};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "brazil-nut",
@@ -111,6 +111,11 @@ struct Nut {
 }
 
 impl Probe for Nut {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("heights", &mut self.heights);
+        memory.keep("surface", &mut self.surface);
+    }
+
     fn materials(&self) -> Materials {
         let mut materials = Materials::default();
         // A number that was checked above is never refused.

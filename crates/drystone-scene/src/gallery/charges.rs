@@ -10,7 +10,7 @@ use glam::DVec3;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made};
 use crate::probe::{Results, number};
-use crate::{Paint, Probe, SceneError};
+use crate::{Memory, Paint, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "charges",
@@ -80,6 +80,8 @@ struct Salt {
 }
 
 impl Probe for Salt {
+    fn memory(&mut self, _: &mut Memory) {}
+
     fn fields(&self) -> Vec<Field> {
         vec![Field::Pair(Pair::electrostatic(Pair::COULOMB, self.cutoff))]
     }

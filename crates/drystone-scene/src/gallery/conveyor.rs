@@ -8,7 +8,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "conveyor",
@@ -82,6 +82,12 @@ struct Conveyor {
 }
 
 impl Probe for Conveyor {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("late", &mut self.late);
+        memory.keep("reached", &mut self.reached);
+        memory.keep("carried", &mut self.carried);
+    }
+
     fn flow(&self) -> Flow {
         let middle = DVec3::new(self.start, 0.0, HEIGHT + 0.35);
         let spread = DVec3::new(0.1, 0.15, 0.05);

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact, ground};
 use crate::probe::{Results, number};
-use crate::{Drive, Probe, SceneError};
+use crate::{Drive, Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cradle",
@@ -77,6 +77,10 @@ struct Cradle {
 }
 
 impl Probe for Cradle {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("highest", &mut self.highest);
+    }
+
     fn materials(&self) -> Materials {
         let mut materials = Materials::default();
         let _ = materials.set_other(PairLaw { restitution: self.e, ..PairLaw::default() });

@@ -11,7 +11,7 @@ use glam::{DQuat, DVec3};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "drum",
@@ -113,6 +113,10 @@ struct Drum {
 }
 
 impl Probe for Drum {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("angles", &mut self.angles);
+    }
+
     fn materials(&self) -> Materials {
         let mut materials = Materials::default();
         let _ = materials.set_other(PairLaw { rolling: self.rolling, ..PairLaw::default() });

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact, ground};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ellipse",
@@ -72,6 +72,11 @@ fn lowest(world: &World) -> f64 {
 }
 
 impl Probe for Ellipse {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("depths", &mut self.depths);
+        memory.keep("off_plane", &mut self.off_plane);
+    }
+
     fn observe(&mut self, world: &World) {
         let state = world.state();
         self.depths.push((state.time, (-lowest(world)).max(0.0)));

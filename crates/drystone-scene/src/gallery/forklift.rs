@@ -17,7 +17,7 @@ use super::params::{ParamInfo, Params, param};
 use super::truck::{self, BODIES, Commands, FORK, FRAME, JOINTS, LIFT, PALLET, Place, WHEELS};
 use super::{Entry, Made, ground};
 use crate::probe::{Results, number};
-use crate::{Drive, Probe, SceneError};
+use crate::{Drive, Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "forklift",
@@ -185,6 +185,14 @@ fn lean(q: DQuat) -> f64 {
 }
 
 impl Probe for Forklift {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("way", &mut self.way);
+        memory.keep("before", &mut self.before);
+        memory.keep("starts", &mut self.starts);
+        memory.keep("highest", &mut self.highest);
+        memory.keep("lift_error", &mut self.lift_error);
+    }
+
     fn joints(&self) -> Vec<JointDef> {
         self.joints.clone()
     }

@@ -13,7 +13,7 @@ use super::linkage::{EnergyWatch, Passes, bar, body, pin};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "four-bar",
@@ -118,6 +118,13 @@ fn point(world: &World) -> DVec3 {
 }
 
 impl Probe for FourBar {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("turns", &mut self.turns);
+        memory.keep("energy", &mut self.energy);
+        memory.keep("error", &mut self.error);
+        memory.keep("off", &mut self.off);
+    }
+
     fn joints(&self) -> Vec<JointDef> {
         let (ground, top) = (|i: usize| DVec3::X * i as f64, |i: usize| DVec3::new(i as f64, 0.0, 1.0));
         let uprights = self.n + 1;

@@ -17,7 +17,7 @@ use super::params::{ParamInfo, Params, param};
 use super::shaker::column;
 use super::{Entry, Made, ground};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hopper",
@@ -125,6 +125,10 @@ impl Hopper {
 }
 
 impl Probe for Hopper {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("out", &mut self.out);
+    }
+
     fn flow(&self) -> Flow {
         let far = f64::INFINITY;
         let sink = Sink { min: DVec3::splat(-far), max: DVec3::new(far, far, -28.0 * self.r) };

@@ -9,7 +9,7 @@ use super::params::{ParamInfo, Params, param};
 use super::track::Track;
 use super::{Entry, Made, exact, ground};
 use crate::probe::Results;
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "incline",
@@ -77,6 +77,10 @@ struct Incline {
 }
 
 impl Probe for Incline {
+    fn memory(&mut self, memory: &mut Memory) {
+        self.track.memory(memory);
+    }
+
     fn observe(&mut self, world: &World) {
         self.track.observe(world);
     }

@@ -31,7 +31,7 @@ pub(super) fn pin(at: DVec3, radius: f64, name: &str) -> BodyDef {
 }
 
 /// Times at which a quantity passes zero upwards, from its value and rate at the steps (cubic between them).
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Passes {
     last: Option<[f64; 3]>,
     pub times: Vec<f64>,
@@ -68,7 +68,7 @@ impl Passes {
 }
 
 /// How far the energy of a run got from where it began, J.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct EnergyWatch {
     pub first: Option<f64>,
     pub furthest: f64,

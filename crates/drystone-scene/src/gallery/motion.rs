@@ -36,7 +36,7 @@ pub(super) fn spin(world: &mut World, slot: usize, omega: DVec3) {
 const CREEP: f64 = 0.5;
 
 /// How fast bodies that should stand still move, on average over the last half to whole second.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Creep {
     before: Option<(f64, Vec<DVec3>)>,
     latest: Option<(f64, Vec<DVec3>)>,

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, arrange, bulk, stones, walls};
 use crate::probe::{Results, number, support};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "packing",
@@ -148,6 +148,8 @@ impl Packing {
 }
 
 impl Probe for Packing {
+    fn memory(&mut self, _: &mut Memory) {}
+
     fn observes(&self) -> bool {
         false
     }

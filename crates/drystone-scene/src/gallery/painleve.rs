@@ -18,7 +18,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact, ground};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "painleve",
@@ -83,6 +83,13 @@ struct Rod {
 }
 
 impl Probe for Rod {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("jammed", &mut self.jammed);
+        memory.keep("strongest", &mut self.strongest);
+        memory.keep("start", &mut self.start);
+        memory.keep("gain", &mut self.gain);
+    }
+
     fn observe(&mut self, world: &World) {
         let state = world.state();
         let end = state.position[0] - state.rotation[0] * (DVec3::Z * 0.5 * LENGTH) - DVec3::Z * RADIUS;

@@ -14,7 +14,7 @@ use super::motion::{bring, ease, spin};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
 use crate::probe::{Results, number, support};
-use crate::{Drive, Paint, Probe, SceneError};
+use crate::{Drive, Memory, Paint, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "palletizer",
@@ -240,6 +240,10 @@ impl Palletizer {
 }
 
 impl Probe for Palletizer {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("overlap", &mut self.overlap);
+    }
+
     fn drive(&self) -> Option<Drive> {
         let plan = self.plan.clone();
         Some(Arc::new(move |world| plan.drive(world)))

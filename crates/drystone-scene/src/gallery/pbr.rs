@@ -19,7 +19,7 @@ use super::radial::Rings;
 use super::vessel::Vessel;
 use super::{Entry, Made, POURING, arrange, bulk};
 use crate::probe::{Results, number, support};
-use crate::{Drive, Paint, Probe, SceneError};
+use crate::{Drive, Memory, Paint, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pbr",
@@ -209,6 +209,7 @@ fn chutes(vessel: &Vessel, core: f64, surface: f64, start: f64, rate: f64, kinds
 }
 
 /// As it was when circulation began.
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Begun {
     time: f64,
     places: Vec<(BodyId, DVec3)>,
@@ -295,6 +296,12 @@ fn list(values: &[f64]) -> serde_json::Value {
 }
 
 impl Probe for Reactor {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("filled", &mut self.filled);
+        memory.keep("begun", &mut self.begun);
+        memory.keep("deepest", &mut self.deepest);
+    }
+
     fn flow(&self) -> Flow {
         self.flow.clone()
     }

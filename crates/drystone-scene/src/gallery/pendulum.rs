@@ -10,7 +10,7 @@ use super::linkage::{EnergyWatch, Passes, bar, body, pin, seen};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pendulum",
@@ -91,6 +91,12 @@ struct Pendulum {
 }
 
 impl Probe for Pendulum {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("passes", &mut self.passes);
+        memory.keep("energy", &mut self.energy);
+        memory.keep("off", &mut self.off);
+    }
+
     fn joints(&self) -> Vec<JointDef> {
         vec![JointDef::distance((None, DVec3::ZERO), (Some(body(0)), DVec3::ZERO), self.swing.length)]
     }

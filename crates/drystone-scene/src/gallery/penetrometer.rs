@@ -9,7 +9,7 @@ use super::params::{ParamInfo, Params, param};
 use super::shaker::column;
 use super::{Entry, Made, ground, walls};
 use crate::probe::{Results, number, support};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "penetrometer",
@@ -84,6 +84,11 @@ struct Cone {
 }
 
 impl Probe for Cone {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("surface", &mut self.surface);
+        memory.keep("forces", &mut self.forces);
+    }
+
     fn observe(&mut self, world: &World) {
         let state = world.state();
         let apex = self.apex + state.position[self.n].z - self.start;

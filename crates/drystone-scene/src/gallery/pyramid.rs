@@ -8,7 +8,7 @@ use glam::DVec3;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
 use crate::probe::{Places, Results, support};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pyramid",
@@ -93,6 +93,8 @@ struct Pyramid {
 }
 
 impl Probe for Pyramid {
+    fn memory(&mut self, _: &mut Memory) {}
+
     fn results(&mut self, world: &World) -> Results {
         let mut results = Results::new();
         self.places.report(world, &mut results);

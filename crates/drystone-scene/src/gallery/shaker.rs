@@ -14,7 +14,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground, walls};
 use crate::probe::{Results, number, support};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "shaker",
@@ -152,6 +152,10 @@ struct Shaker {
 }
 
 impl Probe for Shaker {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("deepest", &mut self.deepest);
+    }
+
     fn observe(&mut self, world: &World) {
         self.deepest = world.contacts().iter().fold(self.deepest, |d, c| d.max(-c.gap));
     }

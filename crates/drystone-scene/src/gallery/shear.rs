@@ -9,7 +9,7 @@ use super::params::{ParamInfo, Params, param};
 use super::shaker::column;
 use super::{Entry, Made, ground, walls};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "shear",
@@ -99,6 +99,11 @@ struct Shear {
 }
 
 impl Probe for Shear {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("ratios", &mut self.ratios);
+        memory.keep("first", &mut self.first);
+    }
+
     fn observe(&mut self, world: &World) {
         let state = world.state();
         if state.time <= self.settle {

@@ -9,7 +9,7 @@ use super::params::{ParamInfo, Params, param};
 use super::track::Track;
 use super::{Entry, Made, exact, ground, incline};
 use crate::probe::{Results, number, support};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "slide",
@@ -78,6 +78,11 @@ impl Slide {
 }
 
 impl Probe for Slide {
+    fn memory(&mut self, memory: &mut Memory) {
+        self.track.memory(memory);
+        memory.keep("rolling_from", &mut self.rolling_from);
+    }
+
     fn observe(&mut self, world: &World) {
         self.track.observe(world);
         if self.track.slip(world).abs() > ROLLS * self.v0 {

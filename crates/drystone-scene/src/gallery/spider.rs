@@ -28,7 +28,7 @@ use super::machine::body_id;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "spider",
@@ -229,6 +229,11 @@ struct Spider {
 }
 
 impl Probe for Spider {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("tilt", &mut self.tilt);
+        memory.keep("lowest", &mut self.lowest);
+    }
+
     fn joints(&self) -> Vec<JointDef> {
         self.joints.clone()
     }

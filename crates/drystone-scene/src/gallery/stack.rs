@@ -6,7 +6,7 @@ use glam::DVec3;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
 use crate::probe::{Places, Results, number, support};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "stack",
@@ -70,6 +70,8 @@ struct Stack {
 }
 
 impl Probe for Stack {
+    fn memory(&mut self, _: &mut Memory) {}
+
     fn results(&mut self, world: &World) -> Results {
         let mut results = Results::new();
         self.places.report(world, &mut results);

@@ -15,7 +15,7 @@ use super::linkage::{EnergyWatch, Passes, body, pin, seen};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, exact};
 use crate::probe::{Results, number};
-use crate::{Probe, SceneError};
+use crate::{Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "top",
@@ -114,6 +114,14 @@ struct Top {
 }
 
 impl Probe for Top {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("energy", &mut self.energy);
+        memory.keep("nods", &mut self.nods);
+        memory.keep("lowest", &mut self.lowest);
+        memory.keep("angle", &mut self.angle);
+        memory.keep("at_nods", &mut self.at_nods);
+    }
+
     fn joints(&self) -> Vec<JointDef> {
         vec![JointDef::ball(None, body(0), DVec3::ZERO)]
     }

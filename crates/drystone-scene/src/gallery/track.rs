@@ -38,6 +38,10 @@ impl Track {
         state.velocity_at(0, state.position[0] - self.height * self.normal).dot(self.along)
     }
 
+    pub fn memory(&mut self, memory: &mut crate::Memory) {
+        memory.keep("history", &mut self.history);
+    }
+
     pub fn observe(&mut self, world: &World) {
         self.history.push((world.state().time, self.speed(world)));
     }

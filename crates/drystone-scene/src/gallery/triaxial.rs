@@ -18,7 +18,7 @@ use super::params::{ParamInfo, Params, param};
 use super::shaker::column;
 use super::{Entry, Made};
 use crate::probe::{Results, number};
-use crate::{Drive, Probe, SceneError};
+use crate::{Drive, Memory, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "triaxial",
@@ -144,6 +144,11 @@ struct Triaxial {
 }
 
 impl Probe for Triaxial {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("course", &mut self.course);
+        memory.keep("start", &mut self.start);
+    }
+
     fn drive(&self) -> Option<Drive> {
         let cell = self.cell;
         Some(Arc::new(move |world| cell.push(world)))

@@ -11,7 +11,7 @@ use super::motion::{Creep, bring, ramp};
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made};
 use crate::probe::{Results, number, support};
-use crate::{Drive, Paint, Probe, SceneError};
+use crate::{Drive, Memory, Paint, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "wall",
@@ -184,6 +184,10 @@ impl Wall {
 }
 
 impl Probe for Wall {
+    fn memory(&mut self, memory: &mut Memory) {
+        memory.keep("creep", &mut self.creep);
+    }
+
     fn drive(&self) -> Option<Drive> {
         let ground = self.ground;
         Some(Arc::new(move |world| {

@@ -56,7 +56,7 @@ pub struct JointState {
 }
 
 /// What a joint did in the last step, to its second body (the first got the opposite).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reaction {
     /// All of the joint's rows together, motor, limits, friction and springs included, N, world axes.
     pub force: DVec3,
@@ -93,7 +93,7 @@ impl Reaction {
 }
 
 /// How far joints are from where they should be.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JointError {
     /// Largest |Ψ| of any equation, angles multiplied by the joint's length, m.
     pub position: f64,

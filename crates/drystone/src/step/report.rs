@@ -161,6 +161,20 @@ pub enum StepError {
         /// Which joint, and by how much.
         text: String,
     },
+    /// A loaded world lacks hooks that it had when it was saved.
+    #[error(
+        "step {step}: the world was saved with hooks that it lacks now: {before} before steps, {after} after steps, {contacts} on contacts (set them again, or call forgo_hooks)"
+    )]
+    Hooks {
+        /// Step number.
+        step: u64,
+        /// How many of [`World::before_step`](crate::World::before_step).
+        before: usize,
+        /// How many of [`World::after_step`](crate::World::after_step).
+        after: usize,
+        /// How many of [`World::on_contacts`](crate::World::on_contacts).
+        contacts: usize,
+    },
     /// A body left a world whose bounds say that this is an error.
     #[error("step {step}: {text} left the bounds")]
     Left {

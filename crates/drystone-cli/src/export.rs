@@ -1,0 +1,183 @@
+//! `drystone export` and `drystone report`: recordings in other forms.
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use drystone_record::course;
+use drystone_record::export::{Film, Look, Selection, Table, csv, gltf, vtp};
+use drystone_record::picture::{View, render};
+use drystone_record::recording::Recording;
+use drystone_solve::solver::BadSpec;
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::run::{INTERRUPTED, say, write};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The recording: its folder.
+    recording: PathBuf,
+    /// What to write, by its ending: .csv, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .png (a series of frames), .mp4
+    /// (by ffmpeg).
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+    /// Which table a .csv is: bodies, contacts, joints or steps.
+    #[arg(long, value_name = "NAME", default_value = "bodies")]
+    table: String,
+    /// Frames from this time on, s.
+    #[arg(long, value_name = "S", default_value_t = f64::NEG_INFINITY)]
+    from: f64,
+    /// Frames up to this time, s.
+    #[arg(long, value_name = "S", default_value_t = f64::INFINITY)]
+    until: f64,
+    /// Every N-th of them.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+    /// These bodies alone; may be repeated. A name that several have means all of them.
+    #[arg(long, value_name = "NAME")]
+    body: Vec<String>,
+    /// View of pictures: iso, front, side or top.
+    #[arg(long, value_name = "NAME", default_value = "iso")]
+    camera: String,
+    /// Pixels of pictures, width x height.
+    #[arg(long, value_name = "WxH", default_value = "1280x800")]
+    size: String,
+    /// Pictures per second of a film.
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=240))]
+    rate: u64,
+    /// Say nothing.
+    #[arg(long)]
+    quiet: bool,
+}
+
+const ENDINGS: &str = ".csv, .vtp, .gltf, .png or .mp4";
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    let ending = args.to.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let shown = args.to.display();
+    if !["csv", "vtp", "gltf", "png", "mp4"].contains(&ending.as_str()) {
+        let hint = if ending == "parquet" { " (there is no Parquet: pandas reads the .csv)" } else { "" };
+        return Err(Failure::input(format!("--to {shown}: the name must end in {ENDINGS}{hint}")));
+    }
+    let table = Table::NAMES.iter().find(|(name, _)| *name == args.table).map(|(_, table)| *table);
+    let names: Vec<&str> = Table::NAMES.iter().map(|(name, _)| *name).collect();
+    let table = table.ok_or_else(|| Failure::input(BadSpec::unknown("table", &args.table, &names)))?;
+    let recording = Recording::open(&args.recording).map_err(Failure::input)?;
+    let selection = Selection::new(&recording, (args.from, args.until), args.every as usize, &args.body)
+        .map_err(|e| Failure::input(format!("{}: {e}", args.recording.display())))?;
+    let bad = |e: std::io::Error| Failure::input(format!("{shown}: {e}"));
+    drystone_record::file::make_folder(&args.to).map_err(bad)?;
+    let mut code = 0;
+    match ending.as_str() {
+        "csv" => {
+            let mut text = BufWriter::new(std::fs::File::create(&args.to).map_err(bad)?);
+            csv(&recording, &selection, table, &mut text).map_err(Failure::run)?;
+            std::io::Write::flush(&mut text).map_err(|e| Failure::run(format!("{shown}: {e}")))?;
+        }
+        "vtp" => {
+            vtp(&recording, &selection, &args.to).map_err(Failure::run)?;
+        }
+        "gltf" => write(&args.to, &gltf(&recording, &selection).map_err(Failure::run)?)?,
+        _ => code = pictures(&args, &recording, &selection, ending == "mp4")?,
+    }
+    if !args.quiet && code == 0 {
+        say(&format!("{shown}: {} of {} frames\n", selection.frames.len(), recording.len()))?;
+    }
+    Ok(code)
+}
+
+/// `film.png` with a number before the ending.
+fn numbered(to: &Path, n: usize) -> PathBuf {
+    let stem = to.file_stem().unwrap_or_default().to_string_lossy();
+    to.with_file_name(format!("{stem}_{n:06}.png"))
+}
+
+fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: bool) -> Result<i32, Failure> {
+    let view = args.camera.parse::<View>().map_err(|_| {
+        let names: Vec<&str> = View::ALL.iter().map(|v| v.name()).collect();
+        Failure::input(BadSpec::unknown("camera", &args.camera, &names))
+    })?;
+    let (width, height) = crate::portrait::size(&args.size)?;
+    // Films have even sides.
+    let (width, height) = if film { (width & !1, height & !1) } else { (width, height) };
+    let frames = Film::new(recording, selection, Look { view, width, height }).map_err(Failure::run)?;
+    let stop = interrupt::watch()?;
+    let mut encoder = if film { Some(ffmpeg(args)?) } else { None };
+    for n in 0..selection.frames.len() {
+        if stop.came() {
+            break;
+        }
+        let image = render(&frames.picture(n).map_err(Failure::run)?);
+        match encoder.as_mut().and_then(|e| e.stdin.as_mut()) {
+            Some(pipe) => image.encode_png(pipe).map_err(|e| Failure::run(format!("ffmpeg: {e}")))?,
+            None => {
+                let to = numbered(&args.to, n);
+                image.write_png(&to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
+            }
+        }
+    }
+    if let Some(mut encoder) = encoder {
+        drop(encoder.stdin.take());
+        let status = encoder.wait().map_err(|e| Failure::run(format!("ffmpeg: {e}")))?;
+        if !status.success() {
+            return Err(Failure::run(format!(
+                "ffmpeg ended with {status}: {} is not whole",
+                args.to.display()
+            )));
+        }
+    }
+    Ok(if stop.came() { INTERRUPTED } else { 0 })
+}
+
+/// A film is made of pictures by ffmpeg.
+fn ffmpeg(args: &Args) -> Result<std::process::Child, Failure> {
+    let mut command = Command::new("ffmpeg");
+    command.args([
+        "-y",
+        "-loglevel",
+        "error",
+        "-f",
+        "image2pipe",
+        "-c:v",
+        "png",
+        "-r",
+        &args.rate.to_string(),
+    ]);
+    command.args(["-i", "-", "-pix_fmt", "yuv420p"]).arg(&args.to).stdin(Stdio::piped());
+    command.spawn().map_err(|e| {
+        Failure::input(format!(
+            "--to {}: films are made by ffmpeg, which cannot be started ({e}): install it, or export .png and make the film elsewhere",
+            args.to.display()
+        ))
+    })
+}
+
+#[derive(clap::Args)]
+pub struct ReportArgs {
+    /// Recordings: one, or two to be compared.
+    #[arg(required = true, num_args = 1..=2, value_name = "RECORDING")]
+    recordings: Vec<PathBuf>,
+    /// Draw energy, residual, overlap, contacts and timings.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+pub fn report(args: ReportArgs) -> Result<i32, Failure> {
+    if let Some(path) = args.plot.as_ref().filter(|p| p.extension().is_none_or(|e| e != "svg")) {
+        return Err(Failure::input(format!("--plot {}: the name must end in .svg", path.display())));
+    }
+    let mut runs = Vec::new();
+    for path in &args.recordings {
+        let name =
+            path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
+        runs.push((name, Recording::open(path).map_err(Failure::input)?));
+    }
+    let text: String = runs.iter().map(|(name, recording)| course::text(name, recording)).collect();
+    if let Some(path) = &args.plot {
+        let runs: Vec<_> = runs.iter().map(|(name, recording)| (name.clone(), recording)).collect();
+        write(path, &course::charts(&runs).to_svg())?;
+    }
+    say(&text)?;
+    Ok(0)
+}

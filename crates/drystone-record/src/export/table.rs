@@ -1,0 +1,124 @@
+//! Tables as CSV: one row for a body, contact, joint or step and moment.
+
+use std::io::Write;
+
+use super::{Names, Selection};
+use crate::recording::{COLUMNS, RecordError, Recording};
+
+/// What a table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// Motion of bodies.
+    Bodies,
+    /// Contacts with their impulses.
+    Contacts,
+    /// Joints with their reactions.
+    Joints,
+    /// The report of every step.
+    Steps,
+}
+
+impl Table {
+    /// As the command line spells them.
+    pub const NAMES: [(&'static str, Table); 4] = [
+        ("bodies", Table::Bodies),
+        ("contacts", Table::Contacts),
+        ("joints", Table::Joints),
+        ("steps", Table::Steps),
+    ];
+}
+
+/// Quotes a text where commas or quotes ask for it.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
+}
+
+/// Numbers with as many digits as they have, which in single precision are fewer.
+fn join(numbers: impl IntoIterator<Item = f64>, double: bool) -> String {
+    let cell = |x: f64| match x {
+        _ if x.is_nan() => String::new(),
+        0.0 => "0".into(),
+        _ if (1e-4..1e15).contains(&x.abs()) => {
+            if double {
+                x.to_string()
+            } else {
+                (x as f32).to_string()
+            }
+        }
+        _ if double => format!("{x:e}"),
+        _ => format!("{:e}", x as f32),
+    };
+    numbers.into_iter().map(cell).collect::<Vec<_>>().join(",")
+}
+
+/// Writes a table. Lengths in m, times in s, forces in N (impulses over the step), angles in rad; what is not known is empty.
+///
+/// # Errors
+/// For a recording that cannot be read, and a place that cannot be written.
+pub fn csv(
+    recording: &Recording,
+    selection: &Selection,
+    table: Table,
+    to: &mut dyn Write,
+) -> Result<(), RecordError> {
+    let bad = |e: std::io::Error| RecordError::Form(format!("writing the table: {e}"));
+    let names = Names::of(recording.catalogue());
+    let (h, double) = (recording.step_s(), recording.is_double());
+    let head = match table {
+        Table::Bodies => {
+            "step,time_s,body,x_m,y_m,z_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_rad_s,wy_rad_s,wz_rad_s".to_string()
+        }
+        Table::Contacts => "step,time_s,body_a,body_b,x_m,y_m,z_m,nx,ny,nz,fx_n,fy_n,fz_n,gap_m,friction,material_a,material_b".into(),
+        Table::Joints => "step,time_s,joint,fx_n,fy_n,fz_n,tx_nm,ty_nm,tz_nm,coordinate_0,coordinate_1,coordinate_2,motor_0,motor_1,motor_2".into(),
+        Table::Steps => COLUMNS.join(","),
+    };
+    writeln!(to, "{head}").map_err(bad)?;
+    if table == Table::Steps {
+        let times = selection.frames.iter().map(|k| recording.moments()[*k].time);
+        let (first, last) = times.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
+        for row in recording.steps().iter().filter(|r| r[1] <= last + h && r[1] >= first - h) {
+            writeln!(to, "{}", join(*row, true)).map_err(bad)?;
+        }
+        return Ok(());
+    }
+    let material = |m: i64| {
+        let name = usize::try_from(m).ok().and_then(|m| recording.catalogue().materials.get(m));
+        quoted(name.map_or("", String::as_str))
+    };
+    for k in &selection.frames {
+        let f = recording.frame(*k)?;
+        let when = format!("{},{}", f.step, f.time);
+        match table {
+            Table::Bodies => {
+                let b = &f.bodies;
+                for i in (0..b.id.len()).filter(|i| selection.has(b.id[*i])) {
+                    let numbers = b.position[i].into_iter().chain(b.orientation[i]);
+                    let numbers = numbers.chain(b.velocity[i]).chain(b.angular_velocity[i]);
+                    writeln!(to, "{when},{},{}", quoted(&names.body(b.id[i])), join(numbers, double))
+                        .map_err(bad)?;
+                }
+            }
+            Table::Contacts => {
+                let c = &f.contacts;
+                for i in (0..c.gap.len()).filter(|i| c.bodies[*i].iter().any(|b| selection.has(*b))) {
+                    let [a, b] = c.bodies[i].map(|id| quoted(&names.body(id)));
+                    let numbers = c.point[i].into_iter().chain(c.normal[i]);
+                    let numbers = numbers.chain(c.impulse[i].map(|p| p / h)).chain([c.gap[i], c.friction[i]]);
+                    let [ma, mb] = c.materials[i].map(material);
+                    writeln!(to, "{when},{a},{b},{},{ma},{mb}", join(numbers, double)).map_err(bad)?;
+                }
+            }
+            Table::Joints => {
+                let j = &f.joints;
+                for i in 0..j.id.len() {
+                    let numbers = j.force[i].into_iter().chain(j.torque[i]);
+                    let numbers = numbers.chain(j.coordinates[i]).chain(j.motors[i]);
+                    writeln!(to, "{when},{},{}", quoted(&names.joint(j.id[i])), join(numbers, double))
+                        .map_err(bad)?;
+                }
+            }
+            Table::Steps => {}
+        }
+    }
+    Ok(())
+}
