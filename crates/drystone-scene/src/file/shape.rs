@@ -81,6 +81,7 @@ pub(super) fn read(at: &At, base: &Surface, motion: Motion, library: &Library) -
             material: surface.material,
             filter: surface.filter,
             surface_velocity: surface.velocity,
+            sensor: false,
         };
         let matter = made.matter.into_iter().map(|(p, s)| (pose.compose(&p), s)).collect();
         Ok(Read { collider, matter })
