@@ -28,10 +28,10 @@ class Batch(_drystone.Batch):
     """
 
     @classmethod
-    def of(cls, scene: str, n: int, *, threads: int | None = None, **parameters: object) -> Batch:
-        """`n` worlds of a scene of the gallery or a file."""
+    def of(cls, scene: str, count: int, /, *, threads: int | None = None, **parameters: object) -> Batch:
+        """`count` worlds of a scene of the gallery or a file."""
         loaded = load(scene, **parameters)
-        return cls([loaded.world() for _ in range(n)], threads=threads)
+        return cls([loaded.world() for _ in range(count)], threads=threads)
 
     def coordinates(self, joints: Sequence[Joint | int]) -> NDArray[np.float64]:
         """The first free coordinate of joints (of any one world, or their numbers), (worlds, joints), m or rad."""

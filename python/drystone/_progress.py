@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from typing import Any
@@ -40,8 +41,7 @@ class Progress:
     def show(self, done: int, contacts: int, residual: float) -> None:
         """Tells of it."""
         if self.notebook:
-            from IPython.display import display
-
+            display: Any = importlib.import_module("IPython.display").display
             text = {"text/plain": self.line(done, contacts, residual)}
             if self._display is None:
                 self._display = display(text, raw=True, display_id=True)

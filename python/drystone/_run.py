@@ -30,7 +30,7 @@ def load(scene: str | os.PathLike[str], **parameters: object) -> Scene:
 
     >>> import drystone as ds
     >>> ds.load("packing", n=50)
-    <Scene packing: 56 bodies, 5 s>
+    <Scene packing: 55 bodies, 5 s>
     """
     return _drystone.load(os.fspath(scene), [(k, _text(v)) for k, v in parameters.items()])
 

@@ -62,9 +62,8 @@ def solve(
     >>> s.solved, np.round(s.r, 6).tolist()
     (True, [1.0, -0.2, 0.0])
     """
-    options = (model, solver, float(tolerance), int(iterations), budget_ms)
     if not isinstance(problem, Mapping):
-        return _drystone.solve_file(os.fspath(problem), kind, *options)
+        return _drystone.solve_file(os.fspath(problem), kind, model, solver, tolerance, iterations, budget_ms)
     unknown = set(problem) - {"W", "q", "mu", "mu_r"}
     if unknown:
         raise InputError(f"a problem has no '{sorted(unknown)[0]}' (valid: W, q, mu, mu_r)")
@@ -75,4 +74,8 @@ def solve(
     def column(key: str) -> NDArray[np.float64]:
         return np.ascontiguousarray(problem.get(key, ()), dtype=np.float64).reshape(-1)
 
-    return _drystone.solve_matrix(*_rows(problem["W"]), column("q"), column("mu"), column("mu_r"), *options)
+    indptr, indices, data, columns = _rows(problem["W"])
+    q, mu, mu_r = column("q"), column("mu"), column("mu_r")
+    return _drystone.solve_matrix(
+        indptr, indices, data, columns, q, mu, mu_r, model, solver, tolerance, iterations, budget_ms
+    )

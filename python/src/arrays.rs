@@ -2,7 +2,7 @@
 
 use drystone::{Pose, World};
 use glam::{DQuat, DVec3};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::errors::{input, world as refused};
 use crate::world::PyWorld;
 
 /// An array of rows, as handed in.
-pub type In<'py> = PyReadonlyArray2<'py, f64>;
+pub type In<'py> = PyArrayLike2<'py, f64, AllowTypeChange>;
 
 /// Rows that one thread copies at a time.
 const RUN: usize = 1 << 14;
@@ -92,6 +92,8 @@ pub fn read<'py>(
         Some(out) if out.shape() != [n, width] => {
             return Err(input(format!("out must have the shape ({n}, {width}), got {:?}", out.shape())));
         }
+        // The other order is contiguous, too, but its rows are columns.
+        Some(out) if !out.is_c_contiguous() => return Err(input("out must be contiguous, row by row")),
         Some(out) => out,
         // SAFETY: every number is written below.
         None => unsafe { PyArray2::new(py, [n, width], false) },
@@ -214,18 +216,25 @@ pub fn from_rows<'py>(py: Python<'py>, rows: &[DVec3]) -> PyResult<Bound<'py, Py
 /// The contacts of the last step.
 #[pyclass(frozen, name = "Contacts", module = "drystone")]
 pub struct Contacts {
+    /// Rows of the two bodies, (n, 2).
     #[pyo3(get)]
     bodies: Py<PyArray2<u32>>,
+    /// Half-way between the two surfaces, (n, 3), m.
     #[pyo3(get)]
     points: Py<PyArray2<f64>>,
+    /// From the second body to the first, (n, 3).
     #[pyo3(get)]
     normals: Py<PyArray2<f64>>,
+    /// Signed distances at the start of the step, (n,), m.
     #[pyo3(get)]
     gaps: Py<PyArray1<f64>>,
+    /// Coefficients of friction, (n,).
     #[pyo3(get)]
     friction: Py<PyArray1<f64>>,
+    /// Impulses on the first body, (n, 3), N s.
     #[pyo3(get)]
     impulses: Py<PyArray2<f64>>,
+    /// The same over the step, (n, 3), N.
     #[pyo3(get)]
     forces: Py<PyArray2<f64>>,
 }

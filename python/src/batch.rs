@@ -15,7 +15,7 @@ use crate::errors::{input, step as failed, world as refused};
 use crate::world::PyWorld;
 
 /// Worlds of the same number of bodies, stepped in parallel: each by one thread.
-#[pyclass(frozen, name = "Batch", module = "drystone")]
+#[pyclass(frozen, subclass, name = "Batch", module = "drystone")]
 pub struct Batch {
     worlds: Vec<Py<PyWorld>>,
     first: Vec<State>,
@@ -120,16 +120,19 @@ impl Batch {
         Ok(found.ok_or_else(none)?.clone_ref(py))
     }
 
+    /// The worlds.
     #[getter]
     fn worlds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.worlds.iter().map(|w| w.clone_ref(py)))
     }
 
+    /// How many threads step them.
     #[getter]
     fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
+    /// Takes `n` steps of every world, in parallel; Ctrl-C is looked for between steps. The error of a step that fails says in which world.
     #[pyo3(signature = (n=1))]
     fn step(&self, py: Python<'_>, n: u64) -> PyResult<()> {
         for _ in 0..n {
@@ -144,6 +147,7 @@ impl Batch {
         Ok(())
     }
 
+    /// Takes all worlds, or those of these numbers, back to how they were when the batch was made.
     #[pyo3(signature = (which=None))]
     fn reset(&self, py: Python<'_>, which: Option<Vec<usize>>) -> PyResult<()> {
         let mut chosen = vec![which.is_none(); self.worlds.len()];
@@ -154,26 +158,31 @@ impl Batch {
             .map_err(|(_, e)| refused(e))
     }
 
+    /// Origins of the bodies' frames, (worlds, bodies, 3), m.
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         self.state(py, Column::Position)
     }
 
+    /// Orientations, (worlds, bodies, 4), (w, x, y, z).
     #[getter]
     fn rotations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         self.state(py, Column::Rotation)
     }
 
+    /// Velocities of the centres of mass, (worlds, bodies, 3), m/s.
     #[getter]
     fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         self.state(py, Column::Velocity)
     }
 
+    /// Angular velocities, world axes, (worlds, bodies, 3), rad/s.
     #[getter]
     fn angular_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         self.state(py, Column::AngularVelocity)
     }
 
+    /// Sets states of all bodies of all worlds, in the shapes in which they are read; what is not given stays.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,
@@ -277,6 +286,7 @@ impl Batch {
         .map_err(|(_, e)| refused(e))
     }
 
+    /// Time of each world, s.
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let times = self.worlds.iter().map(|w| w.get().with(py, |w| w.state().time)).collect();

@@ -18,12 +18,19 @@ fn body(world: &Py<PyWorld>, py: Python<'_>, id: BodyId) -> Py<Body> {
 /// A contact of the last step, seen from one of its bodies.
 #[pyclass(frozen, name = "Contact", module = "drystone", get_all)]
 pub struct ContactSeen {
+    /// The other body.
     other: Py<Body>,
+    /// Half-way between the two surfaces, m.
     point: Py<PyArray1<f64>>,
+    /// Unit, from the other body to this one.
     normal: Py<PyArray1<f64>>,
+    /// Signed distance at the start of the step, m.
     gap: f64,
+    /// Coefficient of friction.
     friction: f64,
+    /// Impulse on this body during the step, N s.
     impulse: Py<PyArray1<f64>>,
+    /// The same over the step, N.
     force: Py<PyArray1<f64>>,
 }
 
@@ -44,11 +51,17 @@ impl ContactSeen {
 /// Two colliders that touch, or have ceased to.
 #[pyclass(frozen, name = "ContactEvent", module = "drystone", get_all)]
 pub struct ContactEvent {
+    /// begin, persist or end.
     phase: &'static str,
+    /// The two bodies, of which the first is dynamic.
     bodies: (Py<Body>, Py<Body>),
+    /// Impulse on the first body during the step, N s; zero at the end.
     impulse: Py<PyArray1<f64>>,
+    /// The same over the step, N.
     force: Py<PyArray1<f64>>,
+    /// Mean of the contact points, m.
     point: Py<PyArray1<f64>>,
+    /// Unit, from the second body to the first.
     normal: Py<PyArray1<f64>>,
 }
 
@@ -76,8 +89,11 @@ impl ContactEvent {
 /// Something in a sensor, or no longer.
 #[pyclass(frozen, name = "SensorEvent", module = "drystone", get_all)]
 pub struct SensorEvent {
+    /// begin, persist or end.
     phase: &'static str,
+    /// The body that has the sensor.
     sensor: Py<Body>,
+    /// What overlaps it.
     other: Py<Body>,
 }
 
@@ -95,9 +111,13 @@ impl SensorEvent {
 /// A joint's coordinate at one of its limits, or no longer.
 #[pyclass(frozen, name = "JointEvent", module = "drystone", get_all)]
 pub struct JointEvent {
+    /// begin, persist or end.
     phase: &'static str,
+    /// The joint.
     joint: Py<PyJoint>,
+    /// Which of its free coordinates.
     coordinate: usize,
+    /// What the limit pushes with, N or N m; zero at the end.
     force: f64,
 }
 

@@ -135,21 +135,25 @@ impl PyJoint {
 
 #[pymethods]
 impl PyJoint {
+    /// Its number.
     #[getter]
     fn index(&self) -> u32 {
         self.id.slot
     }
 
+    /// Its kind.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.ask(py, |w, id| Ok(w.joint(id)?.kind.name()))
     }
 
+    /// Its name.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.ask(py, |w, id| Ok(w.joint(id)?.name.clone()))
     }
 
+    /// Its bodies; None is the world.
     #[getter]
     fn bodies(&self, py: Python<'_>) -> PyResult<(Option<Body>, Option<Body>)> {
         let ids = self.ask(py, |w, id| Ok(w.joint(id)?.bodies.map(|b| w.model().id(b))))?;
@@ -157,21 +161,25 @@ impl PyJoint {
         Ok((a, b))
     }
 
+    /// Where it is (origin of frame B), m.
     #[getter]
     fn position<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(array3(py, self.ask(py, |w, id| w.joint_position(id))?))
     }
 
+    /// The free coordinates, m or rad; angles count turns.
     #[getter]
     fn coordinates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_vec(py, self.ask(py, |w, id| w.joint_coordinates(id))?))
     }
 
+    /// Their rates, m/s or rad/s.
     #[getter]
     fn rates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_vec(py, self.ask(py, |w, id| w.joint_rates(id))?))
     }
 
+    /// Coefficients of (v_A, ω_A, v_B, ω_B) for each free coordinate, (n, 12).
     #[getter]
     fn jacobian<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let rows = self.ask(py, |w, id| w.joint_jacobian(id))?;
@@ -179,22 +187,28 @@ impl PyJoint {
         PyArray1::from_vec(py, rows.into_iter().flatten().collect()).reshape([n, 12])
     }
 
+    /// Force on B through the joint in the last step, N.
     #[getter]
     fn force<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(array3(py, self.ask(py, |w, id| w.joint_reaction(id))?.force))
     }
 
+    /// Torque on B through the joint in the last step, N m.
     #[getter]
     fn torque<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(array3(py, self.ask(py, |w, id| w.joint_reaction(id))?.torque))
     }
 
+    /// Force or torque of the motors along the free coordinates, N or N m.
     #[getter]
     fn motor_forces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (reaction, n) = self.ask(py, |w, id| Ok((w.joint_reaction(id)?, w.joint(id)?.laws.len())))?;
         Ok(PyArray1::from_slice(py, &reaction.motor[..n]))
     }
 
+    /// Puts a motor on a free coordinate that imposes a speed (m/s, rad/s), a position (m, rad) or a force (N, N m), up to `limit` (N, N m).
+    ///
+    /// A command is a number, or a function of time as scene files have them: `{'sine': {'amplitude': 1, 'frequency': 2}}`.
     #[pyo3(signature = (*, speed=None, position=None, force=None, limit=f64::INFINITY, coordinate=0))]
     fn set_motor(
         &self,
@@ -214,11 +228,13 @@ impl PyJoint {
         self.ask(py, |w, id| w.set_motor(id, coordinate, Some(motor.limited(limit))))
     }
 
+    /// Takes the motor away.
     #[pyo3(signature = (coordinate=0))]
     fn remove_motor(&self, py: Python<'_>, coordinate: usize) -> PyResult<()> {
         self.ask(py, |w, id| w.set_motor(id, coordinate, None))
     }
 
+    /// Sets the ends of a free coordinate, m or rad, with a coefficient of restitution; without numbers there are none.
     #[pyo3(signature = (lower=f64::NEG_INFINITY, upper=f64::INFINITY, *, restitution=0.0, coordinate=0))]
     fn set_limits(
         &self,
@@ -233,6 +249,7 @@ impl PyJoint {
         self.ask(py, |w, id| w.set_limits(id, coordinate, limits))
     }
 
+    /// Puts a spring (N/m, N m/rad) with a damper (N s/m, N m s/rad) on a free coordinate; `rest` in m or rad.
     #[pyo3(signature = (stiffness, damping=0.0, *, rest=0.0, coordinate=0))]
     fn set_spring(
         &self,
@@ -245,11 +262,13 @@ impl PyJoint {
         self.change(py, coordinate, |law| law.spring = Some(Spring { rest, stiffness, damping }))
     }
 
+    /// Sets the dry friction along a free coordinate, N or N m.
     #[pyo3(signature = (friction, *, coordinate=0))]
     fn set_friction(&self, py: Python<'_>, friction: f64, coordinate: usize) -> PyResult<()> {
         self.change(py, coordinate, |law| law.friction = friction)
     }
 
+    /// Takes it out of the world.
     fn remove(&self, py: Python<'_>) -> PyResult<()> {
         self.ask(py, |w, id| w.remove_joint(id))
     }

@@ -13,9 +13,13 @@ use crate::world::{PyWorld, motion};
 /// What a question found.
 #[pyclass(frozen, name = "Hit", module = "drystone", get_all)]
 pub struct Hit {
+    /// The body.
     body: Py<Body>,
+    /// Distance, m; negative inside or where shapes overlap.
     distance: f64,
+    /// Where, m.
     point: Py<PyArray1<f64>>,
+    /// Unit outward normal there.
     normal: Py<PyArray1<f64>>,
 }
 

@@ -11,26 +11,31 @@ pub struct PyReport(pub StepReport);
 
 #[pymethods]
 impl PyReport {
+    /// Number of the step, from 1.
     #[getter]
     fn step(&self) -> u64 {
         self.0.step
     }
 
+    /// Contacts in the problem.
     #[getter]
     fn contacts(&self) -> usize {
         self.0.contacts
     }
 
+    /// Of those, with a gap that is not positive at the start of the step.
     #[getter]
     fn touching(&self) -> usize {
         self.0.touching
     }
 
+    /// Dynamic bodies that are asleep after the step.
     #[getter]
     fn asleep(&self) -> usize {
         self.0.asleep
     }
 
+    /// How the solve ended: converged, iterations, budget, wedged or diverged.
     #[getter]
     fn status(&self) -> &'static str {
         match self.0.status {
@@ -42,26 +47,31 @@ impl PyReport {
         }
     }
 
+    /// Iterations of the velocity problem.
     #[getter]
     fn iterations(&self) -> usize {
         self.0.iterations
     }
 
+    /// Substeps of the island that took the most.
     #[getter]
     fn substeps(&self) -> usize {
         self.0.substeps
     }
 
+    /// Largest natural-map residual of the velocity problem, m/s.
     #[getter]
     fn residual(&self) -> f64 {
         self.0.certificate.residual_max
     }
 
+    /// Deepest overlap at the start of the step, m.
     #[getter]
     fn penetration(&self) -> f64 {
         self.0.penetration_max
     }
 
+    /// The judge's word: residuals, violations (m/s), gap (J), as a dictionary.
     #[getter]
     fn certificate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (c, d) = (&self.0.certificate, PyDict::new(py));
@@ -75,6 +85,7 @@ impl PyReport {
         Ok(d)
     }
 
+    /// Time of each stage, ms.
     #[getter]
     fn ms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let d = PyDict::new(py);

@@ -36,32 +36,38 @@ pub fn load(py: Python<'_>, what: String, parameters: Vec<(String, String)>) -> 
 
 #[pymethods]
 impl PyScene {
+    /// Its name.
     #[getter]
     fn name(&self) -> String {
         self.with(|s| s.name.clone())
     }
 
+    /// One line.
     #[getter]
     fn title(&self) -> String {
         self.with(|s| s.title.clone())
     }
 
+    /// How long it runs, s.
     #[getter]
     fn duration(&self) -> f64 {
         self.with(|s| s.duration)
     }
 
+    /// How many bodies it has.
     #[getter]
     fn body_count(&self) -> usize {
         self.with(|s| s.bodies.len())
     }
 
+    /// How it steps: keywords of `World`.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let settings = self.with(|s| s.settings.clone());
         settings::told(py, &settings)
     }
 
+    /// A world at time zero, with settings (see `World`) that may differ from the scene's own. Bodies deep in each other are refused unless `allow_overlap`.
     #[pyo3(signature = (*, allow_overlap=false, **settings))]
     fn world(
         &self,
@@ -165,6 +171,7 @@ impl Run {
         })
     }
 
+    /// A world at time zero, with settings (see `World`) that may differ from the scene's own. Bodies deep in each other are refused unless `allow_overlap`.
     #[getter]
     fn world(&self, py: Python<'_>) -> Py<PyWorld> {
         self.world.clone_ref(py)

@@ -22,35 +22,42 @@ fn made(shape: Shape) -> PyResult<PyShape> {
 
 #[pymethods]
 impl PyShape {
+    /// Its kind, as scene files spell it.
     #[getter]
     fn kind(&self) -> &'static str {
         self.0.name()
     }
 
+    /// Volume, m³; infinite for a half-space or a height field.
     #[getter]
     fn volume(&self) -> f64 {
         self.0.volume()
     }
 
+    /// Centroid in its own frame, m.
     #[getter]
     fn centroid<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         array3(py, self.0.centroid())
     }
 
+    /// Radius of the largest ball about the centroid inside it, m: what overlaps are measured by.
     #[getter]
     fn inner_radius(&self) -> f64 {
         self.0.inner_radius()
     }
 
+    /// Radius of the ball about its origin that holds it, m.
     #[getter]
     fn bounding_radius(&self) -> f64 {
         self.0.bounding_radius()
     }
 
+    /// Inertia tensor (3, 3) about the centroid of a homogeneous body of this mass (kg), kg m².
     fn inertia<'py>(&self, py: Python<'py>, mass: f64) -> PyResult<Bound<'py, PyArray2<f64>>> {
         matrix3(py, MassProperties::of_shape(&self.0, mass).inertia)
     }
 
+    /// The smallest and the largest corner of the box around it at a pose, m.
     #[pyo3(signature = (position=None, rotation=None))]
     fn bounds<'py>(
         &self,
@@ -76,41 +83,57 @@ impl PyShape {
     }
 }
 
+/// A ball of this radius, m.
+///
+/// >>> import drystone as ds
+/// >>> round(ds.sphere(0.5).volume, 4)
+/// 0.5236
 #[pyfunction]
 pub fn sphere(radius: f64) -> PyResult<PyShape> {
     made(Shape::Sphere { radius })
 }
 
+/// A box with these half extents, m.
+///
+/// >>> import drystone as ds
+/// >>> ds.box([0.5, 1, 2]).volume
+/// 8.0
 #[pyfunction(name = "box")]
 pub fn cuboid(half: V3) -> PyResult<PyShape> {
     made(Shape::Box { half: vec3(half) })
 }
 
+/// All points within `radius` of the segment from -`half_length` to `half_length` along z, m.
 #[pyfunction]
 pub fn capsule(radius: f64, half_length: f64) -> PyResult<PyShape> {
     made(Shape::Capsule { radius, half_length })
 }
 
+/// A cylinder about z with caps at ±`half_length`, m.
 #[pyfunction]
 pub fn cylinder(radius: f64, half_length: f64) -> PyResult<PyShape> {
     made(Shape::Cylinder { radius, half_length })
 }
 
+/// A cone about z, base at -height/4, apex at 3/4 height, m.
 #[pyfunction]
 pub fn cone(radius: f64, height: f64) -> PyResult<PyShape> {
     made(Shape::Cone { radius, height })
 }
 
+/// An ellipsoid with these semi-axes, m.
 #[pyfunction]
 pub fn ellipsoid(half: V3) -> PyResult<PyShape> {
     made(Shape::Ellipsoid { half: vec3(half) })
 }
 
+/// All points with z ≤ 0: a floor. Static and kinematic bodies only.
 #[pyfunction]
 pub fn half_space() -> PyShape {
     PyShape(Shape::HalfSpace)
 }
 
+/// All points within `radius` (m) of a box, cylinder, cone or hull.
 #[pyfunction]
 pub fn rounded(core: PyShape, radius: f64) -> PyResult<PyShape> {
     made(Shape::Rounded { core: Arc::new(core.0), radius })
@@ -128,12 +151,14 @@ fn points(name: &str, a: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<DVec3>> {
     Ok(a.outer_iter().map(|p| DVec3::new(p[0], p[1], p[2])).collect())
 }
 
+/// The convex hull of points.
 #[pyfunction]
 pub fn hull(points: PyReadonlyArray2<'_, f64>) -> PyResult<PyShape> {
     let points = self::points("points", &points)?;
     made(Shape::Hull(Arc::new(Hull::new(&points).map_err(input)?)))
 }
 
+/// A surface of triangles.
 #[pyfunction]
 pub fn mesh(vertices: PyReadonlyArray2<'_, f64>, triangles: PyReadonlyArray2<'_, u32>) -> PyResult<PyShape> {
     if triangles.shape()[1] != 3 {
@@ -145,6 +170,7 @@ pub fn mesh(vertices: PyReadonlyArray2<'_, f64>, triangles: PyReadonlyArray2<'_,
     made(Shape::Mesh(Arc::new(mesh)))
 }
 
+/// Heights over a grid.
 #[pyfunction]
 pub fn height_field(heights: PyReadonlyArray2<'_, f64>, spacing: [f64; 2]) -> PyResult<PyShape> {
     let (rows, columns) = (heights.shape()[0], heights.shape()[1]);
@@ -153,6 +179,7 @@ pub fn height_field(heights: PyReadonlyArray2<'_, f64>, spacing: [f64; 2]) -> Py
     made(Shape::HeightField(Arc::new(field)))
 }
 
+/// Convex parts with their places.
 #[pyfunction]
 pub fn compound(parts: Vec<(PyShape, V3, Q4)>) -> PyResult<PyShape> {
     let parts = parts.into_iter().map(|(s, x, q)| (pose(Some(x), Some(q)), s.0)).collect();

@@ -1,6 +1,5 @@
 //! Bare contact problems.
 
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use drystone_record::usage;
@@ -15,47 +14,55 @@ use crate::errors::{input, scene as refused};
 /// What a solver found, and the judge's word on it.
 #[pyclass(frozen, name = "Solution", module = "drystone")]
 pub struct Solution {
-    r: Mutex<Vec<f64>>,
-    u: Mutex<Vec<f64>>,
+    r: Vec<f64>,
+    u: Vec<f64>,
     report: problem::Report,
     solved: bool,
 }
 
 #[pymethods]
 impl Solution {
+    /// r, normal first.
     #[getter]
     fn r<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.r.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        PyArray1::from_slice(py, &self.r)
     }
 
+    /// u = W r + q.
     #[getter]
     fn u<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.u.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        PyArray1::from_slice(py, &self.u)
     }
 
+    /// Whether the tolerance was reached.
     #[getter]
     fn solved(&self) -> bool {
         self.solved
     }
 
+    /// solved, or why not: iterations, budget, wedged, diverged.
     #[getter]
     fn status(&self) -> &'static str {
         self.report.status
     }
 
+    /// Iterations (sweeps, multiplications or factorisations).
     #[getter]
     fn iterations(&self) -> usize {
         self.report.iterations
     }
 
+    /// |r - P(r - u)| / |q|; None where q = 0.
     #[getter]
     fn residual(&self) -> Option<f64> {
         self.report.residual_over_q
     }
 
-    /// All that `drystone solve` reports, as JSON.
-    fn _report(&self) -> PyResult<String> {
-        serde_json::to_string(&self.report).map_err(input)
+    /// All that `drystone solve` reports: objective, violations, duality gap, times.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = serde_json::to_string(&self.report).map_err(input)?;
+        py.import("json")?.call_method1("loads", (text,))
     }
 
     fn __repr__(&self) -> String {
@@ -99,7 +106,7 @@ fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<So
         let mut report = judge(&file, &posed, tolerance, solver.as_ref(), &out, times);
         report.in_units_of(unit);
         let (r, u) = (report.r.take().unwrap_or_default(), report.u.take().unwrap_or_default());
-        Ok(Solution { r: Mutex::new(r), u: Mutex::new(u), report, solved })
+        Ok(Solution { r, u, report, solved })
     })
 }
 

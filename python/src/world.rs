@@ -25,6 +25,10 @@ use crate::shape::PyShape;
 const WITHOUT_LOOKING: Duration = Duration::from_millis(50);
 
 /// Bodies, joints, contacts and time.
+///
+/// Settings go by keyword, with the names and meanings of the command line: `step` (s), `gravity` (m/s²), `model` ("ccp" or "coulomb"), `solver`,
+/// `tolerance` (m/s), `iterations`, `budget_ms`, `compliance`, `substeps`, `max_substeps`, `integrator`, `stabilisation`,
+/// `position_iterations`, `envelope` (m), `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers.
 #[pyclass(frozen, weakref, subclass, name = "World", module = "drystone")]
 pub struct PyWorld {
     world: Mutex<World>,
@@ -32,22 +36,25 @@ pub struct PyWorld {
     after: Mutex<Vec<Py<PyAny>>>,
 }
 
-/// A saved state: [`PyWorld::save_state`].
+/// A saved state of a world: see `World.save_state`.
 #[pyclass(frozen, name = "State", module = "drystone")]
 pub struct PyState(pub State);
 
 #[pymethods]
 impl PyState {
+    /// Time, s.
     #[getter]
     fn time(&self) -> f64 {
         self.0.time
     }
 
+    /// Steps done.
     #[getter]
     fn step(&self) -> u64 {
         self.0.step
     }
 
+    /// Of time and motion, bit for bit.
     #[getter]
     fn hash(&self) -> String {
         format!("{:016x}", self.0.hash())
@@ -216,12 +223,14 @@ impl PyWorld {
         Ok(Self::of(World::with_seed(s, seed).map_err(refused)?))
     }
 
+    /// How it steps, as keywords.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let s = self.with(py, |w| w.settings().clone());
         settings::told(py, &s)
     }
 
+    /// Changes how it steps, from the next step on: keywords of the constructor.
     #[pyo3(signature = (**settings))]
     fn configure(&self, py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let mut s = self.with(py, |w| w.settings().clone());
@@ -229,21 +238,33 @@ impl PyWorld {
         self.with(py, |w| w.set_settings(s)).map_err(refused)
     }
 
+    /// Time, s.
     #[getter]
     fn time(&self, py: Python<'_>) -> f64 {
         self.with(py, |w| w.state().time)
     }
 
+    /// Steps done.
     #[getter]
     fn steps(&self, py: Python<'_>) -> u64 {
         self.with(py, |w| w.state().step)
     }
 
+    /// A hash of time and motion, bit for bit.
     #[getter]
     fn state_hash(&self, py: Python<'_>) -> String {
         format!("{:016x}", self.with(py, |w| w.state().hash()))
     }
 
+    /// Adds a body of a shape, or of several colliders.
+    ///
+    /// `mass` (kg) or `density` (kg/m³); inertia and centre of mass are those of a homogeneous body unless given. `position` (m) and `rotation` (w, x, y, z) are of the body's frame, `velocity` (m/s) of its centre of mass, `angular_velocity` (rad/s) in world axes. `friction`, `material`, `layers`, `mask` and `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than 0 do not collide; `planar` is the normal of a plane that it is locked to.
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World()
+    /// >>> brick = world.add_body(ds.box([0.1, 0.05, 0.04]), density=2000, position=[0, 0, 1])
+    /// >>> round(brick.mass, 3)
+    /// 3.2
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (shape=None, *, colliders=None, mass=None, density=None, inertia=None, centre=None,
         position=[0.0; 3], rotation=[1.0, 0.0, 0.0, 0.0], velocity=[0.0; 3], angular_velocity=[0.0; 3],
@@ -320,6 +341,7 @@ impl PyWorld {
         Ok(Self::body(slf, id))
     }
 
+    /// Adds a body of one shape at each of these positions (n, 3), m; returns their rows in the arrays.
     #[pyo3(signature = (shape, positions, *, mass=None, density=None, rotations=None, velocities=None, friction=0.0,
         motion="dynamic", group=0))]
     fn add_bodies<'py>(
@@ -370,6 +392,7 @@ impl PyWorld {
         Ok(PyArray1::from_vec(py, slots))
     }
 
+    /// All bodies, in the order of their rows.
     #[getter]
     fn bodies<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
         let ids: Vec<BodyId> =
@@ -377,12 +400,12 @@ impl PyWorld {
         PyList::new(slf.py(), ids.into_iter().map(|id| Self::body(slf, id)))
     }
 
+    /// How many bodies there are.
     #[getter]
     fn body_count(&self, py: Python<'_>) -> usize {
         self.with(py, |w| w.model().bodies.len() - w.model().empty_slots().len())
     }
 
-    /// The body of a row of the arrays, or of a name.
     fn __getitem__(slf: &Bound<'_, Self>, which: &Bound<'_, PyAny>) -> PyResult<Body> {
         let py = slf.py();
         let found = if let Ok(name) = which.extract::<String>() {
@@ -401,11 +424,13 @@ impl PyWorld {
         }
     }
 
+    /// Takes a body out, with its joints.
     fn remove(slf: &Bound<'_, Self>, body: &Bound<'_, Body>) -> PyResult<()> {
         let id = Self::own(slf, body)?;
         slf.get().with(slf.py(), |w| w.remove_body(id)).map_err(refused)
     }
 
+    /// Lets two bodies collide, or keeps them from it.
     #[pyo3(signature = (a, b, collide))]
     fn set_collides(
         slf: &Bound<'_, Self>,
@@ -417,6 +442,7 @@ impl PyWorld {
         slf.get().with(slf.py(), |w| w.set_collides(a, b, collide)).map_err(refused)
     }
 
+    /// Lets a kinematic body follow functions of time: (direction, way in m) and (axis, angle in rad). Without any it goes on by its own velocity.
     #[pyo3(signature = (body, *, along=None, about=None))]
     fn set_guide(
         slf: &Bound<'_, Self>,
@@ -436,6 +462,7 @@ impl PyWorld {
         slf.get().with(slf.py(), |w| w.set_guide(id, guide)).map_err(refused)
     }
 
+    /// Says what happens between two materials: friction, restitution, rolling and spinning resistance (arms, m), cohesion (N), stiffness (N/m) and damping (N s/m).
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (a, b, *, friction, kinetic_friction=None, restitution=0.0, rolling=0.0, spinning=0.0, cohesion=0.0,
         stiffness=None, damping=0.0))]
@@ -472,87 +499,110 @@ impl PyWorld {
         .map_err(input)
     }
 
+    /// Names of the materials.
     #[getter]
     fn materials(&self, py: Python<'_>) -> Vec<String> {
         self.with(py, |w| w.materials().names().to_vec())
     }
 
+    /// Takes `n` steps and returns the last one's report. Python goes on in other threads meanwhile, hooks are called, Ctrl-C works.
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World(gravity=[0, 0, 0])
+    /// >>> world.step(3).step
+    /// 3
     #[pyo3(signature = (n=1))]
-    fn step(slf: &Bound<'_, Self>, n: u64) -> PyResult<Option<PyReport>> {
-        Ok(Self::take_steps(slf, n, |_, _| ())?.map(PyReport))
+    fn step(slf: &Bound<'_, Self>, n: u64) -> PyResult<PyReport> {
+        let last = Self::take_steps(slf, n, |_, _| ())?;
+        last.map(PyReport).ok_or_else(|| input("n must be at least 1, got 0"))
     }
 
+    /// Calls `hook(world)` before every step; returns it, so that it can decorate.
     fn before_step(&self, hook: Py<PyAny>) -> Py<PyAny> {
         let mut hooks = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         hooks.push(hook);
         Python::attach(|py| hooks[hooks.len() - 1].clone_ref(py))
     }
 
+    /// Calls `hook(world)` after every step; returns it, so that it can decorate.
     fn after_step(&self, hook: Py<PyAny>) -> Py<PyAny> {
         let mut hooks = self.after.lock().unwrap_or_else(PoisonError::into_inner);
         hooks.push(hook);
         Python::attach(|py| hooks[hooks.len() - 1].clone_ref(py))
     }
 
+    /// Forgets all hooks.
     fn clear_hooks(&self) {
         self.before.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.after.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// The complete state: restored, the run goes on bit for bit.
     fn save_state(&self, py: Python<'_>) -> PyState {
         PyState(self.with(py, |w| w.state().clone()))
     }
 
+    /// Goes back to a saved state of these same bodies.
     fn restore(&self, py: Python<'_>, state: PyRef<'_, PyState>) -> PyResult<()> {
         let state = state.0.clone();
         self.with(py, |w| w.restore(state)).map_err(refused)
     }
 
+    /// Moves a mechanism to a nearby state of rest.
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.lock().settle().map(drop)).map_err(refused)
     }
 
+    /// Makes positions and velocities fit the joints; the first step does this by itself.
     fn assemble(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.lock().assemble_joints()).map_err(refused)
     }
 
+    /// Kinetic and potential energy of the dynamic bodies, J.
     #[getter]
     fn energy(&self, py: Python<'_>) -> (f64, f64) {
         let e = self.with(py, |w| w.energy());
         (e.kinetic, e.potential)
     }
 
+    /// Mass of the dynamic bodies, kg.
     #[getter]
     fn total_mass(&self, py: Python<'_>) -> f64 {
         self.with(py, |w| w.total_mass())
     }
 
+    /// Deepest and mean overlap now, m.
     fn penetration(&self, py: Python<'_>) -> (f64, f64) {
         let p = py.detach(|| self.lock().penetration());
         (p.max, p.mean)
     }
 
+    /// How many bodies sleep.
     #[getter]
     fn asleep(&self, py: Python<'_>) -> usize {
         self.with(py, |w| w.asleep())
     }
 
+    /// Wakes everything.
     fn wake_all(&self, py: Python<'_>) {
         self.with(py, |w| w.wake_all());
     }
 
+    /// Forgets forces applied since the last step.
     fn clear_forces(&self, py: Python<'_>) {
         self.with(py, |w| w.clear_forces());
     }
 
     // Arrays.
 
+    /// Which rows of the arrays are bodies.
     #[getter]
     fn alive<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let alive = self.with(py, |w| w.model().bodies.iter().map(|b| b.alive).collect::<Vec<_>>());
         PyArray1::from_vec(py, alive)
     }
 
+    /// Masses, kg; infinite for bodies that are not dynamic.
     #[getter]
     fn masses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let mass = |b: &drystone::model::Body| match (b.alive, b.motion) {
@@ -564,6 +614,7 @@ impl PyWorld {
         PyArray1::from_vec(py, masses)
     }
 
+    /// Origins of the bodies' frames, (n, 3), m: a copy. Row i is `world[i]`; rows of removed bodies are NaN.
     #[getter]
     fn positions<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         arrays::read(slf, arrays::Column::Position, None)
@@ -574,6 +625,7 @@ impl PyWorld {
         arrays::write(self, py, [Some(&rows), None, None, None])
     }
 
+    /// Orientations (n, 4), (w, x, y, z): a copy.
     #[getter]
     fn rotations<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         arrays::read(slf, arrays::Column::Rotation, None)
@@ -584,6 +636,7 @@ impl PyWorld {
         arrays::write(self, py, [None, Some(&rows), None, None])
     }
 
+    /// Velocities of the centres of mass, (n, 3), m/s: a copy.
     #[getter]
     fn velocities<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         arrays::read(slf, arrays::Column::Velocity, None)
@@ -594,6 +647,7 @@ impl PyWorld {
         arrays::write(self, py, [None, None, Some(&rows), None])
     }
 
+    /// Angular velocities in world axes, (n, 3), rad/s: a copy.
     #[getter]
     fn angular_velocities<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         arrays::read(slf, arrays::Column::AngularVelocity, None)
@@ -604,6 +658,7 @@ impl PyWorld {
         arrays::write(self, py, [None, None, None, Some(&rows)])
     }
 
+    /// One of positions, rotations, velocities, angular_velocities, into `out` where it is given: no memory is taken then.
     #[pyo3(signature = (what, out=None))]
     fn read<'py>(
         slf: &Bound<'py, Self>,
@@ -613,6 +668,7 @@ impl PyWorld {
         arrays::read(slf, arrays::Column::parse(what)?, out)
     }
 
+    /// Sets states of all bodies at once; what is not given stays. Contacts begin anew where positions or rotations are set.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,
@@ -626,6 +682,7 @@ impl PyWorld {
         arrays::write(self, py, given.map(Option::as_ref))
     }
 
+    /// Adds forces (n, 3) in N at the centres of mass, and torques (n, 3) in N m, for the next step only.
     #[pyo3(signature = (forces, torques=None))]
     fn apply_forces(
         &self,
@@ -636,11 +693,13 @@ impl PyWorld {
         arrays::apply_forces(self, py, &forces, torques.as_ref())
     }
 
+    /// The contacts of the last step as arrays.
     #[getter]
     fn contacts<'py>(&self, py: Python<'py>) -> PyResult<arrays::Contacts> {
         arrays::Contacts::of(self, py)
     }
 
+    /// Contact force on each body in the last step, (n, 3), N.
     #[getter]
     fn contact_forces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let forces = self.with(py, |w| w.contact_forces());
@@ -649,6 +708,18 @@ impl PyWorld {
 
     // Joints.
 
+    /// Joins two bodies (None is the world): fixed, revolute, prismatic, cylindrical, ball, universal, planar, point_on_line, point_on_plane, distance, rope, spring, screw, gear, rack_and_pinion.
+    ///
+    /// `position` (m) and `axis` are in the world as the bodies are now. universal takes `axis_b`; distance, rope and spring go to `position_b` and have a `length` (m; as now if not given), a spring `stiffness` (N/m) and `damping` (N s/m); screw a `pitch` (m a turn); gear a `ratio`; rack_and_pinion `axis_b` and `radius` (m). `compliance` is in m/N and rad/(N m).
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World()
+    /// >>> rod = world.add_body(ds.capsule(0.02, 0.5), mass=1.0, position=[0.5, 0, 0])
+    /// >>> hinge = world.add_joint('revolute', None, rod, axis=[0, 1, 0])
+    /// >>> hinge.set_motor(speed=2.0, limit=100.0)
+    /// >>> _ = world.step()
+    /// >>> round(float(hinge.rates[0]), 3)
+    /// 2.0
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (kind, a, b, *, position=[0.0; 3], axis=[0.0, 0.0, 1.0], rotation=None, axis_b=None, position_b=None,
         length=None, stiffness=0.0, damping=0.0, pitch=None, ratio=1.0, radius=None, collide=false, compliance=[0.0; 2], name=None))]
@@ -693,6 +764,7 @@ impl PyWorld {
         Ok(PyJoint { world: slf.clone().unbind(), id })
     }
 
+    /// All joints.
     #[getter]
     fn joints<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
         let ids: Vec<_> = slf.get().with(slf.py(), |w| w.joints().collect());
@@ -700,6 +772,7 @@ impl PyWorld {
         PyList::new(slf.py(), all)
     }
 
+    /// The joint of this name.
     fn joint(slf: &Bound<'_, Self>, name: &str) -> PyResult<PyJoint> {
         let found = slf.get().with(slf.py(), |w| {
             w.joints().find(|id| w.joint(*id).is_ok_and(|j| j.name.as_deref() == Some(name)))
@@ -710,6 +783,7 @@ impl PyWorld {
         }
     }
 
+    /// How far the joints are off: m and m/s.
     #[getter]
     fn joint_error(&self, py: Python<'_>) -> (f64, f64) {
         let e = self.with(py, |w| w.joint_error());
@@ -718,6 +792,13 @@ impl PyWorld {
 
     // Questions.
 
+    /// The first body that a ray hits within `max_distance` (m); None if there is none. Only bodies of this motion, of shapes that would collide with these layers and mask, none of `exclude`, and no sensors unless asked for.
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World()
+    /// >>> ball = world.add_body(ds.sphere(0.5), mass=1.0)
+    /// >>> world.ray([0, 0, 3], [0, 0, -1]).distance
+    /// 2.5
     #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
     fn ray<'py>(
         slf: &Bound<'py, Self>,
@@ -735,6 +816,7 @@ impl PyWorld {
         Ok(found.map(|f| crate::query::Hit::ray(slf, &f)))
     }
 
+    /// All bodies that a ray hits, the nearest first.
     #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
     fn ray_all<'py>(
         slf: &Bound<'py, Self>,
@@ -752,6 +834,7 @@ impl PyWorld {
         Ok(found.iter().map(|f| crate::query::Hit::ray(slf, f)).collect())
     }
 
+    /// The first body that a shape touches on its straight way from a pose along `direction`, by at most `max_distance` (m).
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (shape, direction, max_distance=f64::INFINITY, *, position=None, rotation=None, layers=None, mask=None, motion=None,
         exclude=None, sensors=false))]
@@ -774,6 +857,7 @@ impl PyWorld {
         Ok(found.map(|f| crate::query::Hit::cast(slf, &f)))
     }
 
+    /// All bodies that share a point with a shape at a pose.
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (shape, *, position=None, rotation=None, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
     fn overlap<'py>(
@@ -796,6 +880,7 @@ impl PyWorld {
         Ok(bodies.into_iter().map(|id| Self::body(slf, id)).collect())
     }
 
+    /// The body nearest to a shape at a pose, with the closest point on it.
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (shape, max_distance=f64::INFINITY, *, position=None, rotation=None, layers=None, mask=None, motion=None, exclude=None,
         sensors=false))]
@@ -817,6 +902,7 @@ impl PyWorld {
         Ok(found.map(|f| crate::query::Hit::closest(slf, &f)))
     }
 
+    /// The nearest point of a body's surface; inside, the distance is negative (m).
     #[pyo3(signature = (point, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
     fn project<'py>(
         slf: &Bound<'py, Self>,
@@ -833,11 +919,13 @@ impl PyWorld {
         Ok(found.map(|f| crate::query::Hit::projection(slf, &f)))
     }
 
+    /// Signed distance of two bodies, m.
     fn distance(slf: &Bound<'_, Self>, a: &Bound<'_, Body>, b: &Bound<'_, Body>) -> PyResult<f64> {
         let (a, b) = (Self::own(slf, a)?, Self::own(slf, b)?);
         slf.get().with(slf.py(), |w| w.distance(a, b)).map_err(refused)
     }
 
+    /// Signed distance of two bodies (m) and the closest points of the first and the second.
     fn closest_points<'py>(
         slf: &Bound<'py, Self>,
         a: &Bound<'py, Body>,
@@ -850,28 +938,33 @@ impl PyWorld {
 
     // Events.
 
+    /// Notes from now on what begins, goes on and ends in every step.
     #[pyo3(signature = (on=true))]
     fn record_events(&self, py: Python<'_>, on: bool) {
         self.with(py, |w| w.record_events(on));
     }
 
+    /// Keeps velocities from before every step, for accelerations.
     #[pyo3(signature = (on=true))]
     fn record_accelerations(&self, py: Python<'_>, on: bool) {
         self.with(py, |w| w.record_accelerations(on));
     }
 
+    /// What touched in the last step, began to, or ceased to.
     #[getter]
     fn contact_events(slf: &Bound<'_, Self>) -> Vec<crate::events::ContactEvent> {
         let told = slf.get().with(slf.py(), |w| w.contact_events().to_vec());
         told.into_iter().map(|e| crate::events::ContactEvent::of(slf, e)).collect()
     }
 
+    /// What is in sensors, came in, or left.
     #[getter]
     fn sensor_events(slf: &Bound<'_, Self>) -> Vec<crate::events::SensorEvent> {
         let told = slf.get().with(slf.py(), |w| w.sensor_events().to_vec());
         told.into_iter().map(|e| crate::events::SensorEvent::of(slf, e)).collect()
     }
 
+    /// Which joints were at their limits, came there, or left.
     #[getter]
     fn joint_events(slf: &Bound<'_, Self>) -> Vec<crate::events::JointEvent> {
         let told = slf.get().with(slf.py(), |w| w.joint_events().to_vec());
@@ -886,7 +979,8 @@ impl PyWorld {
     }
 }
 
-/// A shape fixed to a body, for [`PyWorld::add_body`] with several.
+/// A shape fixed to a body: its place (m) and rotation in the body's frame, friction, material, layers and mask. A sensor reports what overlaps it
+/// and pushes nothing.
 #[pyclass(frozen, name = "Collider", module = "drystone")]
 pub struct PyCollider {
     pub collider: Collider,
