@@ -50,18 +50,16 @@ impl Column {
         let s = w.state();
         match self {
             Column::Position => {
-                each(out, 3, |i, row| row.copy_from_slice(&s.position[i].to_array()));
+                each(out, &s.position, |_, x| x.to_array());
                 for &i in w.off_centre().iter() {
                     let i = i as usize;
                     let origin = s.position[i] - s.rotation[i] * w.model().bodies[i].mass.centre;
                     out[3 * i..3 * i + 3].copy_from_slice(&origin.to_array());
                 }
             }
-            Column::Rotation => each(out, 4, |i, row| row.copy_from_slice(&wxyz(s.rotation[i]))),
-            Column::Velocity => each(out, 3, |i, row| row.copy_from_slice(&s.velocity[i].to_array())),
-            Column::AngularVelocity => {
-                each(out, 3, |i, row| row.copy_from_slice(&s.world_omega(i).to_array()));
-            }
+            Column::Rotation => each(out, &s.rotation, |_, q| wxyz(*q)),
+            Column::Velocity => each(out, &s.velocity, |_, v| v.to_array()),
+            Column::AngularVelocity => each(out, &s.omega, |i, omega| (s.rotation[i] * *omega).to_array()),
         }
         for &i in w.model().empty_slots() {
             let (i, width) = (i as usize, self.width());
@@ -70,14 +68,19 @@ impl Column {
     }
 }
 
-fn each(out: &mut [f64], width: usize, row: impl Fn(usize, &mut [f64]) + Sync) {
-    if out.len() < 2 * RUN * width {
-        out.chunks_exact_mut(width).enumerate().for_each(|(i, to)| row(i, to));
-        return;
+/// Writes a row of N numbers for each of `from`.
+fn each<T: Sync, const N: usize>(out: &mut [f64], from: &[T], row: impl Fn(usize, &T) -> [f64; N] + Sync) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    let run = |first: usize, out: &mut [[f64; N]], from: &[T]| {
+        for (k, (to, x)) in out.iter_mut().zip(from).enumerate() {
+            *to = row(first + k, x);
+        }
+    };
+    if from.len() < 2 * RUN {
+        return run(0, out, from);
     }
-    out.par_chunks_mut(RUN * width).enumerate().for_each(|(k, run)| {
-        run.chunks_exact_mut(width).enumerate().for_each(|(i, to)| row(k * RUN + i, to));
-    });
+    let runs = out.par_chunks_mut(RUN).zip(from.par_chunks(RUN)).enumerate();
+    runs.for_each(|(k, (out, from))| run(k * RUN, out, from));
 }
 
 /// One column of a world, into an array of the caller's where there is one.
