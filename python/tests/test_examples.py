@@ -52,3 +52,15 @@ def test_a_restart_is_the_same_run() -> None:
         rows = [seen] + [env.step(env.action_space.sample())[0] for _ in range(4)]
         runs.append(np.stack(rows))
     assert np.array_equal(runs[0], runs[1]), "bit for bit"
+
+
+def test_the_notebook_runs() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(EXAMPLES / "packing.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    outputs = [out for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs]
+    texts = [out["data"]["text/plain"] for out in outputs if "data" in out]
+    assert any("steps" in text and "residual" in text for text in texts), "the bar is shown in notebooks"
+    assert any("'ok', True" in text for text in texts), texts
