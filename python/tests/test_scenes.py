@@ -88,6 +88,21 @@ def test_files_are_read_and_checked(tmp_path: pathlib.Path) -> None:
         ds.load(path)
 
 
+def test_files_have_sensors(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "gate.toml"
+    ball = '{ type = "sphere", r = 0.1 }'
+    gate = '{ type = "box", half = [1, 1, 0.1], position = [0, 0, 0.5], sensor = true }'
+    path.write_text(SCENE.replace(ball, f"[{ball}, {gate}]"))
+    world = ds.load(path).world()
+    other = world.add_body(ds.sphere(0.05), mass=1.0, position=[0, 0, 0.9])
+    world.record_events()
+    world.step(12)
+    assert world["ball"].inertia[0, 0] == pytest.approx(0.4 * 0.01), "the sensor has no mass"
+    assert [(e.sensor, e.other) for e in world.sensor_events] == [(world["ball"], other)]
+    world.step(60)
+    assert other.position[2] < 0.3, "and stops nothing"
+
+
 def test_run_reports_as_the_command_does(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "out" / "report.json"
     report = ds.run("packing", n=40, steps=20, report=file, progress=False)

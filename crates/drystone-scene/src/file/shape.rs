@@ -85,7 +85,8 @@ pub(super) fn read(at: &At, base: &Surface, motion: Motion, library: &Library) -
             sensor,
         };
         // What only reports has no mass.
-        let matter = made.matter.into_iter().filter(|_| !sensor).map(|(p, s)| (pose.compose(&p), s)).collect();
+        let matter =
+            made.matter.into_iter().filter(|_| !sensor).map(|(p, s)| (pose.compose(&p), s)).collect();
         Ok(Read { collider, matter })
     };
     match given.node.value {
