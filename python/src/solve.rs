@@ -10,6 +10,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::errors::{input, scene as refused};
+use crate::world::in_pool;
 
 /// What a solver found, and the judge's word on it.
 #[pyclass(frozen, name = "Solution", module = "drystone")]
@@ -95,7 +96,7 @@ fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<So
         ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
     };
     let mut solver = solver::make(asked.solver).map_err(input)?;
-    py.detach(|| {
+    in_pool(py, || {
         let unit = file.normalise();
         let posed = file.under(model);
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());

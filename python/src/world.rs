@@ -124,7 +124,7 @@ impl PyWorld {
             if hooked {
                 Self::call(slf, &this.before)?;
             }
-            let report = py.detach(|| {
+            let report = in_pool(py, || {
                 let (begun, mut world) = (Instant::now(), this.lock());
                 loop {
                     let report = world.step()?;
@@ -156,6 +156,11 @@ impl PyWorld {
     pub fn body(slf: &Bound<'_, Self>, id: BodyId) -> Body {
         Body { world: slf.clone().unbind(), id }
     }
+}
+
+/// Runs `f` without the interpreter, on a thread of the pool: this thread would be one more than there are cores.
+pub fn in_pool<R: Send>(py: Python<'_>, f: impl FnOnce() -> R + Send) -> R {
+    py.detach(|| rayon::scope(|_| f()))
 }
 
 /// Mass, centre of mass and inertia from what was said: moments (3), a tensor (3, 3), or those of the shapes.
