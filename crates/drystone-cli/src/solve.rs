@@ -4,13 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use drystone_record::usage;
-use drystone_scene::problem::{self, ContactProblem, Kind};
-use drystone_solve::certificate::certificate;
-use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
-use drystone_solve::model::slip_term;
-use drystone_solve::solver::{self, Attempt, BadSpec, Solver, Status, Stop};
-use drystone_solve::{Malformed, Model, Problem};
-use serde::Serialize;
+use drystone_scene::problem::{self, Kind, Report, judge, reach};
+use drystone_solve::Model;
+use drystone_solve::solver::{self, BadSpec};
 use serde_json::json;
 
 use crate::backend::Backend;
@@ -26,8 +22,6 @@ use crate::simulation::pool;
 const NOT_SOLVED: i32 = 3;
 /// Cap on iterations unless another is given.
 const ITERATIONS: usize = 100_000;
-/// u this far outside the dual cone, over |q|, counts as inside where less was asked for.
-const FEASIBLE: f64 = 1e-6;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -77,70 +71,6 @@ pub struct Args {
     /// Write the report; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct Report {
-    name: String,
-    kind: Kind,
-    contacts: usize,
-    rows: usize,
-    model: &'static str,
-    solver: String,
-    unit: &'static str,
-    /// "solved", or why not.
-    status: &'static str,
-    tolerance: f64,
-    iterations: usize,
-    /// Who did it, in order, where auto picked.
-    attempts: Vec<Attempt>,
-    wall_s: f64,
-    cpu_s: f64,
-    /// ½ rᵀWr + qᵀr with the symmetric part of W; null for Coulomb's law, which minimises nothing.
-    objective: Option<f64>,
-    /// |r - P(r - u)| / |q|, with u + mu |u_T| e_N for u under Coulomb's law; null where q = 0.
-    residual_over_q: Option<f64>,
-    /// max |r_i - P_i(r_i - η_i u_i)| / η_i, in the units of u.
-    residual_scaled: f64,
-    /// Largest distance of a contact's r from its cone.
-    cone_violation: f64,
-    /// Largest distance of a contact's u (corrected, under Coulomb's law) from the dual cone. A motor with a limit to either side
-    /// allows every u.
-    dual_cone_violation: f64,
-    /// |rᵀu + Σ σ_i(-u_i)| / |objective| with the support function σ_i of each set: 0 for cones, the limits' share for motors.
-    /// Null where u is not dual feasible (to the tolerance, or 1e-6 |q|), where the objective is 0 and the gap is not, and under
-    /// Coulomb's law.
-    duality_gap_rel: Option<f64>,
-    /// |W - Wᵀ| / |W|: above rounding, the relaxed problem is that of the symmetric part.
-    asymmetry: f64,
-    /// The first contact that W lets nothing move, where q asks for it: then there is no solution.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cannot_move: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    r: Option<Vec<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    u: Option<Vec<f64>>,
-}
-
-impl Report {
-    /// From a problem whose q was divided by `unit` to that of the file.
-    fn in_units_of(&mut self, unit: f64) {
-        let vectors = self.r.iter_mut().chain(&mut self.u).flatten();
-        let numbers = [&mut self.residual_scaled, &mut self.cone_violation, &mut self.dual_cone_violation];
-        vectors.chain(numbers).for_each(|x| *x *= unit);
-        self.objective = self.objective.map(|x| x * unit * unit).filter(|x| x.is_finite());
-    }
-}
-
-/// What came out, whoever counts.
-pub struct Outcome {
-    r: Vec<f64>,
-    u: Vec<f64>,
-    pub status: Status,
-    pub iterations: usize,
-    attempts: Vec<Attempt>,
-    /// |r - P(r - u)|.
-    pub natural: f64,
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
@@ -217,7 +147,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     waiting.finish_and_clear();
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     let solved = outcome.natural <= goal;
-    let mut report = judge(&file, &posed, &args, solver.as_ref(), &outcome, solved, [wall_s, cpu_s]);
+    let mut report = judge(&file, &posed, args.tolerance, solver.as_ref(), &outcome, [wall_s, cpu_s]);
+    if let Some(asked) = &args.solver {
+        report.solver.clone_from(asked);
+    }
+    if !args.vectors {
+        (report.r, report.u) = (None, None);
+    }
     report.in_units_of(unit);
     if let Some(path) = &args.report {
         write(path, &(serde_json::to_string_pretty(&report).map_err(Failure::run)? + "\n"))?;
@@ -260,133 +196,6 @@ fn parse_kind(name: &str) -> Result<Kind, Failure> {
         .find(|(n, _)| *n == name)
         .map(|(_, k)| *k)
         .ok_or_else(|| Failure::input(BadSpec::unknown("kind", name, &names)))
-}
-
-/// Solves until |r - P(r - u)| is at most `goal`. A solver stops by the certificate's residual, which has another scale
-/// for each contact: where it stopped too early it goes on from there with a smaller tolerance.
-pub fn reach(
-    file: &ContactProblem,
-    problem: &Problem,
-    solver: &mut dyn Solver,
-    goal: f64,
-    iterations: usize,
-    budget: Option<Duration>,
-) -> Result<Outcome, Malformed> {
-    let begun = Instant::now();
-    let mut out = Outcome {
-        r: vec![0.0; problem.rows()],
-        u: Vec::new(),
-        status: Status::Iterations,
-        iterations: 0,
-        attempts: Vec::new(),
-        natural: f64::INFINITY,
-    };
-    // Nothing to do: zero is the solution.
-    problem.rhs(&mut out.u);
-    out.natural = file.natural_map(problem.model(), &out.r, &out.u);
-    if out.natural == 0.0 {
-        return Ok(out);
-    }
-    if file.cannot_move(problem.model()).is_some() {
-        out.status = Status::Wedged;
-        return Ok(out);
-    }
-    let mut tolerance = goal;
-    loop {
-        let left = budget.map(|b| b.saturating_sub(begun.elapsed()));
-        let stop = Stop { tolerance, iterations: iterations - out.iterations, budget: left, history: false };
-        let guess = (out.iterations > 0).then_some(out.r.as_slice());
-        let s = solver.solve(problem, guess, &stop)?;
-        out.iterations += s.iterations;
-        out.attempts.extend(s.attempts);
-        out.status = s.status;
-        out.r = s.gamma;
-        problem.apply(&out.r, &mut out.u);
-        out.natural = file.natural_map(problem.model(), &out.r, &out.u);
-        // Below the smallest positive number there is nothing to ask for.
-        let next = tolerance * (0.3 * goal / out.natural).min(0.3);
-        if s.status != Status::Converged || out.natural <= goal || out.iterations >= iterations || next <= 0.0
-        {
-            return Ok(out);
-        }
-        tolerance = next;
-    }
-}
-
-fn judge(
-    file: &ContactProblem,
-    problem: &Problem,
-    args: &Args,
-    solver: &dyn Solver,
-    out: &Outcome,
-    solved: bool,
-    [wall_s, cpu_s]: [f64; 2],
-) -> Report {
-    let c = certificate(problem, &out.r);
-    let convex = problem.model() == Model::Ccp;
-    let held = file.cannot_move(problem.model());
-    let (gap, outside) = duality_gap(problem, &out.r, &out.u);
-    // It is a gap only where u belongs to a feasible velocity. A solution to the tolerance is as close as that.
-    let feasible = outside <= args.tolerance.max(FEASIBLE) * file.scale();
-    let ratio = |x: f64, y: f64| if x == 0.0 { Some(0.0) } else { Some(x / y).filter(|z| z.is_finite()) };
-    Report {
-        name: file.name.clone(),
-        kind: file.kind,
-        contacts: file.contacts(),
-        rows: problem.rows(),
-        model: problem.model().name(),
-        solver: args.solver.clone().unwrap_or_else(|| solver.info().name.into()),
-        unit: solver.info().unit,
-        status: match out.status {
-            _ if solved => "solved",
-            Status::Converged | Status::Iterations => "iterations",
-            Status::Budget => "budget",
-            Status::Wedged => "wedged",
-            Status::Diverged => "diverged",
-        },
-        tolerance: args.tolerance,
-        iterations: out.iterations,
-        attempts: out.attempts.clone(),
-        wall_s,
-        cpu_s,
-        objective: convex.then_some(c.dual_objective),
-        residual_over_q: ratio(out.natural, file.scale()),
-        residual_scaled: c.residual_max,
-        cone_violation: c.cone_violation,
-        dual_cone_violation: outside,
-        duality_gap_rel: ratio(gap, c.dual_objective.abs()).filter(|_| convex && feasible && held.is_none()),
-        asymmetry: file.asymmetry(),
-        cannot_move: held,
-        r: args.vectors.then(|| out.r.clone()),
-        u: args.vectors.then(|| out.u.clone()),
-    }
-}
-
-/// |Σ ⟨r_i, u_i⟩ + σ_i(-u_i)|, the difference of both objectives where u is dual feasible, and how far it is from that.
-fn duality_gap(problem: &Problem, r: &[f64], u: &[f64]) -> (f64, f64) {
-    let (mut gap, mut outside) = (0.0, 0.0f64);
-    for i in 0..problem.blocks() {
-        let (set, rows) = (problem.set(i), problem.block(i));
-        let (r, u) = (&r[rows.clone()], &u[rows]);
-        let mut law = [0.0; MAX_ROWS];
-        let law = &mut law[..u.len()];
-        law.copy_from_slice(u);
-        if problem.model() == Model::Coulomb {
-            law[0] += slip_term(set, u);
-        }
-        // The nearest u that costs no infinite amount.
-        let mut near = [0.0; MAX_ROWS];
-        let near = &mut near[..u.len()];
-        near.copy_from_slice(law);
-        set.project_dual(near);
-        outside = outside.max(law.iter().zip(near.iter()).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt());
-        gap += r.iter().zip(u).map(|(r, u)| r * u).sum::<f64>();
-        if !set.is_cone() {
-            near.iter_mut().for_each(|x| *x = -*x);
-            gap += set.support(near);
-        }
-    }
-    (gap.abs(), outside)
 }
 
 fn summary(r: &Report) -> String {

@@ -111,13 +111,42 @@ pub struct Collider {
     /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential to a contact counts.
     #[serde(default)]
     pub surface_velocity: DVec3,
+    /// It reports what overlaps it and pushes nothing: see [`crate::World::record_events`].
+    #[serde(default)]
+    pub sensor: bool,
 }
 
 impl Collider {
     /// A shape at the body's origin.
     pub fn new(shape: Shape, mu: f64) -> Self {
         let (material, filter) = (None, Filter::default());
-        Self { shape, local: Pose::IDENTITY, mu, material, filter, surface_velocity: DVec3::ZERO }
+        let (surface_velocity, sensor) = (DVec3::ZERO, false);
+        Self { shape, local: Pose::IDENTITY, mu, material, filter, surface_velocity, sensor }
+    }
+
+    /// A shape at the body's origin that reports what overlaps it and pushes nothing.
+    pub fn sensor(shape: Shape) -> Self {
+        Self { sensor: true, ..Self::new(shape, 0.0) }
+    }
+
+    /// Places it in the body's frame.
+    pub fn at(self, local: Pose) -> Self {
+        Self { local, ..self }
+    }
+
+    /// Says what is wrong with it on a body that moves like this, naming the field.
+    pub fn check(&self, motion: Motion) -> Result<(), String> {
+        self.shape.check()?;
+        if !(self.mu.is_finite() && self.mu >= 0.0) {
+            return Err(format!("mu must be finite and not negative, got {}", self.mu));
+        }
+        if !self.surface_velocity.is_finite() {
+            return Err(format!("surface_velocity must be finite, got {}", self.surface_velocity));
+        }
+        match ground_only(&self.shape) {
+            Some(why) if motion == Motion::Dynamic => Err(why.into()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -346,21 +375,7 @@ impl BodyDef {
             guide.check()?;
         }
         for (k, c) in self.colliders.iter().enumerate() {
-            c.shape.check().map_err(|e| format!("collider {k}: {e}"))?;
-            if !(c.mu.is_finite() && c.mu >= 0.0) {
-                return Err(format!("collider {k}: mu must be finite and not negative, got {}", c.mu));
-            }
-            if !c.surface_velocity.is_finite() {
-                return Err(format!(
-                    "collider {k}: surface_velocity must be finite, got {}",
-                    c.surface_velocity
-                ));
-            }
-            if self.motion == Motion::Dynamic
-                && let Some(why) = ground_only(&c.shape)
-            {
-                return Err(format!("collider {k}: {why}"));
-            }
+            c.check(self.motion).map_err(|e| format!("collider {k}: {e}"))?;
         }
         // After the shapes: ground has no mass to speak of, and the shape is what to say then.
         if self.motion == Motion::Dynamic {

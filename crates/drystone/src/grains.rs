@@ -155,6 +155,8 @@ impl World {
             }
             () if self.hooks.any() => return refuse("functions of the user's in the step"),
             () if !model.materials.is_plain() => return refuse("contact laws beside friction"),
+            () if !model.sensors.is_empty() => return refuse("sensors"),
+            () if self.events.on => return refuse("events of contacts"),
             () if !model.apart.is_empty() => return refuse("pairs that do not collide"),
             () if model.periodic.is_some() => return refuse("a periodic box"),
             () if s.bounds.is_some() => return refuse("bounds"),

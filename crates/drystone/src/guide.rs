@@ -93,6 +93,11 @@ impl Guided {
         Self::new(guide, position - way, turn.conjugate() * rotation)
     }
 
+    /// The functions.
+    pub fn guide(&self) -> &Guide {
+        &self.guide
+    }
+
     /// The pose at time `t`.
     pub fn pose(&self, t: f64) -> (DVec3, DQuat) {
         (self.position + self.guide.displacement(t), self.guide.turn(t) * self.rotation)

@@ -1,13 +1,14 @@
 //! The bodies and shapes of a world, without their motion: flat arrays over slots. A removed body leaves its slot to the
 //! next one added; a generation number keeps old ids from meaning the newcomer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use crate::body::{BodyDef, Filter, MassProperties, Motion};
+use crate::body::{BodyDef, Collider, Filter, MassProperties, Motion};
 use crate::collide::{Aabb, Periodic};
 use crate::guide::Guided;
 use crate::joint::Joint;
@@ -121,7 +122,13 @@ pub struct Model {
     /// Pairs of body slots that do not collide, the lower first, sorted.
     pub(crate) apart: Vec<(u32, u32)>,
     free_bodies: Vec<u32>,
-    free_colliders: Vec<u32>,
+    pub(crate) free_colliders: Vec<u32>,
+    /// Collider slots that report and do not push, sorted.
+    #[serde(default)]
+    pub(crate) sensors: Vec<u32>,
+    /// How often collider slots were given back, where they were.
+    #[serde(default)]
+    pub(crate) reused: BTreeMap<u32, u32>,
     /// By joint slot.
     #[serde(default)]
     pub joints: Vec<Joint>,
@@ -205,12 +212,12 @@ impl ColliderSlot {
 const ALIKE: usize = 8;
 
 /// Normalised, unless it is a unit quaternion already up to rounding: a saved state then comes back bit for bit.
-fn unit(q: DQuat) -> DQuat {
+pub(crate) fn unit(q: DQuat) -> DQuat {
     if (q.length_squared() - 1.0).abs() <= 4.0 * f64::EPSILON { q } else { q.normalize() }
 }
 
 /// a bᵀ.
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
+pub(crate) fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
@@ -308,25 +315,40 @@ impl Model {
         let (velocity, turn) = planar.map_or((velocity, turn), |p| (p.within(velocity), p.about(turn)));
         state.place(slot as usize, position, rotation, velocity, rotation.conjugate() * turn);
         for c in def.colliders {
-            let local = Pose::new(c.local.position - centre, unit(c.local.rotation));
-            let radius = local.position.length() + c.shape.bounding_radius();
-            let entry = ColliderSlot {
-                body: slot,
-                shape: c.shape,
-                local: (local != Pose::IDENTITY).then(|| Box::new(local)),
-                mu: c.mu,
-                material: c.material,
-                filter: c.filter,
-                surface_velocity: (c.surface_velocity != DVec3::ZERO).then(|| Box::new(c.surface_velocity)),
-                radius,
-            };
-            self.facts.add(&entry, inv_mass > 0.0);
-            match self.free_colliders.pop() {
-                Some(k) => self.colliders[k as usize] = entry,
-                None => self.colliders.push(entry),
-            }
+            self.place_collider(slot, c, centre);
         }
         BodyId { slot, generation }
+    }
+
+    /// Puts a shape into a slot; `centre` is the body's centre of mass in its own frame.
+    pub(crate) fn place_collider(&mut self, body: u32, c: Collider, centre: DVec3) -> u32 {
+        let local = Pose::new(c.local.position - centre, unit(c.local.rotation));
+        let radius = local.position.length() + c.shape.bounding_radius();
+        let entry = ColliderSlot {
+            body,
+            shape: c.shape,
+            local: (local != Pose::IDENTITY).then(|| Box::new(local)),
+            mu: c.mu,
+            material: c.material,
+            filter: c.filter,
+            surface_velocity: (c.surface_velocity != DVec3::ZERO).then(|| Box::new(c.surface_velocity)),
+            radius,
+        };
+        self.facts.add(&entry, self.bodies[body as usize].inv_mass > 0.0);
+        let k = self.free_colliders.pop().unwrap_or(self.colliders.len() as u32);
+        if k as usize == self.colliders.len() {
+            self.colliders.push(entry);
+        } else {
+            self.colliders[k as usize] = entry;
+        }
+        self.set_sensor(k, c.sensor);
+        k
+    }
+
+    /// Works out again what all bodies and colliders have in common.
+    pub(crate) fn recount(&mut self) {
+        self.changed();
+        self.facts = Facts::of(self);
     }
 
     /// Removes bodies; their slots are free from now on.
@@ -344,8 +366,11 @@ impl Model {
             if c.body != NOBODY && !bodies[c.body as usize].alive {
                 c.body = NOBODY;
                 self.free_colliders.push(k as u32);
+                *self.reused.entry(k as u32).or_default() += 1;
             }
         }
+        let colliders = &self.colliders;
+        self.sensors.retain(|k| colliders[*k as usize].body != NOBODY);
         self.facts = Facts::of(self);
     }
 
@@ -366,6 +391,11 @@ impl Model {
             Some(name) => format!("body {slot} ({name})"),
             None => format!("body {slot}"),
         }
+    }
+
+    /// Slots that hold no body now.
+    pub fn empty_slots(&self) -> &[u32] {
+        &self.free_bodies
     }
 
     /// Slots of the living bodies.
@@ -404,6 +434,9 @@ impl Model {
         let (ci, cj) = (&self.colliders[i as usize], &self.colliders[j as usize]);
         let (a, b) = (ci.body, cj.body);
         if a == b || a == NOBODY || b == NOBODY || !ci.filter.meets(cj.filter) {
+            return false;
+        }
+        if !self.sensors.is_empty() && (self.is_sensor(i) || self.is_sensor(j)) {
             return false;
         }
         if !self.apart.is_empty() && self.apart.binary_search(&(a.min(b), a.max(b))).is_ok() {

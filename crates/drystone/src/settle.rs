@@ -37,6 +37,7 @@ impl World {
     /// mechanisms: a heap without joints is refused.
     pub fn settle(&mut self) -> Result<Settled, WorldError> {
         let (before, settings) = (self.state.clone(), self.settings.clone());
+        self.moved();
         let found = if self.loose { self.assemble_joints() } else { Ok(()) };
         self.settings = Settings {
             integrator: Integrator::Rattle { order: 2 },

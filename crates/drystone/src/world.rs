@@ -9,7 +9,9 @@ use crate::body::{BodyDef, Motion};
 use crate::bounds::Leaving;
 use crate::collide::query::{self, RayHit};
 use crate::collide::{Detector, Envelope};
+use crate::collider::ColliderId;
 use crate::contact::Contact;
+use crate::events::Events;
 use crate::field::Field;
 use crate::flow::Flow;
 use crate::guide::{Guide, Guided};
@@ -17,11 +19,13 @@ use crate::hooks::Hooks;
 use crate::joint::JointId;
 use crate::material::Materials;
 use crate::model::{BodyId, Model, NOBODY};
+use crate::queries::{Places, QueryFilter};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 use crate::step::{self, StepError, StepReport};
 use crate::stiff::StiffForce;
+use crate::touching::Accelerations;
 use crate::workspace::{self, Workspace};
 
 /// What is wrong with a body, a setting or an id.
@@ -36,6 +40,9 @@ pub enum WorldError {
     /// The id names no living body.
     #[error("body {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
     NoBody(BodyId),
+    /// The id names no living collider.
+    #[error("collider {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
+    NoCollider(ColliderId),
     /// A definition that no joint can have, or a joint that does not fit this world.
     #[error("{0}")]
     Joint(String),
@@ -87,6 +94,9 @@ pub struct World {
     /// Whether joints were added that no step has seen.
     pub(crate) loose: bool,
     pub(crate) hooks: Hooks,
+    pub(crate) events: Events,
+    pub(crate) accelerations: Accelerations,
+    pub(crate) places: Places,
     pub(crate) work: Workspace,
 }
 
@@ -112,6 +122,9 @@ impl World {
             whole: State::new(seed),
             loose: false,
             hooks: Hooks::default(),
+            events: Events::default(),
+            accelerations: Accelerations::default(),
+            places: Places::default(),
         })
     }
 
@@ -189,6 +202,7 @@ impl World {
         }
         self.loose = state.step == 0;
         self.state = state;
+        self.moved();
         self.work.collision.sleepers.forget();
         self.state.emitted.resize(self.flow.emitters.len(), 0);
         self.state.sunk.resize(self.flow.sinks.len(), 0);
@@ -205,17 +219,8 @@ impl World {
     pub fn add_body(&mut self, def: BodyDef) -> Result<BodyId, WorldError> {
         def.check().map_err(WorldError::Body)?;
         for (k, c) in def.colliders.iter().enumerate() {
-            if let Some(id) = c.material
-                && id.0 as usize >= self.model.materials.names().len()
-            {
-                return Err(WorldError::Body(format!("collider {k}: there is no material number {}", id.0)));
-            }
-        }
-        if let Some(p) = self.settings.periodic.filter(|_| def.motion == Motion::Dynamic) {
-            for (k, c) in def.colliders.iter().enumerate() {
-                let radius = (c.local.position - def.mass.centre).length() + c.shape.bounding_radius();
-                p.fits(radius).map_err(|e| WorldError::Body(format!("collider {k}: {e}")))?;
-            }
+            self.collider_fits(c, def.motion, def.mass.centre)
+                .map_err(|e| WorldError::Body(format!("collider {k}: {e}")))?;
         }
         if def.motion != Motion::Dynamic {
             self.wake_all(); // It may touch anybody.
@@ -298,7 +303,7 @@ impl World {
         Ok(())
     }
 
-    fn slot(&self, id: BodyId) -> Result<usize, WorldError> {
+    pub(crate) fn slot(&self, id: BodyId) -> Result<usize, WorldError> {
         if self.model.contains(id) { Ok(id.slot as usize) } else { Err(WorldError::NoBody(id)) }
     }
 
@@ -433,6 +438,9 @@ impl World {
         }
         Hooks::call(self, |hooks| &mut hooks.before);
         self.emit();
+        if self.accelerations.on {
+            self.keep_velocities();
+        }
         let mut report = step::parts::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
             let _ = self.remove_bodies(&report.left); // They were there a moment ago.
@@ -444,48 +452,35 @@ impl World {
             report.worst_contact =
                 report.worst_contact.filter(|_| self.work.collision.contacts.len() == before);
         }
+        if self.events.on {
+            self.note_events();
+        }
         Hooks::call(self, |hooks| &mut hooks.after);
         Ok(report)
     }
 
     /// The nearest body hit by a ray within `max_distance`; `direction` need not be a unit vector.
     pub fn ray(&self, origin: DVec3, direction: DVec3, max_distance: f64) -> Option<(BodyId, RayHit)> {
-        let direction = direction.try_normalize()?;
-        let mut best: Option<(BodyId, RayHit)> = None;
-        for (k, c) in self.model.colliders.iter().enumerate() {
-            let Some(pose) = self.model.collider_pose(&self.state, k) else { continue };
-            let limit = best.as_ref().map_or(max_distance, |(_, h)| h.distance);
-            if let Some(hit) = query::ray(&c.shape, &pose, origin, direction, limit)
-                && best.as_ref().is_none_or(|(_, h)| hit.distance < h.distance)
-                && let Some(id) = self.model.id(c.body)
-            {
-                best = Some((id, hit));
-            }
-        }
-        best
+        let found = self.ray_first(origin, direction, max_distance, &QueryFilter::default())?;
+        Some((found.body, found.hit))
     }
 
     /// All bodies that overlap `shape` at `pose`, in slot order.
     pub fn overlaps(&self, shape: &Shape, pose: &Pose) -> Vec<BodyId> {
-        let bounds = shape.aabb(pose);
-        let mut found = Vec::new();
-        for (k, c) in self.model.colliders.iter().enumerate() {
-            let Some(p) = self.model.collider_pose(&self.state, k) else { continue };
-            if c.shape.aabb(&p).overlaps(&bounds) && query::overlap(shape, pose, &c.shape, &p) {
-                found.extend(self.model.id(c.body));
-            }
-        }
+        let all = self.overlapping(shape, pose, &QueryFilter::default());
+        let mut found: Vec<BodyId> = all.into_iter().map(|(body, _)| body).collect();
         found.sort_unstable();
         found.dedup();
         found
     }
 
-    /// Signed distance between two bodies, m; infinite if one has no shape.
+    /// Signed distance between two bodies, sensors apart, m; infinite if one has no shape.
     pub fn distance(&self, a: BodyId, b: BodyId) -> Result<f64, WorldError> {
         let (a, b) = (self.slot(a)? as u32, self.slot(b)? as u32);
         let shapes = |body: u32| {
             let all = self.model.colliders.iter().enumerate().filter(move |(_, c)| c.body == body);
-            all.filter_map(|(k, c)| Some((&c.shape, self.model.collider_pose(&self.state, k)?)))
+            all.filter(|(k, _)| !self.model.is_sensor(*k as u32))
+                .filter_map(|(k, c)| Some((&c.shape, self.model.collider_pose(&self.state, k)?)))
         };
         let mut least = f64::INFINITY;
         for (sa, pa) in shapes(a) {

@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::lcp;
 use crate::run::{INTERRUPTED, say, write};
-use crate::solve::reach;
+use drystone_scene::problem::reach;
 
 /// Short solves are repeated this often, and the least time counts.
 const LAPS: usize = 5;

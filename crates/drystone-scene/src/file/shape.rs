@@ -72,8 +72,9 @@ impl From<Shape> for Made {
 pub(super) fn read(at: &At, base: &Surface, motion: Motion, library: &Library) -> Result<Vec<Read>, Fault> {
     let Some(given) = at.get("shape") else { return Ok(Vec::new()) };
     let one = |s: &At| {
-        let (pose, made) = placed(s, Surface::FIELDS, motion, library)?;
+        let (pose, made) = placed(s, &[Surface::FIELDS, &["sensor"]].concat(), motion, library)?;
         let surface = base.over(s)?;
+        let sensor = s.get("sensor").map_or(Ok(false), |x| x.boolean())?;
         let collider = Collider {
             shape: made.shape,
             local: pose,
@@ -81,8 +82,11 @@ pub(super) fn read(at: &At, base: &Surface, motion: Motion, library: &Library) -
             material: surface.material,
             filter: surface.filter,
             surface_velocity: surface.velocity,
+            sensor,
         };
-        let matter = made.matter.into_iter().map(|(p, s)| (pose.compose(&p), s)).collect();
+        // What only reports has no mass.
+        let matter =
+            made.matter.into_iter().filter(|_| !sensor).map(|(p, s)| (pose.compose(&p), s)).collect();
         Ok(Read { collider, matter })
     };
     match given.node.value {

@@ -225,6 +225,10 @@ fn restitution(model: &Model) -> Result<f64, SceneError> {
         let body = model.describe(c.body);
         return refuse("surface_velocity", format!("a flat state cannot hold {body}: its surface is a belt"));
     }
+    if let Some(k) = (0..model.colliders.len()).find(|k| model.is_sensor(*k as u32)) {
+        let body = model.describe(model.colliders[k].body);
+        return refuse("shape", format!("a flat state cannot hold {body}: it has a sensor"));
+    }
     Ok(other.restitution)
 }
 

@@ -14,6 +14,7 @@ mod export;
 mod fclib;
 mod hdf5;
 mod json;
+mod judge;
 mod siconos;
 
 use std::path::Path;
@@ -24,6 +25,8 @@ use drystone_solve::model::{Model, slip_term};
 use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::{Problem, Set};
 use serde::Serialize;
+
+pub use judge::{Outcome, Report, judge, reach};
 
 use crate::SceneError;
 use crate::text::{Format, Source};
@@ -227,6 +230,25 @@ impl ContactProblem {
             first = rows.end;
         }
         sum.sqrt()
+    }
+
+    /// From W, q and the friction of contacts of three rows each, normal first; five with rolling friction `mu_r`, two where the sizes say
+    /// so.
+    ///
+    /// # Errors
+    /// For sizes that do not fit, and numbers that no problem can have: it says which.
+    pub fn new(w: Csr, q: Vec<f64>, mu: Vec<f64>, mu_r: Vec<f64>) -> Result<Self, SceneError> {
+        let kind = if mu_r.is_empty() { Kind::Fc } else { Kind::Rfc };
+        let dimension = match (kind, mu.len()) {
+            (Kind::Rfc, _) => 5,
+            (_, n) if n > 0 && q.len() == 2 * n => 2,
+            _ => 3,
+        };
+        let name = "problem".into();
+        let (others, guess, solution) = (Vec::new(), Vec::new(), Vec::new());
+        let problem = Self { name, kind, dimension, w, q, mu, mu_r, others, guess, solution };
+        problem.check()?;
+        Ok(problem)
     }
 
     /// Checks sizes and numbers.

@@ -78,11 +78,12 @@ impl Parts {
             let (v, omega) = (state.velocity[i], state.omega[i]);
             bodies.push(Part { def, x: state.position[i], q: state.rotation[i], v, omega });
         }
-        for c in &model.colliders {
+        for (k, c) in model.colliders.iter().enumerate() {
             let to = &mut bodies[c.body as usize].def.colliders;
             let (shape, local, mu) = (c.shape.clone(), c.place(), c.mu);
             let (material, filter, surface_velocity) = (c.material, c.filter, c.belt());
-            to.push(Collider { shape, local, mu, material, filter, surface_velocity });
+            let sensor = model.is_sensor(k as u32);
+            to.push(Collider { shape, local, mu, material, filter, surface_velocity, sensor });
         }
         let links = model.joints.iter().zip(&state.joints);
         let links = links.map(|(j, s)| Link { def: definition(j), angle: s.angle.to_vec() }).collect();

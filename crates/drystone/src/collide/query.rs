@@ -1,6 +1,12 @@
 //! Questions about single shapes and pairs: rays, signed distance, overlap. Exact up to rounding, no allocation.
 
+mod cast;
+mod closest;
 mod ray;
+pub(crate) mod tree;
+
+pub use cast::{CastHit, cast};
+pub use closest::{ClosestPoints, Projection, closest_points, project};
 
 use glam::DVec3;
 

@@ -37,6 +37,7 @@ impl World {
     /// names the joint that does not come together.
     pub fn assemble_joints(&mut self) -> Result<(), WorldError> {
         self.loose = false;
+        self.moved();
         if self.model.joint_slots().next().is_none() {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::bushing::Bushing;
 use super::coupled_bushing::CoupledBushing;
+use super::custom::Custom;
 use super::equation::{Demands, Equations, Errors, Full, Placed, Sink};
 use super::trajectory::Trajectory;
 use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
@@ -89,6 +90,9 @@ pub enum Kind {
         /// m
         radius: f64,
     },
+    /// Equations of a program.
+    #[serde(skip)]
+    Custom(Custom),
 }
 
 impl Kind {
@@ -115,6 +119,7 @@ impl Kind {
             Kind::Trajectory(_) => "trajectory",
             Kind::KnifeEdge => "knife_edge",
             Kind::RollingDisc { .. } => "rolling_disc",
+            Kind::Custom(_) => "custom",
         }
     }
 
@@ -123,7 +128,7 @@ impl Kind {
         match self {
             Kind::Fixed | Kind::Ball | Kind::Distance { .. } => &[],
             Kind::Gear { .. } | Kind::RackAndPinion { .. } | Kind::Pulley { .. } => &[],
-            Kind::CoupledBushing(_) => &[],
+            Kind::CoupledBushing(_) | Kind::Custom(_) => &[],
             Kind::Bushing(_) | Kind::Trajectory(_) | Kind::KnifeEdge | Kind::RollingDisc { .. } => &[],
             Kind::Revolute | Kind::Screw { .. } => &[true],
             Kind::Prismatic | Kind::PointOnLine | Kind::Rope { .. } | Kind::Spring { .. } => &[false],
@@ -185,6 +190,7 @@ impl Kind {
             Kind::Trajectory(trajectory) => trajectory.equations(p, out),
             Kind::KnifeEdge => knife_edge::equations(p, out),
             Kind::RollingDisc { radius } => rolling_disc::equations(*radius, p, out),
+            Kind::Custom(custom) => custom.equations(p, out),
         }
     }
 
@@ -228,6 +234,7 @@ impl Kind {
             Kind::Bushing(bushing) => bushing.check(),
             Kind::Trajectory(trajectory) => trajectory.check(),
             Kind::RollingDisc { radius } => positive("radius", *radius),
+            Kind::Custom(custom) => custom.check(),
             _ => Ok(()),
         }
     }
@@ -249,6 +256,7 @@ impl Kind {
 
     /// Whether its equations are functions of time.
     pub(crate) fn is_led(&self) -> bool {
-        matches!(self, Kind::Trajectory(_))
+        // What a program's own equations make of time is not known.
+        matches!(self, Kind::Trajectory(_) | Kind::Custom(_))
     }
 }

@@ -12,6 +12,7 @@ mod ball;
 mod bushing;
 mod consistent;
 mod coupled_bushing;
+mod custom;
 mod cylindrical;
 mod distance;
 pub mod equation;
@@ -37,6 +38,7 @@ mod world;
 
 pub use bushing::Bushing;
 pub use coupled_bushing::CoupledBushing;
+pub use custom::{Custom, Equation};
 pub use equation::{Coordinate, Equations, Placed, Row, Sort};
 pub use kind::Kind;
 pub use law::{Command, Law, Limits, Motor, Spring};
@@ -303,6 +305,21 @@ impl JointDef {
             (a, DVec3::ZERO),
             (Some(b), point),
         )
+    }
+
+    /// Equations of one's own between a frame of A and a frame of B, each in its body's frame (the world's, where there is no body). Their
+    /// gradients are compared with differences of their values when the joint is added.
+    pub fn custom(
+        a: impl Into<Option<BodyId>>,
+        b: impl Into<Option<BodyId>>,
+        frame_a: Pose,
+        frame_b: Pose,
+        equations: Custom,
+    ) -> Self {
+        let mut def = Self::new(Kind::Custom(equations), a, b, DVec3::ZERO, DQuat::IDENTITY);
+        def.frames = Frames::Local(frame_a, frame_b);
+        def.collide = true;
+        def
     }
 
     /// A blade at `at`, along `blade`, that does not slip sideways on A; `up` shows which way is sideways.

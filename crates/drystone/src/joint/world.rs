@@ -1,11 +1,12 @@
 //! Joints of a world: adding, removing, commanding, reading.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
-use super::equation::{Equations, unwrap};
+use super::custom::Custom;
+use super::equation::{Equations, MOST_COORDINATES, Placed, unwrap};
 use super::law::{Law, Limits, Motor};
 use super::slot::{Joint, JointError, JointState, Reaction, WORLD_BODY, rate};
-use super::{Frames, JointDef, JointId, Sort};
+use super::{Frames, JointDef, JointId, Kind, Sort};
 use crate::body::Motion;
 use crate::model::{BodyId, Model};
 use crate::shape::Pose;
@@ -38,6 +39,9 @@ impl World {
             return Err(bad(&what, "at least one of its bodies must be dynamic"));
         };
         let frames = [0, 1].map(|k| self.local_frame(bodies[k], &def.frames, k));
+        if let Kind::Custom(custom) = &def.kind {
+            self.check_custom(custom, bodies, &frames).map_err(|e| bad(&what, e))?;
+        }
         let mut laws = def.laws;
         laws.resize(def.kind.coordinates().len(), Law::default());
         let mut parted = false;
@@ -99,6 +103,20 @@ impl World {
                 unit(Pose::new(p.position - centre, p.rotation))
             }
         }
+    }
+
+    /// Compares the gradients of a new joint's own equations with differences.
+    fn check_custom(&self, custom: &Custom, bodies: [u32; 2], frames: &[Pose; 2]) -> Result<(), String> {
+        let placed = [0, 1].map(|k| self.world_frame(bodies[k], &frames[k]));
+        custom.check_gradients(&Placed {
+            origin: placed.map(|p| p.position),
+            axes: placed.map(|p| DMat3::from_quat(p.rotation)),
+            arm: [DVec3::ZERO; 2],
+            length: 1.0,
+            time: [self.state.time; 2],
+            reference: &placed,
+            angle: [0.0; MOST_COORDINATES],
+        })
     }
 
     fn world_frame(&self, body: u32, local: &Pose) -> Pose {

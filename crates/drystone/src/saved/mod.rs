@@ -54,12 +54,14 @@ struct SavedWorld {
     reactions: Vec<Reaction>,
     /// How many were called before and after steps, and on contacts.
     hooks: [usize; 3],
+    /// Whether events are recorded.
+    events: bool,
 }
 
 impl World {
     /// The whole world as bytes: [`World::load`] makes one of them that goes on bit for bit, in this process or another. Hooks are not
-    /// in it: they have to be set again before the next step. The contacts of the last step are not either: they are there again
-    /// after the next one.
+    /// in it: they have to be set again before the next step. The contacts and events of the last step are not either: they are there again
+    /// after the next one, whose contacts begin.
     ///
     /// ```
     /// use drystone::{BodyDef, Settings, Shape, World};
@@ -100,6 +102,7 @@ impl World {
             loose: self.loose,
             reactions: self.work.velocity.assembler.rows.reactions.clone(),
             hooks: self.hooks.count(),
+            events: self.events.on,
         };
         let mut bytes = Vec::new();
         let mut to = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
@@ -168,9 +171,13 @@ impl SavedWorld {
             stiff: Vec::new(),
             loose: false,
             hooks: Hooks { wanted: Some(self.hooks).filter(|h| *h != [0; 3]), ..Hooks::default() },
+            events: Default::default(),
+            accelerations: Default::default(),
+            places: Default::default(),
         };
         world.restore(state).map_err(|e| e.to_string())?;
         world.loose = self.loose;
+        world.events.on = self.events;
         world.work.velocity.assembler.rows.reactions = self.reactions;
         Ok(world)
     }

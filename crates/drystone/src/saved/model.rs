@@ -54,6 +54,9 @@ pub(super) struct SavedModel {
     apart: Vec<(u32, u32)>,
     /// Free slots of bodies, colliders and joints, the next to be taken last.
     free: [Vec<u32>; 3],
+    /// Collider slots that report and do not push, and how often slots were given back.
+    sensors: Vec<u32>,
+    reused: std::collections::BTreeMap<u32, u32>,
     joints: Vec<Joint>,
     facts: Facts,
 }
@@ -138,6 +141,8 @@ impl SavedModel {
             periodic: model.periodic,
             apart: model.apart.clone(),
             free: model.free_slots(),
+            sensors: model.sensors.clone(),
+            reused: model.reused.clone(),
             joints: model.joints.clone(),
             facts: model.facts(),
         }
@@ -186,6 +191,10 @@ impl SavedModel {
         let mut model = Model::default();
         (model.bodies, model.colliders, model.joints) = (bodies, colliders, self.joints);
         (model.materials, model.periodic, model.apart) = (self.materials, self.periodic, self.apart);
+        if let Some(k) = self.sensors.iter().find(|k| **k as usize >= model.colliders.len()) {
+            return Err(format!("sensors: there is no collider {k}"));
+        }
+        (model.sensors, model.reused) = (self.sensors, self.reused);
         model.resume(self.free, self.facts);
         Ok(model)
     }

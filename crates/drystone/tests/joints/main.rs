@@ -2,6 +2,7 @@
 
 mod assembly;
 mod basic;
+mod custom;
 mod equilibrium;
 mod jacobian;
 mod smooth;

@@ -80,6 +80,28 @@ impl Bvh {
             + size_of_val(self.boxes.as_slice())
     }
 
+    /// Moves the boxes and keeps the tree: half of the surface of all nodes afterwards says how good it still is.
+    pub fn refit(&mut self, bounds: impl Fn(u32) -> Aabb) -> f64 {
+        for (part, to) in self.parts.iter().zip(&mut self.boxes) {
+            *to = bounds(*part);
+        }
+        // Children stand behind their parents.
+        for k in (0..self.nodes.len()).rev() {
+            let node = &self.nodes[k];
+            let bounds = match node.count {
+                0 => union(&self.nodes[k + 1].bounds, &self.nodes[node.next as usize].bounds),
+                _ => self.boxes[node.range()].iter().fold(NOTHING, |all, b| union(&all, b)),
+            };
+            self.nodes[k].bounds = bounds;
+        }
+        self.half_surface()
+    }
+
+    /// Half of the surface of all nodes, to which the work of random queries is proportional, m².
+    pub fn half_surface(&self) -> f64 {
+        self.nodes.iter().map(|n| half_area(&n.bounds)).sum()
+    }
+
     /// Visits the parts whose boxes share a point with `bounds`.
     pub fn overlapping(&self, bounds: &Aabb, visit: impl FnMut(u32)) {
         self.visit(|b| b.overlaps(bounds), visit);

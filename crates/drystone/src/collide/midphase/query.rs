@@ -7,12 +7,12 @@ use glam::DVec3;
 use super::expand::relative;
 use super::find::is_ground;
 use super::pieces::{middle, plane_contacts, segment_contacts};
-use super::surface::{Nearest, Surface, ray_triangle};
+use super::surface::{Nearest, Surface, closest_point, ray_triangle};
 use super::touch::{Workspace, touches};
 use super::visitor::Visitor;
 use crate::collide::Aabb;
 use crate::collide::narrowphase::Manifold;
-use crate::collide::query::{self, RayHit};
+use crate::collide::query::{self, Projection, RayHit};
 use crate::shape::{Compound, HeightField, Pose, Shape, TriMesh};
 
 /// Where a ray first meets a compound, mesh or height field, as [`query::ray`] says; nothing for other shapes.
@@ -279,4 +279,35 @@ impl Ground for HeightField {
         let beyond = (bounds.min - half).max(-half - bounds.max).max(DVec3::ZERO);
         beyond.truncate().length().min(most)
     }
+}
+
+/// The point of a mesh nearest to a point, in the frame of the mesh. Inside is what a closed mesh encloses.
+pub(crate) fn nearest_on_mesh(mesh: &TriMesh, p: DVec3) -> Projection {
+    let mut nearest = Nearest::new();
+    let bound = |b: &Aabb| p.distance(p.clamp(b.min, b.max));
+    mesh.bvh().nearest(bound, f64::INFINITY, |k, limit| {
+        nearest.offer(mesh, k, p);
+        limit.min(nearest.distance * (1.0 + 1e-9))
+    });
+    projected(mesh, &nearest, p, mesh.is_closed() && mesh.is_oriented())
+}
+
+/// The point of a height field nearest to a point, in the frame of the field.
+pub(crate) fn nearest_on_field(field: &HeightField, p: DVec3) -> Projection {
+    let mut nearest = Nearest::new();
+    let near = Aabb::around(p, DVec3::splat(field.away(p) * (1.0 + 1e-9)));
+    field.triangles_in(&near, |k| nearest.offer(field, k, p));
+    projected(field, &nearest, p, true)
+}
+
+fn projected<S: Surface>(surface: &S, nearest: &Nearest, p: DVec3, solid: bool) -> Projection {
+    if nearest.triangle == u32::MAX {
+        return Projection { distance: f64::INFINITY, point: p, normal: DVec3::Z };
+    }
+    let face = surface.normal(nearest.triangle);
+    let point = closest_point(surface.corners(nearest.triangle), p);
+    let inside = solid && nearest.height < 0.0;
+    let outward = if inside { point - p } else { p - point };
+    let normal = outward.try_normalize().unwrap_or(face);
+    Projection { distance: if inside { -nearest.distance } else { nearest.distance }, point, normal }
 }

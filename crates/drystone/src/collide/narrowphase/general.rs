@@ -14,7 +14,7 @@ use super::every;
 use super::gjk::{End, Gjk};
 use super::patch;
 use super::refine::{self, Optimum};
-use super::{Manifold, SKEW};
+use super::{ContactPoint, Manifold, SKEW};
 use crate::shape::{Pose, Shape};
 
 /// How closely the bounds of the walk must agree before Newton's method is tried, each time it has not come through: in
@@ -92,6 +92,33 @@ pub(crate) fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: 
     let in_order = Pair::in_order(&a, pose_a, &b, pose_b);
     let pair = if in_order { Pair::new(a, pose_a, b, pose_b) } else { Pair::new(b, pose_b, a, pose_a) };
     closest(&pair, f64::INFINITY).map_or(f64::NAN, |c| c.separation - pair.radii)
+}
+
+/// The closest points of two bounded convex shapes, or those that are to be brought apart where they overlap. Nothing for other shapes.
+pub(crate) fn closest_points(
+    shape_a: &Shape,
+    pose_a: &Pose,
+    shape_b: &Shape,
+    pose_b: &Pose,
+) -> Option<ContactPoint> {
+    let (a, b) = (Convex::of(shape_a)?, Convex::of(shape_b)?);
+    if !Pair::in_order(&a, pose_a, &b, pose_b) {
+        let p = ordered_points(b, pose_b, a, pose_a)?;
+        return Some(ContactPoint { on_a: p.on_b, on_b: p.on_a, normal: -p.normal, ..p });
+    }
+    ordered_points(a, pose_a, b, pose_b)
+}
+
+fn ordered_points(a: Convex, pose_a: &Pose, b: Convex, pose_b: &Pose) -> Option<ContactPoint> {
+    let pair = Pair::new(a, pose_a, b, pose_b);
+    let c = closest(&pair, f64::INFINITY)?;
+    Some(ContactPoint {
+        on_a: pose_a.point(c.on_a - c.normal * a.radius),
+        on_b: pose_a.point(c.on_b + c.normal * b.radius),
+        normal: pose_a.rotation * c.normal,
+        gap: c.separation - pair.radii,
+        feature: 0,
+    })
 }
 
 /// Overlaps deeper than this part of the smaller core may have a way out that is not near the one found.

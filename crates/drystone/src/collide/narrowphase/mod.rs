@@ -43,7 +43,7 @@ pub use sphere::sphere_sphere;
 
 pub(crate) use box_box::signed_distance as box_box_distance;
 pub(crate) use convex::Convex;
-pub(crate) use general::distance as convex_distance;
+pub(crate) use general::{closest_points, distance as convex_distance};
 
 /// One contact point between two shapes, in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]

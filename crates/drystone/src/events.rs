@@ -1,0 +1,245 @@
+//! What began, goes on and ended in a step: contacts, overlaps with sensors, limits of joints. Only where it is asked for
+//! ([`World::record_events`]).
+//!
+//! A contact exists before bodies touch. Two colliders *touch* in a step if one of their contacts has an impulse or a gap that is not
+//! positive. Events are in the order of collider ids, whatever the number of threads.
+
+use glam::DVec3;
+
+use crate::body::Motion;
+use crate::collider::ColliderId;
+use crate::joint::JointId;
+use crate::model::BodyId;
+use crate::queries::QueryFilter;
+use crate::world::World;
+
+/// When in its life something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Phase {
+    /// It was not there in the step before.
+    Begin,
+    /// It was, and still is.
+    Persist,
+    /// It was, and is no longer.
+    End,
+}
+
+impl Phase {
+    /// As Python and messages spell it.
+    pub fn name(self) -> &'static str {
+        ["begin", "persist", "end"][self as usize]
+    }
+}
+
+/// Two colliders that touch, or have ceased to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactEvent {
+    /// Begin, persist or end.
+    pub phase: Phase,
+    /// Their bodies, of which the first is dynamic.
+    pub bodies: [BodyId; 2],
+    /// The colliders, in the order of the bodies.
+    pub colliders: [ColliderId; 2],
+    /// Impulse on the first body during the step, N s, world axes; zero at the end.
+    pub impulse: DVec3,
+    /// The same over the step, N.
+    pub force: DVec3,
+    /// Mean of the contact points, weighted by their normal impulses where there are some, m, world; at the end, the last one.
+    pub point: DVec3,
+    /// Of the contact that presses most, unit, from the second body to the first.
+    pub normal: DVec3,
+}
+
+/// Something in a sensor, or no longer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorEvent {
+    /// Begin, persist or end.
+    pub phase: Phase,
+    /// The sensor and its body.
+    pub sensor: (BodyId, ColliderId),
+    /// What overlaps it.
+    pub other: (BodyId, ColliderId),
+}
+
+/// A joint's coordinate at one of its limits, or no longer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointEvent {
+    /// Begin, persist or end.
+    pub phase: Phase,
+    /// The joint.
+    pub joint: JointId,
+    /// Which of its free coordinates.
+    pub coordinate: usize,
+    /// What the limit pushes with, N or N m; zero at the end.
+    pub force: f64,
+}
+
+/// The events of the last step.
+#[derive(Default)]
+pub(crate) struct Events {
+    pub on: bool,
+    contacts: Vec<ContactEvent>,
+    sensors: Vec<SensorEvent>,
+    joints: Vec<JointEvent>,
+}
+
+/// Gives what is there now its phases, and appends what has ended. Both lists are sorted by `key`.
+fn follow<T: Copy, K: Ord>(
+    last: &[T],
+    mut now: Vec<T>,
+    key: impl Fn(&T) -> K,
+    phase: impl Fn(&mut T) -> &mut Phase,
+    end: impl Fn(&mut T),
+) -> Vec<T> {
+    now.sort_by_key(&key);
+    let mut at = 0;
+    let mut ended = Vec::new();
+    let mut leave = |old: &T| {
+        let mut old = *old;
+        if *phase(&mut old) != Phase::End {
+            *phase(&mut old) = Phase::End;
+            end(&mut old);
+            ended.push(old);
+        }
+    };
+    for new in &mut now {
+        while at < last.len() && key(&last[at]) < key(new) {
+            leave(&last[at]);
+            at += 1;
+        }
+        let mut known = false;
+        while at < last.len() && key(&last[at]) == key(new) {
+            known |= *phase(&mut { last[at] }) != Phase::End;
+            at += 1;
+        }
+        *phase(new) = if known { Phase::Persist } else { Phase::Begin };
+    }
+    last[at..].iter().for_each(leave);
+    now.extend(ended);
+    now.sort_by_key(&key);
+    now
+}
+
+impl World {
+    /// Notes from now on what begins, goes on and ends in every step; or no longer.
+    pub fn record_events(&mut self, on: bool) {
+        self.events = Events { on, ..Events::default() };
+    }
+
+    /// Whether events are noted.
+    pub fn records_events(&self) -> bool {
+        self.events.on
+    }
+
+    /// Which colliders touched in the last step, began to, or ceased to.
+    pub fn contact_events(&self) -> &[ContactEvent] {
+        &self.events.contacts
+    }
+
+    /// What was in sensors after the last step, came in, or left.
+    pub fn sensor_events(&self) -> &[SensorEvent] {
+        &self.events.sensors
+    }
+
+    /// Which joints were at their limits in the last step, came there, or left.
+    pub fn joint_events(&self) -> &[JointEvent] {
+        &self.events.joints
+    }
+
+    /// What overlaps a sensor now (or any other collider): colliders of other bodies that are no sensors, in slot order.
+    pub fn sensed(&self, id: ColliderId) -> Result<Vec<(BodyId, ColliderId)>, crate::world::WorldError> {
+        let (own, pose) = (self.collider_body(id)?, self.collider_pose(id)?);
+        let c = self.collider(id)?;
+        let still = self.motion(own)? == Motion::Static;
+        let group = self.model.bodies[own.slot as usize].group;
+        let accept = |body: BodyId, _: ColliderId| {
+            let b = &self.model.bodies[body.slot as usize];
+            body != own && !(still && b.motion == Motion::Static) && (group == 0 || group != b.group)
+        };
+        let filter = QueryFilter { filter: Some(c.filter), accept: Some(&accept), ..QueryFilter::default() };
+        Ok(self.overlapping(&c.shape, &pose, &filter))
+    }
+
+    /// To be said after every step.
+    pub(crate) fn note_events(&mut self) {
+        let (contacts, sensors, joints) = (self.touching_now(), self.sensed_now(), self.at_limits_now());
+        let last = &self.events;
+        self.events = Events {
+            on: true,
+            contacts: follow(
+                &last.contacts,
+                contacts,
+                |e| e.colliders,
+                |e| &mut e.phase,
+                |e| (e.impulse, e.force) = (DVec3::ZERO, DVec3::ZERO),
+            ),
+            sensors: follow(&last.sensors, sensors, |e| (e.sensor.1, e.other.1), |e| &mut e.phase, |_| {}),
+            joints: follow(
+                &last.joints,
+                joints,
+                |e| (e.joint, e.coordinate),
+                |e| &mut e.phase,
+                |e| e.force = 0.0,
+            ),
+        };
+    }
+
+    fn touching_now(&self) -> Vec<ContactEvent> {
+        let mut found = Vec::new();
+        let h = self.settings.h;
+        for pair in self.work.collision.contacts.chunk_by(|a, b| a.key.colliders == b.key.colliders) {
+            if !pair.iter().any(|c| c.gap <= 0.0 || c.impulse != DVec3::ZERO) {
+                continue;
+            }
+            let mut colliders = pair[0].key.colliders;
+            if self.model.colliders[colliders[0] as usize].body != pair[0].bodies[0] {
+                colliders.reverse();
+            }
+            let [Some(a), Some(b)] = pair[0].bodies.map(|b| self.model.id(b)) else { continue };
+            let [Some(i), Some(j)] = colliders.map(|k| self.model.collider_id(k)) else { continue };
+            let impulse: DVec3 = pair.iter().map(|c| c.impulse).sum();
+            let weight = |c: &crate::contact::Contact| c.normal_impulse().max(0.0);
+            let total: f64 = pair.iter().map(weight).sum();
+            let share = |c: &crate::contact::Contact| {
+                if total > 0.0 { weight(c) / total } else { 1.0 / pair.len() as f64 }
+            };
+            let point = pair.iter().map(|c| share(c) * c.point).sum();
+            let normal =
+                pair.iter().fold(pair[0], |best, c| if weight(c) > weight(&best) { *c } else { best });
+            let normal = normal.normal;
+            let (bodies, colliders, force) = ([a, b], [i, j], impulse / h);
+            found.push(ContactEvent {
+                phase: Phase::Begin,
+                bodies,
+                colliders,
+                impulse,
+                force,
+                point,
+                normal,
+            });
+        }
+        found
+    }
+
+    fn sensed_now(&self) -> Vec<SensorEvent> {
+        let mut found = Vec::new();
+        for id in self.model.sensors.iter().filter_map(|k| self.model.collider_id(*k)) {
+            let Ok(body) = self.collider_body(id) else { continue };
+            let inside = self.sensed(id).unwrap_or_default().into_iter();
+            let sensor = (body, id);
+            found.extend(inside.map(|other| SensorEvent { phase: Phase::Begin, sensor, other }));
+        }
+        found
+    }
+
+    fn at_limits_now(&self) -> Vec<JointEvent> {
+        let mut found = Vec::new();
+        for joint in self.joints() {
+            let Ok(reaction) = self.joint_reaction(joint) else { continue };
+            for (coordinate, force) in reaction.limit.into_iter().enumerate().filter(|(_, f)| *f != 0.0) {
+                found.push(JointEvent { phase: Phase::Begin, joint, coordinate, force });
+            }
+        }
+        found
+    }
+}

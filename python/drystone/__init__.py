@@ -1,0 +1,54 @@
+"""Rigid-body dynamics with joints, hard contacts and dry friction.
+
+Every step comes with a certificate of how accurate it is. SI units, z up, quaternions are (w, x, y, z).
+
+>>> import drystone as ds
+>>> world = ds.World(step=0.01)
+>>> floor = world.add_body(ds.half_space(), motion="static", friction=0.4)
+>>> ball = world.add_body(ds.sphere(0.5), mass=1.0, position=[0, 0, 2], friction=0.4)
+>>> report = world.step(200)
+>>> print(f"{ball.position[2]:.3f} m, residual below 1e-4 m/s: {report.residual < 1e-4}")
+0.500 m, residual below 1e-4 m/s: True
+"""
+
+from ._drystone import (
+    Body,
+    Collider,
+    Contact,
+    ContactEvent,
+    Contacts,
+    Hit,
+    Joint,
+    JointEvent,
+    Scene,
+    SensorEvent,
+    Shape,
+    Solution,
+    State,
+    StepReport,
+    World,
+    __version__,
+    box,
+    capsule,
+    check,
+    cone,
+    cylinder,
+    ellipsoid,
+    half_space,
+    rounded,
+    set_threads,
+    sphere,
+    threads,
+)
+from ._batch import Batch
+from ._errors import Error, InputError, StepError
+from ._run import load, run, scenes, solvers
+from ._shapes import compound, height_field, hull, mesh
+from ._solve import solve
+
+__all__ = [
+    "Batch", "Body", "Collider", "Contact", "ContactEvent", "Contacts", "Error", "Hit", "InputError", "Joint", "JointEvent",
+    "Scene", "SensorEvent", "Shape", "Solution", "State", "StepError", "StepReport", "World", "__version__", "box", "capsule",
+    "check", "compound", "cone", "cylinder", "ellipsoid", "half_space", "height_field", "hull", "load", "mesh", "rounded", "run",
+    "scenes", "set_threads", "solve", "solvers", "sphere", "threads",
+]

@@ -1,0 +1,121 @@
+"""Scenes: the gallery, files, and runs with a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import time as clock
+from collections.abc import Callable
+from typing import Any
+
+from . import _drystone
+from ._drystone import Scene, World
+from ._errors import StepError
+from ._progress import Progress
+
+_SETTINGS = frozenset(
+    (
+        "step", "gravity", "model", "solver", "tolerance", "iterations", "budget_ms", "compliance", "substeps", "max_substeps",
+        "integrator", "stabilisation", "position_iterations", "envelope", "broadphase", "warm_start", "sleep",
+    )
+)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def load(scene: str | os.PathLike[str], **parameters: object) -> Scene:
+    """A scene of the gallery by name, a scene file (.toml, .json) or a flat state (.json, .json.gz), with parameters as `--set` takes them.
+
+    >>> import drystone as ds
+    >>> ds.load("packing", n=50)
+    <Scene packing: 55 bodies, 5 s>
+    """
+    return _drystone.load(os.fspath(scene), [(k, _text(v)) for k, v in parameters.items()])
+
+
+def scenes() -> dict[str, dict[str, Any]]:
+    """The gallery: title and parameters (default and what it is) of every scene, by name.
+
+    >>> import drystone as ds
+    >>> "packing" in ds.scenes() and "n" in ds.scenes()["packing"]["parameters"]
+    True
+    """
+    return {
+        name: {"title": title, "parameters": {p: {"default": default, "help": what} for p, default, what in parameters}}
+        for name, title, parameters in _drystone.scenes()
+    }
+
+
+def solvers() -> dict[str, dict[str, str]]:
+    """Every solver: what it is and what one of its iterations is, by name.
+
+    >>> import drystone as ds
+    >>> "apgd" in ds.solvers()
+    True
+    """
+    return {name: {"title": title, "unit": unit} for name, title, unit in _drystone.solvers()}
+
+
+def run(
+    scene: str | os.PathLike[str],
+    *,
+    time: float | None = None,
+    steps: int | None = None,
+    progress: bool | None = None,
+    allow_overlap: bool = False,
+    report: str | os.PathLike[str] | None = None,
+    callback: Callable[[World], object] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Runs a scene and returns the report of `drystone run` as a dictionary.
+
+    `time` (s) or `steps` say how long; settings of the step (see ``World``) and parameters of the scene go by name. `callback` is called
+    with the world after every step. `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
+    `report` is a file that gets the report, too. Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``;
+    so has the ``StepError`` of a step that fails.
+
+    >>> import drystone as ds
+    >>> result = ds.run("stack", n=3, steps=20)
+    >>> result["status"], result["scene"], result["steps"]
+    ('ok', 'stack', 20)
+    """
+    settings = {k: v for k, v in options.items() if k in _SETTINGS}
+    parameters = [(k, _text(v)) for k, v in options.items() if k not in _SETTINGS]
+    under_way = _drystone._Run(
+        os.fspath(scene), parameters, time=time, steps=steps, allow_overlap=allow_overlap, **settings
+    )
+    if callback is not None:
+        under_way.world.after_step(callback)
+    bar = Progress(under_way.steps, progress)
+
+    def told(status: str, reason: str | None) -> dict[str, Any]:
+        text = under_way.report(status, reason)
+        if report is not None:
+            folder = os.path.dirname(os.fspath(report))
+            if folder:
+                os.makedirs(folder, exist_ok=True)
+            with open(report, "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+        result: dict[str, Any] = json.loads(text)
+        return result
+
+    try:
+        done, chunk = 0, 1
+        while done < under_way.steps:
+            begun = clock.monotonic()
+            done, contacts, residual = under_way.advance(min(chunk, under_way.steps - done))
+            bar.show(done, contacts, residual)
+            # About ten times a second.
+            spent = max(clock.monotonic() - begun, 1e-6)
+            chunk = max(1, min(2 * chunk, int(chunk * 0.1 / spent)))
+    except StepError as e:
+        e.report = told("failed", str(e))
+        raise
+    except KeyboardInterrupt as e:
+        e.report = told("interrupted", None)  # type: ignore[attr-defined]
+        raise
+    finally:
+        bar.close()
+    return told("ok", None)

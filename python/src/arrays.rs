@@ -1,0 +1,275 @@
+//! States and contacts of all bodies as NumPy arrays. Row i of a state is the body with `index` i; rows of removed bodies are NaN.
+
+use drystone::{Pose, World};
+use glam::{DQuat, DVec3};
+use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::convert::{quat, wxyz};
+use crate::errors::{input, world as refused};
+use crate::world::PyWorld;
+
+/// An array of rows, as handed in.
+pub type In<'py> = PyArrayLike2<'py, f64, AllowTypeChange>;
+
+/// Rows that one thread copies at a time.
+const RUN: usize = 1 << 14;
+
+/// Which numbers of a body.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Column {
+    Position,
+    Rotation,
+    Velocity,
+    AngularVelocity,
+}
+
+impl Column {
+    const NAMES: [(&'static str, Column); 4] = [
+        ("positions", Column::Position),
+        ("rotations", Column::Rotation),
+        ("velocities", Column::Velocity),
+        ("angular_velocities", Column::AngularVelocity),
+    ];
+
+    pub fn parse(name: &str) -> PyResult<Self> {
+        let found = Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, c)| *c);
+        found.ok_or_else(|| {
+            let names: Vec<_> = Self::NAMES.iter().map(|(n, _)| *n).collect();
+            input(format!("there is no array '{name}' (valid: {})", names.join(", ")))
+        })
+    }
+
+    pub fn width(self) -> usize {
+        if self == Column::Rotation { 4 } else { 3 }
+    }
+
+    /// Writes the rows of all slots.
+    pub fn fill(self, w: &World, out: &mut [f64]) {
+        let s = w.state();
+        match self {
+            Column::Position => {
+                each(out, &s.position, |_, x| x.to_array());
+                for &i in w.off_centre().iter() {
+                    let i = i as usize;
+                    let origin = s.position[i] - s.rotation[i] * w.model().bodies[i].mass.centre;
+                    out[3 * i..3 * i + 3].copy_from_slice(&origin.to_array());
+                }
+            }
+            Column::Rotation => each(out, &s.rotation, |_, q| wxyz(*q)),
+            Column::Velocity => each(out, &s.velocity, |_, v| v.to_array()),
+            Column::AngularVelocity => each(out, &s.omega, |i, omega| (s.rotation[i] * *omega).to_array()),
+        }
+        for &i in w.model().empty_slots() {
+            let (i, width) = (i as usize, self.width());
+            out[width * i..width * (i + 1)].fill(f64::NAN);
+        }
+    }
+}
+
+/// Writes a row of N numbers for each of `from`.
+fn each<T: Sync, const N: usize>(out: &mut [f64], from: &[T], row: impl Fn(usize, &T) -> [f64; N] + Sync) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    let run = |first: usize, out: &mut [[f64; N]], from: &[T]| {
+        for (k, (to, x)) in out.iter_mut().zip(from).enumerate() {
+            *to = row(first + k, x);
+        }
+    };
+    if from.len() < 2 * RUN {
+        return run(0, out, from);
+    }
+    let runs = out.par_chunks_mut(RUN).zip(from.par_chunks(RUN)).enumerate();
+    runs.for_each(|(k, (out, from))| run(k * RUN, out, from));
+}
+
+/// One column of a world, into an array of the caller's where there is one.
+pub fn read<'py>(
+    world: &Bound<'py, PyWorld>,
+    column: Column,
+    out: Option<Bound<'py, PyArray2<f64>>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (py, this) = (world.py(), world.get());
+    let (n, width) = (this.with(py, |w| w.model().bodies.len()), column.width());
+    let out = match out {
+        Some(out) if out.shape() != [n, width] => {
+            return Err(input(format!("out must have the shape ({n}, {width}), got {:?}", out.shape())));
+        }
+        // The other order is contiguous, too, but its rows are columns.
+        Some(out) if !out.is_c_contiguous() => return Err(input("out must be contiguous, row by row")),
+        Some(out) => out,
+        // SAFETY: every number is written below.
+        None => unsafe { PyArray2::new(py, [n, width], false) },
+    };
+    {
+        let mut to = out.try_readwrite().map_err(|e| input(format!("out: {e}")))?;
+        let to = to.as_slice_mut().map_err(|_| input("out must be contiguous, row by row"))?;
+        let fits = this.with(py, |w| {
+            let fits = w.model().bodies.len() == n;
+            if fits {
+                column.fill(w, to);
+            }
+            fits
+        });
+        if !fits {
+            return Err(input("bodies were added by another thread meanwhile"));
+        }
+    }
+    Ok(out)
+}
+
+fn check_rows(name: &str, a: &In<'_>, width: usize, rows: Option<usize>) -> PyResult<()> {
+    let shape = a.shape();
+    if shape[1] != width || rows.is_some_and(|n| n != shape[0]) {
+        let n = rows.map_or("n".into(), |n| n.to_string());
+        return Err(input(format!(
+            "{name} must have the shape ({n}, {width}), got ({}, {})",
+            shape[0], shape[1]
+        )));
+    }
+    Ok(())
+}
+
+pub fn rows3(name: &str, a: &In<'_>, rows: Option<usize>) -> PyResult<Vec<DVec3>> {
+    check_rows(name, a, 3, rows)?;
+    Ok(a.as_array().outer_iter().map(|r| DVec3::new(r[0], r[1], r[2])).collect())
+}
+
+pub fn rows4(name: &str, a: &In<'_>, rows: Option<usize>) -> PyResult<Vec<DQuat>> {
+    check_rows(name, a, 4, rows)?;
+    Ok(a.as_array().outer_iter().map(|r| quat([r[0], r[1], r[2], r[3]])).collect())
+}
+
+/// Sets positions, rotations, velocities and angular velocities of all living bodies; those that are not given stay.
+pub fn write(world: &PyWorld, py: Python<'_>, given: [Option<&In<'_>>; 4]) -> PyResult<()> {
+    let n = Some(world.with(py, |w| w.model().bodies.len()));
+    let names = Column::NAMES.map(|(name, _)| name);
+    let x = given[0].map(|a| rows3(names[0], a, n)).transpose()?;
+    let q = given[1].map(|a| rows4(names[1], a, n)).transpose()?;
+    let v = given[2].map(|a| rows3(names[2], a, n)).transpose()?;
+    let omega = given[3].map(|a| rows3(names[3], a, n)).transpose()?;
+    world.with(py, |w| set(w, x.as_deref(), q.as_deref(), v.as_deref(), omega.as_deref()))
+}
+
+pub fn set(
+    w: &mut World,
+    x: Option<&[DVec3]>,
+    q: Option<&[DQuat]>,
+    v: Option<&[DVec3]>,
+    omega: Option<&[DVec3]>,
+) -> PyResult<()> {
+    let ids: Vec<_> = w.model().slots().filter_map(|i| w.model().id(i as u32)).collect();
+    let of = |e: drystone::WorldError, row: u32| input(format!("row {row}: {e}"));
+    if x.is_some() || q.is_some() {
+        let mut poses = Vec::with_capacity(ids.len());
+        for id in &ids {
+            let i = id.slot as usize;
+            let place = match x {
+                Some(x) => x[i],
+                None => w.position(*id).map_err(refused)?,
+            };
+            poses.push((*id, Pose::new(place, q.map_or(w.state().rotation[i], |q| q[i]))));
+        }
+        w.set_poses(&poses).map_err(refused)?;
+    }
+    if v.is_some() || omega.is_some() {
+        for id in ids {
+            let i = id.slot as usize;
+            let v = v.map_or(w.state().velocity[i], |v| v[i]);
+            let omega = omega.map_or(w.state().world_omega(i), |o| o[i]);
+            if w.motion(id).map_err(refused)? != drystone::Motion::Static {
+                w.set_velocity(id, v, omega).map_err(|e| of(e, id.slot))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn apply_forces(
+    world: &PyWorld,
+    py: Python<'_>,
+    forces: &In<'_>,
+    torques: Option<&In<'_>>,
+) -> PyResult<()> {
+    let n = Some(world.with(py, |w| w.model().bodies.len()));
+    let f = rows3("forces", forces, n)?;
+    let t = torques.map(|t| rows3("torques", t, n)).transpose()?;
+    if f.iter().chain(t.iter().flatten()).any(|x| !x.is_finite()) {
+        return Err(input("forces and torques must be finite"));
+    }
+    world.with(py, |w| {
+        let ids: Vec<_> = w.model().dynamic().filter_map(|i| w.model().id(i as u32)).collect();
+        for id in ids {
+            let i = id.slot as usize;
+            w.apply_force(id, f[i], None).map_err(refused)?;
+            if let Some(t) = &t {
+                w.apply_torque(id, t[i]).map_err(refused)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// An (n, 3) array.
+pub fn from_rows<'py>(py: Python<'py>, rows: &[DVec3]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let flat: Vec<f64> = rows.iter().flat_map(|r| r.to_array()).collect();
+    PyArray1::from_vec(py, flat).reshape([rows.len(), 3])
+}
+
+/// The contacts of the last step.
+#[pyclass(frozen, name = "Contacts", module = "drystone")]
+pub struct Contacts {
+    /// Rows of the two bodies, (n, 2).
+    #[pyo3(get)]
+    bodies: Py<PyArray2<u32>>,
+    /// Half-way between the two surfaces, (n, 3), m.
+    #[pyo3(get)]
+    points: Py<PyArray2<f64>>,
+    /// From the second body to the first, (n, 3).
+    #[pyo3(get)]
+    normals: Py<PyArray2<f64>>,
+    /// Signed distances at the start of the step, (n,), m.
+    #[pyo3(get)]
+    gaps: Py<PyArray1<f64>>,
+    /// Coefficients of friction, (n,).
+    #[pyo3(get)]
+    friction: Py<PyArray1<f64>>,
+    /// Impulses on the first body, (n, 3), N s.
+    #[pyo3(get)]
+    impulses: Py<PyArray2<f64>>,
+    /// The same over the step, (n, 3), N.
+    #[pyo3(get)]
+    forces: Py<PyArray2<f64>>,
+}
+
+impl Contacts {
+    pub fn of(world: &PyWorld, py: Python<'_>) -> PyResult<Self> {
+        let (all, h) = world.with(py, |w| (w.contacts().to_vec(), w.settings().h));
+        let rows = |f: &dyn Fn(&drystone::Contact) -> DVec3| {
+            from_rows(py, &all.iter().map(f).collect::<Vec<_>>()).map(Bound::unbind)
+        };
+        let numbers =
+            |f: &dyn Fn(&drystone::Contact) -> f64| PyArray1::from_iter(py, all.iter().map(f)).unbind();
+        let bodies: Vec<u32> = all.iter().flat_map(|c| c.bodies).collect();
+        Ok(Self {
+            bodies: PyArray1::from_vec(py, bodies).reshape([all.len(), 2])?.unbind(),
+            points: rows(&|c| c.point)?,
+            normals: rows(&|c| c.normal)?,
+            gaps: numbers(&|c| c.gap),
+            friction: numbers(&|c| c.mu),
+            impulses: rows(&|c| c.impulse)?,
+            forces: rows(&|c| c.impulse / h)?,
+        })
+    }
+}
+
+#[pymethods]
+impl Contacts {
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.gaps.bind(py).len()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<{} contacts>", self.__len__(py))
+    }
+}

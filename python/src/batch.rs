@@ -1,0 +1,300 @@
+//! Many worlds, stepped side by side.
+
+use drystone::{JointId, Motor, State, StepError, World};
+use numpy::{
+    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::arrays::{Column, set};
+use crate::convert::quat;
+use crate::errors::{input, step as failed, world as refused};
+use crate::world::PyWorld;
+
+/// Worlds of the same number of bodies, stepped in parallel: each by one thread.
+#[pyclass(frozen, subclass, name = "Batch", module = "drystone")]
+pub struct Batch {
+    worlds: Vec<Py<PyWorld>>,
+    first: Vec<State>,
+    pool: ThreadPool,
+    bodies: usize,
+}
+
+impl Batch {
+    /// Calls `f` with every world and its number, in parallel. What the last of those that fail says is not lost: the first one's is raised.
+    fn each<E: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl Fn(usize, &mut World) -> Result<(), E> + Sync,
+    ) -> Result<(), (usize, E)> {
+        let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
+        py.detach(|| {
+            self.pool.install(|| {
+                let all = worlds.par_iter().enumerate().with_max_len(16);
+                let told: Vec<(usize, E)> =
+                    all.filter_map(|(k, w)| f(k, &mut w.lock()).err().map(|e| (k, e))).collect();
+                told.into_iter().next().map_or(Ok(()), Err)
+            })
+        })
+    }
+
+    /// The same, writing a row of numbers for each.
+    fn fill(&self, py: Python<'_>, out: &mut [f64], row: usize, f: impl Fn(&World, &mut [f64]) + Sync) {
+        let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
+        if row == 0 {
+            return;
+        }
+        py.detach(|| {
+            self.pool.install(|| {
+                let rows = out.par_chunks_mut(row).zip(&worlds).with_max_len(64);
+                rows.for_each(|(to, w)| f(&w.lock(), to));
+            });
+        });
+    }
+
+    fn state<'py>(&self, py: Python<'py>, column: Column) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let (n, width) = (self.bodies, column.width());
+        self.unchanged(py)?;
+        let out = PyArray3::zeros(py, [self.worlds.len(), n, width], false);
+        {
+            let mut to = out.readwrite();
+            let to = to.as_slice_mut().map_err(input)?;
+            self.fill(py, to, n * width, |w, to| column.fill(w, to));
+        }
+        Ok(out)
+    }
+
+    /// Arrays have one row for each body: all worlds must still have as many.
+    fn unchanged(&self, py: Python<'_>) -> PyResult<()> {
+        self.each(py, |_, w| {
+            let n = w.model().bodies.len();
+            if n == self.bodies { Ok(()) } else { Err(n) }
+        })
+        .map_err(|(k, n)| input(format!("world {k} has {n} bodies, the batch {}", self.bodies)))
+    }
+
+    fn joint(&self, slot: u32, w: &World) -> Option<JointId> {
+        w.joints().find(|j| j.slot == slot)
+    }
+}
+
+#[pymethods]
+impl Batch {
+    #[new]
+    #[pyo3(signature = (worlds, *, threads=None))]
+    fn new(py: Python<'_>, worlds: Vec<Py<PyWorld>>, threads: Option<usize>) -> PyResult<Self> {
+        let counts: Vec<usize> =
+            worlds.iter().map(|w| w.get().with(py, |w| w.model().bodies.len())).collect();
+        let bodies = counts.first().copied().unwrap_or(0);
+        if let Some(k) = counts.iter().position(|n| *n != bodies) {
+            return Err(input(format!(
+                "world {k} has {} bodies, world 0 has {bodies}: worlds of a batch have equally many",
+                counts[k]
+            )));
+        }
+        for (k, w) in worlds.iter().enumerate() {
+            if worlds[..k].iter().rev().take(8).any(|other| other.is(w)) {
+                return Err(input(format!("world {k} is in the batch twice")));
+            }
+        }
+        let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+        if threads == 0 || threads > 512 {
+            return Err(input(format!("threads must be between 1 and 512, got {threads}")));
+        }
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(input)?;
+        let first = worlds.iter().map(|w| w.get().with(py, |w| w.state().clone())).collect();
+        Ok(Self { worlds, first, pool, bodies })
+    }
+
+    fn __len__(&self) -> usize {
+        self.worlds.len()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, k: isize) -> PyResult<Py<PyWorld>> {
+        let at = if k < 0 { k + self.worlds.len() as isize } else { k };
+        let found = usize::try_from(at).ok().and_then(|at| self.worlds.get(at));
+        let none = || pyo3::exceptions::PyIndexError::new_err(format!("there is no world {k}"));
+        Ok(found.ok_or_else(none)?.clone_ref(py))
+    }
+
+    /// The worlds.
+    #[getter]
+    fn worlds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.worlds.iter().map(|w| w.clone_ref(py)))
+    }
+
+    /// How many threads step them.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Takes `n` steps of every world, in parallel; Ctrl-C is looked for between steps. The error of a step that fails says in which world.
+    #[pyo3(signature = (n=1))]
+    fn step(&self, py: Python<'_>, n: u64) -> PyResult<()> {
+        for _ in 0..n {
+            py.check_signals()?;
+            let one = |_: usize, w: &mut World| -> Result<(), StepError> { w.step().map(drop) };
+            self.each(py, one).map_err(|(k, e)| {
+                let e = failed(e);
+                let _ = e.value(py).call_method1("add_note", (format!("in world {k} of the batch"),));
+                e
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Takes all worlds, or those of these numbers, back to how they were when the batch was made.
+    #[pyo3(signature = (which=None))]
+    fn reset(&self, py: Python<'_>, which: Option<Vec<usize>>) -> PyResult<()> {
+        let mut chosen = vec![which.is_none(); self.worlds.len()];
+        for k in which.unwrap_or_default() {
+            *chosen.get_mut(k).ok_or_else(|| input(format!("there is no world {k}")))? = true;
+        }
+        self.each(py, |k, w| if chosen[k] { w.restore(self.first[k].clone()) } else { Ok(()) })
+            .map_err(|(_, e)| refused(e))
+    }
+
+    /// Origins of the bodies' frames, (worlds, bodies, 3), m.
+    #[getter]
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.state(py, Column::Position)
+    }
+
+    /// Orientations, (worlds, bodies, 4), (w, x, y, z).
+    #[getter]
+    fn rotations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.state(py, Column::Rotation)
+    }
+
+    /// Velocities of the centres of mass, (worlds, bodies, 3), m/s.
+    #[getter]
+    fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.state(py, Column::Velocity)
+    }
+
+    /// Angular velocities, world axes, (worlds, bodies, 3), rad/s.
+    #[getter]
+    fn angular_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.state(py, Column::AngularVelocity)
+    }
+
+    /// Sets states of all bodies of all worlds, in the shapes in which they are read; what is not given stays.
+    #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
+    fn set_bodies(
+        &self,
+        py: Python<'_>,
+        positions: Option<PyReadonlyArray3<'_, f64>>,
+        rotations: Option<PyReadonlyArray3<'_, f64>>,
+        velocities: Option<PyReadonlyArray3<'_, f64>>,
+        angular_velocities: Option<PyReadonlyArray3<'_, f64>>,
+    ) -> PyResult<()> {
+        self.unchanged(py)?;
+        let (b, n) = (self.worlds.len(), self.bodies);
+        let rows = |name: &str,
+                    a: &Option<PyReadonlyArray3<'_, f64>>,
+                    width: usize|
+         -> PyResult<Option<Vec<f64>>> {
+            let Some(a) = a else { return Ok(None) };
+            if a.shape() != [b, n, width] {
+                let shape = a.shape();
+                return Err(input(format!("{name} must have the shape ({b}, {n}, {width}), got {shape:?}")));
+            }
+            Ok(Some(a.as_array().iter().copied().collect()))
+        };
+        let x = rows("positions", &positions, 3)?;
+        let q = rows("rotations", &rotations, 4)?;
+        let v = rows("velocities", &velocities, 3)?;
+        let omega = rows("angular_velocities", &angular_velocities, 3)?;
+        let three = |a: &Option<Vec<f64>>, k: usize| {
+            a.as_ref().map(|a| {
+                let own = &a[3 * n * k..3 * n * (k + 1)];
+                own.chunks_exact(3).map(glam::DVec3::from_slice).collect::<Vec<_>>()
+            })
+        };
+        self.each(py, |k, w| {
+            let q = q.as_ref().map(|q| {
+                let own = q[4 * n * k..4 * n * (k + 1)].chunks_exact(4);
+                own.map(|r| quat([r[0], r[1], r[2], r[3]])).collect::<Vec<_>>()
+            });
+            let (x, v, omega) = (three(&x, k), three(&v, k), three(&omega, k));
+            set(w, x.as_deref(), q.as_deref(), v.as_deref(), omega.as_deref())
+        })
+        .map_err(|(_, e)| e)
+    }
+
+    /// Coordinates of joints, by slot: the first of each, (worlds, joints).
+    fn joint_coordinates<'py>(
+        &self,
+        py: Python<'py>,
+        joints: Vec<u32>,
+        rates: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let out = PyArray2::zeros(py, [self.worlds.len(), joints.len()], false);
+        {
+            let mut to = out.readwrite();
+            let to = to.as_slice_mut().map_err(input)?;
+            self.fill(py, to, joints.len(), |w, to| {
+                for (to, slot) in to.iter_mut().zip(&joints) {
+                    let id = self.joint(*slot, w);
+                    let read = |id| if rates { w.joint_rates(id) } else { w.joint_coordinates(id) };
+                    let all = id.and_then(|id| read(id).ok()).unwrap_or_default();
+                    *to = all.first().copied().unwrap_or(f64::NAN);
+                }
+            });
+        }
+        Ok(out)
+    }
+
+    /// Commands of motors on joints, by slot: (worlds, joints), on the first coordinate of each.
+    fn set_motors(
+        &self,
+        py: Python<'_>,
+        joints: Vec<u32>,
+        commands: PyReadonlyArray2<'_, f64>,
+        kind: &str,
+        limit: f64,
+    ) -> PyResult<()> {
+        if commands.shape() != [self.worlds.len(), joints.len()] {
+            let (b, m) = (self.worlds.len(), joints.len());
+            return Err(input(format!(
+                "commands must have the shape ({b}, {m}), got {:?}",
+                commands.shape()
+            )));
+        }
+        let make: fn(f64) -> Motor = match kind {
+            "speed" => |x| Motor::speed(x),
+            "position" => |x| Motor::position(x),
+            "force" => |x| Motor::force(x),
+            other => {
+                return Err(input(format!("kind must be 'speed', 'position' or 'force', got '{other}'")));
+            }
+        };
+        let all: Vec<f64> = commands.as_array().iter().copied().collect();
+        let m = joints.len();
+        self.each(py, |k, w| {
+            for (slot, x) in joints.iter().zip(&all[m * k..m * (k + 1)]) {
+                let none = || drystone::WorldError::Joint(format!("world {k}: there is no joint {slot}"));
+                let id = self.joint(*slot, w).ok_or_else(none)?;
+                w.set_motor(id, 0, Some(make(*x).limited(limit)))?;
+            }
+            Ok(())
+        })
+        .map_err(|(_, e)| refused(e))
+    }
+
+    /// Time of each world, s.
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let times = self.worlds.iter().map(|w| w.get().with(py, |w| w.state().time)).collect();
+        PyArray1::from_vec(py, times)
+    }
+
+    fn __repr__(&self) -> String {
+        let (n, threads) = (self.worlds.len(), self.threads());
+        format!("<Batch of {n} worlds of {} bodies, {threads} threads>", self.bodies)
+    }
+}

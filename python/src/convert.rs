@@ -1,0 +1,60 @@
+//! Numbers from Python and back: vectors of three, quaternions (w, x, y, z), functions of time.
+
+use drystone::{Function, Pose};
+use glam::{DMat3, DQuat, DVec3};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::input;
+
+/// Three numbers.
+pub type V3 = [f64; 3];
+/// w, x, y, z.
+pub type Q4 = [f64; 4];
+
+pub fn vec3(v: V3) -> DVec3 {
+    DVec3::from_array(v)
+}
+
+pub fn quat([w, x, y, z]: Q4) -> DQuat {
+    DQuat::from_xyzw(x, y, z, w)
+}
+
+pub fn wxyz(q: DQuat) -> Q4 {
+    [q.w, q.x, q.y, q.z]
+}
+
+/// A place and an orientation, each where it is given.
+pub fn pose(position: Option<V3>, rotation: Option<Q4>) -> Pose {
+    Pose::new(position.map_or(DVec3::ZERO, vec3), rotation.map_or(DQuat::IDENTITY, quat))
+}
+
+pub fn array3(py: Python<'_>, v: DVec3) -> Bound<'_, PyArray1<f64>> {
+    PyArray1::from_slice(py, &v.to_array())
+}
+
+pub fn array4(py: Python<'_>, q: DQuat) -> Bound<'_, PyArray1<f64>> {
+    PyArray1::from_slice(py, &wxyz(q))
+}
+
+/// A (3, 3) array.
+pub fn matrix3(py: Python<'_>, m: DMat3) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let rows = m.transpose().to_cols_array().to_vec();
+    rows.into_pyarray(py).reshape([3, 3])
+}
+
+/// A number, a dictionary of one of the kinds that scene files have (`{"sine": {...}}`), or nothing.
+pub fn function(value: &Bound<'_, PyAny>) -> PyResult<Function> {
+    if let Ok(x) = value.extract::<f64>() {
+        return Ok(Function::Constant(x));
+    }
+    let text: String = value.py().import("json")?.call_method1("dumps", (value,))?.extract()?;
+    let wrong = |e: serde_json::Error| {
+        input(format!(
+            "a function of time is a number or one of {{'ramp': ...}}, {{'sine': ...}}, {{'table': ...}}: {e}"
+        ))
+    };
+    let f: Function = serde_json::from_str(&text).map_err(wrong)?;
+    f.check().map_err(input)?;
+    Ok(f)
+}

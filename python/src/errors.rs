@@ -1,0 +1,29 @@
+//! Errors as Python sees them: the texts are those of the engine.
+
+use drystone::{StepError, WorldError};
+use drystone_scene::SceneError;
+use pyo3::PyErr;
+
+mod raised {
+    #![allow(missing_docs)]
+    pyo3::import_exception!(drystone._errors, InputError);
+    pyo3::import_exception!(drystone._errors, StepError);
+}
+
+/// Bad input.
+pub fn input(text: impl std::fmt::Display) -> PyErr {
+    raised::InputError::new_err(text.to_string())
+}
+
+pub fn world(e: WorldError) -> PyErr {
+    input(e)
+}
+
+pub fn scene(e: SceneError) -> PyErr {
+    input(e)
+}
+
+/// A step that failed.
+pub fn step(e: StepError) -> PyErr {
+    raised::StepError::new_err(e.to_string())
+}

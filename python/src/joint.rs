@@ -1,0 +1,290 @@
+//! Joints and their motors.
+
+use drystone::joint::{Kind, Law, Limits, Spring};
+use drystone::{BodyId, JointDef, JointId, Motor, World, WorldError};
+use glam::DVec3;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::body::Body;
+use crate::convert::{Q4, V3, array3, function, quat, vec3};
+use crate::errors::{input, world as refused};
+use crate::world::PyWorld;
+
+/// A joint between two bodies, or one body and the world.
+#[pyclass(frozen, weakref, name = "Joint", module = "drystone")]
+pub struct PyJoint {
+    pub world: Py<PyWorld>,
+    pub id: JointId,
+}
+
+const KINDS: &[&str] = &[
+    "fixed",
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "ball",
+    "universal",
+    "planar",
+    "point_on_line",
+    "point_on_plane",
+    "distance",
+    "rope",
+    "spring",
+    "screw",
+    "gear",
+    "rack_and_pinion",
+];
+
+/// What was said of a new joint.
+pub struct Asked<'a> {
+    pub kind: &'a str,
+    pub position: V3,
+    pub axis: V3,
+    pub rotation: Option<Q4>,
+    pub axis_b: Option<V3>,
+    pub position_b: Option<V3>,
+    pub length: Option<f64>,
+    pub stiffness: f64,
+    pub damping: f64,
+    pub pitch: Option<f64>,
+    pub ratio: f64,
+    pub radius: Option<f64>,
+}
+
+impl Asked<'_> {
+    pub fn def(&self, a: Option<BodyId>, b: Option<BodyId>) -> PyResult<JointDef> {
+        let (at, axis) = (vec3(self.position), vec3(self.axis));
+        let needs = |name: &str| input(format!("{}: {name} is missing", self.kind));
+        let both = || -> PyResult<(BodyId, BodyId)> {
+            a.zip(b).ok_or_else(|| input(format!("{}: needs two bodies", self.kind)))
+        };
+        let mut def = match self.kind {
+            "fixed" => JointDef::fixed(a, b, at),
+            "revolute" => JointDef::revolute(a, b, at, axis),
+            "prismatic" => JointDef::prismatic(a, b, at, axis),
+            "cylindrical" => JointDef::cylindrical(a, b, at, axis),
+            "ball" => JointDef::ball(a, b, at),
+            "universal" => {
+                let second = self.axis_b.ok_or_else(|| needs("axis_b"))?;
+                JointDef::universal(a, b, at, axis, vec3(second))
+            }
+            "planar" => JointDef::planar(a, b, at, axis),
+            "point_on_line" => JointDef::point_on_line(a, b, at, axis),
+            "point_on_plane" => JointDef::point_on_plane(a, b, at, axis),
+            "screw" => JointDef::screw(a, b, at, axis, self.pitch.ok_or_else(|| needs("pitch"))?),
+            "gear" => {
+                let (a, b) = both()?;
+                JointDef::gear((a, axis), (b, self.axis_b.map_or(axis, vec3)), self.ratio)
+            }
+            "rack_and_pinion" => {
+                let (a, b) = both()?;
+                let rack = self.axis_b.ok_or_else(|| needs("axis_b"))?;
+                let radius = self.radius.ok_or_else(|| needs("radius"))?;
+                JointDef::rack_and_pinion((a, axis), (b, vec3(rack)), radius)
+            }
+            "distance" | "rope" | "spring" => {
+                let end = self.position_b.ok_or_else(|| needs("position_b"))?;
+                let now = (vec3(end) - at).length();
+                let length = self.length.unwrap_or(now);
+                let kind = match self.kind {
+                    "distance" => Kind::Distance { length },
+                    "rope" => Kind::Rope { length },
+                    _ => Kind::Spring { length, stiffness: self.stiffness, damping: self.damping },
+                };
+                let mut def = JointDef::new(kind, a, b, at, glam::DQuat::IDENTITY);
+                let place = |x: DVec3| drystone::Pose::at(x);
+                def.frames = drystone::joint::Frames::Worlds(place(at), place(vec3(end)));
+                def
+            }
+            other => {
+                let hint = drystone_solve::solver::nearest(other, KINDS)
+                    .map(|n| format!("; did you mean '{n}'?"))
+                    .unwrap_or_default();
+                return Err(input(format!(
+                    "there is no joint '{other}'{hint} (valid: {})",
+                    KINDS.join(", ")
+                )));
+            }
+        };
+        if let Some(q) = self.rotation {
+            def.frames = drystone::joint::Frames::World(drystone::Pose::new(at, quat(q)));
+        }
+        Ok(def)
+    }
+}
+
+impl PyJoint {
+    fn ask<R: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut World, JointId) -> Result<R, WorldError> + Send,
+    ) -> PyResult<R> {
+        self.world.get().with(py, |w| f(w, self.id)).map_err(refused)
+    }
+
+    /// Changes what acts along a free coordinate.
+    fn change(&self, py: Python<'_>, k: usize, change: impl FnOnce(&mut Law) + Send) -> PyResult<()> {
+        self.ask(py, |w, id| {
+            let mut law = w.joint(id)?.laws.get(k).cloned().unwrap_or_default();
+            change(&mut law);
+            w.set_law(id, k, law)
+        })
+    }
+}
+
+#[pymethods]
+impl PyJoint {
+    /// Its number.
+    #[getter]
+    fn index(&self) -> u32 {
+        self.id.slot
+    }
+
+    /// Its kind.
+    #[getter]
+    fn kind(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.ask(py, |w, id| Ok(w.joint(id)?.kind.name()))
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, |w, id| Ok(w.joint(id)?.name.clone()))
+    }
+
+    /// Its bodies; None is the world.
+    #[getter]
+    fn bodies(&self, py: Python<'_>) -> PyResult<(Option<Body>, Option<Body>)> {
+        let ids = self.ask(py, |w, id| Ok(w.joint(id)?.bodies.map(|b| w.model().id(b))))?;
+        let [a, b] = ids.map(|id| id.map(|id| Body { world: self.world.clone_ref(py), id }));
+        Ok((a, b))
+    }
+
+    /// Where it is (origin of frame B), m.
+    #[getter]
+    fn position<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(array3(py, self.ask(py, |w, id| w.joint_position(id))?))
+    }
+
+    /// The free coordinates, m or rad; angles count turns.
+    #[getter]
+    fn coordinates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_vec(py, self.ask(py, |w, id| w.joint_coordinates(id))?))
+    }
+
+    /// Their rates, m/s or rad/s.
+    #[getter]
+    fn rates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_vec(py, self.ask(py, |w, id| w.joint_rates(id))?))
+    }
+
+    /// Coefficients of (v_A, ω_A, v_B, ω_B) for each free coordinate, (n, 12).
+    #[getter]
+    fn jacobian<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let rows = self.ask(py, |w, id| w.joint_jacobian(id))?;
+        let n = rows.len();
+        PyArray1::from_vec(py, rows.into_iter().flatten().collect()).reshape([n, 12])
+    }
+
+    /// Force on B through the joint in the last step, N.
+    #[getter]
+    fn force<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(array3(py, self.ask(py, |w, id| w.joint_reaction(id))?.force))
+    }
+
+    /// Torque on B through the joint in the last step, N m.
+    #[getter]
+    fn torque<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(array3(py, self.ask(py, |w, id| w.joint_reaction(id))?.torque))
+    }
+
+    /// Force or torque of the motors along the free coordinates, N or N m.
+    #[getter]
+    fn motor_forces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (reaction, n) = self.ask(py, |w, id| Ok((w.joint_reaction(id)?, w.joint(id)?.laws.len())))?;
+        Ok(PyArray1::from_slice(py, &reaction.motor[..n]))
+    }
+
+    /// Puts a motor on a free coordinate that imposes a speed (m/s, rad/s), a position (m, rad) or a force (N, N m), up to `limit` (N, N m).
+    ///
+    /// A command is a number, or a function of time as scene files have them: `{'sine': {'amplitude': 1, 'frequency': 2}}`.
+    #[pyo3(signature = (*, speed=None, position=None, force=None, limit=f64::INFINITY, coordinate=0))]
+    fn set_motor(
+        &self,
+        py: Python<'_>,
+        speed: Option<&Bound<'_, PyAny>>,
+        position: Option<&Bound<'_, PyAny>>,
+        force: Option<&Bound<'_, PyAny>>,
+        limit: f64,
+        coordinate: usize,
+    ) -> PyResult<()> {
+        let motor = match (speed, position, force) {
+            (Some(f), None, None) => Motor::speed(function(f)?),
+            (None, Some(f), None) => Motor::position(function(f)?),
+            (None, None, Some(f)) => Motor::force(function(f)?),
+            _ => return Err(input("motor: give one of speed, position and force")),
+        };
+        self.ask(py, |w, id| w.set_motor(id, coordinate, Some(motor.limited(limit))))
+    }
+
+    /// Takes the motor away.
+    #[pyo3(signature = (coordinate=0))]
+    fn remove_motor(&self, py: Python<'_>, coordinate: usize) -> PyResult<()> {
+        self.ask(py, |w, id| w.set_motor(id, coordinate, None))
+    }
+
+    /// Sets the ends of a free coordinate, m or rad, with a coefficient of restitution; without numbers there are none.
+    #[pyo3(signature = (lower=f64::NEG_INFINITY, upper=f64::INFINITY, *, restitution=0.0, coordinate=0))]
+    fn set_limits(
+        &self,
+        py: Python<'_>,
+        lower: f64,
+        upper: f64,
+        restitution: f64,
+        coordinate: usize,
+    ) -> PyResult<()> {
+        let none = lower == f64::NEG_INFINITY && upper == f64::INFINITY;
+        let limits = (!none).then_some(Limits { lower, upper, restitution });
+        self.ask(py, |w, id| w.set_limits(id, coordinate, limits))
+    }
+
+    /// Puts a spring (N/m, N m/rad) with a damper (N s/m, N m s/rad) on a free coordinate; `rest` in m or rad.
+    #[pyo3(signature = (stiffness, damping=0.0, *, rest=0.0, coordinate=0))]
+    fn set_spring(
+        &self,
+        py: Python<'_>,
+        stiffness: f64,
+        damping: f64,
+        rest: f64,
+        coordinate: usize,
+    ) -> PyResult<()> {
+        self.change(py, coordinate, |law| law.spring = Some(Spring { rest, stiffness, damping }))
+    }
+
+    /// Sets the dry friction along a free coordinate, N or N m.
+    #[pyo3(signature = (friction, *, coordinate=0))]
+    fn set_friction(&self, py: Python<'_>, friction: f64, coordinate: usize) -> PyResult<()> {
+        self.change(py, coordinate, |law| law.friction = friction)
+    }
+
+    /// Takes it out of the world.
+    fn remove(&self, py: Python<'_>) -> PyResult<()> {
+        self.ask(py, |w, id| w.remove_joint(id))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<PyJoint>().is_ok_and(|o| o.get().id == self.id && o.get().world.is(&self.world))
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from(self.id.slot) << 32 | u64::from(self.id.generation)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        match self.ask(py, |w, id| Ok((w.model().describe_joint(id.slot), w.joint(id)?.kind.name()))) {
+            Ok((name, kind)) => format!("<{name}, {kind}>"),
+            Err(_) => format!("<joint {}, removed>", self.id.slot),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! drystone for Python: what `import drystone` finds. The names, types and docstrings are in `python/drystone`.
+
+mod arrays;
+mod batch;
+mod body;
+mod convert;
+mod errors;
+mod events;
+mod joint;
+mod query;
+mod report;
+mod scene;
+mod settings;
+mod shape;
+mod solve;
+mod world;
+
+use pyo3::prelude::*;
+
+/// How many threads there are: one a core unless [`set_threads`] said otherwise.
+#[pyfunction]
+fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+/// Sets the number of threads, before the first step.
+#[pyfunction]
+fn set_threads(n: usize) -> PyResult<()> {
+    if n == 0 || n > 512 {
+        return Err(errors::input(format!("threads must be between 1 and 512, got {n}")));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build_global();
+    pool.map_err(|_| errors::input("threads can be set once, before the first step"))
+}
+
+#[pymodule]
+fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<world::PyWorld>()?;
+    m.add_class::<world::PyState>()?;
+    m.add_class::<world::PyCollider>()?;
+    m.add_class::<body::Body>()?;
+    m.add_class::<joint::PyJoint>()?;
+    m.add_class::<shape::PyShape>()?;
+    m.add_class::<report::PyReport>()?;
+    m.add_class::<arrays::Contacts>()?;
+    m.add_class::<events::ContactSeen>()?;
+    m.add_class::<events::ContactEvent>()?;
+    m.add_class::<events::SensorEvent>()?;
+    m.add_class::<events::JointEvent>()?;
+    m.add_class::<query::Hit>()?;
+    m.add_class::<scene::PyScene>()?;
+    m.add_class::<scene::Run>()?;
+    m.add_class::<solve::Solution>()?;
+    m.add_class::<batch::Batch>()?;
+    for f in [
+        wrap_pyfunction!(shape::sphere, m)?,
+        wrap_pyfunction!(shape::cuboid, m)?,
+        wrap_pyfunction!(shape::capsule, m)?,
+        wrap_pyfunction!(shape::cylinder, m)?,
+        wrap_pyfunction!(shape::cone, m)?,
+        wrap_pyfunction!(shape::ellipsoid, m)?,
+        wrap_pyfunction!(shape::half_space, m)?,
+        wrap_pyfunction!(shape::rounded, m)?,
+        wrap_pyfunction!(shape::hull, m)?,
+        wrap_pyfunction!(shape::mesh, m)?,
+        wrap_pyfunction!(shape::height_field, m)?,
+        wrap_pyfunction!(shape::compound, m)?,
+        wrap_pyfunction!(scene::load, m)?,
+        wrap_pyfunction!(scene::check, m)?,
+        wrap_pyfunction!(scene::scenes, m)?,
+        wrap_pyfunction!(scene::solvers, m)?,
+        wrap_pyfunction!(solve::solve_file, m)?,
+        wrap_pyfunction!(solve::solve_matrix, m)?,
+        wrap_pyfunction!(threads, m)?,
+        wrap_pyfunction!(set_threads, m)?,
+    ] {
+        m.add_function(f)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Scenes: the gallery, files, and runs with a report.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use drystone_record::report::{Identity, Recorder};
+use drystone_record::usage;
+use drystone_scene::{Scene, gallery};
+use drystone_solve::solver;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{input, scene as refused};
+use crate::settings;
+use crate::world::PyWorld;
+
+/// Bodies, settings and what to measure: data from which worlds are made.
+#[pyclass(frozen, name = "Scene", module = "drystone")]
+pub struct PyScene {
+    what: String,
+    scene: Mutex<Scene>,
+}
+
+impl PyScene {
+    fn with<R>(&self, f: impl FnOnce(&Scene) -> R) -> R {
+        f(&self.scene.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// From a gallery name or a file, with parameters as texts.
+#[pyfunction]
+pub fn load(py: Python<'_>, what: String, parameters: Vec<(String, String)>) -> PyResult<PyScene> {
+    let scene = py.detach(|| drystone_scene::load(&what, &parameters)).map_err(refused)?;
+    Ok(PyScene { what, scene: Mutex::new(scene) })
+}
+
+#[pymethods]
+impl PyScene {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> String {
+        self.with(|s| s.name.clone())
+    }
+
+    /// One line.
+    #[getter]
+    fn title(&self) -> String {
+        self.with(|s| s.title.clone())
+    }
+
+    /// How long it runs, s.
+    #[getter]
+    fn duration(&self) -> f64 {
+        self.with(|s| s.duration)
+    }
+
+    /// How many bodies it has.
+    #[getter]
+    fn body_count(&self) -> usize {
+        self.with(|s| s.bodies.len())
+    }
+
+    /// How it steps: keywords of `World`.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let settings = self.with(|s| s.settings.clone());
+        settings::told(py, &settings)
+    }
+
+    /// A world at time zero, with settings (see `World`) that may differ from the scene's own. Bodies deep in each other are refused unless `allow_overlap`.
+    #[pyo3(signature = (*, allow_overlap=false, **settings))]
+    fn world(
+        &self,
+        py: Python<'_>,
+        allow_overlap: bool,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyWorld> {
+        let mut s = self.with(|s| s.settings.clone());
+        settings::apply(&mut s, settings)?;
+        py.detach(|| {
+            let scene = self.scene.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut world = scene.world(s).map_err(|e| drystone_scene::placed(&self.what, e))?;
+            match drystone_scene::overlaps(&mut world) {
+                Some(text) if !allow_overlap => {
+                    return Err(drystone_scene::SceneError::new(format!("{}: {text}", self.what)));
+                }
+                _ => {}
+            }
+            drystone_scene::assemble(&mut world, &self.what)?;
+            Ok(PyWorld::of(world))
+        })
+        .map_err(refused)
+    }
+
+    fn __repr__(&self) -> String {
+        self.with(|s| format!("<Scene {}: {} bodies, {} s>", s.name, s.bodies.len(), s.duration))
+    }
+}
+
+/// What a file holds, in one line and notes; an error says what is wrong with it.
+#[pyfunction]
+pub fn check(py: Python<'_>, path: String) -> PyResult<String> {
+    py.detach(|| drystone_scene::check(&path)).map_err(refused)
+}
+
+/// The gallery: (name, one line, parameters with their defaults and what they are).
+#[pyfunction]
+pub fn scenes() -> Vec<(String, String, Vec<(String, String, String)>)> {
+    let entry = |e: &gallery::Entry| {
+        let parameters = e
+            .params
+            .iter()
+            .map(|p| (p.name.into(), p.default.into(), format!("{} {}", p.help, p.unit).trim().into()));
+        (e.name.into(), e.title.into(), parameters.collect())
+    };
+    gallery::ENTRIES.iter().map(entry).collect()
+}
+
+/// Every solver: (name, what it is, unit of its iterations).
+#[pyfunction]
+pub fn solvers() -> Vec<(String, String, String)> {
+    solver::known().into_iter().map(|i| (i.name.into(), i.title.into(), i.unit.into())).collect()
+}
+
+/// A scene under way, with its report.
+#[pyclass(frozen, name = "_Run", module = "drystone")]
+pub struct Run {
+    scene: Mutex<Scene>,
+    recorder: Mutex<Recorder>,
+    world: Py<PyWorld>,
+    /// Steps to take in all.
+    #[pyo3(get)]
+    steps: u64,
+}
+
+#[pymethods]
+impl Run {
+    #[new]
+    #[pyo3(signature = (what, parameters, *, time=None, steps=None, allow_overlap=false, **settings))]
+    fn new(
+        py: Python<'_>,
+        what: String,
+        parameters: Vec<(String, String)>,
+        time: Option<f64>,
+        steps: Option<u64>,
+        allow_overlap: bool,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let scene = load(py, what, parameters)?;
+        let world = scene.world(py, allow_overlap, settings)?;
+        let h = world.with(py, |w| w.settings().h);
+        let scene = scene.scene.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let time = time.unwrap_or(scene.duration);
+        let steps = match steps {
+            Some(n) => n,
+            None if !(time.is_finite() && time >= 0.0) => {
+                return Err(input(format!("time must be finite and not negative, got {time}")));
+            }
+            None if time > 0.0 && time < (1.0 - 1e-9) * h => {
+                return Err(input(format!("{time} s are less than a step of {h:e} s: nothing to run")));
+            }
+            None => (time / h).round() as u64,
+        };
+        let threads = rayon::current_num_threads();
+        let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
+        Ok(Self {
+            scene: Mutex::new(scene),
+            recorder: Mutex::new(Recorder::new(identity)),
+            world: Py::new(py, world)?,
+            steps,
+        })
+    }
+
+    /// A world at time zero, with settings (see `World`) that may differ from the scene's own. Bodies deep in each other are refused unless `allow_overlap`.
+    #[getter]
+    fn world(&self, py: Python<'_>) -> Py<PyWorld> {
+        self.world.clone_ref(py)
+    }
+
+    /// Takes up to `n` steps; (steps done in all, contacts, residual) of the last one.
+    fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64)> {
+        let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = (Instant::now(), usage::cpu_seconds());
+        let report = PyWorld::take_steps(self.world.bind(py), n, |world, report| {
+            scene.probe.observe(world);
+            let now = (Instant::now(), usage::cpu_seconds());
+            recorder.step(world, report, (now.0 - last.0).as_secs_f64(), now.1 - last.1);
+            last = (Instant::now(), usage::cpu_seconds());
+        })?;
+        let done = self.world.get().with(py, |w| w.state().step);
+        Ok(report.map_or((done, 0, 0.0), |r| (done, r.contacts, r.certificate.residual_max)))
+    }
+
+    /// The report as JSON.
+    fn report(&self, py: Python<'_>, status: &str, reason: Option<String>) -> PyResult<String> {
+        let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = match status {
+            "ok" => "ok",
+            "failed" => "failed",
+            _ => "interrupted",
+        };
+        Ok(self.world.get().with(py, |w| {
+            let results = if status == "failed" { Default::default() } else { scene.probe.results(w) };
+            recorder.report(w, status, reason, results).json()
+        }))
+    }
+}

@@ -1,0 +1,187 @@
+//! Shapes.
+
+use std::sync::Arc;
+
+use drystone::{Compound, HeightField, Hull, MassProperties, Shape, TriMesh};
+use glam::DVec3;
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::convert::{Q4, V3, array3, matrix3, pose, vec3};
+use crate::errors::input;
+
+/// A collision shape: geometry in its own frame, lengths in metres.
+#[pyclass(frozen, eq, name = "Shape", module = "drystone", from_py_object)]
+#[derive(Clone, PartialEq)]
+pub struct PyShape(pub Shape);
+
+fn made(shape: Shape) -> PyResult<PyShape> {
+    shape.check().map_err(input)?;
+    Ok(PyShape(shape))
+}
+
+#[pymethods]
+impl PyShape {
+    /// Its kind, as scene files spell it.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Volume, m³; infinite for a half-space or a height field.
+    #[getter]
+    fn volume(&self) -> f64 {
+        self.0.volume()
+    }
+
+    /// Centroid in its own frame, m.
+    #[getter]
+    fn centroid<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        array3(py, self.0.centroid())
+    }
+
+    /// Radius of the largest ball about the centroid inside it, m: what overlaps are measured by.
+    #[getter]
+    fn inner_radius(&self) -> f64 {
+        self.0.inner_radius()
+    }
+
+    /// Radius of the ball about its origin that holds it, m.
+    #[getter]
+    fn bounding_radius(&self) -> f64 {
+        self.0.bounding_radius()
+    }
+
+    /// Inertia tensor (3, 3) about the centroid of a homogeneous body of this mass (kg), kg m².
+    fn inertia<'py>(&self, py: Python<'py>, mass: f64) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        matrix3(py, MassProperties::of_shape(&self.0, mass).inertia)
+    }
+
+    /// The smallest and the largest corner of the box around it at a pose, m.
+    #[pyo3(signature = (position=None, rotation=None))]
+    fn bounds<'py>(
+        &self,
+        py: Python<'py>,
+        position: Option<V3>,
+        rotation: Option<Q4>,
+    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+        let b = self.0.aabb(&pose(position, rotation));
+        (array3(py, b.min), array3(py, b.max))
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.0 {
+            Shape::Sphere { radius } => format!("sphere({radius})"),
+            Shape::Box { half } => format!("box([{}, {}, {}])", half.x, half.y, half.z),
+            Shape::Capsule { radius, half_length } => format!("capsule({radius}, {half_length})"),
+            Shape::Cylinder { radius, half_length } => format!("cylinder({radius}, {half_length})"),
+            Shape::Cone { radius, height } => format!("cone({radius}, {height})"),
+            Shape::Ellipsoid { half } => format!("ellipsoid([{}, {}, {}])", half.x, half.y, half.z),
+            Shape::HalfSpace => "half_space()".into(),
+            other => format!("<drystone.Shape {}>", other.name()),
+        }
+    }
+}
+
+/// A ball of this radius, m.
+///
+/// >>> import drystone as ds
+/// >>> round(ds.sphere(0.5).volume, 4)
+/// 0.5236
+#[pyfunction]
+pub fn sphere(radius: f64) -> PyResult<PyShape> {
+    made(Shape::Sphere { radius })
+}
+
+/// A box with these half extents, m.
+///
+/// >>> import drystone as ds
+/// >>> ds.box([0.5, 1, 2]).volume
+/// 8.0
+#[pyfunction(name = "box")]
+pub fn cuboid(half: V3) -> PyResult<PyShape> {
+    made(Shape::Box { half: vec3(half) })
+}
+
+/// All points within `radius` of the segment from -`half_length` to `half_length` along z, m.
+#[pyfunction]
+pub fn capsule(radius: f64, half_length: f64) -> PyResult<PyShape> {
+    made(Shape::Capsule { radius, half_length })
+}
+
+/// A cylinder about z with caps at ±`half_length`, m.
+#[pyfunction]
+pub fn cylinder(radius: f64, half_length: f64) -> PyResult<PyShape> {
+    made(Shape::Cylinder { radius, half_length })
+}
+
+/// A cone about z, base at -height/4, apex at 3/4 height, m.
+#[pyfunction]
+pub fn cone(radius: f64, height: f64) -> PyResult<PyShape> {
+    made(Shape::Cone { radius, height })
+}
+
+/// An ellipsoid with these semi-axes, m.
+#[pyfunction]
+pub fn ellipsoid(half: V3) -> PyResult<PyShape> {
+    made(Shape::Ellipsoid { half: vec3(half) })
+}
+
+/// All points with z ≤ 0: a floor. Static and kinematic bodies only.
+#[pyfunction]
+pub fn half_space() -> PyShape {
+    PyShape(Shape::HalfSpace)
+}
+
+/// All points within `radius` (m) of a box, cylinder, cone or hull.
+#[pyfunction]
+pub fn rounded(core: PyShape, radius: f64) -> PyResult<PyShape> {
+    made(Shape::Rounded { core: Arc::new(core.0), radius })
+}
+
+fn points(name: &str, a: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<DVec3>> {
+    if a.shape()[1] != 3 {
+        return Err(input(format!(
+            "{name} must have the shape (n, 3), got ({}, {})",
+            a.shape()[0],
+            a.shape()[1]
+        )));
+    }
+    let a = a.as_array();
+    Ok(a.outer_iter().map(|p| DVec3::new(p[0], p[1], p[2])).collect())
+}
+
+/// The convex hull of points.
+#[pyfunction]
+pub fn hull(points: PyReadonlyArray2<'_, f64>) -> PyResult<PyShape> {
+    let points = self::points("points", &points)?;
+    made(Shape::Hull(Arc::new(Hull::new(&points).map_err(input)?)))
+}
+
+/// A surface of triangles.
+#[pyfunction]
+pub fn mesh(vertices: PyReadonlyArray2<'_, f64>, triangles: PyReadonlyArray2<'_, u32>) -> PyResult<PyShape> {
+    if triangles.shape()[1] != 3 {
+        return Err(input("triangles must have the shape (n, 3)"));
+    }
+    let corners = triangles.as_array();
+    let corners = corners.outer_iter().map(|t| [t[0], t[1], t[2]]).collect();
+    let mesh = TriMesh::new(points("vertices", &vertices)?, corners).map_err(input)?;
+    made(Shape::Mesh(Arc::new(mesh)))
+}
+
+/// Heights over a grid.
+#[pyfunction]
+pub fn height_field(heights: PyReadonlyArray2<'_, f64>, spacing: [f64; 2]) -> PyResult<PyShape> {
+    let (rows, columns) = (heights.shape()[0], heights.shape()[1]);
+    let heights = heights.as_array().iter().copied().collect();
+    let field = HeightField::new(columns, rows, spacing, heights).map_err(input)?;
+    made(Shape::HeightField(Arc::new(field)))
+}
+
+/// Convex parts with their places.
+#[pyfunction]
+pub fn compound(parts: Vec<(PyShape, V3, Q4)>) -> PyResult<PyShape> {
+    let parts = parts.into_iter().map(|(s, x, q)| (pose(Some(x), Some(q)), s.0)).collect();
+    made(Shape::Compound(Arc::new(Compound::new(parts).map_err(input)?)))
+}

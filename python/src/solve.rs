@@ -1,0 +1,175 @@
+//! Bare contact problems.
+
+use std::time::{Duration, Instant};
+
+use drystone_record::usage;
+use drystone_scene::problem::{self, ContactProblem, Kind, judge, reach};
+use drystone_solve::problem::Csr;
+use drystone_solve::{Model, solver};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::errors::{input, scene as refused};
+use crate::world::in_pool;
+
+/// What a solver found, and the judge's word on it.
+#[pyclass(frozen, name = "Solution", module = "drystone")]
+pub struct Solution {
+    r: Vec<f64>,
+    u: Vec<f64>,
+    report: problem::Report,
+    solved: bool,
+}
+
+#[pymethods]
+impl Solution {
+    /// r, normal first.
+    #[getter]
+    fn r<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.r)
+    }
+
+    /// u = W r + q.
+    #[getter]
+    fn u<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.u)
+    }
+
+    /// Whether the tolerance was reached.
+    #[getter]
+    fn solved(&self) -> bool {
+        self.solved
+    }
+
+    /// solved, or why not: iterations, budget, wedged, diverged.
+    #[getter]
+    fn status(&self) -> &'static str {
+        self.report.status
+    }
+
+    /// Iterations (sweeps, multiplications or factorisations).
+    #[getter]
+    fn iterations(&self) -> usize {
+        self.report.iterations
+    }
+
+    /// |r - P(r - u)| / |q|; None where q = 0.
+    #[getter]
+    fn residual(&self) -> Option<f64> {
+        self.report.residual_over_q
+    }
+
+    /// All that `drystone solve` reports: objective, violations, duality gap, times.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = serde_json::to_string(&self.report).map_err(input)?;
+        py.import("json")?.call_method1("loads", (text,))
+    }
+
+    fn __repr__(&self) -> String {
+        let residual = self.report.residual_over_q.map_or("undefined".into(), |x| format!("{x:.1e}"));
+        format!(
+            "<Solution {}: {} contacts, residual / q {residual}, {} {}s>",
+            self.report.status, self.report.contacts, self.report.iterations, self.report.unit
+        )
+    }
+}
+
+struct Asked<'a> {
+    model: &'a str,
+    solver: &'a str,
+    tolerance: f64,
+    iterations: usize,
+    budget_ms: Option<f64>,
+}
+
+fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<Solution> {
+    let model = Model::parse(asked.model).map_err(input)?;
+    let tolerance = asked.tolerance;
+    if !(tolerance.is_finite() && tolerance >= 0.0) {
+        return Err(input(format!("tolerance must be finite and not negative, got {tolerance}")));
+    }
+    let budget = match asked.budget_ms {
+        Some(ms) if !(0.0..=1e9).contains(&ms) => {
+            return Err(input(format!("budget_ms must be finite, not negative and at most 1e9, got {ms}")));
+        }
+        ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
+    };
+    let mut solver = solver::make(asked.solver).map_err(input)?;
+    in_pool(py, || {
+        let unit = file.normalise();
+        let posed = file.under(model);
+        let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
+        let goal = tolerance * file.scale();
+        let out = reach(&file, &posed, solver.as_mut(), goal, asked.iterations, budget).map_err(input)?;
+        let times = [wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu];
+        let solved = out.natural <= goal;
+        let mut report = judge(&file, &posed, tolerance, solver.as_ref(), &out, times);
+        report.in_units_of(unit);
+        let (r, u) = (report.r.take().unwrap_or_default(), report.u.take().unwrap_or_default());
+        Ok(Solution { r, u, report, solved })
+    })
+}
+
+/// A problem from a file.
+#[pyfunction]
+#[pyo3(signature = (path, kind, model, solver, tolerance, iterations, budget_ms))]
+pub fn solve_file(
+    py: Python<'_>,
+    path: String,
+    kind: Option<&str>,
+    model: &str,
+    solver: &str,
+    tolerance: f64,
+    iterations: usize,
+    budget_ms: Option<f64>,
+) -> PyResult<Solution> {
+    let kind = kind
+        .map(|name| {
+            let found = Kind::NAMES.iter().find(|(n, _)| *n == name).map(|(_, k)| *k);
+            let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).collect();
+            found.ok_or_else(|| input(solver::BadSpec::unknown("kind", name, &names)))
+        })
+        .transpose()?;
+    let file = problem::read(&path, kind).map_err(refused)?;
+    solve(py, file, &Asked { model, solver, tolerance, iterations, budget_ms })
+}
+
+/// A problem from W in compressed sparse rows, q and the coefficients of friction.
+#[allow(clippy::too_many_arguments)]
+#[pyfunction]
+#[pyo3(signature = (indptr, indices, data, columns, q, mu, mu_r, model, solver, tolerance, iterations, budget_ms))]
+pub fn solve_matrix(
+    py: Python<'_>,
+    indptr: PyReadonlyArray1<'_, i64>,
+    indices: PyReadonlyArray1<'_, i64>,
+    data: PyReadonlyArray1<'_, f64>,
+    columns: usize,
+    q: PyReadonlyArray1<'_, f64>,
+    mu: PyReadonlyArray1<'_, f64>,
+    mu_r: PyReadonlyArray1<'_, f64>,
+    model: &str,
+    solver: &str,
+    tolerance: f64,
+    iterations: usize,
+    budget_ms: Option<f64>,
+) -> PyResult<Solution> {
+    let (data, starts, places) = (data.as_array(), indptr.as_array(), indices.as_array());
+    let sound = starts.first() == Some(&0)
+        && starts.last() == Some(&(data.len() as i64))
+        && starts.iter().zip(starts.iter().skip(1)).all(|(a, b)| a <= b)
+        && places.len() == data.len()
+        && places.iter().all(|j| (0..columns as i64).contains(j));
+    if !sound {
+        return Err(input("W: indptr and indices are not those of a sparse matrix in compressed rows"));
+    }
+    let w = Csr {
+        columns,
+        indptr: starts.iter().map(|x| *x as usize).collect(),
+        indices: places.iter().map(|x| *x as u32).collect(),
+        data: data.to_vec(),
+    };
+    let list = |a: &PyReadonlyArray1<'_, f64>| a.as_array().to_vec();
+    let file = ContactProblem::new(w, list(&q), list(&mu), list(&mu_r)).map_err(refused)?;
+    solve(py, file, &Asked { model, solver, tolerance, iterations, budget_ms })
+}

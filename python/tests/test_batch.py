@@ -1,0 +1,116 @@
+"""Many worlds side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import drystone as ds
+
+
+def bouncing(x: float) -> ds.World:
+    world = ds.World()
+    world.add_body(ds.half_space(), motion="static", friction=0.5)
+    world.add_body(ds.box([0.1] * 3), mass=1.0, position=[0, 0, 0.3], velocity=[x, 0, 0], friction=0.5)
+    return world
+
+
+def test_a_batch_is_its_worlds_stepped_alone() -> None:
+    speeds = np.linspace(0, 2, 9)
+    alone = [bouncing(x) for x in speeds]
+    for world in alone:
+        world.step(40)
+    for threads in (1, 2):
+        batch = ds.Batch([bouncing(x) for x in speeds], threads=threads)
+        batch.step(40)
+        assert [w.state_hash for w in batch.worlds] == [w.state_hash for w in alone]
+        assert batch.positions == pytest.approx(np.stack([w.positions for w in alone]))
+        assert batch.velocities == pytest.approx(np.stack([w.velocities for w in alone]))
+        assert batch.rotations.shape == (9, 2, 4) and batch.angular_velocities.shape == (9, 2, 3)
+        assert batch.times == pytest.approx([0.4] * 9) and batch.threads == threads
+
+
+def test_worlds_by_number() -> None:
+    batch = ds.Batch([bouncing(x) for x in (0.0, 1.0)])
+    assert len(batch) == 2 and batch[1].velocities[1, 0] == 1.0 and batch[-1] is batch[1]
+    with pytest.raises(IndexError):
+        batch[2]
+    assert "2 worlds of 2 bodies" in repr(batch)
+
+
+def test_states_in_bulk() -> None:
+    batch = ds.Batch([bouncing(0.0) for _ in range(3)])
+    x, v = batch.positions, batch.velocities
+    x[:, 1] += np.arange(3)[:, None]
+    v[:, 1] = [[1, 2, 3]] * 3
+    batch.set_bodies(positions=x, velocities=v)
+    assert batch.positions == pytest.approx(x) and batch.velocities == pytest.approx(v)
+    assert batch[2][1].position == pytest.approx([2, 2, 2.3])
+    with pytest.raises(ds.InputError, match=r"positions must have the shape \(3, 2, 3\)"):
+        batch.set_bodies(positions=x[:2])
+
+
+def test_reset() -> None:
+    batch = ds.Batch([bouncing(x) for x in (0.0, 1.0)])
+    start = batch.positions
+    batch.step(20)
+    moved = batch.positions
+    batch.reset([1])
+    assert batch.positions[0] == pytest.approx(moved[0]) and batch.positions[1] == pytest.approx(start[1])
+    batch.reset()
+    assert batch.positions == pytest.approx(start) and batch.times.tolist() == [0, 0]
+    with pytest.raises(ds.InputError, match="there is no world 7"):
+        batch.reset([7])
+
+
+def test_motors_in_bulk() -> None:
+    def arm() -> ds.World:
+        world = ds.World(gravity=[0, 0, 0])
+        body = world.add_body(ds.capsule(0.05, 0.4), mass=1.0, position=[0.4, 0, 0])
+        world.add_joint("revolute", None, body, axis=[0, 1, 0])
+        return world
+
+    batch = ds.Batch([arm() for _ in range(4)])
+    joints = batch[0].joints
+    speeds = np.array([[0.0], [1.0], [2.0], [-1.0]])
+    batch.command(joints, speeds)
+    batch.step(10)
+    assert batch.rates(joints) == pytest.approx(speeds, abs=1e-9)
+    assert batch.coordinates([0]) == pytest.approx(0.1 * speeds, abs=1e-6)
+    with pytest.raises(ds.InputError, match=r"commands must have the shape \(4, 1\)"):
+        batch.command(joints, speeds[:3])
+    with pytest.raises(ds.InputError, match="there is no joint 5"):
+        batch.command([5], speeds)
+    with pytest.raises(ds.InputError, match="kind must be"):
+        batch.command(joints, speeds, kind="torque")  # type: ignore[arg-type]
+
+
+def test_a_batch_of_a_scene() -> None:
+    batch = ds.Batch.of("stack", 5, n=2)
+    batch.step(3)
+    assert len(batch) == 5 and len({w.state_hash for w in batch.worlds}) == 1
+
+
+def test_unequal_worlds_are_refused() -> None:
+    other = bouncing(0.0)
+    other.add_body(ds.sphere(0.1), mass=1.0, position=[3, 0, 1])
+    with pytest.raises(ds.InputError, match="world 1 has 3 bodies, world 0 has 2"):
+        ds.Batch([bouncing(0.0), other])
+    twice = bouncing(0.0)
+    with pytest.raises(ds.InputError, match="world 1 is in the batch twice"):
+        ds.Batch([twice, twice])
+    with pytest.raises(ds.InputError, match="between 1 and 512"):
+        ds.Batch([twice], threads=0)
+
+
+def test_worlds_that_change_are_told() -> None:
+    batch = ds.Batch([bouncing(0.0), bouncing(0.0)])
+    batch[1].add_body(ds.sphere(0.1), mass=1.0, position=[3, 0, 1])
+    with pytest.raises(ds.InputError, match="world 1 has 3 bodies, the batch 2"):
+        batch.positions
+
+
+def test_no_worlds_are_fine() -> None:
+    batch = ds.Batch([])
+    batch.step(3)
+    assert batch.positions.shape == (0, 0, 3)

@@ -1,0 +1,192 @@
+"""Joints, motors, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import drystone as ds
+
+ONE = {"mass": 1.0, "inertia": [0.1, 0.1, 0.1]}
+
+
+def pendulum(world: ds.World) -> tuple[ds.Body, ds.Joint]:
+    body = world.add_body(position=[1, 0, 0], **ONE)  # type: ignore[arg-type]
+    return body, world.add_joint("revolute", None, body, axis=[0, 1, 0], name="hinge")
+
+
+def test_a_pendulum_keeps_its_length_and_energy() -> None:
+    world = ds.World(step=0.001)
+    body, hinge = pendulum(world)
+    before = sum(world.energy)
+    world.step(1000)
+    assert np.linalg.norm(body.position) == pytest.approx(1.0, abs=1e-9)
+    assert sum(world.energy) == pytest.approx(before, abs=1e-6)
+    assert abs(hinge.coordinates[0]) > 1.0
+    assert max(world.joint_error) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "free"),
+    [
+        ("fixed", {}, 0),
+        ("revolute", {}, 1),
+        ("prismatic", {}, 1),
+        ("cylindrical", {}, 2),
+        ("ball", {}, 0),
+        ("universal", {"axis": [1, 0, 0], "axis_b": [0, 1, 0]}, 2),
+        ("planar", {}, 3),
+        ("point_on_line", {}, 1),
+        ("point_on_plane", {}, 2),
+        ("distance", {"position_b": [1, 0, 0]}, 0),
+        ("rope", {"position_b": [1, 0, 0]}, 1),
+        ("spring", {"position_b": [1, 0, 0], "stiffness": 10.0}, 1),
+        ("screw", {"pitch": 0.1}, 1),
+        ("gear", {"ratio": 2.0}, 0),
+        ("rack_and_pinion", {"radius": 0.1, "axis_b": [1, 0, 0]}, 0),
+    ],
+)
+def test_every_joint_steps_and_comes_off(kind: str, given: dict[str, object], free: int) -> None:
+    world = ds.World()
+    a = world.add_body(**ONE)  # type: ignore[arg-type]
+    b = world.add_body(position=[1, 0, 0], **ONE)  # type: ignore[arg-type]
+    joint = world.add_joint(kind, a, b, **given)  # type: ignore[arg-type]
+    assert joint.kind == kind and joint.bodies == (a, b) and world.joints == [joint]
+    assert joint.coordinates.shape == joint.rates.shape == (free,)
+    assert joint.jacobian.shape == (free, 12)
+    world.step(5)
+    assert max(world.joint_error) < 1e-6
+    joint.remove()
+    assert world.joints == [] and "removed" in repr(joint)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "text"),
+    [
+        ("hinge", {}, "there is no joint 'hinge'"),
+        ("revolut", {}, "did you mean 'revolute'"),
+        ("screw", {}, "screw: pitch is missing"),
+        ("universal", {}, "universal: axis_b is missing"),
+        ("rope", {}, "rope: position_b is missing"),
+        ("gear", {}, "gear: needs two bodies"),
+        ("revolute", {"axis": [0, 0, 0]}, "axis must be a finite vector that is not zero"),
+        ("distance", {"position_b": [1, 0, 0], "length": -1.0}, "length must be positive"),
+    ],
+)
+def test_bad_joints_are_refused(kind: str, given: dict[str, object], text: str) -> None:
+    world = ds.World()
+    body = world.add_body(**ONE)  # type: ignore[arg-type]
+    with pytest.raises(ds.InputError) as e:
+        world.add_joint(kind, None, body, **given)  # type: ignore[arg-type]
+    assert text in str(e.value)
+    assert world.joints == []
+
+
+def test_joints_have_names() -> None:
+    world = ds.World()
+    _, hinge = pendulum(world)
+    assert world.joint("hinge") == hinge and hinge.name == "hinge" and "hinge" in repr(hinge)
+    with pytest.raises(KeyError):
+        world.joint("knee")
+
+
+def test_the_hinge_carries_the_weight() -> None:
+    world = ds.World()
+    body = world.add_body(position=[0, 0, -1], **ONE)  # type: ignore[arg-type]
+    joint = world.add_joint("ball", None, body)
+    world.step(3)
+    assert joint.force == pytest.approx([0, 0, 9.81], abs=1e-6)
+    assert joint.position == pytest.approx([0, 0, 0], abs=1e-9)
+
+
+def test_speed_motors_hold_their_speed(floating: ds.World) -> None:
+    _, hinge = pendulum(floating)
+    hinge.set_motor(speed=2.0)
+    floating.step(10)
+    assert hinge.rates[0] == pytest.approx(2.0)
+    hinge.remove_motor()
+    hinge.set_friction(5.0)
+    floating.step(200)
+    assert hinge.rates[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_position_motors_arrive(floating: ds.World) -> None:
+    _, hinge = pendulum(floating)
+    hinge.set_motor(position=0.5, limit=50.0)
+    floating.step(300)
+    assert hinge.coordinates[0] == pytest.approx(0.5, abs=1e-4)
+
+
+def test_force_motors_push(floating: ds.World) -> None:
+    _, hinge = pendulum(floating)
+    hinge.set_motor(force=1.1)
+    floating.step(10)
+    # 1.1 N m about the hinge: m r² + I = 1.1 kg m².
+    assert hinge.rates[0] == pytest.approx(0.1, rel=1e-6)
+    assert hinge.motor_forces[0] == pytest.approx(1.1)
+
+
+def test_motors_follow_functions(floating: ds.World) -> None:
+    _, hinge = pendulum(floating)
+    hinge.set_motor(speed={"sine": {"amplitude": 3.0, "frequency": 2.0}})
+    floating.step(13)
+    assert hinge.rates[0] == pytest.approx(3 * np.sin(2 * np.pi * 2 * 0.13), rel=1e-3)
+
+
+def test_motors_have_limits(floating: ds.World) -> None:
+    _, hinge = pendulum(floating)
+    hinge.set_motor(speed=100.0, limit=1.1)
+    floating.step(10)
+    assert hinge.rates[0] == pytest.approx(0.1, rel=1e-6)
+
+
+def test_bad_motors_are_refused(floating: ds.World) -> None:
+    body, hinge = pendulum(floating)
+    with pytest.raises(ds.InputError, match="give one of"):
+        hinge.set_motor()
+    with pytest.raises(ds.InputError, match="give one of"):
+        hinge.set_motor(speed=1.0, force=1.0)
+    with pytest.raises(ds.InputError, match="there is no free coordinate 1"):
+        hinge.set_motor(speed=1.0, coordinate=1)
+    with pytest.raises(ds.InputError, match="limit must not be negative"):
+        hinge.set_motor(speed=1.0, limit=-1.0)
+    with pytest.raises(ds.InputError, match="lower must be at most upper"):
+        hinge.set_limits(1.0, 0.0)
+
+
+def test_limits_stop() -> None:
+    world = ds.World()
+    _, hinge = pendulum(world)
+    hinge.set_limits(-0.3, 0.3)
+    world.step(100)
+    assert abs(hinge.coordinates[0]) == pytest.approx(0.3, abs=1e-3)
+    hinge.set_limits()
+    world.step(50)
+    assert abs(hinge.coordinates[0]) > 0.5
+
+
+def test_springs_pull_back(floating: ds.World) -> None:
+    _, hinge = pendulum(floating)
+    hinge.set_spring(11.0, rest=0.1)
+    floating.step(400)
+    assert hinge.coordinates[0] != 0.0
+    hinge.set_spring(11.0, 20.0, rest=0.1)
+    floating.step(1000)
+    assert hinge.coordinates[0] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_mechanisms_settle() -> None:
+    world = ds.World()
+    body, hinge = pendulum(world)
+    hinge.set_spring(50.0)
+    world.settle()
+    world.step(50)
+    assert hinge.rates[0] == pytest.approx(0.0, abs=1e-6) and body.position[2] < 0
+
+
+def test_joined_bodies_do_not_collide_unless_asked() -> None:
+    for collide in (False, True):
+        world = ds.World(gravity=[0, 0, 0])
+        a, b = (world.add_body(ds.sphere(0.6), mass=1.0, position=[x, 0, 0]) for x in (0.0, 1.0))
+        world.add_joint("revolute", a, b, position=[0.5, 0, 0], collide=collide)
+        assert (world.step().contacts > 0) is collide
