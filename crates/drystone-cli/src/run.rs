@@ -1,16 +1,19 @@
 //! `drystone run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use drystone::World;
 use drystone_record::file;
 use drystone_record::report::{Identity, Recorder, Report};
 use drystone_record::series::{ForceSeries, Kind};
 use drystone_record::snapshot::Snapshots;
 use drystone_record::usage;
 
+use drystone_scene::Scene;
+use drystone_scene::inputs::{InputLog, Replay};
 use drystone_scene::problem::ContactProblem;
 use drystone_solve::Problem;
 
@@ -70,11 +73,47 @@ pub struct Args {
     /// one after the other (--substeps, restitution by impulses).
     #[arg(long, value_name = "N")]
     bound: Option<usize>,
+    /// Do again what was driven in a live run (`drystone live --inputs`): the same scene and parameters give the same bits. Runs as
+    /// long as that did [default: nothing is driven].
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["time", "steps"])]
+    inputs: Option<PathBuf>,
     /// No progress bar and no summary.
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
     look: Look,
+}
+
+/// A file of inputs, and the run that it belongs to.
+struct Driven {
+    log: Option<InputLog>,
+    simulation: Simulation,
+}
+
+impl Driven {
+    /// Parameters are those of the file, and those of the command line over them.
+    fn read(path: &Path, given: &Simulation) -> Result<Self, Failure> {
+        let log = InputLog::read(path)?;
+        let mut simulation = given.clone();
+        if log.scene != given.scene {
+            let shown = path.display();
+            return Err(Failure::input(format!(
+                "--inputs {shown}: belongs to the scene '{}', not to '{}'",
+                log.scene, given.scene
+            )));
+        }
+        simulation.set = log.set.iter().map(|(k, v)| format!("{k}={v}")).chain(given.set.clone()).collect();
+        Ok(Self { log: Some(log), simulation })
+    }
+
+    fn replay(&mut self, scene: &Scene, world: &World) -> Result<Replay, Failure> {
+        let log = self.log.take().ok_or_else(|| Failure::input("--inputs: read already"))?;
+        let h = world.settings().h;
+        if log.step_s != h {
+            return Err(Failure::input(format!("--inputs: driven with steps of {} s, not {h}", log.step_s)));
+        }
+        Ok(Replay::new(log, scene.controls.clone(), world))
+    }
 }
 
 /// What a run leaves beside the report.
@@ -90,8 +129,16 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let dumps = dump.is_some();
     let view = args.look.check()?;
-    let Prepared { mut scene, mut world, threads, backend } = args.simulation.prepare()?;
-    let steps = number_of_steps(&args, scene.duration, world.settings().h)?;
+    let mut driven = args.inputs.as_deref().map(|path| Driven::read(path, &args.simulation)).transpose()?;
+    let Prepared { mut scene, mut world, threads, backend } = match &driven {
+        Some(driven) => driven.simulation.prepare()?,
+        None => args.simulation.prepare()?,
+    };
+    let mut replay = driven.as_mut().map(|d| d.replay(&scene, &world)).transpose()?;
+    let steps = match replay.as_ref().and_then(|r| r.end()) {
+        Some(end) => end.step,
+        None => number_of_steps(&args, scene.duration, world.settings().h)?,
+    };
     let mut out = open_outputs(&args, scene.snaps.clone())?;
     if let Some(dump) = &dump {
         dump.check()?;
@@ -116,6 +163,10 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         let last = args.bound != Some(0) && world.state().step + 1 == steps;
         if last || dumps {
             world.keep_solutions(last || due.is_some());
+        }
+        if let Some(Err(e)) = replay.as_mut().map(|r| r.before_step(&mut world)) {
+            failed = Some(e);
+            break;
         }
         let stepped = match due {
             None => world.step(),
@@ -158,6 +209,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     progress.finish();
 
+    if failed.is_none() && replay.as_ref().and_then(|r| r.agrees(&world)) == Some(false) {
+        failed = Some(
+            "the inputs were done again, and the state at the end is another one: was it driven with other options (--budget-ms depends on \
+             the machine), or by another version?"
+                .into(),
+        );
+    }
     let interrupted = failed.is_none() && world.state().step < steps;
     let status = match (&failed, interrupted) {
         (Some(_), _) => "failed",
