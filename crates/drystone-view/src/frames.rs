@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn bodies_that_come_and_go_keep_their_numbers() {
-        let (world, store) = recorded("hopper", &[("n", "40")], 30, usize::MAX);
+        let (world, store) = recorded("hopper", &[("n", "60")], 120, usize::MAX);
         let mut told = Told::default();
         assert!(store.stage(&mut told).is_some());
         assert!(store.stage(&mut told).is_none(), "everything was told");

@@ -75,9 +75,8 @@ impl Decoder {
         }
         self.tracks.resize(n, Track::default());
         self.alive.resize(n, false);
-        for i in set::read(&mut r, n)? {
-            self.alive[i as usize] ^= true;
-        }
+        let came = set::read(&mut r, n)?;
+        came.iter().for_each(|i| self.alive[*i as usize] ^= true);
         let mut new: Vec<([i32; 3], [i16; 4])> = self.tracks.iter().map(Track::ahead).collect();
         for i in set::read(&mut r, n)? {
             for x in &mut new[i as usize].0 {
@@ -92,6 +91,7 @@ impl Decoder {
         for (track, (x, q)) in self.tracks.iter_mut().zip(new) {
             track.go(x, q);
         }
+        came.iter().for_each(|i| self.tracks[*i as usize].rest());
         let mut values = vec![Vec::new(); CHANNELS.len()];
         for (k, channel) in CHANNELS.iter().enumerate().filter(|(k, _)| mask >> k & 1 == 1) {
             self.values[k].resize(n, 0);

@@ -49,10 +49,10 @@ impl Encoder {
         out.f64(now.quantum);
         out.u8(now.numbers.len() as u8);
         now.numbers.iter().for_each(|x| out.f32(*x));
-        for i in set::write(&mut out, n, |i| now.alive[i] != self.alive[i]) {
-            self.alive[i as usize] = now.alive[i as usize];
-        }
+        let came = set::write(&mut out, n, |i| now.alive[i] != self.alive[i]);
+        came.iter().for_each(|i| self.alive[*i as usize] = now.alive[*i as usize]);
         self.poses(now, &mut out);
+        came.iter().for_each(|i| self.tracks[*i as usize].rest());
         for (k, channel) in CHANNELS.iter().enumerate().filter(|(k, _)| mask >> k & 1 == 1) {
             let values: Vec<u16> = now.values[k].iter().map(|x| channel.code(*x)).collect();
             let before = &mut self.values[k];

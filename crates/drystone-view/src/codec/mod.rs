@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A key frame (flag 1) predicts zeros, with all bodies gone. Other frames predict that each body goes on as it did from the
-//! frame before last to the last. The reader does the same arithmetic, so that errors do not add up: every position is
+//! frame before last to the last; one that came in the last (in a key frame, all) that it stays. The reader does the same arithmetic, so that errors do not add up: every position is
 //! within half a quantum.
 
 mod bytes;
@@ -68,6 +68,11 @@ impl Track {
             q[k] = q[k].wrapping_add(self.dq[k]);
         }
         (x, q)
+    }
+
+    /// It has just come, and goes nowhere yet.
+    pub fn rest(&mut self) {
+        (self.dx, self.dq) = Default::default();
     }
 
     /// Notes where it is.
