@@ -18,7 +18,7 @@ function oklab(L, a, b) {
 
 /** From dark violet over teal to yellow, evenly lighter: 256 entries of three bytes. */
 export const MAP = new Uint8Array(768);
-const STOPS = [[0.28, 0.06, -0.13], [0.43, -0.01, -0.12], [0.58, -0.1, -0.03], [0.73, -0.13, 0.08], [0.85, -0.08, 0.15], [0.95, -0.02, 0.17]];
+const STOPS = [[0.4, 0.05, -0.14], [0.49, -0.01, -0.13], [0.58, -0.1, -0.03], [0.73, -0.13, 0.08], [0.85, -0.08, 0.15], [0.95, -0.02, 0.17]];
 for (let i = 0; i < 256; i++) {
     const t = (i / 255) * (STOPS.length - 1), k = Math.min(STOPS.length - 2, Math.floor(t)), f = t - k;
     MAP.set(oklab(...[0, 1, 2].map((c) => STOPS[k][c] * (1 - f) + STOPS[k + 1][c] * f)), 3 * i);

@@ -22,25 +22,25 @@ function geometryOf(g) {
 }
 
 const GROUND_VERTEX = `
-varying vec3 vPlace; varying float vFar;
+varying vec3 vPlace; varying vec3 vSeen;
 void main() {
     vPlace = position;
     vec4 p = modelViewMatrix * vec4(position, 1.0);
-    vFar = length(p.xyz);
+    vSeen = p.xyz;
     gl_Position = projectionMatrix * p;
 }`;
 
 const GROUND_FRAGMENT = `
 precision highp float;
 uniform vec3 base; uniform vec3 line; uniform float cell; uniform float reach;
-varying vec3 vPlace; varying float vFar;
+varying vec3 vPlace; varying vec3 vSeen;
 float grid(float size) {
     vec2 p = vPlace.xy / size, w = fwidth(p);
     vec2 g = abs(fract(p - 0.5) - 0.5) / max(w, 1e-6);
     return (1.0 - min(min(g.x, g.y), 1.0)) * (1.0 - smoothstep(0.2, 0.6, max(w.x, w.y)));
 }
 void main() {
-    float away = smoothstep(0.25, 1.0, vFar / reach);
+    float away = smoothstep(0.1, 1.0, length(vSeen) / reach);
     float lines = 0.35 * grid(cell) + 0.5 * grid(10.0 * cell);
     gl_FragColor = vec4(mix(base, line, lines), 1.0 - away);
 }`;
@@ -72,7 +72,7 @@ export class Ground {
 class Figure {
     constructor(geometry, instances, glass) {
         this.instances = instances;
-        const material = new THREE.MeshLambertMaterial({ transparent: glass, opacity: glass ? 0.13 : 1, depthWrite: !glass });
+        const material = new THREE.MeshLambertMaterial({ transparent: glass, opacity: glass ? 0.06 : 1, depthWrite: !glass });
         this.object = new THREE.InstancedMesh(geometryOf(geometry), material, instances.length);
         this.object.frustumCulled = false;
         this.object.renderOrder = glass ? 1 : 0;

@@ -34,7 +34,7 @@ export function bindKeys(app) {
         if (e.key === "?") { $("help").showModal(); return true; }
         if (e.key === "[") { faster(-1); return true; }
         if (e.key === "]") { faster(1); return true; }
-        if (views[e.code]) { app.view.fit(app.decoder, views[e.code]); return true; }
+        if (views[e.code] && app.index >= 0) { app.view.fit(app.decoder, views[e.code]); return true; }
         switch (e.code) {
             case "Space": case "KeyP": app.toggle(); break;
             case "Comma": app.stepBy(-1); break;

@@ -360,7 +360,7 @@ class App {
     }
 
     buttons() {
-        $("play").textContent = this.playing ? "⏸" : "▶";
+        $("play").classList.toggle("playing", this.playing);
         $("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
         $("loop").setAttribute("aria-pressed", this.loop);
         $("follow").setAttribute("aria-pressed", !!this.following);

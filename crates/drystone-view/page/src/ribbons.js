@@ -45,6 +45,7 @@ export class Ribbons {
             material.uniformsNeedUpdate = true;
         };
         this.grow(64);
+        this.object.visible = false;
     }
     grow(n) {
         if (n <= this.room) return;

@@ -6,7 +6,7 @@ mod link;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use drystone::{BodyId, StepReport, World};
+use drystone::{BodyId, Stage as Span, StepReport, World};
 use drystone_scene::Scene;
 use drystone_scene::inputs::{Input, InputLog, MOST_EVENTS, Steering};
 use serde_json::json;
@@ -188,8 +188,9 @@ impl<'a> Live<'a> {
             return;
         }
         let budget = SHARE * self.world.settings().h / self.options.pace;
-        let done = self.report.as_ref().map_or(0, |r| r.iterations);
-        if let Some(cap) = self.governor.step(took.as_secs_f64(), budget, done) {
+        let Some(report) = &self.report else { return };
+        let solve = report.spans[Span::Solve as usize].as_secs_f64();
+        if let Some(cap) = self.governor.step(took.as_secs_f64(), solve, budget, report.iterations) {
             self.take(Input::Iterations(cap));
         }
     }
