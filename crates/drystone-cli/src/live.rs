@@ -77,10 +77,12 @@ fn parameters(scene: &str) -> Vec<[String; 4]> {
             let info = |p: &gallery::ParamInfo| [p.name, p.default, p.unit, p.help].map(String::from);
             entry.params.iter().map(info).collect()
         }
-        Err(_) => {
-            [["mu", "", "", "coefficient of friction of all shapes"], ["h", "", "s", "step"], ["seed", "", "", "of random numbers"]]
-                .map(|p| p.map(String::from))
-                .into()
-        }
+        Err(_) => [
+            ["mu", "", "", "coefficient of friction of all shapes"],
+            ["h", "", "s", "step"],
+            ["seed", "", "", "of random numbers"],
+        ]
+        .map(|p| p.map(String::from))
+        .into(),
     }
 }

@@ -34,12 +34,15 @@ pub struct Serve {
 impl Serve {
     /// Listens and prints the address, on a line of its own.
     pub fn start(&self, show: Show) -> Result<(), Failure> {
-        let at = |e: std::io::Error| Failure::input(format!("--listen {} --port {}: {e}", self.listen, self.port));
+        let at =
+            |e: std::io::Error| Failure::input(format!("--listen {} --port {}: {e}", self.listen, self.port));
         let server = Server::bind(self.listen, self.port).map_err(at)?;
         let url = server.url().map_err(at)?;
         println!("{url}");
         if !self.listen.is_loopback() {
-            eprintln!("drystone: other machines can reach this page; it connects with the token in the address, and to nobody else");
+            eprintln!(
+                "drystone: other machines can reach this page; it connects with the token in the address, and to nobody else"
+            );
         }
         std::io::stdout().flush().map_err(Failure::run)?;
         server.serve(show).map_err(at)?;

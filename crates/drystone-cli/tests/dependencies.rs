@@ -14,7 +14,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("drystone-view", &["drystone", "drystone-solve", "drystone-scene"]),
     (
         "drystone-cli",
-        &["drystone", "drystone-solve", "drystone-cuda", "drystone-record", "drystone-scene", "drystone-view"],
+        &[
+            "drystone",
+            "drystone-solve",
+            "drystone-cuda",
+            "drystone-record",
+            "drystone-scene",
+            "drystone-view",
+        ],
     ),
 ];
 

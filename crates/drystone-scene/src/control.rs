@@ -111,7 +111,8 @@ impl Control {
             return Err(format!("start must be within the range {least} to {most}, got {}", self.start));
         }
         if self.rate.is_nan() || self.rate <= 0.0 || self.hold && self.rate.is_infinite() {
-            let why = if self.hold { "a control that holds needs a rate above 0" } else { "rate must be above 0" };
+            let why =
+                if self.hold { "a control that holds needs a rate above 0" } else { "rate must be above 0" };
             return Err(format!("{why}, got {}", self.rate));
         }
         if !self.gamepad.is_empty() && !is_gamepad(&self.gamepad) {
@@ -318,7 +319,9 @@ mod tests {
         let slider = world.add_body(BodyDef::bare(mass)).unwrap();
         let swing = Function::Sine { mean: 0.0, amplitude: 0.5, frequency: 1.0, phase: 0.0 };
         world
-            .add_joint(JointDef::revolute(None, rotor, DVec3::ZERO, DVec3::Z).motor(0, Motor::position(swing)))
+            .add_joint(
+                JointDef::revolute(None, rotor, DVec3::ZERO, DVec3::Z).motor(0, Motor::position(swing)),
+            )
             .unwrap();
         let hold = Motor::speed(0.25).limited(1e4);
         world.add_joint(JointDef::prismatic(None, slider, DVec3::ZERO, DVec3::X).motor(0, hold)).unwrap();
@@ -353,7 +356,8 @@ mod tests {
     #[test]
     fn a_lever_stays_and_an_amplitude_scales() {
         let mut world = machine();
-        let lever = Control::new("lift", "m", [0.0, 0.4]).at_rate(0.5).lever().commands(1, Quantity::Position, 1.0);
+        let lever =
+            Control::new("lift", "m", [0.0, 0.4]).at_rate(0.5).lever().commands(1, Quantity::Position, 1.0);
         let stride = Control { start: 1.0, ..Control::new("stride", "", [-1.0, 1.0]) };
         let stride = stride.at_rate(2.0).lever().commands(0, Quantity::Gain, 1.0);
         let mut driver = Driver::new(vec![lever, stride], &world);

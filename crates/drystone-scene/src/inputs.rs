@@ -98,8 +98,9 @@ impl InputLog {
     pub fn read(path: &Path) -> Result<Self, SceneError> {
         let fail = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
         let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
-        let log: Self = serde_json::from_str(&text)
-            .map_err(|e| fail(format!("not a file of inputs, as `drystone live --inputs` writes them: {e}")))?;
+        let log: Self = serde_json::from_str(&text).map_err(|e| {
+            fail(format!("not a file of inputs, as `drystone live --inputs` writes them: {e}"))
+        })?;
         if log.drystone_inputs != 1 {
             return Err(fail(format!("inputs of version {}, this program reads 1", log.drystone_inputs)));
         }

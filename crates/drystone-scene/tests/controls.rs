@@ -35,7 +35,8 @@ gamepad = "-axis 1"
 "#;
 
 fn load(name: &str, text: &str) -> Result<drystone_scene::Scene, String> {
-    let file: PathBuf = std::env::temp_dir().join(format!("drystone-control-{}-{name}.toml", std::process::id()));
+    let file: PathBuf =
+        std::env::temp_dir().join(format!("drystone-control-{}-{name}.toml", std::process::id()));
     std::fs::write(&file, text).unwrap();
     let scene = drystone_scene::load(file.to_str().unwrap(), &[]).map_err(|e| e.to_string());
     std::fs::remove_file(&file).unwrap();

@@ -197,7 +197,10 @@ impl Recorder {
         let fits = kept.bytes < self.store.most;
         if !fits {
             let mib = kept.bytes >> 20;
-            kept.end.get_or_insert(format!("{mib} MiB of frames are as many as --memory allows: t = {:.2} s", now.time));
+            kept.end.get_or_insert(format!(
+                "{mib} MiB of frames are as many as --memory allows: t = {:.2} s",
+                now.time
+            ));
         }
         fits
     }
@@ -257,7 +260,8 @@ mod tests {
         assert!(store.stage(&mut told).is_some());
         assert!(store.stage(&mut told).is_none(), "everything was told");
         let mut decoder = Decoder::default();
-        let last = (0..store.count()).map(|k| decoder.read(&store.frame(k).unwrap()).unwrap()).last().unwrap();
+        let last =
+            (0..store.count()).map(|k| decoder.read(&store.frame(k).unwrap()).unwrap()).last().unwrap();
         assert_eq!(last.alive.iter().filter(|a| **a).count(), world.model().slots().count());
     }
 

@@ -144,9 +144,8 @@ fn rounded(shape: &Shape) -> Geometry {
         for j in 0..=GRID {
             for i in 0..=GRID {
                 // Equal angles between neighbours.
-                let along = |k: u32| {
-                    ((f64::from(k) / f64::from(GRID) - 0.5) * 0.5 * std::f64::consts::PI).tan()
-                };
+                let along =
+                    |k: u32| ((f64::from(k) / f64::from(GRID) - 0.5) * 0.5 * std::f64::consts::PI).tan();
                 let d = turn * DVec3::new(along(i), along(j), 1.0);
                 vertices.push(single(&shape.support(d)));
             }

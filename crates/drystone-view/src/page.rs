@@ -15,7 +15,8 @@ mod tests {
     /// FNV-1a over the sources, as `page/build.mjs` writes it into the bundle's first line.
     fn hash_of_sources() -> String {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
-        let mut files: Vec<_> = std::fs::read_dir(page.join("src")).unwrap().map(|f| f.unwrap().path()).collect();
+        let mut files: Vec<_> =
+            std::fs::read_dir(page.join("src")).unwrap().map(|f| f.unwrap().path()).collect();
         files.extend(["package-lock.json", "build.mjs"].map(|f| page.join(f)));
         files.sort_by_key(|f| f.file_name().unwrap().to_owned());
         let mut h = 0xcbf2_9ce4_8422_2325u64;
@@ -28,7 +29,10 @@ mod tests {
     #[test]
     fn the_bundle_is_that_of_todays_sources() {
         let first = SCRIPT.lines().next().unwrap();
-        assert!(first.contains(&hash_of_sources()), "the page's sources have changed: run scripts/page ({first})");
+        assert!(
+            first.contains(&hash_of_sources()),
+            "the page's sources have changed: run scripts/page ({first})"
+        );
     }
 
     #[test]

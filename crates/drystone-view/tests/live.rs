@@ -37,7 +37,12 @@ fn step(now: &Now) -> u64 {
 }
 
 /// Runs a scene live while `drive` does what it likes.
-fn drive(scene: &'static str, set: &[(&str, &str)], pace: f64, drive: impl FnOnce(Link) + Send + 'static) -> InputLog {
+fn drive(
+    scene: &'static str,
+    set: &[(&str, &str)],
+    pace: f64,
+    drive: impl FnOnce(Link) + Send + 'static,
+) -> InputLog {
     let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let options =
         Options { scene: scene.into(), set, parameters: Vec::new(), paused: true, pace, exact: false };
@@ -73,9 +78,16 @@ fn a_driven_truck_goes_again_to_the_same_bits() {
         link.send(Command::Drag { body: 7, point: [0.0, 0.0, 0.3], to: [3.0, 1.0, 1.0] });
         wait(&link, "it has turned", |now| step(now) > 240);
         link.send(Command::Release);
-        link.send(Command::Add { what: Added::Cube, size: 0.2, at: [1.0, 2.0, 1.0], velocity: [0.0, -3.0, 0.0] });
+        link.send(Command::Add {
+            what: Added::Cube,
+            size: 0.2,
+            at: [1.0, 2.0, 1.0],
+            velocity: [0.0, -3.0, 0.0],
+        });
         link.send(Command::Control { number: 0, value: 0.0 });
-        wait(&link, "there is one body more", |now| step(now) > 320 && now.snapshot.as_ref().unwrap().alive.len() == 10);
+        wait(&link, "there is one body more", |now| {
+            step(now) > 320 && now.snapshot.as_ref().unwrap().alive.len() == 10
+        });
     });
     let kinds = |is: fn(&Input) -> bool| log.events.iter().filter(|e| is(&e.1)).count();
     assert_eq!(kinds(|i| matches!(i, Input::Control(..))), 3);
@@ -96,7 +108,9 @@ fn a_run_that_is_too_slow_is_capped_and_still_the_same() {
     // A hundred times real time is more than any machine can: the governor takes iterations away.
     let log = drive("packing", &[("n", "300")], 100.0, |link| {
         link.send(Command::Run(true));
-        wait(&link, "fewer iterations are allowed", |now| now.snapshot.as_ref().unwrap().numbers[14] < 1000.0);
+        wait(&link, "fewer iterations are allowed", |now| {
+            now.snapshot.as_ref().unwrap().numbers[14] < 1000.0
+        });
         wait(&link, "it goes on", |now| step(now) > 60);
     });
     assert!(log.events.iter().any(|e| matches!(e.1, Input::Iterations(n) if n < 1000)), "{:?}", log.events);

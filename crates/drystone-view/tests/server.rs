@@ -71,7 +71,10 @@ fn it_serves_the_page_and_nothing_else() {
     assert!(page.contains("default-src 'none'") && page.contains("frame-ancestors 'none'"));
     assert!(ask(address, &["GET /viewer.js HTTP/1.1", &host]).contains("three.js"));
     for path in ["/../Cargo.toml", "/etc/passwd", "/src/lib.rs", "/viewer.js/../../x", "//etc/passwd"] {
-        assert!(ask(address, &[&format!("GET {path} HTTP/1.1"), &host]).starts_with("HTTP/1.1 404"), "{path}");
+        assert!(
+            ask(address, &[&format!("GET {path} HTTP/1.1"), &host]).starts_with("HTTP/1.1 404"),
+            "{path}"
+        );
     }
     assert!(ask(address, &["POST / HTTP/1.1", &host]).starts_with("HTTP/1.1 405"));
     assert!(ask(address, &["GET / HTTP/1.1", "Host: example.org"]).starts_with("HTTP/1.1 403"));
@@ -96,7 +99,9 @@ fn beyond_this_machine_it_takes_the_token() {
     let query = &url[url.find('?').expect("the printed address has the token")..];
     assert!(connect(address, &origin, query).is_ok());
     assert!(connect(address, &origin, "").unwrap_err().contains("403"));
-    assert!(connect(address, &origin, "?token=0123456789abcdef0123456789abcdef").unwrap_err().contains("403"));
+    assert!(
+        connect(address, &origin, "?token=0123456789abcdef0123456789abcdef").unwrap_err().contains("403")
+    );
 }
 
 #[test]

@@ -9,7 +9,18 @@ use crate::control::{Control, Quantity, Target};
 use crate::text::{At, Fault};
 
 const FIELDS: &[&str] = &[
-    "name", "unit", "joint", "joints", "coordinate", "commands", "scale", "range", "start", "rate", "hold", "keys",
+    "name",
+    "unit",
+    "joint",
+    "joints",
+    "coordinate",
+    "commands",
+    "scale",
+    "range",
+    "start",
+    "rate",
+    "hold",
+    "keys",
     "gamepad",
 ];
 
@@ -50,7 +61,8 @@ pub(super) fn read(at: &At, joints: &[JointDef]) -> Result<Control, Fault> {
         let number = find(joint, joints)?;
         let free = joints[number].kind.coordinates().len();
         if coordinate >= free {
-            return Err(joint.fault(format!("the joint has {free} free coordinates, there is no number {coordinate}")));
+            return Err(joint
+                .fault(format!("the joint has {free} free coordinates, there is no number {coordinate}")));
         }
         let swings = |c: &Command| matches!(c, Command::Position(Function::Sine { .. }));
         let motor = joints[number].laws.get(coordinate).and_then(|l| l.motor.as_ref());

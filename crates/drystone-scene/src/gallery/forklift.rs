@@ -30,7 +30,12 @@ pub(super) const ENTRY: Entry = Entry {
 
 const PARAMS: &[ParamInfo] = &[
     param("count", "1", "", "trucks, each with a pallet"),
-    param("program", "carry", "", "what they do: carry a pallet, roll-over in a bend taken too fast, or wait for a driver (drive)"),
+    param(
+        "program",
+        "carry",
+        "",
+        "what they do: carry a pallet, roll-over in a bend taken too fast, or wait for a driver (drive)",
+    ),
     param("load", "500", "kg", "on the pallet"),
     param("height", "0.35", "m", "to which it is lifted"),
     param("mu", "0.6", "", "coefficient of friction"),

@@ -71,11 +71,16 @@ void main() {
 
 /** All balls of a stage, in one draw call. */
 export class Balls {
-    constructor(instances) {
-        this.instances = instances;
-        this.n = instances.length;
-        this.bodies = Uint32Array.from(instances, (i) => i.body);
-        this.radii = Float32Array.from(instances, (i) => i.size[0]);
+    /** Plain ones, and those that are a part of their bodies. */
+    constructor(plain, parts) {
+        this.n = plain.n + parts.length;
+        this.plain = plain.n;
+        this.poses = parts.map((i) => i.pose);
+        this.bodies = new Uint32Array(this.n);
+        this.radii = new Float32Array(this.n);
+        this.bodies.set(plain.bodies.subarray(0, plain.n));
+        this.radii.set(plain.radii.subarray(0, plain.n));
+        parts.forEach((i, k) => { this.bodies[plain.n + k] = i.body; this.radii[plain.n + k] = i.size[0]; });
         this.points = this.n > MANY;
         this.centre = this.attribute(new Float32Array(3 * this.n), 3, false);
         this.tint = this.attribute(new Uint8Array(3 * this.n), 3, true);
@@ -121,7 +126,7 @@ export class Balls {
         const { x, alive, head } = bodies, s = head.quantum, c = this.centre.array, r = this.radius.array, t = this.tint.array;
         const v = [0, 0, 0], q = [0, 0, 0, 1];
         for (let i = 0; i < this.n; i++) {
-            const b = this.bodies[i], pose = this.instances[i].pose;
+            const b = this.bodies[i], pose = i < this.plain ? null : this.poses[i - this.plain];
             const there = b < bodies.n && alive[b];
             r[i] = there ? this.radii[i] : 0;
             if (!there) continue;

@@ -63,6 +63,7 @@ export class Inspector {
         if (body === null) { this.app.following = false; this.app.buttons(); }
         else if (!document.body.classList.contains("live")) this.app.tab("body");
         else if (this.app.info.controls.length === 0) this.app.tab("body");
+        if (this.app.live) this.app.ask();
         this.app.redraw();
         this.look();
     }
@@ -134,7 +135,13 @@ export class Inspector {
         if (i === null || i >= d.n) { fill($("facts"), []); this.draw(); return; }
         const at = (name) => d.value(app.info.channels.findIndex((c) => c.name === name), i);
         const motion = ["", "dynamic", "kinematic", "static"][stage.motions[i] & 3], p = d.position(i).map((x) => Number(x.toPrecision(4)));
-        const shapes = [...new Set(stage.instances.filter((x) => x.body === i).map((x) => stage.geometries[x.geometry].kind))];
+        if (this.shapesOf !== i) {
+            this.shapesOf = i;
+            const kinds = stage.instances.filter((x) => x.body === i).map((x) => stage.geometries[x.geometry].kind);
+            if (stage.balls.bodies.subarray(0, stage.balls.n).includes(i)) kinds.push("ball");
+            this.shapes = [...new Set(kinds)];
+        }
+        const { shapes } = this;
         const name = (b) => stage.names.get(b) ?? `body ${b}`, c = d.contacts;
         let touching = 0;
         for (let k = 0; c && k < c.shown; k++) if (c.a[k] === i || c.b[k] === i) touching++;

@@ -6,7 +6,7 @@ import { Driver } from "./drive.js";
 import { Inspector } from "./inspector.js";
 import { bindKeys } from "./keys.js";
 import { Plot } from "./plots.js";
-import { command, Decoder } from "./protocol.js";
+import { command, Decoder, HALF } from "./protocol.js";
 import { DocumentSource, SocketSource } from "./sources.js";
 import { View3D } from "./view3d.js";
 
@@ -34,7 +34,7 @@ class App {
             hello: (h) => this.hello(h),
             stage: () => { this.stale = true; },
             frame: (i) => this.arrived(i),
-            live: (bytes) => { this.pending = bytes; this.wake(); },
+            live: (bytes) => { this.pending = bytes; },
             status: (s) => this.status(s),
             inputs: (blob) => save(blob, `${this.info.name}-inputs.json`),
             closed: () => this.say("the program has ended: this page shows what it was sent", true),
@@ -179,8 +179,6 @@ class App {
         this.ask();
     }
 
-    wake() {}
-
     // --- picture ---
 
     redraw() {
@@ -207,11 +205,9 @@ class App {
     kinds() {
         const { stage } = this.source, seen = new Map();
         this.kind = new Uint32Array(stage.motions.length);
-        for (const i of stage.instances) {
-            const key = `${i.geometry} ${Array.from(i.size, (x) => x.toPrecision(3))}`;
-            if (!seen.has(key)) seen.set(key, seen.size);
-            this.kind[i.body] = seen.get(key);
-        }
+        const number = (key) => { if (!seen.has(key)) seen.set(key, seen.size); return seen.get(key); };
+        for (let k = 0; k < stage.balls.n; k++) this.kind[stage.balls.bodies[k]] = number(Math.fround(stage.balls.radii[k]));
+        for (const i of stage.instances) this.kind[i.body] = number(`${i.geometry} ${Array.from(i.size, (x) => x.toPrecision(3))}`);
     }
 
     paint() {
@@ -228,19 +224,19 @@ class App {
         } else {
             const log = this.colour === "residual";
             let most = log ? -99 : 0;
-            for (let i = 0; i < n; i++) {
-                const v = d.value(channel, i);
-                if (d.alive[i] && (motions[i] & 3) === 1 && v > most && isFinite(v)) most = v;
+            const codes = d.coded(channel);
+            for (let i = 0; codes && i < n; i++) {
+                const v = HALF[codes[i]];
+                if (v > most && v < Infinity && d.alive[i] && (motions[i] & 3) === 1) most = v;
             }
             const before = this.scales[this.colour] ?? (log ? -99 : 0);
             const top = log ? Math.max(before, Math.ceil(most)) : Math.max(before, most > 0 ? nice(most) : 0);
             this.scales[this.colour] = top;
             const high = log ? (top > -90 ? top : 0) : top || 1, low = log ? high - 6 : 0;
+            const place = this.places(low, high);
             for (let i = 0; i < n; i++) {
-                if ((motions[i] & 3) === 3) { set(i, STONE); continue; }
-                const v = d.value(channel, i);
-                if (!(v > -90)) { set(i, STONE); continue; }
-                const k = 3 * Math.max(0, Math.min(255, Math.round((255 * (v - low)) / (high - low))));
+                const k = codes && (motions[i] & 3) !== 3 ? place[codes[i]] : 65535;
+                if (k === 65535) { set(i, STONE); continue; }
                 tints[3 * i] = MAP[k]; tints[3 * i + 1] = MAP[k + 1]; tints[3 * i + 2] = MAP[k + 2];
             }
             const unit = this.info.channels[channel].unit;
@@ -248,6 +244,19 @@ class App {
         }
         const picked = this.inspector.body;
         if (picked !== null && picked < n) set(picked, [255, 92, 40]);
+    }
+
+    /** Where each code is in the map of colours; 65535: nowhere. */
+    places(low, high) {
+        const key = `${low} ${high}`;
+        if (this.placed?.key === key) return this.placed.table;
+        const table = new Uint16Array(65536);
+        for (let c = 0; c < 65536; c++) {
+            const v = HALF[c];
+            table[c] = v > -90 ? 3 * Math.max(0, Math.min(255, Math.round((255 * (v - low)) / (high - low)))) : 65535;
+        }
+        this.placed = { key, table };
+        return table;
     }
 
     legend(texts) {
@@ -388,8 +397,8 @@ class App {
         while (b - a > 1) { const m = (a + b) >> 1; if (heads[m].time <= t + 1e-9) a = m; else b = m; }
         this.go(a);
     }
-    setColour(name) { this.colour = name; $("colour").value = name; if (!this.live) this.redraw(); }
-    setForces(mode) { this.view.forces.mode = mode; $("forces").value = mode; this.redraw(); }
+    setColour(name) { this.colour = name; $("colour").value = name; if (this.live) this.ask(); else this.redraw(); }
+    setForces(mode) { this.view.forces.mode = mode; $("forces").value = mode; if (this.live) this.ask(); this.redraw(); }
     setJoints(on) { this.view.showJoints = on; $("joints").checked = on; this.redraw(); }
     setFollow(on) { this.following = on && this.inspector.body !== null; this.view.followed = null; this.redraw(); this.buttons(); }
     cutRange() { const b = this.view.bounds(this.decoder); this.box = b; }

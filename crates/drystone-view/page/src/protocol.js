@@ -9,7 +9,7 @@ const text = new TextDecoder();
 const utf8 = new TextEncoder();
 
 /** The number of each binary16. */
-const HALF = new Float32Array(65536);
+export const HALF = new Float32Array(65536);
 for (let i = 0; i < 65536; i++) {
     const sign = i & 0x8000 ? -1 : 1, e = (i >> 10) & 31, m = i & 1023;
     HALF[i] = sign * (e === 0 ? m * 2 ** -24 : e === 31 ? (m ? NaN : Infinity) : (1 + m / 1024) * 2 ** (e - 15));
@@ -75,7 +75,9 @@ export class Stage {
         this.epoch = epoch;
         this.motions = [];
         this.geometries = [];
+        // Pieces of bodies; plain balls, of which there may be a million, apart: bodies and radii.
         this.instances = [];
+        this.balls = { n: 0, bodies: new Uint32Array(0), radii: new Float32Array(0) };
         this.names = new Map();
         this.joints = [];
         this.version = 0;
@@ -88,8 +90,16 @@ export class Stage {
         for (let n = r.u32(); n > 0; n--) this.motions.push(r.u8());
         r.u32();
         for (let n = r.u32(); n > 0; n--) this.geometries.push(readGeometry(r));
-        for (let n = r.u32(); n > 0; n--) {
+        const count = r.u32(), balls = this.balls;
+        balls.bodies = grown(balls.bodies, balls.n + count);
+        balls.radii = grown(balls.radii, balls.n + count);
+        for (let n = count; n > 0; n--) {
             const body = r.u32(), geometry = r.u32(), flags = r.u8();
+            if (flags === 1 && this.geometries[geometry].kind === "ball") {
+                balls.bodies[balls.n] = body;
+                balls.radii[balls.n++] = r.f32();
+                continue;
+            }
             const size = flags & 1 ? new Float32Array(3).fill(r.f32()) : r.f32s(3);
             const pose = flags & 2 ? r.f32s(7) : null;
             this.instances.push({ body, geometry, size, pose });
@@ -216,6 +226,8 @@ export class Decoder {
         const code = this.codes[channel][i];
         return this.channels[channel].name === "island" ? code : HALF[code];
     }
+    /** Codes of a channel, by body, or null where it was not sent. */
+    coded(channel) { return (this.sent >> channel) & 1 ? this.codes[channel] : null; }
     position(i, to = [0, 0, 0]) {
         const s = this.head.quantum;
         for (let k = 0; k < 3; k++) to[k] = this.x[3 * i + k] * s;

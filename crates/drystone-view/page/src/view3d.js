@@ -56,13 +56,14 @@ export class View3D {
             o.material.dispose();
         }
         const isBall = (i) => stage.geometries[i.geometry].kind === "ball";
-        const balls = stage.instances.filter(isBall);
-        this.balls = balls.length ? new Balls(balls) : null;
+        const parts = stage.instances.filter(isBall);
+        this.balls = stage.balls.n + parts.length ? new Balls(stage.balls, parts) : null;
         this.figures = figures(stage);
         if (this.balls) this.bodies.add(this.balls.object);
         this.figures.forEach((f) => this.bodies.add(f.object));
         this.plane = stage.instances.find((i) => stage.geometries[i.geometry].kind === "plane") ?? null;
         this.radii = new Float32Array(stage.motions.length);
+        for (let k = 0; k < stage.balls.n; k++) this.radii[stage.balls.bodies[k]] = stage.balls.radii[k];
         for (const i of stage.instances) {
             const g = stage.geometries[i.geometry];
             let r = Math.hypot(...i.size);

@@ -2,7 +2,7 @@
 // `node browser.mjs PROGRAM FOLDER [NAME...]`: screenshots go to the folder; names are those of the tests below.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { strict as assert } from "node:assert";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -210,8 +210,8 @@ const tests = {
         await page.locator("#canvas").focus();
         await page.keyboard.press("p");
         await until(page, () => !drystone.playing);
-        await page.waitForTimeout(200);
-        const step = await get(page, () => drystone.decoder.head.step);
+        let step = -1;
+        for (let now = 0; now !== step; now = await get(page, () => drystone.decoder.head.step)) { step = now; await page.waitForTimeout(400); }
         await page.keyboard.press("Period");
         await until(page, `drystone.decoder.head.step === ${step + 1}`);
         const n = await get(page, () => drystone.decoder.n);
@@ -247,7 +247,7 @@ const tests = {
     async measure() {
         const rows = [];
         for (const n of (process.env.BALLS ?? "10000,100000").split(",")) {
-            const server = await start("view", "packing", "--set", `n=${n}`, "--time", process.env.SECONDS ?? "0.06", "--frames", "1000", "--iterations", "40", "--no-open", "--quiet");
+            const server = await start("view", "packing", "--set", `n=${n}`, "--time", process.env.RUN_S ?? "0.4", "--frames", "1000", "--iterations", "40", "--no-open", "--quiet");
             const page = await open(server.url);
             await until(page, () => drystone.source.end !== null, 600000);
             const r = await get(page, async () => {
@@ -266,12 +266,13 @@ const tests = {
                 const median = (a) => a.sort((x, y) => x - y)[a.length >> 1];
                 return { bodies: decoder.n, first: drystone.timings.first, key: sizes[0], change: median(sizes.slice(1)), update: median(decode), draw: median(draw) };
             });
-            await shot(page, `balls-${n}`);
             rows.push({ n: Number(n), ...r });
+            console.log(JSON.stringify(rows.at(-1)));
+            const url = await get(page, () => { drystone.view.render(); return document.getElementById("canvas").toDataURL(); });
+            writeFileSync(join(folder, `balls-${n}.png`), Buffer.from(url.split(",")[1], "base64"));
             await page.context().close();
             await stop(server);
         }
-        console.log(JSON.stringify(rows, null, 1));
     },
 };
 

@@ -12,7 +12,8 @@ fn vector(range: f64) -> impl Strategy<Value = DVec3> {
 
 fn moment(n: usize) -> impl Strategy<Value = Snapshot> {
     let bodies = prop::collection::vec((vector(50.0), vector(3.0), any::<bool>(), 0.0..9f32), n);
-    let contacts = prop::collection::vec((0..n as u32, 0..n as u32, vector(1e4), vector(1.0), -1.0..1.0), 0..9);
+    let contacts =
+        prop::collection::vec((0..n as u32, 0..n as u32, vector(1e4), vector(1.0), -1.0..1.0), 0..9);
     (bodies, contacts, any::<u32>()).prop_map(move |(bodies, contacts, step)| {
         let mut contacts: Vec<ContactLine> = contacts
             .into_iter()

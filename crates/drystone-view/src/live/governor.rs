@@ -52,7 +52,8 @@ impl Governor {
             } else {
                 self.cap
             }
-        } else if self.cap < self.most && self.mean < 0.6 * budget && self.iterations > 0.7 * self.cap as f64 {
+        } else if self.cap < self.most && self.mean < 0.6 * budget && self.iterations > 0.7 * self.cap as f64
+        {
             self.cap.saturating_mul(3) / 2
         } else if self.cap < self.most && self.mean < 0.3 * budget {
             self.cap.saturating_mul(4)

@@ -16,8 +16,8 @@ use crate::frames::Hello;
 use crate::snapshot::Snapshot;
 use crate::stage::Stage;
 pub use governor::Governor;
-pub use link::{Link, Now};
 use link::Desk;
+pub use link::{Link, Now};
 
 /// Makes a scene and its world of parameters: for the start, and whenever it is begun again.
 pub type Make<'a> = Box<dyn Fn(&[(String, String)]) -> Result<(Scene, World), String> + 'a>;
@@ -62,6 +62,8 @@ pub struct Live<'a> {
     report: Option<StepReport>,
     clock: Clock,
     shown: Option<Instant>,
+    /// Whether something has happened since.
+    changed: bool,
 }
 
 /// Simulated and real time.
@@ -112,8 +114,21 @@ impl<'a> Live<'a> {
         let clock = Clock::new(0.0);
         let running = !options.paused;
         let mut live = Self {
-            make, options, desk, scene, world, steering, stage, log, governor, running, clock,
-            owed: 0, report: None, shown: None,
+            make,
+            options,
+            desk,
+            scene,
+            world,
+            steering,
+            stage,
+            log,
+            governor,
+            running,
+            clock,
+            owed: 0,
+            report: None,
+            shown: None,
+            changed: true,
         };
         live.greet();
         live.show();
@@ -201,6 +216,7 @@ impl<'a> Live<'a> {
             Ok(report) => {
                 self.scene.probe.observe(&self.world);
                 self.report = Some(report);
+                self.changed = true;
                 true
             }
             Err(e) => {
@@ -267,7 +283,7 @@ impl<'a> Live<'a> {
             }
             Command::Hello(_) | Command::Want { .. } | Command::Ready { .. } => {}
         }
-        self.shown = None;
+        (self.shown, self.changed) = (None, true);
     }
 
     /// From the start, perhaps with another parameter.
@@ -303,14 +319,14 @@ impl<'a> Live<'a> {
     }
 
     fn show_if_due(&mut self) {
-        let due = self.shown.is_none_or(|t| t.elapsed() >= SHOWN_EVERY);
+        let due = self.changed && self.shown.is_none_or(|t| t.elapsed() >= SHOWN_EVERY);
         if due && self.desk.is_wanted() {
             self.show();
         }
     }
 
     fn show(&mut self) {
-        self.shown = Some(Instant::now());
+        (self.shown, self.changed) = (Some(Instant::now()), false);
         self.stage.follow(&self.world);
         let mut now = Snapshot::of(&self.stage, &self.world, self.report.as_ref());
         now.numbers[13] = self.clock.lost as f32;

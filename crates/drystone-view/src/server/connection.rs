@@ -56,7 +56,9 @@ fn next(socket: &mut Socket) -> Result<Option<Command>, Error> {
         Ok(Message::Close(_)) => Err(Error::ConnectionClosed),
         Ok(Message::Text(_)) => Err(Error::Io(std::io::Error::other("text is not spoken here"))),
         Ok(_) => Ok(None),
-        Err(Error::Io(e)) if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {
+        Err(Error::Io(e))
+            if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) =>
+        {
             Ok(None)
         }
         Err(e) => Err(e),
@@ -75,7 +77,10 @@ fn greet(socket: &mut Socket) -> Result<(), Error> {
     match next(socket)? {
         Some(command) if command.is_hello() => Ok(()),
         _ => {
-            socket.send(text(STATUS, &json!({ "error": "this page is of another version: load it again" }).to_string()))?;
+            socket.send(text(
+                STATUS,
+                &json!({ "error": "this page is of another version: load it again" }).to_string(),
+            ))?;
             Err(Error::ConnectionClosed)
         }
     }
@@ -140,10 +145,11 @@ fn steer(socket: &mut Socket, link: &Link) -> Result<(), Error> {
             socket.send(text(INPUTS, &now.inputs.1))?;
         }
         let Some(((channels, contacts), snapshot)) = ready.zip(now.snapshot.as_ref()) else { continue };
-        if seen.moment == now.moment {
+        // A run that is stopped is sent again only where more of it is wanted.
+        if (seen.moment, seen.sent) == (now.moment, (channels, contacts)) {
             continue;
         }
-        seen.moment = now.moment;
+        (seen.moment, seen.sent) = (now.moment, (channels, contacts));
         ready = None;
         if snapshot.epoch != seen.epoch {
             seen.epoch = snapshot.epoch;
@@ -165,4 +171,6 @@ struct Seen {
     moment: u64,
     epoch: u32,
     channels: u16,
+    /// Channels and contacts of the last frame.
+    sent: (u16, bool),
 }
