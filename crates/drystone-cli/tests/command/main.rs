@@ -15,4 +15,5 @@ mod solve;
 mod squeeze;
 mod states;
 mod tables;
+mod view;
 mod zoo;

@@ -1,10 +1,10 @@
-// Balls as impostors: a square for each that faces the camera, shaded and with the depth of a sphere. Above a million
-// corners of squares a point each, shaded without depth.
+// Balls as impostors. Near: a square for each that faces the camera, shaded and with the depth of a sphere. Where many are
+// small on the screen: a point for each, shaded, with the depth of its centre.
 
 import * as THREE from "three";
 
-/** More balls than this are points. */
-export const MANY = 300000;
+/** So few are always squares; so many always points; in between, points where they are smaller than so many pixels. */
+const FEW = 3000, MANY = 300000, SMALL = 7;
 
 const SQUARE_VERTEX = `
 uniform float cutAxis; uniform float cutAt;
@@ -81,49 +81,64 @@ export class Balls {
         this.bodies.set(plain.bodies.subarray(0, plain.n));
         this.radii.set(plain.radii.subarray(0, plain.n));
         parts.forEach((i, k) => { this.bodies[plain.n + k] = i.body; this.radii[plain.n + k] = i.size[0]; });
-        this.points = this.n > MANY;
-        this.centre = this.attribute(new Float32Array(3 * this.n), 3, false);
-        this.tint = this.attribute(new Uint8Array(3 * this.n), 3, true);
-        this.radius = this.attribute(new Float32Array(this.n), 1, false);
-        const uniforms = {
+        this.mean = this.radii.reduce((a, r) => a + r, 0) / this.n;
+        this.arrays = { centre: new Float32Array(3 * this.n), radius: new Float32Array(this.n), tint: new Uint8Array(3 * this.n) };
+        this.uniforms = {
             light: { value: new THREE.Vector3(0.35, 0.5, 0.8).normalize() }, ambient: { value: 0.35 }, cutAxis: { value: -1 },
             cutAt: { value: 0 }, scale: { value: 500 }, projectionMatrix: { value: new THREE.Matrix4() },
         };
-        this.uniforms = uniforms;
+        this.object = new THREE.Group();
+        this.points = null;
+        this.made = {};
+        this.choose(this.n > MANY);
+    }
+    /** Points, or squares. */
+    choose(points) {
+        points = this.n > FEW && (points || this.n > MANY);
+        if (points === this.points) return;
+        this.points = points;
+        const shape = (this.made[points] ??= this.make(points));
+        this.object.clear();
+        this.object.add(shape);
+        this.sent();
+    }
+    make(points) {
         const material = new THREE.ShaderMaterial({
-            uniforms, vertexShader: this.points ? POINT_VERTEX : SQUARE_VERTEX,
-            fragmentShader: this.points ? POINT_FRAGMENT : SQUARE_FRAGMENT,
+            uniforms: this.uniforms, vertexShader: points ? POINT_VERTEX : SQUARE_VERTEX, fragmentShader: points ? POINT_FRAGMENT : SQUARE_FRAGMENT,
         });
-        let geometry;
-        if (this.points) {
-            geometry = new THREE.BufferGeometry();
-            geometry.setAttribute("position", this.centre);
-            geometry.setDrawRange(0, this.n);
-            this.object = new THREE.Points(geometry, material);
+        const geometry = points ? new THREE.BufferGeometry() : new THREE.InstancedBufferGeometry();
+        const Attribute = points ? THREE.BufferAttribute : THREE.InstancedBufferAttribute;
+        for (const [name, size] of [["centre", 3], ["radius", 1], ["tint", 3]]) {
+            geometry.setAttribute(name, new Attribute(this.arrays[name], size, name === "tint").setUsage(THREE.DynamicDrawUsage));
+        }
+        if (points) {
+            geometry.setAttribute("position", geometry.getAttribute("centre"));
         } else {
-            geometry = new THREE.InstancedBufferGeometry();
             geometry.setAttribute("position", new THREE.Float32BufferAttribute([-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0], 3));
             geometry.setIndex([0, 1, 2, 0, 2, 3]);
             geometry.instanceCount = this.n;
-            this.object = new THREE.Mesh(geometry, material);
         }
-        geometry.setAttribute("centre", this.centre);
-        geometry.setAttribute("radius", this.radius);
-        geometry.setAttribute("tint", this.tint);
-        this.object.frustumCulled = false;
-        this.object.onBeforeRender = (renderer, scene, camera) => {
-            uniforms.projectionMatrix.value.copy(camera.projectionMatrix);
-            uniforms.scale.value = 0.5 * renderer.domElement.height * camera.projectionMatrix.elements[5];
+        const shape = points ? new THREE.Points(geometry, material) : new THREE.Mesh(geometry, material);
+        shape.frustumCulled = false;
+        shape.onBeforeRender = (renderer, scene, camera) => {
+            this.uniforms.projectionMatrix.value.copy(camera.projectionMatrix);
+            this.uniforms.scale.value = 0.5 * renderer.domElement.height * camera.projectionMatrix.elements[5];
             material.uniformsNeedUpdate = true;
         };
+        return shape;
     }
-    attribute(array, size, normal) {
-        const a = this.points ? new THREE.BufferAttribute(array, size, normal) : new THREE.InstancedBufferAttribute(array, size, normal);
-        return a.setUsage(THREE.DynamicDrawUsage);
+    /** Chooses for a camera at this distance: `scale` is pixels of a metre a metre away. */
+    look(scale, distance) { this.choose((this.mean * scale) / distance < SMALL); }
+    sent() {
+        const { geometry } = this.made[this.points];
+        for (const name in this.arrays) geometry.getAttribute(name).needsUpdate = true;
+    }
+    dispose() {
+        for (const shape of Object.values(this.made)) { shape.geometry.dispose(); shape.material.dispose(); }
     }
     /** Takes places and colours from the bodies. */
     update(bodies, tints) {
-        const { x, alive, head } = bodies, s = head.quantum, c = this.centre.array, r = this.radius.array, t = this.tint.array;
+        const { x, alive, head } = bodies, s = head.quantum, { centre: c, radius: r, tint: t } = this.arrays;
         const v = [0, 0, 0], q = [0, 0, 0, 1];
         for (let i = 0; i < this.n; i++) {
             const b = this.bodies[i], pose = i < this.plain ? null : this.poses[i - this.plain];
@@ -141,11 +156,11 @@ export class Balls {
             t[3 * i + 1] = tints[3 * b + 1];
             t[3 * i + 2] = tints[3 * b + 2];
         }
-        this.centre.needsUpdate = this.radius.needsUpdate = this.tint.needsUpdate = true;
+        this.sent();
     }
     /** The ball that a ray meets first: its body and the distance. */
     hit(origin, direction) {
-        const c = this.centre.array, r = this.radius.array, { cutAxis, cutAt } = this.uniforms;
+        const { centre: c, radius: r } = this.arrays, { cutAxis, cutAt } = this.uniforms;
         let best = null, least = Infinity;
         for (let i = 0; i < this.n; i++) {
             if (r[i] === 0 || (cutAxis.value >= 0 && c[3 * i + cutAxis.value] < cutAt.value)) continue;

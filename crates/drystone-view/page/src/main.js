@@ -28,7 +28,6 @@ class App {
         this.liveNumbers = { times: [], all: [] };
         this.driver = new Driver((bytes) => this.source.send(bytes));
         this.inspector = new Inspector(this);
-        this.started = performance.now();
         this.timings = { drawn: 0 };
         const on = {
             hello: (h) => this.hello(h),
@@ -124,7 +123,7 @@ class App {
             this.timings.render = performance.now() - begun;
             if (this.index >= 0) {
                 this.timings.drawn++;
-                this.timings.first ??= performance.now() - this.started;
+                this.timings.first ??= performance.now();
             }
         }
     }

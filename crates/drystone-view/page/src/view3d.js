@@ -50,11 +50,9 @@ export class View3D {
     /** Builds what draws a stage. */
     setStage(stage) {
         this.stage = stage;
-        for (const o of [...this.bodies.children]) {
-            this.bodies.remove(o);
-            o.geometry.dispose();
-            o.material.dispose();
-        }
+        this.balls?.dispose();
+        this.figures?.forEach((f) => { f.object.geometry.dispose(); f.object.material.dispose(); f.object.dispose(); });
+        this.bodies.clear();
         const isBall = (i) => stage.geometries[i.geometry].kind === "ball";
         const parts = stage.instances.filter(isBall);
         this.balls = stage.balls.n + parts.length ? new Balls(stage.balls, parts) : null;
@@ -268,6 +266,8 @@ export class View3D {
         return this.ray(x, y).ray.intersectPlane(plane, new THREE.Vector3())?.toArray() ?? null;
     }
     render() {
+        const scale = 0.5 * this.renderer.domElement.height * this.camera.projectionMatrix.elements[5];
+        this.balls?.look(scale, this.camera.position.distanceTo(this.controls.target));
         this.sun.position.copy(this.camera.position).sub(this.controls.target).normalize()
             .add(new THREE.Vector3().setFromMatrixColumn(this.camera.matrix, 0).multiplyScalar(0.45))
             .add(new THREE.Vector3(0, 0, 0.7));

@@ -247,7 +247,7 @@ const tests = {
     async measure() {
         const rows = [];
         for (const n of (process.env.BALLS ?? "10000,100000").split(",")) {
-            const server = await start("view", "packing", "--set", `n=${n}`, "--time", process.env.RUN_S ?? "0.4", "--frames", "1000", "--iterations", "40", "--no-open", "--quiet");
+            const server = await start("view", process.env.SCENE ?? "shaker", "--set", `n=${n}`, "--time", process.env.RUN_S ?? "0.4", "--frames", "1000", "--iterations", "40", "--no-open", "--quiet");
             const page = await open(server.url);
             await until(page, () => drystone.source.end !== null, 600000);
             const r = await get(page, async () => {
@@ -260,7 +260,9 @@ const tests = {
                     decode.push(performance.now() - t);
                     t = performance.now();
                     drystone.view.render();
-                    drystone.view.renderer.getContext().finish();
+                    // Waits until it is drawn.
+                    const gl = drystone.view.renderer.getContext();
+                    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
                     draw.push(performance.now() - t);
                 }
                 const median = (a) => a.sort((x, y) => x - y)[a.length >> 1];

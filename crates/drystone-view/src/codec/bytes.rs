@@ -195,7 +195,7 @@ pub fn from_half(x: u16) -> f32 {
         0 => mantissa as f32 / 16_777_216.0,
         31 if mantissa == 0 => f32::INFINITY,
         31 => f32::NAN,
-        e => f32::from_bits(e + 112 << 23 | mantissa << 13),
+        e => f32::from_bits((e + 112) << 23 | mantissa << 13),
     }
 }
 
