@@ -101,7 +101,7 @@ export class View3D {
         const { middle } = this.bounds(bodies), d = new THREE.Vector3(...VIEWS[name]).normalize();
         const half = Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, this.camera.aspect);
         this.controls.target.set(...middle);
-        this.camera.position.set(...middle).addScaledVector(d, (0.5 * this.size) / half);
+        this.camera.position.set(...middle).addScaledVector(d, (0.57 * this.size) / half);
         this.camera.near = this.size / 500;
         this.camera.far = this.size * 60;
         this.camera.updateProjectionMatrix();
