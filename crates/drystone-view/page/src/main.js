@@ -70,6 +70,8 @@ class App {
         if (h.live) {
             this.driver.setControls(h.controls, $("controls"));
             this.makeParameters(h.parameters);
+            $("gravity").value = 1;
+            $("gravity-value").textContent = "1 ×";
             document.querySelector('[role=tab][data-tab="drive"]').hidden = false;
             if (!again) {
                 this.playing = true;
@@ -451,6 +453,11 @@ class App {
         click("theme", () => { const wish = this.dark ? "light" : "dark"; localStorageSet("drystone-theme", wish); this.theme(wish); });
         click("panel-button", () => this.panel());
         click("help-button", () => $("help").showModal());
+        $("gravity").addEventListener("input", (e) => {
+            const share = Number(e.target.value);
+            $("gravity-value").textContent = `${share} ×`;
+            this.source.send(command.gravity(this.info.gravity.map((g) => g * share)));
+        });
         $("slider").addEventListener("input", (e) => { this.playing = false; this.buttons(); this.go(Number(e.target.value)); });
         $("speed").addEventListener("change", (e) => { this.speed = Number(e.target.value); if (this.live) this.source.send(command.pace(this.speed)); });
         $("colour").addEventListener("change", (e) => this.setColour(e.target.value));

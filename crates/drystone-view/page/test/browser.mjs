@@ -2,7 +2,7 @@
 // `node browser.mjs PROGRAM FOLDER [NAME...]`: screenshots go to the folder; names are those of the tests below.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { strict as assert } from "node:assert";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -148,6 +148,14 @@ const tests = {
         await get(page, () => { drystone.playing = false; drystone.setJoints(true); drystone.go(25); });
         await page.waitForTimeout(200);
         assert.ok((await get(page, () => drystone.view.links.count)) > 3, "joints are drawn");
+        // A video of what is seen.
+        const video = page.waitForEvent("download");
+        await get(page, () => { drystone.loop = true; drystone.playing = true; drystone.video(); });
+        await page.waitForTimeout(2000);
+        await get(page, () => drystone.video());
+        const kept = join(folder, "video.webm");
+        await (await video).saveAs(kept);
+        assert.ok(statSync(kept).size > 2000, "the video has something in it");
         assert.deepEqual(page.faults, []);
         await shot(page, "file");
         await page.context().close();
@@ -206,6 +214,10 @@ const tests = {
         await until(page, `Math.hypot(...drystone.decoder.position(${top}).map((x, k) => x - [${before}][k])) > 0.3 * drystone.view.radii[${top}]`);
         await shot(page, "drag");
         await page.mouse.up();
+        // Without weight it keeps what speed it has; with it, it falls again.
+        await page.locator("#gravity").evaluate((e) => { e.value = "0"; e.dispatchEvent(new Event("input")); });
+        assert.equal(await page.locator("#gravity-value").textContent(), "0 ×");
+        await page.locator("#gravity").evaluate((e) => { e.value = "1"; e.dispatchEvent(new Event("input")); });
         // Pause holds it, a step moves it on by one, restart brings it back.
         await page.locator("#canvas").focus();
         await page.keyboard.press("p");
