@@ -68,7 +68,8 @@ impl Control {
             name: name.into(),
             unit: unit.into(),
             range,
-            start: 0.0f64.clamp(range[0], range[1]),
+            // Not `clamp`: a range that falls is for `check` to tell.
+            start: 0.0f64.max(range[0]).min(range[1]),
             rate: f64::INFINITY,
             hold: false,
             keys: Default::default(),
