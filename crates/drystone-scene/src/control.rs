@@ -374,12 +374,12 @@ mod tests {
         assert!((driver.values()[0] - 0.3).abs() < 1e-9);
         assert!((coordinate(&world, 1) - 0.3).abs() < 1e-6);
         assert_eq!(driver.values()[1], -1.0);
-        // One and a half seconds: the swing's own command is 0 there, and a quarter second later 0.5.
+        // One and a half seconds: the swing's own command is 0 there, and a quarter second later -0.5.
         for _ in 0..25 {
             driver.before_step(&mut world);
             world.step().unwrap();
         }
-        assert!((coordinate(&world, 0) + 0.5).abs() < 1e-3, "{}", coordinate(&world, 0));
+        assert!((coordinate(&world, 0) - 0.5).abs() < 1e-3, "{}", coordinate(&world, 0));
     }
 
     #[test]
