@@ -19,6 +19,11 @@ impl Interrupt {
     pub fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// The flag itself.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
 }
 
 /// From now on Ctrl-C no longer ends the program; a second one does.

@@ -9,6 +9,7 @@ mod export;
 mod failure;
 mod interrupt;
 mod lcp;
+mod live;
 mod memory;
 mod outputs;
 mod portrait;
@@ -22,6 +23,7 @@ mod simulation;
 mod solve;
 mod state;
 mod study;
+mod view;
 mod zoo;
 
 use clap::{Parser, Subcommand};
@@ -78,6 +80,12 @@ enum Command {
     /// Draw a scene or state as a PNG, without GPU or display.
     #[command(allow_negative_numbers = true)]
     Picture(portrait::Args),
+    /// Look at a scene, a flat state or a snapshot file in the browser: simulates while you look, or writes one HTML file.
+    #[command(allow_negative_numbers = true)]
+    View(Box<view::Args>),
+    /// Simulate a scene in real time behind a page in the browser: drag, add and drive while it runs.
+    #[command(allow_negative_numbers = true)]
+    Live(Box<live::Args>),
     /// Cut a concave mesh into convex parts, as scene files with type = "decomposed" do.
     #[command(allow_negative_numbers = true)]
     Decompose(decompose::Args),
@@ -118,6 +126,8 @@ fn main() {
         Command::Bench(args) => bench::main(args),
         Command::State(args) => state::main(args),
         Command::Picture(args) => portrait::main(args),
+        Command::View(args) => view::main(*args),
+        Command::Live(args) => live::main(*args),
         Command::Decompose(args) => decompose::main(args),
         Command::Devices(args) => backend::devices(args),
         Command::Zoo(args) => zoo::main(args),

@@ -30,6 +30,11 @@ impl<'a> Output<'a> {
         path.map(|path| Self { option, path, ending: Some("svg") })
     }
 
+    /// A page.
+    pub fn html(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        path.map(|path| Self { option, path, ending: Some("html") })
+    }
+
     /// Nothing to overwrite: standard output, a pipe or a device.
     fn is_stream(&self) -> bool {
         self.path.as_os_str() == "-"

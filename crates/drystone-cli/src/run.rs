@@ -1,6 +1,6 @@
 //! `drystone run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use drystone::World;
@@ -11,6 +11,8 @@ use drystone_record::series::{ForceSeries, Kind};
 use drystone_record::snapshot::{self, Header, Snapshots};
 use drystone_record::usage;
 
+use drystone_scene::Scene;
+use drystone_scene::inputs::{InputLog, Replay};
 use drystone_scene::problem::ContactProblem;
 use drystone_solve::Problem;
 
@@ -71,11 +73,47 @@ pub struct Args {
     /// one after the other (--substeps, restitution by impulses).
     #[arg(long, value_name = "N")]
     bound: Option<usize>,
+    /// Do again what was driven in a live run (`drystone live --inputs`): the same scene and parameters give the same bits. Runs as
+    /// long as that did [default: nothing is driven].
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["time", "steps"])]
+    inputs: Option<PathBuf>,
     /// No progress bar and no summary.
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
     look: Look,
+}
+
+/// A file of inputs, and the run that it belongs to.
+struct Driven {
+    log: Option<InputLog>,
+    simulation: Simulation,
+}
+
+impl Driven {
+    /// Parameters are those of the file, and those of the command line over them.
+    fn read(path: &Path, given: &Simulation) -> Result<Self, Failure> {
+        let log = InputLog::read(path)?;
+        let mut simulation = given.clone();
+        if log.scene != given.scene {
+            let shown = path.display();
+            return Err(Failure::input(format!(
+                "--inputs {shown}: belongs to the scene '{}', not to '{}'",
+                log.scene, given.scene
+            )));
+        }
+        simulation.set = log.set.iter().map(|(k, v)| format!("{k}={v}")).chain(given.set.clone()).collect();
+        Ok(Self { log: Some(log), simulation })
+    }
+
+    fn replay(&mut self, scene: &Scene, world: &World) -> Result<Replay, Failure> {
+        let log = self.log.take().ok_or_else(|| Failure::input("--inputs: read already"))?;
+        let h = world.settings().h;
+        if log.step_s != h {
+            return Err(Failure::input(format!("--inputs: driven with steps of {} s, not {h}", log.step_s)));
+        }
+        Ok(Replay::new(log, scene.controls.clone(), world))
+    }
 }
 
 /// What a run leaves beside the report.
@@ -151,9 +189,14 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let dumps = dump.is_some();
     let view = args.look.check()?;
-    let Prepared { mut scene, mut world, threads, backend } = match &from {
-        None => args.simulation.prepare()?,
-        Some(from) => {
+    if from.is_some() && args.inputs.is_some() {
+        return Err(Failure::input("a run by --inputs cannot be resumed: do it again from its beginning"));
+    }
+    let mut driven = args.inputs.as_deref().map(|path| Driven::read(path, &args.simulation)).transpose()?;
+    let Prepared { mut scene, mut world, threads, backend } = match (&from, &driven) {
+        (None, None) => args.simulation.prepare()?,
+        (None, Some(driven)) => driven.simulation.prepare()?,
+        (Some(from), _) => {
             if record::sum_of_file(&args.simulation.scene) != from.scene_sum {
                 return Err(Failure::input(format!(
                     "{}: the scene file is not there, or not what it was when the run was begun",
@@ -163,7 +206,11 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
             args.simulation.resume(&from.world, &from.probe)?
         }
     };
-    let mut steps = number_of_steps(&args, scene.duration, world.settings().h)?;
+    let mut replay = driven.as_mut().map(|d| d.replay(&scene, &world)).transpose()?;
+    let mut steps = match replay.as_ref().and_then(|r| r.end()) {
+        Some(end) => end.step,
+        None => number_of_steps(&args, scene.duration, world.settings().h)?,
+    };
     if let Some(from) = &from {
         if args.time.is_none() && args.steps.is_none() {
             steps = from.steps;
@@ -200,8 +247,11 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     };
     let mut progress = Progress::new(steps, args.quiet);
     let mut failed: Option<String> = None;
-    let whole =
-        dump.is_none() && out.series.is_empty() && recording.is_none() && args.bound.is_none_or(|n| n == 0);
+    let whole = dump.is_none()
+        && out.series.is_empty()
+        && recording.is_none()
+        && replay.is_none()
+        && args.bound.is_none_or(|n| n == 0);
     let mut stepper = backend.stepper(&mut world, whole)?;
     if let Some(s) = out.snapshots.as_mut().filter(|_| from.is_none()) {
         s.observe(&world).map_err(|e| Failure::run(format!("--snapshots: {e}")))?;
@@ -216,6 +266,10 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         let last = args.bound != Some(0) && !stepper.is_away() && world.state().step + 1 == steps;
         if last || dumps {
             world.keep_solutions(last || due.is_some());
+        }
+        if let Some(Err(e)) = replay.as_mut().map(|r| r.before_step(&mut world)) {
+            failed = Some(e);
+            break;
         }
         let stepped = match due {
             None => stepper.step(&mut world),
@@ -286,6 +340,13 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         }
     }
 
+    if failed.is_none() && replay.as_ref().and_then(|r| r.agrees(&world)) == Some(false) {
+        failed = Some(
+            "the inputs were done again, and the state at the end is another one: was it driven with other options (--budget-ms depends on \
+             the machine), or by another version?"
+                .into(),
+        );
+    }
     let interrupted = failed.is_none() && world.state().step < steps;
     let status = match (&failed, interrupted) {
         (Some(_), _) => "failed",

@@ -133,7 +133,13 @@ impl Simulation {
     pub fn prepare(&self) -> Result<Prepared, Failure> {
         let backend = Backend::choose(&self.backend)?;
         let threads = pool(self.threads)?;
-        let mut scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
+        let (scene, world) = self.build(&backend, &pairs(&self.set)?)?;
+        Ok(Prepared { scene, world, threads, backend })
+    }
+
+    /// The same with other parameters than the command line's, once the thread pool is there.
+    pub fn build(&self, backend: &Backend, set: &[(String, String)]) -> Result<(Scene, World), Failure> {
+        let mut scene = drystone_scene::load(&self.scene, set)?;
         let mut settings = self.settings(scene.settings.clone())?;
         settings.solver = backend.solver(&settings.solver)?;
         let mut world = scene.take_world(settings).map_err(|e| drystone_scene::placed(&self.scene, e))?;
@@ -142,7 +148,7 @@ impl Simulation {
         if self.settle {
             world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
         }
-        Ok(Prepared { scene, world, threads, backend })
+        Ok((scene, world))
     }
 
     /// The scene again, with a world that was saved after some steps.

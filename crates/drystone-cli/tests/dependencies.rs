@@ -11,7 +11,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("drystone", &["drystone-solve"]),
     ("drystone-record", &["drystone", "drystone-solve"]),
     ("drystone-scene", &["drystone", "drystone-solve", "drystone-record"]),
-    ("drystone-cli", &["drystone", "drystone-solve", "drystone-cuda", "drystone-record", "drystone-scene"]),
+    ("drystone-view", &["drystone", "drystone-solve", "drystone-scene"]),
+    (
+        "drystone-cli",
+        &[
+            "drystone",
+            "drystone-solve",
+            "drystone-cuda",
+            "drystone-record",
+            "drystone-scene",
+            "drystone-view",
+        ],
+    ),
 ];
 
 /// The workspace crates that a manifest names under any kind of dependencies.

@@ -3,9 +3,11 @@
 //! A [`Scene`] is data: bodies, settings, and what to measure. [`load`] makes one from a gallery name or a file.
 
 mod check;
+pub mod control;
 mod file;
 pub mod flat;
 pub mod gallery;
+pub mod inputs;
 mod load;
 pub mod memory;
 pub mod mesh;
@@ -65,6 +67,10 @@ pub trait Probe: Send {
     fn fields(&self) -> Vec<drystone::Field> {
         Vec::new()
     }
+    /// What a driver can move, in a live run.
+    fn controls(&self) -> Vec<control::Control> {
+        Vec::new()
+    }
     /// What pictures show by `--colour scene`, if the scene has something to show.
     fn paint(&self, _world: &World) -> Option<Paint> {
         None
@@ -108,6 +114,8 @@ pub struct Scene {
     pub flow: drystone::Flow,
     /// Force fields beside gravity.
     pub fields: Vec<drystone::Field>,
+    /// What a driver can move, in a live run.
+    pub controls: Vec<control::Control>,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
     pub glass: Vec<usize>,
     /// What it measures.

@@ -189,6 +189,33 @@ impl Judge {
         t.finish()
     }
 
+    /// The residual of every block by itself, m/s: what [`Certificate::residual_max`] is the largest of.
+    ///
+    /// # Panics
+    /// When `gamma` has not one entry per row.
+    pub fn residuals(&mut self, problem: &Problem, gamma: &[f64]) -> Vec<f64> {
+        self.judge(problem, gamma);
+        let model = problem.model();
+        let bias = matches!(problem, Problem::Bodies(_)).then_some(0.0);
+        let one = |i: usize| {
+            let rows = problem.block(i);
+            let (mut u, mut c) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+            problem.block_velocity(i, &self.v, gamma, &mut u);
+            rows.clone().enumerate().for_each(|(k, row)| c[k] = problem.compliance(i, row));
+            let mut t = Tally::new(model);
+            t.add(&Block {
+                set: problem.set(i),
+                gamma: &gamma[rows.clone()],
+                u: &u[..rows.len()],
+                compliance: &c[..rows.len()],
+                g: problem.block_diagonal(i)[0],
+                bias,
+            });
+            t.c.residual_max
+        };
+        (0..problem.blocks()).map(one).collect()
+    }
+
     /// Over bodies: D γ once, M⁻¹ once for each body, and every block once.
     fn bodies(&mut self, problem: &Problem, p: &Bodies, gamma: &[f64], t: &mut Tally) {
         crew::zeros(&mut self.v, p.bodies(), [0.0; 6]);
@@ -502,6 +529,20 @@ mod tests {
             ] {
                 assert!((a - b).abs() <= 1e-12 * b, "{a} {b}");
             }
+        }
+    }
+
+    #[test]
+    fn residuals_of_blocks_are_those_of_the_whole() {
+        for model in [Model::Ccp, Model::Coulomb] {
+            let (problem, gamma) = heap(150, model);
+            let c = certificate(&problem, &gamma);
+            let all = Judge::default().residuals(&problem, &gamma);
+            let largest = all.iter().copied().fold(0.0, f64::max);
+            assert!((largest - c.residual_max).abs() <= 1e-12 * largest, "{largest} {}", c.residual_max);
+            assert_eq!(all.iter().position(|e| *e == largest), c.worst_block);
+            let rms = (all.iter().map(|e| e * e).sum::<f64>() / 150.0).sqrt();
+            assert!((rms - c.residual_rms).abs() <= 1e-12 * rms);
         }
     }
 }

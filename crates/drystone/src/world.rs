@@ -420,6 +420,24 @@ impl World {
         velocity_error(problem, gamma, multiplications).ok().flatten()
     }
 
+    /// The residual of each of [`World::contacts`] in the last step, m/s, where its solution was kept ([`World::keep_solutions`]) and is that of
+    /// one problem; not where bodies sleep.
+    pub fn contact_residuals(&self) -> Option<Vec<f64>> {
+        let (problem, gamma) = self.kept_solution().filter(|_| self.asleep() == 0)?;
+        let mut of_contact = vec![0.0f64; self.work.collision.contacts.len()];
+        // Large worlds give the order of their rows back after the step.
+        let mut known = false;
+        let all = drystone_solve::certificate::Judge::default().residuals(problem, gamma);
+        for (block, e) in all.into_iter().enumerate() {
+            if let Some(i) = self.work.velocity.assembler.contact_of(block) {
+                let of = of_contact.get_mut(i)?;
+                *of = of.max(e);
+                known = true;
+            }
+        }
+        (known || of_contact.is_empty()).then_some(of_contact)
+    }
+
     /// Calls `hook` before every step.
     pub fn before_step(&mut self, hook: impl FnMut(&mut World) + Send + 'static) {
         self.hooks.before.push(Box::new(hook));

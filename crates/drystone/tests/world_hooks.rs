@@ -179,3 +179,23 @@ fn step_with_a_contact_that_is_no_number_is_refused() {
     assert!(text.contains("step 4") && text.contains("cube") && text.contains("floor"), "{text}");
     assert_eq!(*w.state(), before, "the state is the one before the step");
 }
+
+#[test]
+fn residuals_of_contacts_are_the_certificates() {
+    let mut w = World::new(Settings { iterations: 3, solver: "pgs".into(), ..Settings::default() }).unwrap();
+    w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.5)).unwrap();
+    for k in 0..6 {
+        let cube = BodyDef::dynamic(Shape::Box { half: DVec3::splat(0.1) }, 1.0 + k as f64);
+        w.add_body(cube.at(DVec3::Z * (0.1 + 0.2 * k as f64)).friction(0.5)).unwrap();
+    }
+    assert_eq!(w.contact_residuals(), None, "nothing was kept");
+    w.keep_solutions(true);
+    for _ in 0..5 {
+        let report = w.step().unwrap();
+        let all = w.contact_residuals().unwrap();
+        assert_eq!(all.len(), w.contacts().len());
+        let (worst, largest) = (report.worst_contact.unwrap(), report.certificate.residual_max);
+        assert!(largest > 0.0 && (all[worst] - largest).abs() <= 1e-9 * largest, "{} {largest}", all[worst]);
+        assert!(all.iter().all(|e| *e <= largest * (1.0 + 1e-9)));
+    }
+}

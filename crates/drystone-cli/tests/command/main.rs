@@ -16,4 +16,5 @@ mod solve;
 mod squeeze;
 mod states;
 mod tables;
+mod view;
 mod zoo;

@@ -2,6 +2,7 @@
 //! other parameters, or settings and bodies of its own.
 
 mod body;
+mod control;
 mod field;
 mod flow;
 mod function;
@@ -36,6 +37,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "emitter",
     "sink",
     "field",
+    "control",
 ];
 
 /// Makes the scene of a file, with `--set` overrides.
@@ -79,6 +81,9 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
     }
     if let Some(joint) = at.get("joint") {
         return Err(place(joint.fault("a scene of the gallery brings its own joints")));
+    }
+    if let Some(control) = at.get("control") {
+        return Err(place(control.fault("a scene of the gallery brings its own controls")));
     }
     for field in ["emitter", "sink"] {
         if let Some(list) = at.get(field) {
@@ -143,6 +148,10 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         Some(list) => list.items()?.map(|j| joint::read(&j, &bodies)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
+    let controls = match at.get("control") {
+        Some(list) => list.items()?.map(|c| control::read(&c, &joints)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
     let flow = flow::read(at, library, &materials)?;
     let fields = match at.get("field") {
         Some(list) => list.items()?.map(|f| field::read(&f)).collect::<Result<_, _>>()?,
@@ -162,6 +171,7 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         glass,
         bodies,
         joints,
+        controls,
         probe: Box::new(Support { on: any_static }),
     })
 }

@@ -51,6 +51,7 @@ impl FlatState {
             snaps: self.snaps.clone().unwrap_or_default(),
             bodies,
             joints: self.joints.iter().map(|j| j.definition()).collect(),
+            controls: Vec::new(),
             glass: self.glass(),
             probe: Box::new(Support { on: !self.statics.is_empty() }),
         })

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::params::{ParamInfo, Params, param};
 use super::truck::{self, BODIES, Commands, FORK, FRAME, JOINTS, LIFT, PALLET, Place, WHEELS};
 use super::{Entry, Made, ground};
+use crate::control::Control;
 use crate::probe::{Results, number};
 use crate::{Drive, Memory, Probe, SceneError};
 
@@ -29,7 +30,12 @@ pub(super) const ENTRY: Entry = Entry {
 
 const PARAMS: &[ParamInfo] = &[
     param("count", "1", "", "trucks, each with a pallet"),
-    param("program", "carry", "", "what they do: carry a pallet, or roll-over in a bend taken too fast"),
+    param(
+        "program",
+        "carry",
+        "",
+        "what they do: carry a pallet, roll-over in a bend taken too fast, or wait for a driver (drive)",
+    ),
     param("load", "500", "kg", "on the pallet"),
     param("height", "0.35", "m", "to which it is lifted"),
     param("mu", "0.6", "", "coefficient of friction"),
@@ -78,6 +84,7 @@ fn smooth(points: &[[f64; 2]]) -> Function {
 enum Program {
     Carry,
     RollOver,
+    Drive,
 }
 
 impl Program {
@@ -97,6 +104,13 @@ impl Program {
                 tilt: Function::Constant(0.0),
                 torque: 2000.0,
             },
+            Program::Drive => Commands {
+                speed: Function::Constant(0.0),
+                steer: Function::Constant(0.0),
+                lift: Function::Constant(0.0),
+                tilt: Function::Constant(0.0),
+                torque: 700.0,
+            },
         }
     }
 
@@ -104,7 +118,7 @@ impl Program {
     fn brake(self, t: f64) -> f64 {
         let stands = match self {
             Program::Carry => runs().iter().all(|(start, end, _)| t < *start || t >= *end),
-            Program::RollOver => false,
+            Program::RollOver | Program::Drive => false,
         };
         if stands { 400.0 } else { 0.0 }
     }
@@ -112,17 +126,18 @@ impl Program {
 
 fn build(p: &Params) -> Result<Made, SceneError> {
     let count = p.whole("count", 1, 10_000)? as usize;
-    let program = p.choice("program", &[("carry", Program::Carry), ("roll-over", Program::RollOver)])?;
+    let programs = [("carry", Program::Carry), ("roll-over", Program::RollOver), ("drive", Program::Drive)];
+    let program = p.choice("program", &programs)?;
     let load = p.number("load", 0.0, 2000.0)?;
     let height = p.number("height", 0.0, 1.4)?;
     let mu = p.number("mu", 0.0, 10.0)?;
     let columns = (count as f64).sqrt().ceil() as usize;
     // Who rolls over needs the way ahead: the pallet waits behind.
-    let ahead = if program == Program::Carry { AHEAD } else { -8.0 };
+    let ahead = if program == Program::RollOver { -8.0 } else { AHEAD };
     let (mut bodies, mut joints) = (Vec::new(), Vec::new());
     for k in 0..count {
         let cell = DVec3::new((k % columns) as f64 * PITCH[0], (k / columns) as f64 * PITCH[1], 0.0);
-        let spread = if program == Program::Carry { 1.0 } else { 5.0 };
+        let spread = if program == Program::RollOver { 5.0 } else { 1.0 };
         let place = Place { at: spread * cell, heading: 0.0 };
         bodies.extend(truck::bodies(k, place, load, ahead, mu)?);
         joints.extend(truck::joints(k, place, &program.commands(height)));
@@ -197,7 +212,14 @@ impl Probe for Forklift {
         self.joints.clone()
     }
 
+    fn controls(&self) -> Vec<Control> {
+        if self.program == Program::Drive { truck::controls(self.count) } else { Vec::new() }
+    }
+
     fn drive(&self) -> Option<Drive> {
+        if self.program == Program::Drive {
+            return None;
+        }
         let (program, count) = (self.program, self.count);
         Some(Arc::new(move |world| {
             let friction = program.brake(world.state().time);

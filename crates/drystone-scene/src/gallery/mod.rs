@@ -69,6 +69,14 @@ pub struct Entry {
     build: fn(&Params) -> Result<Made, SceneError>,
 }
 
+/// Parameters that a live run has where the command line says nothing else.
+pub fn live_defaults(name: &str) -> &'static [(&'static str, &'static str)] {
+    match name {
+        "forklift" => &[("program", "drive"), ("T", "3600")],
+        _ => &[],
+    }
+}
+
 /// All of them.
 pub const ENTRIES: &[Entry] = &[
     packing::ENTRY,
@@ -136,6 +144,7 @@ impl Entry {
             seed: made.seed,
             snaps: Vec::new(),
             joints: made.probe.joints(),
+            controls: made.probe.controls(),
             bodies: made.bodies,
             glass: made.glass,
             probe: made.probe,

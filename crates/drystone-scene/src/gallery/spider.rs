@@ -27,6 +27,7 @@ use serde_json::json;
 use super::machine::body_id;
 use super::params::{ParamInfo, Params, param};
 use super::{Entry, Made, ground};
+use crate::control::{Control, Quantity};
 use crate::probe::{Results, number};
 use crate::{Memory, Probe, SceneError};
 
@@ -236,6 +237,19 @@ impl Probe for Spider {
 
     fn joints(&self) -> Vec<JointDef> {
         self.joints.clone()
+    }
+
+    /// Strides of both sides, and of one against the other.
+    fn controls(&self) -> Vec<Control> {
+        let hips = |control: Control, right: f64| {
+            (0..6u32).fold(control, |c, leg| {
+                c.commands(8 * leg, Quantity::Gain, if leg < 3 { 1.0 } else { right })
+            })
+        };
+        let stride = Control { start: 1.0, ..Control::new("stride", "", [-1.0, 1.0]) };
+        let stride = stride.at_rate(1.0).lever().bound("ArrowUp", "ArrowDown", "-axis 1");
+        let turn = Control::new("turn right", "", [-1.0, 1.0]).at_rate(1.0);
+        vec![hips(stride, 1.0), hips(turn.bound("ArrowRight", "ArrowLeft", "axis 0"), -1.0)]
     }
 
     fn observe(&mut self, world: &World) {

@@ -14,6 +14,7 @@ use glam::{DQuat, DVec3};
 
 use super::machine::{Part, assembly, body_id, slab, wheel};
 use crate::SceneError;
+use crate::control::{Control, Quantity};
 
 /// Bodies of a truck with its pallet, in their order.
 pub(super) const BODIES: usize = 8;
@@ -224,5 +225,28 @@ pub(super) fn joints(k: usize, place: Place, commands: &Commands) -> Vec<JointDe
         JointDef::prismatic(id(5), id(6), at(FACE, 0.0, 0.5), axis(DVec3::Z))
             .motor(0, Motor::position(commands.lift.clone()))
             .named("lift"),
+    ]
+}
+
+/// What the driver of `count` trucks moves: all of them do the same.
+pub(super) fn controls(count: usize) -> Vec<Control> {
+    let [steering, drive, tilt, lift] = [2, 3, 4, LIFT];
+    let degrees = std::f64::consts::PI / 180.0;
+    let all = |control: Control, joints: &[usize], quantity: Quantity, scale: f64| {
+        let slots = (0..count).flat_map(|k| joints.iter().map(move |j| (JOINTS * k + j) as u32));
+        slots.fold(control, |c, slot| c.commands(slot, quantity, scale))
+    };
+    // The rear wheel steers: turned to the left it takes the truck to the right.
+    let steer = Control::new("steering", "deg", [-50.0, 50.0]).at_rate(60.0);
+    let throttle = Control::new("throttle", "m/s", [-2.0, 2.0]).at_rate(1.5);
+    let brake = Control::new("brake", "N m", [0.0, 400.0]).at_rate(2000.0);
+    let lifts = Control::new("lift", "m", [0.0, 1.4]).at_rate(0.25).lever();
+    let tilts = Control::new("tilt back", "deg", [-4.0, 6.0]).at_rate(5.0).lever();
+    vec![
+        all(throttle.bound("ArrowUp", "ArrowDown", "buttons 7 6"), &[drive], Quantity::Speed, 1.0 / REAR),
+        all(steer.bound("ArrowLeft", "ArrowRight", "-axis 0"), &[steering], Quantity::Position, -degrees),
+        all(brake.bound("Space", "", "button 0"), &WHEELS, Quantity::Friction, 1.0),
+        all(lifts.bound("KeyR", "KeyF", "-axis 3"), &[lift], Quantity::Position, 1.0),
+        all(tilts.bound("KeyT", "KeyG", "buttons 5 4"), &[tilt], Quantity::Position, -degrees),
     ]
 }

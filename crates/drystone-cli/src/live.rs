@@ -1,0 +1,88 @@
+//! `drystone live`.
+
+use std::path::PathBuf;
+
+use drystone_record::file;
+use drystone_scene::gallery;
+use drystone_view::live::{Live, Options};
+use drystone_view::server::Show;
+
+use crate::backend::Backend;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::outputs::{self, Output};
+use crate::simulation::{Simulation, pairs, pool};
+use crate::view::Serve;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    simulation: Simulation,
+    /// Write what was driven, when the program ends: `drystone run SCENE --inputs FILE` does it again to the same bits.
+    #[arg(long, value_name = "FILE.json")]
+    inputs: Option<PathBuf>,
+    /// Wait for the page to let it go.
+    #[arg(long)]
+    paused: bool,
+    /// Speed over real time.
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pace: f64,
+    /// Rather fall behind real time than cap iterations.
+    #[arg(long)]
+    exact: bool,
+    #[command(flatten)]
+    serve: Serve,
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    outputs::check(Some(args.simulation.scene.as_ref()), [Output::text("--inputs", args.inputs.as_ref())])?;
+    if !(1e-3..=1e3).contains(&args.pace) {
+        return Err(Failure::input(format!("--pace must be from 0.001 to 1000, got {}", args.pace)));
+    }
+    let backend = Backend::choose(&args.simulation.backend)?;
+    pool(args.simulation.threads)?;
+    let name = args.simulation.scene.clone();
+    let mut set: Vec<(String, String)> =
+        gallery::live_defaults(&name).iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    set.extend(pairs(&args.simulation.set)?);
+    let make = |set: &[(String, String)]| {
+        let (scene, mut world) = args.simulation.build(&backend, set).map_err(|f| f.message)?;
+        world.keep_solutions(true);
+        Ok((scene, world))
+    };
+    let stop = interrupt::watch()?;
+    let options = Options {
+        parameters: parameters(&name),
+        scene: name,
+        set,
+        paused: args.paused,
+        pace: args.pace,
+        exact: args.exact,
+    };
+    let (live, link) = Live::new(Box::new(make), options).map_err(Failure::input)?;
+    args.serve.start(Show::Live(link))?;
+    let log = live.run(stop.flag());
+    if let Some(to) = &args.inputs {
+        let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
+        file::make_folder(to).map_err(place)?;
+        std::fs::write(to, log.json()).map_err(place)?;
+    }
+    Ok(0)
+}
+
+/// What a scene declares: the gallery's own parameters, or those that every file has.
+fn parameters(scene: &str) -> Vec<[String; 4]> {
+    match gallery::find(scene) {
+        Ok(entry) => {
+            let info = |p: &gallery::ParamInfo| [p.name, p.default, p.unit, p.help].map(String::from);
+            entry.params.iter().map(info).collect()
+        }
+        Err(_) => [
+            ["mu", "", "", "coefficient of friction of all shapes"],
+            ["h", "", "s", "step"],
+            ["seed", "", "", "of random numbers"],
+        ]
+        .map(|p| p.map(String::from))
+        .into(),
+    }
+}

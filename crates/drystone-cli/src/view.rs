@@ -1,0 +1,176 @@
+//! `drystone view`.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use drystone_record::file;
+use drystone_view::server::{Server, Show};
+use drystone_view::snapshots::{Snapshots, is_snapshots};
+use drystone_view::{Frames, Hello, Recorder, Store, export};
+
+use crate::failure::Failure;
+use crate::interrupt::{self, Interrupt};
+use crate::outputs::{self, Output};
+use crate::progress::Progress;
+use crate::simulation::{Prepared, Simulation};
+
+/// Where the page is served.
+#[derive(clap::Args, Clone)]
+pub struct Serve {
+    /// Port of the page; 0 is any free one.
+    #[arg(long, value_name = "P", default_value_t = 0)]
+    port: u16,
+    /// Address to listen at. Beyond this machine (0.0.0.0 is everywhere) the page needs the token that is part of the printed address.
+    #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
+    /// Do not open a browser.
+    #[arg(long)]
+    no_open: bool,
+}
+
+impl Serve {
+    /// Listens and prints the address, on a line of its own.
+    pub fn start(&self, show: Show) -> Result<(), Failure> {
+        let at =
+            |e: std::io::Error| Failure::input(format!("--listen {} --port {}: {e}", self.listen, self.port));
+        let server = Server::bind(self.listen, self.port).map_err(at)?;
+        let url = server.url().map_err(at)?;
+        println!("{url}");
+        if !self.listen.is_loopback() {
+            eprintln!(
+                "drystone: other machines can reach this page; it connects with the token in the address, and to nobody else"
+            );
+        }
+        std::io::stdout().flush().map_err(Failure::run)?;
+        server.serve(show).map_err(at)?;
+        if !self.no_open {
+            open(&url);
+        }
+        Ok(())
+    }
+}
+
+/// Asks the desktop to show a page. Where there is none, the printed address has to do.
+fn open(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = std::process::Command::new(program);
+    let quiet = std::process::Stdio::null;
+    let _ = command.arg(url).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+}
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    simulation: Simulation,
+    /// How long to simulate, s [default: the scene's own]; 0 shows the start alone.
+    #[arg(long, value_name = "S")]
+    time: Option<f64>,
+    /// Frames a second of simulated time; at most one a step.
+    #[arg(long, value_name = "N", default_value_t = 60.0)]
+    frames: f64,
+    /// Memory for frames, MiB; the simulation ends when it is full.
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    memory: usize,
+    /// The scene that a snapshot file belongs to [default: as the file says].
+    #[arg(long, value_name = "SCENE")]
+    scene: Option<String>,
+    /// Write the run as one HTML file that opens from disk, and serve nothing.
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    serve: Serve,
+    /// No progress bar.
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub fn main(args: Args) -> Result<i32, Failure> {
+    outputs::check(Some(args.simulation.scene.as_ref()), [Output::html("--html", args.html.as_ref())])?;
+    if !(args.frames > 0.0 && args.frames <= 1e6) {
+        return Err(Failure::input(format!("--frames must be above 0 and at most 1e6, got {}", args.frames)));
+    }
+    let path = Path::new(&args.simulation.scene);
+    if is_snapshots(path) { snapshots(&args, path) } else { scene(&args) }
+}
+
+/// A snapshot file: all frames are there at once.
+fn snapshots(args: &Args, path: &Path) -> Result<i32, Failure> {
+    let all = Snapshots::read(path)?;
+    let scene = args.scene.clone().unwrap_or(all.scene.clone());
+    let Prepared { scene, world, .. } = Simulation { scene, ..args.simulation.clone() }.prepare()?;
+    let store = all.frames(&scene, &world)?;
+    if let Some(to) = &args.html {
+        return write(store.as_ref(), to);
+    }
+    args.serve.start(Show::Frames(store))?;
+    wait(&interrupt::watch()?);
+    Ok(0)
+}
+
+/// A scene or state: frames come while it is simulated.
+fn scene(args: &Args) -> Result<i32, Failure> {
+    let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
+    let time = args.time.unwrap_or(scene.duration);
+    if !(time.is_finite() && time >= 0.0) {
+        return Err(Failure::input(format!("--time must be finite and not negative, got {time}")));
+    }
+    let h = world.settings().h;
+    let steps = (time / h).round() as u64;
+    let stop = interrupt::watch()?;
+    let hello = Hello { duration_s: time, ..Hello::of(&scene, &world) };
+    let store = Arc::new(Store::new(hello, args.memory << 20));
+    let mut recorder = Recorder::new(store.clone(), &world, &scene.glass, 1.0 / args.frames);
+    if args.html.is_none() {
+        args.serve.start(Show::Frames(store.clone()))?;
+    }
+    // Residuals of single contacts cost a copy of the problem.
+    world.keep_solutions(true);
+    let mut progress = Progress::new(steps, args.quiet);
+    let mut ended = String::new();
+    for _ in 0..steps {
+        if stop.came() {
+            break;
+        }
+        match world.step() {
+            Ok(report) => {
+                progress.step(&report);
+                if !recorder.observe(&world, &report) {
+                    break;
+                }
+            }
+            Err(e) => {
+                ended = format!("the simulation failed: {e}");
+                break;
+            }
+        }
+    }
+    progress.finish();
+    if !ended.is_empty() {
+        eprintln!("drystone: {ended}");
+    }
+    let failed = !ended.is_empty();
+    store.close(ended);
+    if let Some(to) = &args.html {
+        let code = write(store.as_ref(), to)?;
+        return Ok(if failed { 1 } else { code });
+    }
+    wait(&stop);
+    Ok(0)
+}
+
+fn write(frames: &dyn Frames, to: &Path) -> Result<i32, Failure> {
+    let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
+    file::make_folder(to).map_err(place)?;
+    std::fs::write(to, export::html(frames).map_err(place)?).map_err(place)?;
+    Ok(0)
+}
+
+/// Until Ctrl-C.
+fn wait(stop: &Interrupt) {
+    while !stop.came() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

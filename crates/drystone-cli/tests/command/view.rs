@@ -1,0 +1,105 @@
+//! `drystone view` and `drystone live`, as far as no browser is needed.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use crate::scratch::Scratch;
+
+fn drystone() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_drystone"))
+}
+
+/// Starts a server; its first line is the address.
+fn start(args: &[&str]) -> (Child, String) {
+    let mut child = drystone().args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (child, line.trim().to_string())
+}
+
+/// As Ctrl-C does.
+fn interrupt(mut child: Child) -> Option<i32> {
+    // SAFETY: a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    child.wait().unwrap().code()
+}
+
+fn page(url: &str) -> String {
+    let address = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn both_print_their_address_serve_the_page_and_end_by_ctrl_c() {
+    for args in [["view", "stack", "--no-open", "--quiet"], ["live", "stack", "--no-open", "--paused"]] {
+        let (child, url) = start(&args);
+        assert!(url.starts_with("http://127.0.0.1:") && url.ends_with('/'), "{url}");
+        assert!(page(&url).contains("viewer.js"));
+        assert_eq!(interrupt(child), Some(0));
+    }
+}
+
+#[test]
+fn beyond_this_machine_the_address_has_a_token() {
+    let (child, url) = start(&["live", "stack", "--no-open", "--paused", "--listen", "0.0.0.0"]);
+    assert!(url.contains("/?token=") && url.len() > 50, "{url}");
+    interrupt(child);
+}
+
+#[test]
+fn a_run_becomes_one_file() {
+    let scratch = Scratch::new("view-html");
+    let file = scratch.at("run.html");
+    let done =
+        drystone().args(["view", "stack", "--time", "0.3", "--quiet", "--html"]).arg(&file).status().unwrap();
+    assert!(done.success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("id=\"frames\"") && text.contains("<style>") && !text.contains("src=\"viewer.js\"")
+    );
+    let wrong = drystone().args(["view", "stack", "--html"]).arg(scratch.at("run.png")).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains(".html"));
+}
+
+#[test]
+fn snapshots_are_shown_with_the_shapes_of_their_scene() {
+    let scratch = Scratch::new("view-snapshots");
+    let (snaps, html) = (scratch.at("s.json"), scratch.at("s.html"));
+    let run = drystone()
+        .args(["run", "stack", "--time", "0.1", "--quiet", "--snapshots"])
+        .arg(&snaps)
+        .status()
+        .unwrap();
+    assert!(run.success());
+    let done = drystone().arg("view").arg(&snaps).args(["--quiet", "--html"]).arg(&html).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    // Another number of bodies is told, with what to do.
+    let done =
+        drystone().arg("view").arg(&snaps).args(["--set", "n=3", "--html"]).arg(&html).output().unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("--scene"));
+}
+
+#[test]
+fn inputs_of_another_scene_are_refused() {
+    let scratch = Scratch::new("inputs");
+    let file = scratch.at("driven.json");
+    let text = "{\"drystone_inputs\":1,\"scene\":\"spider\",\"set\":[],\"step_s\":0.01,\"events\":[[3,{\"control\":[0,-1.0]}]],\
+                \"end\":{\"step\":20,\"state_hash\":\"0000000000000000\"}}";
+    std::fs::write(&file, text).unwrap();
+    let run =
+        |scene: &str| drystone().args(["run", scene, "--quiet", "--inputs"]).arg(&file).output().unwrap();
+    let other = run("forklift");
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("spider"));
+    // The hash in the file is wrong: the run says so.
+    let own = run("spider");
+    assert_eq!(own.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&own.stderr).contains("another one"));
+}

@@ -1,0 +1,105 @@
+//! `[[control]]` in scene files, and the controls of the gallery.
+
+use std::path::PathBuf;
+
+use drystone_scene::control::{Driver, Quantity};
+
+const LIFT: &str = r#"
+[settings]
+T = 1
+
+[[body]]
+name = "car"
+shape = { type = "box", half = [0.2, 0.2, 0.2] }
+mass = 10
+position = [0, 0, 1]
+
+[[joint]]
+type = "prismatic"
+name = "hoist"
+b = "car"
+anchor = [0, 0, 1]
+axis = [0, 0, 1]
+motor = { position = 0, limit = 1000 }
+
+[[control]]
+name = "up"
+unit = "m"
+joint = "hoist"
+commands = "position"
+range = [0, 2]
+rate = 0.5
+hold = true
+keys = ["KeyR", "KeyF"]
+gamepad = "-axis 1"
+"#;
+
+fn load(name: &str, text: &str) -> Result<drystone_scene::Scene, String> {
+    let file: PathBuf =
+        std::env::temp_dir().join(format!("drystone-control-{}-{name}.toml", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let scene = drystone_scene::load(file.to_str().unwrap(), &[]).map_err(|e| e.to_string());
+    std::fs::remove_file(&file).unwrap();
+    scene
+}
+
+#[test]
+fn a_lift_goes_where_its_lever_says() {
+    let scene = load("lift", LIFT).unwrap();
+    let control = &scene.controls[0];
+    assert_eq!((control.name.as_str(), control.range, control.hold), ("up", [0.0, 2.0], true));
+    assert_eq!(control.keys, ["KeyR", "KeyF"].map(String::from));
+    assert_eq!(control.targets[0].quantity, Quantity::Position);
+    let mut world = scene.world(scene.settings.clone()).unwrap();
+    let mut driver = Driver::new(scene.controls.clone(), &world);
+    driver.set(&world, 0, 1.0);
+    for _ in 0..100 {
+        driver.before_step(&mut world);
+        world.step().unwrap();
+    }
+    assert!((driver.values()[0] - 0.5).abs() < 1e-9);
+    // A motor with a limit follows a little behind.
+    assert!((world.state().position[0].z - 1.5).abs() < 0.02, "{}", world.state().position[0].z);
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    for (was, is, words) in [
+        ("joint = \"hoist\"", "joint = \"hosit\"", "did you mean 'hoist'"),
+        ("commands = \"position\"", "commands = \"place\"", "valid: speed"),
+        ("commands = \"position\"", "commands = \"gain\"", "sine"),
+        ("hold = true", "hold = true\ncoordinate = 1", "no number 1"),
+        ("rate = 0.5", "rate = 0", "rate"),
+        ("range = [0, 2]", "range = [2, 0]", "rising"),
+        ("gamepad = \"-axis 1\"", "gamepad = \"wheel\"", "gamepad"),
+        ("keys = [\"KeyR\", \"KeyF\"]", "keys = []", "one key or two"),
+        ("joint = \"hoist\"\ncommands", "commands", "'joint'"),
+    ] {
+        let text = LIFT.replace(was, is);
+        assert_ne!(text, LIFT, "{was}");
+        let error = load("bad", &text).err().unwrap_or_else(|| panic!("{is} was taken"));
+        assert!(error.contains(words) && error.contains("control"), "{is}: {error}");
+    }
+}
+
+#[test]
+fn the_gallerys_controls_are_sound_and_name_joints() {
+    for entry in drystone_scene::gallery::ENTRIES {
+        let live = drystone_scene::gallery::live_defaults(entry.name);
+        let set: Vec<_> = live.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        if !["forklift", "spider"].contains(&entry.name) {
+            continue;
+        }
+        let scene = entry.scene(&set).unwrap();
+        assert!(scene.controls.len() >= 2, "{}", entry.name);
+        for control in &scene.controls {
+            control.check().unwrap();
+            assert!(!control.targets.is_empty());
+            for t in &control.targets {
+                let joint = &scene.joints[t.joint as usize];
+                assert!(t.coordinate < joint.kind.coordinates().len(), "{} {:?}", entry.name, joint.name);
+                assert!(joint.name.is_some(), "only joints with names are driven");
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+// The page in a real browser: looks at a run, a live run and a file; plays, scrubs, picks, drags, drives.
+// `node browser.mjs PROGRAM FOLDER [NAME...]`: screenshots go to the folder; names are those of the tests below.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { strict as assert } from "node:assert";
+import { join, resolve } from "node:path";
+import { chromium } from "playwright-core";
+
+const [program, folder, ...only] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+const executablePath = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const started = [];
+
+/** Starts the program and returns the address on its first line. */
+function start(...args) {
+    return new Promise((done, fail) => {
+        const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+        let out = "", err = "";
+        started.push(child);
+        child.ended = new Promise((end) => child.on("exit", end));
+        child.stdout.on("data", (d) => { out += d; if (out.includes("\n")) done({ url: out.split("\n")[0], child }); });
+        child.stderr.on("data", (d) => { err += d; });
+        child.on("exit", (code) => fail(new Error(`${args.join(" ")}: exit ${code}: ${err}`)));
+    });
+}
+
+async function stop({ child }) {
+    child.kill("SIGINT");
+    return child.ended;
+}
+
+function run(...args) {
+    return new Promise((done) => {
+        const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+        let text = "";
+        child.stdout.on("data", (d) => { text += d; });
+        child.stderr.on("data", (d) => { text += d; });
+        child.on("exit", (code) => done({ code, text }));
+    });
+}
+
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"] });
+
+async function open(url, options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1200, height: 760 }, colorScheme: "light", ...options });
+    const page = await context.newPage();
+    page.faults = [];
+    page.on("pageerror", (e) => page.faults.push(String(e)));
+    page.on("console", (m) => { if (m.type() === "error") page.faults.push(m.text()); });
+    await page.goto(url);
+    await until(page, () => globalThis.drystone?.timings.drawn > 0, 30000);
+    return page;
+}
+
+const shot = (page, name) => page.screenshot({ path: join(folder, `${name}.png`) });
+const get = (page, f, x) => page.evaluate(f, x);
+/** Waits until something holds; asks from outside, because the page's own policy forbids texts as programs. */
+async function until(page, f, timeout = 60000) {
+    for (const end = Date.now() + timeout; ; ) {
+        if (await page.evaluate(f)) return;
+        assert.ok(Date.now() < end, `waited in vain for ${f}`);
+        await page.waitForTimeout(50);
+    }
+}
+/** Screen place of a body's centre. */
+const place = (page, body) => get(page, (b) => {
+    const { view, decoder } = drystone, v = view.controls.target.clone().set(...decoder.position(b)).project(view.camera);
+    const box = view.renderer.domElement.getBoundingClientRect();
+    return [box.left + (v.x + 1) * 0.5 * box.width, box.top + (1 - v.y) * 0.5 * box.height];
+}, body);
+
+const tests = {
+    async view() {
+        const server = await start("view", "packing", "--time", "1.2", "--no-open", "--quiet");
+        assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+\/$/);
+        const page = await open(server.url);
+        await until(page, () => drystone.source.end !== null && drystone.source.frames.length > 60);
+        // Play goes on by itself; space stops it.
+        await get(page, () => { drystone.go(0); drystone.playing = true; });
+        await until(page, () => drystone.index > 3);
+        await page.locator("#canvas").focus();
+        await page.keyboard.press("p");
+        assert.equal(await get(page, () => drystone.playing), false);
+        // Scrub to the middle with the slider, by keyboard to the end and a frame back.
+        await page.locator("#slider").fill("30");
+        assert.equal(await get(page, () => drystone.index), 30);
+        await page.locator("#canvas").focus();
+        await page.keyboard.press("End");
+        const last = await get(page, () => drystone.source.frames.length - 1);
+        await page.keyboard.press("Comma");
+        assert.equal(await get(page, () => drystone.index), last - 1);
+        await page.keyboard.press("End");
+        // The last frame is what the engine says the state is.
+        const state = join(folder, "packing-state.json");
+        const { code, text } = await run("state", "packing", "--at-time", "1.2", "--to", state);
+        assert.equal(code, 0, text);
+        const bodies = JSON.parse(readFileSync(state)).bodies, seen = await get(page, () => bodiesNow());
+        bodies.forEach((b, i) => b.pos.forEach((x, k) => assert.ok(Math.abs(x - seen[i][k]) < 1e-3, `body ${i}: ${x} ${seen[i][k]}`)));
+        // Pick by mouse, then by key; its history is there.
+        await page.mouse.click(...(await place(page, 100)));
+        const picked = await get(page, () => drystone.inspector.body);
+        assert.notEqual(picked, null);
+        await until(page, () => drystone.inspector.history.times.length === drystone.source.frames.length);
+        await page.locator("#canvas").focus();
+        await page.keyboard.press("n");
+        assert.notEqual(await get(page, () => drystone.inspector.body), picked);
+        await shot(page, "view-body");
+        // Colours, force chains, a contact.
+        for (const colour of ["force", "overlap", "residual", "island", "kind"]) {
+            await get(page, (c) => drystone.setColour(c), colour);
+            assert.equal(await get(page, () => drystone.colour), colour);
+        }
+        await get(page, () => { drystone.inspector.pick(null); drystone.setColour("force"); drystone.setForces("chains"); drystone.tab("plots"); });
+        await page.waitForTimeout(400);
+        assert.ok((await get(page, () => drystone.view.contacts.count)) > 100, "force chains are drawn");
+        await shot(page, "view-chains");
+        const pair = await get(page, () => { const c = drystone.decoder.contacts, k = strongest(c); return [c.a[k], c.b[k], c.point[3 * k], c.point[3 * k + 1], c.point[3 * k + 2]]; });
+        await get(page, ([a, b]) => drystone.inspector.pick(a, b), pair);
+        assert.ok((await page.locator("#facts").innerText()).includes("force between"));
+        // A cut hides bodies; a plot's click seeks.
+        await get(page, () => { drystone.inspector.pick(null); drystone.setForces("off"); drystone.tab("plots"); });
+        await page.locator(".plot canvas").first().click({ position: { x: 120, y: 40 } });
+        assert.ok((await get(page, () => drystone.index)) < last);
+        const download = page.waitForEvent("download");
+        await get(page, () => drystone.screenshot());
+        assert.match((await download).suggestedFilename(), /^packing-.*\.png$/);
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        // Dark, in a window of a phone's size, without anything outside the window.
+        const phone = await open(server.url, { viewport: { width: 390, height: 780 }, colorScheme: "dark", hasTouch: true });
+        await until(phone, () => drystone.source.end !== null);
+        await get(phone, () => { drystone.playing = false; drystone.buttons(); drystone.go(70); });
+        await phone.waitForTimeout(200);
+        assert.ok(await get(phone, () => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+        assert.equal(await get(phone, () => document.documentElement.dataset.theme), "dark");
+        await shot(phone, "view-phone");
+        await phone.context().close();
+        assert.equal(await stop(server), 0);
+    },
+
+    async file() {
+        const html = resolve(folder, "four-bar.html");
+        const { code, text } = await run("view", "four-bar", "--time", "1", "--html", html, "--quiet");
+        assert.equal(code, 0, text);
+        const page = await open(`file://${html}`);
+        await until(page, () => drystone.source.frames.length > 50);
+        await get(page, () => { drystone.playing = false; drystone.setJoints(true); drystone.go(25); });
+        await page.waitForTimeout(200);
+        assert.ok((await get(page, () => drystone.view.links.count)) > 3, "joints are drawn");
+        // A video of what is seen.
+        const video = page.waitForEvent("download");
+        await get(page, () => { drystone.loop = true; drystone.playing = true; drystone.video(); });
+        await page.waitForTimeout(2000);
+        await get(page, () => drystone.video());
+        const kept = join(folder, "video.webm");
+        await (await video).saveAs(kept);
+        assert.ok(statSync(kept).size > 2000, "the video has something in it");
+        assert.deepEqual(page.faults, []);
+        await shot(page, "file");
+        await page.context().close();
+    },
+
+    async forklift() {
+        const inputs = join(folder, "driven.json"), server = await start("live", "forklift", "--no-open", "--inputs", inputs);
+        const page = await open(server.url);
+        await page.locator("#canvas").focus();
+        const body = (name) => get(page, (n) => [...drystone.source.stage.names].find(([, x]) => x === n)[0], name);
+        const frame = await body("frame"), pallet = await body("pallet");
+        const at = (b) => get(page, (i) => drystone.decoder.position(i), b);
+        const from = await at(frame), pallet0 = await at(pallet);
+        // Ahead until the forks are under the pallet, stop, lift, lean back, and away with it.
+        await page.keyboard.down("ArrowUp");
+        await until(page, `drystone.decoder.position(${frame})[0] > ${from[0] + 1.2}`);
+        await page.keyboard.up("ArrowUp");
+        await page.keyboard.down("r");
+        await until(page, `drystone.decoder.position(${pallet})[2] > ${pallet0[2] + 0.15}`);
+        await page.keyboard.up("r");
+        await shot(page, "forklift-lifted");
+        const lifted = await at(frame);
+        await page.keyboard.down("ArrowDown");
+        await page.keyboard.down("ArrowLeft");
+        await until(page, `Math.hypot(drystone.decoder.position(${frame})[0] - ${lifted[0]}, drystone.decoder.position(${frame})[1] - ${lifted[1]}) > 1.05`);
+        await page.keyboard.up("ArrowLeft");
+        await page.keyboard.up("ArrowDown");
+        const [f, p] = [await at(frame), await at(pallet)];
+        const way = Math.hypot(f[0] - lifted[0], f[1] - lifted[1]);
+        assert.ok(way > 1, `the truck has moved ${way} m`);
+        assert.ok(p[2] > pallet0[2] + 0.1, `the pallet is ${p[2] - pallet0[2]} m up`);
+        await page.waitForTimeout(500);
+        await shot(page, "forklift-driven");
+        const numbers = await get(page, () => Object.fromEntries(drystone.info.numbers.map((n, i) => [n.name, drystone.decoder.head.numbers[i]])));
+        console.log(`forklift: ${way.toFixed(2)} m with the pallet ${(p[2] - pallet0[2]).toFixed(2)} m up; ${JSON.stringify(numbers)}`);
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 0);
+        // The same again without a page: the same bits, or this fails.
+        const log = JSON.parse(readFileSync(inputs)), report = join(folder, "driven-report.json");
+        const { code, text } = await run("run", "forklift", "--inputs", inputs, "--quiet", "--report", report);
+        assert.equal(code, 0, text);
+        assert.equal(JSON.parse(readFileSync(report)).state_hash, log.end.state_hash);
+    },
+
+    async drag() {
+        const server = await start("live", "stack", "--set", "n=4", "--no-open");
+        const page = await open(server.url);
+        await until(page, () => drystone.decoder.head.step > 20);
+        const moving = await get(page, () => [...drystone.source.stage.motions].map((m, i) => [m & 3, i]).filter(([m]) => m === 1).map(([, i]) => i));
+        const top = moving.at(-1), before = await get(page, (b) => drystone.decoder.position(b), top);
+        const [x, y] = await place(page, top);
+        await page.mouse.move(x, y);
+        await page.mouse.down();
+        for (let k = 1; k <= 10; k++) await page.mouse.move(x + 8 * k, y - 6 * k);
+        await until(page, `Math.hypot(...drystone.decoder.position(${top}).map((x, k) => x - [${before}][k])) > 0.3 * drystone.view.radii[${top}]`);
+        await shot(page, "drag");
+        await page.mouse.up();
+        // Without weight it keeps what speed it has; with it, it falls again.
+        await page.locator("#gravity").evaluate((e) => { e.value = "0"; e.dispatchEvent(new Event("input")); });
+        assert.equal(await page.locator("#gravity-value").textContent(), "0 ×");
+        await page.locator("#gravity").evaluate((e) => { e.value = "1"; e.dispatchEvent(new Event("input")); });
+        // Pause holds it, a step moves it on by one, restart brings it back.
+        await page.locator("#canvas").focus();
+        await page.keyboard.press("p");
+        await until(page, () => !drystone.playing);
+        let step = -1;
+        for (let now = 0; now !== step; now = await get(page, () => drystone.decoder.head.step)) { step = now; await page.waitForTimeout(400); }
+        await page.keyboard.press("Period");
+        await until(page, `drystone.decoder.head.step === ${step + 1}`);
+        const n = await get(page, () => drystone.decoder.n);
+        await page.keyboard.press("b");
+        await until(page, `drystone.decoder.n === ${n + 1}`);
+        await page.keyboard.press("Home");
+        await until(page, `drystone.decoder.head?.step < ${step} && drystone.decoder.n === ${n}`);
+        await page.locator("#parameter-n").evaluate((e) => { e.value = "2"; e.dispatchEvent(new Event("change")); });
+        await until(page, `drystone.decoder.n === ${n - 2}`);
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 0);
+    },
+
+    async spider() {
+        const server = await start("live", "spider", "--no-open");
+        const page = await open(server.url);
+        await page.locator("#canvas").focus();
+        await page.keyboard.down("ArrowDown");
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length] === -1);
+        await page.keyboard.up("ArrowDown");
+        const t = await get(page, () => drystone.time), x = await get(page, () => drystone.decoder.position(0)[0]);
+        await until(page, `drystone.time > ${t} + 2.5`);
+        const gone = (await get(page, () => drystone.decoder.position(0)[0])) - x;
+        assert.ok(gone < -0.05, `the spider walks back: ${gone} m`);
+        await shot(page, "spider");
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 0);
+    },
+
+    /** Not part of the checks: figures for the documents. */
+    async measure() {
+        const rows = [];
+        for (const n of (process.env.BALLS ?? "10000,100000").split(",")) {
+            const server = await start("view", process.env.SCENE ?? "shaker", "--set", `n=${n}`, "--time", process.env.RUN_S ?? "0.4", "--frames", "1000", "--iterations", "40", "--no-open", "--quiet");
+            const page = await open(server.url);
+            await until(page, () => drystone.source.end !== null, 600000);
+            const r = await get(page, async () => {
+                const { source, decoder } = drystone, sizes = source.frames.map((f) => f.length);
+                drystone.playing = false;
+                const decode = [], draw = [];
+                for (let k = 0; k < Math.min(20, sizes.length); k++) {
+                    let t = performance.now();
+                    drystone.go(k);
+                    decode.push(performance.now() - t);
+                    t = performance.now();
+                    drystone.view.render();
+                    // Waits until it is drawn.
+                    const gl = drystone.view.renderer.getContext();
+                    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+                    draw.push(performance.now() - t);
+                }
+                const median = (a) => a.sort((x, y) => x - y)[a.length >> 1];
+                return { bodies: decoder.n, first: drystone.timings.first, key: sizes[0], change: median(sizes.slice(1)), update: median(decode), draw: median(draw) };
+            });
+            rows.push({ n: Number(n), ...r });
+            console.log(JSON.stringify(rows.at(-1)));
+            const url = await get(page, () => { drystone.view.render(); return document.getElementById("canvas").toDataURL(); });
+            writeFileSync(join(folder, `balls-${n}.png`), Buffer.from(url.split(",")[1], "base64"));
+            await page.context().close();
+            await stop(server);
+        }
+    },
+};
+
+// Helpers that live in the page.
+const helpers = `
+globalThis.bodiesNow = () => Array.from({ length: drystone.decoder.n }, (_, i) => drystone.decoder.position(i));
+globalThis.strongest = (c) => { let k = 0, m = -1; for (let i = 0; i < c.shown; i++) { const f = Math.hypot(c.force[3*i], c.force[3*i+1], c.force[3*i+2]); if (f > m) { m = f; k = i; } } return k; };`;
+const newContext = browser.newContext.bind(browser);
+browser.newContext = async (o) => { const c = await newContext(o); await c.addInitScript(helpers); return c; };
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+    if (only.length ? !only.includes(name) : name === "measure") continue;
+    const begun = performance.now();
+    try {
+        await test();
+        console.log(`ok      ${name} (${((performance.now() - begun) / 1000).toFixed(1)} s)`);
+    } catch (e) {
+        failed++;
+        console.log(`FAILED  ${name}: ${e.stack}`);
+        for (const context of browser.contexts()) for (const page of context.pages()) {
+            await shot(page, `failed-${name}`).catch(() => {});
+            console.log(page.faults?.join("\n") ?? "");
+            await context.close();
+        }
+    }
+    started.splice(0).forEach((c) => { if (c.exitCode === null) c.kill("SIGKILL"); });
+}
+await browser.close();
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,338 @@
+//! A live run: simulated while one looks, in real time as far as the machine can, driven from the page.
+
+mod governor;
+mod link;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use drystone::{BodyId, Stage as Span, StepReport, World};
+use drystone_scene::Scene;
+use drystone_scene::inputs::{Input, InputLog, MOST_EVENTS, Steering};
+use serde_json::json;
+
+use crate::command::{Added, Command};
+use crate::frames::Hello;
+use crate::snapshot::Snapshot;
+use crate::stage::Stage;
+pub use governor::Governor;
+use link::Desk;
+pub use link::{Link, Now};
+
+/// Makes a scene and its world of parameters: for the start, and whenever it is begun again.
+pub type Make<'a> = Box<dyn Fn(&[(String, String)]) -> Result<(Scene, World), String> + 'a>;
+
+/// How a live run is to be.
+pub struct Options {
+    /// The scene, as on the command line.
+    pub scene: String,
+    /// Parameters that are set.
+    pub set: Vec<(String, String)>,
+    /// Parameters that it has: name, value, unit, one line.
+    pub parameters: Vec<[String; 4]>,
+    /// Whether it waits for a page to let it go.
+    pub paused: bool,
+    /// Speed over real time.
+    pub pace: f64,
+    /// Whether it may fall behind rather than be solved less well.
+    pub exact: bool,
+}
+
+/// Least time between two moments that pages are shown.
+const SHOWN_EVERY: Duration = Duration::from_millis(15);
+/// How far behind the clock a run may be before it gives the lost time up.
+const LAG: Duration = Duration::from_millis(250);
+/// Share of a step's time that the step itself may take.
+const SHARE: f64 = 0.8;
+
+/// The run itself, on the thread that calls it.
+pub struct Live<'a> {
+    make: Make<'a>,
+    options: Options,
+    desk: Desk,
+    scene: Scene,
+    world: World,
+    steering: Steering,
+    stage: Stage,
+    log: InputLog,
+    governor: Governor,
+    running: bool,
+    /// Steps to do while it is stopped.
+    owed: u32,
+    report: Option<StepReport>,
+    clock: Clock,
+    shown: Option<Instant>,
+    /// Whether something has happened since.
+    changed: bool,
+}
+
+/// Simulated and real time.
+struct Clock {
+    start: Instant,
+    /// Simulated time at `start`, s.
+    from: f64,
+    /// Real time given up so far, s.
+    lost: f64,
+    /// Simulated over real time, smoothed.
+    factor: f64,
+    last: Instant,
+}
+
+impl Clock {
+    fn new(time: f64) -> Self {
+        let now = Instant::now();
+        Self { start: now, from: time, lost: 0.0, factor: 0.0, last: now }
+    }
+
+    /// Where the simulation should be, s.
+    fn due(&self, pace: f64) -> f64 {
+        self.from + pace * self.start.elapsed().as_secs_f64()
+    }
+
+    fn again(&mut self, time: f64) {
+        (self.start, self.from, self.last) = (Instant::now(), time, Instant::now());
+    }
+
+    /// A step of `h` is done.
+    fn step(&mut self, h: f64) {
+        let took = self.last.elapsed().as_secs_f64().max(1e-9);
+        self.last = Instant::now();
+        let weight = (took / 0.5).min(1.0);
+        self.factor += weight * (h / took - self.factor);
+    }
+}
+
+impl<'a> Live<'a> {
+    /// Makes the scene; pages connect by the link.
+    pub fn new(make: Make<'a>, options: Options) -> Result<(Self, Link), String> {
+        let (scene, world) = make(&options.set)?;
+        let (desk, link) = Desk::new();
+        let steering = Steering::new(scene.controls.clone(), &world);
+        let stage = Stage::new(&world, &scene.glass, 1);
+        let log = InputLog::new(&options.scene, &options.set, world.settings().h);
+        let governor = Governor::new(world.settings().iterations);
+        let clock = Clock::new(0.0);
+        let running = !options.paused;
+        let mut live = Self {
+            make,
+            options,
+            desk,
+            scene,
+            world,
+            steering,
+            stage,
+            log,
+            governor,
+            running,
+            clock,
+            owed: 0,
+            report: None,
+            shown: None,
+            changed: true,
+        };
+        live.greet();
+        live.show();
+        Ok((live, link))
+    }
+
+    fn greet(&mut self) {
+        let set = |p: &[String; 4]| {
+            let given = self.options.set.iter().rev().find(|(k, _)| *k == p[0]);
+            let mut p = p.clone();
+            if let Some((_, value)) = given {
+                p[1].clone_from(value);
+            }
+            p
+        };
+        let hello = Hello {
+            live: true,
+            parameters: self.options.parameters.iter().map(set).collect(),
+            controls: self.scene.controls.clone(),
+            ..Hello::of(&self.scene, &self.world)
+        };
+        self.desk.greet(hello);
+    }
+
+    /// Runs until `stop`; returns what was driven since the last start.
+    pub fn run(mut self, stop: &AtomicBool) -> InputLog {
+        self.clock.again(self.world.state().time);
+        while !stop.load(Ordering::Relaxed) {
+            let wait = if self.running || self.owed > 0 { Duration::ZERO } else { Duration::from_millis(20) };
+            while let Some(command) = self.desk.next(wait) {
+                self.obey(command);
+                if wait > Duration::ZERO {
+                    break;
+                }
+            }
+            if self.owed > 0 {
+                self.owed -= 1;
+                self.step();
+            } else if self.running {
+                self.keep_pace();
+            }
+            self.show_if_due();
+        }
+        self.log.finish(&self.world);
+        self.log
+    }
+
+    /// Does a step if one is due, or waits a little.
+    fn keep_pace(&mut self) {
+        let time = self.world.state().time;
+        let ahead = time - self.clock.due(self.options.pace);
+        if ahead > 0.0 {
+            std::thread::sleep(Duration::from_secs_f64((ahead / self.options.pace).min(2e-3)));
+            return;
+        }
+        if -ahead > LAG.as_secs_f64() * self.options.pace {
+            self.clock.lost += -ahead / self.options.pace;
+            let factor = self.clock.factor;
+            self.clock.again(time);
+            self.clock.factor = factor;
+        }
+        let begun = Instant::now();
+        if self.step() {
+            self.clock.step(self.world.settings().h);
+            self.govern(begun.elapsed());
+        }
+    }
+
+    /// Allows more or fewer iterations, so that steps take no more time than there is.
+    fn govern(&mut self, took: Duration) {
+        if self.options.exact {
+            return;
+        }
+        let budget = SHARE * self.world.settings().h / self.options.pace;
+        let Some(report) = &self.report else { return };
+        let solve = report.spans[Span::Solve as usize].as_secs_f64();
+        if let Some(cap) = self.governor.step(took.as_secs_f64(), solve, budget, report.iterations) {
+            self.take(Input::Iterations(cap));
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        self.steering.before_step(&mut self.world);
+        match self.world.step() {
+            Ok(report) => {
+                self.scene.probe.observe(&self.world);
+                self.report = Some(report);
+                self.changed = true;
+                true
+            }
+            Err(e) => {
+                self.running = false;
+                self.owed = 0;
+                self.world.clear_forces();
+                self.tell(Some(format!("stopped: {e}")));
+                false
+            }
+        }
+    }
+
+    /// Does an input, and notes it.
+    fn take(&mut self, input: Input) {
+        if self.log.events.len() >= MOST_EVENTS {
+            return;
+        }
+        match self.steering.take(&mut self.world, &input) {
+            Ok(()) => self.log.events.push((self.world.state().step, input)),
+            Err(e) => self.tell(Some(e)),
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        let wide = |v: [f32; 3]| v.map(f64::from);
+        match command {
+            Command::Run(on) => {
+                self.running = on;
+                self.clock.again(self.world.state().time);
+                self.tell(None);
+            }
+            Command::Step(n) => {
+                (self.running, self.owed) = (false, u32::from(n));
+                self.tell(None);
+            }
+            Command::Pace(pace) => {
+                self.options.pace = f64::from(pace);
+                self.clock.again(self.world.state().time);
+                self.tell(None);
+            }
+            Command::Restart => self.begin_again(None),
+            Command::Set { name, value } => self.begin_again(Some((name, value))),
+            Command::Control { number, value } => {
+                if usize::from(number) < self.steering.driver().controls().len() {
+                    self.take(Input::Control(number.into(), value.into()));
+                }
+            }
+            Command::Drag { body, point, to } => {
+                let id = self.stage.slot(body as usize).and_then(|slot| self.world.model().id(slot));
+                let same = |id: &BodyId| self.stage.number(id.slot as usize) == Some(body as usize);
+                if let Some(id) = id.filter(same) {
+                    self.take(Input::Drag(id.slot, id.generation, wide(point), wide(to)));
+                }
+            }
+            Command::Release => self.take(Input::Release),
+            Command::Add { what, size, at, velocity } => {
+                let cube = what == Added::Cube;
+                self.take(Input::Add { cube, size: size.into(), at: wide(at), velocity: wide(velocity) });
+            }
+            Command::Gravity(g) => self.take(Input::Gravity(wide(g))),
+            Command::Inputs => {
+                self.log.finish(&self.world);
+                self.desk.inputs(self.log.json());
+            }
+            Command::Hello(_) | Command::Want { .. } | Command::Ready { .. } => {}
+        }
+        (self.shown, self.changed) = (None, true);
+    }
+
+    /// From the start, perhaps with another parameter.
+    fn begin_again(&mut self, set: Option<(String, String)>) {
+        let mut all = self.options.set.clone();
+        if let Some((name, value)) = set {
+            all.retain(|(k, _)| *k != name);
+            all.push((name, value));
+        }
+        match (self.make)(&all) {
+            Err(e) => self.tell(Some(e)),
+            Ok((scene, world)) => {
+                self.options.set = all;
+                self.steering = Steering::new(scene.controls.clone(), &world);
+                self.stage = Stage::new(&world, &scene.glass, self.stage.epoch() + 1);
+                self.log = InputLog::new(&self.options.scene, &self.options.set, world.settings().h);
+                self.governor = Governor::new(world.settings().iterations);
+                (self.scene, self.world, self.report) = (scene, world, None);
+                self.clock = Clock::new(0.0);
+                self.greet();
+                self.tell(None);
+            }
+        }
+    }
+
+    fn tell(&mut self, error: Option<String>) {
+        let status = json!({
+            "running": self.running,
+            "pace": self.options.pace,
+            "error": error,
+        });
+        self.desk.tell(status.to_string());
+    }
+
+    fn show_if_due(&mut self) {
+        let due = self.changed && self.shown.is_none_or(|t| t.elapsed() >= SHOWN_EVERY);
+        if due && self.desk.is_wanted() {
+            self.show();
+        }
+    }
+
+    fn show(&mut self) {
+        (self.shown, self.changed) = (Some(Instant::now()), false);
+        self.stage.follow(&self.world);
+        let mut now = Snapshot::of(&self.stage, &self.world, self.report.as_ref());
+        now.numbers[13] = self.clock.lost as f32;
+        now.numbers[14] = self.governor.cap() as f32;
+        now.numbers[15] = if self.running { self.clock.factor as f32 } else { 0.0 };
+        now.numbers.extend(self.steering.driver().values().iter().map(|x| *x as f32));
+        self.desk.show(&self.stage, now);
+    }
+}

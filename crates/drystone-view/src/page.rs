@@ -1,0 +1,48 @@
+//! The page as it was bundled by `scripts/page`.
+
+/// The document; refers to the other two.
+pub const HTML: &str = include_str!("../assets/index.html");
+/// The program, three.js included.
+pub const SCRIPT: &str = include_str!("../assets/viewer.js");
+/// How it looks.
+pub const STYLE: &str = include_str!("../assets/viewer.css");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// FNV-1a over the sources, as `page/build.mjs` writes it into the bundle's first line.
+    fn hash_of_sources() -> String {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+        let mut files: Vec<_> =
+            std::fs::read_dir(page.join("src")).unwrap().map(|f| f.unwrap().path()).collect();
+        files.extend(["package-lock.json", "build.mjs"].map(|f| page.join(f)));
+        files.sort_by_key(|f| f.file_name().unwrap().to_owned());
+        let mut h = 0xcbf2_9ce4_8422_2325u64;
+        for byte in files.iter().flat_map(|f| std::fs::read(f).unwrap()) {
+            h = (h ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        format!("{h:016x}")
+    }
+
+    #[test]
+    fn the_bundle_is_that_of_todays_sources() {
+        let first = SCRIPT.lines().next().unwrap();
+        assert!(
+            first.contains(&hash_of_sources()),
+            "the page's sources have changed: run scripts/page ({first})"
+        );
+    }
+
+    #[test]
+    fn the_page_is_small_whole_and_licensed() {
+        let size = HTML.len() + SCRIPT.len() + STYLE.len();
+        assert!(size < 1_500_000, "{size} bytes");
+        assert!(SCRIPT.contains("Three.js Authors") && SCRIPT.contains("SPDX-License-Identifier: MIT"));
+        for outside in ["https://cdn", "http://cdn", "unpkg.com", "googleapis"] {
+            assert!(!HTML.contains(outside) && !STYLE.contains(outside) && !SCRIPT.contains(outside));
+        }
+        assert!(!SCRIPT.contains("</script"), "it could not be put into a document");
+    }
+}
