@@ -96,7 +96,7 @@ def test_files_have_sensors(tmp_path: pathlib.Path) -> None:
     world = ds.load(path).world()
     other = world.add_body(ds.sphere(0.05), mass=1.0, position=[0, 0, 0.9])
     world.record_events()
-    world.step(12)
+    world.step(20)
     assert world["ball"].inertia[0, 0] == pytest.approx(0.4 * 0.01), "the sensor has no mass"
     assert [(e.sensor, e.other) for e in world.sensor_events] == [(world["ball"], other)]
     world.step(60)

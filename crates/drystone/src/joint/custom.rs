@@ -133,7 +133,7 @@ fn difference(e: &dyn Equation, poses: [Pose; 2], t: f64, which: usize, axis: DV
     let at = |step: f64| {
         let mut moved = poses;
         let pose = &mut moved[which / 2];
-        if which % 2 == 0 {
+        if which.is_multiple_of(2) {
             pose.position += step * axis;
         } else {
             pose.rotation = DQuat::from_scaled_axis(step * axis) * pose.rotation;
