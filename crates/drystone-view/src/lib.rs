@@ -22,6 +22,6 @@ mod snapshot;
 pub mod snapshots;
 mod stage;
 
-pub use frames::{Frames, Hello, Recorder, Store};
+pub use frames::{Frames, Hello, KEY_EVERY, Recorder, Store};
 pub use snapshot::{CHANNELS, ContactLine, NUMBERS, Snapshot};
-pub use stage::Stage;
+pub use stage::{Stage, Told};
