@@ -69,26 +69,24 @@ impl GrainMemory {
     pub fn place_grains(&mut self, args: &mut GrainArgs) -> Result<(), Error> {
         let n = args.grains as usize;
         let mut places = Places { next: 0 };
-        let mut at: Vec<(fn(&mut GrainArgs) -> &mut u64, usize)> = Vec::new();
-        at.push((|a| &mut a.control, places.take(CONTROL)));
-        at.push((|a| &mut a.grid, places.take(GRID)));
-        at.push((|a| &mut a.told, places.take(told::ALL)));
-        at.push((|a| &mut a.free, places.take(8 * n)));
-        at.push((|a| &mut a.mass, places.take(4 * n)));
-        at.push((|a| &mut a.surface, places.take_halves(n)));
-        at.push((|a| &mut a.mu, places.take((args.surfaces * args.surfaces) as usize)));
-        at.push((|a| &mut a.fixed, places.take(FIXED_NUMBERS * args.fixed_count as usize)));
-        at.push((|a| &mut a.bucket, places.take_halves(n)));
-        at.push((|a| &mut a.cell_count, places.take_halves(args.buckets as usize)));
-        at.push((|a| &mut a.cell_first, places.take_halves(args.buckets as usize + 1)));
-        at.push((|a| &mut a.cell_cursor, places.take_halves(args.buckets as usize)));
-        at.push((|a| &mut a.in_cells, places.take_halves(n)));
-        at.push((|a| &mut a.counts, places.take_halves(2 * n)));
-        at.push((
-            |a| &mut a.scan_sums,
-            places.take_halves((2 * n).max(args.buckets as usize).div_ceil(CHUNK)),
-        ));
-        at.push((|a| &mut a.grain_sums, places.take(told::ALL * n.div_ceil(CHUNK))));
+        let at: [(fn(&mut GrainArgs) -> &mut u64, usize); 16] = [
+            (|a| &mut a.control, places.take(CONTROL)),
+            (|a| &mut a.grid, places.take(GRID)),
+            (|a| &mut a.told, places.take(told::ALL)),
+            (|a| &mut a.free, places.take(8 * n)),
+            (|a| &mut a.mass, places.take(4 * n)),
+            (|a| &mut a.surface, places.take_halves(n)),
+            (|a| &mut a.mu, places.take((args.surfaces * args.surfaces) as usize)),
+            (|a| &mut a.fixed, places.take(FIXED_NUMBERS * args.fixed_count as usize)),
+            (|a| &mut a.bucket, places.take_halves(n)),
+            (|a| &mut a.cell_count, places.take_halves(args.buckets as usize)),
+            (|a| &mut a.cell_first, places.take_halves(args.buckets as usize + 1)),
+            (|a| &mut a.cell_cursor, places.take_halves(args.buckets as usize)),
+            (|a| &mut a.in_cells, places.take_halves(n)),
+            (|a| &mut a.counts, places.take_halves(2 * n)),
+            (|a| &mut a.scan_sums, places.take_halves((2 * n).max(args.buckets as usize).div_ceil(CHUNK))),
+            (|a| &mut a.grain_sums, places.take(told::ALL * n.div_ceil(CHUNK))),
+        ];
         self.bodies = [4, 4, 8, 4, 4, 8].map(|width| places.take(width * n));
         self.grains.reserve(8 * places.next)?;
         for (field, place) in at {
