@@ -140,3 +140,13 @@ fn main() {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn no_command_has_two_options_of_one_name() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -75,8 +75,8 @@ pub struct Args {
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     memory: usize,
     /// The scene that a snapshot file belongs to [default: as the file says].
-    #[arg(long, value_name = "SCENE")]
-    scene: Option<String>,
+    #[arg(long = "scene", value_name = "SCENE")]
+    of_scene: Option<String>,
     /// Write the run as one HTML file that opens from disk, and serve nothing.
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
@@ -99,7 +99,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
 /// A snapshot file: all frames are there at once.
 fn snapshots(args: &Args, path: &Path) -> Result<i32, Failure> {
     let all = Snapshots::read(path)?;
-    let scene = args.scene.clone().unwrap_or(all.scene.clone());
+    let scene = args.of_scene.clone().unwrap_or(all.scene.clone());
     let Prepared { scene, world, .. } = Simulation { scene, ..args.simulation.clone() }.prepare()?;
     let store = all.frames(&scene, &world)?;
     if let Some(to) = &args.html {

@@ -41,14 +41,23 @@ fn a_run_says_what_was_computed_where() {
     let r = scratch.json("r.json");
     assert_eq!((&r["backend"], &r["solver"]["name"]), (&"cuda".into(), &"cuda-apgd".into()));
     assert_eq!(r["device"]["name"], "pretended device");
+    // Balls among boxes that do not move: nothing is left for the processor.
+    assert_eq!((&r["device"]["whole_step"], &r["device"]["steps_on_cpu"]), (&true.into(), &0.into()));
+    assert_eq!((r.get("on_cpu"), r["device"].get("why_not")), (None, None));
+    assert!(r["device"]["usage"]["iterations"].as_u64().is_some_and(|n| n > 0), "{}", r["device"]);
+    assert_eq!(r["solver"]["converged_steps"], 40);
+    assert!(r["certificate"]["residual_max"].as_f64().is_some_and(|x| x <= 1e-4));
+    // Boxes that move are found by the processor.
+    let boxes = "run packing --set n=8 --set shape=box --steps 3 --backend cuda --report boxes.json --quiet";
+    assert_eq!(run(&scratch, &[], boxes).0, 0);
+    let r = scratch.json("boxes.json");
     assert!(
         r["on_cpu"].as_array().is_some_and(|stages| stages.contains(&"collide".into())),
         "{}",
         r["on_cpu"]
     );
-    assert!(r["device"]["usage"]["iterations"].as_u64().is_some_and(|n| n > 0), "{}", r["device"]);
-    assert_eq!(r["solver"]["converged_steps"], 40);
-    assert!(r["certificate"]["residual_max"].as_f64().is_some_and(|x| x <= 1e-4));
+    assert_eq!(r["device"]["whole_step"], false);
+    assert_eq!(r["device"]["why_not"], "bodies that are not balls");
     // The processor's report says nothing of devices.
     let (code, _, _) = run(&scratch, &[], "run packing --set n=20 --steps 3 --report cpu.json --quiet");
     assert_eq!(code, 0);
