@@ -1,0 +1,5 @@
+//! Pictures, portraits and plots.
+
+mod picture;
+mod plot;
+mod portrait;

@@ -1,0 +1,218 @@
+//! Linear complementarity problems: Lemke against enumeration of all bases, projected SOR, and contact problems whose
+//! cones are cut into facets.
+
+use crate::common::{Dice, explicit, heap, pyramid};
+use drystone_solve::lcp::{Facets, Form, Lcp, LcpStatus, lemke, polyhedral, psor};
+use drystone_solve::solver::{Stop, make};
+use drystone_solve::{Model, Problem};
+
+/// All solutions with a nonsingular basis, by trying every choice of zeros.
+fn enumerate(lcp: &Lcp) -> Vec<Vec<f64>> {
+    let n = lcp.size();
+    let mut found = Vec::new();
+    for mask in 0u32..1 << n {
+        let active: Vec<usize> = (0..n).filter(|i| mask >> i & 1 == 1).collect();
+        let k = active.len();
+        let mut a: Vec<Vec<f64>> = active
+            .iter()
+            .map(|&i| active.iter().map(|&j| lcp.m[i * n + j]).chain([-lcp.q[i]]).collect())
+            .collect();
+        let mut singular = false;
+        for c in 0..k {
+            let p = (c..k).max_by(|&i, &j| a[i][c].abs().total_cmp(&a[j][c].abs())).unwrap();
+            a.swap(c, p);
+            if a[c][c].abs() < 1e-12 {
+                singular = true;
+                break;
+            }
+            for i in (0..k).filter(|i| *i != c) {
+                let f = a[i][c] / a[c][c];
+                for j in c..=k {
+                    a[i][j] -= f * a[c][j];
+                }
+            }
+        }
+        if singular {
+            continue;
+        }
+        let mut z = vec![0.0; n];
+        for (r, &i) in active.iter().enumerate() {
+            z[i] = a[r][k] / a[r][r];
+        }
+        if z.iter().chain(&lcp.slack(&z)).all(|x| *x >= -1e-9) {
+            found.push(z);
+        }
+    }
+    found
+}
+
+fn random(n: usize, seed: u64, positive: bool) -> Lcp {
+    let mut d = Dice(seed);
+    let mut m: Vec<f64> = (0..n * n).map(|_| d.range(-1.0, 1.0)).collect();
+    if positive {
+        // B Bᵀ plus a skew part: positive definite, not symmetric.
+        let b = m.clone();
+        for i in 0..n {
+            for j in 0..n {
+                let dot: f64 = (0..n).map(|k| b[i * n + k] * b[j * n + k]).sum();
+                m[i * n + j] = dot + 0.3 * (b[i * n + j] - b[j * n + i]) + if i == j { 0.1 } else { 0.0 };
+            }
+        }
+    }
+    Lcp { m, q: (0..n).map(|_| d.range(-1.0, 0.5)).collect() }
+}
+
+#[test]
+fn lemke_finds_the_solution_that_enumeration_finds() {
+    for seed in 0..40 {
+        let lcp = random(2 + seed as usize % 7, seed, true);
+        let s = lemke(&lcp, 1000).unwrap();
+        assert_eq!(s.status, LcpStatus::Solved, "seed {seed}");
+        assert!(lcp.residual(&s.z) < 1e-9, "seed {seed}: {}", lcp.residual(&s.z));
+        let all = enumerate(&lcp);
+        assert_eq!(all.len(), 1, "a positive definite problem has one solution");
+        for (x, y) in s.z.iter().zip(&all[0]) {
+            assert!((x - y).abs() < 1e-8, "seed {seed}: {x} against {y}");
+        }
+    }
+}
+
+#[test]
+fn lemke_is_honest_about_any_matrix() {
+    let mut rays = 0;
+    for seed in 100..200 {
+        let lcp = random(5, seed, false);
+        let s = lemke(&lcp, 1000).unwrap();
+        match s.status {
+            LcpStatus::Solved => assert!(lcp.residual(&s.z) < 1e-8, "seed {seed}"),
+            LcpStatus::Ray => rays += 1,
+            other => panic!("seed {seed}: {other:?}"),
+        }
+        assert!(s.z.iter().all(|z| z.is_finite() && *z >= 0.0));
+    }
+    assert!(rays > 0, "some of these have no solution");
+    // z₁ + 1 ≥ 0 cannot be complementary with -z₁ - 1 ≥ 0 anywhere.
+    let never = Lcp { m: vec![-1.0], q: vec![-1.0] };
+    assert_eq!(lemke(&never, 10).unwrap().status, LcpStatus::Ray);
+    let long = random(8, 3, true);
+    assert_eq!(lemke(&long, 2).unwrap().status, LcpStatus::Pivots);
+    assert!(lemke(&Lcp { m: vec![f64::NAN], q: vec![0.0] }, 10).is_err());
+}
+
+#[test]
+fn ties_do_not_cycle() {
+    // All of q equal, and rows that repeat: every ratio test is a tie.
+    let n = 6;
+    let m = (0..n * n).map(|k| f64::from(k / n % 3 == k % n % 3)).collect();
+    let lcp = Lcp { m, q: vec![-1.0; n] };
+    let s = lemke(&lcp, 1000).unwrap();
+    assert_eq!(s.status, LcpStatus::Solved);
+    assert!(lcp.residual(&s.z) < 1e-12);
+}
+
+#[test]
+fn projected_sor_agrees_with_lemke() {
+    for seed in 0..10 {
+        let mut lcp = random(6, seed, true);
+        for i in 0..6 {
+            for j in 0..i {
+                let mean = 0.5 * (lcp.m[i * 6 + j] + lcp.m[j * 6 + i]);
+                (lcp.m[i * 6 + j], lcp.m[j * 6 + i]) = (mean, mean);
+            }
+        }
+        let (a, b) = (lemke(&lcp, 1000).unwrap(), psor(&lcp, 1.2, 1e-11, 100_000).unwrap());
+        assert_eq!((a.status, b.status), (LcpStatus::Solved, LcpStatus::Solved));
+        for (x, y) in a.z.iter().zip(&b.z) {
+            assert!((x - y).abs() < 1e-8, "seed {seed}: {x} against {y}");
+        }
+    }
+    assert_eq!(psor(&random(4, 1, true), 1.0, 1e-14, 1).unwrap().status, LcpStatus::Iterations);
+    assert!(psor(&random(4, 1, true), 2.0, 1e-9, 1).is_err());
+    // By the norm that is reported, not by its largest entry.
+    let lcp = random(30, 3, true);
+    let s = psor(&lcp, 1.0, 1e-4, 100_000).unwrap();
+    assert!(s.status == LcpStatus::Solved && lcp.natural_map(&s.z) <= 1e-4);
+}
+
+/// With more facets the velocities approach those of the round cone, for both laws, from inside and from outside.
+#[test]
+fn facets_converge_to_the_round_cone() {
+    let form = heap(8, 21, false);
+    for (law, model) in [(Form::Convex, Model::Ccp), (Form::StewartTrinkle, Model::Coulomb)] {
+        let mut p = explicit(&form);
+        p.set_model(model);
+        let stop = Stop { tolerance: 1e-11, iterations: 200_000, ..Stop::default() };
+        let round = make("nsgs-ac").unwrap().solve(&p, None, &stop).unwrap().gamma;
+        let velocity = |gamma: &[f64]| {
+            let mut v = Vec::new();
+            form.velocities(gamma, &mut v);
+            v
+        };
+        let exact = velocity(&round);
+        for outer in [false, true] {
+            let error = |count: usize| {
+                let cut = polyhedral(&p, law, Facets { count, outer }).unwrap();
+                let s = lemke(&cut.lcp, 20_000).unwrap();
+                assert_eq!(s.status, LcpStatus::Solved, "{law:?}, {count} facets");
+                assert!(cut.lcp.residual(&s.z) < 1e-8);
+                let v = velocity(&cut.multipliers(&s.z));
+                let pairs = v.iter().flatten().zip(exact.iter().flatten());
+                pairs.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+            };
+            let (few, many) = (error(4), error(16));
+            println!("{law:?}, outer {outer}: {few:.2e} with 4 facets, {many:.2e} with 16");
+            assert!(many < 0.4 * few, "{law:?}: {few} then {many}");
+        }
+    }
+}
+
+/// The local solvers on facets, against the whole problem as one LCP on the same facets.
+#[test]
+fn block_splitting_on_facets_reaches_the_lcp() {
+    let form = heap(8, 22, false);
+    for (law, model) in [(Form::Convex, Model::Ccp), (Form::StewartTrinkle, Model::Coulomb)] {
+        let mut p = Problem::Bodies(form.clone());
+        p.set_model(model);
+        let cut = polyhedral(&p, law, Facets { count: 6, outer: false }).unwrap();
+        let exact = cut.multipliers(&lemke(&cut.lcp, 20_000).unwrap().z);
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        form.velocities(&exact, &mut a);
+        for name in ["nsgs-lemke:facets=6", "nsgs-qp:facets=6"] {
+            let stop = Stop { tolerance: 0.0, iterations: 3000, ..Stop::default() };
+            let mut solver = make(name).unwrap();
+            let s = solver.solve(&p, None, &stop).unwrap();
+            form.velocities(&s.gamma, &mut b);
+            let worst =
+                a.iter().flatten().zip(b.iter().flatten()).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+            println!("{name}, {law:?}: {worst:.2e}");
+            assert!(worst < 1e-6, "{name}, {law:?}: {worst}");
+        }
+    }
+}
+
+/// Degenerate through and through: where the basis is not made anew, the order among ties is lost and the path circles.
+#[test]
+fn pyramids_are_solved_through_all_ties() {
+    for (layers, mu, noise, law) in [
+        (4, 0.2, 0.0, Form::StewartTrinkle),
+        (6, 0.8, 0.0, Form::StewartTrinkle),
+        (8, 0.0, 0.0, Form::StewartTrinkle),
+        (8, 0.2, 1e-13, Form::StewartTrinkle),
+        (8, 0.2, 0.0, Form::Convex),
+        (8, 0.8, 1e-15, Form::StewartTrinkle),
+        (10, 0.8, 1e-15, Form::StewartTrinkle),
+    ] {
+        let p = Problem::Bodies(pyramid(layers, mu, noise));
+        let cut = polyhedral(&p, law, Facets { count: 4, outer: false }).unwrap();
+        let s = lemke(&cut.lcp, 3000).unwrap();
+        assert_eq!(s.status, LcpStatus::Solved, "{layers} layers, mu {mu}, {law:?}");
+        let residual = cut.lcp.residual(&s.z);
+        assert!(residual < 1e-10, "{layers} layers, mu {mu}, {law:?}: {residual}");
+        // Without losing its way: in about as many pivots as there are unknowns.
+        assert!(s.iterations < 2 * cut.lcp.size(), "{layers} layers, mu {mu}: {} pivots", s.iterations);
+        // Cut short it is no solution, and does not say so.
+        let short = lemke(&cut.lcp, s.iterations - 1).unwrap();
+        assert_eq!(short.status, LcpStatus::Pivots);
+        assert!(short.z.iter().all(|z| z.is_finite() && *z >= 0.0));
+    }
+}

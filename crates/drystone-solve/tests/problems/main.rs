@@ -1,0 +1,13 @@
+//! Solvers, cones, certificates and bounds on contact problems that are made here.
+
+mod auto;
+mod bound;
+mod common;
+mod cones;
+mod coulomb;
+mod first_order;
+mod grains;
+mod lcp;
+mod mechanisms;
+mod second_order;
+mod solvers;

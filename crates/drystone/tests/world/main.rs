@@ -1,0 +1,19 @@
+//! What a world does for its user: bodies, control, events, queries, fields, hooks, saving, and the same bits each time.
+
+mod bodies;
+mod broadphase_agree;
+mod control;
+mod events;
+mod fields;
+mod hooks;
+mod kept_pairs;
+mod motion;
+mod order;
+mod periodic;
+mod places;
+mod queries;
+mod reproducible;
+mod rules;
+mod saved;
+mod stiff;
+mod substeps;
