@@ -6,11 +6,14 @@ use drystone::{BodyId, Filter, World, WorldError};
 use glam::DVec3;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+use crate::collider::PyCollider;
 use crate::convert::{Q4, V3, array3, array4, matrix3, quat, vec3};
 use crate::errors::{input, world as refused};
 use crate::events::ContactSeen;
-use crate::world::{PyCollider, PyWorld, motion, motion_name};
+use crate::world::saved::reduced;
+use crate::world::{PyWorld, motion, motion_name};
 
 /// A body. It stays the same thing however the world changes; once it is removed, every question is an error.
 #[pyclass(frozen, weakref, name = "Body", module = "drystone")]
@@ -35,6 +38,10 @@ impl Body {
     #[getter]
     fn world(&self, py: Python<'_>) -> Py<PyWorld> {
         self.world.clone_ref(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        reduced(py, "_body", &self.world, [self.id.slot, self.id.generation])
     }
 
     /// Its row in the arrays of the world.

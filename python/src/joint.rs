@@ -5,11 +5,13 @@ use drystone::{BodyId, JointDef, JointId, Motor, World, WorldError};
 use glam::DVec3;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::body::Body;
 use crate::convert::{Q4, V3, array3, function, quat, vec3};
 use crate::errors::{input, world as refused};
 use crate::world::PyWorld;
+use crate::world::saved::reduced;
 
 /// A joint between two bodies, or one body and the world.
 #[pyclass(frozen, weakref, name = "Joint", module = "drystone")]
@@ -135,6 +137,10 @@ impl PyJoint {
 
 #[pymethods]
 impl PyJoint {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        reduced(py, "_joint", &self.world, [self.id.slot, self.id.generation])
+    }
+
     /// Its number.
     #[getter]
     fn index(&self) -> u32 {

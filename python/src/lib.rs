@@ -3,6 +3,7 @@
 mod arrays;
 mod batch;
 mod body;
+mod collider;
 mod convert;
 mod errors;
 mod events;
@@ -38,7 +39,7 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<world::PyWorld>()?;
     m.add_class::<world::PyState>()?;
-    m.add_class::<world::PyCollider>()?;
+    m.add_class::<collider::PyCollider>()?;
     m.add_class::<body::Body>()?;
     m.add_class::<joint::PyJoint>()?;
     m.add_class::<shape::PyShape>()?;
@@ -72,6 +73,8 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(scene::solvers, m)?,
         wrap_pyfunction!(solve::solve_file, m)?,
         wrap_pyfunction!(solve::solve_matrix, m)?,
+        wrap_pyfunction!(world::saved::_body, m)?,
+        wrap_pyfunction!(world::saved::_joint, m)?,
         wrap_pyfunction!(threads, m)?,
         wrap_pyfunction!(set_threads, m)?,
     ] {

@@ -444,6 +444,10 @@ fn solution(gamma: Vec<f64>, watch: Watch, control: &Control, certificate: Optio
 }
 
 impl Solver for CudaSolver {
+    fn corrects_positions(&self) -> bool {
+        true
+    }
+
     fn info(&self) -> &'static Info {
         if self.method.is_jacobi() { &PGJ } else { &APGD }
     }

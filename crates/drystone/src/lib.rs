@@ -17,6 +17,7 @@ pub mod flow;
 pub mod function;
 pub mod grains;
 pub mod guide;
+mod gyration;
 mod hooks;
 mod islands;
 pub mod joint;

@@ -1,5 +1,6 @@
 //! Quantities read off a world.
 
+use drystone_solve::solver::Solver;
 use glam::DVec3;
 
 use crate::world::World;
@@ -72,6 +73,7 @@ impl World {
             + size_of_val(self.state.multipliers.as_slice())
             + self.work.velocity.assembler.bytes()
             + self.work.velocity.solver.bytes()
+            + self.work.position.solver.bytes()
             + self.work.position.stabiliser.bytes()
     }
 

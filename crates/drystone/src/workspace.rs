@@ -4,7 +4,7 @@ use drystone_solve::Problem;
 use drystone_solve::certificate::Judge;
 use drystone_solve::problem::Ask;
 use drystone_solve::problem::islands::Islands;
-use drystone_solve::solver::Solver;
+use drystone_solve::solver::{Positions, Solver};
 use glam::{DQuat, DVec3};
 
 use crate::assemble::Assembler;
@@ -140,8 +140,7 @@ impl Substeps {
 #[derive(Default)]
 pub(crate) struct Position {
     pub stabiliser: Stabiliser,
-    /// Who corrects positions of joints, where the solver has nobody for that.
-    pub joints: Option<Option<Box<dyn Solver>>>,
+    pub solver: Positions,
 }
 
 /// Where a step works. Nothing in it but the contacts, the sleepers' and the reactions of joints outlives a step by more than its memory.

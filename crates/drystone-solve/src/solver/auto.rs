@@ -48,7 +48,6 @@ const RUN: usize = 16;
 
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
-        places: Places { elimination: super::schur::Schur::default(), sweeps: super::make("pgs")? },
         workers: vec![Worker::new()?],
         islands: Islands::default(),
         together: Extract::default(),
@@ -57,41 +56,8 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     }))
 }
 
-/// Position problems: mechanisms by elimination, unless they contradict themselves; everything else by sweeps, which do not mind.
-struct Places {
-    elimination: super::schur::Schur,
-    sweeps: Box<dyn Solver>,
-}
-
-impl Solver for Places {
-    fn info(&self) -> &'static Info {
-        self.sweeps.info()
-    }
-
-    fn bytes(&self) -> usize {
-        self.elimination.bytes() + self.sweeps.bytes()
-    }
-
-    fn solve(
-        &mut self,
-        problem: &Problem,
-        guess: Option<&[f64]>,
-        stop: &Stop,
-    ) -> Result<Solution, Malformed> {
-        if is_mechanism(problem) {
-            let solution = self.elimination.solve(problem, guess, stop)?;
-            // After any number of sweeps its joints hold.
-            let some = solution.status == Status::Iterations && solution.iterations > 0;
-            if some || solution.status == Status::Converged {
-                return Ok(solution);
-            }
-        }
-        self.sweeps.solve(problem, guess, stop)
-    }
-}
-
 /// Whether there are joints to eliminate.
-fn is_mechanism(problem: &Problem) -> bool {
+pub(super) fn is_mechanism(problem: &Problem) -> bool {
     matches!(problem, Problem::Bodies(p) if p.general.set.contains(&crate::cone::Set::Free))
 }
 
@@ -200,7 +166,6 @@ struct Ended {
 }
 
 struct Auto {
-    places: Places,
     /// One for each thread that ever worked at the same time.
     workers: Vec<Worker>,
     islands: Islands,
@@ -356,7 +321,7 @@ impl Solver for Auto {
 
     fn bytes(&self) -> usize {
         let workers = self.workers.iter().map(|w| w.methods.bytes()).sum::<usize>();
-        workers + self.places.bytes() + self.islands.bytes()
+        workers + self.islands.bytes()
     }
 
     fn judge(&mut self) -> Option<&mut Judge> {
@@ -366,10 +331,6 @@ impl Solver for Auto {
 
     fn velocities(&self) -> Option<&[[f64; 6]]> {
         self.judged.then(|| self.judge.velocities())
-    }
-
-    fn for_positions(&mut self) -> Option<&mut dyn Solver> {
-        Some(&mut self.places)
     }
 
     fn solve(

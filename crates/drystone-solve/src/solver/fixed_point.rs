@@ -170,14 +170,27 @@ impl FixedPoint {
             Some("off") => false,
             Some(other) => return Err(BadSpec::unknown("safeguard", other, &["on", "off"])),
         };
+        let plain = Self::plain(info, scheme, omega);
         Ok(Self {
-            info,
-            scheme,
             omega: spec.positive("omega", omega, f64::INFINITY)?,
             lambda: spec.positive("lambda", 1.0, 1.0)?,
             eta,
             safeguard,
             single: grains::may_be_single(spec)?,
+            ..plain
+        })
+    }
+
+    /// With every parameter at its default.
+    pub fn plain(info: &'static Info, scheme: Scheme, omega: f64) -> Self {
+        Self {
+            info,
+            scheme,
+            omega,
+            lambda: 1.0,
+            eta: Eta::Trace,
+            safeguard: true,
+            single: true,
             momentum: None,
             cone: false,
             admissible: Vec::new(),
@@ -191,7 +204,7 @@ impl FixedPoint {
             judge: Judge::default(),
             growth: Growth::default(),
             settle: Settle::default(),
-        })
+        }
     }
 
     /// The same with a momentum over the sweeps.

@@ -22,6 +22,7 @@ mod nncg;
 mod outer;
 mod pgj;
 mod pgs;
+mod positions;
 mod prox;
 mod pssor;
 mod schur;
@@ -46,6 +47,7 @@ use outer::Outer;
 pub use coupled::{Coupled, Element};
 pub use direct::Direct;
 pub use growth::{Growth, Strikes};
+pub use positions::Positions;
 pub use spec::{BadSpec, Param, Spec, nearest};
 
 /// When to stop.
@@ -220,9 +222,10 @@ pub trait Solver: Send {
         None
     }
 
-    /// The solver for position problems, if this one is not it: those may contradict themselves.
-    fn for_positions(&mut self) -> Option<&mut dyn Solver> {
-        None
+    /// Whether it solves position problems, too, where it is named: one that has its data on a device does. What corrects positions
+    /// is otherwise the same for every solver, [`Positions`].
+    fn corrects_positions(&self) -> bool {
+        false
     }
 }
 

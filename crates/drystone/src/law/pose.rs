@@ -20,6 +20,7 @@ use super::{Impact, PairLaw};
 use crate::assemble::Row;
 use crate::collide::Velocities;
 use crate::contact::{Contact, Touch};
+use crate::gyration::Gyration;
 use crate::model::Model;
 use crate::settings::{Settings, Stabilisation};
 use crate::state::State;
@@ -113,6 +114,7 @@ impl Laws {
         model: &Model,
         state: &State,
         settings: &Settings,
+        gyration: Gyration,
         contacts: &mut [Contact],
         v_free: &mut Velocities,
     ) {
@@ -123,7 +125,7 @@ impl Laws {
         for c in contacts.iter() {
             let law = model.pair_law(c.key.colliders);
             coheres |= law.cohesion > 0.0;
-            let row = self.row(model, state, settings, c, &law, v_free);
+            let row = self.row(model, state, settings, gyration, c, &law, v_free);
             self.rows.push(row);
         }
         if coheres {
@@ -136,6 +138,7 @@ impl Laws {
         model: &Model,
         state: &State,
         settings: &Settings,
+        gyration: Gyration,
         c: &Contact,
         law: &PairLaw,
         v_free: &Velocities,
@@ -161,7 +164,12 @@ impl Laws {
         }
         if law.restitution > 0.0 {
             let arms = arms(model, state, c);
-            let free = relative(&arms, |side| halves(&v_free[c.bodies[side] as usize])).dot(n);
+            let posed = relative(&arms, |side| halves(&v_free[c.bodies[side] as usize])).dot(n);
+            // The free rotation comes after the hit.
+            let turn =
+                relative(&arms, |side| (DVec3::ZERO, gyration.of(model, state, c.bodies[side] as usize)))
+                    .dot(n);
+            let free = posed - turn;
             let hit = Hit { gap: c.gap, before, free, h, theta };
             let least = law.bounce_speed.unwrap_or(settings.gravity.length() * h);
             if -before > least && (c.gap <= 0.0 || hit.predicted_gap() < 0.0) {
@@ -169,12 +177,12 @@ impl Laws {
                 if after > 0.0 {
                     match law.impact {
                         Impact::Newton => {
-                            row.bias = -after;
+                            row.bias = -(after + turn).max(0.0);
                             self.hits = true;
                         }
                         Impact::Poisson => {
                             // Of the compression, what the forces of the step itself put in is not to come back.
-                            row.expansion = after / (-free).max(after);
+                            row.expansion = after / (-posed).max(after);
                             row.bias = row.bias.min(0.0);
                             row.resting = row.bias;
                         }

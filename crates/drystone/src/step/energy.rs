@@ -8,7 +8,7 @@
 //!     γ(s) = γ₀ + s (γ₁ - γ₀),    v(s) = v₀ + s (v₁ - v₀),    2 E(s) = |v(s)|²_M ≤ 2 E_had + 2 · 2 W₀
 //! ```
 //!
-//! is in the cones and parts every contact at s times the speed that was asked for at least; E(s) is a quadratic. An island that has more energy than it had takes the
+//! with v less what a free rotation does after the kick (`gyration.rs`), is in the cones and parts every contact at s times the speed that was asked for at least; E(s) is a quadratic. An island that has more energy than it had takes the
 //! largest s in [0, 1] for which E(s) is within what it had and twice the work of what is driven: what bounces off a wall takes up to 1 + e times the impulse of
 //! what stops at it. What it had is E(v₀) and the work of the forces f h = M (v_free - v₀) along the way it goes: of an island that bounces
 //!
@@ -26,9 +26,10 @@ use drystone_solve::{Malformed, Problem};
 
 use super::formulate::{Asks, formulate};
 use super::velocity::rest;
+use crate::gyration::Gyration;
 use crate::settings::Settings;
 use crate::state::State;
-use crate::workspace::{Collision, Setup, Velocity};
+use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
 /// What rounding and the tolerance may add to an energy, as a share of it.
 const SLACK: f64 = 1e-6;
@@ -48,7 +49,14 @@ struct Energies {
 const BOUNCE: f64 = 2.0;
 
 impl Energies {
-    fn of(from: &Velocity, islands: &Islands, v: &[[f64; 6]], bounces: impl Fn(usize) -> bool) -> Self {
+    /// `v`, `free_v`: the new and the free velocities, without what a free rotation does after the kick.
+    fn of(
+        from: &Velocity,
+        islands: &Islands,
+        v: &[[f64; 6]],
+        free_v: &[[f64; 6]],
+        bounces: impl Fn(usize) -> bool,
+    ) -> Self {
         let mut all = Self::default();
         let Problem::Bodies(p) = &from.assembler.problem else { return all };
         for k in 0..islands.len() {
@@ -56,9 +64,9 @@ impl Energies {
             for i in islands.bodies(k).iter().map(|b| *b as usize) {
                 let twice = |v: &[f64; 6]| p.inertia_product(i, v, v);
                 start += twice(&from.pace[i]);
-                free += twice(&p.v_free[i]);
+                free += twice(&free_v[i]);
                 now += twice(&v[i]);
-                let force = difference(&p.v_free[i], &from.pace[i]);
+                let force = difference(&free_v[i], &from.pace[i]);
                 pushed += p.inertia_product(i, &force, &from.pace[i]);
                 goes += p.inertia_product(i, &force, &v[i]);
             }
@@ -126,12 +134,19 @@ impl Work<'_> {
 pub(super) fn limit(
     setup: Setup,
     state: &State,
-    v_free: &[[f64; 6]],
+    free: &FreeMotion,
     collision: &Collision,
     to: &mut Velocity,
     solution: &mut Solution,
     driven: Option<Solution>,
 ) -> Result<Option<f64>, Malformed> {
+    let v_free = free.v.as_slice();
+    let gyration = Gyration::new(setup.settings, &free.turned, &free.jointed);
+    let kicked = |v: &[[f64; 6]]| {
+        let mut v = v.to_vec();
+        gyration.take_off(setup.model, state, &mut v);
+        v
+    };
     let rows = &to.assembler.rows;
     let bounces = collision.laws.hits() || rows.bounces;
     // Where nothing but walls, belts and motors asks for a motion there is nothing to look at.
@@ -145,7 +160,8 @@ pub(super) fn limit(
     p.velocities(&solution.gamma, &mut v);
     let bouncing =
         |k: usize| bounces && islands.blocks(k).iter().any(|i| bounces_in(collision, to, *i as usize));
-    let all = Energies::of(to, &islands, &v, bouncing);
+    let (now, free_now) = (kicked(&v), kicked(&p.v_free));
+    let all = Energies::of(to, &islands, &now, &free_now, bouncing);
     let work = Work { settings: setup.settings, collision, posed: to, asks: Asks::All, islands: &islands };
     // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
     let driven_work = |k: usize| match bounces {
@@ -170,7 +186,7 @@ pub(super) fn limit(
     };
     let second = judged(to, &mut driven);
     let work = Work { settings: setup.settings, collision, posed: to, asks: Asks::Driven, islands: &islands };
-    let least = blend(work, &over, &all, solution, &v, &driven);
+    let least = blend(work, &over, &all, solution, &driven, &now, &free_now, kicked);
     formulate(setup, state, v_free, collision, to, Asks::All, known.then_some(driven.gamma.as_slice()))?;
     to.islands = islands;
     let _ = to.solver.judge(); // What it has at hand is not the solution.
@@ -197,17 +213,20 @@ fn blend(
     over: &[usize],
     all: &Energies,
     solution: &mut Solution,
-    v: &[[f64; 6]],
     driven: &Solution,
+    v: &[[f64; 6]],
+    free_v: &[[f64; 6]],
+    kicked: impl Fn(&[[f64; 6]]) -> Vec<[f64; 6]>,
 ) -> f64 {
     let (islands, problem) = (work.islands, &work.posed.assembler.problem);
     let Problem::Bodies(p) = problem else { return 1.0 };
-    let mut v0 = Vec::new();
-    p.velocities(&driven.gamma, &mut v0);
+    let mut posed = Vec::new();
+    p.velocities(&driven.gamma, &mut posed);
+    let v0 = kicked(&posed);
     let mut least = 1.0f64;
     for &k in over {
         let [square, linear, first] = products(p, islands.bodies(k), v, &v0);
-        let [give, take] = work.of(k, &driven.gamma, &v0);
+        let [give, take] = work.of(k, &driven.gamma, &posed);
         let drives = BOUNCE * give + take;
         // The largest share with E(s) ≤ `may` + s `more`.
         let share = |may: f64, more: f64| {
@@ -219,7 +238,7 @@ fn blend(
             Some([start, pushed]) => {
                 let [mut goes, mut more] = [0.0; 2];
                 for i in islands.bodies(k).iter().map(|b| *b as usize) {
-                    let force = difference(&p.v_free[i], &work.posed.pace[i]);
+                    let force = difference(&free_v[i], &work.posed.pace[i]);
                     goes += p.inertia_product(i, &force, &v0[i]);
                     more += p.inertia_product(i, &force, &difference(&v[i], &v0[i]));
                 }
@@ -280,6 +299,8 @@ fn largest_share(a: f64, b: f64, c: f64) -> f64 {
 pub(super) struct Budget {
     /// By body of the problem: velocities after the compression.
     v: Vec<[f64; 6]>,
+    /// The same without what a free rotation does after the kick.
+    kicked: Vec<[f64; 6]>,
     /// By island of the compression: twice what there may be, J.
     had: Vec<f64>,
     islands: Islands,
@@ -288,21 +309,30 @@ pub(super) struct Budget {
 impl Budget {
     /// To be asked while the compression is posed and solved.
     pub fn of_expansion(
-        settings: &Settings,
+        setup: Setup,
+        state: &State,
+        free: &FreeMotion,
         collision: &Collision,
         posed: &Velocity,
         solution: &Solution,
     ) -> Self {
         let (mut v, mut islands, mut had) = (Vec::new(), Islands::default(), Vec::new());
+        let mut kicked = Vec::new();
         if let Problem::Bodies(p) = posed.posed() {
             islands.find(p);
             p.velocities(&solution.gamma, &mut v);
-            let e = Energies::of(posed, &islands, &v, |_| false);
-            let work = Work { settings, collision, posed, asks: Asks::All, islands: &islands };
+            let gyration = Gyration::new(setup.settings, &free.turned, &free.jointed);
+            let mut free_v = p.v_free.clone();
+            kicked.clone_from(&v);
+            gyration.take_off(setup.model, state, &mut kicked);
+            gyration.take_off(setup.model, state, &mut free_v);
+            let e = Energies::of(posed, &islands, &kicked, &free_v, |_| false);
+            let work =
+                Work { settings: setup.settings, collision, posed, asks: Asks::All, islands: &islands };
             let work = |k: usize| work.of(k, &solution.gamma, &v).iter().sum::<f64>().max(0.0);
             had.extend((0..islands.len()).map(|k| (e.had[k] + work(k)).max(e.now[k])));
         }
-        Self { v, had, islands }
+        Self { v, kicked, had, islands }
     }
 
     /// v(s) = v_c + s (v_e - v_c) of islands that the expansion gives more than they had: the least s. Free velocities and multipliers
@@ -322,14 +352,16 @@ impl Budget {
         let Problem::Bodies(p) = &mut assembler.problem else { return None };
         let mut v = Vec::new();
         p.velocities(&solution.gamma, &mut v);
+        // What a free rotation does after the kick is the same before and after the expansion.
+        let now: Vec<[f64; 6]> = (0..v.len())
+            .map(|i| std::array::from_fn(|k| v[i][k] - self.v[i][k] + self.kicked[i][k]))
+            .collect();
         let mut shares = vec![1.0; p.bodies()];
         let mut least = 1.0f64;
         for k in 0..self.islands.len() {
             let bodies = self.islands.bodies(k);
-            let [square, linear, first] = products(p, bodies, &v, &self.v);
-            let now: f64 =
-                bodies.iter().map(|b| p.inertia_product(*b as usize, &v[*b as usize], &v[*b as usize])).sum();
-            if now > (1.0 + SLACK) * self.had[k] {
+            let [square, linear, first] = products(p, bodies, &now, &self.kicked);
+            if square + 2.0 * linear + first > (1.0 + SLACK) * self.had[k] {
                 let s = largest_share(square, linear, first - self.had[k]);
                 least = least.min(s);
                 self.islands.bodies(k).iter().for_each(|b| shares[*b as usize] = s);

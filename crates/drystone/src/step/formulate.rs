@@ -4,6 +4,7 @@ use drystone_solve::{Malformed, Problem, Set};
 
 use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
+use crate::gyration::Gyration;
 use crate::law::pose::Laws;
 use crate::settings::Settings;
 use crate::state::State;
@@ -37,7 +38,9 @@ pub(super) fn forces(
     to: &mut Velocity,
 ) -> Result<(), String> {
     to.stiffness.linearise(setup, state, &mut free.v, &mut to.assembler)?;
-    collision.laws.pose(setup.model, state, setup.settings, &mut collision.contacts, &mut free.v);
+    let FreeMotion { v, turned, jointed, .. } = free;
+    let gyration = Gyration::new(setup.settings, turned, jointed);
+    collision.laws.pose(setup.model, state, setup.settings, gyration, &mut collision.contacts, v);
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use drystone_solve::crew::{self, Shared};
 use glam::DVec3;
 
-use super::predict::turns_freely;
 use crate::body::Motion;
+use crate::gyration::{Gyration, turns_freely};
 use crate::motion::{free_rotation, rotate};
 use crate::state::State;
 use crate::workspace::{FreeMotion, Setup};
@@ -18,6 +18,7 @@ pub(super) fn integrate(
 ) {
     let (h, theta) = (setup.settings.h, setup.settings.integrator.theta());
     let FreeMotion { v: solved, turned: free, jointed, .. } = motion;
+    let gyration = Gyration::new(setup.settings, free, jointed);
     let (model, n) = (setup.model, setup.model.bodies.len());
     for columns in [&s.position, &s.velocity, &s.omega] {
         assert_eq!(columns.len(), n, "one number for each body");
@@ -56,18 +57,16 @@ pub(super) fn integrate(
         if *omega == DVec3::ZERO && before.1 == DVec3::ZERO {
             return;
         }
-        *q = match free.get(i) {
-            Some((free, turn)) if turns_freely(body) => {
-                let kick = *omega - *free;
-                if theta == 1.0 && jointed.get(i) != Some(&true) {
-                    // Kicked where the step began, then free: contacts do no work on what spins, however far it turns in a step.
-                    let (after, turn) = free_rotation(&body.mass.inertia, before.1 + kick, h);
-                    *omega = after;
-                    (*q * turn).normalize()
-                } else {
-                    // Joints hold velocities to the end: free motion, and what changes it on top.
-                    rotate(*q * *turn, theta * kick, h)
-                }
+        *q = match (gyration.kicked(body, i), free.get(i)) {
+            (Some((free, _)), _) => {
+                // Kicked where the step began, then free: contacts do no work on what spins, however far it turns in a step.
+                let (after, turn) = free_rotation(&body.mass.inertia, before.1 + (*omega - *free), h);
+                *omega = after;
+                (*q * turn).normalize()
+            }
+            // Joints hold velocities to the end: free motion, and what changes it on top.
+            (None, Some((free, turn))) if turns_freely(body) => {
+                rotate(*q * *turn, theta * (*omega - *free), h)
             }
             _ => rotate(*q, theta * *omega + (1.0 - theta) * before.1, h),
         };

@@ -6,7 +6,8 @@ use glam::{DQuat, DVec3};
 use super::StepError;
 use crate::body::Motion;
 use crate::field::Placed;
-use crate::model::{Body, Model};
+use crate::gyration::turns_freely;
+use crate::model::Model;
 use crate::motion::{free_rotation, is_ball};
 use crate::state::State;
 use crate::workspace::{FreeMotion, Setup};
@@ -70,9 +71,4 @@ fn find_jointed(model: &Model, jointed: &mut Vec<bool>) {
         jointed.resize(model.bodies.len(), false);
         jointed.get_mut(b as usize).into_iter().for_each(|jointed| *jointed = true);
     }
-}
-
-/// Whether a body's rotation is that of its free motion and what comes on top: [`FreeMotion::turned`] has the first for these.
-pub(super) fn turns_freely(body: &Body) -> bool {
-    body.alive && body.motion == Motion::Dynamic && body.planar.is_none() && !is_ball(&body.mass.inertia)
 }

@@ -17,9 +17,9 @@ use std::collections::HashMap;
 
 use glam::DVec3;
 
-use super::predict::turns_freely;
 use crate::collide::Envelope;
 use crate::contact::{Contact, ContactKey, Touch};
+use crate::gyration::turns_freely;
 use crate::motion::rotated;
 use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;

@@ -1,6 +1,6 @@
 //! Stage 8: islands that the step did not resolve are put back, and positions of the others corrected.
 
-use drystone_solve::solver::{Status, make};
+use drystone_solve::solver::{Solver, Status};
 
 use super::check::bad_contact;
 use super::integrate::take_velocities_from_positions;
@@ -92,16 +92,14 @@ pub(super) fn correct(
     how: Correction,
 ) -> Result<usize, StepError> {
     let model = setup.model;
-    // Errors of joints are for elimination: few sweeps leave them, and a step's velocities are off by that much more.
-    let jointed = setup.settings.iterations > 0 && model.joint_slots().next().is_some();
     let Workspace { free, collision, velocity, substeps, position, .. } = work;
     let Collision { detector, sleepers, .. } = collision;
     let Velocity { assembler, solver, .. } = velocity;
-    let Position { stabiliser, joints } = position;
-    let joints = if jointed { joints.get_or_insert_with(|| make("auto").ok()).as_mut() } else { None };
-    let solver = match (solver.for_positions(), joints.and_then(|joints| joints.for_positions())) {
-        (Some(other), _) | (None, Some(other)) => other,
-        (None, None) => solver.as_mut(),
+    let Position { stabiliser, solver: positions } = position;
+    // Without a velocity problem all is left to this one, and to the solver that was named.
+    let solver = match setup.settings.iterations == 0 || solver.corrects_positions() {
+        true => solver.as_mut(),
+        false => positions as &mut dyn Solver,
     };
     let asleep = &sleepers.known;
     let done = stabiliser.run(Work { model, state, detector, assembler, how, v: &free.v, asleep }, solver);

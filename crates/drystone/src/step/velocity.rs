@@ -78,14 +78,14 @@ pub(super) fn solve(
     let mut solution = solve_posed(setup.settings, to)?;
     let (mut bounce, mut compression) = (None, None);
     if stop.iterations > 0 && solution.status != Status::Diverged {
-        bounce = limit(setup, state, &free.v, collision, to, &mut solution, driven)?;
+        bounce = limit(setup, state, free, collision, to, &mut solution, driven)?;
         if collision.laws.expands() {
             let judged = match solution.certificate.take() {
                 Some(c) => c,
                 None => to.judge.judge(to.stiffness.posed(&to.assembler), &solution.gamma),
             };
             let (first, budget) =
-                (solution.status, Budget::of_expansion(setup.settings, collision, to, &solution));
+                (solution.status, Budget::of_expansion(setup, state, free, collision, to, &solution));
             solution = expand(setup, state, free, collision, to, &solution)?;
             let share = budget.hold_expansion(state, &mut free.v, collision, to, &mut solution);
             bounce = bounce.or(share);

@@ -194,12 +194,7 @@ fn what_is_cut_is_certified_by_what_it_is_between() {
 #[test]
 fn many_bounces_in_a_step_keep_their_energy() {
     let mut w = world_with(Settings { gravity: DVec3::ZERO, ..Settings::default() }, bouncy(1.0));
-    for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
-        for n in [axis, -axis] {
-            let turn = DQuat::from_rotation_arc(DVec3::Z, n);
-            add(&mut w, BodyDef::fixed(Shape::HalfSpace).at(-0.1 * n).turned(turn).friction(0.0));
-        }
-    }
+    room(&mut w, 0.1);
     for k in 0..27 {
         let at = DVec3::new((k % 3) as f64, (k / 3 % 3) as f64, (k / 9) as f64) - DVec3::ONE;
         let v = DVec3::new([3.0, -3.0][k % 2], [2.0, -2.0][k / 2 % 2], [1.0, -1.0][k / 4 % 2]);
@@ -213,4 +208,63 @@ fn many_bounces_in_a_step_keep_their_energy() {
     }
     let end = energy(&w);
     assert!(cut > 0 && end > 0.8 * start && end < 1.001 * start, "{start} J, then {end}, {cut} steps cut");
+}
+
+fn room(w: &mut World, half: f64) {
+    for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
+        for n in [axis, -axis] {
+            let turn = DQuat::from_rotation_arc(DVec3::Z, n);
+            add(w, BodyDef::fixed(Shape::HalfSpace).at(-half * n).turned(turn).friction(0.0));
+        }
+    }
+}
+
+/// What turns as it hits, and is no ball, keeps its energy, too: the free rotation of the step is no part of the hit.
+#[test]
+fn what_turns_and_bounces_gains_nothing() {
+    let shapes = [
+        Shape::cuboid(DVec3::new(0.1, 0.15, 0.12)),
+        Shape::cuboid(DVec3::new(0.3, 0.3, 0.01)),
+        Shape::Capsule { radius: 0.02, half_length: 0.2 },
+        Shape::Cone { radius: 0.1, half_height: 0.15 },
+    ];
+    for impact in [Impact::Newton, Impact::Poisson] {
+        for shape in &shapes {
+            let settings = Settings { gravity: DVec3::ZERO, tolerance: 1e-10, ..Settings::default() };
+            let mut w = world_with(settings, PairLaw { impact, ..bouncy(1.0) });
+            room(&mut w, 1.0);
+            let (v, omega) = (DVec3::new(3.0, 1.7, 0.9), DVec3::new(1.0, 2.0, 3.0));
+            let body = BodyDef::dynamic(shape.clone(), 1.0).friction(0.0).moving(v, omega);
+            add(&mut w, body);
+            let start = w.energy().kinetic;
+            let mut before = start;
+            for step in 1..=1000 {
+                w.step().unwrap();
+                let now = w.energy().kinetic;
+                assert!(
+                    now <= before * (1.0 + 1e-5),
+                    "{impact:?}, {shape:?}, step {step}: {before} J, {now} J"
+                );
+                before = now;
+            }
+            assert!(before > 0.9 * start, "{impact:?}, {shape:?}: {start} J, then {before} J");
+        }
+    }
+}
+
+/// The same under gravity, over many flights.
+#[test]
+fn a_plate_that_tumbles_and_bounces_gains_nothing() {
+    let mut w = world_with(Settings { h: 1e-3, ..Settings::default() }, bouncy(1.0));
+    add(&mut w, BodyDef::fixed(Shape::HalfSpace).friction(0.0));
+    let plate = BodyDef::dynamic(Shape::cuboid(DVec3::new(0.3, 0.3, 0.01)), 3.6).friction(0.0);
+    add(&mut w, plate.at(DVec3::Z).moving(DVec3::ZERO, DVec3::new(3.0, 2.0, 1.0)));
+    let start = w.energy().total();
+    let mut most = 0.0f64;
+    for _ in 0..10_000 {
+        w.step().unwrap();
+        most = most.max(w.energy().total());
+    }
+    let end = w.energy().total();
+    assert!(most < 1.005 * start && end > 0.9 * start, "{start} J, at most {most}, then {end}");
 }

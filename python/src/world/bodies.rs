@@ -1,0 +1,339 @@
+//! Bodies of a world, what they are made of, and what they are to each other.
+
+use drystone::{BodyDef, BodyId, Collider, Filter, Guide, MassProperties, Motion, PairLaw, World};
+use glam::{DMat3, DVec3};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::PyWorld;
+use crate::arrays;
+use crate::body::Body;
+use crate::collider::PyCollider;
+use crate::convert::{Q4, V3, function, quat, vec3};
+use crate::errors::{input, world as refused};
+use crate::shape::PyShape;
+
+pub fn motion(name: &str) -> PyResult<Motion> {
+    match name {
+        "dynamic" => Ok(Motion::Dynamic),
+        "kinematic" => Ok(Motion::Kinematic),
+        "static" => Ok(Motion::Static),
+        _ => Err(input(format!("motion must be 'dynamic', 'kinematic' or 'static', got '{name}'"))),
+    }
+}
+
+pub fn motion_name(m: Motion) -> &'static str {
+    match m {
+        Motion::Dynamic => "dynamic",
+        Motion::Kinematic => "kinematic",
+        Motion::Static => "static",
+    }
+}
+
+/// Mass, centre of mass and inertia from what was said: moments (3), a tensor (3, 3), or those of the shapes.
+pub fn mass_properties(
+    shapes: &[Collider],
+    mass: Option<f64>,
+    density: Option<f64>,
+    centre: Option<V3>,
+    inertia: Option<&Bound<'_, PyAny>>,
+) -> PyResult<MassProperties> {
+    let solid: Vec<&Collider> = shapes.iter().filter(|c| !c.sensor).collect();
+    let volume: f64 = solid.iter().map(|c| c.shape.volume()).sum();
+    let mass = match (mass, density) {
+        (Some(_), Some(_)) => return Err(input("mass and density: give one of the two")),
+        (Some(mass), None) => mass,
+        (None, Some(density)) => density * volume,
+        (None, None) => 1.0,
+    };
+    let mut properties = MassProperties::principal(mass, DVec3::ONE);
+    if let Some(inertia) = inertia {
+        properties.inertia = match inertia.extract::<V3>() {
+            Ok(moments) => DMat3::from_diagonal(vec3(moments)),
+            Err(_) => {
+                let rows: [V3; 3] = inertia.extract().map_err(|_| {
+                    input("inertia must be three principal moments or a (3, 3) tensor, kg m²")
+                })?;
+                DMat3::from_cols_array_2d(&rows).transpose()
+            }
+        };
+        properties.centre = centre.map_or(DVec3::ZERO, vec3);
+        return Ok(properties);
+    }
+    if solid.is_empty() {
+        return Err(input(
+            "inertia: a body without solid shapes needs one (three moments or a (3, 3) tensor, kg m²)",
+        ));
+    }
+    // Each with its share of the mass, about the common centre.
+    let parts: Vec<(f64, DVec3, DMat3)> = solid
+        .iter()
+        .map(|c| {
+            let share = if solid.len() == 1 { mass } else { mass * c.shape.volume() / volume };
+            let turn = DMat3::from_quat(c.local.rotation);
+            (share, c.local.point(c.shape.centroid()), turn * c.shape.inertia(share) * turn.transpose())
+        })
+        .collect();
+    let middle: DVec3 = parts.iter().map(|(m, x, _)| *m * *x).sum::<DVec3>() / mass;
+    let centre = centre.map_or(middle, vec3);
+    properties.centre = centre;
+    properties.inertia = parts.iter().fold(DMat3::ZERO, |sum, (m, x, i)| {
+        let r = *x - centre;
+        let outer = DMat3::from_cols(r * r.x, r * r.y, r * r.z);
+        sum + *i + (DMat3::IDENTITY * r.length_squared() - outer) * *m
+    });
+    Ok(properties)
+}
+
+#[pymethods]
+impl PyWorld {
+    /// Adds a body of a shape, or of several colliders.
+    ///
+    /// `mass` (kg) or `density` (kg/m³); inertia and centre of mass are those of a homogeneous body unless given. `position` (m) and `rotation` (w, x, y, z) are of the body's frame, `velocity` (m/s) of its centre of mass, `angular_velocity` (rad/s) in world axes. `friction`, `material`, `layers`, `mask` and `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than 0 do not collide; `planar` is the normal of a plane that it is locked to.
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World()
+    /// >>> brick = world.add_body(ds.box([0.1, 0.05, 0.04]), density=2000, position=[0, 0, 1])
+    /// >>> round(brick.mass, 3)
+    /// 3.2
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (shape=None, *, colliders=None, mass=None, density=None, inertia=None, centre=None,
+        position=[0.0; 3], rotation=[1.0, 0.0, 0.0, 0.0], velocity=[0.0; 3], angular_velocity=[0.0; 3],
+        friction=0.0, material=None, motion="dynamic", group=0, layers=1, mask=u32::MAX, planar=None, name=None,
+        surface_velocity=None, charge=0.0))]
+    fn add_body(
+        slf: &Bound<'_, Self>,
+        shape: Option<PyShape>,
+        colliders: Option<Vec<PyRef<'_, PyCollider>>>,
+        mass: Option<f64>,
+        density: Option<f64>,
+        inertia: Option<&Bound<'_, PyAny>>,
+        centre: Option<V3>,
+        position: V3,
+        rotation: Q4,
+        velocity: V3,
+        angular_velocity: V3,
+        friction: f64,
+        material: Option<&str>,
+        motion: &str,
+        group: u32,
+        layers: u32,
+        mask: u32,
+        planar: Option<V3>,
+        name: Option<String>,
+        surface_velocity: Option<V3>,
+        charge: f64,
+    ) -> PyResult<Body> {
+        let (py, this) = (slf.py(), slf.get());
+        let motion = self::motion(motion)?;
+        let mut all: Vec<Collider> = Vec::new();
+        if let Some(shape) = shape {
+            all.push(Collider::new(shape.0, friction));
+        }
+        for c in colliders.unwrap_or_default() {
+            all.push(c.collider.clone());
+            if let Some(material) = &c.material {
+                let id = this.with(py, |w| w.materials_mut().add(material)).map_err(input)?;
+                all.last_mut().into_iter().for_each(|c| c.material = Some(id));
+            }
+        }
+        let own = material.map(|m| this.with(py, |w| w.materials_mut().add(m))).transpose().map_err(input)?;
+        if let Some(first) = all.first_mut().filter(|_| own.is_some() || layers != 1 || mask != u32::MAX) {
+            (first.material, first.filter) = (own.or(first.material), Filter { layers, mask });
+        }
+        if let (Some(v), Some(first)) = (surface_velocity, all.first_mut()) {
+            first.surface_velocity = vec3(v);
+        }
+        for c in &all {
+            c.check(motion).map_err(input)?;
+        }
+        let properties = match motion {
+            Motion::Dynamic => mass_properties(&all, mass, density, centre, inertia)?,
+            _ => mass_properties(&all, mass, density, centre, inertia)
+                .ok()
+                .filter(|m| m.check().is_ok())
+                .unwrap_or(MassProperties::principal(1.0, DVec3::ONE)),
+        };
+        let def = BodyDef {
+            name,
+            motion,
+            mass: properties,
+            position: vec3(position),
+            rotation: quat(rotation),
+            velocity: vec3(velocity),
+            angular_velocity: vec3(angular_velocity),
+            colliders: all,
+            group,
+            planar: planar.map(vec3),
+            charge,
+            ..BodyDef::bare(properties)
+        };
+        let id = this.with(py, |w| w.add_body(def)).map_err(refused)?;
+        Ok(Self::body(slf, id))
+    }
+
+    /// Adds a body of one shape at each of these positions (n, 3), m; returns their rows in the arrays.
+    #[pyo3(signature = (shape, positions, *, mass=None, density=None, rotations=None, velocities=None, friction=0.0,
+        motion="dynamic", group=0))]
+    fn add_bodies<'py>(
+        &self,
+        py: Python<'py>,
+        shape: PyShape,
+        positions: arrays::In<'py>,
+        mass: Option<f64>,
+        density: Option<f64>,
+        rotations: Option<arrays::In<'py>>,
+        velocities: Option<arrays::In<'py>>,
+        friction: f64,
+        motion: &str,
+        group: u32,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let motion = self::motion(motion)?;
+        let collider = Collider::new(shape.0, friction);
+        collider.check(motion).map_err(input)?;
+        let own = [collider];
+        let properties = match motion {
+            Motion::Dynamic => mass_properties(&own, mass, density, None, None)?,
+            _ => MassProperties::principal(1.0, DVec3::ONE),
+        };
+        let x = arrays::rows3("positions", &positions, None)?;
+        let q = rotations.as_ref().map(|q| arrays::rows4("rotations", q, Some(x.len()))).transpose()?;
+        let v = velocities.as_ref().map(|v| arrays::rows3("velocities", v, Some(x.len()))).transpose()?;
+        let slots = self.with(py, |w| {
+            w.reserve(x.len());
+            let mut slots = Vec::with_capacity(x.len());
+            for k in 0..x.len() {
+                let [collider] = own.clone();
+                let mut def = BodyDef { motion, group, ..BodyDef::bare(properties).at(x[k]) };
+                def.colliders.push(collider);
+                if let Some(q) = &q {
+                    def.rotation = q[k];
+                }
+                if let Some(v) = &v {
+                    def.velocity = v[k];
+                }
+                let id = w.add_body(def).map_err(|e| input(format!("row {k}: {e}")));
+                match id {
+                    Ok(id) => slots.push(id.slot),
+                    Err(e) => return Err(e),
+                }
+            }
+            Ok(slots)
+        })?;
+        Ok(PyArray1::from_vec(py, slots))
+    }
+
+    /// All bodies, in the order of their rows.
+    #[getter]
+    fn bodies<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let ids: Vec<BodyId> =
+            slf.get().with(slf.py(), |w| w.model().slots().filter_map(|i| w.model().id(i as u32)).collect());
+        PyList::new(slf.py(), ids.into_iter().map(|id| Self::body(slf, id)))
+    }
+
+    /// How many bodies there are.
+    #[getter]
+    fn body_count(&self, py: Python<'_>) -> usize {
+        self.with(py, |w| w.model().bodies.len() - w.model().empty_slots().len())
+    }
+
+    fn __getitem__(slf: &Bound<'_, Self>, which: &Bound<'_, PyAny>) -> PyResult<Body> {
+        let py = slf.py();
+        let found = if let Ok(name) = which.extract::<String>() {
+            let named = |w: &mut World| {
+                let at = w.model().bodies.iter().position(|b| b.alive && b.name.as_deref() == Some(&name))?;
+                w.model().id(at as u32)
+            };
+            slf.get().with(py, named)
+        } else {
+            let row: u32 = which.extract()?;
+            slf.get().with(py, |w| w.model().id(row))
+        };
+        match found {
+            Some(id) => Ok(Self::body(slf, id)),
+            None => Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no body {which}"))),
+        }
+    }
+
+    /// Takes a body out, with its joints.
+    fn remove(slf: &Bound<'_, Self>, body: &Bound<'_, Body>) -> PyResult<()> {
+        let id = Self::own(slf, body)?;
+        slf.get().with(slf.py(), |w| w.remove_body(id)).map_err(refused)
+    }
+
+    /// Lets two bodies collide, or keeps them from it.
+    #[pyo3(signature = (a, b, collide))]
+    fn set_collides(
+        slf: &Bound<'_, Self>,
+        a: &Bound<'_, Body>,
+        b: &Bound<'_, Body>,
+        collide: bool,
+    ) -> PyResult<()> {
+        let (a, b) = (Self::own(slf, a)?, Self::own(slf, b)?);
+        slf.get().with(slf.py(), |w| w.set_collides(a, b, collide)).map_err(refused)
+    }
+
+    /// Lets a kinematic body follow functions of time: (direction, way in m) and (axis, angle in rad). Without any it goes on by its own velocity.
+    #[pyo3(signature = (body, *, along=None, about=None))]
+    fn set_guide(
+        slf: &Bound<'_, Self>,
+        body: &Bound<'_, Body>,
+        along: Option<(V3, Bound<'_, PyAny>)>,
+        about: Option<(V3, Bound<'_, PyAny>)>,
+    ) -> PyResult<()> {
+        let mut guide = Guide::default();
+        if let Some((direction, f)) = &along {
+            guide.along.push((vec3(*direction), function(f)?));
+        }
+        if let Some((axis, f)) = &about {
+            guide.about = Some((vec3(*axis), function(f)?));
+        }
+        let guide = (along.is_some() || about.is_some()).then_some(guide);
+        let id = Self::own(slf, body)?;
+        slf.get().with(slf.py(), |w| w.set_guide(id, guide)).map_err(refused)
+    }
+
+    /// Says what happens between two materials: friction, restitution, rolling and spinning resistance (arms, m), cohesion (N), stiffness (N/m) and damping (N s/m).
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (a, b, *, friction, kinetic_friction=None, restitution=0.0, rolling=0.0, spinning=0.0, cohesion=0.0,
+        stiffness=None, damping=0.0))]
+    fn set_pair(
+        &self,
+        py: Python<'_>,
+        a: &str,
+        b: &str,
+        friction: f64,
+        kinetic_friction: Option<f64>,
+        restitution: f64,
+        rolling: f64,
+        spinning: f64,
+        cohesion: f64,
+        stiffness: Option<f64>,
+        damping: f64,
+    ) -> PyResult<()> {
+        let law = PairLaw {
+            mu: friction,
+            mu_kinetic: kinetic_friction,
+            restitution,
+            rolling,
+            spinning,
+            cohesion,
+            stiffness,
+            damping,
+            ..PairLaw::default()
+        };
+        self.with(py, |w| {
+            let materials = w.materials_mut();
+            let (a, b) = (materials.add(a)?, materials.add(b)?);
+            materials.set_pair(a, b, law)
+        })
+        .map_err(input)
+    }
+
+    /// Names of the materials.
+    #[getter]
+    fn materials(&self, py: Python<'_>) -> Vec<String> {
+        self.with(py, |w| w.materials().names().to_vec())
+    }
+}

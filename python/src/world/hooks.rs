@@ -1,0 +1,39 @@
+//! Functions of Python's that are called around every step.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+
+use super::PyWorld;
+
+/// Functions of a world, in the order in which they are called.
+#[derive(Default)]
+pub struct Hooks(Mutex<Vec<Py<PyAny>>>);
+
+impl Hooks {
+    fn lock(&self) -> MutexGuard<'_, Vec<Py<PyAny>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn any(&self) -> bool {
+        !self.lock().is_empty()
+    }
+
+    pub fn all(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        self.lock().iter().map(|hook| hook.clone_ref(py)).collect()
+    }
+
+    pub fn push(&self, hook: Py<PyAny>) {
+        self.lock().push(hook);
+    }
+
+    pub fn set(&self, hooks: Vec<Py<PyAny>>) {
+        let _before = std::mem::replace(&mut *self.lock(), hooks);
+    }
+
+    /// Calls each with the world; a hook may add others, which are called from the next step on.
+    pub fn call(&self, world: &Bound<'_, PyWorld>) -> PyResult<()> {
+        let py = world.py();
+        self.all(py).iter().try_for_each(|hook| hook.call1(py, (world,)).map(drop))
+    }
+}

@@ -1,0 +1,95 @@
+//! Joints of a world.
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::PyWorld;
+use crate::body::Body;
+use crate::convert::{Q4, V3};
+use crate::errors::world as refused;
+use crate::joint::{Asked, PyJoint};
+
+#[pymethods]
+impl PyWorld {
+    /// Joins two bodies (None is the world): fixed, revolute, prismatic, cylindrical, ball, universal, planar, point_on_line, point_on_plane, distance, rope, spring, screw, gear, rack_and_pinion.
+    ///
+    /// `position` (m) and `axis` are in the world as the bodies are now. universal takes `axis_b`; distance, rope and spring go to `position_b` and have a `length` (m; as now if not given), a spring `stiffness` (N/m) and `damping` (N s/m); screw a `pitch` (m a turn); gear a `ratio`; rack_and_pinion `axis_b` and `radius` (m). `compliance` is in m/N and rad/(N m).
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World()
+    /// >>> rod = world.add_body(ds.capsule(0.02, 0.5), mass=1.0, position=[0.5, 0, 0])
+    /// >>> hinge = world.add_joint('revolute', None, rod, axis=[0, 1, 0])
+    /// >>> hinge.set_motor(speed=2.0, limit=100.0)
+    /// >>> _ = world.step()
+    /// >>> round(float(hinge.rates[0]), 3)
+    /// 2.0
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (kind, a, b, *, position=[0.0; 3], axis=[0.0, 0.0, 1.0], rotation=None, axis_b=None, position_b=None,
+        length=None, stiffness=0.0, damping=0.0, pitch=None, ratio=1.0, radius=None, collide=false, compliance=[0.0; 2], name=None))]
+    fn add_joint(
+        slf: &Bound<'_, Self>,
+        kind: &str,
+        a: Option<&Bound<'_, Body>>,
+        b: Option<&Bound<'_, Body>>,
+        position: V3,
+        axis: V3,
+        rotation: Option<Q4>,
+        axis_b: Option<V3>,
+        position_b: Option<V3>,
+        length: Option<f64>,
+        stiffness: f64,
+        damping: f64,
+        pitch: Option<f64>,
+        ratio: f64,
+        radius: Option<f64>,
+        collide: bool,
+        compliance: [f64; 2],
+        name: Option<String>,
+    ) -> PyResult<PyJoint> {
+        let what = Asked {
+            kind,
+            position,
+            axis,
+            rotation,
+            axis_b,
+            position_b,
+            length,
+            stiffness,
+            damping,
+            pitch,
+            ratio,
+            radius,
+        };
+        let own = |b: Option<&Bound<'_, Body>>| b.map(|b| Self::own(slf, b)).transpose();
+        let mut def = what.def(own(a)?, own(b)?)?;
+        (def.collide, def.compliance, def.name) = (collide, compliance, name);
+        let id = slf.get().with(slf.py(), |w| w.add_joint(def)).map_err(refused)?;
+        Ok(PyJoint { world: slf.clone().unbind(), id })
+    }
+
+    /// All joints.
+    #[getter]
+    fn joints<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let ids: Vec<_> = slf.get().with(slf.py(), |w| w.joints().collect());
+        let all = ids.into_iter().map(|id| PyJoint { world: slf.clone().unbind(), id });
+        PyList::new(slf.py(), all)
+    }
+
+    /// The joint of this name.
+    fn joint(slf: &Bound<'_, Self>, name: &str) -> PyResult<PyJoint> {
+        let found = slf.get().with(slf.py(), |w| {
+            w.joints().find(|id| w.joint(*id).is_ok_and(|j| j.name.as_deref() == Some(name)))
+        });
+        match found {
+            Some(id) => Ok(PyJoint { world: slf.clone().unbind(), id }),
+            None => Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no joint '{name}'"))),
+        }
+    }
+
+    /// How far the joints are off: m and m/s.
+    #[getter]
+    fn joint_error(&self, py: Python<'_>) -> (f64, f64) {
+        let e = self.with(py, |w| w.joint_error());
+        (e.position, e.velocity)
+    }
+}

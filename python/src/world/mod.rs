@@ -1,0 +1,273 @@
+//! A world. Everything goes through a lock that is never held while Python runs, so that threads may share one.
+
+mod bodies;
+mod events;
+mod hooks;
+mod joints;
+mod motion;
+mod queries;
+pub mod saved;
+
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use drystone::{BodyId, Settings, State, StepReport, World};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+pub use bodies::{mass_properties, motion, motion_name};
+use hooks::Hooks;
+
+use crate::body::Body;
+use crate::errors::{input, step as failed, world as refused};
+use crate::report::PyReport;
+use crate::settings;
+
+/// Steps are taken in one go for so long before somebody looks for Ctrl-C.
+const WITHOUT_LOOKING: Duration = Duration::from_millis(50);
+
+/// Bodies, joints, contacts and time.
+///
+/// Settings go by keyword, with the names and meanings of the command line: `step` (s), `gravity` (m/s²), `model` ("ccp" or "coulomb"), `solver`,
+/// `tolerance` (m/s), `iterations`, `budget_ms`, `compliance`, `substeps`, `max_substeps`, `integrator`, `stabilisation`,
+/// `position_iterations`, `envelope` (m), `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers.
+#[pyclass(frozen, weakref, subclass, name = "World", module = "drystone")]
+pub struct PyWorld {
+    world: Mutex<World>,
+    before: Hooks,
+    after: Hooks,
+}
+
+/// A saved state of a world: see `World.save_state`.
+#[pyclass(frozen, name = "State", module = "drystone")]
+pub struct PyState(pub State);
+
+#[pymethods]
+impl PyState {
+    /// Time, s.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.0.time
+    }
+
+    /// Steps done.
+    #[getter]
+    fn step(&self) -> u64 {
+        self.0.step
+    }
+
+    /// Of time and motion, bit for bit.
+    #[getter]
+    fn hash(&self) -> String {
+        format!("{:016x}", self.0.hash())
+    }
+}
+
+impl PyWorld {
+    pub fn of(world: World) -> Self {
+        Self { world: Mutex::new(world), before: Hooks::default(), after: Hooks::default() }
+    }
+
+    /// The lock, for threads that do not hold the interpreter's.
+    pub fn lock(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `f` with the world. Who has to wait for it lets Python go on meanwhile.
+    pub fn with<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut World) -> R + Send) -> R {
+        match self.world.try_lock() {
+            Ok(mut world) => f(&mut world),
+            Err(TryLockError::Poisoned(world)) => f(&mut world.into_inner()),
+            Err(TryLockError::WouldBlock) => py.detach(|| f(&mut self.lock())),
+        }
+    }
+
+    /// Takes `n` steps; the last one's report. Hooks are called, and signals looked at.
+    pub fn take_steps(
+        slf: &Bound<'_, Self>,
+        n: u64,
+        mut each: impl FnMut(&World, &StepReport) + Send,
+    ) -> PyResult<Option<StepReport>> {
+        let (py, this) = (slf.py(), slf.get());
+        let (mut left, mut last) = (n, None);
+        while left > 0 {
+            py.check_signals()?;
+            let hooked = this.before.any() || this.after.any();
+            if hooked {
+                this.before.call(slf)?;
+            }
+            let report = in_pool(py, || {
+                let (begun, mut world) = (Instant::now(), this.lock());
+                loop {
+                    let report = world.step()?;
+                    each(&world, &report);
+                    left -= 1;
+                    if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
+                        return Ok(report);
+                    }
+                }
+            });
+            last = Some(report.map_err(failed)?);
+            if hooked {
+                this.after.call(slf)?;
+            }
+        }
+        Ok(last)
+    }
+
+    /// The id of a body that is this world's.
+    fn own(slf: &Bound<'_, Self>, body: &Bound<'_, Body>) -> PyResult<BodyId> {
+        let body = body.get();
+        if body.world.is(slf) {
+            Ok(body.id)
+        } else {
+            Err(input(format!("body {} belongs to another world", body.id.slot)))
+        }
+    }
+
+    pub fn body(slf: &Bound<'_, Self>, id: BodyId) -> Body {
+        Body { world: slf.clone().unbind(), id }
+    }
+}
+
+/// Runs `f` without the interpreter, on a thread of the pool: this thread would be one more than there are cores.
+pub fn in_pool<R: Send>(py: Python<'_>, f: impl FnOnce() -> R + Send) -> R {
+    py.detach(|| rayon::scope(|_| f()))
+}
+
+#[pymethods]
+impl PyWorld {
+    #[new]
+    #[pyo3(signature = (*, seed=1, **settings))]
+    fn new(seed: u64, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut s = Settings::default();
+        settings::apply(&mut s, settings)?;
+        Ok(Self::of(World::with_seed(s, seed).map_err(refused)?))
+    }
+
+    /// How it steps, as keywords.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let s = self.with(py, |w| w.settings().clone());
+        settings::told(py, &s)
+    }
+
+    /// Changes how it steps, from the next step on: keywords of the constructor.
+    #[pyo3(signature = (**settings))]
+    fn configure(&self, py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let mut s = self.with(py, |w| w.settings().clone());
+        settings::apply(&mut s, settings)?;
+        self.with(py, |w| w.set_settings(s)).map_err(refused)
+    }
+
+    /// Time, s.
+    #[getter]
+    fn time(&self, py: Python<'_>) -> f64 {
+        self.with(py, |w| w.state().time)
+    }
+
+    /// Steps done.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> u64 {
+        self.with(py, |w| w.state().step)
+    }
+
+    /// A hash of time and motion, bit for bit.
+    #[getter]
+    fn state_hash(&self, py: Python<'_>) -> String {
+        format!("{:016x}", self.with(py, |w| w.state().hash()))
+    }
+
+    /// Takes `n` steps and returns the last one's report. Python goes on in other threads meanwhile, hooks are called, Ctrl-C works.
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World(gravity=[0, 0, 0])
+    /// >>> world.step(3).step
+    /// 3
+    #[pyo3(signature = (n=1))]
+    fn step(slf: &Bound<'_, Self>, n: u64) -> PyResult<PyReport> {
+        let last = Self::take_steps(slf, n, |_, _| ())?;
+        last.map(PyReport).ok_or_else(|| input("n must be at least 1, got 0"))
+    }
+
+    /// Calls `hook(world)` before every step; returns it, so that it can decorate.
+    fn before_step(&self, py: Python<'_>, hook: Py<PyAny>) -> Py<PyAny> {
+        self.before.push(hook.clone_ref(py));
+        hook
+    }
+
+    /// Calls `hook(world)` after every step; returns it, so that it can decorate.
+    fn after_step(&self, py: Python<'_>, hook: Py<PyAny>) -> Py<PyAny> {
+        self.after.push(hook.clone_ref(py));
+        hook
+    }
+
+    /// Forgets all hooks.
+    fn clear_hooks(&self) {
+        self.before.set(Vec::new());
+        self.after.set(Vec::new());
+    }
+
+    /// The complete state: restored, the run goes on bit for bit.
+    fn save_state(&self, py: Python<'_>) -> PyState {
+        PyState(self.with(py, |w| w.state().clone()))
+    }
+
+    /// Goes back to a saved state of these same bodies.
+    fn restore(&self, py: Python<'_>, state: PyRef<'_, PyState>) -> PyResult<()> {
+        let state = state.0.clone();
+        self.with(py, |w| w.restore(state)).map_err(refused)
+    }
+
+    /// Moves a mechanism to a nearby state of rest.
+    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.lock().settle().map(drop)).map_err(refused)
+    }
+
+    /// Makes positions and velocities fit the joints; the first step does this by itself.
+    fn assemble(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.lock().assemble_joints()).map_err(refused)
+    }
+
+    /// Kinetic and potential energy of the dynamic bodies, J.
+    #[getter]
+    fn energy(&self, py: Python<'_>) -> (f64, f64) {
+        let e = self.with(py, |w| w.energy());
+        (e.kinetic, e.potential)
+    }
+
+    /// Mass of the dynamic bodies, kg.
+    #[getter]
+    fn total_mass(&self, py: Python<'_>) -> f64 {
+        self.with(py, |w| w.total_mass())
+    }
+
+    /// Deepest and mean overlap now, m.
+    fn penetration(&self, py: Python<'_>) -> (f64, f64) {
+        let p = py.detach(|| self.lock().penetration());
+        (p.max, p.mean)
+    }
+
+    /// How many bodies sleep.
+    #[getter]
+    fn asleep(&self, py: Python<'_>) -> usize {
+        self.with(py, |w| w.asleep())
+    }
+
+    /// Wakes everything.
+    fn wake_all(&self, py: Python<'_>) {
+        self.with(py, |w| w.wake_all());
+    }
+
+    /// Forgets forces applied since the last step.
+    fn clear_forces(&self, py: Python<'_>) {
+        self.with(py, |w| w.clear_forces());
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (time, bodies, joints) = self.with(py, |w| {
+            (w.state().time, w.model().bodies.len() - w.model().empty_slots().len(), w.joints().count())
+        });
+        format!("<World at {time:.6} s: {bodies} bodies, {joints} joints>")
+    }
+}

@@ -1,0 +1,159 @@
+//! Rays, casts, overlaps and distances.
+
+use drystone::BodyId;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::PyWorld;
+use crate::body::Body;
+use crate::convert::{Q4, V3, array3, pose, vec3};
+use crate::errors::world as refused;
+use crate::query::{Asked, Hit};
+use crate::shape::PyShape;
+
+#[pymethods]
+impl PyWorld {
+    /// The first body that a ray hits within `max_distance` (m); None if there is none. Only bodies of this motion, of shapes that would collide with these layers and mask, none of `exclude`, and no sensors unless asked for.
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World()
+    /// >>> ball = world.add_body(ds.sphere(0.5), mass=1.0)
+    /// >>> world.ray([0, 0, 3], [0, 0, -1]).distance
+    /// 2.5
+    #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    fn ray<'py>(
+        slf: &Bound<'py, Self>,
+        origin: V3,
+        direction: V3,
+        max_distance: f64,
+        layers: Option<u32>,
+        mask: Option<u32>,
+        motion: Option<&str>,
+        exclude: Option<Vec<PyRef<'py, Body>>>,
+        sensors: bool,
+    ) -> PyResult<Option<Hit>> {
+        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let found = asked.with(slf, |w, f| w.ray_first(vec3(origin), vec3(direction), max_distance, f));
+        Ok(found.map(|f| Hit::ray(slf, &f)))
+    }
+
+    /// All bodies that a ray hits, the nearest first.
+    #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    fn ray_all<'py>(
+        slf: &Bound<'py, Self>,
+        origin: V3,
+        direction: V3,
+        max_distance: f64,
+        layers: Option<u32>,
+        mask: Option<u32>,
+        motion: Option<&str>,
+        exclude: Option<Vec<PyRef<'py, Body>>>,
+        sensors: bool,
+    ) -> PyResult<Vec<Hit>> {
+        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let found = asked.with(slf, |w, f| w.ray_all(vec3(origin), vec3(direction), max_distance, f));
+        Ok(found.iter().map(|f| Hit::ray(slf, f)).collect())
+    }
+
+    /// The first body that a shape touches on its straight way from a pose along `direction`, by at most `max_distance` (m).
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (shape, direction, max_distance=f64::INFINITY, *, position=None, rotation=None, layers=None, mask=None, motion=None,
+        exclude=None, sensors=false))]
+    fn cast_shape<'py>(
+        slf: &Bound<'py, Self>,
+        shape: PyShape,
+        direction: V3,
+        max_distance: f64,
+        position: Option<V3>,
+        rotation: Option<Q4>,
+        layers: Option<u32>,
+        mask: Option<u32>,
+        motion: Option<&str>,
+        exclude: Option<Vec<PyRef<'py, Body>>>,
+        sensors: bool,
+    ) -> PyResult<Option<Hit>> {
+        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let at = pose(position, rotation);
+        let found = asked.with(slf, |w, f| w.cast_shape(&shape.0, &at, vec3(direction), max_distance, f));
+        Ok(found.map(|f| Hit::cast(slf, &f)))
+    }
+
+    /// All bodies that share a point with a shape at a pose.
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (shape, *, position=None, rotation=None, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    fn overlap<'py>(
+        slf: &Bound<'py, Self>,
+        shape: PyShape,
+        position: Option<V3>,
+        rotation: Option<Q4>,
+        layers: Option<u32>,
+        mask: Option<u32>,
+        motion: Option<&str>,
+        exclude: Option<Vec<PyRef<'py, Body>>>,
+        sensors: bool,
+    ) -> PyResult<Vec<Body>> {
+        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let at = pose(position, rotation);
+        let found = asked.with(slf, |w, f| w.overlapping(&shape.0, &at, f));
+        let mut bodies: Vec<BodyId> = found.into_iter().map(|f| f.0).collect();
+        bodies.sort_unstable();
+        bodies.dedup();
+        Ok(bodies.into_iter().map(|id| Self::body(slf, id)).collect())
+    }
+
+    /// The body nearest to a shape at a pose, with the closest point on it.
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (shape, max_distance=f64::INFINITY, *, position=None, rotation=None, layers=None, mask=None, motion=None, exclude=None,
+        sensors=false))]
+    fn closest<'py>(
+        slf: &Bound<'py, Self>,
+        shape: PyShape,
+        max_distance: f64,
+        position: Option<V3>,
+        rotation: Option<Q4>,
+        layers: Option<u32>,
+        mask: Option<u32>,
+        motion: Option<&str>,
+        exclude: Option<Vec<PyRef<'py, Body>>>,
+        sensors: bool,
+    ) -> PyResult<Option<Hit>> {
+        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let at = pose(position, rotation);
+        let found = asked.with(slf, |w, f| w.closest(&shape.0, &at, max_distance, f));
+        Ok(found.map(|f| Hit::closest(slf, &f)))
+    }
+
+    /// The nearest point of a body's surface; inside, the distance is negative (m).
+    #[pyo3(signature = (point, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    fn project<'py>(
+        slf: &Bound<'py, Self>,
+        point: V3,
+        max_distance: f64,
+        layers: Option<u32>,
+        mask: Option<u32>,
+        motion: Option<&str>,
+        exclude: Option<Vec<PyRef<'py, Body>>>,
+        sensors: bool,
+    ) -> PyResult<Option<Hit>> {
+        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let found = asked.with(slf, |w, f| w.project_point(vec3(point), max_distance, f));
+        Ok(found.map(|f| Hit::projection(slf, &f)))
+    }
+
+    /// Signed distance of two bodies, m.
+    fn distance(slf: &Bound<'_, Self>, a: &Bound<'_, Body>, b: &Bound<'_, Body>) -> PyResult<f64> {
+        let (a, b) = (Self::own(slf, a)?, Self::own(slf, b)?);
+        slf.get().with(slf.py(), |w| w.distance(a, b)).map_err(refused)
+    }
+
+    /// Signed distance of two bodies (m) and the closest points of the first and the second.
+    fn closest_points<'py>(
+        slf: &Bound<'py, Self>,
+        a: &Bound<'py, Body>,
+        b: &Bound<'py, Body>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let (py, a, b) = (slf.py(), Self::own(slf, a)?, Self::own(slf, b)?);
+        let found = slf.get().with(py, |w| w.closest_points(a, b)).map_err(refused)?;
+        found.map(|p| (p.distance, array3(py, p.on_a), array3(py, p.on_b)).into_pyobject(py)).transpose()
+    }
+}
