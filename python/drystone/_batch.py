@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _drystone
 from ._drystone import Joint, World
+from ._errors import InputError
 from ._run import load
 
 
@@ -54,6 +55,8 @@ class Batch(_drystone.Batch):
 
 
 def _numbers(joints: Sequence[Joint | int]) -> list[int]:
+    if isinstance(joints, str) or not all(isinstance(j, (Joint, int, np.integer)) for j in joints):
+        raise InputError(f"joints must be joints of one of the worlds, or their numbers, got {joints!r}")
     return [j.index if isinstance(j, Joint) else int(j) for j in joints]
 
 

@@ -250,6 +250,9 @@ impl Body {
         py: Python<'py>,
         other: PyRef<'_, Body>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        if !other.world.is(&self.world) {
+            return Err(input(format!("body {} belongs to another world", other.id.slot)));
+        }
         let other = other.id;
         Ok(array3(py, self.ask(py, |w, id| w.force_between(id, other))?))
     }

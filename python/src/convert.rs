@@ -16,6 +16,18 @@ pub fn vec3(v: V3) -> DVec3 {
     DVec3::from_array(v)
 }
 
+/// Refuses a vector that is not finite.
+pub fn finite(name: &str, v: V3) -> PyResult<DVec3> {
+    let x = vec3(v);
+    if x.is_finite() { Ok(x) } else { Err(input(format!("{name} must be three finite numbers, got {v:?}"))) }
+}
+
+/// Refuses a direction that is none.
+pub fn direction(name: &str, v: V3) -> PyResult<DVec3> {
+    let x = finite(name, v)?;
+    if x == DVec3::ZERO { Err(input(format!("{name} must not be zero"))) } else { Ok(x) }
+}
+
 pub fn quat([w, x, y, z]: Q4) -> DQuat {
     DQuat::from_xyzw(x, y, z, w)
 }

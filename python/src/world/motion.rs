@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::PyWorld;
 use crate::arrays;
+use crate::errors::input;
 
 #[pymethods]
 impl PyWorld {
@@ -77,9 +78,15 @@ impl PyWorld {
     fn read<'py>(
         slf: &Bound<'py, Self>,
         what: &str,
-        out: Option<Bound<'py, PyArray2<f64>>>,
+        out: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        arrays::read(slf, arrays::Column::parse(what)?, out)
+        let own = |out: Bound<'py, PyAny>| {
+            let kind = out.get_type().name().map_or("something else".into(), |name| name.to_string());
+            let dtype = out.getattr("dtype").map_or(kind, |dtype| dtype.to_string());
+            out.cast_into()
+                .map_err(|_| input(format!("out must be a float64 array of two dimensions, got {dtype}")))
+        };
+        arrays::read(slf, arrays::Column::parse(what)?, out.map(own).transpose()?)
     }
 
     /// Sets states of all bodies at once; what is not given stays. Contacts begin anew where positions or rotations are set.

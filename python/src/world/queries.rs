@@ -6,7 +6,7 @@ use pyo3::types::PyTuple;
 
 use super::PyWorld;
 use crate::body::Body;
-use crate::convert::{Q4, V3, array3, pose, vec3};
+use crate::convert::{Q4, V3, array3, direction as towards, finite, pose, vec3};
 use crate::errors::world as refused;
 use crate::query::{Asked, Hit};
 use crate::shape::PyShape;
@@ -33,7 +33,8 @@ impl PyWorld {
         sensors: bool,
     ) -> PyResult<Option<Hit>> {
         let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
-        let found = asked.with(slf, |w, f| w.ray_first(vec3(origin), vec3(direction), max_distance, f));
+        let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
+        let found = asked.with(slf, |w, f| w.ray_first(origin, direction, max_distance, f));
         Ok(found.map(|f| Hit::ray(slf, &f)))
     }
 
@@ -51,7 +52,8 @@ impl PyWorld {
         sensors: bool,
     ) -> PyResult<Vec<Hit>> {
         let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
-        let found = asked.with(slf, |w, f| w.ray_all(vec3(origin), vec3(direction), max_distance, f));
+        let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
+        let found = asked.with(slf, |w, f| w.ray_all(origin, direction, max_distance, f));
         Ok(found.iter().map(|f| Hit::ray(slf, f)).collect())
     }
 
@@ -73,8 +75,8 @@ impl PyWorld {
         sensors: bool,
     ) -> PyResult<Option<Hit>> {
         let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
-        let at = pose(position, rotation);
-        let found = asked.with(slf, |w, f| w.cast_shape(&shape.0, &at, vec3(direction), max_distance, f));
+        let (at, direction) = (pose(position, rotation), towards("direction", direction)?);
+        let found = asked.with(slf, |w, f| w.cast_shape(&shape.0, &at, direction, max_distance, f));
         Ok(found.map(|f| Hit::cast(slf, &f)))
     }
 

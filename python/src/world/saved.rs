@@ -14,7 +14,7 @@ type Pickled<'py> = (Bound<'py, PyBytes>, Vec<Py<PyAny>>, Vec<Py<PyAny>>, Option
 
 #[pymethods]
 impl PyWorld {
-    /// The whole world as bytes: settings, bodies, joints, motion, warm starts. Hooks are not in it; functions of Python's as motors or guides are refused.
+    /// The whole world as bytes: settings, bodies, joints, motion, warm starts; hooks are not in it.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()

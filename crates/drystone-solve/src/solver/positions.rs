@@ -14,12 +14,17 @@ use crate::problem::{Malformed, Problem};
 pub struct Positions {
     elimination: Schur,
     sweeps: FixedPoint,
+    /// What the last sweeps took, bytes.
+    held: usize,
+}
+
+fn sweeps() -> FixedPoint {
+    FixedPoint::plain(&super::pgs::INFO, Scheme::Forward, 1.0)
 }
 
 impl Default for Positions {
     fn default() -> Self {
-        let sweeps = FixedPoint::plain(&super::pgs::INFO, Scheme::Forward, 1.0);
-        Self { elimination: Schur::default(), sweeps }
+        Self { elimination: Schur::default(), sweeps: sweeps(), held: 0 }
     }
 }
 
@@ -29,7 +34,7 @@ impl Solver for Positions {
     }
 
     fn bytes(&self) -> usize {
-        self.elimination.bytes() + self.sweeps.bytes()
+        self.elimination.bytes() + self.held
     }
 
     fn solve(
@@ -46,6 +51,11 @@ impl Solver for Positions {
                 return Ok(solution);
             }
         }
-        self.sweeps.solve(problem, guess, stop)
+        let solution = self.sweeps.solve(problem, guess, stop);
+        self.held = self.sweeps.bytes();
+        if problem.has_many_bodies() {
+            self.sweeps = sweeps();
+        }
+        solution
     }
 }

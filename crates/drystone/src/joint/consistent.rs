@@ -138,7 +138,7 @@ impl World {
                 laws: false,
                 theta: 1.0,
                 bends: true,
-                bounce: 1.0,
+                bounce: None,
             },
         );
         self.work.velocity.assembler.build_rows(&self.state.order);

@@ -49,7 +49,7 @@ impl World {
             laws: true,
             theta: 1.0,
             bends: true,
-            bounce: 1.0,
+            bounce: None,
         };
         self.work.velocity.assembler.stage_rows(&self.model, &self.state, &v, purpose);
         let p = self.work.velocity.assembler.bodies();

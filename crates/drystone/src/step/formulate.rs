@@ -78,7 +78,8 @@ pub(super) fn formulate(
         laws: asks != Asks::Expansion,
         theta,
         bends: asks == Asks::All,
-        bounce: if rests { 0.0 } else { 1.0 },
+        // As for contacts: what gravity brings about in a step is rest.
+        bounce: (!rests).then_some(settings.gravity.length() * h),
     };
     assembler.stage_rows(model, state, v_free, purpose);
     assembler.build_rows(&state.order);

@@ -186,6 +186,22 @@ fn elastic_limits_keep_the_energy() {
     }
 }
 
+/// What has come to rest on a limit with restitution stays there, and nothing is said to contradict it.
+#[test]
+fn rest_on_a_limit_is_no_contradiction() {
+    for e in [0.3, 0.5, 0.8] {
+        let settings = Settings { h: 1e-3, tolerance: 1e-8, ..Settings::default() };
+        let mut w = World::new(settings).unwrap();
+        let mass = MassProperties::principal(1.0, DVec3::splat(0.01));
+        let id = w.add_body(BodyDef::bare(mass).at(DVec3::X)).unwrap();
+        w.add_joint(JointDef::revolute(None, id, DVec3::ZERO, DVec3::Y).limits(0, -1.0, 1.0, e)).unwrap();
+        for step in 1..=3000 {
+            let report = w.step().unwrap();
+            assert!(report.missed.is_empty(), "e {e}, step {step}: {:?}", report.missed);
+        }
+    }
+}
+
 /// Commands are met to rounding: a position, a speed by its integral, and a force.
 #[test]
 fn motors_impose_what_they_say() {

@@ -226,7 +226,7 @@ fn what_turns_and_bounces_gains_nothing() {
         Shape::cuboid(DVec3::new(0.1, 0.15, 0.12)),
         Shape::cuboid(DVec3::new(0.3, 0.3, 0.01)),
         Shape::Capsule { radius: 0.02, half_length: 0.2 },
-        Shape::Cone { radius: 0.1, half_height: 0.15 },
+        Shape::Cone { radius: 0.1, height: 0.3 },
     ];
     for impact in [Impact::Newton, Impact::Poisson] {
         for shape in &shapes {
@@ -247,7 +247,9 @@ fn what_turns_and_bounces_gains_nothing() {
                 );
                 before = now;
             }
-            assert!(before > 0.9 * start, "{impact:?}, {shape:?}: {start} J, then {before} J");
+            // Poisson's law, point by point of a face, gives back less than what came.
+            let least = if impact == Impact::Newton { 0.95 } else { 0.0 };
+            assert!(before > least * start, "{impact:?}, {shape:?}: {start} J, then {before} J");
         }
     }
 }

@@ -36,8 +36,9 @@ impl Stage<'_> {
                         let own = stabilisation.bias(scale * gap, h);
                         let mut bias = own;
                         let before = self.joint.rate(&jacobian, |i| self.state.twist(i));
-                        if limits.restitution > 0.0 && scale * gap + h * before <= 0.0 {
-                            bias = bias.min(bounce * limits.restitution * before);
+                        let hits = limits.restitution > 0.0 && scale * gap + h * before <= 0.0;
+                        if hits && bounce.is_some_and(|least| -before > least) {
+                            bias = bias.min(limits.restitution * before);
                         }
                         let both = (bias, bias - own.min(0.0));
                         self.push(place + LIMIT, Set::NonNegative, &jacobian, both, 0.0, upper);

@@ -17,8 +17,8 @@ pub(crate) enum Purpose {
         theta: f64,
         /// With what the tangent leaves out.
         bends: bool,
-        /// Share of the restitution of limits.
-        bounce: f64,
+        /// The speed above which what comes to a limit bounces, m/s; None where nothing does.
+        bounce: Option<f64>,
     },
     /// Corrections of positions at the end of the step.
     Position {
