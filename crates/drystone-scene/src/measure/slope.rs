@@ -84,7 +84,7 @@ fn fit_line(points: impl Iterator<Item = (f64, f64)> + Clone) -> Option<[f64; 2]
     let (sxx, sxy) =
         points.fold((0.0, 0.0), |(sxx, sxy), (x, y)| (sxx + (x - mx).powi(2), sxy + (x - mx) * (y - my)));
     let b = sxy / sxx;
-    (sxx > 0.0 && b.is_finite()).then(|| [my - b * mx, b])
+    (sxx > 0.0 && b.is_finite()).then_some([my - b * mx, b])
 }
 
 /// a, b and c of z = a + b x + c y, by least squares; None if all points are on a line.
