@@ -181,6 +181,11 @@ impl Run {
     fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64)> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.get().with(py, |w| {
+            if w.state().step == 0 && n > 0 {
+                scene.probe.begin(w);
+            }
+        });
         let mut last = (Instant::now(), usage::cpu_seconds());
         let report = PyWorld::take_steps(self.world.bind(py), n, |world, report| {
             scene.probe.observe(world);

@@ -10,9 +10,10 @@ use serde::Serialize;
 
 use crate::backend::Backend;
 use crate::failure::Failure;
+use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::roofline::{self, Roofline};
-use crate::run::{say, write};
+use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
 
 /// A fixed measurement.
@@ -207,6 +208,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             "set-up s"
         ))?;
     }
+    let stop = interrupt::watch()?;
     let base = usage::peak_rss_mib();
     let mut rows = Vec::new();
     for bench in BENCHES {
@@ -218,8 +220,12 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         if !wanted {
             continue;
         }
-        let row =
-            measure(bench, &backend, &solver, threads, base).map_err(|e| backend.failure().unwrap_or(e))?;
+        let row = measure(bench, &backend, &solver, threads, base, &stop)
+            .map_err(|e| backend.failure().unwrap_or(e))?;
+        let Some(row) = row else {
+            eprintln!("drystone: interrupted during {}: what was measured before is reported", bench.name);
+            break;
+        };
         if !to_pipe {
             say(&line(&row))?;
         }
@@ -228,16 +234,18 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if let Some(path) = &args.report {
         write(path, &(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
     }
-    Ok(0)
+    Ok(if stop.came() { INTERRUPTED } else { 0 })
 }
 
+/// None if Ctrl-C came before its end.
 fn measure(
     bench: &Bench,
     backend: &Backend,
     solver: &str,
     threads: usize,
     base: f64,
-) -> Result<Row, Failure> {
+    stop: &Interrupt,
+) -> Result<Option<Row>, Failure> {
     let (before, started) = (usage::peak_rss_mib(), Instant::now());
     let set: Vec<(String, String)> = bench.set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let mut scene = drystone_scene::load(bench.scene, &set)?;
@@ -252,12 +260,18 @@ fn measure(
     let setup_s = started.elapsed().as_secs_f64();
     let mut stepper = backend.stepper(&mut world, true)?;
     for _ in 0..bench.warm_up {
+        if stop.came() {
+            return Ok(None);
+        }
         stepper.step(&mut world).map_err(Failure::run)?;
     }
     let (mut totals, mut spans) = (Vec::new(), vec![Vec::new(); Stage::ALL.len()]);
     let (mut solve, mut work, mut least) = (0.0, 0.0, f64::INFINITY);
     let cpu = usage::cpu_seconds();
     for _ in 0..bench.steps {
+        if stop.came() {
+            return Ok(None);
+        }
         let r = stepper.step(&mut world).map_err(Failure::run)?;
         let ms: Vec<f64> = r.spans.iter().map(|s| 1e3 * s.as_secs_f64()).collect();
         totals.push(ms.iter().sum::<f64>());
@@ -279,7 +293,7 @@ fn measure(
         .iter()
         .filter(|c| world.model().bodies[c.body as usize].inv_mass > 0.0)
         .all(|c| matches!(c.shape, Shape::Sphere { .. }));
-    Ok(Row {
+    Ok(Some(Row {
         name: bench.name,
         title: bench.title,
         solver: solver.into(),
@@ -298,7 +312,7 @@ fn measure(
         world_s: setup_s - placed_s,
         peak_rss_mib: peak,
         peak_bytes_per_body: (peak > before).then(|| (peak - base) * 1048576.0 / bodies as f64),
-    })
+    }))
 }
 
 fn median(x: &mut [f64]) -> f64 {

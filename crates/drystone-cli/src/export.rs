@@ -5,24 +5,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use drystone_record::course;
-use drystone_record::export::{Film, Look, Selection, Table, csv, gltf, vtp};
-use drystone_record::picture::{View, render};
+use drystone_record::export::{Film, Selection, Table, csv, gltf, parquet, vtp};
+use drystone_record::picture::render;
 use drystone_record::recording::Recording;
 use drystone_solve::solver::BadSpec;
 
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::portrait::Look;
 use crate::run::{INTERRUPTED, say, write};
 
 #[derive(clap::Args)]
 pub struct Args {
     /// The recording: its folder.
     recording: PathBuf,
-    /// What to write, by its ending: .csv, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .png (a series of frames), .mp4
+    /// What to write, by its ending: .csv, .parquet, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .png (a series of frames), .mp4
     /// (by ffmpeg).
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
-    /// Which table a .csv is: bodies, contacts, joints or steps.
+    /// Which table a .csv or .parquet is: bodies, contacts, joints or steps.
     #[arg(long, value_name = "NAME", default_value = "bodies")]
     table: String,
     /// Frames from this time on, s.
@@ -37,12 +38,8 @@ pub struct Args {
     /// These bodies alone; may be repeated. A name that several have means all of them.
     #[arg(long, value_name = "NAME")]
     body: Vec<String>,
-    /// View of pictures: iso, front, side or top.
-    #[arg(long, value_name = "NAME", default_value = "iso")]
-    camera: String,
-    /// Pixels of pictures, width x height.
-    #[arg(long, value_name = "WxH", default_value = "1280x800")]
-    size: String,
+    #[command(flatten)]
+    look: Look,
     /// Pictures per second of a film.
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=240))]
     rate: u64,
@@ -51,14 +48,13 @@ pub struct Args {
     quiet: bool,
 }
 
-const ENDINGS: &str = ".csv, .vtp, .gltf, .png or .mp4";
+const ENDINGS: &str = ".csv, .parquet, .vtp, .gltf, .png or .mp4";
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     let ending = args.to.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let shown = args.to.display();
-    if !["csv", "vtp", "gltf", "png", "mp4"].contains(&ending.as_str()) {
-        let hint = if ending == "parquet" { " (there is no Parquet: pandas reads the .csv)" } else { "" };
-        return Err(Failure::input(format!("--to {shown}: the name must end in {ENDINGS}{hint}")));
+    if !["csv", "parquet", "vtp", "gltf", "png", "mp4"].contains(&ending.as_str()) {
+        return Err(Failure::input(format!("--to {shown}: the name must end in {ENDINGS}")));
     }
     let table = Table::NAMES.iter().find(|(name, _)| *name == args.table).map(|(_, table)| *table);
     let names: Vec<&str> = Table::NAMES.iter().map(|(name, _)| *name).collect();
@@ -75,6 +71,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             csv(&recording, &selection, table, &mut text).map_err(Failure::run)?;
             std::io::Write::flush(&mut text).map_err(|e| Failure::run(format!("{shown}: {e}")))?;
         }
+        "parquet" => parquet(&recording, &selection, table, &args.to).map_err(Failure::run)?,
         "vtp" => {
             vtp(&recording, &selection, &args.to).map_err(Failure::run)?;
         }
@@ -88,20 +85,14 @@ pub fn main(args: Args) -> Result<i32, Failure> {
 }
 
 /// `film.png` with a number before the ending.
-fn numbered(to: &Path, n: usize) -> PathBuf {
+pub fn numbered(to: &Path, n: usize) -> PathBuf {
     let stem = to.file_stem().unwrap_or_default().to_string_lossy();
     to.with_file_name(format!("{stem}_{n:06}.png"))
 }
 
 fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: bool) -> Result<i32, Failure> {
-    let view = args.camera.parse::<View>().map_err(|_| {
-        let names: Vec<&str> = View::ALL.iter().map(|v| v.name()).collect();
-        Failure::input(BadSpec::unknown("camera", &args.camera, &names))
-    })?;
-    let (width, height) = crate::portrait::size(&args.size)?;
-    // Films have even sides.
-    let (width, height) = if film { (width & !1, height & !1) } else { (width, height) };
-    let frames = Film::new(recording, selection, Look { view, width, height }).map_err(Failure::run)?;
+    let look = args.look.check()?.look(Vec::new(), film)?;
+    let frames = Film::new(recording, selection, look).map_err(Failure::input)?;
     let stop = interrupt::watch()?;
     let mut encoder = if film { Some(ffmpeg(args)?) } else { None };
     for n in 0..selection.frames.len() {

@@ -7,6 +7,7 @@ mod compare;
 mod decompose;
 mod export;
 mod failure;
+mod files;
 mod interrupt;
 mod lcp;
 mod live;
@@ -77,7 +78,7 @@ enum Command {
     /// Simulate to a time and write the flat state that any engine can start from.
     #[command(allow_negative_numbers = true)]
     State(state::Args),
-    /// Draw a scene or state as a PNG, without GPU or display.
+    /// Draw a scene or state as a PNG, or a recording or snapshots as a series of them, without GPU or display.
     #[command(allow_negative_numbers = true)]
     Picture(portrait::Args),
     /// Look at a scene, a flat state or a snapshot file in the browser: simulates while you look, or writes one HTML file.

@@ -3,20 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use drystone::World;
-use drystone_record::picture::{View, render};
+use drystone_record::export::{Film, Frames, Selection};
+use drystone_record::picture::{Camera, View, render};
 use drystone_record::portrait::{Colouring, Portrait, Shown, portrait};
+use drystone_record::recording::{Recording, number};
+use drystone_record::{export, snapshot};
 use drystone_scene::Scene;
 use drystone_solve::solver::BadSpec;
+use glam::DVec3;
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::progress;
+use crate::run::INTERRUPTED;
 use crate::simulation::{Prepared, Simulation};
 
 /// How pictures look.
 #[derive(clap::Args, Clone)]
 pub struct Look {
-    /// View: iso, front, side or top.
-    #[arg(long, value_name = "NAME", default_value = "iso")]
+    /// View: iso, front, side or top; or the eye and the point it looks at, m, and if given the opening in degrees:
+    /// X,Y,Z:X,Y,Z[:DEG].
+    #[arg(long, value_name = "NAME|EYE:AT[:DEG]", default_value = "iso", allow_hyphen_values = true)]
     camera: String,
     /// What colour means: speed, kind, force, or scene (what the scene itself has to show, speed if nothing).
     #[arg(long, value_name = "speed|kind|force|scene", default_value = "speed")]
@@ -30,8 +38,11 @@ pub struct Look {
 }
 
 /// A checked look.
+#[derive(Clone)]
 pub struct Drawing {
     view: View,
+    /// Instead of the view.
+    camera: Option<Camera>,
     colouring: Colouring,
     width: usize,
     height: usize,
@@ -40,16 +51,43 @@ pub struct Drawing {
 
 impl Look {
     pub fn check(&self) -> Result<Drawing, Failure> {
-        let view = self.camera.parse::<View>().map_err(|_| {
-            let names: Vec<&str> = View::ALL.iter().map(|v| v.name()).collect();
-            Failure::input(BadSpec::unknown("camera", &self.camera, &names))
-        })?;
+        let camera = if self.camera.contains(':') { Some(camera(&self.camera)?) } else { None };
+        let view = match camera {
+            Some(_) => View::Iso,
+            None => self.camera.parse::<View>().map_err(|_| {
+                let names: Vec<&str> = View::ALL.iter().map(|v| v.name()).collect();
+                Failure::input(BadSpec::unknown("camera", &self.camera, &names))
+            })?,
+        };
         let colouring = Colouring::from_name(&self.colour)
             .ok_or_else(|| Failure::input(BadSpec::unknown("colour", &self.colour, Colouring::NAMES)))?;
         let (width, height) = size(&self.size)?;
         let cut = self.cut.as_deref().map(cut).transpose()?;
-        Ok(Drawing { view, colouring, width, height, cut })
+        Ok(Drawing { view, camera, colouring, width, height, cut })
     }
+}
+
+/// Reads `1,-2,1:0,0,0.5:30`.
+fn camera(text: &str) -> Result<Camera, Failure> {
+    let parse = || {
+        let mut parts = text.split(':');
+        let mut point = || {
+            let numbers: Vec<f64> =
+                parts.next()?.split(',').map(|x| x.trim().parse().ok()).collect::<Option<_>>()?;
+            (numbers.len() == 3).then(|| DVec3::from_slice(&numbers)).filter(|p| p.is_finite())
+        };
+        let (from, at) = (point()?, point()?);
+        let fov = parts.next().map_or(Some(Camera::FITTED_FOV), |x| x.trim().parse().ok())?;
+        let fits = from != at && (1.0..=170.0).contains(&fov) && parts.next().is_none();
+        // Straight down there is no up but +y.
+        let up = if (from - at).with_z(0.0) == DVec3::ZERO { DVec3::Y } else { DVec3::Z };
+        fits.then_some(Camera { from, at, up, fov })
+    };
+    parse().ok_or_else(|| {
+        Failure::input(format!(
+            "--camera must be a view, or two points in m and degrees from 1 to 170 as 1,-2,1:0,0,0.5:30, got {text}"
+        ))
+    })
 }
 
 /// Reads `1280x800`.
@@ -77,7 +115,7 @@ fn cut(text: &str) -> Result<(usize, f64), Failure> {
 impl Drawing {
     pub fn draw(&self, world: &World, scene: &Scene, to: &Path) -> Result<(), Failure> {
         let title = format!("{}  t = {:.2} s", scene.name, world.state().time);
-        let picture = portrait(
+        let mut picture = portrait(
             world,
             &Portrait {
                 view: self.view,
@@ -94,9 +132,33 @@ impl Drawing {
                 cut: self.cut,
             },
         );
+        if let Some(camera) = self.camera {
+            picture.camera = camera;
+        }
         drystone_record::file::make_folder(to)
             .map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
         render(&picture).write_png(to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))
+    }
+}
+
+impl Drawing {
+    /// The same for frames of a recording; `even` sides are what films have.
+    pub fn look(&self, glass: Vec<i64>, even: bool) -> Result<export::Look, Failure> {
+        if self.colouring == Colouring::Scene {
+            return Err(Failure::input(
+                "--colour scene: recordings and snapshots have speed, kind and force",
+            ));
+        }
+        let mask = if even { !1 } else { !0 };
+        Ok(export::Look {
+            view: self.view,
+            camera: self.camera,
+            colouring: self.colouring,
+            width: self.width & mask,
+            height: self.height & mask,
+            cut: self.cut,
+            glass,
+        })
     }
 }
 
@@ -104,9 +166,25 @@ impl Drawing {
 pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
-    /// Simulate to this time first, s.
-    #[arg(long, value_name = "S", default_value_t = 0.0)]
-    at_time: f64,
+    /// Simulate to this time first, s [0]. Of recordings and snapshots: the one frame that is nearest to it [default: all, as
+    /// FILE_000000.png, FILE_000001.png, ...].
+    #[arg(long, visible_alias = "at", value_name = "S")]
+    at_time: Option<f64>,
+    /// Of recordings and snapshots: frames from this time on, s.
+    #[arg(long, value_name = "S", default_value_t = f64::NEG_INFINITY, conflicts_with = "at_time")]
+    from: f64,
+    /// Frames up to this time, s.
+    #[arg(long, value_name = "S", default_value_t = f64::INFINITY, conflicts_with = "at_time")]
+    until: f64,
+    /// Every N-th of them.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+    /// Draw a body as glass; may be repeated. A name that several have means all of them.
+    #[arg(long, value_name = "NAME")]
+    glass: Vec<String>,
+    /// The scene that a snapshot file belongs to [default: as the file says].
+    #[arg(long = "scene", value_name = "SCENE")]
+    of_scene: Option<String>,
     /// The picture.
     #[arg(long, value_name = "FILE.png")]
     to: PathBuf,
@@ -117,10 +195,80 @@ pub struct Args {
 pub fn main(args: Args) -> Result<i32, Failure> {
     let drawing = args.look.check()?;
     outputs::check(Some(args.simulation.scene.as_ref()), [Output::png("--to", Some(&args.to))])?;
+    let path = Path::new(&args.simulation.scene);
+    if is_recording(path) {
+        let recording = Recording::open(path).map_err(Failure::input)?;
+        return series(&args, &drawing, &recording, Vec::new());
+    }
+    if snapshot::is_snapshots(path) {
+        let (named, snaps) = snapshot::read(path).map_err(Failure::input)?;
+        let scene = args.of_scene.clone().unwrap_or(named);
+        let Prepared { scene, world, .. } = Simulation { scene, ..args.simulation.clone() }.prepare()?;
+        let shown = snapshot::Shown::new(&scene.name, &world, snaps)
+            .map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
+        let glass = scene.glass.iter().map(|slot| number(*slot as u32, 0)).collect();
+        return series(&args, &drawing, &shown, glass);
+    }
+    for (option, given) in [
+        ("--from", args.from.is_finite()),
+        ("--until", args.until.is_finite()),
+        ("--every", args.every != 1),
+        ("--glass", !args.glass.is_empty()),
+        ("--scene", args.of_scene.is_some()),
+    ] {
+        if given {
+            return Err(Failure::input(format!(
+                "{option} is for recordings and snapshots; {} is a scene",
+                path.display()
+            )));
+        }
+    }
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
-    if !crate::state::advance(&mut world, args.at_time)? {
-        return Ok(crate::run::INTERRUPTED);
+    if !crate::state::advance(&mut world, args.at_time.unwrap_or(0.0))? {
+        return Ok(INTERRUPTED);
     }
     drawing.draw(&world, &scene, &args.to)?;
+    Ok(0)
+}
+
+/// A folder, or a segment in one.
+fn is_recording(path: &Path) -> bool {
+    path.is_dir() || path.is_file() && path.extension().is_some_and(|e| e == "h5")
+}
+
+/// Draws one frame, or all.
+fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>) -> Result<i32, Failure> {
+    let place = |e: String| Failure::input(format!("{}: {e}", args.simulation.scene));
+    for name in &args.glass {
+        let before = glass.len();
+        let meant = from.catalogue().bodies.iter().filter(|b| b.name == *name);
+        glass.extend(meant.map(|b| b.id));
+        if glass.len() == before {
+            return Err(place(format!("--glass: there is no body '{name}'")));
+        }
+    }
+    let selection = Selection::new(from, (args.from, args.until), args.every as usize, &[])
+        .map_err(|e| place(e.to_string()))?;
+    let selection = match args.at_time {
+        Some(time) => selection.nearest(from, time),
+        None => selection,
+    };
+    let film = Film::new(from, &selection, drawing.look(glass, false)?).map_err(|e| place(e.to_string()))?;
+    drystone_record::file::make_folder(&args.to)
+        .map_err(|e| Failure::input(format!("{}: {e}", args.to.display())))?;
+    let stop = interrupt::watch()?;
+    let count = selection.frames.len();
+    let bar = progress::waiting(format!("{count} pictures"));
+    for n in 0..count {
+        if stop.came() {
+            eprintln!("drystone: interrupted: {n} of {count} pictures are drawn");
+            return Ok(INTERRUPTED);
+        }
+        bar.set_message(format!("picture {} of {count}", n + 1));
+        let to = if args.at_time.is_some() { args.to.clone() } else { crate::export::numbered(&args.to, n) };
+        let image = render(&film.picture(n).map_err(Failure::run)?);
+        image.write_png(&to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
+    }
+    bar.finish_and_clear();
     Ok(0)
 }

@@ -16,34 +16,34 @@ pub struct Keep {
     /// Record the run in a folder: HDF5 that h5py, pandas, ParaView and `drystone export` read, while it grows and after a crash.
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
-    /// A frame every N steps, or with an s every so many simulated seconds: 10, or 0.02s.
-    #[arg(long, value_name = "N|SECONDSs", default_value = "10", requires = "record")]
-    record_every: String,
+    /// A frame every N steps, or with an s every so many simulated seconds, as 0.02s [default: the scene's own, 10].
+    #[arg(long, value_name = "N|SECONDSs")]
+    record_every: Option<String>,
     /// Frames also in steps in which bodies come or go, or two begin to push each other.
-    #[arg(long, requires = "record")]
+    #[arg(long)]
     record_events: bool,
-    /// What a frame has beside the bodies: contacts, joints, both, or none (contacts,joints).
-    #[arg(long, value_name = "LIST", default_value = "contacts,joints", requires = "record")]
-    record_what: String,
-    /// Precision of the numbers in frames: f32 or f64. Steps and the catalogue are always in f64.
-    #[arg(long, value_name = "f32|f64", default_value = "f32", requires = "record")]
-    record_precision: String,
+    /// What a frame has beside the bodies: contacts, joints, both, or none [default: the scene's own, contacts,joints].
+    #[arg(long, value_name = "LIST")]
+    record_what: Option<String>,
+    /// Precision of the numbers in frames: f32 or f64. Steps and the catalogue are always in f64 [default: the scene's own, f32].
+    #[arg(long, value_name = "f32|f64")]
+    record_precision: Option<String>,
     /// Write a checkpoint into the recording every N steps, or with an s every so many seconds of wall time: 1000, or 60s. `drystone
     /// resume` goes on from the last one. (There is one at the end, and after Ctrl-C, in any case.)
-    #[arg(long, value_name = "STEPS|SECONDSs", requires = "record")]
+    #[arg(long, value_name = "STEPS|SECONDSs")]
     checkpoint: Option<String>,
 }
 
 /// When a checkpoint is due.
 #[derive(Clone, Copy)]
-enum When {
+pub enum When {
     Steps(u64),
     Wall(Duration),
     AtTheEnd,
 }
 
 /// `12`, or `0.5s`.
-fn count_or_seconds(option: &str, text: &str) -> Result<Result<u64, f64>, Failure> {
+pub fn every(option: &str, text: &str) -> Result<Every, Failure> {
     let wrong = || {
         Failure::input(format!(
             "{option} {text}: expected a number of steps, or of seconds with an s (100, 0.5s)"
@@ -52,52 +52,81 @@ fn count_or_seconds(option: &str, text: &str) -> Result<Result<u64, f64>, Failur
     match text.strip_suffix('s') {
         Some(seconds) => {
             let s = seconds.trim().parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0);
-            s.map(Err).ok_or_else(wrong)
+            s.map(Every::Seconds).ok_or_else(wrong)
         }
-        None => text.parse().ok().filter(|n| *n > 0).map(Ok).ok_or_else(wrong),
+        None => text.parse().ok().filter(|n| *n > 0).map(Every::Steps).ok_or_else(wrong),
     }
 }
 
 impl Keep {
-    /// Checks the options; None without `--record`.
-    pub fn plan(&self, scene: &str, h: f64) -> Result<Option<Options>, Failure> {
-        let every = match count_or_seconds("--record-every", &self.record_every)? {
-            Ok(n) => Every::Steps(n),
-            Err(s) => Every::Seconds(s),
+    /// Checks the options against what the scene says; None if nothing is recorded.
+    pub fn plan(&self, scene: &Scene, h: f64) -> Result<Option<Options>, Failure> {
+        let own = &scene.record;
+        let every = match &self.record_every {
+            Some(text) => every("--record-every", text)?,
+            None => own.every.unwrap_or(Every::Steps(10)),
         };
-        let double = match self.record_precision.as_str() {
-            "f32" => false,
-            "f64" => true,
-            other => return Err(Failure::input(format!("--record-precision {other}: expected f32 or f64"))),
-        };
-        let mut what = What { contacts: false, joints: false };
-        for word in self.record_what.split(',').map(str::trim).filter(|w| !w.is_empty() && *w != "none") {
-            match word {
-                "bodies" => {}
-                "contacts" => what.contacts = true,
-                "joints" => what.joints = true,
-                other => {
-                    return Err(Failure::input(format!(
-                        "--record-what {other}: expected bodies, contacts, joints, or none"
-                    )));
-                }
+        let double = match self.record_precision.as_deref() {
+            None => own.double.unwrap_or(false),
+            Some("f32") => false,
+            Some("f64") => true,
+            Some(other) => {
+                return Err(Failure::input(format!("--record-precision {other}: expected f32 or f64")));
             }
-        }
-        self.when()?;
-        let Some(folder) = self.record.clone() else { return Ok(None) };
-        let (scene, events) = (scene.to_string(), self.record_events);
+        };
+        let what = match &self.record_what {
+            Some(list) => what(list)?,
+            None => own.what.unwrap_or(What { contacts: true, joints: true }),
+        };
+        self.when(scene)?;
+        let Some(folder) = self.record.clone().or_else(|| own.folder.clone()) else {
+            let given = [
+                ("--record-every", self.record_every.is_some()),
+                ("--record-events", self.record_events),
+                ("--record-what", self.record_what.is_some()),
+                ("--record-precision", self.record_precision.is_some()),
+                ("--checkpoint", self.checkpoint.is_some()),
+            ];
+            return match given.iter().find(|(_, given)| *given) {
+                Some((option, _)) => Err(Failure::input(format!("{option} needs --record FOLDER"))),
+                None => Ok(None),
+            };
+        };
+        let events = self.record_events || own.events.unwrap_or(false);
+        let scene = scene.name.clone();
         Ok(Some(Options { folder, every, events, what, double, scene, h }))
     }
 
-    fn when(&self) -> Result<When, Failure> {
-        Ok(match &self.checkpoint {
+    /// When checkpoints are due.
+    pub fn when(&self, scene: &Scene) -> Result<When, Failure> {
+        let asked = match &self.checkpoint {
+            Some(text) => Some(every("--checkpoint", text)?),
+            None => scene.record.checkpoint,
+        };
+        Ok(match asked {
             None => When::AtTheEnd,
-            Some(text) => match count_or_seconds("--checkpoint", text)? {
-                Ok(n) => When::Steps(n),
-                Err(s) => When::Wall(Duration::from_secs_f64(s.min(1e9))),
-            },
+            Some(Every::Steps(n)) => When::Steps(n),
+            Some(Every::Seconds(s)) => When::Wall(Duration::from_secs_f64(s.min(1e9))),
         })
     }
+}
+
+/// `contacts,joints`
+fn what(list: &str) -> Result<What, Failure> {
+    let mut what = What { contacts: false, joints: false };
+    for word in list.split(',').map(str::trim).filter(|w| !w.is_empty() && *w != "none") {
+        match word {
+            "bodies" => {}
+            "contacts" => what.contacts = true,
+            "joints" => what.joints = true,
+            other => {
+                return Err(Failure::input(format!(
+                    "--record-what {other}: expected bodies, contacts, joints, or none"
+                )));
+            }
+        }
+    }
+    Ok(what)
 }
 
 /// What a checkpoint holds beside the world, and does not change.
@@ -142,10 +171,9 @@ pub struct Recording {
 
 impl Recording {
     /// Begins one.
-    pub fn begin(options: Options, keep: &Keep, origin: Origin, world: &World) -> Result<Self, Failure> {
+    pub fn begin(options: Options, when: When, origin: Origin, world: &World) -> Result<Self, Failure> {
         let bodies = world.model().bodies.len();
         let mut writer = Writer::create(options, bodies).map_err(Failure::input)?;
-        let when = keep.when()?;
         let unsaved = world.save().err().map(|e| e.to_string());
         if let (Some(why), false) = (&unsaved, matches!(when, When::AtTheEnd)) {
             return Err(Failure::input(format!("--checkpoint: {why}")));
@@ -155,10 +183,10 @@ impl Recording {
     }
 
     /// Goes on with one.
-    pub fn resume(options: Options, keep: &Keep, origin: Origin, world: &World) -> Result<Self, Failure> {
+    pub fn resume(options: Options, when: When, origin: Origin, world: &World) -> Result<Self, Failure> {
         let step = world.state().step;
         let writer = Writer::resume(options, step, world).map_err(Failure::run)?;
-        Ok(Self { writer, when: keep.when()?, last: Instant::now(), at: Some(step), origin, unsaved: None })
+        Ok(Self { writer, when, last: Instant::now(), at: Some(step), origin, unsaved: None })
     }
 
     /// Takes a step, without what is said about it in a checkpoint.

@@ -7,8 +7,7 @@ use drystone::World;
 use drystone_record::file;
 use drystone_record::recording::Checkpoint;
 use drystone_record::report::{Identity, Recorder, Report};
-use drystone_record::series::{ForceSeries, Kind};
-use drystone_record::snapshot::{self, Header, Snapshots};
+use drystone_record::snapshot::Header;
 use drystone_record::usage;
 
 use drystone_scene::Scene;
@@ -17,6 +16,7 @@ use drystone_scene::problem::ContactProblem;
 use drystone_solve::Problem;
 
 use crate::failure::Failure;
+use crate::files::{Files, Outputs};
 use crate::interrupt;
 use crate::outputs::{self, Output};
 use crate::portrait::Look;
@@ -39,9 +39,8 @@ pub struct Args {
     /// How many steps to do, instead of --time.
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Write positions and velocities at the scene's snapshot times, as they are taken; .json or .json.gz.
-    #[arg(long, value_name = "FILE.json")]
-    snapshots: Option<PathBuf>,
+    #[command(flatten)]
+    files: Files,
     #[command(flatten)]
     keep: Keep,
     /// Write the report; - is standard output. Folders on the way are made.
@@ -50,18 +49,6 @@ pub struct Args {
     /// Draw the last state.
     #[arg(long, value_name = "FILE.png")]
     picture: Option<PathBuf>,
-    /// Write the contact force on every body over time.
-    #[arg(long, value_name = "FILE.csv")]
-    body_forces: Option<PathBuf>,
-    /// Write the force between every pair of bodies in contact over time.
-    #[arg(long, value_name = "FILE.csv")]
-    pair_forces: Option<PathBuf>,
-    /// Write the reaction, coordinates and motor forces of every joint over time.
-    #[arg(long, value_name = "FILE.csv")]
-    joint_forces: Option<PathBuf>,
-    /// Write forces every N steps.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    forces_every: u64,
     /// Write the problem of every N-th step to a folder, as JSON and as FCLib's HDF5, with the multipliers that it started from
     /// and those that were found; steps with limits, motors, joints that rub, spinning friction, or rolling friction at some
     /// contacts only, as JSON alone.
@@ -116,33 +103,6 @@ impl Driven {
     }
 }
 
-/// What a run leaves beside the report.
-struct Outputs {
-    snapshots: Option<Snapshots>,
-    /// With their options.
-    series: Vec<(&'static str, ForceSeries)>,
-}
-
-impl Outputs {
-    /// Writes what is due after a step.
-    fn observe(&mut self, world: &World) -> Result<(), String> {
-        if let Some(s) = &mut self.snapshots {
-            s.observe(world).map_err(|e| format!("writing --snapshots: {e}"))?;
-        }
-        let mut all = self.series.iter_mut();
-        all.try_for_each(|(option, s)| s.observe(world).map_err(|e| format!("writing {option}: {e}")))
-    }
-
-    /// Bytes of each file so far.
-    fn written(&mut self) -> Result<Vec<u64>, String> {
-        let mut lengths: Vec<u64> = self.snapshots.iter().map(Snapshots::end).collect();
-        for (option, s) in &mut self.series {
-            lengths.push(s.written().map_err(|e| format!("writing {option}: {e}"))?);
-        }
-        Ok(lengths)
-    }
-}
-
 /// A checkpoint of all that a run has in hand.
 fn keep_all(
     recording: &mut Recording,
@@ -193,7 +153,7 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         return Err(Failure::input("a run by --inputs cannot be resumed: do it again from its beginning"));
     }
     let mut driven = args.inputs.as_deref().map(|path| Driven::read(path, &args.simulation)).transpose()?;
-    let Prepared { mut scene, mut world, threads, backend } = match (&from, &driven) {
+    let Prepared { mut scene, mut world, threads, backend, labels } = match (&from, &driven) {
         (None, None) => args.simulation.prepare()?,
         (None, Some(driven)) => driven.simulation.prepare()?,
         (Some(from), _) => {
@@ -225,24 +185,27 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     let header = Header { scene: scene.name.clone(), setting: world.settings().solver.clone(), threads };
     // As snapshots are due: half a step before their time.
     let now = world.state().time + 0.5 * world.settings().h;
-    let mut out = open_outputs(&args, scene.snaps.clone(), header, from.as_ref(), now)?;
+    let report =
+        [Output::text("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())];
+    outputs::check(Some(args.simulation.scene.as_ref()), report.into_iter().chain(args.files.outputs()))?;
+    let mut out = args.files.open(&scene, labels, header, from.as_ref(), now)?;
     if let Some(dump) = &dump {
         dump.check()?;
     }
     let stop = interrupt::watch()?;
     let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
     let mut recorder = Recorder::new(identity);
-    let mut recording = match (args.keep.plan(&scene.name, world.settings().h)?, &from) {
+    let mut recording = match (args.keep.plan(&scene, world.settings().h)?, &from) {
         (None, _) => None,
         (Some(plan), None) => {
             let origin = Origin::here(&args.simulation.scene, steps)?;
-            Some(Recording::begin(plan, &args.keep, origin, &world)?)
+            Some(Recording::begin(plan, args.keep.when(&scene)?, origin, &world)?)
         }
         (Some(plan), Some(from)) => {
             recorder.load(&from.totals).map_err(|e| Failure::input(format!("the saved report: {e}")))?;
             let (command, folder) = (from.command.clone(), from.folder.clone());
             let origin = Origin { command, folder, scene_sum: from.scene_sum, steps };
-            Some(Recording::resume(plan, &args.keep, origin, &world)?)
+            Some(Recording::resume(plan, args.keep.when(&scene)?, origin, &world)?)
         }
     };
     let mut progress = Progress::new(steps, args.quiet);
@@ -253,8 +216,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         && replay.is_none()
         && args.bound.is_none_or(|n| n == 0);
     let mut stepper = backend.stepper(&mut world, whole)?;
-    if let Some(s) = out.snapshots.as_mut().filter(|_| from.is_none()) {
-        s.observe(&world).map_err(|e| Failure::run(format!("--snapshots: {e}")))?;
+    if from.is_none() {
+        scene.probe.begin(&world);
+        out.observe(&world, None, scene.probe.as_mut()).map_err(Failure::run)?;
     }
     let mut done = world.state().step;
     while done < steps {
@@ -303,7 +267,7 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
             break;
         }
         scene.probe.observe(&world);
-        let written = out.observe(&world);
+        let written = out.observe(&world, Some(&report), scene.probe.as_mut());
         progress.step(&report);
         let recorded = match &mut recording {
             Some(recording) => recording.step(&world, &report, wall.elapsed().as_secs_f64()),
@@ -322,13 +286,11 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
             break;
         }
     }
-    if let Err(e) = out.series.iter_mut().try_for_each(|(_, s)| s.flush()) {
-        failed.get_or_insert_with(|| format!("writing forces: {e}"));
-    }
     progress.finish();
     if let Err(e) = stepper.fetch(&mut world) {
         failed.get_or_insert(e);
     }
+    let again = recording.as_ref().is_some_and(|r| r.unsaved.is_none());
     if let Some(mut recording) = recording {
         let done = match &failed {
             Some(_) => Ok(()),
@@ -340,6 +302,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         }
     }
 
+    if let Err(e) = out.finish(again) {
+        failed.get_or_insert(e);
+    }
     if failed.is_none() && replay.as_ref().and_then(|r| r.agrees(&world)) == Some(false) {
         failed = Some(
             "the inputs were done again, and the state at the end is another one: was it driven with other options (--budget-ms depends on \
@@ -369,7 +334,7 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     if let Some(path) = &args.report {
         write(path, &(report.json() + "\n"))?;
     }
-    if let (Some(path), Some(s)) = (&args.snapshots, &mut out.snapshots) {
+    if let (Some(path), Some(s)) = (&args.files.snapshots, &mut out.snapshots) {
         s.finish(&world, recorder.laps(), status != "ok")
             .map_err(|e| Failure::run(format!("--snapshots {}: {e}", path.display())))?;
     }
@@ -491,59 +456,6 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
     Ok(steps as u64)
 }
 
-fn open_outputs(
-    args: &Args,
-    snaps: Vec<f64>,
-    header: Header,
-    from: Option<&Checkpoint>,
-    now: f64,
-) -> Result<Outputs, Failure> {
-    outputs::check(
-        Some(args.simulation.scene.as_ref()),
-        [
-            Output::text("--report", args.report.as_ref()),
-            Output::text("--snapshots", args.snapshots.as_ref()),
-            Output::text("--body-forces", args.body_forces.as_ref()),
-            Output::text("--pair-forces", args.pair_forces.as_ref()),
-            Output::text("--joint-forces", args.joint_forces.as_ref()),
-            Output::png("--picture", args.picture.as_ref()),
-        ],
-    )?;
-    if let Some(path) = &args.snapshots {
-        snapshot::check_name(path)
-            .map_err(|e| Failure::input(format!("--snapshots {}: {e}", path.display())))?;
-    }
-    // Where each of the files was at the checkpoint, in the order in which they are asked for here.
-    let mut ends = from.map(|from| from.written.iter().copied());
-    let mut end = || ends.as_mut().map(|ends| ends.next().unwrap_or(0));
-    let snapshots = match &args.snapshots {
-        None => None,
-        Some(path) => {
-            let opened = match end() {
-                None => Snapshots::create(path, snaps, header),
-                Some(bytes) => Snapshots::resume(path, snaps, header, bytes, now),
-            };
-            Some(opened.map_err(|e| Failure::input(format!("--snapshots {}: {e}", path.display())))?)
-        }
-    };
-    let mut series = Vec::new();
-    for (option, path, kind) in [
-        ("--body-forces", &args.body_forces, Kind::Bodies),
-        ("--pair-forces", &args.pair_forces, Kind::Pairs),
-        ("--joint-forces", &args.joint_forces, Kind::Joints),
-    ] {
-        if let Some(path) = path {
-            let file = match end() {
-                None => ForceSeries::create(path, kind, args.forces_every),
-                Some(bytes) => ForceSeries::resume(path, kind, args.forces_every, bytes),
-            };
-            let file = file.map_err(|e| Failure::input(format!("{option} {}: {e}", path.display())))?;
-            series.push((option, file));
-        }
-    }
-    Ok(Outputs { snapshots, series })
-}
-
 /// Writes a text; a path that cannot be written is bad input.
 pub fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
     file::write(path, text.as_bytes()).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
@@ -656,6 +568,12 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
         text += &format!("  {key:<13} {shown}\n");
     }
     text += &dump.map(Dump::told).unwrap_or_default();
+    for (name, all, did) in [("emitters", &r.emitters, "added"), ("sinks", &r.sinks, "took")] {
+        if !all.is_empty() {
+            let each = all.iter().map(|p| format!("{} bodies, {} kg", p.bodies, short(p.mass_kg)));
+            text += &format!("  {name:<13} {did} {}\n", each.collect::<Vec<_>>().join("; "));
+        }
+    }
     for w in r.warnings.iter().take(3) {
         text += &format!("  warning       step {}: {}\n", w.step, w.text);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use drystone::collide::broadphase;
 use drystone::{Integrator, Settings, Sleep, Stabilisation, World};
+use drystone_record::labels::Labels;
 use drystone_scene::Scene;
 use drystone_solve::Model;
 use drystone_solve::solver::BadSpec;
@@ -100,6 +101,8 @@ pub struct Prepared {
     pub world: World,
     pub threads: usize,
     pub backend: Backend,
+    /// Names of its bodies for tables.
+    pub labels: Labels,
 }
 
 /// Makes the thread pool; returns its size.
@@ -133,13 +136,22 @@ impl Simulation {
     pub fn prepare(&self) -> Result<Prepared, Failure> {
         let backend = Backend::choose(&self.backend)?;
         let threads = pool(self.threads)?;
-        let (scene, world) = self.build(&backend, &pairs(&self.set)?)?;
-        Ok(Prepared { scene, world, threads, backend })
+        let (scene, world, labels) = self.build_named(&backend, &pairs(&self.set)?)?;
+        Ok(Prepared { scene, world, threads, backend, labels })
     }
 
     /// The same with other parameters than the command line's, once the thread pool is there.
     pub fn build(&self, backend: &Backend, set: &[(String, String)]) -> Result<(Scene, World), Failure> {
+        self.build_named(backend, set).map(|(scene, world, _)| (scene, world))
+    }
+
+    fn build_named(
+        &self,
+        backend: &Backend,
+        set: &[(String, String)],
+    ) -> Result<(Scene, World, Labels), Failure> {
         let mut scene = drystone_scene::load(&self.scene, set)?;
+        let labels = Labels::new(&scene.bodies, &scene.flow, &scene.order);
         let mut settings = self.settings(scene.settings.clone())?;
         settings.solver = backend.solver(&settings.solver)?;
         let mut world = scene.take_world(settings).map_err(|e| drystone_scene::placed(&self.scene, e))?;
@@ -148,7 +160,7 @@ impl Simulation {
         if self.settle {
             world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
         }
-        Ok((scene, world))
+        Ok((scene, world, labels))
     }
 
     /// The scene again, with a world that was saved after some steps.
@@ -156,6 +168,7 @@ impl Simulation {
         let backend = Backend::choose(&self.backend)?;
         let threads = pool(self.threads)?;
         let mut scene = drystone_scene::load(&self.scene, &pairs(&self.set)?)?;
+        let labels = Labels::new(&scene.bodies, &scene.flow, &scene.order);
         scene.bodies = Vec::new();
         let mut world = World::load(world).map_err(|e| Failure::input(format!("the saved world: {e}")))?;
         if let Some(drive) = scene.probe.drive() {
@@ -163,7 +176,7 @@ impl Simulation {
         }
         drystone_scene::memory::load(scene.probe.as_mut(), probe)
             .map_err(|e| Failure::input(format!("what {} has measured: {e}", scene.name)))?;
-        Ok(Prepared { scene, world, threads, backend })
+        Ok(Prepared { scene, world, threads, backend, labels })
     }
 
     fn settings(&self, mut s: Settings) -> Result<Settings, Failure> {

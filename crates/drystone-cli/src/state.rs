@@ -22,6 +22,9 @@ pub struct Args {
     to: PathBuf,
 }
 
+/// For worlds that flat states have no words for.
+const INSTEAD: &str = "; a checkpoint can (run --record FOLDER, then resume FOLDER --time S)";
+
 /// Steps the world to a time, with a progress bar. Ctrl-C and SIGTERM end it after the step: false, and it is said where it was.
 pub fn advance(world: &mut World, time: f64) -> Result<bool, Failure> {
     let whole = advance_until(world, time, &interrupt::watch()?)?;
@@ -54,14 +57,15 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
     if scene.probe.drive().is_some() {
         return Err(Failure::input(format!(
-            "{} is driven while it runs (moving parts, joints made at the start, sinks): a flat state cannot hold that",
+            "{} is driven while it runs (moving parts, joints made at the start, sinks): a flat state cannot hold that{INSTEAD}",
             scene.name
         )));
     }
     if !advance(&mut world, args.at_time)? {
         return Ok(crate::run::INTERRUPTED);
     }
-    let flat = drystone_scene::flat::of_world(&world, &scene.name, scene.duration, &scene.snaps)?;
+    let flat = drystone_scene::flat::of_world(&world, &scene.name, scene.duration, &scene.snaps)
+        .map_err(|e| Failure::input(format!("{e}{INSTEAD}")))?;
     flat.write(&args.to)?;
     Ok(0)
 }

@@ -7,9 +7,8 @@ mod list;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use drystone_record::plot::{Axis, Chart, Series, Style, number};
 use drystone_solve::solver::BadSpec;
@@ -18,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::run::{INTERRUPTED, write};
 use crate::simulation::Simulation;
@@ -137,12 +137,19 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         set.extend(by.iter().flat_map(|l| l.pairs(curve)));
         options_of(&set)
     };
+    let stop = interrupt::watch()?;
     let curves = by.as_ref().map_or(1, |l| l.values.len());
     let timeless = without(&arguments, &["time", "steps"], &[]);
     for curve in 0..curves {
         for x in 0..vary.values.len() {
-            let rehearsal =
-                launch(&[&timeless[..], &settings(curve, x)?, &["--steps".into(), "0".into()]].concat())?;
+            let rehearsal = launch(
+                &[&timeless[..], &settings(curve, x)?, &["--steps".into(), "0".into()]].concat(),
+                &stop,
+            )?;
+            if stop.came() {
+                eprintln!("drystone: interrupted before the first run: nothing was written");
+                return Ok(INTERRUPTED);
+            }
             let at = place(&vary, x, by.as_ref(), curve);
             if rehearsal.status != "ok" {
                 let reason = rehearsal.reason.unwrap_or(rehearsal.status);
@@ -152,9 +159,6 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
     }
 
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Failure::run)?;
     let bar = progress(curves * vary.values.len(), args.quiet);
     let mut study = Study {
         scene: args.simulation.scene.clone(),
@@ -169,9 +173,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         study.curves.push(Curve { name: by.as_ref().map(|l| l.labels[curve].clone()), runs: Vec::new() });
         for x in 0..vary.values.len() {
             bar.set_message(place(&vary, x, by.as_ref(), curve));
-            let mut run = launch(&[&study.arguments[..], &settings(curve, x)?].concat())?;
-            // The runs get the same Ctrl-C from the terminal and end in good order by themselves.
-            if stop.load(Ordering::Relaxed) || run.status == "interrupted" {
+            let mut run = launch(&[&study.arguments[..], &settings(curve, x)?].concat(), &stop)?;
+            if stop.came() || run.status == "interrupted" {
                 study.interrupted = true;
                 break 'runs;
             }
@@ -206,12 +209,32 @@ fn finish(args: &Args, study: &Study) -> Result<i32, Failure> {
     Ok(if study.interrupted { INTERRUPTED } else { 0 })
 }
 
-/// One run, to its end.
-fn launch(arguments: &[String]) -> Result<Run, Failure> {
+/// One run, to its end. It gets Ctrl-C from the terminal by itself, and a signal to this process alone is handed on.
+fn launch(arguments: &[String], stop: &Interrupt) -> Result<Run, Failure> {
     let program = std::env::current_exe().map_err(Failure::run)?;
     let mut command = Command::new(program);
     command.arg("run").args(arguments).args(["--quiet", "--report", "-"]);
-    let output = command.output().map_err(|e| Failure::run(format!("starting a run: {e}")))?;
+    let failed = |e: std::io::Error| Failure::run(format!("starting a run: {e}"));
+    let child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let id = child.id();
+    let waiting = std::thread::spawn(move || child.wait_with_output());
+    let mut told = false;
+    while !waiting.is_finished() {
+        if stop.came() && !told {
+            told = true;
+            #[cfg(unix)]
+            // SAFETY: a signal to our own child, which is still waited for.
+            unsafe {
+                libc::kill(id as i32, libc::SIGTERM);
+            }
+            #[cfg(not(unix))]
+            let _ = id;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let ended = waiting.join().map_err(|_| Failure::run("waiting for a run"))?;
+    let output = ended.map_err(failed)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().trim_start_matches("drystone: ").to_string();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();

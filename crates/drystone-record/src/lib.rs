@@ -3,6 +3,8 @@
 pub mod course;
 pub mod export;
 pub mod file;
+pub mod labels;
+pub mod parquet;
 pub mod picture;
 pub mod plot;
 pub mod portrait;
@@ -11,4 +13,5 @@ pub mod report;
 pub mod series;
 pub mod snapshot;
 pub mod surface;
+pub mod table;
 pub mod usage;

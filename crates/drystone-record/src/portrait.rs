@@ -262,12 +262,12 @@ fn convex(hull: &Hull) -> Solid {
 }
 
 /// The palette for colour-blind eyes as far as it goes (black is hard to see the shape of), then an endless one.
-fn kind_colour(index: usize) -> Rgb {
+pub(crate) fn kind_colour(index: usize) -> Rgb {
     if index + 1 < CATEGORIES.len() { category(index) } else { distinct(index) }
 }
 
 /// Bodies with the same key get the same colour.
-fn kind(shape: &Shape) -> String {
+pub(crate) fn kind(shape: &Shape) -> String {
     match shape {
         // Written out, a mesh would be a megabyte: two of one volume and reach are taken for the same.
         Shape::Hull(_) | Shape::Mesh(_) | Shape::HeightField(_) | Shape::Compound(_) => {

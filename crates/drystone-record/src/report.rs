@@ -440,6 +440,8 @@ impl Recorder {
                 _ => self.totals.warnings.clone(),
             },
             warnings_left_out: self.totals.warnings_left_out,
+            emitters: passed(world.emitted(), world.emitted_mass()),
+            sinks: passed(world.sunk(), world.sunk_mass()),
             scene_results,
         }
     }
@@ -564,7 +566,25 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     #[serde(skip_serializing_if = "is_zero")]
     pub warnings_left_out: u64,
+    /// What each emitter has added, in the order of the scene.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub emitters: Vec<Passed>,
+    /// What each sink has taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sinks: Vec<Passed>,
     pub scene_results: BTreeMap<String, Value>,
+}
+
+/// What came in, or went out.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Passed {
+    pub bodies: u64,
+    pub mass_kg: f64,
+}
+
+fn passed(counts: &[u64], masses: &[f64]) -> Vec<Passed> {
+    counts.iter().zip(masses).map(|(bodies, mass_kg)| Passed { bodies: *bodies, mass_kg: *mass_kg }).collect()
 }
 
 fn is_zero(x: &u64) -> bool {

@@ -4,14 +4,16 @@
 //! of its own, which readers of gzip put together.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use drystone::{Motion, World};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::export::Frames;
+use crate::recording::{Bodies, Catalogue, Frame, RecordError};
 use crate::report::Laps;
 
 /// Who ran what, for the file.
@@ -217,5 +219,112 @@ impl Snapshots {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
         gzip.write_all(text.as_bytes())?;
         gzip.finish()
+    }
+}
+
+/// Whether a file is one of snapshots; false for what cannot be read.
+pub fn is_snapshots(path: &Path) -> bool {
+    let read = || {
+        let mut head = Vec::new();
+        open(path).ok()?.take(4096).read_to_end(&mut head).ok()?;
+        // Scenes and states have no engine.
+        let word = b"\"engine\"";
+        Some(head.windows(word.len()).any(|w| w == word))
+    };
+    path.is_file() && read().unwrap_or(false)
+}
+
+/// A file, unpacked if its name says that it is packed.
+fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+    let file = File::open(path)?;
+    let packed = path.extension().is_some_and(|e| e == "gz");
+    Ok(if packed { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) })
+}
+
+/// A time (s) and 13 numbers for each body that is not static.
+pub type Snap = (f64, Vec<[f64; 13]>);
+
+/// Reads the name of the scene, and the snapshots.
+///
+/// # Errors
+/// Saying what is missing or wrong.
+pub fn read(path: &Path) -> Result<(String, Vec<Snap>), RecordError> {
+    let bad = |text: String| RecordError::File { file: path.into(), text };
+    let mut text = String::new();
+    open(path).and_then(|mut f| f.read_to_string(&mut text)).map_err(|e| bad(e.to_string()))?;
+    let file: Value = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
+    let scene = file["scene"].as_str().ok_or_else(|| bad("the field 'scene' is missing".into()))?;
+    let snaps: Vec<Snap> = serde_json::from_value(file["snaps"].clone())
+        .map_err(|e| bad(format!("snaps: must be [time, [13 numbers a body]]: {e}")))?;
+    if snaps.is_empty() {
+        return Err(bad("there is no snapshot in it".into()));
+    }
+    Ok((scene.into(), snaps))
+}
+
+/// Snapshots with the shapes of their scene.
+pub struct Shown {
+    scene: String,
+    h: f64,
+    catalogue: Catalogue,
+    /// Numbers of the bodies that are not static.
+    moving: Vec<i64>,
+    snaps: Vec<Snap>,
+}
+
+impl Shown {
+    /// Of a world that has the bodies that were run.
+    ///
+    /// # Errors
+    /// For snapshots of another number of bodies.
+    pub fn new(scene: &str, world: &World, snaps: Vec<Snap>) -> Result<Self, String> {
+        let catalogue = Catalogue::of(world);
+        let moves = |b: &&crate::recording::BodyInfo| b.motion != Motion::Static;
+        let moving: Vec<i64> = catalogue.bodies.iter().filter(moves).map(|b| b.id).collect();
+        if let Some((time, rows)) = snaps.iter().find(|(_, rows)| rows.len() != moving.len()) {
+            return Err(format!(
+                "the snapshot at {time} s has {} bodies, the scene {}: name the scene by --scene, with the parameters it was run \
+                 with; what emitters and sinks have changed is in recordings",
+                rows.len(),
+                moving.len()
+            ));
+        }
+        Ok(Self { scene: scene.into(), h: world.settings().h, catalogue, moving, snaps })
+    }
+}
+
+impl Frames for Shown {
+    fn scene(&self) -> &str {
+        &self.scene
+    }
+
+    fn step_s(&self) -> f64 {
+        self.h
+    }
+
+    fn times(&self) -> Vec<f64> {
+        self.snaps.iter().map(|s| s.0).collect()
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    fn frame(&self, k: usize) -> Result<Frame, RecordError> {
+        let snap = self.snaps.get(k).ok_or_else(|| RecordError::Form(format!("there is no snapshot {k}")))?;
+        let (time, rows) = snap;
+        let mut bodies = Bodies { id: self.moving.clone(), ..Bodies::default() };
+        for r in rows {
+            bodies.position.push([r[0], r[1], r[2]]);
+            bodies.orientation.push([r[3], r[4], r[5], r[6]]);
+            bodies.velocity.push([r[7], r[8], r[9]]);
+            bodies.angular_velocity.push([r[10], r[11], r[12]]);
+        }
+        let step = (time / self.h).round() as u64;
+        Ok(Frame { step, time: *time, bodies, ..Frame::default() })
+    }
+
+    fn has_contacts(&self) -> bool {
+        false
     }
 }

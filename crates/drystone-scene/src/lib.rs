@@ -9,10 +9,12 @@ pub mod flat;
 pub mod gallery;
 pub mod inputs;
 mod load;
+mod measure;
 pub mod memory;
 pub mod mesh;
 mod probe;
 pub mod problem;
+pub mod record;
 mod text;
 pub mod zoo;
 
@@ -37,6 +39,8 @@ pub type Drive = Arc<dyn Fn(&mut World) + Send + Sync>;
 /// What a scene does beside its bodies: measures while it runs and says at the end (the report's `scene_results`), moves
 /// what is driven, and tells pictures what to show.
 pub trait Probe: Send {
+    /// Called before the first step, if the run is not resumed.
+    fn begin(&mut self, _world: &World) {}
     /// Called after every step.
     fn observe(&mut self, _world: &World) {}
     /// Whether it has to see every step: a world on a device stays there for those that have not.
@@ -47,6 +51,14 @@ pub trait Probe: Send {
     fn memory(&mut self, memory: &mut Memory);
     /// Called at the end.
     fn results(&mut self, world: &World) -> BTreeMap<String, Value>;
+    /// Names of what it has for a row of a table, with units.
+    fn columns(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// The values of [`Probe::columns`] now; NaN for what is not known. Rates are means since the row before.
+    fn row(&mut self, _world: &World) -> Vec<f64> {
+        Vec::new()
+    }
     /// What moves its kinematic bodies, if their velocities change.
     fn drive(&self) -> Option<Drive> {
         None
@@ -118,6 +130,10 @@ pub struct Scene {
     pub controls: Vec<control::Control>,
     /// Indices of bodies that pictures leave out or draw as glass (walls in front of the camera).
     pub glass: Vec<usize>,
+    /// Indices of bodies in the order of its file; empty where that is their own order.
+    pub order: Vec<usize>,
+    /// How it wants to be recorded.
+    pub record: record::Record,
     /// What it measures.
     pub probe: Box<dyn Probe>,
 }

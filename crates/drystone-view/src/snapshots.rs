@@ -27,19 +27,27 @@ pub struct Snapshots {
 pub fn is_snapshots(path: &Path) -> bool {
     let read = || {
         let mut text = Vec::new();
-        std::fs::File::open(path).ok()?.take(4096).read_to_end(&mut text).ok()?;
-        // Scenes and states have neither.
-        let has = |word: &[u8]| text.windows(word.len()).any(|w| w == word);
-        Some(has(b"\"engine\"") && has(b"\"ms_last100\""))
+        open(path).ok()?.take(4096).read_to_end(&mut text).ok()?;
+        // Scenes and states have no engine.
+        let word = b"\"engine\"";
+        Some(text.windows(word.len()).any(|w| w == word))
     };
     path.is_file() && read().unwrap_or(false)
+}
+
+/// A file, unpacked if its name says that it is packed.
+fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+    let file = std::fs::File::open(path)?;
+    let packed = path.extension().is_some_and(|e| e == "gz");
+    Ok(if packed { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) })
 }
 
 impl Snapshots {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, SceneError> {
         let fail = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
-        let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+        let mut text = String::new();
+        open(path).and_then(|mut f| f.read_to_string(&mut text)).map_err(|e| fail(e.to_string()))?;
         let file: Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
         let scene = file["scene"].as_str().ok_or_else(|| fail("the field 'scene' is missing".into()))?;
         let snaps: Vec<Snap> = serde_json::from_value(file["snaps"].clone())

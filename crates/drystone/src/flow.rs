@@ -111,7 +111,7 @@ impl World {
     pub fn add_emitter(&mut self, emitter: Emitter) -> Result<usize, WorldError> {
         emitter.check().map_err(WorldError::Body)?;
         self.flow.emitters.push(emitter);
-        self.state.emitted.resize(self.flow.emitters.len(), 0);
+        self.fit_flow();
         Ok(self.flow.emitters.len() - 1)
     }
 
@@ -119,8 +119,17 @@ impl World {
     pub fn add_sink(&mut self, sink: Sink) -> Result<usize, WorldError> {
         sink.check().map_err(WorldError::Body)?;
         self.flow.sinks.push(sink);
-        self.state.sunk.resize(self.flow.sinks.len(), 0);
+        self.fit_flow();
         Ok(self.flow.sinks.len() - 1)
+    }
+
+    /// A place in the state for each emitter and sink.
+    pub(crate) fn fit_flow(&mut self) {
+        let (emitters, sinks) = (self.flow.emitters.len(), self.flow.sinks.len());
+        self.state.emitted.resize(emitters, 0);
+        self.state.emitted_mass.resize(emitters, 0.0);
+        self.state.sunk.resize(sinks, 0);
+        self.state.sunk_mass.resize(sinks, 0.0);
     }
 
     /// How many bodies each emitter has added.
@@ -131,6 +140,16 @@ impl World {
     /// How many bodies each sink has taken.
     pub fn sunk(&self) -> &[u64] {
         &self.state.sunk
+    }
+
+    /// Mass that each emitter has added, kg.
+    pub fn emitted_mass(&self) -> &[f64] {
+        &self.state.emitted_mass
+    }
+
+    /// Mass that each sink has taken, kg.
+    pub fn sunk_mass(&self) -> &[f64] {
+        &self.state.sunk_mass
     }
 
     /// Adds what is due, as far as there is room.
@@ -144,7 +163,10 @@ impl World {
                     break;
                 };
                 // The emitter was checked; a body that still does not fit (a periodic box) is passed over.
-                let _ = self.add_body(def);
+                let mass = def.mass.mass;
+                if self.add_body(def).is_ok() {
+                    self.state.emitted_mass[k] += mass;
+                }
                 self.state.emitted[k] += 1;
             }
         }
@@ -175,8 +197,10 @@ impl World {
             let inside = |i: &usize| sink.contains(self.state.position[*i]);
             let gone: Vec<_> =
                 self.model.dynamic().filter(inside).filter_map(|i| self.model.id(i as u32)).collect();
+            let mass: f64 = gone.iter().map(|id| self.model.bodies[id.slot as usize].mass.mass).sum();
             if !gone.is_empty() && self.remove_bodies(&gone).is_ok() {
                 self.state.sunk[k] += gone.len() as u64;
+                self.state.sunk_mass[k] += mass;
             }
         }
     }

@@ -52,6 +52,12 @@ pub struct State {
     /// Bodies that each sink has taken.
     #[serde(default)]
     pub sunk: Vec<u64>,
+    /// Mass that each emitter has added, kg.
+    #[serde(default)]
+    pub emitted_mass: Vec<f64>,
+    /// Mass that each sink has taken, kg.
+    #[serde(default)]
+    pub sunk_mass: Vec<f64>,
     /// For emitters, noise and users' hooks.
     pub random: Random,
 }
@@ -75,6 +81,8 @@ impl State {
             joints: Vec::new(),
             emitted: Vec::new(),
             sunk: Vec::new(),
+            emitted_mass: Vec::new(),
+            sunk_mass: Vec::new(),
             random: Random::new(seed),
         }
     }

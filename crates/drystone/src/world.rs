@@ -204,8 +204,7 @@ impl World {
         self.state = state;
         self.moved();
         self.work.collision.sleepers.forget();
-        self.state.emitted.resize(self.flow.emitters.len(), 0);
-        self.state.sunk.resize(self.flow.sinks.len(), 0);
+        self.fit_flow();
         Ok(())
     }
 

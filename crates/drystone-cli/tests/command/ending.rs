@@ -285,6 +285,48 @@ fn an_interrupt_leaves_a_report_of_solves_and_tables() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_benches_with_what_they_have() {
+    let scratch = Scratch::new("ending-bench");
+    let o = interrupted(&scratch, "bench spheres-1e4 --report b.json");
+    holds(&o.err, &["interrupted during spheres-1e4"]);
+    assert_eq!(scratch.json("b.json"), Value::Array(Vec::new()));
+}
+
+/// A signal to the study alone ends its run too, and what was done before is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_a_study_and_its_run() {
+    let scratch = Scratch::new("ending-study");
+    // The first value is done at once, the second never.
+    let line =
+        "study packing --set n=60 --vary step=0.01,1e-9 --time 0.02 --measure contacts.last --report s.json";
+    let mut command = scratch.command(line);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
+    let begun = Instant::now();
+    let run = loop {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no second run");
+        // Rehearsals do no steps; what is not yet a run has the words of the study.
+        let now = read(format!("/proc/{id}/task/{id}/children")).trim().to_string();
+        let words = read(format!("/proc/{now}/cmdline"));
+        if words.split('\0').nth(1) == Some("run") && words.contains("1e-9") && !words.contains("--steps") {
+            break now;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let sent = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(!std::path::Path::new(&format!("/proc/{run}")).exists(), "its run has ended");
+    let study = scratch.json("s.json");
+    assert_eq!(study["interrupted"], true);
+    assert_eq!(study["curves"][0]["runs"].as_array().unwrap().len(), 1);
+}
+
 #[test]
 fn deep_overlaps_are_refused_and_shallow_ones_are_not() {
     let scratch = Scratch::new("ending-overlap");

@@ -12,6 +12,7 @@ mod recordings;
 mod refusals;
 mod report;
 mod scratch;
+mod series;
 mod solve;
 mod squeeze;
 mod states;

@@ -66,7 +66,7 @@ fn a_resumed_run_is_the_run_that_never_stopped() {
         let how = "--record-every 7 --record-events --record-precision f64 --checkpoint 25 --quiet";
         let line = |folder: &str, steps: u64| {
             format!(
-                "run {scene} --steps {steps} --record {folder} {how} --body-forces {folder}.csv --report {folder}.json"
+                "run {scene} --steps {steps} --record {folder} {how} --body-forces {folder}.csv --bodies {folder}-b.csv --series {folder}.parquet --series-every 3 --report {folder}.json"
             )
         };
         scratch.good(&line("whole", steps));
@@ -75,6 +75,9 @@ fn a_resumed_run_is_the_run_that_never_stopped() {
         assert_eq!(timeless(scratch.json("whole.json")), timeless(scratch.json("part.json")), "{name}");
         same(&open(&scratch.at("whole")), &open(&scratch.at("part")));
         assert_eq!(scratch.read("whole.csv"), scratch.read("part.csv"), "{name}");
+        assert_eq!(scratch.read("whole-b.csv"), scratch.read("part-b.csv"), "{name}");
+        let [a, b] = ["whole", "part"].map(|f| std::fs::read(scratch.at(&format!("{f}.parquet"))).unwrap());
+        assert!(a == b && a.starts_with(b"PAR1"), "{name}");
         let kept: Vec<u64> = checkpoints(&scratch.at("part")).unwrap().iter().map(|c| c.0).collect();
         assert_eq!(kept.len(), 2, "{kept:?}");
         holds(&scratch.bad(&format!("resume part --steps {steps}")), &["complete", "give a later --time"]);
@@ -211,7 +214,11 @@ fn recordings_are_exported() {
     scratch.good("export rec --to f.png --every 10 --size 64x48 --quiet");
     assert!(scratch.at("f_000001.png").exists());
 
-    holds(&scratch.bad("export rec --to x.parquet"), &["Parquet", ".csv"]);
+    scratch.good("export rec --to p.parquet --quiet");
+    let bytes = std::fs::read(scratch.at("p.parquet")).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    assert!(!scratch.at("p.parquet.csv").exists());
+    holds(&scratch.bad("export rec --to x.xlsx"), &[".csv, .parquet, .vtp"]);
     holds(&scratch.bad("export rec --to x.csv --body nobody"), &["no body 'nobody'"]);
     holds(&scratch.bad("export rec --to x.csv --from 99"), &["no frame is between"]);
     holds(&scratch.bad("export nothing --to x.csv"), &["nothing", "no recording"]);

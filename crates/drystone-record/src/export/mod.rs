@@ -11,8 +11,53 @@ use crate::recording::{Catalogue, Frame, RecordError, Recording};
 
 pub use film::{Film, Look};
 pub use gltf::gltf;
-pub use table::{Table, csv};
+pub use table::{Table, csv, parquet};
 pub use vtp::vtp;
+
+/// Moments of a run that can be read.
+pub trait Frames {
+    /// What was simulated.
+    fn scene(&self) -> &str;
+    /// The step h, s.
+    fn step_s(&self) -> f64;
+    /// When the frames are, s.
+    fn times(&self) -> Vec<f64>;
+    /// Bodies and shapes.
+    fn catalogue(&self) -> &Catalogue;
+    /// A frame by its number.
+    ///
+    /// # Errors
+    /// For a frame that cannot be read.
+    fn frame(&self, k: usize) -> Result<Frame, RecordError>;
+    /// Whether contacts are among what is recorded.
+    fn has_contacts(&self) -> bool;
+}
+
+impl Frames for Recording {
+    fn scene(&self) -> &str {
+        self.scene()
+    }
+
+    fn step_s(&self) -> f64 {
+        self.step_s()
+    }
+
+    fn times(&self) -> Vec<f64> {
+        self.moments().iter().map(|m| m.time).collect()
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        self.catalogue()
+    }
+
+    fn frame(&self, k: usize) -> Result<Frame, RecordError> {
+        self.frame(k)
+    }
+
+    fn has_contacts(&self) -> bool {
+        self.moments().iter().any(|m| m.counts()[1] > 0)
+    }
+}
 
 /// What of a recording is exported.
 #[derive(Clone, Debug)]
@@ -29,7 +74,7 @@ impl Selection {
     /// # Errors
     /// For a name that no body has, and times without frames.
     pub fn new(
-        recording: &Recording,
+        recording: &dyn Frames,
         times: (f64, f64),
         every: usize,
         names: &[String],
@@ -37,13 +82,14 @@ impl Selection {
         // Times are sums of steps, and not exact.
         let slack = 1e-6 * recording.step_s();
         let within = |t: f64| times.0 - slack <= t && t <= times.1 + slack;
-        let moments = recording.moments().iter().enumerate().filter(|(_, m)| within(m.time));
+        let all = recording.times();
+        let moments = all.iter().enumerate().filter(|(_, t)| within(**t));
         let frames: Vec<usize> = moments.map(|(k, _)| k).step_by(every.max(1)).collect();
         if frames.is_empty() {
-            let (first, last) = (recording.moments().first(), recording.moments().last());
-            let span = first.zip(last).map_or("it has none yet".to_string(), |(a, b)| {
-                format!("they are from {} s to {} s", a.time, b.time)
-            });
+            let span = all
+                .first()
+                .zip(all.last())
+                .map_or("it has none yet".to_string(), |(a, b)| format!("they are from {a} s to {b} s"));
             return Err(RecordError::Form(format!("no frame is between these times: {span}")));
         }
         if names.is_empty() {
@@ -60,6 +106,15 @@ impl Selection {
             }
         }
         Ok(Self { frames, bodies: Some(bodies) })
+    }
+
+    /// Keeps the frame alone that is nearest to a time, s.
+    pub fn nearest(mut self, recording: &dyn Frames, time: f64) -> Self {
+        let all = recording.times();
+        let away = |k: &usize| (all[*k] - time).abs();
+        let best = self.frames.iter().copied().min_by(|a, b| away(a).total_cmp(&away(b)));
+        self.frames = best.into_iter().collect();
+        self
     }
 
     /// Whether a body is among them.

@@ -1,9 +1,12 @@
 //! Tables as CSV: one row for a body, contact, joint or step and moment.
 
 use std::io::Write;
+use std::path::Path;
 
 use super::{Names, Selection};
+use crate::parquet;
 use crate::recording::{COLUMNS, RecordError, Recording};
+use crate::table::quoted;
 
 /// What a table is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +31,34 @@ impl Table {
     ];
 }
 
-/// Quotes a text where commas or quotes ask for it.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
+/// What a column of a table holds, for Parquet.
+fn holds(column: &str) -> parquet::Kind {
+    match column {
+        "body" | "body_a" | "body_b" | "joint" | "material_a" | "material_b" => parquet::Kind::Text,
+        "step" => parquet::Kind::Whole,
+        _ => parquet::Kind::Real,
+    }
+}
+
+/// Writes a table as a Parquet file, by way of a CSV file beside it.
+///
+/// # Errors
+/// As [`csv`].
+pub fn parquet(
+    recording: &Recording,
+    selection: &Selection,
+    table: Table,
+    to: &Path,
+) -> Result<(), RecordError> {
+    let rows = to.with_extension("parquet.csv");
+    let bad = |e: std::io::Error| RecordError::File { file: to.into(), text: e.to_string() };
+    let file = std::fs::File::create(&rows).map_err(bad)?;
+    let mut text = std::io::BufWriter::new(file);
+    let made = csv(recording, selection, table, &mut text)
+        .and_then(|()| text.flush().map_err(bad))
+        .and_then(|()| parquet::from_csv(&rows, to, holds).map_err(bad));
+    let _ = std::fs::remove_file(&rows);
+    made
 }
 
 /// Numbers with as many digits as they have, which in single precision are fewer.

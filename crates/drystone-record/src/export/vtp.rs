@@ -6,7 +6,7 @@ use drystone::Motion;
 use glam::DVec3;
 
 use super::{Selection, base64, rows};
-use crate::recording::{RecordError, Recording};
+use crate::recording::{Catalogue, RecordError, Recording};
 use crate::surface::{self, Surface};
 
 fn floats(name: &str, columns: usize, values: impl Iterator<Item = f32>) -> String {
@@ -44,7 +44,7 @@ pub fn vtp(recording: &Recording, selection: &Selection, to: &Path) -> Result<us
         let rows = rows(&frame);
         let (mut all, mut ids, mut speeds) = (Surface::default(), Vec::new(), Vec::new());
         for c in catalogue.colliders.iter().filter(|c| selection.has(c.body)) {
-            let Some((pose, velocity)) = place(recording, &frame, &rows, c.body) else { continue };
+            let Some((pose, velocity)) = place(catalogue, &frame, &rows, c.body) else { continue };
             all.append(&shapes[c.shape], &pose.compose(&c.local));
             ids.resize(all.triangles.len(), c.body);
             speeds.resize(all.triangles.len(), velocity);
@@ -77,7 +77,7 @@ pub fn vtp(recording: &Recording, selection: &Selection, to: &Path) -> Result<us
 
 /// Where a body is in a frame and how fast, if it is there.
 pub(super) fn place(
-    recording: &Recording,
+    catalogue: &Catalogue,
     frame: &crate::recording::Frame,
     rows: &std::collections::HashMap<i64, usize>,
     body: i64,
@@ -85,7 +85,6 @@ pub(super) fn place(
     if let Some(row) = rows.get(&body) {
         return Some((frame.bodies.pose(*row), frame.bodies.velocity[*row]));
     }
-    let catalogue = recording.catalogue();
     let info = catalogue.bodies.iter().find(|b| b.id == body && b.motion == Motion::Static)?;
     let gone = catalogue.gone.iter().any(|(id, step)| *id == body && *step <= frame.step);
     (info.step <= frame.step && !gone).then_some((info.pose, DVec3::ZERO.to_array()))

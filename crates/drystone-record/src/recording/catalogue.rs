@@ -139,6 +139,11 @@ fn wxyz(q: DQuat) -> [f64; 4] {
 }
 
 impl Catalogue {
+    /// Of a world as it is.
+    pub fn of(world: &World) -> Self {
+        Tracker::default().news(world)
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -10,6 +10,8 @@ mod heights;
 mod joint;
 mod library;
 mod mass;
+mod probe;
+mod record;
 mod rules;
 mod settings;
 mod shape;
@@ -38,6 +40,8 @@ pub(crate) const FIELDS: &[&str] = &[
     "sink",
     "field",
     "control",
+    "record",
+    "probe",
 ];
 
 /// Makes the scene of a file, with `--set` overrides.
@@ -67,6 +71,12 @@ pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<
     if let Some(list) = at.get("field") {
         // Only now is it known whether the world repeats.
         field::fit(&list, &scene).map_err(place)?;
+    }
+    if let Some(table) = at.get("record") {
+        scene.record = record::read(&table, &Library::beside(source.file.as_deref())).map_err(place)?;
+    }
+    if let Some(list) = at.get("probe") {
+        probe::add(&list, &mut scene).map_err(place)?;
     }
     Ok(scene)
 }
@@ -139,6 +149,7 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         body::read(&table, library, &materials, &mut bodies)?;
     }
     // The order of the file is kept among those that move and among those that do not.
+    let order = record::order(bodies.iter().map(|b| b.def.motion == Motion::Static));
     bodies.sort_by_key(|b| b.def.motion == Motion::Static);
     let any_static = bodies.iter().any(|b| b.def.motion != Motion::Dynamic);
     settings::require_duration(at)?;
@@ -172,6 +183,8 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         bodies,
         joints,
         controls,
+        order,
+        record: Default::default(),
         probe: Box::new(Support { on: any_static }),
     })
 }

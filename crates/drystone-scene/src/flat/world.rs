@@ -53,6 +53,8 @@ impl FlatState {
             joints: self.joints.iter().map(|j| j.definition()).collect(),
             controls: Vec::new(),
             glass: self.glass(),
+            order: Vec::new(),
+            record: Default::default(),
             probe: Box::new(Support { on: !self.statics.is_empty() }),
         })
     }

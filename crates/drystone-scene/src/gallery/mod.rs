@@ -147,6 +147,8 @@ impl Entry {
             controls: made.probe.controls(),
             bodies: made.bodies,
             glass: made.glass,
+            order: Vec::new(),
+            record: Default::default(),
             probe: made.probe,
         })
     }

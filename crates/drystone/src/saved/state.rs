@@ -31,6 +31,10 @@ pub(super) struct SavedState {
     joints: Vec<JointState>,
     emitted: Vec<u64>,
     sunk: Vec<u64>,
+    #[serde(default)]
+    emitted_mass: Vec<f64>,
+    #[serde(default)]
+    sunk_mass: Vec<f64>,
     random: Random,
 }
 
@@ -54,6 +58,8 @@ impl SavedState {
             joints: s.joints.clone(),
             emitted: s.emitted.clone(),
             sunk: s.sunk.clone(),
+            emitted_mass: s.emitted_mass.clone(),
+            sunk_mass: s.sunk_mass.clone(),
             random: s.random.clone(),
         }
     }
@@ -90,6 +96,8 @@ impl SavedState {
             joints: self.joints,
             emitted: self.emitted,
             sunk: self.sunk,
+            emitted_mass: self.emitted_mass,
+            sunk_mass: self.sunk_mass,
             random: self.random,
         };
         let n = state.position.len();

@@ -32,6 +32,8 @@ fn bodies_come_and_go() {
     assert_eq!(w.emitted()[0], there + w.sunk()[0]);
     run(&mut w, 2.0);
     assert_eq!((w.emitted(), w.sunk()), ([50].as_slice(), [50].as_slice()));
+    let (came, went) = (w.emitted_mass()[0], w.sunk_mass()[0]);
+    assert!(came > 0.0 && (came - went).abs() < 1e-12 * came, "{came} kg came, {went} kg went");
     assert_eq!(w.model().dynamic().count(), 0);
     let mut again = rain();
     run(&mut again, 3.2);
