@@ -9,6 +9,7 @@ use drystone_record::export::{Film, Look, Selection, Table, csv, gltf, vtp};
 use drystone_record::picture::{View, render};
 use drystone_record::recording::Recording;
 use drystone_solve::solver::BadSpec;
+use drystone_view::replay::Replay;
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -18,7 +19,8 @@ use crate::run::{INTERRUPTED, say, write};
 pub struct Args {
     /// The recording: its folder.
     recording: PathBuf,
-    /// What to write, by its ending: .csv, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .png (a series of frames), .mp4
+    /// What to write, by its ending: .csv, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .html (the viewer
+    /// with the recording inside), .png (a series of frames), .mp4
     /// (by ffmpeg).
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
@@ -51,12 +53,12 @@ pub struct Args {
     quiet: bool,
 }
 
-const ENDINGS: &str = ".csv, .vtp, .gltf, .png or .mp4";
+const ENDINGS: &str = ".csv, .vtp, .gltf, .html, .png or .mp4";
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     let ending = args.to.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let shown = args.to.display();
-    if !["csv", "vtp", "gltf", "png", "mp4"].contains(&ending.as_str()) {
+    if !["csv", "vtp", "gltf", "html", "png", "mp4"].contains(&ending.as_str()) {
         let hint = if ending == "parquet" { " (there is no Parquet: pandas reads the .csv)" } else { "" };
         return Err(Failure::input(format!("--to {shown}: the name must end in {ENDINGS}{hint}")));
     }
@@ -79,6 +81,10 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             vtp(&recording, &selection, &args.to).map_err(Failure::run)?;
         }
         "gltf" => write(&args.to, &gltf(&recording, &selection).map_err(Failure::run)?)?,
+        "html" => {
+            let replay = Replay::selected(recording.clone(), selection.clone());
+            code = crate::view::write(&replay, &args.to)?;
+        }
         _ => code = pictures(&args, &recording, &selection, ending == "mp4")?,
     }
     if !args.quiet && code == 0 {

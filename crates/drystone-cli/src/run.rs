@@ -245,6 +245,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
             Some(Recording::resume(plan, &args.keep, origin, &world)?)
         }
     };
+    if let Some(recording) = &mut recording {
+        recording.glass(&scene.glass)?;
+    }
     let mut progress = Progress::new(steps, args.quiet);
     let mut failed: Option<String> = None;
     let whole = dump.is_none()
@@ -321,6 +324,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
             failed = Some(format!("step {}: {e}", report.step));
             break;
         }
+        if scene.probe.stop().is_some() {
+            break;
+        }
     }
     if let Err(e) = out.series.iter_mut().try_for_each(|(_, s)| s.flush()) {
         failed.get_or_insert_with(|| format!("writing forces: {e}"));
@@ -347,7 +353,7 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
                 .into(),
         );
     }
-    let interrupted = failed.is_none() && world.state().step < steps;
+    let interrupted = failed.is_none() && world.state().step < steps && scene.probe.stop().is_none();
     let status = match (&failed, interrupted) {
         (Some(_), _) => "failed",
         (None, true) => "interrupted",

@@ -4,6 +4,7 @@
 
 mod check;
 pub mod control;
+mod expression;
 mod file;
 pub mod flat;
 pub mod gallery;
@@ -24,7 +25,8 @@ use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
 pub use check::{assemble, check, overlaps, placed};
-pub use load::load;
+pub use file::{Parameter, schema};
+pub use load::{load, parameters};
 pub use memory::Memory;
 
 /// `--set KEY=VALUE` in the order given.
@@ -70,6 +72,10 @@ pub trait Probe: Send {
     /// What a driver can move, in a live run.
     fn controls(&self) -> Vec<control::Control> {
         Vec::new()
+    }
+    /// Why the run is to end before its time; asked after [`Probe::observe`].
+    fn stop(&self) -> Option<String> {
+        None
     }
     /// What pictures show by `--colour scene`, if the scene has something to show.
     fn paint(&self, _world: &World) -> Option<Paint> {

@@ -149,7 +149,12 @@ impl Reader {
             return Err(MeshError::new(Place::Whole, text));
         }
         let surface =
-            Surface { vertices: self.weld.vertices, triangles: self.triangles, groups: self.groups };
+            Surface {
+                vertices: self.weld.vertices,
+                triangles: self.triangles,
+                groups: self.groups,
+                repaired: 0,
+            };
         surface.check(&|t| Place::Line(self.line[t] as usize))?;
         Ok(surface)
     }
