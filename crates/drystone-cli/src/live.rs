@@ -82,8 +82,10 @@ fn parameters(scene: &str) -> Vec<[String; 4]> {
             let info = |p: &drystone_scene::Parameter| {
                 let range = p.range.map(|[a, b]| format!("from {a} to {b}"));
                 let choices = Some(p.choices.join(", ")).filter(|c| !c.is_empty());
-                let notes: Vec<String> =
-                    [Some(p.about.clone()).filter(|a| !a.is_empty()), range, choices].into_iter().flatten().collect();
+                let notes: Vec<String> = [Some(p.about.clone()).filter(|a| !a.is_empty()), range, choices]
+                    .into_iter()
+                    .flatten()
+                    .collect();
                 [p.name.clone(), p.default.clone(), p.unit.clone(), notes.join("; ")]
             };
             let common = [

@@ -484,7 +484,8 @@ mod tests {
     #[test]
     fn no_text_makes_it_panic() {
         let mut random = drystone::random::Random::new(3);
-        let parts = ["1", "n", "+", "-", "*", "/", "^", "(", ")", ",", "'", ".", "e", "sin", "é", " ", "<", "or"];
+        let parts =
+            ["1", "n", "+", "-", "*", "/", "^", "(", ")", ",", "'", ".", "e", "sin", "é", " ", "<", "or"];
         for _ in 0..20_000 {
             let n = random.next_u64() % 12;
             let pick = |_| parts[(random.next_u64() % parts.len() as u64) as usize];

@@ -44,7 +44,8 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
         override_file(&mut scene, &again, &[])?;
     } else {
         // What the file declares, it has read already.
-        let rest: Vec<_> = set.into_iter().filter(|(key, _)| declared.iter().all(|p| p.name != *key)).collect();
+        let rest: Vec<_> =
+            set.into_iter().filter(|(key, _)| declared.iter().all(|p| p.name != *key)).collect();
         let names: Vec<&str> = declared.iter().map(|p| p.name.as_str()).collect();
         override_file(&mut scene, &rest, &names)?;
     }

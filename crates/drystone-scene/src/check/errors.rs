@@ -26,6 +26,7 @@ pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec
             return Err(errors);
         }
         let place = (error.file.clone(), error.place);
+        let field = error.field.clone().unwrap_or_default();
         let missing = missing(&error.message).map(String::from);
         if !follows {
             errors.push(error);
@@ -34,8 +35,9 @@ pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec
         if missing.as_deref() == Some("T") && give_end(&mut rest) {
             continue;
         }
-        match take_out(&mut rest, source, &place) {
-            Some(what) => taken.push(what),
+        let again = taken.iter().any(|t| t.place == place);
+        match take_out(&mut rest, source, &place, again) {
+            Some((key, index, name)) => taken.push(Taken { key, index, name, field, place }),
             None => return Err(errors),
         }
     }
@@ -46,20 +48,31 @@ fn missing(message: &str) -> Option<&str> {
     message.strip_prefix("the field '")?.strip_suffix("' is missing")
 }
 
-/// What was taken out.
+type Spot = (Option<PathBuf>, Option<(usize, usize)>);
+
+/// What was taken out, or replaced.
 struct Taken {
     /// The key, or the list and the number in it.
     key: String,
     index: Option<usize>,
     /// The name that other tables may know it by.
     name: Option<String>,
+    /// As the error called it, and where that was.
+    field: String,
+    place: Spot,
 }
 
 impl Taken {
     /// Whether an error only says that this is not there.
     fn explains(&self, error: &SceneError) -> bool {
         let named = |n: &String| error.message.contains(&format!("named '{n}'"));
-        missing(&error.message) == Some(&self.key) || self.name.as_ref().is_some_and(named)
+        // What a table says about itself once one of its fields is gone.
+        let field = error.field.as_deref().unwrap_or_default();
+        let around = !field.is_empty() && self.field.len() > field.len() && self.field.starts_with(field);
+        match missing(&error.message) {
+            Some(key) => key == self.key && self.field.starts_with(field),
+            None => around || self.name.as_ref().is_some_and(named),
+        }
     }
 }
 
@@ -87,37 +100,60 @@ fn give_end(root: &mut Node) -> bool {
     true
 }
 
-type Spot = (Option<PathBuf>, Option<(usize, usize)>);
+/// Key, number in a list, and name of what was taken out.
+type What = (String, Option<usize>, Option<String>);
 
 enum Found {
     Nothing,
     /// It is this node: whoever holds it takes it out.
     Here,
-    Done(Taken),
+    Done(What),
 }
 
-fn take_out(root: &mut Node, source: &Source, spot: &Spot) -> Option<Taken> {
+/// Takes out what stands at a place. Where tables cannot do without it, something that nothing is wrong with takes its
+/// place, unless that was tried.
+fn take_out(root: &mut Node, source: &Source, spot: &Spot, again: bool) -> Option<What> {
     spot.1?;
     let is = |offset: usize| {
         let (file, place) = source.spot(offset);
         file == spot.0 && Some(place) == spot.1
     };
     let Value::Table(entries) = &mut root.value else { return None };
-    match in_table(entries, &is) {
-        Found::Done(taken) => Some(taken),
+    match in_table(entries, &is, again) {
+        Found::Done(what) => Some(what),
         _ => None,
     }
 }
 
-fn in_table(entries: &mut Vec<Entry>, is: &dyn Fn(usize) -> bool) -> Found {
+/// A value that does for a field that a body needs.
+fn stand_in(key: &str, offset: usize) -> Option<Value<'static>> {
+    let number = |x: f64| Node { offset, value: Value::Number(x) };
+    let entry = |key: &'static str, node: Node<'static>| Entry { key: key.into(), offset, node };
+    match key {
+        "mass" | "density" => Some(Value::Number(1.0)),
+        "inertia" => Some(Value::Array(vec![number(1.0), number(1.0), number(1.0)])),
+        "shape" => {
+            let kind = Node { offset, value: Value::Text("sphere".into()) };
+            Some(Value::Table(vec![entry("type", kind), entry("r", number(1.0))]))
+        }
+        _ => None,
+    }
+}
+
+fn in_table(entries: &mut Vec<Entry>, is: &dyn Fn(usize) -> bool, again: bool) -> Found {
     for k in 0..entries.len() {
         let e = &mut entries[k];
-        let found = if is(e.offset) { Found::Here } else { in_node(&mut e.node, &e.key, is) };
+        let found = if is(e.offset) { Found::Here } else { in_node(&mut e.node, &e.key, is, again) };
         match found {
             Found::Nothing => {}
             Found::Here => {
-                let key = entries.remove(k).key.into_owned();
-                return Found::Done(Taken { key, index: None, name: None });
+                let e = &mut entries[k];
+                let key = e.key.to_string();
+                match stand_in(&key, e.node.offset).filter(|_| !again) {
+                    Some(value) => e.node.value = value,
+                    None => drop(entries.remove(k)),
+                }
+                return Found::Done((key, None, None));
             }
             done => return done,
         }
@@ -125,13 +161,13 @@ fn in_table(entries: &mut Vec<Entry>, is: &dyn Fn(usize) -> bool) -> Found {
     Found::Nothing
 }
 
-fn in_node(node: &mut Node, key: &str, is: &dyn Fn(usize) -> bool) -> Found {
+fn in_node(node: &mut Node, key: &str, is: &dyn Fn(usize) -> bool, again: bool) -> Found {
     match &mut node.value {
         Value::Array(list) => {
             for k in 0..list.len() {
                 let table = matches!(list[k].value, Value::Table(_));
                 let here = is(list[k].offset);
-                match if here { Found::Here } else { in_node(&mut list[k], key, is) } {
+                match if here { Found::Here } else { in_node(&mut list[k], key, is, again) } {
                     Found::Nothing => {}
                     Found::Here if table => return Found::Done(take_item(list, k, key)),
                     // A number of a vector: the vector is no longer one.
@@ -144,32 +180,38 @@ fn in_node(node: &mut Node, key: &str, is: &dyn Fn(usize) -> bool) -> Found {
             if is(node.offset) {
                 return Found::Here;
             }
-            in_table(entries, is)
+            in_table(entries, is, again)
         }
         _ if is(node.offset) => Found::Here,
         _ => Found::Nothing,
     }
 }
 
-/// Takes an item out of a list. A body is replaced by one that nothing is wrong with: joints may name it.
-fn take_item(list: &mut Vec<Node>, k: usize, key: &str) -> Taken {
+/// Takes an item out of a list. A body or a shape is replaced by one that nothing is wrong with: joints may name it.
+fn take_item(list: &mut Vec<Node>, k: usize, key: &str) -> What {
     let name = match list[k].get("name").map(|n| &n.value) {
         Some(Value::Text(t)) => Some(t.to_string()),
         _ => None,
     };
-    let key = key.to_string();
+    let offset = list[k].offset;
+    if let Some(value) = stand_in("shape", offset).filter(|_| key == "shape") {
+        list[k].value = value;
+        return (key.into(), None, None);
+    }
     if key != "body" {
         list.remove(k);
-        return Taken { key, index: Some(k), name };
+        return (key.into(), Some(k), name);
     }
-    let offset = list[k].offset;
-    let number = |x: f64| Node { offset, value: Value::Number(x) };
-    let mut entries = vec![("mass", number(1.0))];
-    entries.push(("inertia", Node { offset, value: Value::Array(vec![number(1.0), number(1.0), number(1.0)]) }));
-    if let Some(name) = &name {
-        entries.push(("name", Node { offset, value: Value::Text(name.clone().into()) }));
+    let mut entries = Vec::new();
+    for key in ["mass", "inertia"] {
+        if let Some(value) = stand_in(key, offset) {
+            entries.push(Entry { key: key.into(), offset, node: Node { offset, value } });
+        }
     }
-    let entry = |(key, node): (&'static str, Node<'static>)| Entry { key: key.into(), offset, node };
-    list[k].value = Value::Table(entries.into_iter().map(entry).collect());
-    Taken { key: "body of which nothing is left".into(), index: None, name: None }
+    if let Some(name) = name {
+        let node = Node { offset, value: Value::Text(name.into()) };
+        entries.push(Entry { key: "name".into(), offset, node });
+    }
+    list[k].value = Value::Table(entries);
+    (key.into(), None, None)
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use drystone::{Motion, World};
 use glam::DVec3;
 
+use crate::Scene;
 use crate::mesh;
 use crate::text::{Node, Source, Value};
-use crate::Scene;
 
 /// Friction beyond this is hardly meant: rubber on dry concrete has about 1.
 const ROUGH: f64 = 2.0;
@@ -24,8 +24,7 @@ const NAMED: usize = 3;
 pub(super) fn figures(world: &mut World) -> Vec<String> {
     let mut lines = Vec::new();
     let (model, s) = (world.model(), world.state());
-    let masses: Vec<(f64, u32)> =
-        model.dynamic().map(|i| (model.bodies[i].mass.mass, i as u32)).collect();
+    let masses: Vec<(f64, u32)> = model.dynamic().map(|i| (model.bodies[i].mass.mass, i as u32)).collect();
     if let (Some(least), Some(most)) =
         (masses.iter().min_by(|a, b| a.0.total_cmp(&b.0)), masses.iter().max_by(|a, b| a.0.total_cmp(&b.0)))
     {
@@ -60,7 +59,11 @@ pub(super) fn figures(world: &mut World) -> Vec<String> {
     }
     if sizes.1 > 0.0 {
         let [a, b] = [sizes.0, sizes.1].map(short);
-        lines.push(if a == b { format!("size of shapes that move: {a} m") } else { format!("size of shapes that move: {a} to {b} m") });
+        lines.push(if a == b {
+            format!("size of shapes that move: {a} m")
+        } else {
+            format!("size of shapes that move: {a} to {b} m")
+        });
     }
     if low.cmple(high).all() {
         let show = |v: DVec3| v.to_array().map(short).join(", ");
@@ -133,9 +136,8 @@ pub(super) fn overlaps(world: &mut World, refused: f64) -> Option<String> {
 /// Friction that is hardly meant, and masses.
 pub(super) fn amounts(scene: &Scene, world: &World) -> Vec<String> {
     let mut notes = Vec::new();
-    let name = |i: usize| {
-        scene.bodies[i].name.clone().map_or_else(|| format!("body {i}"), |n| format!("'{n}'"))
-    };
+    let name =
+        |i: usize| scene.bodies[i].name.clone().map_or_else(|| format!("body {i}"), |n| format!("'{n}'"));
     let rough: Vec<String> = (0..scene.bodies.len())
         .filter(|&i| scene.bodies[i].colliders.iter().any(|c| c.mu > ROUGH && c.material.is_none()))
         .map(name)
@@ -252,7 +254,16 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        for (x, text) in [(0.0, "0"), (1234.5, "1234"), (0.05, "0.05"), (2.0, "2"), (1e12, "1.000e12"), (-0.25, "-0.25"), (1e-9, "1.000e-9"), (100.0, "100")] {
+        for (x, text) in [
+            (0.0, "0"),
+            (1234.5, "1234"),
+            (0.05, "0.05"),
+            (2.0, "2"),
+            (1e12, "1.000e12"),
+            (-0.25, "-0.25"),
+            (1e-9, "1.000e-9"),
+            (100.0, "100"),
+        ] {
             assert_eq!(short(x), text, "{x}");
         }
     }

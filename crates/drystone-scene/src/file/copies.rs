@@ -197,7 +197,9 @@ fn random(at: &At, def: &BodyDef, library: &Library) -> Result<Vec<BodyDef>, Fau
         let r = reach(def) * scale + 0.5 * gap;
         let (low, high) = (min + r, max - r);
         if !low.cmple(high).all() {
-            return Err(at.fault(format!("a body reaches {r} m from its centre: the box is too narrow for it")));
+            return Err(
+                at.fault(format!("a body reaches {r} m from its centre: the box is too narrow for it"))
+            );
         }
         let free = |x: DVec3| cells.near(x).all(|i| balls[i].0.distance(x) >= balls[i].1 + r);
         let found = (0..THROWS).map(|_| def.position + random.in_box(low, high)).find(|x| free(*x));
@@ -209,7 +211,8 @@ fn random(at: &At, def: &BodyDef, library: &Library) -> Result<Vec<BodyDef>, Fau
         };
         cells.add(x, balls.len());
         balls.push((x, r));
-        let mut copy = if scale == 1.0 { def.clone() } else { scaled(def, scale).map_err(|e| at.fault(e))? };
+        let mut copy =
+            if scale == 1.0 { def.clone() } else { scaled(def, scale).map_err(|e| at.fault(e))? };
         copy.position = x;
         copy.name = def.name.as_ref().map(|n| format!("{n}[{k}]"));
         if turned {
@@ -408,8 +411,7 @@ fn smoothed(points: &[DVec3], closed: bool) -> Vec<DVec3> {
     line
 }
 
-const COLUMNS: &[&str] =
-    &["x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz", "name"];
+const COLUMNS: &[&str] = &["x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz", "name"];
 
 /// A body for each line of a table whose first line names the columns.
 fn csv(at: &At, def: &BodyDef, library: &Library) -> Result<Vec<BodyDef>, Fault> {
@@ -450,7 +452,8 @@ fn rows(path: &Path, text: &str, def: &BodyDef, scale: f64) -> Result<Vec<BodyDe
                 x.ok_or_else(|| format!("{shown}:{number}: {name}: '{}' is not a number", cells[k]))
             }
         };
-        let triple = |[a, b, c]: [&str; 3]| Ok::<_, String>(DVec3::new(get(a, 0.0)?, get(b, 0.0)?, get(c, 0.0)?));
+        let triple =
+            |[a, b, c]: [&str; 3]| Ok::<_, String>(DVec3::new(get(a, 0.0)?, get(b, 0.0)?, get(c, 0.0)?));
         let mut copy = moved(def, triple(["x", "y", "z"])? * scale, &all.len().to_string());
         let q = DQuat::from_xyzw(get("qx", 0.0)?, get("qy", 0.0)?, get("qz", 0.0)?, get("qw", 1.0)?);
         if q.length_squared() == 0.0 {

@@ -75,7 +75,9 @@ impl Scope {
                     };
                     w.message.clone() + &hint
                 }
-                None => format!("{} at character {}", w.message, text[..w.at.min(text.len())].chars().count() + 1),
+                None => {
+                    format!("{} at character {}", w.message, text[..w.at.min(text.len())].chars().count() + 1)
+                }
             };
             format!("{message}, in the formula '{shown}'")
         };
@@ -253,7 +255,11 @@ impl Work {
         let whole = |x: f64| {
             let most = MOST_COPIES as f64;
             let good = x.fract() == 0.0 && (0.0..=most).contains(&x);
-            if good { Ok(x as usize) } else { Err(at.fault(format!("must be a whole number from 0 to {most}, got {x}"))) }
+            if good {
+                Ok(x as usize)
+            } else {
+                Err(at.fault(format!("must be a whole number from 0 to {most}, got {x}")))
+            }
         };
         match &at.node.value {
             Value::Array(_) => {

@@ -66,9 +66,7 @@ fn listed(fields: &[&str], about: &[Entry], required: &[&str]) -> Value {
 
 fn definitions() -> Value {
     let number = json!({ "anyOf": [{ "type": "number" }, { "$ref": "#/$defs/formula" }] });
-    let vector = |n: usize| {
-        json!({ "type": "array", "items": { "$ref": "#/$defs/number" }, "minItems": n, "maxItems": n })
-    };
+    let vector = |n: usize| json!({ "type": "array", "items": { "$ref": "#/$defs/number" }, "minItems": n, "maxItems": n });
     let mut all = json!({
         "formula": { "type": "string", "description": "= and a formula of parameters and loop variables" },
         "number": number,
@@ -239,17 +237,8 @@ const BODY: &[Entry] = &[
     ("copies", "copies", "copies by a rule"),
 ];
 
-const SHAPE_COMMON: [&str; 9] = [
-    "type",
-    "position",
-    "rotation",
-    "sensor",
-    "mu",
-    "material",
-    "layers",
-    "mask",
-    "surface_velocity",
-];
+const SHAPE_COMMON: [&str; 9] =
+    ["type", "position", "rotation", "sensor", "mu", "material", "layers", "mask", "surface_velocity"];
 
 const SHAPE: &[Entry] = &[
     SURFACE[0],

@@ -18,7 +18,8 @@ use crate::{Drive, Memory, Paint, Probe, Scene};
 /// Speed, m/s, and time, s, of what has come to rest.
 const REST: (f64, f64) = (1e-3, 0.5);
 /// What a formula may ask of the whole world.
-const WORLD: &[&str] = &["t", "step", "bodies", "contacts", "touching", "kinetic", "potential", "speed", "overlap"];
+const WORLD: &[&str] =
+    &["t", "step", "bodies", "contacts", "touching", "kinetic", "potential", "speed", "overlap"];
 /// And of a body, after its name and a dot.
 const BODY: &[&str] = &["x", "y", "z", "vx", "vy", "vz", "wx", "wy", "wz", "speed", "force", "turned"];
 

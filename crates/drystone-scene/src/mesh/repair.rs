@@ -73,14 +73,7 @@ mod tests {
     fn a_tetrahedron_with_slivers_is_closed_again() {
         // 4 is between 0 and 1; 5 between 4 and 1.
         let x = |a: f64, b: f64, c: f64| DVec3::new(a, b, c);
-        let vertices = [
-            DVec3::ZERO,
-            DVec3::X,
-            DVec3::Y,
-            DVec3::Z,
-            x(0.5, 0.0, 0.0),
-            x(0.75, 0.0, 0.0),
-        ];
+        let vertices = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z, x(0.5, 0.0, 0.0), x(0.75, 0.0, 0.0)];
         let below = [[0, 2, 4], [4, 2, 5], [5, 2, 1]];
         let mut all = vec![[0, 1, 3], [0, 3, 2], [1, 2, 3]];
         all.extend(below);

@@ -186,9 +186,12 @@ impl Source {
 
     /// The folders of this file and of those that it includes, by the offsets at which they begin.
     pub fn folders(&self) -> Vec<(usize, PathBuf)> {
-        let folder = |s: &Self| s.file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_path_buf();
+        let folder =
+            |s: &Self| s.file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_path_buf();
         let included = self.included.borrow();
-        std::iter::once((0, folder(self))).chain(included.iter().map(|(base, s)| (*base, folder(s)))).collect()
+        std::iter::once((0, folder(self)))
+            .chain(included.iter().map(|(base, s)| (*base, folder(s))))
+            .collect()
     }
 
     /// The file of a byte, and its line and column there.
