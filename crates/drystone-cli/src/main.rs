@@ -7,6 +7,7 @@ mod compare;
 mod decompose;
 mod export;
 mod failure;
+mod import;
 mod interrupt;
 mod lcp;
 mod live;
@@ -60,6 +61,8 @@ enum Command {
     Solvers(catalogue::Args),
     /// Write a commented scene file to begin with.
     New(new::Args),
+    /// Make a scene file of a robot: URDF or MuJoCo's XML; lists what was not understood.
+    Import(import::Args),
     /// Print the JSON Schema of scene files, for editors that complete from it.
     Schema,
     /// Validate a scene file or flat state: what it holds and what looks like a slip; exit 2 with all errors by file, line,
@@ -124,6 +127,7 @@ fn main() {
         Command::Scenes(args) => catalogue::scenes(args),
         Command::Solvers(args) => catalogue::solvers(args),
         Command::New(args) => new::main(args),
+        Command::Import(args) => import::main(args),
         Command::Schema => new::schema(),
         Command::Check(args) => catalogue::check(args),
         Command::Compare(args) => compare::main(args),

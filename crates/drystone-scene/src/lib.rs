@@ -8,6 +8,7 @@ mod expression;
 mod file;
 pub mod flat;
 pub mod gallery;
+pub mod import;
 pub mod inputs;
 mod load;
 pub mod memory;

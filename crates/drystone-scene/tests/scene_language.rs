@@ -453,7 +453,8 @@ fn what_drystone_new_writes_is_a_scene() {
 #[test]
 fn the_documented_examples_load() {
     let text = include_str!("../../../docs/guide/scene-files.md");
-    let blocks: Vec<&str> = text.split("```toml\n").skip(3).take(3).map(|b| b.split("```").next().unwrap()).collect();
+    let blocks: Vec<&str> =
+        text.split("```toml\n").skip(3).take(3).map(|b| b.split("```").next().unwrap()).collect();
     let bodies = blocks.iter().map(|b| read(b, &[]).unwrap_or_else(|e| panic!("{e}")).bodies.len());
     assert_eq!(bodies.collect::<Vec<_>>(), [1, 4 * 9 - 6, 1]);
 }

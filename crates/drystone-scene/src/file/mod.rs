@@ -170,6 +170,10 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
 
 /// A file with bodies of its own.
 fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
+    if let (Some(p), None) = (at.get("parameters"), at.get("body")) {
+        let text = "of what? There is no [[body]], and no scene of the gallery is named (scene = \"...\")";
+        return Err(p.fault(text));
+    }
     let materials =
         RefCell::new(at.get("materials").map_or(Ok(Default::default()), |m| rules::materials(&m))?);
     let mut bodies = Vec::new();
