@@ -127,7 +127,7 @@ fn definitions() -> Value {
     });
     let own: Vec<Value> = shape::KINDS
         .iter()
-        .map(|(name, kind)| typed(name, &[&SHAPE_COMMON[..], kind.fields()].concat(), SHAPE))
+        .map(|(name, kind)| typed(name, &[&SHAPE_COMMON[..], kind.fields(), &["for", "if"]].concat(), SHAPE))
         .collect();
     all["shape"] = json!({ "type": "object", "required": ["type"], "oneOf": own });
     let own: Vec<Value> =

@@ -152,10 +152,13 @@ fn body_text(body: &Body, lift: f64, to: &Path) -> String {
         text += &format!("rotation = {}\n", turn(body.pose.rotation));
     }
     if let (false, Some(m)) = (body.fixed, &body.mass) {
-        let rows: Vec<String> = (0..3).map(|k| list(m.inertia.row(k))).collect();
+        // Small ones count: no digit of them is left out.
+        let exact = |x: f64| if x == 0.0 { "0".into() } else { format!("{x:e}") };
+        let row = |k: usize| format!("[{}]", m.inertia.row(k).to_array().map(exact).join(", "));
+        let rows: Vec<String> = (0..3).map(row).collect();
         text += &format!(
             "mass = {}\ncentre = {}\ninertia = [{}]\n",
-            short(m.mass),
+            exact(m.mass),
             list(m.centre),
             rows.join(", ")
         );
