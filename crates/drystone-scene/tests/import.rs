@@ -92,13 +92,13 @@ fn a_urdf_becomes_a_scene() {
     assert!((fore.mass.inertia.col(0).x - xx).abs() < 1e-9);
     let notes = made.notes.join("\n");
     for words in [
-        "line 41: <transmission> is not understood, 2 times",
+        "line 32: <transmission> is not understood, 2 times",
         "<mesh>: package://arm/gone.dae: there is no such file, and is left out",
         "<joint> 'elbow': 0 is not within its limits: it starts at 0.5",
     ] {
         assert!(notes.contains(words), "'{words}' is not in\n{notes}");
     }
-    assert!(made.text.contains("# line 41: <transmission>"), "the file says so as well");
+    assert!(made.text.contains("# line 32: <transmission>"), "the file says so as well");
     assert!(made.text.contains("limits = [0, 0.5]") && made.text.contains("limit = 150"));
 }
 
@@ -178,7 +178,7 @@ fn what_is_wrong_names_its_line() {
     );
     says(
         wrong("a.urdf", &ARM.replace("size=\"0.4 0.4 0.2\"", "size=\"0.4 0.4\"")),
-        "a.urdf:6:54: box: size: must be 3 numbers, got 2",
+        "a.urdf:6:49: box: size: must be 3 numbers, got 2",
     );
     says(
         wrong("a.urdf", &ARM.replace("mass value=\"10\"", "mass value=\"ten\"")),

@@ -403,7 +403,8 @@ fn check_reads_as_an_engineer_would_and_names_all_errors_at_once() {
         assert!(e.contains(words), "'{words}' is not in\n{e}");
     }
     assert!(e.contains("joint[0]: the field 'axis' is missing"), "{e}");
-    assert_eq!(e.lines().count(), 11, "{e}");
+    assert!(e.contains("body[0]: a body without shape needs 'inertia'"), "{e}");
+    assert_eq!(e.lines().count(), 12, "{e}");
 }
 
 #[test]

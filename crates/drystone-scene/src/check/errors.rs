@@ -20,19 +20,24 @@ pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec
             Ok(_) => return Err(errors),
             Err(error) => error,
         };
-        let follows = taken.iter().any(|t| t.explains(&error));
         let error = renumbered(error, &taken);
+        let follows = taken.iter().any(|t| t.explains(&error));
         if errors.contains(&error) || errors.len() >= MOST {
             return Err(errors);
         }
         let place = (error.file.clone(), error.place);
         let field = error.field.clone().unwrap_or_default();
         let missing = missing(&error.message).map(String::from);
+        let needed = error.message.split("needs '").nth(1).and_then(|rest| rest.split('\'').next());
+        let needed = needed.map(String::from);
         if !follows {
             errors.push(error);
         }
         // A scene without an end is read on as if it had one.
         if missing.as_deref() == Some("T") && give_end(&mut rest) {
+            continue;
+        }
+        if needed.is_some_and(|key| give(&mut rest, source, &place, &key)) {
             continue;
         }
         let again = taken.iter().any(|t| t.place == place);
@@ -66,9 +71,11 @@ impl Taken {
     /// Whether an error only says that this is not there.
     fn explains(&self, error: &SceneError) -> bool {
         let named = |n: &String| error.message.contains(&format!("named '{n}'"));
-        // What a table says about itself once one of its fields is gone.
+        // What a table says about itself once one of its fields is gone and nothing took its place.
         let field = error.field.as_deref().unwrap_or_default();
-        let around = !field.is_empty() && self.field.len() > field.len() && self.field.starts_with(field);
+        let gone = stand_in(&self.key, 0).is_none();
+        let around =
+            gone && !field.is_empty() && self.field.len() > field.len() && self.field.starts_with(field);
         match missing(&error.message) {
             Some(key) => key == self.key && self.field.starts_with(field),
             None => around || self.name.as_ref().is_some_and(named),
@@ -89,6 +96,31 @@ fn renumbered(mut error: SceneError, taken: &[Taken]) -> SceneError {
     }
     error.field = Some(format!("{list}[{number}]{rest}"));
     error
+}
+
+/// Gives a table what it needs, if it has none and something does for it.
+fn give(root: &mut Node, source: &Source, spot: &Spot, key: &str) -> bool {
+    let is = |offset: usize| {
+        let (file, place) = source.spot(offset);
+        file == spot.0 && Some(place) == spot.1
+    };
+    let Some(value) = stand_in(key, root.offset) else { return false };
+    let Some(list) = table_at(root, &is).filter(|list| list.iter().all(|e| e.key != key)) else {
+        return false;
+    };
+    let offset = list.first().map_or(0, |e| e.offset);
+    list.push(Entry { key: Cow::Owned(key.into()), offset, node: Node { offset, value } });
+    true
+}
+
+fn table_at<'n, 't>(node: &'n mut Node<'t>, is: &dyn Fn(usize) -> bool) -> Option<&'n mut Vec<Entry<'t>>> {
+    let here = is(node.offset);
+    match &mut node.value {
+        Value::Table(list) if here => Some(list),
+        Value::Table(list) => list.iter_mut().find_map(|e| table_at(&mut e.node, is)),
+        Value::Array(list) => list.iter_mut().find_map(|n| table_at(n, is)),
+        _ => None,
+    }
 }
 
 fn give_end(root: &mut Node) -> bool {

@@ -261,6 +261,7 @@ impl<'a, 'i> Reader<'a, 'i> {
                             name,
                             pose,
                             fixed: false,
+                            ground: false,
                             mass: Some(between),
                             shapes: Vec::new(),
                         });
@@ -269,7 +270,7 @@ impl<'a, 'i> Reader<'a, 'i> {
                     self.robot.links.push(link);
                     parent = Some(b);
                 }
-                self.robot.bodies.push(Body { name, pose, fixed: world, mass, shapes });
+                self.robot.bodies.push(Body { name, pose, fixed: world, ground: world, mass, shapes });
                 (self.robot.bodies.len() - 1, Pose::IDENTITY)
             }
         };

@@ -111,6 +111,8 @@ struct Body {
     /// Of its frame in the world.
     pose: Pose,
     fixed: bool,
+    /// What the robot stands on, and no part of it.
+    ground: bool,
     mass: Option<MassProperties>,
     shapes: Vec<Geometry>,
 }

@@ -99,7 +99,7 @@ pub(super) fn read(document: &Document, folder: &Path) -> Read<Robot> {
             None => {
                 let name = node.attribute("name").unwrap_or_default().to_string();
                 let fixed = is_world && k == first;
-                robot.bodies.push(Body { name, pose, fixed, mass, shapes: geometry });
+                robot.bodies.push(Body { name, pose, fixed, ground: fixed, mass, shapes: geometry });
                 (robot.bodies.len() - 1, Pose::IDENTITY)
             }
         };

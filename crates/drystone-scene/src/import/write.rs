@@ -18,7 +18,7 @@ pub(super) fn scene(mut robot: Robot, from: &Path, to: &Path, options: Options) 
         let times = if *count == 1 { String::new() } else { format!(", {count} times") };
         notes.push(format!("line {line}: <{tag}> is not understood{times}"));
     }
-    if let Some(first) = robot.bodies.first_mut().filter(|_| options.fixed_base) {
+    if let Some(first) = robot.bodies.iter_mut().find(|b| !b.ground).filter(|_| options.fixed_base) {
         first.fixed = true;
     }
     for body in robot.bodies.iter_mut().filter(|b| !b.fixed && b.mass.is_none()) {
@@ -164,7 +164,7 @@ fn body_text(body: &Body, lift: f64, to: &Path) -> String {
         );
     }
     // Neighbours of neighbours touch in most drawings.
-    text + "group = 1\nmu = \"= mu\""
+    text + if body.ground { "mu = \"= mu\"" } else { "group = 1\nmu = \"= mu\"" }
 }
 
 fn shape_text(g: &Geometry, to: &Path) -> String {
