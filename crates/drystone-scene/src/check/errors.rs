@@ -116,8 +116,12 @@ fn give(root: &mut Node, source: &Source, spot: &Spot, key: &str) -> bool {
 fn table_at<'n, 't>(node: &'n mut Node<'t>, is: &dyn Fn(usize) -> bool) -> Option<&'n mut Vec<Entry<'t>>> {
     let here = is(node.offset);
     match &mut node.value {
-        Value::Table(list) if here => Some(list),
-        Value::Table(list) => list.iter_mut().find_map(|e| table_at(&mut e.node, is)),
+        Value::Table(list) => {
+            if here {
+                return Some(list);
+            }
+            list.iter_mut().find_map(|e| table_at(&mut e.node, is))
+        }
         Value::Array(list) => list.iter_mut().find_map(|n| table_at(n, is)),
         _ => None,
     }

@@ -153,7 +153,7 @@ fn body_text(body: &Body, lift: f64, to: &Path) -> String {
     }
     if let (false, Some(m)) = (body.fixed, &body.mass) {
         // Small ones count: no digit of them is left out.
-        let exact = |x: f64| if x == 0.0 { "0".into() } else { format!("{x:e}") };
+        let exact = |x: f64| if x == 0.0 { "0".to_string() } else { format!("{x:e}") };
         let row = |k: usize| format!("[{}]", m.inertia.row(k).to_array().map(exact).join(", "));
         let rows: Vec<String> = (0..3).map(row).collect();
         text += &format!(
