@@ -206,3 +206,35 @@ fn what_is_wrong_names_its_line() {
     says(wrong("m.xml", &PAIR.replace("angle=\"degree\"", "coordinate=\"global\"")), "global coordinates");
     says(wrong("m.xml", "<mujoco><include file=\"x.xml\"/></mujoco>"), "included files are not read");
 }
+
+/// Whatever a damaged file holds, it is refused or read, and nothing panics.
+#[test]
+fn damaged_files_are_refused() {
+    let folder = Folder::new();
+    let mut random = drystone::random::Random::new(11);
+    for (name, text) in [("a.urdf", ARM), ("m.xml", PAIR)] {
+        let words: Vec<&str> = text.split_inclusive(['"', ' ', '>']).collect();
+        for _ in 0..400 {
+            let mut all = words.clone();
+            for _ in 0..1 + random.next_u64() % 3 {
+                let (i, j) = (random.next_u64() as usize % all.len(), random.next_u64() as usize % all.len());
+                match random.next_u64() % 4 {
+                    0 => drop(all.remove(i)),
+                    1 => all.swap(i, j),
+                    2 => all[i] = ["0\"", "-1e300\"", "nan\"", "", "\"", "<body>", "1 2 3\""][j % 7],
+                    _ => all.insert(i, words[j % words.len()]),
+                }
+            }
+            let (from, to) = (folder.0.join(name), folder.0.join("x.toml"));
+            std::fs::write(&from, all.concat()).unwrap();
+            if let Ok(made) = import(&from, &to, Options { fixed_base: false, hold: true }) {
+                std::fs::write(&to, &made.text).unwrap();
+                // What no real body could have is refused by the scene file.
+                let _ = load(&to.to_string_lossy(), &[]);
+            }
+        }
+    }
+    let deep = format!("<mujoco><worldbody>{}", "<body>".repeat(50_000));
+    let e = folder.import("deep.xml", &(deep + &"</body>".repeat(50_000) + "</worldbody></mujoco>"), false);
+    assert!(e.err().unwrap().to_string().contains("nested deeper"));
+}

@@ -370,7 +370,7 @@ fn check_reads_as_an_engineer_would_and_names_all_errors_at_once() {
         "size of shapes that move: 0.2 m",
         "extent: [-0.1, -0.1, 0] to [0.1, 0.1, 0.2] m",
         "energy: 0.981 J (kinetic 0, potential 0.981)",
-        "contacts at the start: 1 pairs (body 0 (ball) and body 1 (floor))",
+        "contacts at the start: 1 pair (body 0 (ball) and body 1 (floor))",
         "note: a coefficient of friction of 40 is more than rubber has on concrete: 'floor'",
     ] {
         assert!(said.contains(words), "'{words}' is not in\n{said}");

@@ -47,7 +47,7 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
         scene.settings.h,
         scene.duration
     );
-    for line in notes::figures(&mut world) {
+    for line in notes::figures(&scene, &world) {
         text += &format!("\n{line}");
     }
     let mut all: Vec<String> = overlaps(&mut world).into_iter().collect();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use drystone::{Motion, World};
+use drystone::{Motion, Settings, World};
 use glam::DVec3;
 
 use crate::Scene;
@@ -17,11 +17,13 @@ const HEAVY: f64 = 1e7;
 const LONG: f64 = 50.0;
 /// The share of the smaller inner radius from which on an overlap is noted.
 const OVERLAP: f64 = 0.01;
+/// The share of the smaller inner radius (of 1 m at most) up to which a gap counts as none.
+const TOUCHING: f64 = 1e-3;
 /// Names that a note lists before it says how many there are.
 const NAMED: usize = 3;
 
 /// Lines with masses, sizes, extent, energy and contacts at the start.
-pub(super) fn figures(world: &mut World) -> Vec<String> {
+pub(super) fn figures(scene: &Scene, world: &World) -> Vec<String> {
     let mut lines = Vec::new();
     let (model, s) = (world.model(), world.state());
     let masses: Vec<(f64, u32)> = model.dynamic().map(|i| (model.bodies[i].mass.mass, i as u32)).collect();
@@ -77,20 +79,39 @@ pub(super) fn figures(world: &mut World) -> Vec<String> {
         short(energy.kinetic),
         short(energy.potential)
     ));
-    let touching = world.deep_overlaps(-1.0);
+    let touching = touching(scene);
     let model = world.model();
     lines.push(match touching.as_slice() {
         [] => "contacts at the start: none".into(),
         all => {
-            let pair = |(a, b, _): &(drystone::BodyId, drystone::BodyId, f64)| {
-                format!("{} and {}", model.describe(a.slot), model.describe(b.slot))
-            };
+            let pair = |[a, b]: &[u32; 2]| format!("{} and {}", model.describe(*a), model.describe(*b));
             let shown: Vec<String> = all.iter().take(NAMED).map(pair).collect();
-            let more = if all.len() > NAMED { "; ..." } else { "" };
-            format!("contacts at the start: {} pairs ({}{more})", all.len(), shown.join("; "))
+            let (s, more) =
+                (if all.len() == 1 { "" } else { "s" }, if all.len() > NAMED { "; ..." } else { "" });
+            format!("contacts at the start: {} pair{s} ({}{more})", all.len(), shown.join("; "))
         }
     });
     lines
+}
+
+/// Pairs of bodies that touch before the first step, but for what a thousandth of their size hides.
+fn touching(scene: &Scene) -> Vec<[u32; 2]> {
+    // A step finds contacts; how well it is solved does not matter here.
+    let quick = Settings { iterations: 1, position_iterations: 0, max_substeps: 1, ..scene.settings.clone() };
+    let Ok(mut world) = scene.world(quick) else { return Vec::new() };
+    let before = world.model().bodies.len() as u32;
+    if world.step().is_err() {
+        return Vec::new();
+    }
+    let model = world.model();
+    let close = |c: &&drystone::Contact| {
+        c.gap <= TOUCHING * model.pair_size(c.key.colliders[0], c.key.colliders[1]).min(1.0)
+    };
+    let mut all: Vec<[u32; 2]> = world.contacts().iter().filter(close).map(|c| c.bodies).collect();
+    all.retain(|[a, b]| *a < before && *b < before);
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Four digits, or fewer.

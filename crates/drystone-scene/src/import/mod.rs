@@ -8,7 +8,7 @@ mod mjcf;
 mod urdf;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use drystone::{MassProperties, Pose};
@@ -54,6 +54,10 @@ pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, Scen
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     let root = document.root_element();
+    if let Some(deep) = too_deep(root) {
+        let w = Wrong::at(&document, deep, format!("elements are nested deeper than {DEEPEST}"));
+        return Err(SceneError { place: Some(w.place), ..fail(w.message) });
+    }
     let read = match root.tag_name().name() {
         "robot" => urdf::read(&document, &folder),
         "mujoco" => mjcf::read(&document, &folder),
@@ -69,6 +73,21 @@ pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, Scen
         ..fail(w.message)
     })?;
     Ok(write::scene(robot, path, to, options))
+}
+
+/// Nesting beyond this is refused before the stack is in danger.
+const DEEPEST: usize = 200;
+
+fn too_deep<'a, 'i>(root: Node<'a, 'i>) -> Option<Node<'a, 'i>> {
+    let mut depth = HashMap::from([(root.id(), 0)]);
+    for node in root.descendants().filter(Node::is_element).skip(1) {
+        let own = node.parent().and_then(|p| depth.get(&p.id())).map_or(0, |d| d + 1);
+        if own > DEEPEST {
+            return Some(node);
+        }
+        depth.insert(node.id(), own);
+    }
+    None
 }
 
 /// A complaint with its place.
