@@ -9,6 +9,7 @@ use drystone_record::export::{Film, Selection, Table, csv, gltf, parquet, vtp};
 use drystone_record::picture::render;
 use drystone_record::recording::Recording;
 use drystone_solve::solver::BadSpec;
+use drystone_view::replay::Replay;
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -19,7 +20,8 @@ use crate::run::{INTERRUPTED, say, write};
 pub struct Args {
     /// The recording: its folder.
     recording: PathBuf,
-    /// What to write, by its ending: .csv, .parquet, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .png (a series of frames), .mp4
+    /// What to write, by its ending: .csv, .parquet, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .html (the viewer
+    /// with the recording inside), .png (a series of frames), .mp4
     /// (by ffmpeg).
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
@@ -48,12 +50,12 @@ pub struct Args {
     quiet: bool,
 }
 
-const ENDINGS: &str = ".csv, .parquet, .vtp, .gltf, .png or .mp4";
+const ENDINGS: &str = ".csv, .parquet, .vtp, .gltf, .html, .png or .mp4";
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     let ending = args.to.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let shown = args.to.display();
-    if !["csv", "parquet", "vtp", "gltf", "png", "mp4"].contains(&ending.as_str()) {
+    if !["csv", "parquet", "vtp", "gltf", "html", "png", "mp4"].contains(&ending.as_str()) {
         return Err(Failure::input(format!("--to {shown}: the name must end in {ENDINGS}")));
     }
     let table = Table::NAMES.iter().find(|(name, _)| *name == args.table).map(|(_, table)| *table);
@@ -76,6 +78,10 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             vtp(&recording, &selection, &args.to).map_err(Failure::run)?;
         }
         "gltf" => write(&args.to, &gltf(&recording, &selection).map_err(Failure::run)?)?,
+        "html" => {
+            let replay = Replay::selected(recording.clone(), selection.clone());
+            code = crate::view::write(&replay, &args.to)?;
+        }
         _ => code = pictures(&args, &recording, &selection, ending == "mp4")?,
     }
     if !args.quiet && code == 0 {

@@ -77,12 +77,26 @@ fn parameters(scene: &str) -> Vec<[String; 4]> {
             let info = |p: &gallery::ParamInfo| [p.name, p.default, p.unit, p.help].map(String::from);
             entry.params.iter().map(info).collect()
         }
-        Err(_) => [
-            ["mu", "", "", "coefficient of friction of all shapes"],
-            ["h", "", "s", "step"],
-            ["seed", "", "", "of random numbers"],
-        ]
-        .map(|p| p.map(String::from))
-        .into(),
+        Err(_) => {
+            let declared = drystone_scene::parameters(scene, &[]).unwrap_or_default();
+            let info = |p: &drystone_scene::Parameter| {
+                let range = p.range.map(|[a, b]| format!("from {a} to {b}"));
+                let choices = Some(p.choices.join(", ")).filter(|c| !c.is_empty());
+                let notes: Vec<String> = [Some(p.about.clone()).filter(|a| !a.is_empty()), range, choices]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                [p.name.clone(), p.default.clone(), p.unit.clone(), notes.join("; ")]
+            };
+            let common = [
+                ["mu", "", "", "coefficient of friction of all shapes"],
+                ["h", "", "s", "step"],
+                ["seed", "", "", "of random numbers"],
+            ];
+            let common = common.map(|p| p.map(String::from)).into_iter();
+            let own: Vec<[String; 4]> = declared.iter().map(info).collect();
+            let others = common.filter(|c| declared.iter().all(|p| p.name != c[0]));
+            own.iter().cloned().chain(others).collect()
+        }
     }
 }

@@ -8,10 +8,12 @@ mod decompose;
 mod export;
 mod failure;
 mod files;
+mod import;
 mod interrupt;
 mod lcp;
 mod live;
 mod memory;
+mod new;
 mod outputs;
 mod portrait;
 mod progress;
@@ -49,7 +51,7 @@ enum Command {
     /// Go on with a recorded run from its last checkpoint, to the same bits as if it had never stopped.
     #[command(allow_negative_numbers = true)]
     Resume(resume::Args),
-    /// Write a recording in another form: tables, surfaces for ParaView, a glTF animation, pictures, a film.
+    /// Write a recording in another form: tables, surfaces for ParaView, a glTF animation, an HTML file, pictures, a film.
     #[command(allow_negative_numbers = true)]
     Export(export::Args),
     /// Sum up a recording, or two side by side, and draw their course.
@@ -58,7 +60,14 @@ enum Command {
     Scenes(catalogue::Args),
     /// List the solvers: names, parameters, when to use them, citations.
     Solvers(catalogue::Args),
-    /// Validate a scene file or flat state; exit 0, or 2 with file, line, column and field.
+    /// Write a commented scene file to begin with.
+    New(new::Args),
+    /// Make a scene file of a robot: URDF or MuJoCo's XML; lists what was not understood.
+    Import(import::Args),
+    /// Print the JSON Schema of scene files, for editors that complete from it.
+    Schema,
+    /// Validate a scene file or flat state: what it holds and what looks like a slip; exit 2 with all errors by file, line,
+    /// column and field.
     Check(catalogue::CheckArgs),
     /// Solve one step of a scene, or problems from files, with several solvers, judged by one certificate.
     #[command(allow_negative_numbers = true)]
@@ -81,7 +90,7 @@ enum Command {
     /// Draw a scene or state as a PNG, or a recording or snapshots as a series of them, without GPU or display.
     #[command(allow_negative_numbers = true)]
     Picture(portrait::Args),
-    /// Look at a scene, a flat state or a snapshot file in the browser: simulates while you look, or writes one HTML file.
+    /// Look at a recording, a scene, a flat state or a snapshot file in the browser, or write one HTML file of it. Scenes are simulated while you look.
     #[command(allow_negative_numbers = true)]
     View(Box<view::Args>),
     /// Simulate a scene in real time behind a page in the browser: drag, add and drive while it runs.
@@ -118,6 +127,9 @@ fn main() {
         Command::Report(args) => export::report(args),
         Command::Scenes(args) => catalogue::scenes(args),
         Command::Solvers(args) => catalogue::solvers(args),
+        Command::New(args) => new::main(args),
+        Command::Import(args) => import::main(args),
+        Command::Schema => new::schema(),
         Command::Check(args) => catalogue::check(args),
         Command::Compare(args) => compare::main(args),
         Command::Solve(args) => solve::main(args),

@@ -189,6 +189,11 @@ impl Recording {
         Ok(Self { writer, when, last: Instant::now(), at: Some(step), origin, unsaved: None })
     }
 
+    /// The slots of bodies that are not to hide others in pictures.
+    pub fn glass(&mut self, slots: &[usize]) -> Result<(), Failure> {
+        self.writer.glass(slots).map_err(Failure::run)
+    }
+
     /// Takes a step, without what is said about it in a checkpoint.
     pub fn step(&mut self, world: &World, report: &StepReport, wall: f64) -> Result<(), RecordError> {
         self.writer.step(world, report, wall)

@@ -208,6 +208,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
             Some(Recording::resume(plan, args.keep.when(&scene)?, origin, &world)?)
         }
     };
+    if let Some(recording) = &mut recording {
+        recording.glass(&scene.glass)?;
+    }
     let mut progress = Progress::new(steps, args.quiet);
     let mut failed: Option<String> = None;
     let whole = dump.is_none()
@@ -285,6 +288,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
             failed = Some(format!("step {}: {e}", report.step));
             break;
         }
+        if scene.probe.stop().is_some() {
+            break;
+        }
     }
     progress.finish();
     if let Err(e) = stepper.fetch(&mut world) {
@@ -312,7 +318,7 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
                 .into(),
         );
     }
-    let interrupted = failed.is_none() && world.state().step < steps;
+    let interrupted = failed.is_none() && world.state().step < steps && scene.probe.stop().is_none();
     let status = match (&failed, interrupted) {
         (Some(_), _) => "failed",
         (None, true) => "interrupted",

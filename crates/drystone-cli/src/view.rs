@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drystone_record::file;
+use drystone_view::replay::Replay;
 use drystone_view::server::{Server, Show};
 use drystone_view::snapshots::{Snapshots, is_snapshots};
 use drystone_view::{Frames, Hello, Recorder, Store, export};
@@ -93,7 +94,26 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         return Err(Failure::input(format!("--frames must be above 0 and at most 1e6, got {}", args.frames)));
     }
     let path = Path::new(&args.simulation.scene);
+    if is_recording(path) {
+        return recording(&args, path);
+    }
     if is_snapshots(path) { snapshots(&args, path) } else { scene(&args) }
+}
+
+/// A folder, or a segment in one.
+fn is_recording(path: &Path) -> bool {
+    path.is_dir() || path.is_file() && path.extension().is_some_and(|e| e == "h5")
+}
+
+/// A recording: frames are read as they are looked at, and come as long as it grows.
+fn recording(args: &Args, path: &Path) -> Result<i32, Failure> {
+    let replay = Replay::open(path, args.memory << 20).map_err(Failure::input)?;
+    if let Some(to) = &args.html {
+        return write(&replay, to);
+    }
+    args.serve.start(Show::Frames(Arc::new(replay)))?;
+    wait(&interrupt::watch()?);
+    Ok(0)
 }
 
 /// A snapshot file: all frames are there at once.
@@ -112,7 +132,7 @@ fn snapshots(args: &Args, path: &Path) -> Result<i32, Failure> {
 
 /// A scene or state: frames come while it is simulated.
 fn scene(args: &Args) -> Result<i32, Failure> {
-    let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
+    let Prepared { mut scene, mut world, .. } = args.simulation.prepare()?;
     let time = args.time.unwrap_or(scene.duration);
     if !(time.is_finite() && time >= 0.0) {
         return Err(Failure::input(format!("--time must be finite and not negative, got {time}")));
@@ -129,7 +149,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     // Residuals of single contacts cost a copy of the problem.
     world.keep_solutions(true);
     let mut progress = Progress::new(steps, args.quiet);
-    let mut ended = String::new();
+    let (mut ended, mut failed) = (String::new(), false);
     for _ in 0..steps {
         if stop.came() {
             break;
@@ -137,12 +157,17 @@ fn scene(args: &Args) -> Result<i32, Failure> {
         match world.step() {
             Ok(report) => {
                 progress.step(&report);
-                if !recorder.observe(&world, &report) {
+                scene.probe.observe(&world);
+                let full = !recorder.observe(&world, &report);
+                if let Some(why) = scene.probe.stop() {
+                    ended = format!("stopped at t = {:.2} s: {why}", world.state().time);
+                }
+                if full || !ended.is_empty() {
                     break;
                 }
             }
             Err(e) => {
-                ended = format!("the simulation failed: {e}");
+                (ended, failed) = (format!("the simulation failed: {e}"), true);
                 break;
             }
         }
@@ -151,7 +176,6 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     if !ended.is_empty() {
         eprintln!("drystone: {ended}");
     }
-    let failed = !ended.is_empty();
     store.close(ended);
     if let Some(to) = &args.html {
         let code = write(store.as_ref(), to)?;
@@ -161,7 +185,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     Ok(0)
 }
 
-fn write(frames: &dyn Frames, to: &Path) -> Result<i32, Failure> {
+pub fn write(frames: &dyn Frames, to: &Path) -> Result<i32, Failure> {
     let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
     file::make_folder(to).map_err(place)?;
     std::fs::write(to, export::html(frames).map_err(place)?).map_err(place)?;

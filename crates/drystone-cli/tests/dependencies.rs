@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("drystone", &["drystone-solve"]),
     ("drystone-record", &["drystone", "drystone-solve"]),
     ("drystone-scene", &["drystone", "drystone-solve", "drystone-record"]),
-    ("drystone-view", &["drystone", "drystone-solve", "drystone-scene"]),
+    ("drystone-view", &["drystone", "drystone-solve", "drystone-record", "drystone-scene"]),
     (
         "drystone-cli",
         &[

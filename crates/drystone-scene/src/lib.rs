@@ -4,9 +4,11 @@
 
 mod check;
 pub mod control;
+mod expression;
 mod file;
 pub mod flat;
 pub mod gallery;
+pub mod import;
 pub mod inputs;
 mod load;
 mod measure;
@@ -26,7 +28,8 @@ use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
 pub use check::{assemble, check, overlaps, placed};
-pub use load::load;
+pub use file::{Parameter, schema};
+pub use load::{load, parameters};
 pub use memory::Memory;
 
 /// `--set KEY=VALUE` in the order given.
@@ -82,6 +85,10 @@ pub trait Probe: Send {
     /// What a driver can move, in a live run.
     fn controls(&self) -> Vec<control::Control> {
         Vec::new()
+    }
+    /// Why the run is to end before its time; asked after [`Probe::observe`].
+    fn stop(&self) -> Option<String> {
+        None
     }
     /// What pictures show by `--colour scene`, if the scene has something to show.
     fn paint(&self, _world: &World) -> Option<Paint> {

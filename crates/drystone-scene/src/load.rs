@@ -13,7 +13,7 @@ const FILE_KEYS: &[&str] = &["h", "T", "mu", "seed"];
 
 /// Makes a scene of a gallery name, a scene file (`.toml`, `.json`) or a flat state (`.json`, `.json.gz`).
 ///
-/// `set` overrides parameters of a gallery scene, and `h`, `T` (s), `mu` and `seed` of a file; the last of several with
+/// `set` overrides parameters of a gallery scene, those that a file declares, and its `h`, `T` (s), `mu` and `seed`; the last of several with
 /// one key counts.
 pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     if gallery::ENTRIES.iter().any(|e| e.name == what) {
@@ -31,19 +31,43 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     let set = set.to_vec();
     if is_flat(&source, &root) {
         let mut scene = FlatState::scene_of(&source, &root)?;
-        override_file(&mut scene, &set)?;
+        override_file(&mut scene, &set, &[])?;
         return Ok(scene);
     }
+    let root = file::tree(&source, root)?;
     let mut scene = file::scene_of(&source, &root, &set)?;
+    let declared = file::parameters(&source, &root, &set)?;
     if root.get("scene").is_some() {
         // The gallery has read them already; the file's own settings must not win over the command line.
         let again: Vec<_> =
             set.into_iter().filter(|(key, _)| ["h", "T", "seed"].contains(&key.as_str())).collect();
-        override_file(&mut scene, &again)?;
+        override_file(&mut scene, &again, &[])?;
     } else {
-        override_file(&mut scene, &set)?;
+        // What the file declares, it has read already.
+        let rest: Vec<_> =
+            set.into_iter().filter(|(key, _)| declared.iter().all(|p| p.name != *key)).collect();
+        let names: Vec<&str> = declared.iter().map(|p| p.name.as_str()).collect();
+        override_file(&mut scene, &rest, &names)?;
     }
     Ok(scene)
+}
+
+/// What a scene file declares under `[parameters]`, in its order, with the values that `set` gives it; nothing for a gallery
+/// name, a flat state, or a file of a gallery scene.
+///
+/// # Errors
+/// For a file that cannot be read, and values that it does not allow.
+pub fn parameters(what: &str, set: &[(String, String)]) -> Result<Vec<file::Parameter>, SceneError> {
+    if gallery::ENTRIES.iter().any(|e| e.name == what) {
+        return Ok(Vec::new());
+    }
+    let source = Source::open(Path::new(what))?;
+    let root = source.parse()?;
+    if is_flat(&source, &root) {
+        return Ok(Vec::new());
+    }
+    let root = file::tree(&source, root)?;
+    file::parameters(&source, &root, &set.to_vec())
 }
 
 /// Both kinds of JSON file may be called `.json`: the keys at the top tell. A draw is a flat state if it has a key that scene files have not.
@@ -59,7 +83,7 @@ pub(crate) fn is_flat(source: &Source, root: &Node) -> bool {
     source.format == Format::Json && (flat > scene || flat == scene && own())
 }
 
-fn override_file(scene: &mut Scene, set: &[(String, String)]) -> Result<(), SceneError> {
+fn override_file(scene: &mut Scene, set: &[(String, String)], declared: &[&str]) -> Result<(), SceneError> {
     for (key, text) in set {
         let refuse = |message: String| SceneError { field: Some(key.clone()), ..SceneError::new(message) };
         let number = |least: f64, above: bool, unit: &str| {
@@ -83,11 +107,12 @@ fn override_file(scene: &mut Scene, set: &[(String, String)]) -> Result<(), Scen
                 })?;
             }
             other => {
+                let valid = [declared, FILE_KEYS].concat();
                 let hint =
-                    nearest(other, FILE_KEYS).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+                    nearest(other, &valid).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
                 return Err(SceneError::new(format!(
-                    "a file has no parameter '{other}'{hint} (valid: {})",
-                    FILE_KEYS.join(", ")
+                    "the file has no parameter '{other}'{hint} (valid: {})",
+                    valid.join(", ")
                 )));
             }
         }

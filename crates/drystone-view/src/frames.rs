@@ -33,6 +33,8 @@ pub struct Hello {
     pub gravity: [f64; 3],
     /// A live run and not one to look at.
     pub live: bool,
+    /// Of a recording, which may still grow.
+    pub recording: bool,
     /// Parameters: name, value, unit, one line.
     pub parameters: Vec<[String; 4]>,
     /// What can be driven.
@@ -69,6 +71,7 @@ impl Hello {
             "tolerance": self.tolerance,
             "gravity": self.gravity,
             "live": self.live,
+            "recording": self.recording,
             "key_every": KEY_EVERY,
             "channels": pairs(&mut CHANNELS.iter().map(|c| (c.name, c.unit))),
             "numbers": pairs(&mut NUMBERS.iter().copied()),

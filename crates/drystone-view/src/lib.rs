@@ -17,6 +17,7 @@ mod frames;
 mod geometry;
 pub mod live;
 mod page;
+pub mod replay;
 pub mod server;
 mod snapshot;
 pub mod snapshots;

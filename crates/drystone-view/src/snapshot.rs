@@ -163,14 +163,7 @@ impl Snapshot {
                 gap: c.gap,
             })
         };
-        let mut lines: Vec<ContactLine> = contacts.iter().filter_map(line).collect();
-        if lines.len() > MOST_CONTACTS {
-            let strength = |c: &ContactLine| -c.force.length_squared();
-            lines.select_nth_unstable_by(MOST_CONTACTS, |a, b| strength(a).total_cmp(&strength(b)));
-            lines.truncate(MOST_CONTACTS);
-        }
-        lines.sort_by_key(|c| c.bodies);
-        self.contacts = lines;
+        self.contacts = strongest(contacts.iter().filter_map(line).collect());
     }
 
     /// Numbers the islands in the order of their lowest bodies: 0 is what does not move by itself.
@@ -191,6 +184,17 @@ impl Snapshot {
             }
         }
     }
+}
+
+/// As many as are shown, in the order of their bodies.
+pub(crate) fn strongest(mut lines: Vec<ContactLine>) -> Vec<ContactLine> {
+    if lines.len() > MOST_CONTACTS {
+        let strength = |c: &ContactLine| -c.force.length_squared();
+        lines.select_nth_unstable_by(MOST_CONTACTS, |a, b| strength(a).total_cmp(&strength(b)));
+        lines.truncate(MOST_CONTACTS);
+    }
+    lines.sort_by_key(|c| c.bodies);
+    lines
 }
 
 fn numbers(world: &World, report: Option<&StepReport>) -> Vec<f32> {

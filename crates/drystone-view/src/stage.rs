@@ -10,6 +10,8 @@
 //!               n:u32 joints: a:i32  b:i32  kind: text  name: text  a's frame, b's frame: 3 x f32 each  axis: 3 x f32
 //! ```
 
+mod recorded;
+
 use std::collections::HashMap;
 
 use drystone::joint::{Kind, WORLD_BODY};
@@ -33,7 +35,7 @@ struct Instance {
 #[derive(Clone, Debug)]
 struct Link {
     bodies: [i32; 2],
-    kind: &'static str,
+    kind: String,
     name: String,
     at: [DVec3; 2],
     /// On the first body; zero where the joint has none to show.
@@ -50,6 +52,8 @@ pub struct Stage {
     motions: Vec<u8>,
     balls: Vec<bool>,
     slots: Vec<u32>,
+    /// By the number that a recording gives a body: the one here.
+    recorded: HashMap<i64, u32>,
     instances: Vec<Instance>,
     geometries: Vec<Geometry>,
     known: HashMap<String, u32>,
@@ -118,19 +122,8 @@ impl Stage {
             if !body.alive || known {
                 continue;
             }
-            let number = self.bodies() as u32;
-            self.numbers[slot] = Some((body.generation, number));
-            let motion = match body.motion {
-                Motion::Dynamic => 1,
-                Motion::Kinematic => 2,
-                Motion::Static => 3,
-            };
-            self.motions.push(motion | if self.glass.contains(&slot) { 4 } else { 0 });
-            self.balls.push(true);
-            self.slots.push(slot as u32);
-            if let Some(name) = &body.name {
-                self.names.push((number, name.to_string()));
-            }
+            self.numbers[slot] = Some((body.generation, self.bodies() as u32));
+            self.add_body(slot, body.motion, body.name.as_deref());
         }
         if self.bodies() > before {
             self.shapes(world, before);
@@ -138,21 +131,44 @@ impl Stage {
         self.joints(world);
     }
 
+    fn add_body(&mut self, slot: usize, motion: Motion, name: Option<&str>) {
+        let number = self.bodies() as u32;
+        let motion = match motion {
+            Motion::Dynamic => 1,
+            Motion::Kinematic => 2,
+            Motion::Static => 3,
+        };
+        self.motions.push(motion | if self.glass.contains(&slot) { 4 } else { 0 });
+        self.balls.push(true);
+        self.slots.push(slot as u32);
+        if let Some(name) = name.filter(|n| !n.is_empty()) {
+            self.names.push((number, name.into()));
+        }
+    }
+
     fn shapes(&mut self, world: &World, first: usize) {
         let model = world.model();
         for c in &model.colliders {
             let number = self.number(c.body as usize).filter(|n| *n >= first);
-            let Some(number) = number else { continue };
-            let place = c.place();
-            let bare = matches!(c.shape, Shape::Sphere { .. }) && place.position == DVec3::ZERO;
-            self.balls[number] &= bare;
-            for (geometry, pose, size) in self.pieces_of(&c.shape) {
-                let pose = place.compose(&pose);
-                let body = number as u32;
-                let (position, rotation) = (pose.position, pose.rotation);
-                self.instances.push(Instance { body, geometry, size, position, rotation });
+            if let Some(number) = number {
+                self.add_shape(number, &c.shape, &c.place());
             }
         }
+        self.shapeless(first);
+    }
+
+    fn add_shape(&mut self, number: usize, shape: &Shape, place: &drystone::Pose) {
+        let bare = matches!(shape, Shape::Sphere { .. }) && place.position == DVec3::ZERO;
+        self.balls[number] &= bare;
+        for (geometry, pose, size) in self.pieces_of(shape) {
+            let pose = place.compose(&pose);
+            let body = number as u32;
+            let (position, rotation) = (pose.position, pose.rotation);
+            self.instances.push(Instance { body, geometry, size, position, rotation });
+        }
+    }
+
+    fn shapeless(&mut self, first: usize) {
         // What has no shape is not drawn, but turns its joints.
         let mut shaped = vec![false; self.bodies()];
         self.instances.iter().for_each(|i| shaped[i.body as usize] = true);
@@ -202,7 +218,7 @@ impl Stage {
             let z = joint.frames[0].rotation * DVec3::Z;
             self.links.push(Link {
                 bodies: [a, b],
-                kind: joint.kind.name(),
+                kind: joint.kind.name().into(),
                 name: joint.name.clone().unwrap_or_default(),
                 at: [joint.frames[0].position, joint.frames[1].position],
                 axis: if has_axis { z } else { DVec3::ZERO },
@@ -266,7 +282,7 @@ impl Stage {
         out.u32(links.len() as u32);
         for l in links {
             l.bodies.iter().for_each(|b| out.u32(*b as u32));
-            out.text(l.kind);
+            out.text(&l.kind);
             out.text(&l.name);
             let all = l.at.iter().chain([&l.axis]);
             all.flat_map(|v| v.to_array()).for_each(|x| out.f32(x as f32));
@@ -287,15 +303,19 @@ fn address(shape: &Shape) -> Option<String> {
     })
 }
 
-/// A power of two, so that multiples of it are exact.
 fn quantum(world: &World) -> f64 {
     let model = world.model();
     let moves = |body: u32| model.bodies.get(body as usize).is_some_and(|b| b.motion != Motion::Static);
     let sizes = model.colliders.iter().filter(|c| moves(c.body)).map(|c| c.shape.inner_radius());
+    quantum_of(sizes, world.state().position.iter().copied())
+}
+
+/// Of the inner radii of moving shapes and the places of all bodies: a power of two, so that multiples of it are exact.
+fn quantum_of(sizes: impl Iterator<Item = f64>, places: impl Iterator<Item = DVec3>) -> f64 {
     let least = sizes.filter(|x| x.is_finite() && *x > 0.0).fold(f64::INFINITY, f64::min);
     let least = if least.is_finite() { least } else { 1.0 };
     // Coarser where the world is so wide that numbers of 32 bits would run out.
-    let far = world.state().position.iter().map(|x| x.abs().max_element()).filter(|x| x.is_finite());
+    let far = places.map(|x| x.abs().max_element()).filter(|x| x.is_finite());
     let wide = far.fold(0.0, f64::max) / f64::from(1 << 24);
     (1e-3 * least).max(wide).log2().floor().exp2()
 }

@@ -258,7 +258,7 @@ fn what_is_allowed_but_hardly_meant_is_noted() {
     };
     scratch.write("good.toml", file("solid.obj", 1.0));
     let said = scratch.good("check good.toml");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(!said.contains("note:"), "{said}");
 
     scratch.write("deep.toml", file("solid.obj", 0.4));
     let said = scratch.good("check deep.toml");

@@ -11,6 +11,7 @@ mod outputs;
 mod recordings;
 mod refusals;
 mod report;
+mod scenes;
 mod scratch;
 mod series;
 mod solve;

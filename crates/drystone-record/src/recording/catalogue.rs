@@ -189,6 +189,9 @@ impl Catalogue {
         add("joints", "name", Values::Text(j.iter().map(|j| j.name.clone()).collect()), 1);
         add("joints", "kind", Values::Text(j.iter().map(|j| j.kind.clone()).collect()), 1);
         add("joints", "bodies", Values::I64(j.iter().flat_map(|j| j.bodies).collect()), 2);
+        let frames = || j.iter().filter_map(|j| j.frames).flatten();
+        add("joints", "position", Values::F64(flat(frames().map(|f| f.position.to_array()))), 6);
+        add("joints", "orientation", Values::F64(flat(frames().map(|f| wxyz(f.rotation)))), 8);
         add("materials", "name", Values::Text(self.materials.clone()), 1);
         let gone = self.gone.iter().flat_map(|(id, step)| [*id, *step as i64]).collect();
         add("gone", "id_and_step", Values::I64(gone), 2);
@@ -265,8 +268,12 @@ impl Catalogue {
         let pairs = whole("joints", "bodies")?;
         let rows = whole("joints", "id")?.into_iter().zip(texts("joints", "name")?);
         let rows = rows.zip(texts("joints", "kind")?).zip(pairs.chunks_exact(2));
-        all.joints =
-            rows.map(|(((id, name), kind), b)| JointInfo { id, name, kind, bodies: [b[0], b[1]] }).collect();
+        let places = poses("joints")?;
+        let joint = |(k, (((id, name), kind), b)): (usize, (((i64, String), String), &[i64]))| {
+            let frames = places.get(2 * k..2 * k + 2).map(|f| [f[0], f[1]]);
+            JointInfo { id, name, kind, bodies: [b[0], b[1]], frames }
+        };
+        all.joints = rows.enumerate().map(joint).collect();
         all.materials = texts("materials", "name")?;
         all.gone = whole("gone", "id_and_step")?.chunks_exact(2).map(|p| (p[0], p[1] as u64)).collect();
         for text in texts("shapes", "definition")? {

@@ -125,6 +125,8 @@ pub struct JointInfo {
     pub kind: String,
     /// Numbers of its bodies; [`NOBODY`] for the world.
     pub bodies: [i64; 2],
+    /// Its frame on each of them, relative to centre of mass and axes; recordings of older versions do not say.
+    pub frames: Option<[Pose; 2]>,
 }
 
 /// Bodies, shapes, joints and materials of a recording.
@@ -283,5 +285,6 @@ pub(super) fn joint_info(model: &Model, slot: u32) -> JointInfo {
         name: j.name.clone().unwrap_or_default(),
         kind: j.kind.name().into(),
         bodies: j.bodies.map(body),
+        frames: Some(j.frames),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use glam::DVec3;
+
 use super::RecordError;
 use super::frame::{Bodies, COLUMNS, Catalogue, Contacts, Frame, Joints, StepRow};
 use super::hdf5::Opened;
@@ -10,6 +12,8 @@ use super::store::Source;
 /// The form of segments.
 pub(super) const FORMAT: &str = "drystone recording";
 pub(super) const VERSION: u32 = 1;
+/// A file of this name says that the run has ended.
+pub(super) const FINISHED: &str = "finished";
 
 /// A frame without what is in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +46,9 @@ pub struct Recording {
     scene: String,
     h: f64,
     pub(super) double: bool,
+    gravity: Option<DVec3>,
+    tolerance: Option<f64>,
+    glass: Vec<usize>,
 }
 
 /// The name of a segment.
@@ -70,6 +77,9 @@ impl Recording {
             scene: String::new(),
             h: f64::NAN,
             double: false,
+            gravity: None,
+            tolerance: None,
+            glass: Vec::new(),
         };
         recording.refresh()?;
         if recording.segments.is_empty() {
@@ -107,6 +117,13 @@ impl Recording {
         self.scene = file.note("scene")?;
         self.h = file.note("step_s")?.parse().unwrap_or(f64::NAN);
         self.double = file.note("precision")? == "f64";
+        // Older recordings do not say.
+        let numbers = |name: &str| -> Option<Vec<f64>> {
+            file.note(name).ok()?.split_whitespace().map(|x| x.parse().ok()).collect()
+        };
+        self.gravity = numbers("gravity").filter(|g| g.len() == 3).map(|g| DVec3::from_slice(&g));
+        self.tolerance = numbers("tolerance").and_then(|t| t.first().copied());
+        self.glass = numbers("glass").unwrap_or_default().into_iter().map(|x| x as usize).collect();
         let frames = file.rows("frames/step")?;
         let (steps, times) = (file.whole("frames/step", 0, frames)?, file.reals("frames/time", 0, frames)?);
         let mut counts = Vec::new();
@@ -144,6 +161,26 @@ impl Recording {
     /// The step h, s.
     pub fn step_s(&self) -> f64 {
         self.h
+    }
+
+    /// m/s², where it is known.
+    pub fn gravity(&self) -> Option<DVec3> {
+        self.gravity
+    }
+
+    /// The largest residual that was asked for, m/s, where it is known.
+    pub fn tolerance(&self) -> Option<f64> {
+        self.tolerance
+    }
+
+    /// Slots of bodies that are not to hide others in pictures.
+    pub fn glass(&self) -> &[usize] {
+        &self.glass
+    }
+
+    /// Whether the run has ended and all of it is here. One that was killed never says so.
+    pub fn is_finished(&self) -> bool {
+        self.folder.join(FINISHED).is_file()
     }
 
     /// Whether numbers of frames are in double precision.

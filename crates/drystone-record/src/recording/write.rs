@@ -13,7 +13,7 @@ use super::checkpoint::Checkpoint;
 use super::frame::{Catalogue, Frame, StepRow, What, step_row};
 use super::hdf5::Hdf5;
 use super::index::Index;
-use super::read::{FORMAT, Recording, VERSION, segment_name};
+use super::read::{FINISHED, FORMAT, Recording, VERSION, segment_name};
 use super::segment::Segment;
 use super::store::{Part, Store};
 
@@ -67,6 +67,7 @@ pub struct Options {
 }
 
 enum Message {
+    Remark(&'static str, String),
     News(Catalogue),
     Frame(Box<Frame>),
     Step(Box<StepRow>),
@@ -98,6 +99,7 @@ impl Writer {
                         `drystone resume`";
             return Err(RecordError::File { file: options.folder, text: text.into() });
         }
+        let _ = std::fs::remove_file(options.folder.join(FINISHED));
         // Whether files can be made in it is better known now than after hours.
         crate::file::check_writable(&options.folder.join(".drystone")).map_err(bad)?;
         Ok(Self::start(options, Tracker::default(), Worker::default(), bodies))
@@ -150,7 +152,12 @@ impl Writer {
             }
         }
         worker.number = number;
+        let marker = folder.join(FINISHED);
+        if marker.is_file() {
+            remove(&marker)?;
+        }
         let mut writer = Self::start(options, tracker, worker, world.model().bodies.len());
+        writer.settings(world)?;
         writer.note(world);
         Ok(writer)
     }
@@ -180,8 +187,31 @@ impl Writer {
     /// # Errors
     /// Where the recording has stopped.
     pub fn begin(&mut self, world: &World) -> Result<(), RecordError> {
+        self.settings(world)?;
         self.note(world);
         self.frame(world)
+    }
+
+    /// What of a world's settings whoever looks at it wants to know.
+    fn settings(&mut self, world: &World) -> Result<(), RecordError> {
+        let s = world.settings();
+        let [x, y, z] = s.gravity.to_array();
+        self.remark("gravity", format!("{x:e} {y:e} {z:e}"))?;
+        self.remark("tolerance", format!("{:e}", s.tolerance))
+    }
+
+    /// The slots of bodies that are not to hide others in pictures.
+    ///
+    /// # Errors
+    /// Where the recording has stopped.
+    pub fn glass(&mut self, slots: &[usize]) -> Result<(), RecordError> {
+        let slots: Vec<String> = slots.iter().map(usize::to_string).collect();
+        self.remark("glass", slots.join(" "))
+    }
+
+    /// A note in this segment and all that follow.
+    fn remark(&mut self, name: &'static str, text: String) -> Result<(), RecordError> {
+        self.send(Message::Remark(name, text))
     }
 
     /// Records the step that was just done, and the world if a frame is due.
@@ -331,6 +361,10 @@ impl Worker {
                 self.opened = Instant::now();
             }
             match message {
+                Message::Remark(name, text) => {
+                    self.notes.retain(|(known, _)| *known != name);
+                    self.notes.push((name, text));
+                }
                 Message::News(news) => self.segment.news.extend(news),
                 Message::Step(row) => self.segment.step(*row),
                 Message::Frame(frame) => self.segment.add(&frame),
@@ -344,7 +378,11 @@ impl Worker {
                 self.close()?;
             }
         }
-        self.close()
+        self.close()?;
+        // Whoever follows the recording need not wait for more.
+        self.put(FINISHED, |to| {
+            std::fs::write(to, "").map_err(|e| RecordError::File { file: to.into(), text: e.to_string() })
+        })
     }
 
     /// Puts the segment on the disk, and an index of all.

@@ -7,10 +7,10 @@ use glam::{DQuat, DVec3};
 
 use super::library::Library;
 use super::shape::Surface;
-use super::{function, mass, shape};
+use super::{copies, function, mass, shape};
 use crate::text::{At, Fault, Value};
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "name",
     "motion",
     "shape",
@@ -34,10 +34,8 @@ const FIELDS: &[&str] = &[
     "glass",
     "count",
     "spacing",
+    "copies",
 ];
-
-/// More copies of one body than this are taken for a slip.
-const MOST_COPIES: i64 = 10_000_000;
 
 pub(super) struct Read {
     pub def: BodyDef,
@@ -77,7 +75,7 @@ pub(super) fn read(
     def.motion = motion;
     def.colliders = colliders;
     def.name = at.get("name").map(|n| n.text()).transpose()?.map(Into::into);
-    if def.name.is_none() && at.get("count").is_none() {
+    if def.name.is_none() && at.get("count").is_none() && at.get("copies").is_none() {
         // Bodies are numbered with those that move first: messages should find their way back into the file.
         def.name = Some(at.field());
     }
@@ -103,36 +101,32 @@ pub(super) fn read(
     let glass = at.get("glass").map_or(Ok(false), |g| g.boolean())?;
     // Whatever the engine would refuse, it says here, where the place is known.
     def.check().map_err(|e| at.fault(e))?;
-    copies(at, def, glass, into)
+    copy(at, def, glass, library, into)
 }
 
-/// `count` and `spacing`: a lattice of copies, the given position being the first.
-fn copies(at: &At, def: BodyDef, glass: bool, into: &mut Vec<Read>) -> Result<(), Fault> {
-    let Some(count) = at.get("count") else {
-        if let Some(spacing) = at.get("spacing") {
-            return Err(spacing.fault("needs 'count' beside it"));
+/// `copies` by a rule, or `count` and `spacing`: a grid of them, the given position being the first.
+fn copy(at: &At, def: BodyDef, glass: bool, library: &Library, into: &mut Vec<Read>) -> Result<(), Fault> {
+    let read = |def: BodyDef| Read { def, glass };
+    if let Some(rule) = at.get("copies") {
+        if let Some(count) = at.get("count") {
+            return Err(count.fault("give count or copies, not both"));
         }
-        into.push(Read { def, glass });
+        into.extend(copies::read(&rule, &def, library)?.into_iter().map(read));
         return Ok(());
-    };
-    let n: Vec<i64> = count.items()?.map(|i| i.whole(1, MOST_COPIES)).collect::<Result<_, _>>()?;
-    let &[nx, ny, nz] = n.as_slice() else {
-        return Err(count.fault(format!("must have 3 numbers, got {}", n.len())));
-    };
-    if nx.saturating_mul(ny).saturating_mul(nz) > MOST_COPIES {
-        return Err(count.fault(format!("makes more than {MOST_COPIES} bodies")));
     }
-    let spacing = at.need("spacing")?.vector()?;
-    for iz in 0..nz {
-        for iy in 0..ny {
-            for ix in 0..nx {
-                let mut copy = def.clone();
-                copy.position += spacing * DVec3::new(ix as f64, iy as f64, iz as f64);
-                copy.name = def.name.as_ref().map(|n| format!("{n}[{ix},{iy},{iz}]"));
-                into.push(Read { def: copy, glass });
-            }
+    if at.get("count").is_some() {
+        for (number, by) in copies::grid(at)? {
+            let mut copy = def.clone();
+            copy.position += by;
+            copy.name = def.name.as_ref().map(|n| format!("{n}[{number}]"));
+            into.push(read(copy));
         }
+        return Ok(());
     }
+    if let Some(spacing) = at.get("spacing") {
+        return Err(spacing.fault("needs 'count' beside it"));
+    }
+    into.push(read(def));
     Ok(())
 }
 

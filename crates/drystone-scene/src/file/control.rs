@@ -8,7 +8,7 @@ use drystone_solve::solver::nearest;
 use crate::control::{Control, Quantity, Target};
 use crate::text::{At, Fault};
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "name",
     "unit",
     "joint",

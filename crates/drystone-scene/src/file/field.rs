@@ -6,10 +6,13 @@ use drystone::field::{Pair, Source};
 use crate::Scene;
 use crate::text::{At, Fault};
 
+/// The fields of a field.
+pub(super) const FIELDS: &[&str] = &["type", "source", "strength", "exponent", "cutoff", "core"];
+
 /// Reads a field.
 pub(super) fn read(at: &At) -> Result<Field, Fault> {
     at.need("type")?.choice(&[("pair", ())])?;
-    at.only(&["type", "source", "strength", "exponent", "cutoff", "core"])?;
+    at.only(FIELDS)?;
     let number = |key: &str, default: f64| at.get(key).map_or(Ok(default), |x| x.number());
     let pair = Pair {
         source: at.get("source").map_or(Ok(Source::Charge), |s| s.choice(&Source::NAMES))?,

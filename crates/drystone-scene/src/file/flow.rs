@@ -10,6 +10,11 @@ use super::library::Library;
 use super::settings::not_negative;
 use crate::text::{At, Fault};
 
+/// The fields of an emitter.
+pub(super) const EMITTER: &[&str] = &["min", "max", "rate", "start", "limit", "turned", "body"];
+/// And of a sink.
+pub(super) const SINK: &[&str] = &["min", "max"];
+
 /// Both lists, where they are given.
 pub(super) fn read(root: &At, library: &Library, materials: &RefCell<Materials>) -> Result<Flow, Fault> {
     let mut flow = Flow::default();
@@ -20,7 +25,7 @@ pub(super) fn read(root: &At, library: &Library, materials: &RefCell<Materials>)
     }
     if let Some(list) = root.get("sink") {
         for at in list.items()? {
-            at.only(&["min", "max"])?;
+            at.only(SINK)?;
             let corner = |key: &str, far: f64| at.get(key).map_or(Ok(DVec3::splat(far)), |v| v.vector());
             let sink = Sink { min: corner("min", f64::NEG_INFINITY)?, max: corner("max", f64::INFINITY)? };
             sink.check().map_err(|e| at.fault(e))?;
@@ -31,7 +36,7 @@ pub(super) fn read(root: &At, library: &Library, materials: &RefCell<Materials>)
 }
 
 fn emitter(at: &At, library: &Library, materials: &RefCell<Materials>) -> Result<Emitter, Fault> {
-    at.only(&["min", "max", "rate", "start", "limit", "turned", "body"])?;
+    at.only(EMITTER)?;
     let mut bodies = Vec::new();
     for table in at.need("body")?.items()? {
         body::read(&table, library, materials, &mut bodies)?;

@@ -12,13 +12,13 @@ use super::settings::not_negative;
 use crate::text::{At, Fault};
 
 /// The fields of every joint.
-const COMMON: &[&str] =
+pub(super) const COMMON: &[&str] =
     &["type", "name", "a", "b", "anchor", "anchor_a", "anchor_b", "compliance", "collide", "length_scale"];
 /// What may act along a free coordinate.
-const LAW: &[&str] = &["motor", "limits", "restitution", "friction", "spring"];
+pub(super) const LAW: &[&str] = &["motor", "limits", "restitution", "friction", "spring"];
 
 /// The types, and the fields that each has beside the common ones.
-const TYPES: &[(&str, &[&str])] = &[
+pub(super) const TYPES: &[(&str, &[&str])] = &[
     ("fixed", &[]),
     ("revolute", &["axis"]),
     ("prismatic", &["axis"]),
@@ -255,9 +255,12 @@ fn law(at: &At) -> Result<Law, Fault> {
     })
 }
 
+/// The fields of a motor.
+pub(super) const MOTOR: &[&str] = &["position", "speed", "force", "limit"];
+
 /// `{ speed = 3, limit = 300 }`, or `position` or `force` instead of `speed`.
 fn motor(at: &At) -> Result<Motor, Fault> {
-    at.only(&["position", "speed", "force", "limit"])?;
+    at.only(MOTOR)?;
     let given = |key: &str| at.get(key).map(|f| function::read(&f)).transpose();
     let command = match (given("position")?, given("speed")?, given("force")?) {
         (Some(f), None, None) => Command::Position(f),

@@ -7,21 +7,24 @@ use std::path::{Path, PathBuf};
 use drystone::{Pose, Shape};
 use glam::DVec3;
 
+use super::copies::Filled;
 use super::shape::Made;
 use crate::mesh::{self, Target};
-use crate::text::{At, Fault};
+use crate::text::{At, Fault, Source};
 
 pub(super) struct Library {
-    folder: PathBuf,
+    /// Where the parts of the file come from, by the offsets at which they begin.
+    folders: Vec<(usize, PathBuf)>,
+    /// What random copies have taken up.
+    pub filled: Filled,
     /// By use, path and parameters: the shape, and the solid that it stands for.
     made: RefCell<BTreeMap<String, (Shape, Shape)>>,
 }
 
 impl Library {
-    /// Paths are relative to the folder of the scene file.
-    pub fn beside(scene: Option<&Path>) -> Self {
-        let folder = scene.and_then(Path::parent).unwrap_or(Path::new("")).to_path_buf();
-        Self { folder, made: RefCell::default() }
+    /// Paths are relative to the folder of the scene file, or of the included file that has them.
+    pub fn of(source: &Source) -> Self {
+        Self { folders: source.folders(), filled: Filled::default(), made: RefCell::default() }
     }
 
     /// The path that a `file` field means.
@@ -30,7 +33,8 @@ impl Library {
         if text.is_empty() {
             return Err(file.fault("the name of a file is missing"));
         }
-        Ok(self.folder.join(text))
+        let here = self.folders.iter().rev().find(|(from, _)| *from <= file.node.offset);
+        Ok(here.map_or_else(|| PathBuf::from(text), |(_, folder)| folder.join(text)))
     }
 
     fn once(

@@ -3,23 +3,31 @@
 
 mod body;
 mod control;
+mod copies;
+mod expand;
 mod field;
 mod flow;
 mod function;
 mod heights;
+mod include;
 mod joint;
 mod library;
 mod mass;
+mod parameters;
 mod probe;
 mod record;
 mod rules;
+mod schema;
 mod settings;
 mod shape;
+mod stop;
 
 use std::cell::RefCell;
 
 use drystone::Motion;
 use library::Library;
+pub use parameters::Parameter;
+pub use schema::schema;
 
 use crate::probe::Support;
 use crate::text::{At, Fault, Node, Source, Value};
@@ -42,16 +50,46 @@ pub(crate) const FIELDS: &[&str] = &[
     "control",
     "record",
     "probe",
+    "stop",
+    "include",
 ];
 
-/// Makes the scene of a file, with `--set` overrides.
-pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<Scene, SceneError> {
+/// A file with all that it includes.
+pub(crate) fn tree<'t>(source: &'t Source, root: Node<'t>) -> Result<Node<'t>, SceneError> {
+    include::resolve(source, root)
+}
+
+/// What a file declares, with the values that `--set` gives it; what belongs to the gallery is declared there.
+pub(crate) fn parameters(
+    source: &Source,
+    root: &Node,
+    set: &Overrides,
+) -> Result<Vec<Parameter>, SceneError> {
+    if root.get("scene").is_some() {
+        return Ok(Vec::new());
+    }
+    parameters::read(source, &At::root(root), set).map(|(list, _)| list)
+}
+
+/// The tree with values in place of formulas, and copies in place of loops.
+pub(crate) fn plain<'t>(source: &Source, root: &Node<'t>, set: &Overrides) -> Result<Node<'t>, SceneError> {
     let at = At::root(root);
+    let scope = match at.get("scene") {
+        Some(_) => Default::default(),
+        None => parameters::read(source, &at, set)?.1,
+    };
+    expand::expand(&at, &scope).map_err(|fault| source.error(fault))
+}
+
+/// Makes the scene of a file with all that it includes, with `--set` overrides.
+pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<Scene, SceneError> {
+    let root = plain(source, root, set)?;
+    let at = At::root(&root);
     let place = |fault: Fault| source.error(fault);
     at.only(FIELDS).map_err(place)?;
     let mut scene = match at.get("scene") {
         Some(name) => from_gallery(source, &at, &name, set)?,
-        None => own(&at, &Library::beside(source.file.as_deref())).map_err(place)?,
+        None => own(&at, &Library::of(source)).map_err(place)?,
     };
     if let Some(name) = at.get("name") {
         scene.name = name.text().map_err(place)?.into();
@@ -77,6 +115,9 @@ pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<
     }
     if let Some(list) = at.get("probe") {
         probe::add(&list, &mut scene).map_err(place)?;
+    }
+    if let Some(table) = at.get("stop") {
+        stop::apply(&table, &mut scene).map_err(place)?;
     }
     Ok(scene)
 }
@@ -139,8 +180,9 @@ fn from_gallery(source: &Source, at: &At, name: &At, set: &Overrides) -> Result<
 
 /// A file with bodies of its own.
 fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
-    if let Some(p) = at.get("parameters") {
-        return Err(p.fault("parameters belong to a scene of the gallery: name it with scene = \"...\""));
+    if let (Some(p), None) = (at.get("parameters"), at.get("body")) {
+        let text = "of what? There is no [[body]], and no scene of the gallery is named (scene = \"...\")";
+        return Err(p.fault(text));
     }
     let materials =
         RefCell::new(at.get("materials").map_or(Ok(Default::default()), |m| rules::materials(&m))?);

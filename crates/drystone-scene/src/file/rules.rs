@@ -16,9 +16,14 @@ pub(super) fn filter(at: &At, base: Filter) -> Result<Filter, Fault> {
     Ok(Filter { layers: bits("layers", base.layers)?, mask: bits("mask", base.mask)? })
 }
 
+/// The fields of `[materials]`.
+pub(super) const MATERIALS: &[&str] = &["combine", "pair", "other"];
+/// The fields of a row, beside those of [`LAW`].
+pub(super) const PAIR: &[&str] = &["between", "mu", "mu_kinetic", "stick_speed"];
+
 /// `[materials]`: the rule for pairs without a row, and the rows.
 pub(super) fn materials(at: &At) -> Result<Materials, Fault> {
-    at.only(&["combine", "pair", "other"])?;
+    at.only(MATERIALS)?;
     let mut materials = Materials::default();
     if let Some(rule) = at.get("combine") {
         materials.combine = rule.choice(&Combine::NAMES)?;
@@ -29,7 +34,7 @@ pub(super) fn materials(at: &At) -> Result<Materials, Fault> {
     }
     let Some(rows) = at.get("pair") else { return Ok(materials) };
     for row in rows.items()? {
-        let mut fields = vec!["between", "mu", "mu_kinetic", "stick_speed"];
+        let mut fields = PAIR.to_vec();
         fields.extend(LAW);
         row.only(&fields)?;
         let between = row.need("between")?;
@@ -56,7 +61,7 @@ pub(super) fn materials(at: &At) -> Result<Materials, Fault> {
 }
 
 /// What a pair may have beside friction.
-const LAW: &[&str] =
+pub(super) const LAW: &[&str] =
     &["restitution", "impact", "bounce_speed", "rolling", "spinning", "cohesion", "stiffness", "damping"];
 
 /// The fields of [`LAW`].

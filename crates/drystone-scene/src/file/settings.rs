@@ -11,7 +11,7 @@ use super::rules;
 use crate::Scene;
 use crate::text::{At, Fault};
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "h",
     "T",
     "gravity",

@@ -96,7 +96,7 @@ pub(super) fn read(at: &At, base: &Surface, motion: Motion, library: &Library) -
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Sphere,
     Box,
     Capsule,
@@ -111,7 +111,7 @@ enum Kind {
     Compound,
 }
 
-const KINDS: &[(&str, Kind)] = &[
+pub(super) const KINDS: &[(&str, Kind)] = &[
     ("sphere", Kind::Sphere),
     ("box", Kind::Box),
     ("capsule", Kind::Capsule),
@@ -127,7 +127,7 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    fn fields(self) -> &'static [&'static str] {
+    pub fn fields(self) -> &'static [&'static str] {
         match self {
             Kind::Sphere => &["r"],
             Kind::Box => &["half", "rounding"],

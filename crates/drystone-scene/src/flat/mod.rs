@@ -202,7 +202,7 @@ impl std::str::FromStr for FlatState {
 
     /// Like [`read`], from text.
     fn from_str(text: &str) -> Result<Self, SceneError> {
-        Self::of_source(&Source { file: None, text: text.into(), format: Format::Json })
+        Self::of_source(&Source::new(None, text.into(), Format::Json))
     }
 }
 

@@ -12,6 +12,7 @@ mod parts;
 mod piece;
 mod polygon;
 mod quick;
+mod repair;
 mod solid;
 mod stl;
 
@@ -44,6 +45,8 @@ pub struct Surface {
     pub triangles: Vec<[u32; 3]>,
     /// Named pieces, in the order of the file: the name, and how many triangles come before it.
     pub groups: Vec<(String, usize)>,
+    /// Triangles without area that the file had, and this has no longer.
+    pub repaired: usize,
 }
 
 /// A mesh file that cannot be used; says where and why.
@@ -140,7 +143,7 @@ fn kind(path: &Path) -> Option<Kind> {
 impl Surface {
     /// A surface of triangles; refuses corners that are not finite or not there, and triangles without area.
     pub fn new(vertices: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Result<Self, MeshError> {
-        let surface = Self { vertices, triangles, groups: Vec::new() };
+        let surface = Self { vertices, triangles, ..Self::default() };
         surface.check(&|triangle| Place::Triangle(triangle + 1))?;
         Ok(surface)
     }
@@ -161,7 +164,18 @@ impl Surface {
         let mut weld = Weld::default();
         let mut corner = |i: u32| weld.index(self.vertices[i as usize]);
         let triangles = self.triangles.iter().map(|t| t.map(&mut corner)).collect();
-        Self { vertices: weld.vertices, triangles, groups: Vec::new() }
+        Self { vertices: weld.vertices, triangles, ..Self::default() }
+    }
+
+    /// Edges that more than two triangles have, each once.
+    pub fn crowded_edges(&self) -> usize {
+        let mut sides: HashMap<(u32, u32), u32> = HashMap::with_capacity(3 * self.triangles.len() / 2);
+        for &[a, b, c] in &self.triangles {
+            for (i, j) in [(a, b), (b, c), (c, a)] {
+                *sides.entry((i.min(j), i.max(j))).or_default() += 1;
+            }
+        }
+        sides.values().filter(|n| **n > 2).count()
     }
 
     /// Stretched along the axes. One number for all three keeps the shape; below 0 mirrors.

@@ -148,8 +148,12 @@ impl Reader {
             let text = format!("there are no faces in it ({vertices} vertices): is it cut short?");
             return Err(MeshError::new(Place::Whole, text));
         }
-        let surface =
-            Surface { vertices: self.weld.vertices, triangles: self.triangles, groups: self.groups };
+        let surface = Surface {
+            vertices: self.weld.vertices,
+            triangles: self.triangles,
+            groups: self.groups,
+            repaired: 0,
+        };
         surface.check(&|t| Place::Line(self.line[t] as usize))?;
         Ok(surface)
     }

@@ -76,7 +76,7 @@ fn read_binary(bytes: &[u8]) -> Result<Surface, MeshError> {
             }
             build.corner(v.as_dvec3());
         }
-        build.close(place)?;
+        build.close();
     }
     build.finish()
 }
@@ -110,7 +110,7 @@ fn read_text(bytes: &[u8]) -> Result<Surface, MeshError> {
             (Expect::Vertex, "vertex") => {
                 build.corner(three(words, "a vertex").map_err(wrong)?);
                 if build.open.len() == 3 {
-                    build.close(Place::Line(number))?;
+                    build.close();
                     Expect::EndLoop
                 } else {
                     Expect::Vertex
@@ -158,20 +158,19 @@ impl Build {
         self.open.push(index);
     }
 
-    fn close(&mut self, place: Place) -> Result<(), MeshError> {
+    fn close(&mut self) {
         if let &[a, b, c] = self.open.as_slice() {
-            let [p, q, r] = [a, b, c].map(|i| self.weld.vertices[i as usize]);
-            if super::is_thin(p, q, r) {
-                let text = format!("degenerate, without area: its corners are {p}, {q} and {r}");
-                return Err(MeshError::new(place, text));
-            }
             self.triangles.push([a, b, c]);
         }
         self.open.clear();
-        Ok(())
     }
 
-    fn finish(self) -> Result<Surface, MeshError> {
-        Surface::new(self.weld.vertices, self.triangles)
+    fn finish(mut self) -> Result<Surface, MeshError> {
+        let repaired = super::repair::take_out_thin(&self.weld.vertices, &mut self.triangles);
+        if repaired > 0 && self.triangles.is_empty() {
+            return Err(MeshError::new(Place::Whole, "degenerate: all of its triangles are without area"));
+        }
+        let surface = Surface::new(self.weld.vertices, self.triangles)?;
+        Ok(Surface { repaired, ..if repaired > 0 { surface.compact() } else { surface } })
     }
 }

@@ -6,6 +6,7 @@ mod json;
 mod toml;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -14,14 +15,14 @@ use crate::SceneError;
 pub(crate) use at::At;
 
 /// A value and the byte at which it begins.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Node<'t> {
     pub offset: usize,
     pub value: Value<'t>,
 }
 
 /// What JSON and TOML have in common.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Value<'t> {
     Null,
     Bool(bool),
@@ -32,7 +33,7 @@ pub(crate) enum Value<'t> {
 }
 
 /// A key of a table, where it stands, and its value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Entry<'t> {
     pub key: Cow<'t, str>,
     pub offset: usize,
@@ -60,6 +61,27 @@ impl<'t> Node<'t> {
             Value::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
             _ => None,
         }
+    }
+
+    /// The same without the text it was read from, and with offsets that begin at `base`.
+    pub fn into_owned(self, base: usize) -> Node<'static> {
+        let value = match self.value {
+            Value::Null => Value::Null,
+            Value::Bool(b) => Value::Bool(b),
+            Value::Number(x) => Value::Number(x),
+            Value::Text(t) => Value::Text(Cow::Owned(t.into_owned())),
+            Value::Array(list) => Value::Array(list.into_iter().map(|n| n.into_owned(base)).collect()),
+            Value::Table(list) => Value::Table(
+                list.into_iter()
+                    .map(|e| Entry {
+                        key: Cow::Owned(e.key.into_owned()),
+                        offset: e.offset + base,
+                        node: e.node.into_owned(base),
+                    })
+                    .collect(),
+            ),
+        };
+        Node { offset: self.offset + base, value }
     }
 
     /// The deepest node on a path like `bodies[3].pos[1]`: the node itself, or the last one on the way that exists.
@@ -95,15 +117,22 @@ pub(crate) enum Format {
     Toml,
 }
 
-/// A file's text, for turning bytes into lines and columns.
+/// A file's text, for turning bytes into lines and columns, and those of the files that it includes.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub file: Option<PathBuf>,
     pub text: String,
     pub format: Format,
+    /// Their offsets begin after the text, each after the one before.
+    included: RefCell<Vec<(usize, Source)>>,
 }
 
 impl Source {
+    /// Of a text.
+    pub fn new(file: Option<PathBuf>, text: String, format: Format) -> Self {
+        Self { file, text, format, included: RefCell::default() }
+    }
+
     /// Reads `.toml`, `.json` or `.json.gz`.
     pub fn open(path: &Path) -> Result<Self, SceneError> {
         let refuse = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
@@ -128,12 +157,12 @@ impl Source {
             Err(e) => {
                 let good = e.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(&e.as_bytes()[..good]).into_owned();
-                let source = Self { file: Some(path.into()), text, format };
+                let source = Self::new(Some(path.into()), text, format);
                 let message = "not UTF-8 from here on".into();
                 return Err(source.error(Fault { offset: Some(good), field: String::new(), message }));
             }
         };
-        Ok(Self { file: Some(path.into()), text, format })
+        Ok(Self::new(Some(path.into()), text, format))
     }
 
     /// The tree of values.
@@ -145,21 +174,54 @@ impl Source {
         .map_err(|fault| self.error(fault))
     }
 
+    /// The tree of another file, which knows where it stands in that one.
+    pub fn include(&self, path: &Path) -> Result<Node<'static>, SceneError> {
+        let other = Self::open(path)?;
+        let mut included = self.included.borrow_mut();
+        let base = included.last().map_or(self.text.len(), |(base, s)| base + s.text.len()) + 1;
+        let tree = other.parse()?.into_owned(base);
+        included.push((base, other));
+        Ok(tree)
+    }
+
+    /// The folders of this file and of those that it includes, by the offsets at which they begin.
+    pub fn folders(&self) -> Vec<(usize, PathBuf)> {
+        let folder =
+            |s: &Self| s.file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_path_buf();
+        let included = self.included.borrow();
+        std::iter::once((0, folder(self)))
+            .chain(included.iter().map(|(base, s)| (*base, folder(s))))
+            .collect()
+    }
+
+    /// The file of a byte, and its line and column there.
+    pub fn spot(&self, offset: usize) -> (Option<PathBuf>, (usize, usize)) {
+        let included = self.included.borrow();
+        match included.iter().rev().find(|(base, _)| *base <= offset) {
+            Some((base, other)) => (other.file.clone(), other.place(offset - base)),
+            None => (self.file.clone(), self.place(offset)),
+        }
+    }
+
     /// The fault as an error with file, line and column.
     pub fn error(&self, fault: Fault) -> SceneError {
-        SceneError {
-            file: self.file.clone(),
-            place: fault.offset.map(|offset| self.place(offset)),
-            field: Some(fault.field).filter(|f| !f.is_empty()),
-            message: fault.message,
-        }
+        let (file, place) = match fault.offset {
+            Some(offset) => {
+                let (file, place) = self.spot(offset);
+                (file, Some(place))
+            }
+            None => (self.file.clone(), None),
+        };
+        let field = Some(fault.field).filter(|f| !f.is_empty());
+        SceneError { file, place, field, message: fault.message }
     }
 
     /// Adds file, line and column to an error that knows only its field.
     pub fn locate(&self, root: &Node, mut error: SceneError) -> SceneError {
         error.file = self.file.clone();
         if let (None, Some(field)) = (error.place, &error.field) {
-            error.place = Some(self.place(root.locate(field).offset));
+            let (file, place) = self.spot(root.locate(field).offset);
+            (error.file, error.place) = (file, Some(place));
         }
         error
     }

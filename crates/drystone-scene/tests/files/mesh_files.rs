@@ -140,7 +140,8 @@ fn what_is_wrong_with_an_stl_is_said_by_line_or_triangle() {
         4,
         "expected 'vertex' and 3 numbers, found 'corner'",
     );
-    at(&good.replacen("vertex 0 0 0", "vertex 0 1 0", 1), 6, "degenerate");
+    let thin = read_stl(good.replacen("vertex 0 0 0", "vertex 0 1 0", 1).as_bytes()).unwrap();
+    assert_eq!((thin.triangles.len(), thin.repaired), (3, 1));
     at(&good.replacen("    endloop\n", "", 1), 7, "expected 'endloop', found 'endfacet'");
     at(&good.replacen("outer loop\n", "", 1), 3, "expected 'outer loop', found 'vertex'");
     at(&good.replace("endsolid made by code\n", ""), 29, "the file ends, expected 'facet' or 'endsolid'");
@@ -171,7 +172,13 @@ fn what_is_wrong_with_an_stl_is_said_by_line_or_triangle() {
     assert!(says(&far).contains("triangle 1: corner 2 is out of range"), "{}", says(&far));
     let mut thin = binary;
     thin.copy_within(84 + 12..84 + 24, 84 + 24);
-    assert!(says(&thin).contains("triangle 1: degenerate"));
+    let mended = read_stl(&thin).unwrap();
+    assert_eq!((mended.triangles.len(), mended.repaired), (3, 1));
+    let mut all = thin.clone();
+    for k in 0..4 {
+        all.copy_within(84 + 50 * k + 12..84 + 50 * k + 24, 84 + 50 * k + 24);
+    }
+    assert!(says(&all).contains("degenerate: all of its triangles"));
 }
 
 #[test]

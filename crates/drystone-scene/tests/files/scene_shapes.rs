@@ -390,7 +390,7 @@ fn pictures_are_heights() {
 #[test]
 fn the_documented_shapes_load() {
     let text = include_str!("../../../../docs/guide/scene-files.md");
-    let block = text.split("```toml\n").nth(3).unwrap().split("```").next().unwrap();
+    let block = text.split("```toml\n").nth(6).unwrap().split("```").next().unwrap();
     let folder = examples();
     let scene = open(&folder.write("doc.toml", block)).unwrap();
     assert_eq!((scene.name.as_str(), scene.bodies.len()), ("ground and debris", 15 + 1 + 2));

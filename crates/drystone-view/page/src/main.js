@@ -105,7 +105,7 @@ class App {
             return;
         }
         const total = Math.max(1, Math.round(100 * Math.min(1, (this.source.heads.at(-1)?.time ?? 0) / (this.info.duration_s || 1))));
-        $("state").textContent = this.source.end === null ? `simulating ${total} %` : `${this.source.frames.length} frames`;
+        $("state").textContent = this.source.end === null ? (this.info.recording ? `recording, ${this.source.frames.length} frames so far` : `simulating ${total} %`) : `${this.source.frames.length} frames`;
         if (this.source.end) this.say(this.source.end);
     }
 

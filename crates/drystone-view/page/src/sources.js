@@ -66,9 +66,9 @@ export class SocketSource extends Source {
         if (bytes[0] === HELLO && !this.hello.live) this.send(command.want(0, 1));
     }
     status(s) {
+        if (s.next !== undefined) this.end = s.end ?? null;
         super.status(s);
         if (s.next === undefined) return;
-        this.end = s.end ?? null;
         if (s.next < s.count) this.send(command.want(s.next, PORTION));
         else if (this.end === null) setTimeout(() => this.send(command.want(s.next, PORTION)), 100);
     }

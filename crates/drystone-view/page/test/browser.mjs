@@ -1,8 +1,8 @@
-// The page in a real browser: looks at a run, a live run and a file; plays, scrubs, picks, drags, drives.
+// The page in a real browser: looks at a run, a recording, a live run and a file; plays, scrubs, picks, drags, drives.
 // `node browser.mjs PROGRAM FOLDER [NAME...]`: screenshots go to the folder; names are those of the tests below.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { strict as assert } from "node:assert";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -159,6 +159,68 @@ const tests = {
         assert.deepEqual(page.faults, []);
         await shot(page, "file");
         await page.context().close();
+    },
+
+    async recording() {
+        const made = join(folder, "packing-run"), seconds = 3, every = 0.02;
+        rmSync(made, { recursive: true, force: true });
+        const balls = ["--set", "n=1000"], running = run("run", "packing", ...balls, "--time", String(seconds), "--record", made, "--record-every", `${every}s`, "--quiet");
+        for (const end = Date.now() + 60000; !existsSync(join(made, "run.00000.h5")); ) {
+            assert.ok(Date.now() < end, "a first segment");
+            await new Promise((done) => setTimeout(done, 50));
+        }
+        // It opens while the run still records, and follows it to its end.
+        const server = await start("view", made, "--no-open");
+        const page = await open(server.url);
+        const early = await get(page, () => ({ end: drystone.source.end, n: drystone.source.frames.length }));
+        const { code, text } = await running, frames = Math.round(seconds / every) + 1;
+        assert.equal(code, 0, text);
+        await until(page, `drystone.source.end !== null && drystone.source.frames.length === ${frames}`, 120000);
+        console.log(`recording: ${early.n} frames when it was opened (${early.end === null ? "still growing" : "whole"}), ${frames} in the end`);
+        // Play, scrub, and what is seen at the end is what the engine says.
+        await get(page, () => { drystone.go(0); drystone.playing = true; drystone.buttons(); });
+        await until(page, () => drystone.index > 3);
+        await page.locator("#canvas").focus();
+        await page.keyboard.press("p");
+        await page.locator("#slider").fill("70");
+        assert.equal(await get(page, () => drystone.index), 70);
+        assert.ok(Math.abs((await get(page, () => drystone.time)) - 70 * every) < 1e-6);
+        await page.locator("#canvas").focus();
+        await page.keyboard.press("End");
+        const state = join(folder, "recording-state.json");
+        assert.equal((await run("state", "packing", ...balls, "--at-time", String(seconds), "--to", state)).code, 0);
+        const bodies = JSON.parse(readFileSync(state)).bodies, seen = await get(page, () => bodiesNow());
+        bodies.forEach((b, i) => b.pos.forEach((x, k) => assert.ok(Math.abs(x - seen[i][k]) < 1e-3, `body ${i}: ${x} ${seen[i][k]}`)));
+        // Walls in front are glass, as in the scene; contacts carry the weight of what lies on them.
+        assert.ok((await get(page, () => [...drystone.source.stage.motions].filter((m) => m & 4).length)) > 0, "glass");
+        await get(page, () => { drystone.setColour("force"); drystone.setForces("chains"); drystone.tab("plots"); });
+        await page.waitForTimeout(400);
+        assert.ok((await get(page, () => drystone.view.contacts.count)) > 100, "force chains are drawn");
+        // Plots come from the recorded steps: the file says the same.
+        const csv = join(folder, "steps.csv");
+        assert.equal((await run("export", made, "--to", csv, "--table", "steps", "--quiet")).code, 0);
+        const [head, ...rows] = readFileSync(csv, "utf8").trim().split("\n").map((l) => l.split(","));
+        const last = Object.fromEntries(head.map((name, k) => [name, Number(rows.at(-1)[k])]));
+        const shown = await get(page, () => Object.fromEntries(drystone.info.numbers.map((n, k) => [n.name, drystone.source.heads.at(-1).numbers[k]])));
+        for (const [name, column] of [["kinetic energy", "kinetic_j"], ["potential energy", "potential_j"], ["contacts", "contacts"]]) {
+            assert.ok(Math.abs(shown[name] - last[column]) <= 1e-5 * Math.abs(last[column]), `${name}: ${shown[name]} ${last[column]}`);
+        }
+        assert.ok(shown.residual > 0 && shown["deepest overlap"] > 0);
+        await shot(page, "recording");
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 0);
+        // The same as one file, every other frame of it.
+        const html = resolve(folder, "packing-run.html");
+        const exported = await run("export", made, "--to", html, "--every", "2");
+        assert.equal(exported.code, 0, exported.text);
+        const file = await open(`file://${html}`);
+        await until(file, `drystone.source.frames.length === ${(frames + 1) / 2}`);
+        await get(file, () => { drystone.playing = false; drystone.go(1e9); });
+        const same = await get(file, () => bodiesNow());
+        seen.forEach((x, i) => x.forEach((c, k) => assert.ok(Math.abs(c - same[i][k]) < 1e-3)));
+        assert.deepEqual(file.faults, []);
+        await file.context().close();
     },
 
     async forklift() {

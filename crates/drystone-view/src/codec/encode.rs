@@ -15,6 +15,11 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    /// The first frame has this number.
+    pub fn from(number: u32) -> Self {
+        Self { frames: number, ..Self::default() }
+    }
+
     /// The next frame is a key frame.
     pub fn restart(&mut self) {
         self.begun = false;

@@ -1,5 +1,8 @@
 //! `drystone check`: what a file holds, and what in it is allowed but hardly meant.
 
+mod errors;
+mod notes;
+
 use std::path::Path;
 
 use drystone::shape::TriMesh;
@@ -8,33 +11,66 @@ use drystone_solve::solver::nearest;
 
 use crate::load::{is_flat, load};
 use crate::text::Source;
-use crate::{Scene, SceneError};
+use crate::{Scene, SceneError, file};
 
 /// The share of the smaller inner radius from which on an overlap is refused unless it is asked for.
 const DEEP_OVERLAP: f64 = 0.5;
 
-/// Reads a file as [`load`] would and builds its world. Says in one line what it holds, and in a line each what looks
-/// like a slip: bodies deep in each other, open or inside-out meshes, pairs of materials that nothing is made of.
+/// Reads a file as [`load`] would and builds its world. Says what it holds in a line, then masses, sizes, extent, energy and
+/// contacts, and in a line each what looks like a slip: friction that is left out or out of proportion, bodies in each other,
+/// meshes that are open, inside out or in millimetres, pairs of materials that nothing is made of.
+///
+/// # Errors
+/// All that is wrong with a scene file: the first as the error's fields, the others on lines of their own.
 pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     let path = path.as_ref();
+    let shown = path.to_string_lossy();
     let source = Source::open(path)?;
-    let kind = if is_flat(&source, &source.parse()?) { "flat state" } else { "scene file" };
-    let scene = load(&path.to_string_lossy(), &[])?;
-    let mut world = scene.world(scene.settings.clone()).map_err(|e| placed(&path.to_string_lossy(), e))?;
+    let root = source.parse()?;
+    let is_state = is_flat(&source, &root);
+    let (scene, tree) = if is_state {
+        (load(&shown, &[])?, None)
+    } else {
+        let root = file::tree(&source, root)?;
+        let scene = errors::scene_or_errors(&source, &root).map_err(joined)?;
+        (scene, Some(file::plain(&source, &root, &Vec::new())?))
+    };
+    let mut world = scene.world(scene.settings.clone()).map_err(|e| placed(&shown, e))?;
     let moving = world.model().dynamic().count();
-    assemble(&mut world, &path.to_string_lossy())?;
+    assemble(&mut world, &shown)?;
     let mut text = format!(
-        "{}: {kind} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
+        "{}: {} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
         path.display(),
+        if is_state { "flat state" } else { "scene file" },
         scene.name,
         scene.bodies.len() - moving,
         scene.settings.h,
         scene.duration
     );
-    for note in overlaps(&mut world).into_iter().chain(meshes(&world)).chain(materials(&scene)) {
+    for line in notes::figures(&scene, &world) {
+        text += &format!("\n{line}");
+    }
+    let mut all: Vec<String> = overlaps(&mut world).into_iter().collect();
+    all.extend(notes::overlaps(&mut world, DEEP_OVERLAP));
+    all.extend(notes::amounts(&scene, &world));
+    if let Some(tree) = &tree {
+        all.extend(notes::friction(tree));
+        all.extend(notes::meshes(&source, tree));
+    }
+    for note in all.into_iter().chain(meshes(&world)).chain(materials(&scene)) {
         text += &format!("\nnote: {note}");
     }
     Ok(text)
+}
+
+/// Several errors as one: the first, and the others below it.
+fn joined(errors: Vec<SceneError>) -> SceneError {
+    let mut all = errors.into_iter();
+    let mut first = all.next().unwrap_or_else(|| SceneError::new("the file cannot be read"));
+    for other in all {
+        first.message += &format!("\n{other}");
+    }
+    first
 }
 
 /// Makes positions and velocities fit the joints; where they cannot, the error says where in the file the joint is.
@@ -52,8 +88,13 @@ pub fn assemble(world: &mut World, what: &str) -> Result<(), SceneError> {
 pub fn placed(what: &str, mut e: SceneError) -> SceneError {
     let path = Path::new(what);
     let Ok(source) = Source::open(path) else { return e };
-    let Ok(root) = source.parse() else { return e };
+    let Ok(mut root) = source.parse() else { return e };
     if !is_flat(&source, &root) {
+        // Numbers count what loops and included files have made.
+        let Ok(whole) = file::tree(&source, root).and_then(|r| file::plain(&source, &r, &Vec::new())) else {
+            return e;
+        };
+        root = whole;
         e.field =
             e.field.map(|f| if f.starts_with("joints[") { f.replacen("joints", "joint", 1) } else { f });
     }

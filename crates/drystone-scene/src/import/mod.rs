@@ -1,0 +1,236 @@
+//! Robots that other programs wrote, as scene files: URDF and MJCF. What was not understood is told, with its lines.
+//!
+//! ```text
+//!     file ──> Robot (bodies, joints, notes) ──> text of a scene file
+//! ```
+
+mod mjcf;
+mod urdf;
+mod write;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use drystone::{MassProperties, Pose};
+use glam::{DMat3, DQuat, DVec3};
+use roxmltree::{Document, Node};
+
+use crate::SceneError;
+
+/// What is wanted of an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The first body does not move.
+    pub fixed_base: bool,
+    /// Motors hold every joint where it starts, as strongly as the file says.
+    pub hold: bool,
+}
+
+/// A scene file made of a robot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The text of the scene file.
+    pub text: String,
+    /// A line each for what was not understood, or assumed.
+    pub notes: Vec<String>,
+    /// Bodies and joints.
+    pub bodies: usize,
+    /// Joints that can move.
+    pub joints: usize,
+}
+
+/// Makes a scene file of a robot's file (`.urdf`, or `.xml` in MuJoCo's form); `to` is where it will be, so that paths of meshes are
+/// relative to it.
+///
+/// # Errors
+/// For files that cannot be read, with line and column where they are not what they should be.
+pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, SceneError> {
+    let fail = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
+    let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let settings = roxmltree::ParsingOptions { nodes_limit: 1_000_000, ..Default::default() };
+    let document = Document::parse_with_options(&text, settings).map_err(|e| {
+        let place = (e.pos().row as usize, e.pos().col as usize);
+        SceneError { place: Some(place), ..fail(e.to_string()) }
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    let root = document.root_element();
+    if let Some(deep) = too_deep(root) {
+        let w = Wrong::at(&document, deep, format!("elements are nested deeper than {DEEPEST}"));
+        return Err(SceneError { place: Some(w.place), ..fail(w.message) });
+    }
+    let read = match root.tag_name().name() {
+        "robot" => urdf::read(&document, &folder),
+        "mujoco" => mjcf::read(&document, &folder),
+        other => Err(Wrong::at(
+            &document,
+            root,
+            format!("<{other}> is no robot: <robot> (URDF) or <mujoco> (MJCF) is"),
+        )),
+    };
+    let robot = read.map_err(|w| SceneError {
+        place: Some(w.place),
+        field: Some(w.tag).filter(|t| !t.is_empty()),
+        ..fail(w.message)
+    })?;
+    Ok(write::scene(robot, path, to, options))
+}
+
+/// Nesting beyond this is refused before the stack is in danger.
+const DEEPEST: usize = 200;
+
+fn too_deep<'a, 'i>(root: Node<'a, 'i>) -> Option<Node<'a, 'i>> {
+    let mut depth = HashMap::from([(root.id(), 0)]);
+    for node in root.descendants().filter(Node::is_element).skip(1) {
+        let own = node.parent().and_then(|p| depth.get(&p.id())).map_or(0, |d| d + 1);
+        if own > DEEPEST {
+            return Some(node);
+        }
+        depth.insert(node.id(), own);
+    }
+    None
+}
+
+/// A complaint with its place.
+struct Wrong {
+    place: (usize, usize),
+    tag: String,
+    message: String,
+}
+
+impl Wrong {
+    fn at(document: &Document, node: Node, message: impl Into<String>) -> Self {
+        let place = document.text_pos_at(node.range().start);
+        let tag = node.tag_name().name().to_string();
+        Self { place: (place.row as usize, place.col as usize), tag, message: message.into() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    Sphere(f64),
+    Box(DVec3),
+    Cylinder(f64, f64),
+    Capsule(f64, f64),
+    Ellipsoid(DVec3),
+    Plane,
+    Mesh(PathBuf, DVec3),
+}
+
+#[derive(Clone, Debug)]
+struct Geometry {
+    form: Form,
+    /// In the body's frame.
+    pose: Pose,
+    mu: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+struct Body {
+    name: String,
+    /// Of its frame in the world.
+    pose: Pose,
+    fixed: bool,
+    /// What the robot stands on, and no part of it.
+    ground: bool,
+    mass: Option<MassProperties>,
+    shapes: Vec<Geometry>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Freedom {
+    Turn,
+    Slide,
+    Ball,
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    name: String,
+    freedom: Freedom,
+    /// Bodies; none: the world.
+    a: Option<usize>,
+    b: usize,
+    anchor: DVec3,
+    axis: DVec3,
+    /// From where it starts.
+    limits: Option<[f64; 2]>,
+    effort: Option<f64>,
+    friction: f64,
+    damping: f64,
+}
+
+/// What a file says.
+#[derive(Default)]
+struct Robot {
+    name: String,
+    bodies: Vec<Body>,
+    links: Vec<Link>,
+    gravity: Option<DVec3>,
+    notes: Vec<String>,
+    /// Elements that nothing was made of: how often, and the first line.
+    left: BTreeMap<String, (usize, u32)>,
+}
+
+impl Robot {
+    /// Counts an element that nothing is made of.
+    fn leave(&mut self, document: &Document, node: Node) {
+        let line = document.text_pos_at(node.range().start).row;
+        self.left.entry(node.tag_name().name().into()).or_insert((0, line)).0 += 1;
+    }
+
+    fn note(&mut self, document: &Document, node: Node, text: impl std::fmt::Display) {
+        let line = document.text_pos_at(node.range().start).row;
+        let name = node.attribute("name").map(|n| format!(" '{n}'")).unwrap_or_default();
+        self.notes.push(format!("line {line}: <{}>{name}: {text}", node.tag_name().name()));
+    }
+}
+
+/// Numbers of an attribute, apart by spaces.
+fn numbers(document: &Document, node: Node, key: &str) -> Result<Option<Vec<f64>>, Wrong> {
+    let Some(text) = node.attribute(key) else { return Ok(None) };
+    parse(text).map(Some).map_err(|e| Wrong::at(document, node, format!("{key}: {e}")))
+}
+
+fn parse(text: &str) -> Result<Vec<f64>, String> {
+    let one =
+        |w: &str| w.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or(format!("'{w}' is not a number"));
+    text.split_whitespace().map(one).collect()
+}
+
+/// Three numbers.
+fn triple(document: &Document, node: Node, key: &str) -> Result<Option<DVec3>, Wrong> {
+    let Some(list) = numbers(document, node, key)? else { return Ok(None) };
+    let &[x, y, z] = list.as_slice() else {
+        return Err(Wrong::at(document, node, format!("{key}: must be 3 numbers, got {}", list.len())));
+    };
+    Ok(Some(DVec3::new(x, y, z)))
+}
+
+/// Both as one rigid body, in the frame of the first; `pose` is where the second's frame is in it.
+fn joined(a: Option<MassProperties>, b: Option<MassProperties>, pose: &Pose) -> Option<MassProperties> {
+    let b = b.map(|b| {
+        let r = DMat3::from_quat(pose.rotation);
+        MassProperties {
+            mass: b.mass,
+            centre: pose.position + pose.rotation * b.centre,
+            inertia: r * b.inertia * r.transpose(),
+        }
+    });
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (one, other) => return one.or(other),
+    };
+    let mass = a.mass + b.mass;
+    let centre = (a.mass * a.centre + b.mass * b.centre) / mass;
+    let about = |p: &MassProperties| {
+        let d = p.centre - centre;
+        let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
+        p.inertia + (DMat3::IDENTITY * d.length_squared() - outer) * p.mass
+    };
+    Some(MassProperties { mass, centre, inertia: about(&a) + about(&b) })
+}
+
+/// Rolls about x, pitches about y, yaws about z: axes that stay.
+fn roll_pitch_yaw(angles: DVec3) -> DQuat {
+    DQuat::from_rotation_z(angles.z) * DQuat::from_rotation_y(angles.y) * DQuat::from_rotation_x(angles.x)
+}

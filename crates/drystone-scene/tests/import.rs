@@ -1,0 +1,240 @@
+//! Robots of other programs as scene files: masses, places, joints, what was not understood, and that they hold their pose.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use drystone::Motion;
+use drystone_scene::import::{Imported, Options, import};
+use drystone_scene::{Scene, SceneError, load};
+use glam::DVec3;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("drystone-import-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+    fn import(&self, name: &str, text: &str, fixed_base: bool) -> Result<(Imported, Scene), SceneError> {
+        let (from, to) = (self.0.join(name), self.0.join("robot.toml"));
+        std::fs::write(&from, text).unwrap();
+        let made = import(&from, &to, Options { fixed_base, hold: true })?;
+        std::fs::write(&to, &made.text).unwrap();
+        let scene = load(&to.to_string_lossy(), &[]).unwrap_or_else(|e| panic!("{e}\n{}", made.text));
+        Ok((made, scene))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An arm of two links, and a tool that is fixed to the second.
+const ARM: &str = r#"<?xml version="1.0"?>
+<robot name="arm">
+  <link name="base">
+    <inertial><mass value="10"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><box size="1 1 1"/></geometry></visual>
+    <collision><origin xyz="0 0 0.1"/><geometry><box size="0.4 0.4 0.2"/></geometry></collision>
+  </link>
+  <link name="upper">
+    <inertial><origin xyz="0 0 0.25"/><mass value="2"/>
+      <inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.25"/><geometry><cylinder radius="0.04" length="0.5"/></geometry></collision>
+  </link>
+  <link name="fore">
+    <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <link name="tool">
+    <inertial><mass value="3"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><mesh filename="package://arm/gone.dae"/></geometry></collision>
+    <collision><geometry><sphere radius="0.05"/></geometry></collision>
+  </link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><origin xyz="0 0 0.2" rpy="0 1.5707963267948966 0"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="2" effort="150" velocity="3"/><dynamics damping="0.5" friction="0.1"/>
+  </joint>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/><child link="fore"/><origin xyz="0 0 0.5"/>
+    <axis xyz="0 1 0"/><limit lower="0.5" upper="1" effort="80" velocity="3"/>
+  </joint>
+  <joint name="wrist" type="fixed">
+    <parent link="fore"/><child link="tool"/><origin xyz="0 0 0.4" rpy="0 0 1.5707963267948966"/>
+  </joint>
+  <transmission name="t"/>
+  <transmission name="u"/>
+</robot>"#;
+
+#[test]
+fn a_urdf_becomes_a_scene() {
+    let folder = Folder::new();
+    let (made, scene) = folder.import("arm.urdf", ARM, true).unwrap();
+    assert_eq!((made.bodies, made.joints, scene.joints.len()), (3, 2, 2));
+    let body = |name: &str| scene.bodies.iter().find(|b| b.name.as_deref() == Some(name)).unwrap();
+    assert_eq!(body("base").motion, Motion::Static);
+    // The shoulder turns z into x; the elbow starts at its lower limit of half a radian.
+    let upper = body("upper");
+    assert!((upper.position - DVec3::new(0.0, 0.0, 0.2)).length() < 1e-9);
+    assert!((upper.rotation * DVec3::Z - DVec3::X).length() < 1e-9);
+    let fore = body("fore");
+    assert!((fore.position - DVec3::new(0.5, 0.0, 0.2)).length() < 1e-9);
+    let along = DVec3::new(0.5f64.cos(), 0.0, -(0.5f64.sin()));
+    assert!((fore.rotation * DVec3::Z - along).length() < 1e-9, "{}", fore.rotation * DVec3::Z);
+    // Forearm and tool are one: 4 kg, their centre at three quarters of the way.
+    assert!((fore.mass.mass - 4.0).abs() < 1e-9 && (fore.mass.centre.z - 0.3).abs() < 1e-9);
+    // About x: own, the tool's turned by a quarter, and both from the common centre.
+    let xx = 0.01 + 0.03 + 1.0 * 0.3 * 0.3 + 3.0 * 0.1 * 0.1;
+    assert!((fore.mass.inertia.col(0).x - xx).abs() < 1e-9);
+    let notes = made.notes.join("\n");
+    for words in [
+        "line 32: <transmission> is not understood, 2 times",
+        "<mesh>: package://arm/gone.dae: there is no such file, and is left out",
+        "<joint> 'elbow': 0 is not within its limits: it starts at 0.5",
+    ] {
+        assert!(notes.contains(words), "'{words}' is not in\n{notes}");
+    }
+    assert!(made.text.contains("# line 32: <transmission>"), "the file says so as well");
+    assert!(made.text.contains("limits = [0, 0.5]") && made.text.contains("limit = 150"));
+}
+
+#[test]
+fn motors_hold_the_pose() {
+    let folder = Folder::new();
+    let (_, scene) = folder.import("arm.urdf", ARM, true).unwrap();
+    let mut world = scene.world(scene.settings.clone()).unwrap();
+    let start = world.state().position.clone();
+    for _ in 0..500 {
+        world.step().unwrap();
+    }
+    for (a, b) in start.iter().zip(&world.state().position) {
+        assert!(a.distance(*b) < 1e-3, "{a} {b}");
+    }
+}
+
+const PAIR: &str = r#"<mujoco model="walker">
+  <compiler angle="degree"/>
+  <option gravity="0 0 -9.81"/>
+  <default><geom density="500" friction="0.7 0.1 0.1"/><default class="leg"><geom type="capsule" size="0.03"/>
+    <joint damping="2" range="-30 45"/></default></default>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <geom name="floor" type="plane" size="5 5 0.1"/>
+    <body name="torso" pos="0 0 0.53">
+      <freejoint/>
+      <geom type="box" size="0.2 0.1 0.1"/>
+      <geom type="sphere" size="0.05" pos="0 0 0.2" mass="2" contype="0" conaffinity="0"/>
+      <body name="leg" pos="0.1 0 -0.1" childclass="leg">
+        <joint name="hip_x" axis="1 0 0"/>
+        <joint name="hip_y" axis="0 1 0" range="-20 20"/>
+        <geom fromto="0 0 0 0 0 -0.4"/>
+        <body name="shoe" pos="0 0 -0.4"><geom type="sphere" size="0.03" mass="0.5"/></body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hip_x" gear="50" ctrlrange="-1 1"/></actuator>
+  <tendon/>
+</mujoco>"#;
+
+#[test]
+fn an_mjcf_becomes_a_scene() {
+    let folder = Folder::new();
+    let (made, scene) = folder.import("walker.xml", PAIR, false).unwrap();
+    let body = |name: &str| scene.bodies.iter().find(|b| b.name.as_deref() == Some(name)).unwrap();
+    // 500 kg/m³ of a box, and a weight that touches nothing.
+    let torso = body("torso");
+    assert!((torso.mass.mass - (500.0 * 0.4 * 0.2 * 0.2 + 2.0)).abs() < 1e-9);
+    assert_eq!((torso.colliders.len(), torso.colliders[0].mu), (1, 0.7));
+    // Two joints of one body: something light stands between. The shoe is part of the leg.
+    let names: Vec<&str> = scene.bodies.iter().filter_map(|b| b.name.as_deref()).collect();
+    assert_eq!(names, ["torso", "leg, between 0", "leg", "ground"]);
+    assert_eq!(body("leg").colliders.len(), 2);
+    assert!((body("leg").position - DVec3::new(0.1, 0.0, 0.43)).length() < 1e-9);
+    assert_eq!(scene.joints.len(), 2);
+    assert!(made.text.contains("limits = [-0.523598776, 0.785398163]"), "{}", made.text);
+    assert!(made.text.contains("limits = [-0.34906585, 0.34906585]"));
+    assert!(made.text.contains("spring = { damping = 2 }") && made.text.contains("limit = 50"));
+    let notes = made.notes.join("\n");
+    assert!(
+        notes.contains("<tendon> is not understood") && notes.contains("one of several of a body"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn what_is_wrong_names_its_line() {
+    let folder = Folder::new();
+    let wrong = |name: &str, text: &str| folder.import(name, text, false).err().unwrap().to_string();
+    let says = |text: String, words: &str| assert!(text.contains(words), "'{words}' is not in: {text}");
+    says(wrong("a.urdf", "<robot>\n<link name=\"a\">\n</robot>"), "a.urdf:3:1: ");
+    says(wrong("a.urdf", "<sdf/>"), "a.urdf:1:1: sdf: <sdf> is no robot");
+    says(
+        wrong("a.urdf", &ARM.replace("child link=\"fore\"", "child link=\"far\"")),
+        "there is no link 'far'",
+    );
+    says(
+        wrong("a.urdf", &ARM.replace("size=\"0.4 0.4 0.2\"", "size=\"0.4 0.4\"")),
+        "a.urdf:6:49: box: size: must be 3 numbers, got 2",
+    );
+    says(
+        wrong("a.urdf", &ARM.replace("mass value=\"10\"", "mass value=\"ten\"")),
+        "value: 'ten' is not a number",
+    );
+    says(wrong("a.urdf", &ARM.replace("name=\"tool\"", "name=\"fore\"")), "two links named 'fore'");
+    says(
+        wrong(
+            "a.urdf",
+            &ARM.replace(
+                "<axis xyz=\"0 1 0\"/><limit lower=\"-1\"",
+                "<axis xyz=\"0 0 0\"/><limit lower=\"-1\"",
+            ),
+        ),
+        "its axis is a zero vector",
+    );
+    says(
+        wrong("m.xml", &PAIR.replace("size=\"0.2 0.1 0.1\"", "size=\"0.2\"")),
+        "a box needs 3 numbers, got 1",
+    );
+    says(
+        wrong("m.xml", &PAIR.replace("name=\"hip_x\"", "name=\"hip_x\" type=\"screw\"")),
+        "type 'screw' is not understood",
+    );
+    says(wrong("m.xml", &PAIR.replace("angle=\"degree\"", "coordinate=\"global\"")), "global coordinates");
+    says(wrong("m.xml", "<mujoco><include file=\"x.xml\"/></mujoco>"), "included files are not read");
+}
+
+/// Whatever a damaged file holds, it is refused or read, and nothing panics.
+#[test]
+fn damaged_files_are_refused() {
+    let folder = Folder::new();
+    let mut random = drystone::random::Random::new(11);
+    for (name, text) in [("a.urdf", ARM), ("m.xml", PAIR)] {
+        let words: Vec<&str> = text.split_inclusive(['"', ' ', '>']).collect();
+        for _ in 0..400 {
+            let mut all = words.clone();
+            for _ in 0..1 + random.next_u64() % 3 {
+                let (i, j) = (random.next_u64() as usize % all.len(), random.next_u64() as usize % all.len());
+                match random.next_u64() % 4 {
+                    0 => drop(all.remove(i)),
+                    1 => all.swap(i, j),
+                    2 => all[i] = ["0\"", "-1e300\"", "nan\"", "", "\"", "<body>", "1 2 3\""][j % 7],
+                    _ => all.insert(i, words[j % words.len()]),
+                }
+            }
+            let (from, to) = (folder.0.join(name), folder.0.join("x.toml"));
+            std::fs::write(&from, all.concat()).unwrap();
+            if let Ok(made) = import(&from, &to, Options { fixed_base: false, hold: true }) {
+                std::fs::write(&to, &made.text).unwrap();
+                // What no real body could have is refused by the scene file.
+                let _ = load(&to.to_string_lossy(), &[]);
+            }
+        }
+    }
+    let deep = format!("<mujoco><worldbody>{}", "<body>".repeat(50_000));
+    let e = folder.import("deep.xml", &(deep + &"</body>".repeat(50_000) + "</worldbody></mujoco>"), false);
+    assert!(e.err().unwrap().to_string().contains("nested deeper"));
+}
