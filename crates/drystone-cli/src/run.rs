@@ -641,7 +641,10 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
     }
     if let Some(f) = &r.contact_forces {
         let unknown = if f.unknown > 0 { format!(", {} not looked at", f.unknown) } else { String::new() };
-        text += &format!("  forces        {} of {} contacts have forces that are determined{unknown}\n", f.determined, f.pressed);
+        text += &format!(
+            "  forces        {} of {} contacts have forces that are determined{unknown}\n",
+            f.determined, f.pressed
+        );
     }
     text += &format!(
         "  overlap       {:.3e} m at the end, {:.3e} at worst\n",

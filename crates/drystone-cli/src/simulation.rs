@@ -261,17 +261,22 @@ impl Simulation {
         let law = match spec.text("form") {
             None | Some("stewart") => Model::Coulomb,
             Some("convex") => Model::Ccp,
-            Some(other) => return Err(Failure::input(BadSpec::unknown("form", other, &["stewart", "convex"]))),
+            Some(other) => {
+                return Err(Failure::input(BadSpec::unknown("form", other, &["stewart", "convex"])));
+            }
         };
         let solver = self.solver.as_deref().unwrap_or("lemke");
         let name = solver.split(':').next().unwrap_or_default();
         if !ON_FACETS.contains(&name) {
-            let text = format!("--model lcp: the solver must be one of {}, got '{name}'", ON_FACETS.join(", "));
+            let text =
+                format!("--model lcp: the solver must be one of {}, got '{name}'", ON_FACETS.join(", "));
             return Err(Failure::input(text));
         }
         if solver.contains("facets=") {
             if spec.text("facets").is_some() {
-                return Err(Failure::input("--model lcp:facets=N and the solver's facets=N are the same number"));
+                return Err(Failure::input(
+                    "--model lcp:facets=N and the solver's facets=N are the same number",
+                ));
             }
             return Ok((law, solver.into()));
         }

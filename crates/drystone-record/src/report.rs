@@ -603,13 +603,8 @@ impl ContactForces {
     pub fn of(world: &World) -> Option<Self> {
         let found = world.smallest_forces()?;
         let most = found.force.iter().map(|f| f.length()).fold(0.0, f64::max);
-        let mut all = Self {
-            pressed: 0,
-            determined: 0,
-            unknown: 0,
-            velocity_off_m_s: found.off,
-            contacts: Vec::new(),
-        };
+        let mut all =
+            Self { pressed: 0, determined: 0, unknown: 0, velocity_off_m_s: found.off, contacts: Vec::new() };
         for (i, c) in world.contacts().iter().enumerate() {
             let (force, determined) = (found.force[i], found.determined[i]);
             // What carries nothing, and could carry nothing, is not worth a line.

@@ -1,18 +1,22 @@
 //! Which forces of contacts can be trusted, and the smallest ones.
 //!
-//! The velocities of a step are unique, its multipliers need not be: a table has four legs, a ball in a groove two walls with friction
-//! [Negrut2017, section 6]. Of all multipliers that give the same velocities one has the smallest norm,
+//! The velocities of a step are unique, its multipliers need not be: a table has four legs, a ball in a
+//! groove two walls with friction [Negrut2017, section 6]. Of all multipliers that give the same velocities
+//! one has the smallest norm,
 //!
 //! ```text
 //!     min ½ Σ |γ_i|²   over γ ∈ K  with  N γ = N γ*
 //! ```
 //!
-//! which is the limit of the same problem with a compliance that goes to zero: it is solved with 1e-6 of the mean diagonal of N. Forces that are determined come out the same
-//! to about that share times the condition of N.
+//! which is the limit of the same problem with a compliance that goes to zero: it is solved with 1e-6 of
+//! the mean diagonal of N. Forces that are determined come out the same to about that share times the
+//! condition of N.
 //!
-//! Whether a force is determined is a matter of the face of its cone that solutions can move in, given the velocities u: none where the contact parts, the ray against the slip where it
-//! slides, all directions where it sticks. A force is determined if it takes no part in any combination of those directions that does nothing to the bodies, M⁻¹ D δ = 0. (A combination may
-//! be there that the cones do not admit: "not determined" is said too often then, never too seldom.)
+//! Whether a force is determined is a matter of the face of its cone that solutions can move in, given the
+//! velocities u: none where the contact parts, the ray against the slip where it slides, all directions
+//! where it sticks. A force is determined if it takes no part in any combination of those directions that
+//! does nothing to the bodies, M⁻¹ D δ = 0. (A combination may be there that the cones do not admit: "not
+//! determined" is said too often then, never too seldom.)
 
 use drystone_solve::cone::{MAX_ROWS, Set};
 use drystone_solve::problem::islands::Islands;
@@ -44,8 +48,9 @@ pub struct SmallestForces {
 }
 
 impl World {
-    /// The smallest contact forces that give the velocities of the last step, and which of them are determined. None where the step's solution was not kept
-    /// ([`World::keep_solutions`]), is that of several problems, or has springs on several bodies in it.
+    /// The smallest contact forces that give the velocities of the last step, and which of them are
+    /// determined. None where the step's solution was not kept ([`World::keep_solutions`]), is that of
+    /// several problems, or has springs on several bodies in it.
     pub fn smallest_forces(&self) -> Option<SmallestForces> {
         let (problem, gamma) = self.kept_solution().filter(|_| self.asleep() == 0)?;
         let contacts = self.work.collision.contacts.len();
@@ -95,7 +100,8 @@ fn smallest(problem: &Problem, gamma: &[f64]) -> Option<(Vec<f64>, f64)> {
         p.velocities(gamma, &mut v);
         for i in 0..points {
             problem.block_velocity(i, &v, gamma, &mut u);
-            soft.points.bias[i] += drystone_solve::model::slip_term(problem.set(i), &u[..problem.block(i).len()]);
+            soft.points.bias[i] +=
+                drystone_solve::model::slip_term(problem.set(i), &u[..problem.block(i).len()]);
         }
     }
     let speed = p.v_free.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
@@ -166,7 +172,8 @@ fn determined(
     Some((all, normal))
 }
 
-/// Directions in which the multipliers of a block can be changed where its rows move at `u`; whether each is the normal's.
+/// Directions in which the multipliers of a block can be changed where its rows move at `u`; whether each
+/// is the normal's.
 fn face(
     problem: &Problem,
     block: usize,
@@ -195,8 +202,20 @@ fn face(
     }
     match problem.set(block) {
         Set::Free => every(),
-        Set::NonNegative => if u[0] > still { Vec::new() } else { every() },
-        Set::Interval { .. } => if u[0].abs() > still { Vec::new() } else { every() },
+        Set::NonNegative => {
+            if u[0] > still {
+                Vec::new()
+            } else {
+                every()
+            }
+        }
+        Set::Interval { .. } => {
+            if u[0].abs() > still {
+                Vec::new()
+            } else {
+                every()
+            }
+        }
         Set::Friction2 { mu } | Set::Friction3 { mu } | Set::Rolling5 { mu, .. } => {
             let slips = u[1..rows.len()].iter().map(|x| x * x).sum::<f64>().sqrt() > still;
             let lifts = match problem.model() {

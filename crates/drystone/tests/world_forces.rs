@@ -49,18 +49,24 @@ fn three_legs_are_determined_and_four_are_not() {
         let three = [DVec3::new(0.2, 0.0, 0.0), DVec3::new(-0.1, 0.2, 0.0), DVec3::new(-0.1, -0.2, 0.0)];
         let f = settle(&mut world(model, 0.0, board(&three)));
         assert_eq!(f.determined, [Some(true); 3], "{model:?}");
-        f.force.iter().for_each(|f| assert!((f.z.abs() - WEIGHT / 3.0).abs() < 1e-3 * WEIGHT, "{model:?}: {f}"));
+        f.force
+            .iter()
+            .for_each(|f| assert!((f.z.abs() - WEIGHT / 3.0).abs() < 1e-3 * WEIGHT, "{model:?}: {f}"));
         let four = [(0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1)].map(|(x, y)| DVec3::new(x, y, 0.0));
         let f = settle(&mut world(model, 0.0, board(&four)));
         assert_eq!(f.determined, [Some(false); 4], "{model:?}");
         assert_eq!(f.normal_determined, [Some(false); 4], "{model:?}");
-        f.force.iter().for_each(|f| assert!((f.z.abs() - WEIGHT / 4.0).abs() < 1e-3 * WEIGHT, "{model:?}: {f}"));
+        f.force
+            .iter()
+            .for_each(|f| assert!((f.z.abs() - WEIGHT / 4.0).abs() < 1e-3 * WEIGHT, "{model:?}: {f}"));
         assert!(f.off < 1e-5, "{}", f.off);
         // With friction three feet may be pressed apart: their normal forces are determined all the same.
         let f = settle(&mut world(model, 0.5, board(&three)));
         assert_eq!(f.determined, [Some(false); 3], "{model:?}");
         assert_eq!(f.normal_determined, [Some(true); 3], "{model:?}");
-        f.force.iter().for_each(|f| assert!(f.truncate().length() < 1e-3 * WEIGHT, "{model:?}: the smallest: {f}"));
+        f.force
+            .iter()
+            .for_each(|f| assert!(f.truncate().length() < 1e-3 * WEIGHT, "{model:?}: the smallest: {f}"));
     }
 }
 

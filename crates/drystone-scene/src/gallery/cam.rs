@@ -1,5 +1,6 @@
-//! A cam and its follower: an eccentric disc under a flat foot that a spring and the weight press down. The lift is harmonic, s = e (1 - cos θ), so that
-//! with m the follower's mass, k the spring's stiffness and F₀ its force at the lowest place the contact carries
+//! A cam and its follower: an eccentric disc under a flat foot that a spring and the weight press down. The
+//! lift is harmonic, s = e (1 - cos θ), so that with m the follower's mass, k the spring's stiffness and F₀
+//! its force at the lowest place the contact carries
 //!
 //! ```text
 //!     N = m g + F₀ + k e + e (m ω² - k) cos θ
@@ -11,7 +12,8 @@
 //!     ω² = (m g + F₀ + 2 k e) / (m e)
 //! ```
 //!
-//! on. The motor's speed grows slowly from below to above that; the least force of each turn says where it would vanish.
+//! on. The motor's speed grows slowly from below to above that; the least force of each turn says where it
+//! would vanish.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
@@ -64,13 +66,17 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let (from, to) = (p.positive("from", 10.0)?, p.positive("to", 10.0)?);
     let end = p.positive("T", 1e6)?;
     if e >= r {
-        return Err(p.refuse("e", format!("must be less than r, {r} m: the axis is inside the disc, got {e}")));
+        return Err(
+            p.refuse("e", format!("must be less than r, {r} m: the axis is inside the disc, got {e}"))
+        );
     }
     let settings = Settings { tolerance: 1e-8, ..Settings::default() };
     let weight = mass * settings.gravity.length();
     let critical = ((weight + preload + 2.0 * stiffness * e) / (mass * e)).sqrt();
     if mass * critical * critical <= stiffness {
-        return Err(p.refuse("stiffness", "the least force is not at the top of the lift: take a softer spring"));
+        return Err(
+            p.refuse("stiffness", "the least force is not at the top of the lift: take a softer spring")
+        );
     }
     let disc = Collider {
         local: Pose::new(DVec3::NEG_Z * e, DQuat::from_rotation_x(FRAC_PI_2)),
@@ -128,13 +134,16 @@ struct Cam {
 }
 
 impl Cam {
-    /// Where the force would vanish, rad/s: it is linear in ω², by least squares over the turns that have one.
+    /// Where the force would vanish, rad/s: it is linear in ω², by least squares over the turns that have
+    /// one.
     fn by_force(&self) -> Option<f64> {
-        let turns: Vec<[f64; 2]> = self.turns.iter().filter(|t| t[1] > 0.0).map(|t| [t[0] * t[0], t[1]]).collect();
+        let turns: Vec<[f64; 2]> =
+            self.turns.iter().filter(|t| t[1] > 0.0).map(|t| [t[0] * t[0], t[1]]).collect();
         let n = turns.len() as f64;
         let mean = |k: usize| turns.iter().map(|t| t[k]).sum::<f64>() / n;
         let [x, y] = [mean(0), mean(1)];
-        let (over, under) = turns.iter().fold((0.0, 0.0), |(a, b), t| (a + (t[0] - x) * (t[1] - y), b + (t[0] - x).powi(2)));
+        let (over, under) =
+            turns.iter().fold((0.0, 0.0), |(a, b), t| (a + (t[0] - x) * (t[1] - y), b + (t[0] - x).powi(2)));
         (turns.len() > 1 && over < 0.0).then(|| (x - y * under / over).sqrt())
     }
 }
@@ -152,8 +161,12 @@ impl Probe for Cam {
         let (cam, foot) = (body_id(0), body_id(1));
         let top = DVec3::Z * (self.r - self.e + FOOT);
         vec![
-            JointDef::revolute(None, cam, DVec3::ZERO, DVec3::Y).motor(0, Motor::speed(self.speed.clone())).named("axle"),
-            JointDef::prismatic(None, foot, top, DVec3::Z).spring(0, self.rest, self.stiffness, 0.0).named("guide"),
+            JointDef::revolute(None, cam, DVec3::ZERO, DVec3::Y)
+                .motor(0, Motor::speed(self.speed.clone()))
+                .named("axle"),
+            JointDef::prismatic(None, foot, top, DVec3::Z)
+                .spring(0, self.rest, self.stiffness, 0.0)
+                .named("guide"),
         ]
     }
 

@@ -1,12 +1,15 @@
-//! A vibratory feeder: a part on a level track that swings along a line, ψ over the track. While the track pushes up the part is heavy and
-//! sticks; while it falls away the part is light and slides, so that it goes forward. Where the track falls faster than g, it hops.
+//! A vibratory feeder: a part on a level track that swings along a line, ψ over the track. While the track
+//! pushes up the part is heavy and sticks; while it falls away the part is light and slides, so that it
+//! goes forward. Where the track falls faster than g, it hops.
 //!
 //! ```text
 //!     track     x = a cos ψ sin ωt,   z = a sin ψ sin ωt
-//!     on it     N = m (g + z̈),  friction up to μ N;   off it: flight, and a landing without rebound, whose impulse J brings friction up to μ J
+//!     on it     N = m (g + z̈), friction up to μ N
+//!     off it    flight, and a landing without rebound, whose impulse J brings friction up to μ J
 //! ```
 //!
-//! The mean speed has no closed form; beside it is that of a point mass, integrated with 20,000 steps in each period.
+//! The mean speed has no closed form; beside it is that of a point mass, integrated with 20,000 steps in
+//! each period.
 
 use std::f64::consts::TAU;
 
@@ -92,7 +95,8 @@ impl Wave {
                 first = x;
             }
             let phase = omega * (k as f64 + 0.5) * dt;
-            let (swing, push) = (omega * a * (omega * (k + 1) as f64 * dt).cos(), -omega * omega * a * phase.sin());
+            let (swing, push) =
+                (omega * a * (omega * (k + 1) as f64 * dt).cos(), -omega * omega * a * phase.sin());
             if flies {
                 // Over the track: its own height and speed relative to it.
                 climb -= (g + push * s) * dt;
@@ -154,10 +158,13 @@ impl Probe for Feeder {
         }
         let peak = self.wave.amplitude * self.wave.omega * self.wave.omega;
         results.insert("normal_acceleration_over_g".into(), number(peak * self.wave.line[1] / self.wave.g));
-        results.insert("speed_over_track_speed".into(), match results.get("speed_m_s").and_then(|v| v.as_f64()) {
-            Some(v) => number(v / (self.wave.amplitude * self.wave.omega * self.wave.line[0])),
-            None => serde_json::Value::Null,
-        });
+        results.insert(
+            "speed_over_track_speed".into(),
+            match results.get("speed_m_s").and_then(|v| v.as_f64()) {
+                Some(v) => number(v / (self.wave.amplitude * self.wave.omega * self.wave.line[0])),
+                None => serde_json::Value::Null,
+            },
+        );
         results.insert("largest_gap_m".into(), number(self.highest));
         results
     }

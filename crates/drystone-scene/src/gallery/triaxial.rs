@@ -1,15 +1,16 @@
-//! Triaxial compression of a cube of grains between six smooth plates, without gravity. All plates press with one pressure
-//! first; then the axial pressure grows until the sample gives way. The ratio of the principal stresses at failure, here at
-//! an axial strain of 5 %, gives the angle of internal friction,
+//! Triaxial compression of a cube of grains between six smooth plates, without gravity. All plates press
+//! with one pressure first; then the axial pressure grows until the sample gives way. The ratio of the
+//! principal stresses at failure, here at an axial strain of 5 %, gives the angle of internal friction,
 //!
 //! ```text
 //!     sin φ = (σ₁ - σ₃) / (σ₁ + σ₃)
 //! ```
 //!
-//! The pressure has to grow slowly: at 4/s the sample's own inertia makes 43.9° of what is 29.3° at 1/s (500 grains, μ = 0.5; direct shear of such grains,
-//! `shear`, has 31.9°).
+//! The pressure has to grow slowly: at 4/s the sample's own inertia makes 43.9° of what is 29.3° at 1/s
+//! (500 grains, μ = 0.5; direct shear of such grains, `shear`, has 31.9°).
 //!
-//! The plates are bodies that are pushed, not walls that are driven: rigid grains would answer a driven wall with any force.
+//! The plates are bodies that are pushed, not walls that are driven: rigid grains would answer a driven
+//! wall with any force.
 
 use std::sync::Arc;
 

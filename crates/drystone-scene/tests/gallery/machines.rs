@@ -68,11 +68,21 @@ fn without_friction_the_spider_stays_where_it_is() {
 }
 
 /// With stabilisation inside the velocity problem and a few sweeps: the papers' schemes on the papers' mechanisms.
-fn papers(name: &str, solver: &str, iterations: usize, stabilisation: &str) -> (drystone::World, crate::common::Results) {
+fn papers(
+    name: &str,
+    solver: &str,
+    iterations: usize,
+    stabilisation: &str,
+) -> (drystone::World, crate::common::Results) {
     let scene = scene(name, &[]);
     let stabilisation = Stabilisation::parse(stabilisation).unwrap();
-    let settings =
-        Settings { solver: solver.into(), iterations, tolerance: 0.0, stabilisation, ..scene.settings.clone() };
+    let settings = Settings {
+        solver: solver.into(),
+        iterations,
+        tolerance: 0.0,
+        stabilisation,
+        ..scene.settings.clone()
+    };
     run_with(scene, settings)
 }
 
@@ -95,9 +105,15 @@ fn the_spider_holds_together_by_symmetric_sweeps() {
 /// Sweeps of Jacobi with corrections in the velocities [TasoraAnitescu2011, section 6.1].
 #[test]
 fn the_truck_delivers_by_twenty_jacobi_sweeps() {
-    for (text, iterations, within) in [("scaled:K=1", 20, 4e-3), ("clamped", 20, 4e-3), ("scaled:K=1", 80, 2e-3)] {
+    for (text, iterations, within) in
+        [("scaled:K=1", 20, 4e-3), ("clamped", 20, 4e-3), ("scaled:K=1", 80, 2e-3)]
+    {
         let (world, results) = papers("forklift", "pgj", iterations, text);
-        assert_eq!((&results["delivered"], &results["upright"]), (&1.into(), &1.into()), "{text}: {results:?}");
+        assert_eq!(
+            (&results["delivered"], &results["upright"]),
+            (&1.into(), &1.into()),
+            "{text}: {results:?}"
+        );
         assert!(world.joint_error().position < within, "{text}: {:?}", world.joint_error());
     }
 }

@@ -1,14 +1,16 @@
-//! The whole problem of an island as one linear complementarity problem on cones of facets, by Lemke's method [StewartTrinkle1996; Anitescu2005]:
-//! what the hard-constraint papers did in every step, in place of cones.
+//! The whole problem of an island as one linear complementarity problem on cones of facets, by Lemke's
+//! method [StewartTrinkle1996; Anitescu2005]: what the hard-constraint papers did in every step, in place
+//! of cones.
 //!
-//! Each island is cut into facets ([`polyhedral`]), formed as a dense matrix and solved by pivots; under the relaxed law the convex form, under Coulomb's the one
-//! of Stewart and Trinkle. `Converged` says that every island's LCP is solved to rounding, by its own residual max |min(z, w)|; on the round cones a
+//! Each island is cut into facets (`lcp::polyhedral`), formed as a dense matrix and solved by pivots; under
+//! the relaxed law the convex form, under Coulomb's the one of Stewart and Trinkle. `Converged` says that
+//! every island's LCP is solved to rounding, by its own residual max |min(z, w)|; on the round cones a
 //! residual of about μ (π/ν)² of the sliding speed stays, which the certificate shows.
 //!
-//! Where the pivots run out or the path ends on a ray, sweeps over the same facets (`nsgs-qp`) go on from the guess, and the status
-//! says that it is no solution.
+//! Where the pivots run out or the path ends on a ray, sweeps over the same facets (`nsgs-qp`) go on from
+//! the guess, and the status says that it is no solution.
 
-use crate::lcp::{Facets, Form, Lemke, LcpStatus, polyhedral};
+use crate::lcp::{Facets, Form, LcpStatus, Lemke, polyhedral};
 use crate::model::Model;
 use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Malformed, Problem};
@@ -62,7 +64,8 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 }
 
 impl Pivots {
-    /// Solves one island from the multipliers in `gamma`, and leaves the solution there. Its pivots, whether they solved it, and the sweeps.
+    /// Solves one island from the multipliers in `gamma`, and leaves the solution there. Its pivots,
+    /// whether they solved it, and the sweeps.
     fn island(
         &mut self,
         problem: &Problem,
@@ -122,7 +125,8 @@ impl Solver for Pivots {
         out.iterations = pivots;
         out.status = if solved { Status::Converged } else { Status::Iterations };
         if !solved {
-            let attempt = |solver, unit, iterations| Attempt { solver, unit, iterations, status: Status::Iterations };
+            let attempt =
+                |solver, unit, iterations| Attempt { solver, unit, iterations, status: Status::Iterations };
             out.attempts = vec![attempt("lemke", "pivot", pivots), attempt("nsgs-qp", "sweep", sweeps)];
         }
         Ok(out)

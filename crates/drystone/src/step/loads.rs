@@ -1,17 +1,23 @@
-//! Where errors of positions are corrected by velocities ([`Stabilisation::Scaled`], [`Stabilisation::Clamped`]), the multipliers of a step are loads
-//! and corrections. The next step is to start from the loads alone.
+//! Where errors of positions are corrected by velocities (`Stabilisation::Scaled` and
+//! `Stabilisation::Clamped`), the multipliers of a step are loads and corrections. The next step is to
+//! start from the loads alone.
 //!
-//! Take one mode of N in which sweeps remove the share θ of what is missing. Its velocity v, its error x = Ψ/h, and the velocity L that the guess gives it follow
+//! Take one mode of N in which sweeps remove the share θ of what is missing. Its velocity v, its error x =
+//! Ψ/h, and the velocity L that the guess gives it follow
 //!
 //! ```text
-//!     from all          L ← L - θ (v + L + K x),   v ← (1 - θ)(v + L) - θ K x,    x ← x + v       unstable where θ < K, about
-//!     from zero         L = 0,                     v ← (1 - θ) v - θ K x,         x ← x + v       stable, but what bears a load gives way by h² f / (θ K)
-//!     from the loads    L ← L - θ (v + L),         v ← (1 - θ)(v + L) - θ K x,    x ← x + v       stable for every θ and K in (0, 1], and nothing gives way
+//!     from all          L ← L - θ (v + L + K x),   v ← (1 - θ)(v + L) - θ K x,    x ← x + v
+//!     from zero         L = 0,                     v ← (1 - θ) v - θ K x,         x ← x + v
+//!     from the loads    L ← L - θ (v + L),         v ← (1 - θ)(v + L) - θ K x,    x ← x + v
 //! ```
 //!
-//! (L on the right of v is the new one in the last line.) A guess with the corrections in it is an integral of the error over all steps, which a double integrator does not
-//! bear; modes that converge slowly, those of long chains and of heavy loads on light links, come apart by it. So such a step solves twice, each time with half
-//! of the iterations: for the loads, with nothing to correct, from the last step's loads; then all of it, from there.
+//! (L on the right of v is the new one in the last line.) The first is unstable where θ is less than about
+//! K. The second is stable, but what bears a load f gives way by h² f/(θ K). The third is stable for every
+//! θ and K in (0, 1], and nothing gives way for long. A guess with the corrections in it is an integral of
+//! the error over all steps, which a double integrator does not bear; modes that converge slowly, those of
+//! long chains and of heavy loads on light links, come apart by it. So such a step solves twice, each time
+//! with half of the iterations: for the loads, with nothing to correct, from the last step's loads; then
+//! all of it, from there.
 
 use drystone_solve::Malformed;
 use drystone_solve::solver::Stop;
@@ -37,7 +43,8 @@ pub(crate) struct Loads {
 impl Loads {
     /// Forgets the last step's.
     pub fn begin(&mut self, settings: &Settings) {
-        self.wanted = settings.warm_start && settings.iterations > 1 && settings.stabilisation.is_in_velocities();
+        self.wanted =
+            settings.warm_start && settings.iterations > 1 && settings.stabilisation.is_in_velocities();
         self.iterations = 0;
         self.gamma.clear();
         self.contacts.clear();

@@ -33,7 +33,8 @@ pub(in crate::solver) static QP: Info = Info {
     make: make_qp,
 };
 
-pub(in crate::solver) const FACETS: Param = Param { name: "facets", default: "8", help: "facets of the cone, 3 to 64" };
+pub(in crate::solver) const FACETS: Param =
+    Param { name: "facets", default: "8", help: "facets of the cone, 3 to 64" };
 pub(in crate::solver) const CONE: Param =
     Param { name: "cone", default: "inner", help: "inner: edges on the round cone; outer: faces on it" };
 
