@@ -6,7 +6,7 @@ use std::time::Instant;
 use drystone::World;
 use drystone_record::file;
 use drystone_record::recording::Checkpoint;
-use drystone_record::report::{Identity, Recorder, Report};
+use drystone_record::report::{ContactForces, Identity, Recorder, Report};
 use drystone_record::snapshot::Header;
 use drystone_record::usage;
 
@@ -49,6 +49,10 @@ pub struct Args {
     /// Draw the last state.
     #[arg(long, value_name = "FILE.png")]
     picture: Option<PathBuf>,
+    /// Contact forces of the last step, in the report: unique are the smallest ones that give its velocities, with a word for each contact whether its
+    /// force is determined, that is, could not be another one.
+    #[arg(long, value_name = "unique")]
+    forces: Option<String>,
     /// Write the problem of every N-th step to a folder, as JSON and as FCLib's HDF5, with the multipliers that it started from
     /// and those that were found; steps with limits, motors, joints that rub, spinning friction, or rolling friction at some
     /// contacts only, as JSON alone.
@@ -149,6 +153,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let dumps = dump.is_some();
     let view = args.look.check()?;
+    if let Some(other) = args.forces.as_deref().filter(|f| *f != "unique") {
+        return Err(Failure::input(format!("--forces: there is no '{other}'; valid: unique")));
+    }
     if from.is_some() && args.inputs.is_some() {
         return Err(Failure::input("a run by --inputs cannot be resumed: do it again from its beginning"));
     }
@@ -217,6 +224,7 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         && out.series.is_empty()
         && recording.is_none()
         && replay.is_none()
+        && args.forces.is_none()
         && args.bound.is_none_or(|n| n == 0);
     let mut stepper = backend.stepper(&mut world, whole)?;
     if from.is_none() {
@@ -230,7 +238,8 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
         }
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
         let due = dump.as_mut().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
-        let last = args.bound != Some(0) && !stepper.is_away() && world.state().step + 1 == steps;
+        let wanted = args.bound != Some(0) || args.forces.is_some();
+        let last = wanted && !stepper.is_away() && world.state().step + 1 == steps;
         if last || dumps {
             world.keep_solutions(last || due.is_some());
         }
@@ -332,6 +341,9 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     let wished = args.bound.filter(|n| *n > 0);
     let mut report = recorder.report(&mut world, status, failed.clone(), results);
     backend.tell(&mut report, &stepper);
+    if args.forces.is_some() && failed.is_none() {
+        report.contact_forces = ContactForces::of(&world);
+    }
     if let Some(n) = wished.filter(|_| report.certificate.velocity_error_bound_last.is_none()) {
         let why = why_no_bound(&report, n);
         report.certificate.velocity_error_reason.get_or_insert(why);
@@ -544,6 +556,13 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
     );
     if let Some(told) = bound(r, wished) {
         text += &format!("  velocity err. {told}\n");
+    }
+    if let Some(f) = &r.contact_forces {
+        let unknown = if f.unknown > 0 { format!(", {} not looked at", f.unknown) } else { String::new() };
+        text += &format!(
+            "  forces        {} of {} contacts have forces that are determined{unknown}\n",
+            f.determined, f.pressed
+        );
     }
     text += &format!(
         "  overlap       {:.3e} m at the end, {:.3e} at worst\n",

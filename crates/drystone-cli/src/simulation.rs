@@ -8,13 +8,21 @@ use drystone::{Integrator, Settings, Sleep, Stabilisation, World};
 use drystone_record::labels::Labels;
 use drystone_scene::Scene;
 use drystone_solve::Model;
-use drystone_solve::solver::BadSpec;
+use drystone_solve::solver::{BadSpec, Param, Spec};
 
 use crate::backend::Backend;
 use crate::failure::Failure;
 
 /// Iterations of `--fast`.
 const FAST: usize = 70;
+
+/// Solvers whose cones have facets.
+const ON_FACETS: [&str; 3] = ["lemke", "nsgs-lemke", "nsgs-qp"];
+/// What `--model lcp` takes.
+const LCP: [Param; 2] = [
+    Param { name: "facets", default: "4", help: "facets of every cone, 3 to 64" },
+    Param { name: "form", default: "stewart", help: "stewart: Coulomb's law; convex: the relaxed one" },
+];
 
 /// What to simulate and how.
 #[derive(Args, Clone)]
@@ -32,9 +40,10 @@ pub struct Simulation {
     /// in worlds with joints, euler in others) [default: the scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub integrator: Option<String>,
-    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|), or coulomb, the exact law
-    /// [default: the scene's own, ccp].
-    #[arg(long, value_name = "ccp|coulomb")]
+    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|); coulomb, the exact law; or
+    /// lcp[:facets=4,form=stewart], a linear complementarity problem on cones of facets (form=convex: of the relaxed law), by the solver lemke [default], nsgs-lemke
+    /// or nsgs-qp [default: the scene's own, ccp].
+    #[arg(long, value_name = "ccp|coulomb|lcp")]
     pub model: Option<String>,
     /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`) [default: the scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
@@ -186,11 +195,14 @@ impl Simulation {
             }
             s.h = h;
         }
-        if let Some(model) = &self.model {
-            s.model = Model::parse(model).map_err(Failure::input)?;
-        }
         if let Some(solver) = &self.solver {
             s.solver.clone_from(solver);
+        }
+        if let Some(model) = &self.model {
+            (s.model, s.solver) = match model.split(':').next() {
+                Some("lcp") => self.facets(model)?,
+                _ => (Model::parse(model).map_err(Failure::input)?, s.solver),
+            };
         }
         if let Some(tolerance) = self.tolerance {
             if !(tolerance.is_finite() && tolerance >= 0.0) {
@@ -253,6 +265,39 @@ impl Simulation {
         }
         s.check().map_err(Failure::input)?;
         Ok(s)
+    }
+
+    /// The law and the solver of `--model lcp`.
+    fn facets(&self, model: &str) -> Result<(Model, String), Failure> {
+        let spec = Spec::parse(model).map_err(|e| Failure::input(format!("--model: {e}")))?;
+        spec.check(&LCP).map_err(|e| Failure::input(format!("--model: {e}")))?;
+        let law = match spec.text("form") {
+            None | Some("stewart") => Model::Coulomb,
+            Some("convex") => Model::Ccp,
+            Some(other) => {
+                return Err(Failure::input(BadSpec::unknown("form", other, &["stewart", "convex"])));
+            }
+        };
+        let solver = self.solver.as_deref().unwrap_or("lemke");
+        let name = solver.split(':').next().unwrap_or_default();
+        if !ON_FACETS.contains(&name) {
+            let text =
+                format!("--model lcp: the solver must be one of {}, got '{name}'", ON_FACETS.join(", "));
+            return Err(Failure::input(text));
+        }
+        if solver.contains("facets=") {
+            if spec.text("facets").is_some() {
+                return Err(Failure::input(
+                    "--model lcp:facets=N and the solver's facets=N are the same number",
+                ));
+            }
+            return Ok((law, solver.into()));
+        }
+        let facets = spec.text("facets").unwrap_or(LCP[0].default);
+        let joined = if solver.contains(':') { ',' } else { ':' };
+        let solver = format!("{solver}{joined}facets={facets}");
+        drystone_solve::solver::make(&solver).map_err(|e| Failure::input(format!("--model {model}: {e}")))?;
+        Ok((law, solver))
     }
 
     fn check_overlaps(&self, world: &mut World) -> Result<(), Failure> {

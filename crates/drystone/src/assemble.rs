@@ -326,6 +326,11 @@ impl Assembler {
         self.rows.hand_back(&p.general, &gamma[3 * self.order.len()..], h);
     }
 
+    /// Hands multipliers back to the joints that are no more than what the next step starts from.
+    pub(crate) fn hand_back_loads(&mut self, gamma: &[f64]) {
+        self.rows.hand_back_loads(&gamma[3 * self.order.len()..]);
+    }
+
     /// The same for the first of two problems of a step: what the second one says is added to it.
     pub(crate) fn keep_rows(&mut self, gamma: &[f64], h: f64) {
         let Problem::Bodies(p) = &self.problem else { return };

@@ -23,8 +23,10 @@ pub enum Stabilisation {
     Scaled {
         /// Share of the overlap to remove in one step, in (0, 1].
         k: f64,
+        /// The same of a joint's error: the paper's K may differ by constraint.
+        joints: f64,
     },
-    /// An overlap enters the velocity problem as max(Φ/h, -A).
+    /// An overlap enters the velocity problem as max(Φ/h, -A), a joint's error as Ψ/h.
     Clamped {
         /// Largest recovery speed A, m/s.
         a: f64,
@@ -49,7 +51,10 @@ impl Default for Stabilisation {
     }
 }
 
-const K: Param = Param { name: "K", default: "0.2", help: "share of the overlap to remove in one step" };
+const K: [Param; 2] = [
+    Param { name: "K", default: "0.2", help: "share of the overlap to remove in one step" },
+    Param { name: "joints", default: "K", help: "share of a joint's error to remove in one step" },
+];
 const A: Param = Param { name: "A", default: "0.1", help: "largest recovery speed, m/s" };
 const POST: [Param; 4] = [
     Param { name: "tolerance", default: "1e-4", help: "overlap left alone, over the smaller inner radius" },
@@ -72,8 +77,9 @@ impl Stabilisation {
         match spec.name.as_str() {
             "none" => spec.check(&[]).map(|()| Stabilisation::None),
             "scaled" => {
-                spec.check(&[K])?;
-                Ok(Stabilisation::Scaled { k: spec.positive("K", 0.2, 1.0)? })
+                spec.check(&K)?;
+                let k = spec.positive("K", 0.2, 1.0)?;
+                Ok(Stabilisation::Scaled { k, joints: spec.positive("joints", k, 1.0)? })
             }
             "clamped" => {
                 spec.check(&[A])?;
@@ -104,7 +110,8 @@ impl Stabilisation {
     pub fn text(&self) -> String {
         match self {
             Stabilisation::None => "none".into(),
-            Stabilisation::Scaled { k } => format!("scaled:K={k}"),
+            Stabilisation::Scaled { k, joints } if k == joints => format!("scaled:K={k}"),
+            Stabilisation::Scaled { k, joints } => format!("scaled:K={k},joints={joints}"),
             Stabilisation::Clamped { a } => format!("clamped:A={a}"),
             Stabilisation::Post { tolerance, accept, reach, rounds } => {
                 format!("post:tolerance={tolerance},accept={accept},reach={reach},rounds={rounds}")
@@ -119,7 +126,7 @@ impl Stabilisation {
         }
         match *self {
             Stabilisation::None | Stabilisation::Post { .. } => 0.0,
-            Stabilisation::Scaled { k } => k * gap / h,
+            Stabilisation::Scaled { k, .. } => k * gap / h,
             Stabilisation::Clamped { a } => (gap / h).max(-a),
         }
     }
@@ -218,8 +225,21 @@ impl Stabilisation {
     pub fn bilateral_bias(&self, error: f64, h: f64) -> f64 {
         match *self {
             Stabilisation::None | Stabilisation::Post { .. } => 0.0,
-            Stabilisation::Scaled { k } => k * error / h,
-            Stabilisation::Clamped { a } => (error / h).clamp(-a, a),
+            Stabilisation::Scaled { joints, .. } => joints * error / h,
+            Stabilisation::Clamped { .. } => error / h,
+        }
+    }
+
+    /// Whether errors of positions are corrected by velocities: the multipliers are loads and corrections then.
+    pub(crate) fn is_in_velocities(&self) -> bool {
+        matches!(self, Stabilisation::Scaled { .. } | Stabilisation::Clamped { .. })
+    }
+
+    /// Share of the error of a motor that follows a position which a step takes away.
+    pub(crate) fn motor_share(&self) -> f64 {
+        match *self {
+            Stabilisation::Scaled { joints, .. } => joints,
+            _ => 1.0,
         }
     }
 }
@@ -426,7 +446,7 @@ mod tests {
             assert_eq!(Stabilisation::parse(s).unwrap().bias(0.02, h), 2.0);
         }
         assert_eq!(Stabilisation::None.bias(-0.02, h), 0.0);
-        assert_eq!(Stabilisation::Scaled { k: 0.5 }.bias(-0.02, h), -1.0);
+        assert_eq!(Stabilisation::Scaled { k: 0.5, joints: 0.5 }.bias(-0.02, h), -1.0);
         assert_eq!(Stabilisation::Clamped { a: 0.1 }.bias(-0.02, h), -0.1);
         assert_eq!(Stabilisation::Clamped { a: 0.1 }.bias(-0.0005, h), -0.05);
         assert_eq!(Stabilisation::default().bias(-0.02, h), 0.0);

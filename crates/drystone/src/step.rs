@@ -8,6 +8,7 @@ mod finish;
 mod formulate;
 mod integrate;
 mod lean;
+mod loads;
 mod needs_correction;
 pub(crate) mod parts;
 mod predict;
@@ -27,6 +28,7 @@ use crate::world::World;
 pub use check::Apart;
 use check::{bad_contact, check_joints};
 use formulate::{Asks, formulate};
+pub(crate) use loads::Loads;
 pub(crate) use predictor::Predictor;
 use report::Clock;
 pub use report::{Deep, Stage, StepError, StepReport};
@@ -88,6 +90,7 @@ fn attempt(
     let (mut clock, mut report) = (Clock::start(), StepReport::begin(setup.settings, state.step + 1));
     let Workspace { free, collision, smooth, velocity, substeps, .. } = work;
     let (step, whole) = (report.step, substeps.absent.is_empty());
+    velocity.loads.begin(setup.settings);
     // 1 predict: v_free = v + h M⁻¹ f
     predict::free_velocities(setup, state, free)?;
     // 2 collide: broad and narrow phase, arcs of bodies that turn
@@ -107,7 +110,8 @@ fn attempt(
         // 4 formulate: rows, targets, compliance, cones, warm start
         formulate::forces(setup, state, free, collision, velocity)
             .map_err(|text| StepError::NonFinite { step, text })?;
-        formulate(setup, state, &free.v, collision, velocity, Asks::All, None)
+        let asks = if velocity.loads.wanted() { Asks::Loads } else { Asks::All };
+        formulate(setup, state, &free.v, collision, velocity, asks, None)
             .map_err(|e| bad_contact(setup.model, collision, step, &e))?;
         report.apart = check_joints(setup, state, &velocity.assembler.rows, step)?;
         clock.stage(Stage::Assemble);

@@ -18,7 +18,7 @@ use crate::sleep::Sleepers;
 use crate::smooth::Smooth;
 use crate::stabilise::Stabiliser;
 use crate::state::{Motion, State};
-use crate::step::Predictor;
+use crate::step::{Loads, Predictor};
 use crate::stiff::{StiffForce, Stiffness};
 
 /// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the pair.
@@ -84,6 +84,8 @@ pub(crate) struct Velocity {
     pub islands: Islands,
     /// Pairs of bodies, in rising order, whose contacts missed all but a little of what they asked for.
     pub contradicted: Vec<[u32; 2]>,
+    /// What the next step starts from where that is not the solution.
+    pub loads: Loads,
     /// The last step's problem and its multipliers, where they are kept.
     pub kept: Option<(Problem, Vec<f64>)>,
 }
@@ -174,6 +176,7 @@ impl Workspace {
                 pace: Vec::new(),
                 islands: Islands::default(),
                 contradicted: Vec::new(),
+                loads: Loads::default(),
                 kept: None,
             },
             substeps: Substeps::default(),

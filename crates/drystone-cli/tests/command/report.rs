@@ -361,3 +361,42 @@ fn the_bound_of_the_last_step_is_sharpened_where_there_is_one() {
     // The run itself is the same.
     assert_eq!(number(&sharp, "certificate.residual_last"), number(&own, "certificate.residual_last"));
 }
+
+/// A cube on a floor has four forces, which could be others.
+#[test]
+fn forces_that_are_not_determined_are_told() {
+    let scratch = Scratch::new("report-forces");
+    let r = scratch.report("stack --set n=1 --set shape=box --steps 20 --forces unique");
+    let forces = &r["contact_forces"];
+    assert_eq!((&forces["pressed"], &forces["determined"]), (&4.into(), &0.into()), "{forces}");
+    let contacts = forces["contacts"].as_array().unwrap();
+    let up: f64 = contacts.iter().map(|c| c["force_n"][2].as_f64().unwrap().abs()).sum();
+    assert!(up > 0.0 && forces["velocity_off_m_s"].as_f64().unwrap() < 1e-5, "{forces}");
+    assert!(scratch.bad("run stack --forces all").contains("--forces"));
+    assert!(scratch.report("stack --steps 3")["contact_forces"].is_null());
+}
+
+/// LCP time stepping: the pyramid stands, and every step's LCP is solved.
+#[test]
+fn runs_step_by_linear_complementarity_problems() {
+    let scratch = Scratch::new("report-lcp");
+    for more in ["lcp", "lcp:facets=6 --solver nsgs-qp", "lcp:form=convex"] {
+        let r = scratch.report(&format!("pyramid --set h=0.05 --steps 10 --model {more}"));
+        assert_eq!(r["scene_results"]["standing"], true, "{more}");
+        if !more.contains("--solver") {
+            assert_eq!(r["solver"]["converged_steps"], 10, "{more}");
+            assert_eq!(r["solver"]["unit"], "pivot");
+        }
+    }
+    for (more, word) in [
+        ("lcp --solver pgs", "lemke"),
+        ("lcp:facets=2", "facets"),
+        ("lcp:form=round", "stewart"),
+        ("lcp:facets=4 --solver nsgs-qp:facets=8", "same number"),
+    ] {
+        let told = scratch.bad(&format!("run pyramid --model {more}"));
+        assert!(told.contains(word), "{more}: {told}");
+    }
+    let joints = scratch.run("run forklift --model lcp --steps 3 --quiet");
+    assert!(joints.code != 0 && joints.err.contains("bilateral"), "{}", joints.err);
+}

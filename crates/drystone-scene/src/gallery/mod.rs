@@ -6,12 +6,14 @@ mod arrange;
 mod ballast;
 mod brazil_nut;
 mod bulk;
+mod cam;
 mod charges;
 mod conveyor;
 mod cradle;
 mod drum;
 mod ellipse;
 mod elliptic;
+mod feeder;
 mod forklift;
 mod four_bar;
 mod hopper;
@@ -99,6 +101,8 @@ pub const ENTRIES: &[Entry] = &[
     four_bar::ENTRY,
     andrews::ENTRY,
     top::ENTRY,
+    cam::ENTRY,
+    feeder::ENTRY,
     brazil_nut::ENTRY,
     drum::ENTRY,
     hopper::ENTRY,

@@ -1,12 +1,16 @@
-//! Triaxial compression of a cube of grains between six smooth plates, without gravity. All plates press with one pressure
-//! first; then the axial pressure grows until the sample gives way. The ratio of the principal stresses at failure, here at
-//! an axial strain of 5 %, gives the angle of internal friction,
+//! Triaxial compression of a cube of grains between six smooth plates, without gravity. All plates press
+//! with one pressure first; then the axial pressure grows until the sample gives way. The ratio of the
+//! principal stresses at failure, here at an axial strain of 5 %, gives the angle of internal friction,
 //!
 //! ```text
 //!     sin φ = (σ₁ - σ₃) / (σ₁ + σ₃)
 //! ```
 //!
-//! The plates are bodies that are pushed, not walls that are driven: rigid grains would answer a driven wall with any force.
+//! The pressure has to grow slowly: at 4/s the sample's own inertia makes 43.9° of what is 29.3° at 1/s
+//! (500 grains, μ = 0.5; direct shear of such grains, `shear`, has 31.9°).
+//!
+//! The plates are bodies that are pushed, not walls that are driven: rigid grains would answer a driven
+//! wall with any force.
 
 use std::sync::Arc;
 
@@ -33,11 +37,11 @@ const PARAMS: &[ParamInfo] = &[
     param("r", "0.01", "m", "radius of the grains"),
     param("mu", "0.5", "", "coefficient of friction of the grains"),
     param("pressure", "1000", "Pa", "from all sides"),
-    param("rate", "4", "1/s", "growth of the axial pressure, over the lateral one"),
+    param("rate", "1", "1/s", "growth of the axial pressure, over the lateral one"),
     param("settle", "1", "s", "of pressing from all sides"),
     param("seed", "1", "", "of the positions"),
     param("h", "0.001", "s", "step"),
-    param("T", "2.2", "s", "duration"),
+    param("T", "3.4", "s", "duration"),
 ];
 
 /// Half of the plates' thickness, over the radius of a grain.

@@ -77,7 +77,8 @@ fn cradle_hands_on() {
 
 #[test]
 fn soil_has_an_angle_of_friction() {
-    let (_, results) = run(scene("triaxial", &[("n", "150"), ("T", "1.7"), ("settle", "0.8")]));
+    let (_, results) =
+        run(scene("triaxial", &[("n", "150"), ("T", "1.7"), ("settle", "0.8"), ("rate", "4")]));
     let angle = number(&results, "friction_angle_deg");
     assert!((12.0..50.0).contains(&angle), "{results:?}");
     assert!((0.45..0.72).contains(&number(&results, "solid_fraction")), "{results:?}");

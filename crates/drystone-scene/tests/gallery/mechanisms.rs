@@ -63,3 +63,37 @@ fn top_nods_and_precesses() {
     }
     assert!(number(&r, "energy_change_max_j") < 1e-6, "{r:?}");
 }
+
+/// The speed at which the closed form's force vanishes at the top of the lift.
+#[test]
+fn the_follower_lifts_off_where_it_must() {
+    for set in [&[][..], &[("preload", "50"), ("e", "0.015")], &[("stiffness", "0"), ("preload", "0")]] {
+        let (_, r) = run(scene("cam", set));
+        let expected = number(&r, "expected_lift_off_rad_s");
+        close(number(&r, "lift_off_by_force_rad_s") / expected, 1.0, 5e-3);
+        // It is seen at the first top beyond, a turn later at most.
+        let seen = number(&r, "lift_off_rad_s") / expected;
+        assert!((0.995..1.02).contains(&seen), "{set:?}: {seen}");
+        assert!(number(&r, "largest_gap_m") > 1e-6, "{set:?}: {r:?}");
+    }
+    // Below that speed it stays on the cam.
+    let (_, r) = run(scene("cam", &[("from", "0.8"), ("to", "0.97"), ("T", "1")]));
+    assert!(r["lift_off_rad_s"].is_null() && number(&r, "largest_gap_m") < 1e-6, "{r:?}");
+}
+
+/// Sliding, and hopping at 2.5 g, beside a point mass.
+#[test]
+fn parts_go_forward_as_a_point_mass_does() {
+    for (set, within) in [
+        (&[][..], 0.03),
+        // Slips all the time: of first order in the step.
+        (&[("mu", "0.2"), ("angle_deg", "20")], 0.04),
+        (&[("mu", "0.8")], 0.03),
+        (&[("frequency", "50")], 0.05),
+    ] {
+        let (_, r) = run(scene("feeder", &[&[("T", "1")][..], set].concat()));
+        let expected = number(&r, "point_mass_speed_m_s");
+        assert!(expected > 1e-3, "{set:?}: {r:?}");
+        close(number(&r, "speed_m_s") / expected, 1.0, within);
+    }
+}

@@ -18,6 +18,7 @@ mod fleet;
 mod grains;
 mod growth;
 mod ipm;
+mod lemke;
 mod nncg;
 mod outer;
 mod pgj;
@@ -280,6 +281,7 @@ pub const REGISTRY: &[&Info] = &[
     &block::PROJECTION,
     &block::LEMKE,
     &block::QP,
+    &lemke::INFO,
     &block::SPHERE,
     &admm::INFO,
     &prox::INFO,

@@ -3,7 +3,7 @@
 
 use crate::common::{Dice, explicit, heap, pyramid};
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpStatus, lemke, polyhedral, psor};
-use drystone_solve::solver::{Stop, make};
+use drystone_solve::solver::{Status, Stop, make};
 use drystone_solve::{Model, Problem};
 
 /// All solutions with a nonsingular basis, by trying every choice of zeros.
@@ -215,4 +215,35 @@ fn pyramids_are_solved_through_all_ties() {
         assert_eq!(short.status, LcpStatus::Pivots);
         assert!(short.z.iter().all(|z| z.is_finite() && *z >= 0.0));
     }
+}
+
+/// The solver of that name: each island as one LCP. Cut short it says so, and sweeps over the same facets take over.
+#[test]
+fn lemke_solves_islands_and_says_where_it_did_not() {
+    let form = heap(10, 23, false);
+    for (law, model) in [(Form::Convex, Model::Ccp), (Form::StewartTrinkle, Model::Coulomb)] {
+        let mut p = Problem::Bodies(form.clone());
+        p.set_model(model);
+        let cut = polyhedral(&p, law, Facets { count: 6, outer: false }).unwrap();
+        let whole = cut.multipliers(&lemke(&cut.lcp, 20_000).unwrap().z);
+        let velocities = |gamma: &[f64]| {
+            let mut v = Vec::new();
+            form.velocities(gamma, &mut v);
+            v
+        };
+        let stop = Stop { tolerance: 1e-9, iterations: 20_000, ..Stop::default() };
+        let s = make("lemke:facets=6").unwrap().solve(&p, None, &stop).unwrap();
+        assert_eq!(s.status, Status::Converged);
+        let apart = |a: &[[f64; 6]], b: &[[f64; 6]]| {
+            a.iter().flatten().zip(b.iter().flatten()).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+        };
+        assert!(apart(&velocities(&whole), &velocities(&s.gamma)) < 1e-8, "{law:?}");
+        let short = make("lemke:facets=6,pivots=3").unwrap().solve(&p, None, &stop).unwrap();
+        assert_eq!(short.status, Status::Iterations);
+        assert_eq!(short.attempts.iter().map(|a| a.solver).collect::<Vec<_>>(), ["lemke", "nsgs-qp"]);
+        assert!(apart(&velocities(&whole), &velocities(&short.gamma)) < 1e-5, "{law:?}");
+    }
+    let joints = Problem::Bodies(heap(10, 24, true));
+    let refused = make("lemke").unwrap().solve(&joints, None, &Stop::default()).unwrap_err();
+    assert!(refused.to_string().contains("bilateral row"), "{refused}");
 }

@@ -135,6 +135,7 @@ impl World {
             Purpose::Velocity {
                 h,
                 stabilisation: Stabilisation::None,
+                follow: 1.0,
                 laws: false,
                 theta: 1.0,
                 bends: true,

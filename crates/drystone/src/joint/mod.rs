@@ -27,7 +27,7 @@ mod point_on_plane;
 mod prismatic;
 mod pulley;
 mod rack_and_pinion;
-mod redundancy;
+pub(crate) mod redundancy;
 mod revolute;
 mod rolling_disc;
 mod screw;

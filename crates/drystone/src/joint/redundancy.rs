@@ -46,6 +46,7 @@ impl World {
         let purpose = Purpose::Velocity {
             h,
             stabilisation: Stabilisation::None,
+            follow: 1.0,
             laws: true,
             theta: 1.0,
             bends: true,
@@ -111,7 +112,7 @@ impl World {
 }
 
 /// Rank, and for every vector whether it takes part in a combination that vanishes.
-fn dependent(vectors: &[Vec<f64>]) -> (usize, Vec<bool>) {
+pub(crate) fn dependent(vectors: &[Vec<f64>]) -> (usize, Vec<bool>) {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let mut basis: Vec<Vec<f64>> = Vec::new();
     // vectors[kept[j]] = Σ upper[j][i] basis[i], i ≤ j

@@ -6,6 +6,7 @@ use super::check::{check_finite, names, worst_contact};
 use super::lean;
 use super::report::{StepError, StepReport};
 use super::velocity::Solved;
+use crate::contact;
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
@@ -40,10 +41,18 @@ pub(super) fn certify(
     from.velocities(state, &solution.gamma, &mut free.v); // v = v_free + M⁻¹ D γ
     check_finite(setup.model, &collision.contacts, &free.v, step)?;
     let Collision { contacts, laws, .. } = collision;
+    if from.loads.wanted() {
+        from.assembler.hand_back(&from.loads.gamma, contacts);
+        laws.finish(contacts);
+        contact::keep(contacts, &mut from.loads.contacts);
+    }
     from.assembler.hand_back(&solution.gamma, contacts);
     laws.add_compression(contacts);
     laws.finish(contacts);
     from.assembler.hand_back_rows(&solution.gamma, h);
+    if from.loads.wanted() {
+        from.assembler.hand_back_loads(&from.loads.gamma);
+    }
     let mut certificate = match solution.certificate.take() {
         Some(c) => c,
         None => {

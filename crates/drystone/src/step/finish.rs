@@ -1,6 +1,5 @@
 //! The end of a step: where bodies came to, who falls asleep, what the next step starts from.
 
-use drystone_solve::solver::Status;
 use glam::DVec3;
 
 use super::check::{check_bounds, check_positions};
@@ -8,7 +7,6 @@ use super::lean;
 use super::report::{Clock, Stage, StepError, StepReport};
 use crate::contact;
 use crate::model::Model;
-use crate::settings::Stabilisation;
 use crate::state::State;
 use crate::workspace::{Collision, Setup, Workspace};
 
@@ -31,14 +29,8 @@ pub(super) fn finish(
     sleepers.put_back(model, state, contacts, &mut report.worst_contact);
     report.asleep = state.rest.asleep();
     contact::keep(contacts, &mut state.multipliers);
+    work.velocity.loads.leave(&mut state.multipliers);
     lean::leave_positions(setup, work);
-    if matches!(settings.stabilisation, Stabilisation::Scaled { .. } | Stabilisation::Clamped { .. })
-        && report.status != Status::Converged
-    {
-        // Corrections are among these multipliers; where the solve stopped short of a solution, they would add up from step to step.
-        state.multipliers.iter_mut().for_each(|m| m.impulse = DVec3::ZERO);
-        state.joints.iter_mut().for_each(|j| j.impulse.fill(0.0));
-    }
     let forces = [&mut state.force, &mut state.torque];
     forces.into_iter().for_each(|column| column.fill(DVec3::ZERO));
     state.step = number;

@@ -6,7 +6,7 @@ use crate::assemble::rows::Purpose;
 use crate::assemble::{Assembler, Row};
 use crate::gyration::Gyration;
 use crate::law::pose::Laws;
-use crate::settings::Settings;
+use crate::settings::{Settings, Stabilisation};
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
@@ -27,6 +27,8 @@ pub(super) enum Asks {
     Driven,
     /// The second problem of a step with Poisson's restitution: see `law/expansion.rs`.
     Expansion,
+    /// The same as all, without corrections of positions: what the multipliers would be if nothing were out of its place. See `step/loads.rs`.
+    Loads,
 }
 
 /// Stiff forces are linearised, and contacts get the rows of their laws: some of both goes into the free velocities.
@@ -57,8 +59,10 @@ pub(super) fn formulate(
 ) -> Result<(), Malformed> {
     let Setup { model, settings, .. } = setup;
     let Collision { contacts, laws, predictor: arcs, .. } = collision;
-    let (h, stabilisation, theta) = (settings.h, settings.stabilisation, settings.integrator.theta());
-    let rests = asks == Asks::Driven;
+    let (h, theta) = (settings.h, settings.integrator.theta());
+    let (rests, loads) = (asks == Asks::Driven, asks == Asks::Loads);
+    let stabilisation = if loads { Stabilisation::None } else { settings.stabilisation };
+    let follow = if loads { 0.0 } else { stabilisation.motor_share() };
     let assembler = &mut to.assembler;
     assembler.build(model, state, contacts, v_free, &[], |i, c| {
         let row = match laws.on() {
@@ -70,14 +74,21 @@ pub(super) fn formulate(
         };
         // A hit ends the arc.
         let arc = if row.bias < row.resting || row.compliance > 0.0 { 0.0 } else { arcs.arc(&c.key) / h };
-        Row { bias: if rests { row.resting } else { row.bias + arc }, ..row }
+        let bias = match asks {
+            Asks::Driven => row.resting,
+            // What bounces is no correction, and what is soft has its force.
+            Asks::Loads if row.bias == row.resting && row.compliance == 0.0 => row.bias.max(0.0) + arc,
+            _ => row.bias + arc,
+        };
+        Row { bias, ..row }
     });
     let purpose = Purpose::Velocity {
         h,
         stabilisation,
+        follow,
         laws: asks != Asks::Expansion,
         theta,
-        bends: asks == Asks::All,
+        bends: matches!(asks, Asks::All | Asks::Loads),
         // As for contacts: what gravity brings about in a step is rest.
         bounce: (!rests).then_some(settings.gravity.length() * h),
     };
@@ -85,6 +96,9 @@ pub(super) fn formulate(
     assembler.build_rows(&state.order);
     assembler.problem.set_model(settings.model);
     assembler.warm_start(contacts, &state.joints);
+    if !loads && asks != Asks::Expansion {
+        to.loads.start_from(&mut to.assembler.guess);
+    }
     regularise(settings, state, laws, to, driven);
     to.stiffness.condense(&to.assembler, &state.order, asks != Asks::Expansion)
 }

@@ -6,6 +6,7 @@ use drystone_solve::solver::{Solution, Status, Stop};
 
 use super::energy::{Budget, limit};
 use super::formulate::{Asks, formulate};
+use super::loads;
 use crate::assemble::Assembler;
 use crate::contact::Contact;
 use crate::hooks::Hooks;
@@ -67,7 +68,10 @@ pub(super) fn solve(
     to: &mut Velocity,
     hooks: &mut Hooks,
 ) -> Result<Solved, Malformed> {
-    let stop = stop(setup.settings);
+    if to.loads.wanted() {
+        loads::solve(setup, state, &free.v, collision, to)?;
+    }
+    let stop = stop(setup.settings, to);
     let mut driven = None;
     if stop.iterations > 0 && (collision.laws.hits() || to.assembler.rows.bounces) {
         let rest = rest(setup, state, &free.v, collision, to)?;
@@ -76,6 +80,7 @@ pub(super) fn solve(
     }
     hooks.show_problem(to);
     let mut solution = solve_posed(setup.settings, to)?;
+    solution.iterations += to.loads.iterations;
     let (mut bounce, mut compression) = (None, None);
     if stop.iterations > 0 && solution.status != Status::Diverged {
         bounce = limit(setup, state, free, collision, to, &mut solution, driven)?;
@@ -133,15 +138,17 @@ pub(super) fn rest(
 
 /// Solves what is posed from its guess.
 fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solution, Malformed> {
+    let stop = stop(settings, to);
     let Velocity { assembler, stiffness, solver, .. } = to;
     // Without iterations a guess would be the solution.
     let warm = settings.warm_start && settings.iterations > 0;
     let guess = warm.then_some(assembler.guess.as_slice());
-    solver.solve(stiffness.posed(assembler), guess, &stop(settings))
+    solver.solve(stiffness.posed(assembler), guess, &stop)
 }
 
-fn stop(s: &Settings) -> Stop {
-    Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, history: false }
+fn stop(s: &Settings, to: &Velocity) -> Stop {
+    let iterations = to.loads.left(s.iterations);
+    Stop { tolerance: s.tolerance, iterations, budget: s.budget, history: false }
 }
 
 /// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
@@ -159,8 +166,9 @@ fn expand(
     to.assembler.keep_rows(&compression.gamma, setup.settings.h);
     collision.laws.expand(setup.model, state, &mut collision.contacts, &mut free.v);
     formulate(setup, state, &free.v, collision, to, Asks::Expansion, None)?;
+    let stop = stop(setup.settings, to);
     let Velocity { assembler, solver, .. } = to;
-    let mut solution = solver.solve(&assembler.problem, Some(&assembler.guess), &stop(setup.settings))?;
+    let mut solution = solver.solve(&assembler.problem, Some(&assembler.guess), &stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
     solution.attempts.splice(..0, compression.attempts.iter().copied());

@@ -26,7 +26,7 @@ use super::growth::Growth;
 use super::{Info, Record, Solution, Solver, Status, Stop, first_order};
 
 pub(super) use newton::{INFO as AC, Newton, cone, disc};
-pub(super) use polyhedral::{LEMKE, QP};
+pub(super) use polyhedral::{CONE, FACETS, LEMKE, QP, parse as facets_of};
 pub(super) use projection::INFO as PROJECTION;
 pub(super) use sphere::INFO as SPHERE;
 

@@ -33,11 +33,13 @@ pub(in crate::solver) static QP: Info = Info {
     make: make_qp,
 };
 
-const FACETS: Param = Param { name: "facets", default: "8", help: "facets of the cone, 3 to 64" };
-const CONE: Param =
+pub(in crate::solver) const FACETS: Param =
+    Param { name: "facets", default: "8", help: "facets of the cone, 3 to 64" };
+pub(in crate::solver) const CONE: Param =
     Param { name: "cone", default: "inner", help: "inner: edges on the round cone; outer: faces on it" };
 
-fn parse(spec: &Spec) -> Result<Facets, BadSpec> {
+/// The facets that a solver is asked for.
+pub(in crate::solver) fn parse(spec: &Spec) -> Result<Facets, BadSpec> {
     let count = spec.positive("facets", 8.0, 64.0)?;
     if count.fract() != 0.0 || count < 3.0 {
         let text = format!("parameter 'facets' of '{}' must be whole, 3 to 64, got {count}", spec.name);

@@ -22,8 +22,8 @@ impl Stage<'_> {
         let place = MOST_ROWS + k * LAW_ROWS;
         debug_assert!(k < MOST_COORDINATES);
         match self.purpose {
-            Purpose::Velocity { h, stabilisation, bounce, .. } => {
-                self.motor(place + MOTOR, c, law, scale, &jacobian, h);
+            Purpose::Velocity { h, stabilisation, bounce, follow, .. } => {
+                self.motor(place + MOTOR, c, law, scale, &jacobian, [h, follow]);
                 if let Some(limits) = &law.limits {
                     self.rows.bounces |= limits.restitution > 0.0;
                     for (gap, upper) in [(c.value - limits.lower, false), (limits.upper - c.value, true)] {
@@ -86,7 +86,15 @@ impl Stage<'_> {
     }
 
     /// The motor of a coordinate: an imposed speed, a position that is driven at with brakes, or a force.
-    fn motor(&mut self, row: usize, c: &Coordinate, law: &Law, scale: f64, jacobian: &[f64; 12], h: f64) {
+    fn motor(
+        &mut self,
+        row: usize,
+        c: &Coordinate,
+        law: &Law,
+        scale: f64,
+        jacobian: &[f64; 12],
+        [h, follow]: [f64; 2],
+    ) {
         let Some(motor) = &law.motor else { return };
         let end = self.time[1];
         let most = motor.limit * h / scale;
@@ -98,7 +106,9 @@ impl Stage<'_> {
                     self.note((scale * (c.value - f.value(self.time[0]))).abs());
                 }
                 let way = scale * (f.value(end) - c.value);
-                let mut speed = way / h;
+                // What the command does in the step, and a share of the error at its start [TasoraAnitescu2008, eq. 4a].
+                let late = (1.0 - follow) * scale * (f.value(self.time[0]) - c.value);
+                let mut speed = if follow == 1.0 { way / h } else { (way - late) / h };
                 if motor.limit.is_finite() {
                     let brakes = (0.25 * motor.limit / scale * self.mobility(jacobian) * way.abs()).sqrt();
                     // The command's own motion comes on top: following it is not a matter of braking.

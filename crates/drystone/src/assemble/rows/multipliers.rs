@@ -30,6 +30,20 @@ impl Rows {
         }
     }
 
+    /// Leaves these multipliers of the general rows for the next step to start from, in place of those of the solution.
+    pub(crate) fn hand_back_loads(&mut self, gamma: &[f64]) {
+        for run in self.places.windows(2) {
+            let rows = run[0] as usize..run[1] as usize;
+            let Some(j) = self.row(rows.start).map(|s| s.joint).filter(|j| *j != NONE) else { continue };
+            let mut next = [0.0; ROWS];
+            for k in rows {
+                let Some(s) = self.row(k) else { break };
+                next[s.row as usize] += if s.upper { -gamma[k] } else { gamma[k] };
+            }
+            self.next[j as usize].impulse = next;
+        }
+    }
+
     /// Hands back the first of two solutions of a step: the second is added to it.
     pub(crate) fn keep(&mut self, general: &General, gamma: &[f64], h: f64) {
         self.hand_back(general, gamma, h);

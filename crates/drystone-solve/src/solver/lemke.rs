@@ -1,0 +1,134 @@
+//! The whole problem of an island as one linear complementarity problem on cones of facets, by Lemke's
+//! method [StewartTrinkle1996; Anitescu2005]: what the hard-constraint papers did in every step, in place
+//! of cones.
+//!
+//! Each island is cut into facets (`lcp::polyhedral`), formed as a dense matrix and solved by pivots; under
+//! the relaxed law the convex form, under Coulomb's the one of Stewart and Trinkle. `Converged` says that
+//! every island's LCP is solved to rounding, by its own residual max |min(z, w)|; on the round cones a
+//! residual of about μ (π/ν)² of the sliding speed stays, which the certificate shows.
+//!
+//! Where the pivots run out or the path ends on a ray, sweeps over the same facets (`nsgs-qp`) go on from
+//! the guess, and the status says that it is no solution.
+
+use crate::lcp::{Facets, Form, LcpStatus, Lemke, polyhedral};
+use crate::model::Model;
+use crate::problem::islands::{Extract, Islands};
+use crate::problem::{Malformed, Problem};
+
+use super::block::facets_of;
+use super::{Attempt, BadSpec, Info, Param, Solution, Solver, Spec, Status, Stop};
+
+pub(super) static INFO: Info = Info {
+    name: "lemke",
+    title: "each island as one linear complementarity problem on cones of facets, by Lemke's method",
+    use_when: "comparisons with LCP time stepping; a few hundred contacts an island, no joints",
+    models: &["polyhedral"],
+    unit: "pivot",
+    citation: "Anitescu2005; CottlePangStone1992, algorithm 4.4.5",
+    params: &[super::block::FACETS, super::block::CONE, PIVOTS],
+    make,
+};
+
+const PIVOTS: Param =
+    Param { name: "pivots", default: "the cap on iterations", help: "cap on pivots for each island" };
+
+/// Sweeps over the facets of an island that pivots did not solve.
+const SWEEPS: usize = 500;
+
+struct Pivots {
+    facets: Facets,
+    most: Option<usize>,
+    lemke: Lemke,
+    islands: Islands,
+    island: Extract,
+    /// For what pivots leave.
+    sweeps: Box<dyn Solver>,
+}
+
+fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
+    let facets = facets_of(spec)?;
+    let most = match spec.text("pivots") {
+        None => None,
+        Some(_) => Some(spec.positive("pivots", 1.0, 1e12)? as usize),
+    };
+    let cone = if facets.outer { "outer" } else { "inner" };
+    let sweeps = super::make(&format!("nsgs-qp:facets={},cone={cone}", facets.count))?;
+    Ok(Box::new(Pivots {
+        facets,
+        most,
+        lemke: Lemke::default(),
+        islands: Islands::default(),
+        island: Extract::default(),
+        sweeps,
+    }))
+}
+
+impl Pivots {
+    /// Solves one island from the multipliers in `gamma`, and leaves the solution there. Its pivots,
+    /// whether they solved it, and the sweeps.
+    fn island(
+        &mut self,
+        problem: &Problem,
+        gamma: &mut [f64],
+        stop: &Stop,
+    ) -> Result<(usize, bool, usize), Malformed> {
+        let form = if problem.model() == Model::Ccp { Form::Convex } else { Form::StewartTrinkle };
+        let cut = polyhedral(problem, form, self.facets)?;
+        let most = self.most.unwrap_or(stop.iterations).min(stop.iterations);
+        let found = self.lemke.solve(&cut.lcp, most)?;
+        if found.status == LcpStatus::Solved {
+            gamma.copy_from_slice(&cut.multipliers(&found.z));
+            return Ok((found.iterations, true, 0));
+        }
+        let stop = Stop { iterations: SWEEPS.min(stop.iterations), ..stop.clone() };
+        let s = self.sweeps.solve(problem, Some(gamma), &stop)?;
+        if s.status != Status::Diverged {
+            gamma.copy_from_slice(&s.gamma);
+        }
+        Ok((found.iterations, false, s.iterations))
+    }
+}
+
+impl Solver for Pivots {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn bytes(&self) -> usize {
+        self.islands.bytes() + self.sweeps.bytes()
+    }
+
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        guess: Option<&[f64]>,
+        stop: &Stop,
+    ) -> Result<Solution, Malformed> {
+        problem.check()?;
+        let mut out = Solution::start(problem, guess);
+        let (mut solved, mut pivots, mut sweeps) = (true, 0, 0);
+        if let Problem::Bodies(p) = problem {
+            let mut islands = std::mem::take(&mut self.islands);
+            islands.find(p);
+            let mut island = std::mem::take(&mut self.island);
+            for k in 0..islands.len() {
+                islands.extract(p, k, &mut island);
+                let mut gamma: Vec<f64> = island.rows.iter().map(|row| out.gamma[*row as usize]).collect();
+                let (done, well, more) = self.island(&island.problem, &mut gamma, stop)?;
+                island.rows.iter().zip(gamma).for_each(|(row, x)| out.gamma[*row as usize] = x);
+                (pivots, solved, sweeps) = (pivots.max(done), solved & well, sweeps.max(more));
+            }
+            (self.islands, self.island) = (islands, island);
+        } else {
+            (pivots, solved, sweeps) = self.island(problem, &mut out.gamma, stop)?;
+        }
+        out.iterations = pivots;
+        out.status = if solved { Status::Converged } else { Status::Iterations };
+        if !solved {
+            let attempt =
+                |solver, unit, iterations| Attempt { solver, unit, iterations, status: Status::Iterations };
+            out.attempts = vec![attempt("lemke", "pivot", pivots), attempt("nsgs-qp", "sweep", sweeps)];
+        }
+        Ok(out)
+    }
+}

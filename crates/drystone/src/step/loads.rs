@@ -1,0 +1,97 @@
+//! Where errors of positions are corrected by velocities (`Stabilisation::Scaled` and
+//! `Stabilisation::Clamped`), the multipliers of a step are loads and corrections. The next step is to
+//! start from the loads alone.
+//!
+//! Take one mode of N in which sweeps remove the share θ of what is missing. Its velocity v, its error x =
+//! Ψ/h, and the velocity L that the guess gives it follow
+//!
+//! ```text
+//!     from all          L ← L - θ (v + L + K x),   v ← (1 - θ)(v + L) - θ K x,    x ← x + v
+//!     from zero         L = 0,                     v ← (1 - θ) v - θ K x,         x ← x + v
+//!     from the loads    L ← L - θ (v + L),         v ← (1 - θ)(v + L) - θ K x,    x ← x + v
+//! ```
+//!
+//! (L on the right of v is the new one in the last line.) The first is unstable where θ is less than about
+//! K. The second is stable, but what bears a load f gives way by h² f/(θ K). The third is stable for every
+//! θ and K in (0, 1], and nothing gives way for long. A guess with the corrections in it is an integral of
+//! the error over all steps, which a double integrator does not bear; modes that converge slowly, those of
+//! long chains and of heavy loads on light links, come apart by it. So such a step solves twice, each time
+//! with half of the iterations: for the loads, with nothing to correct, from the last step's loads; then
+//! all of it, from there.
+
+use drystone_solve::Malformed;
+use drystone_solve::solver::Stop;
+
+use super::formulate::{Asks, formulate};
+use crate::contact::Remembered;
+use crate::settings::Settings;
+use crate::state::State;
+use crate::workspace::{Collision, Setup, Velocity};
+
+/// What the next step starts from, where that is not the solution.
+#[derive(Default)]
+pub(crate) struct Loads {
+    wanted: bool,
+    /// Multipliers of the problem without corrections, N s; empty until it is solved.
+    pub gamma: Vec<f64>,
+    /// Iterations that they took.
+    pub iterations: usize,
+    /// The same by contact, in world axes.
+    pub contacts: Vec<Remembered>,
+}
+
+impl Loads {
+    /// Forgets the last step's.
+    pub fn begin(&mut self, settings: &Settings) {
+        self.wanted =
+            settings.warm_start && settings.iterations > 1 && settings.stabilisation.is_in_velocities();
+        self.iterations = 0;
+        self.gamma.clear();
+        self.contacts.clear();
+    }
+
+    /// Whether this step has any.
+    pub fn wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// Of so many iterations those that are left for the problem with corrections.
+    pub fn left(&self, iterations: usize) -> usize {
+        if self.wanted { iterations / 2 } else { iterations }
+    }
+
+    /// Makes them the guess, where there are any.
+    pub fn start_from(&self, guess: &mut [f64]) {
+        if self.gamma.len() == guess.len() {
+            guess.copy_from_slice(&self.gamma);
+        }
+    }
+
+    /// Leaves them to the contacts. Those of `kept` that took no part in the step keep what they had.
+    pub fn leave(&mut self, kept: &mut [Remembered]) {
+        let mut mine = self.contacts.drain(..).peekable();
+        for m in kept {
+            if let Some(load) = mine.next_if(|load| load.key == m.key) {
+                m.impulse = load.impulse;
+            }
+        }
+        self.wanted = false;
+    }
+}
+
+/// Solves the posed problem of the loads, and poses that of the step, which starts from them.
+pub(super) fn solve(
+    setup: Setup,
+    state: &State,
+    v_free: &[[f64; 6]],
+    collision: &Collision,
+    to: &mut Velocity,
+) -> Result<(), Malformed> {
+    let s = setup.settings;
+    let iterations = s.iterations - to.loads.left(s.iterations);
+    let stop = Stop { tolerance: s.tolerance, iterations, budget: s.budget, history: false };
+    let Velocity { assembler, stiffness, solver, loads, .. } = to;
+    let solution = solver.solve(stiffness.posed(assembler), Some(&assembler.guess), &stop)?;
+    (loads.gamma, loads.iterations) = (solution.gamma, solution.iterations);
+    formulate(setup, state, v_free, collision, to, Asks::All, None)
+}
