@@ -111,7 +111,7 @@ pub(crate) fn scene_of(source: &Source, root: &Node, set: &Overrides) -> Result<
         field::fit(&list, &scene).map_err(place)?;
     }
     if let Some(table) = at.get("record") {
-        scene.record = record::read(&table, &Library::beside(source.file.as_deref())).map_err(place)?;
+        scene.record = record::read(&table, &Library::of(source)).map_err(place)?;
     }
     if let Some(list) = at.get("probe") {
         probe::add(&list, &mut scene).map_err(place)?;

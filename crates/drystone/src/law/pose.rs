@@ -182,9 +182,9 @@ impl Laws {
                         }
                         Impact::Poisson => {
                             // Of the compression, what the forces of the step itself put in is not to come back.
-                            row.expansion = after / (-posed).max(after);
-                            row.bias = row.bias.min(0.0);
-                            row.resting = row.bias;
+                            row.expansion = after / (-free).max(after);
+                            row.resting = row.bias.min(0.0);
+                            row.bias = row.resting - turn;
                         }
                     }
                 }

@@ -197,7 +197,7 @@ fn rest_on_a_limit_is_no_contradiction() {
         w.add_joint(JointDef::revolute(None, id, DVec3::ZERO, DVec3::Y).limits(0, -1.0, 1.0, e)).unwrap();
         for step in 1..=3000 {
             let report = w.step().unwrap();
-            assert!(report.missed.is_empty(), "e {e}, step {step}: {:?}", report.missed);
+            assert!(report.contradiction.is_empty(), "e {e}, step {step}: {:?}", report.contradiction);
         }
     }
 }
