@@ -67,15 +67,15 @@ fn numbers<T: H5Type>(group: &H5Group, name: &str, x: &[T], columns: usize) -> r
     if x.is_empty() { Ok(()) } else { set.write_raw(x) }
 }
 
-/// Rows `start` to `start + rows` of a table.
+/// Rows `start` to `start + rows` of a table, as one block: the file lists each of them.
 fn rows(start: usize, rows: usize, columns: usize) -> Selection {
-    let (mut begin, mut count) = (vec![start as u64], vec![rows as u64]);
+    let (mut begin, mut block) = (vec![start as u64], vec![rows as u64]);
     if columns > 1 {
         begin.push(0);
-        count.push(columns as u64);
+        block.push(columns as u64);
     }
-    let ones = vec![1; begin.len()];
-    let form = RegularHyperslab { start: begin, stride: ones.clone(), count, block: ones };
+    let count = vec![1; begin.len()];
+    let form = RegularHyperslab { start: begin, stride: block.clone(), count, block };
     Selection::Hyperslab { rank: form.start.len(), form: Hyperslab::Regular(form) }
 }
 
