@@ -14,6 +14,7 @@ use drystone_view::replay::Replay;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::portrait::Look;
+use crate::record;
 use crate::run::{INTERRUPTED, say, write};
 
 #[derive(clap::Args)]
@@ -61,7 +62,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let table = Table::NAMES.iter().find(|(name, _)| *name == args.table).map(|(_, table)| *table);
     let names: Vec<&str> = Table::NAMES.iter().map(|(name, _)| *name).collect();
     let table = table.ok_or_else(|| Failure::input(BadSpec::unknown("table", &args.table, &names)))?;
-    let recording = Recording::open(&args.recording).map_err(Failure::input)?;
+    let recording = record::open(&args.recording)?;
     let selection = Selection::new(&recording, (args.from, args.until), args.every as usize, &args.body)
         .map_err(|e| Failure::input(format!("{}: {e}", args.recording.display())))?;
     let bad = |e: std::io::Error| Failure::input(format!("{shown}: {e}"));
@@ -168,7 +169,7 @@ pub fn report(args: ReportArgs) -> Result<i32, Failure> {
     for path in &args.recordings {
         let name =
             path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
-        runs.push((name, Recording::open(path).map_err(Failure::input)?));
+        runs.push((name, record::open(path)?));
     }
     let text: String = runs.iter().map(|(name, recording)| course::text(name, recording)).collect();
     if let Some(path) = &args.plot {

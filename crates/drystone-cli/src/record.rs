@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use drystone::{StepReport, World};
-use drystone_record::recording::{Checkpoint, Every, Options, RecordError, What, Writer};
+use drystone_record::recording::{self, Checkpoint, Every, Lock, Loss, Options, RecordError, What, Writer};
 use drystone_record::report::Recorder;
 use drystone_scene::{Scene, memory};
 
@@ -129,6 +129,20 @@ fn what(list: &str) -> Result<What, Failure> {
     Ok(what)
 }
 
+/// Opens a recording, and tells what is lost of it.
+pub fn open(path: &Path) -> Result<recording::Recording, Failure> {
+    let recording = recording::Recording::open(path).map_err(Failure::input)?;
+    warn(path, &recording.losses());
+    Ok(recording)
+}
+
+/// Tells what is lost of a recording.
+fn warn(folder: &Path, losses: &[Loss]) {
+    for loss in losses {
+        eprintln!("drystone: warning: {}: {loss}", folder.display());
+    }
+}
+
 /// What a checkpoint holds beside the world, and does not change.
 #[derive(Clone)]
 pub struct Origin {
@@ -183,9 +197,16 @@ impl Recording {
     }
 
     /// Goes on with one.
-    pub fn resume(options: Options, when: When, origin: Origin, world: &World) -> Result<Self, Failure> {
-        let step = world.state().step;
-        let writer = Writer::resume(options, step, world).map_err(Failure::run)?;
+    pub fn resume(
+        lock: Lock,
+        options: Options,
+        when: When,
+        origin: Origin,
+        world: &World,
+    ) -> Result<Self, Failure> {
+        let (step, folder) = (world.state().step, options.folder.clone());
+        let writer = Writer::resume(lock, options, step, world).map_err(Failure::run)?;
+        warn(&folder, writer.losses());
         Ok(Self { writer, when, last: Instant::now(), at: Some(step), origin, unsaved: None })
     }
 

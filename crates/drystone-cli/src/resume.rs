@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use drystone_record::recording::Checkpoint;
+use drystone_record::recording::{Checkpoint, Lock, checkpoints};
 
 use crate::failure::Failure;
 use crate::run;
@@ -35,6 +35,12 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     };
     let folder = absolute(args.folder)?;
     let report = args.report.map(absolute).transpose()?;
+    if checkpoints(&folder).map_err(Failure::input)?.is_empty() {
+        // Refused, without a lock left in a folder that is no recording.
+        Checkpoint::last(&folder).map_err(Failure::input)?;
+    }
+    // From here on nobody else writes what is read.
+    let lock = Lock::take(&folder).map_err(Failure::input)?;
     let (checkpoint, damaged) = Checkpoint::last(&folder).map_err(Failure::input)?;
     for e in damaged {
         eprintln!("drystone: {e}; going on from the checkpoint before it, of step {}", checkpoint.step);
@@ -51,5 +57,5 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         std::env::set_current_dir(&checkpoint.folder).map_err(Failure::run)?;
     }
     run.resume(folder, args.time, args.steps, report, args.threads, args.quiet);
-    run::go_on(run, checkpoint)
+    run::go_on(run, checkpoint, lock)
 }

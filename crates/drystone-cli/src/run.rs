@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use drystone::World;
 use drystone_record::file;
-use drystone_record::recording::Checkpoint;
+use drystone_record::recording::{Checkpoint, Lock};
 use drystone_record::report::{ContactForces, Identity, Recorder, Report};
 use drystone_record::snapshot::Header;
 use drystone_record::usage;
@@ -136,7 +136,7 @@ impl Args {
         }
         self.report = report.or(self.report.take());
         self.simulation.threads = threads.or(self.simulation.threads);
-        self.quiet |= quiet;
+        self.quiet = quiet;
     }
 }
 
@@ -144,12 +144,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     run(args, None)
 }
 
-/// Goes on from a checkpoint.
-pub fn go_on(args: Args, from: Checkpoint) -> Result<i32, Failure> {
-    run(args, Some(from))
+/// Goes on from a checkpoint, as the one process that writes into its recording.
+pub fn go_on(args: Args, from: Checkpoint, lock: Lock) -> Result<i32, Failure> {
+    run(args, Some((from, lock)))
 }
 
-fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
+fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
+    let (from, lock) = from.unzip();
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let dumps = dump.is_some();
     let view = args.look.check()?;
@@ -202,17 +203,17 @@ fn run(args: Args, from: Option<Checkpoint>) -> Result<i32, Failure> {
     let stop = interrupt::watch()?;
     let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
     let mut recorder = Recorder::new(identity);
-    let mut recording = match (args.keep.plan(&scene, world.settings().h)?, &from) {
+    let mut recording = match (args.keep.plan(&scene, world.settings().h)?, from.as_ref().zip(lock)) {
         (None, _) => None,
         (Some(plan), None) => {
             let origin = Origin::here(&args.simulation.scene, steps)?;
             Some(Recording::begin(plan, args.keep.when(&scene)?, origin, &world)?)
         }
-        (Some(plan), Some(from)) => {
+        (Some(plan), Some((from, lock))) => {
             recorder.load(&from.totals).map_err(|e| Failure::input(format!("the saved report: {e}")))?;
             let (command, folder) = (from.command.clone(), from.folder.clone());
             let origin = Origin { command, folder, scene_sum: from.scene_sum, steps };
-            Some(Recording::resume(plan, args.keep.when(&scene)?, origin, &world)?)
+            Some(Recording::resume(lock, plan, args.keep.when(&scene)?, origin, &world)?)
         }
     };
     if let Some(recording) = &mut recording {

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod catalogue;
+mod damage;
 mod decompose;
 mod determinism;
 mod devices;

@@ -1,8 +1,12 @@
 //! Tables as CSV: one row for a body, contact, joint or step and moment.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
+use drystone::Motion;
+
+use super::vtp::place;
 use super::{Names, Selection};
 use crate::parquet;
 use crate::recording::{COLUMNS, RecordError, Recording};
@@ -113,6 +117,10 @@ pub fn csv(
         let name = usize::try_from(m).ok().and_then(|m| recording.catalogue().materials.get(m));
         quoted(name.map_or("", String::as_str))
     };
+    // Static bodies are in no frame: those that are named stand where they stood.
+    let named =
+        recording.catalogue().bodies.iter().filter(|b| selection.bodies.is_some() && selection.has(b.id));
+    let fixed: Vec<i64> = named.filter(|b| b.motion == Motion::Static).map(|b| b.id).collect();
     for k in &selection.frames {
         let f = recording.frame(*k)?;
         let when = format!("{},{}", f.step, f.time);
@@ -123,6 +131,13 @@ pub fn csv(
                     let numbers = b.position[i].into_iter().chain(b.orientation[i]);
                     let numbers = numbers.chain(b.velocity[i]).chain(b.angular_velocity[i]);
                     writeln!(to, "{when},{},{}", quoted(&names.body(b.id[i])), join(numbers, double))
+                        .map_err(bad)?;
+                }
+                for id in &fixed {
+                    let Some((pose, _)) = place(recording, &f, &HashMap::new(), *id) else { continue };
+                    let [x, y, z, w] = pose.rotation.to_array();
+                    let numbers = pose.position.to_array().into_iter().chain([w, x, y, z]).chain([0.0; 6]);
+                    writeln!(to, "{when},{},{}", quoted(&names.body(*id)), join(numbers, double))
                         .map_err(bad)?;
                 }
             }

@@ -12,6 +12,13 @@ use super::store::{Source, Table, Values};
 const MOTIONS: [(&str, Motion); 3] =
     [("dynamic", Motion::Dynamic), ("kinematic", Motion::Kinematic), ("static", Motion::Static)];
 
+/// Stands for a shape that is lost: no body has a ball without size.
+const LOST: Shape = Shape::Sphere { radius: 0.0 };
+
+fn is_lost(shape: &Shape) -> bool {
+    matches!(shape, Shape::Sphere { radius: 0.0 })
+}
+
 /// Knows what was written down already.
 #[derive(Default)]
 pub(super) struct Tracker {
@@ -22,6 +29,8 @@ pub(super) struct Tracker {
     fixed: Vec<i64>,
     /// Numbers of shapes by their definitions.
     shapes: HashMap<String, usize>,
+    /// The number of the next one: lost ones have numbers too.
+    next_shape: usize,
     materials: usize,
 }
 
@@ -51,7 +60,9 @@ impl Tracker {
         for j in &catalogue.joints {
             is_new(&mut tracker.joints, j.id as u32 as usize, (j.id >> 32) as u32);
         }
-        tracker.shapes = catalogue.shapes.iter().enumerate().map(|(k, s)| (definition(s), k)).collect();
+        let shapes = catalogue.shapes.iter().enumerate().filter(|(_, s)| !is_lost(s));
+        tracker.shapes = shapes.map(|(k, s)| (definition(s), k)).collect();
+        tracker.next_shape = catalogue.shapes.len();
         tracker
     }
 
@@ -110,10 +121,11 @@ impl Tracker {
             let shape = match seen.get(&place).filter(|_| place != 0) {
                 Some(shape) => *shape,
                 None => {
-                    let (text, next) = (definition(&c.shape), self.shapes.len());
-                    let shape = *self.shapes.entry(text).or_insert(next);
+                    let next = self.next_shape;
+                    let shape = *self.shapes.entry(definition(&c.shape)).or_insert(next);
                     if shape == next {
                         news.shapes.push(c.shape.clone());
+                        self.next_shape += 1;
                     }
                     seen.insert(place, shape);
                     shape
@@ -147,6 +159,17 @@ impl Catalogue {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Adds what a segment tells, whose shapes and materials are numbered from these on. What is lost before them keeps its numbers,
+    /// and colliders of lost shapes are left out.
+    pub(super) fn take(&mut self, mut news: Self, first_shape: usize, first_material: usize) {
+        self.shapes.resize(first_shape.max(self.shapes.len()), LOST);
+        self.materials.resize(first_material.max(self.materials.len()), String::new());
+        let colliders = std::mem::take(&mut news.colliders);
+        self.extend(news);
+        let known = |c: &ColliderInfo| self.shapes.get(c.shape).is_some_and(|s| !is_lost(s));
+        self.colliders.extend(colliders.into_iter().filter(known));
     }
 
     /// Adds what came later.
@@ -282,5 +305,47 @@ impl Catalogue {
             all.shapes.push(shape);
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of three segments the second is lost: it had the shapes 1 and 2 and the material 1.
+    #[test]
+    fn numbers_outlive_a_lost_segment() {
+        let ball = |radius: f64| Shape::Sphere { radius };
+        let collider = |body: i64, shape: usize| ColliderInfo {
+            body,
+            shape,
+            local: Pose::IDENTITY,
+            friction: 0.5,
+            material: None,
+        };
+        let mut all = Catalogue::default();
+        let first = Catalogue {
+            shapes: vec![ball(1.0)],
+            colliders: vec![collider(0, 0)],
+            materials: vec!["oak".into()],
+            ..Catalogue::default()
+        };
+        let third = Catalogue {
+            shapes: vec![ball(4.0)],
+            colliders: vec![collider(5, 3), collider(6, 2), collider(7, 0)],
+            materials: vec!["steel".into()],
+            ..Catalogue::default()
+        };
+        all.take(first, 0, 0);
+        all.take(third, 3, 2);
+        assert_eq!((all.shapes.len(), &all.shapes[3]), (4, &ball(4.0)));
+        assert_eq!(all.materials, ["oak", "", "steel"]);
+        // The shape of body 6 is lost, and nobody else's is taken for it.
+        let left: Vec<(i64, usize)> = all.colliders.iter().map(|c| (c.body, c.shape)).collect();
+        assert_eq!(left, [(0, 0), (5, 3), (7, 0)]);
+        // Whoever goes on writes lost shapes again, under new numbers.
+        let tracker = Tracker::of(&all);
+        assert_eq!(tracker.shapes.get(&definition(&ball(4.0))), Some(&3));
+        assert_eq!((tracker.shapes.len(), tracker.next_shape, tracker.materials), (2, 4, 3));
     }
 }

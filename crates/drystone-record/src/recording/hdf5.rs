@@ -90,7 +90,7 @@ impl Store for Hdf5 {
             let mut groups = Groups { file: &file, known: BTreeMap::new() };
             tables.iter().try_for_each(|table| groups.write(table))?;
             drop(groups);
-            file.close()
+            file.close_no_sync()
         };
         written().map_err(|e| bad(to, e))
     }

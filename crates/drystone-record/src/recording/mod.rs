@@ -5,6 +5,9 @@
 //! is an index of the first N frames for ParaView and VTK; each has a name of its own, and the newest is the one with the highest number.
 //! `checkpoint-N.drystone` are what a run can be resumed from after step N.
 //!
+//! One process writes at a time ([`Lock`]). Behind each segment stand sums; whoever opens a recording compares them, reads what is whole, and
+//! can ask for what is not ([`Recording::losses`]).
+//!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let recording = drystone_record::recording::Recording::open("drum".as_ref())?;
@@ -21,9 +24,12 @@ mod checkpoint;
 mod frame;
 mod hdf5;
 mod index;
+mod lock;
 mod read;
 mod segment;
 mod store;
+mod sum;
+mod survey;
 mod write;
 
 use std::path::PathBuf;
@@ -33,7 +39,9 @@ pub use frame::{
     Bodies, BodyInfo, COLUMNS, Catalogue, ColliderInfo, Contacts, Frame, JointInfo, Joints, NOBODY, StepRow,
     What, body_id, number, step_row,
 };
+pub use lock::Lock;
 pub use read::{Moment, Recording};
+pub use survey::{Fault, Loss};
 pub use write::{Every, Options, Writer};
 
 /// What went wrong with a recording.

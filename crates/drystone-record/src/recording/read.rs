@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 
 use super::RecordError;
+use super::checkpoint::checkpoints;
 use super::frame::{Bodies, COLUMNS, Catalogue, Contacts, Frame, Joints, StepRow};
 use super::hdf5::Opened;
 use super::store::Source;
+use super::survey::{Fault, Found, Loss, losses, reason, segment_name, survey};
 
 /// The form of segments.
 pub(super) const FORMAT: &str = "drystone recording";
@@ -22,7 +24,7 @@ pub struct Moment {
     pub step: u64,
     /// s
     pub time: f64,
-    /// Which segment has it.
+    /// Number of the segment that has it.
     pub(super) segment: usize,
     /// Rows of bodies, contacts and joints: where they begin, and how many.
     pub(super) rows: [(usize, usize); 3],
@@ -39,7 +41,10 @@ impl Moment {
 #[derive(Clone, Debug)]
 pub struct Recording {
     folder: PathBuf,
-    pub(super) segments: Vec<PathBuf>,
+    /// Segments by number, whole or not.
+    pub(super) found: Vec<Found>,
+    /// Step of the last checkpoint.
+    reached: Option<u64>,
     pub(super) moments: Vec<Moment>,
     steps: Vec<StepRow>,
     catalogue: Catalogue,
@@ -51,26 +56,32 @@ pub struct Recording {
     glass: Vec<usize>,
 }
 
-/// The name of a segment.
-pub(super) fn segment_name(number: usize) -> String {
-    format!("run.{number:05}.h5")
-}
-
-/// The segments in a folder, in their order.
-fn segments(folder: &Path) -> Vec<PathBuf> {
-    (0..).map(|k| folder.join(segment_name(k))).take_while(|path| path.is_file()).collect()
-}
-
 impl Recording {
-    /// Opens a recording: its folder, or a file in it.
+    /// Opens a recording: its folder, or a file in it. Segments that are missing or damaged are left out; see [`Self::losses`].
     ///
     /// # Errors
-    /// For a folder without segments, and files that are no segments or of a newer form.
+    /// For a folder that cannot be read or has no segments, none of which is whole, or one of a newer form.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let folder = if path.is_file() { path.parent().unwrap_or(Path::new(".")) } else { path };
-        let mut recording = Self {
+        let mut recording = Self::empty(folder);
+        recording.refresh()?;
+        let bad = |text: String| Err(RecordError::File { file: folder.into(), text });
+        if recording.found.is_empty() {
+            return bad(format!("is no recording: there is no {} in it", segment_name(0)));
+        }
+        if recording.found.iter().all(|f| f.state.is_err()) {
+            let lost: Vec<String> = recording.losses().iter().map(Loss::to_string).collect();
+            return bad(format!("nothing of this recording can be read: {}", lost.join("; ")));
+        }
+        Ok(recording)
+    }
+
+    /// Nothing of it is read yet.
+    pub(super) fn empty(folder: &Path) -> Self {
+        Self {
             folder: folder.into(),
-            segments: Vec::new(),
+            found: Vec::new(),
+            reached: None,
             moments: Vec::new(),
             steps: Vec::new(),
             catalogue: Catalogue::default(),
@@ -80,71 +91,85 @@ impl Recording {
             gravity: None,
             tolerance: None,
             glass: Vec::new(),
-        };
-        recording.refresh()?;
-        if recording.segments.is_empty() {
-            let file = folder.into();
-            let text = format!("is no recording: there is no {} in it", segment_name(0));
-            return Err(RecordError::File { file, text });
         }
-        Ok(recording)
     }
 
     /// Looks for what was written since; true if there is more.
     ///
     /// # Errors
-    /// For segments that cannot be read.
+    /// For a folder that cannot be read, and segments of a newer form.
     pub fn refresh(&mut self) -> Result<bool, RecordError> {
-        let known = self.segments.len();
-        for path in segments(&self.folder).into_iter().skip(known) {
-            self.add(path)?;
-        }
-        Ok(self.segments.len() > known)
+        let known = self.found.len();
+        // Before the segments: what a checkpoint has seen is on the disk when it is.
+        let reached = checkpoints(&self.folder).ok().and_then(|all| all.first().map(|(step, _)| *step));
+        survey(&self.folder, known)?.into_iter().try_for_each(|found| self.add(found))?;
+        self.reached = reached;
+        Ok(self.found.len() > known)
     }
 
-    fn add(&mut self, path: PathBuf) -> Result<(), RecordError> {
-        let bad = |text: String| RecordError::File { file: path.clone(), text };
-        let file = Opened::open(&path)?;
+    /// What is lost: segments that are missing or damaged, and their steps.
+    pub fn losses(&self) -> Vec<Loss> {
+        losses(&self.found, self.reached)
+    }
+
+    /// Takes a segment, which is left out if it turns out not to be whole.
+    ///
+    /// # Errors
+    /// For one of a newer form.
+    pub(super) fn add(&mut self, mut found: Found) -> Result<(), RecordError> {
+        let path = self.folder.join(segment_name(found.number));
+        if found.state.is_ok() {
+            let file = Opened::open(&path);
+            let version = file.as_ref().ok().and_then(|file| file.note("version").ok()).unwrap_or_default();
+            if version.parse::<u32>().is_ok_and(|v| v > VERSION) {
+                let text = format!(
+                    "is of form {version}, and this version of drystone reads up to form {VERSION}: take a newer one"
+                );
+                return Err(RecordError::File { file: path, text });
+            }
+            let read = file.and_then(|file| self.read(found.number, &file));
+            found.state = read.map_err(|e| Fault::Damaged(reason(e)));
+        }
+        self.found.push(found);
+        Ok(())
+    }
+
+    /// Reads what there is before the frames; nothing of a segment that is not whole stays.
+    fn read(&mut self, segment: usize, file: &Opened) -> Result<(), RecordError> {
         if file.note("format")? != FORMAT {
-            return Err(bad("is no segment of a drystone recording".into()));
+            return Err(RecordError::Form("it is no segment of a drystone recording".into()));
         }
-        let version = file.note("version")?;
-        if version.parse::<u32>().map_or(true, |v| v > VERSION) {
-            return Err(bad(format!(
-                "is of form {version}, and this version of drystone reads up to form {VERSION}: take a newer one"
-            )));
-        }
-        self.scene = file.note("scene")?;
-        self.h = file.note("step_s")?.parse().unwrap_or(f64::NAN);
-        self.double = file.note("precision")? == "f64";
+        let (scene, h, precision) = (file.note("scene")?, file.note("step_s")?, file.note("precision")?);
         // Older recordings do not say.
         let numbers = |name: &str| -> Option<Vec<f64>> {
             file.note(name).ok()?.split_whitespace().map(|x| x.parse().ok()).collect()
         };
-        self.gravity = numbers("gravity").filter(|g| g.len() == 3).map(|g| DVec3::from_slice(&g));
-        self.tolerance = numbers("tolerance").and_then(|t| t.first().copied());
-        self.glass = numbers("glass").unwrap_or_default().into_iter().map(|x| x as usize).collect();
+        let gravity = numbers("gravity").filter(|g| g.len() == 3).map(|g| DVec3::from_slice(&g));
+        let tolerance = numbers("tolerance").and_then(|t| t.first().copied());
+        let glass = numbers("glass").unwrap_or_default().into_iter().map(|x| x as usize).collect();
         let frames = file.rows("frames/step")?;
         let (steps, times) = (file.whole("frames/step", 0, frames)?, file.reals("frames/time", 0, frames)?);
         let mut counts = Vec::new();
         for name in ["frames/bodies", "frames/contacts", "frames/joints"] {
             counts.push(file.whole(name, 0, frames)?);
         }
-        let mut start = [0; 3];
-        for k in 0..frames {
-            let rows = [0, 1, 2].map(|i| (start[i], counts[i][k] as usize));
-            start = rows.map(|(first, n)| first + n);
-            let segment = self.segments.len();
-            self.moments.push(Moment { step: steps[k] as u64, time: times[k], segment, rows });
-        }
         let rows = file.rows("steps/step")?;
         let mut columns = Vec::new();
         for name in COLUMNS {
             columns.push(file.reals(&format!("steps/{name}"), 0, rows)?);
         }
+        let news = Catalogue::read(file)?;
+        let first = |name: &str| file.note(name).ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+        self.catalogue.take(news, first("first_shape"), first("first_material"));
         self.steps.extend((0..rows).map(|r| std::array::from_fn(|k| columns[k][r])));
-        self.catalogue.extend(Catalogue::read(&file)?);
-        self.segments.push(path);
+        let mut start = [0; 3];
+        for k in 0..frames {
+            let rows = [0, 1, 2].map(|i| (start[i], counts[i][k] as usize));
+            start = rows.map(|(first, n)| first + n);
+            self.moments.push(Moment { step: steps[k] as u64, time: times[k], segment, rows });
+        }
+        (self.scene, self.h, self.double) = (scene, h.parse().unwrap_or(f64::NAN), precision == "f64");
+        (self.gravity, self.tolerance, self.glass) = (gravity, tolerance, glass);
         Ok(())
     }
 
@@ -227,7 +252,7 @@ impl Recording {
         let moment = self.moments.get(k).ok_or_else(|| {
             RecordError::Form(format!("there is no frame {k}: the recording has {}", self.moments.len()))
         })?;
-        let file = Opened::open(&self.segments[moment.segment])?;
+        let file = Opened::open(&self.folder.join(segment_name(moment.segment)))?;
         let [bodies, contacts, joints] = moment.rows;
         let whole = |path: &str, (start, n): (usize, usize)| file.whole(path, start, n);
         let reals = |path: &str, (start, n): (usize, usize)| file.reals(path, start, n);

@@ -2,6 +2,7 @@
 
 use super::frame::{COLUMNS, Catalogue, Frame, StepRow};
 use super::store::{Table, Values};
+use super::sum::Span;
 
 /// Frames, steps and newcomers that are not on the disk yet.
 #[derive(Default)]
@@ -67,6 +68,12 @@ impl Segment {
         self.joints[1].extend(j.torque.as_flattened());
         self.joints[2].extend(j.coordinates.as_flattened());
         self.joints[3].extend(j.motors.as_flattened());
+    }
+
+    /// The steps that it knows of.
+    pub fn span(&self) -> Span {
+        let rows = self.rows.iter().map(|row| row[0] as u64);
+        Span::of(self.steps.iter().map(|step| *step as u64).chain(rows))
     }
 
     /// What the index needs of it: times, and rows of bodies, frame by frame.

@@ -65,7 +65,7 @@ pub(super) struct Joined {
 
 /// Writes whole files.
 pub(super) trait Store: Send {
-    /// A file with notes at its top; closed and on the disk when this returns.
+    /// A file with notes at its top; closed when this returns, and not yet sure to outlive a power cut.
     fn write(&self, to: &Path, notes: &[(&str, String)], tables: &[Table]) -> Result<(), RecordError>;
 
     /// A file in the VTKHDF form: notes of groups, tables of its own, and tables put together from parts, one after the other.

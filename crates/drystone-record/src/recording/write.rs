@@ -9,13 +9,16 @@ use drystone::{StepReport, World};
 
 use super::RecordError;
 use super::catalogue::Tracker;
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, checkpoints};
 use super::frame::{Catalogue, Frame, StepRow, What, step_row};
 use super::hdf5::Hdf5;
 use super::index::Index;
-use super::read::{FINISHED, FORMAT, Recording, VERSION, segment_name};
+use super::lock::Lock;
+use super::read::{FINISHED, FORMAT, Recording, VERSION};
 use super::segment::Segment;
 use super::store::{Part, Store};
+use super::sum::seal;
+use super::survey::{Found, Loss, SUMMED, last_segment, losses, segment_name, survey};
 
 /// Segments are closed at about this size, bytes.
 const LARGE: usize = 32 << 20;
@@ -83,18 +86,22 @@ pub struct Writer {
     bodies: (usize, Vec<u64>, Vec<u64>),
     to: Option<SyncSender<Message>>,
     thread: Option<JoinHandle<Result<(), RecordError>>>,
+    losses: Vec<Loss>,
+    /// Held as long as the thread writes.
+    _lock: Lock,
 }
 
 impl Writer {
     /// Begins a recording of about so many bodies.
     ///
     /// # Errors
-    /// For a folder that cannot be made, or has a recording already.
+    /// For a folder that cannot be made, has a recording already, or is written by another process.
     pub fn create(options: Options, bodies: usize) -> Result<Self, RecordError> {
         let folder = options.folder.clone();
         let bad = |e: std::io::Error| RecordError::File { file: folder.clone(), text: e.to_string() };
         std::fs::create_dir_all(&options.folder).map_err(bad)?;
-        if options.folder.join(segment_name(0)).exists() {
+        let lock = Lock::take(&options.folder)?;
+        if last_segment(&options.folder)?.is_some() || !checkpoints(&options.folder)?.is_empty() {
             let text = "there is a recording already: give another folder, remove it, or go on with it by \
                         `drystone resume`";
             return Err(RecordError::File { file: options.folder, text: text.into() });
@@ -102,67 +109,64 @@ impl Writer {
         let _ = std::fs::remove_file(options.folder.join(FINISHED));
         // Whether files can be made in it is better known now than after hours.
         crate::file::check_writable(&options.folder.join(".drystone")).map_err(bad)?;
-        Ok(Self::start(options, Tracker::default(), Worker::default(), bodies))
+        Ok(Self::start(lock, options, Tracker::default(), Worker::default(), bodies))
     }
 
-    /// Goes on with a recording after `step`: what it has of later steps is removed.
+    /// Goes on with a recording after `step`: what it has of later steps is removed. What is missing or damaged of the steps before stays
+    /// so, and is told by [`Self::losses`].
     ///
     /// # Errors
-    /// For files that cannot be read or removed.
-    pub fn resume(options: Options, step: u64, world: &World) -> Result<Self, RecordError> {
+    /// For a folder that cannot be read, and files that cannot be removed.
+    pub fn resume(lock: Lock, options: Options, step: u64, world: &World) -> Result<Self, RecordError> {
         let folder = &options.folder;
-        let mut worker = Worker::default();
-        let mut number = 0;
-        loop {
-            let path = folder.join(segment_name(number));
-            if !path.is_file() || Worker::last_step(&path)? > step {
-                break;
-            }
-            number += 1;
-        }
+        let mut found = survey(folder, 0)?;
+        let (kept, number) = place_after(&found, step);
+        let later = found.split_off(kept);
         let remove = |path: &Path| {
             std::fs::remove_file(path)
                 .map_err(|e| RecordError::File { file: path.into(), text: e.to_string() })
         };
-        let mut tracker = Tracker::default();
-        // Indices that count more frames than will be there are of another future.
-        let mut frames = 0;
-        let later: Vec<PathBuf> =
-            (number..).map(|k| folder.join(segment_name(k))).take_while(|p| p.is_file()).collect();
-        later.iter().rev().try_for_each(|path| remove(path))?;
-        if number > 0 {
-            let recording = Recording::open(folder)?;
-            tracker = Tracker::of(recording.catalogue());
-            frames = recording.len();
-            worker.shapes = recording.catalogue().shapes.len();
-            for m in recording.moments() {
-                worker.index.times.push(m.time);
-                worker.index.counts.push(m.rows[0].1);
-            }
-            worker.index.parts = (0..number)
-                .map(|k| {
-                    let own = recording.moments().iter().filter(|m| m.segment == k);
-                    Part { file: segment_name(k), rows: own.map(|m| m.rows[0].1).sum() }
-                })
-                .collect();
-        }
-        for (n, path) in indices(folder) {
-            if n > frames {
+        for f in later.iter().rev() {
+            let path = folder.join(segment_name(f.number));
+            if path.exists() {
                 remove(&path)?;
             }
         }
-        worker.number = number;
+        let mut recording = Recording::empty(folder);
+        found.into_iter().try_for_each(|f| recording.add(f))?;
+        let catalogue = recording.catalogue();
+        let mut worker = Worker { number, ..Worker::default() };
+        (worker.shapes, worker.materials) = (catalogue.shapes.len(), catalogue.materials.len());
+        for m in recording.moments() {
+            worker.index.times.push(m.time);
+            worker.index.counts.push(m.rows[0].1);
+        }
+        for own in recording.moments().chunk_by(|a, b| a.segment == b.segment) {
+            let rows = own.iter().map(|m| m.rows[0].1).sum();
+            worker.index.parts.push(Part { file: segment_name(own[0].segment), rows });
+        }
         let marker = folder.join(FINISHED);
         if marker.is_file() {
             remove(&marker)?;
         }
-        let mut writer = Self::start(options, tracker, worker, world.model().bodies.len());
+        // Indices that count more frames than will be there are of another future.
+        for (_, path) in indices(folder).iter().filter(|(n, _)| *n > recording.len()) {
+            remove(path)?;
+        }
+        let (tracker, losses) = (Tracker::of(catalogue), losses(&recording.found, Some(step)));
+        let mut writer = Self::start(lock, options, tracker, worker, world.model().bodies.len());
+        writer.losses = losses;
         writer.settings(world)?;
         writer.note(world);
         Ok(writer)
     }
 
-    fn start(options: Options, tracker: Tracker, worker: Worker, bodies: usize) -> Self {
+    /// What is lost of the recording that is gone on with.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    fn start(lock: Lock, options: Options, tracker: Tracker, worker: Worker, bodies: usize) -> Self {
         let worker = Worker {
             folder: options.folder.clone(),
             double: options.double,
@@ -179,7 +183,8 @@ impl Writer {
         let frame = 8 * 13 * if options.what.contacts { 6 } else { 1 } * bodies.max(1);
         let (to, from) = sync_channel((WAITING / frame).clamp(2, 64));
         let thread = Some(std::thread::spawn(move || worker.work(from)));
-        Self { options, tracker, pairs: Vec::new(), bodies: Default::default(), to: Some(to), thread }
+        let (pairs, bodies, losses) = (Vec::new(), Default::default(), Vec::new());
+        Self { options, tracker, pairs, bodies, to: Some(to), thread, losses, _lock: lock }
     }
 
     /// Records the world before its first step.
@@ -291,6 +296,20 @@ impl Drop for Writer {
     }
 }
 
+/// How many segments stay when a recording is gone on with after a step, and the number of the next. What is lost of the steps before is
+/// never written over: its numbers stay free.
+fn place_after(found: &[Found], step: u64) -> (usize, usize) {
+    let last = |f: &Found| f.span.map_or(0, |s| s.last);
+    let kept = found.iter().position(|f| last(f) > step).unwrap_or(found.len());
+    // Segments are closed before a checkpoint: what follows the one that ends with it came later.
+    if let Some(end) = found[..kept].iter().rposition(|f| f.span.is_some_and(|s| s.last == step)) {
+        return (end + 1, end + 1);
+    }
+    // Steps before the checkpoint are lost. If not with a segment that has a number, they get one.
+    let told = step == 0 || found[..kept].last().is_some_and(|f| f.span.is_none());
+    (kept, if told { kept } else { kept + 1 })
+}
+
 /// Indices in a folder, with the number of their frames.
 fn indices(folder: &Path) -> Vec<(usize, PathBuf)> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -312,6 +331,7 @@ struct Worker {
     segment: Segment,
     number: usize,
     shapes: usize,
+    materials: usize,
     index: Index,
     begun: Instant,
     opened: Instant,
@@ -327,6 +347,7 @@ impl Default for Worker {
             segment: Segment::default(),
             number: 0,
             shapes: 0,
+            materials: 0,
             index: Index::default(),
             begun: now,
             opened: now,
@@ -335,22 +356,11 @@ impl Default for Worker {
 }
 
 impl Worker {
-    /// The last step that a segment knows of.
-    fn last_step(path: &Path) -> Result<u64, RecordError> {
-        use super::hdf5::Opened;
-        use super::store::Source;
-        let file = Opened::open(path)?;
-        let (frames, rows) = (file.rows("frames/step")?, file.rows("steps/step")?);
-        let frame = file.whole("frames/step", frames.saturating_sub(1), frames.min(1))?;
-        let row = file.reals("steps/step", rows.saturating_sub(1), rows.min(1))?;
-        Ok((frame.first().map_or(0, |s| *s as u64)).max(row.first().map_or(0, |s| *s as u64)))
-    }
-
     fn work(mut self, from: Receiver<Message>) -> Result<(), RecordError> {
         self.take_all(from).map_err(|e| RecordError::Stopped {
             why: e.to_string(),
             frames: self.index.times.len(),
-            segments: self.number,
+            segments: self.index.parts.len(),
             folder: self.folder.clone(),
         })
     }
@@ -391,13 +401,21 @@ impl Worker {
             return Ok(());
         }
         let segment = std::mem::take(&mut self.segment);
-        let (frames, (times, counts)) = (segment.frames(), segment.moments());
-        let (first_shape, news) = (self.shapes, segment.news.shapes.len());
+        let (frames, (times, counts), span) = (segment.frames(), segment.moments(), segment.span());
+        let (shapes, materials) = (segment.news.shapes.len(), segment.news.materials.len());
         let name = segment_name(self.number);
-        let tables = segment.tables(self.double, first_shape);
-        self.put(&name, |to| Hdf5.write(to, &self.notes, &tables))?;
+        let tables = segment.tables(self.double, self.shapes);
+        let mut notes = self.notes.clone();
+        notes.push(("first_shape", self.shapes.to_string()));
+        notes.push(("first_material", self.materials.to_string()));
+        notes.push((SUMMED.0, SUMMED.1.into()));
+        self.put(&name, |to| {
+            Hdf5.write(to, &notes, &tables)?;
+            seal(to, span).map_err(|e| RecordError::File { file: to.into(), text: e.to_string() })
+        })?;
         self.number += 1;
-        self.shapes += news;
+        self.shapes += shapes;
+        self.materials += materials;
         self.index.parts.push(Part { file: name, rows: counts.iter().sum() });
         self.index.times.extend(times);
         self.index.counts.extend(counts);
@@ -427,5 +445,36 @@ impl Worker {
             let _ = std::fs::remove_file(&beside);
         }
         renamed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sum::Span;
+    use super::super::survey::Fault;
+    use super::*;
+
+    #[test]
+    fn what_is_lost_is_never_written_over() {
+        let of = |spans: &[Option<(u64, u64)>]| -> Vec<Found> {
+            let found = |(number, steps): (usize, &Option<(u64, u64)>)| Found {
+                number,
+                state: if steps.is_some() { Ok(()) } else { Err(Fault::Missing) },
+                span: steps.map(|(first, last)| Span { first, last }),
+            };
+            spans.iter().enumerate().map(found).collect()
+        };
+        let (a, b, c) = (Some((0, 10)), Some((11, 20)), Some((21, 30)));
+        // Whole, and what came after the checkpoint goes.
+        assert_eq!(place_after(&of(&[a, b, c]), 30), (3, 3));
+        assert_eq!(place_after(&of(&[a, b, c]), 20), (2, 2));
+        assert_eq!(place_after(&of(&[a, b, None]), 20), (2, 2));
+        assert_eq!(place_after(&[], 0), (0, 0));
+        // A hole stays one, be it in the middle or at the end.
+        assert_eq!(place_after(&of(&[a, None, c]), 30), (3, 3));
+        assert_eq!(place_after(&of(&[a, None, c]), 20), (2, 2));
+        assert_eq!(place_after(&of(&[a, b]), 30), (2, 3));
+        assert_eq!(place_after(&of(&[a, b, None]), 30), (3, 3));
+        assert_eq!(place_after(&[], 30), (0, 1));
     }
 }
