@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 
@@ -17,7 +17,7 @@ pub(super) const SUMMED: (&str, &str) = ("sum", "crc32");
 /// What is wrong with a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// There is none, and there are later ones.
+    /// There is none, and something later is there.
     Missing,
     /// It is not what was written, or cannot be read: why.
     Damaged(String),
@@ -112,7 +112,7 @@ pub(super) fn survey(folder: &Path, from: usize) -> Result<Vec<Found>, RecordErr
     Ok(found)
 }
 
-fn look(number: usize, path: &PathBuf) -> Found {
+fn look(number: usize, path: &Path) -> Found {
     let damaged = |why: String| Err(Fault::Damaged(why));
     let (state, span) = match sum::check(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => (Err(Fault::Missing), None),
