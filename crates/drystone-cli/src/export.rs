@@ -13,7 +13,7 @@ use drystone_view::replay::Replay;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::portrait::Look;
+use crate::portrait::{Look, glass};
 use crate::record;
 use crate::run::{INTERRUPTED, say, write};
 
@@ -98,7 +98,7 @@ pub fn numbered(to: &Path, n: usize) -> PathBuf {
 }
 
 fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: bool) -> Result<i32, Failure> {
-    let look = args.look.check()?.look(Vec::new(), film)?;
+    let look = args.look.check()?.look(glass(recording), film)?;
     let frames = Film::new(recording, selection, look).map_err(Failure::input)?;
     let stop = interrupt::watch()?;
     let mut encoder = if film { Some(ffmpeg(args)?) } else { None };

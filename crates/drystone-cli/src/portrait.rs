@@ -192,13 +192,18 @@ pub struct Args {
     look: Look,
 }
 
+/// The numbers of bodies that are not to hide others.
+pub fn glass(recording: &Recording) -> Vec<i64> {
+    recording.glass().iter().map(|slot| *slot as i64).collect()
+}
+
 pub fn main(args: Args) -> Result<i32, Failure> {
     let drawing = args.look.check()?;
     outputs::check(Some(args.simulation.scene.as_ref()), [Output::png("--to", Some(&args.to))])?;
     let path = Path::new(&args.simulation.scene);
     if is_recording(path) {
-        let recording = Recording::open(path).map_err(Failure::input)?;
-        return series(&args, &drawing, &recording, Vec::new());
+        let recording = crate::record::open(path)?;
+        return series(&args, &drawing, &recording, glass(&recording));
     }
     if snapshot::is_snapshots(path) {
         let (named, snaps) = snapshot::read(path).map_err(Failure::input)?;

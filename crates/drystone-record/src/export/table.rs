@@ -134,7 +134,9 @@ pub fn csv(
                         .map_err(bad)?;
                 }
                 for id in &fixed {
-                    let Some((pose, _)) = place(recording.catalogue(), &f, &HashMap::new(), *id) else { continue };
+                    let Some((pose, _)) = place(recording.catalogue(), &f, &HashMap::new(), *id) else {
+                        continue;
+                    };
                     let [x, y, z, w] = pose.rotation.to_array();
                     let numbers = pose.position.to_array().into_iter().chain([w, x, y, z]).chain([0.0; 6]);
                     writeln!(to, "{when},{},{}", quoted(&names.body(*id)), join(numbers, double))
