@@ -22,6 +22,9 @@ pub struct Keep {
     /// Frames also in steps in which bodies come or go, or two begin to push each other.
     #[arg(long)]
     record_events: bool,
+    /// Take the place of a recording that is in the folder; without it that is an error.
+    #[arg(long)]
+    record_replace: bool,
     /// What a frame has beside the bodies: contacts, joints, both, or none [default: the scene's own, contacts,joints].
     #[arg(long, value_name = "LIST")]
     record_what: Option<String>,
@@ -83,6 +86,7 @@ impl Keep {
             let given = [
                 ("--record-every", self.record_every.is_some()),
                 ("--record-events", self.record_events),
+                ("--record-replace", self.record_replace),
                 ("--record-what", self.record_what.is_some()),
                 ("--record-precision", self.record_precision.is_some()),
                 ("--checkpoint", self.checkpoint.is_some()),
@@ -95,6 +99,11 @@ impl Keep {
         let events = self.record_events || own.events.unwrap_or(false);
         let scene = scene.name.clone();
         Ok(Some(Options { folder, every, events, what, double, scene, h }))
+    }
+
+    /// Removes the recording that is there, if that was asked for.
+    pub fn clear(&self, plan: &Options) -> Result<(), Failure> {
+        if self.record_replace { recording::remove(&plan.folder).map_err(Failure::input) } else { Ok(()) }
     }
 
     /// When checkpoints are due.
@@ -137,7 +146,7 @@ pub fn open(path: &Path) -> Result<recording::Recording, Failure> {
 }
 
 /// Tells what is lost of a recording.
-fn warn(folder: &Path, losses: &[Loss]) {
+pub fn warn(folder: &Path, losses: &[Loss]) {
     for loss in losses {
         eprintln!("drystone: warning: {}: {loss}", folder.display());
     }

@@ -207,6 +207,7 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         (None, _) => None,
         (Some(plan), None) => {
             let origin = Origin::here(&args.simulation.scene, steps)?;
+            args.keep.clear(&plan)?;
             Some(Recording::begin(plan, args.keep.when(&scene)?, origin, &world)?)
         }
         (Some(plan), Some((from, lock))) => {

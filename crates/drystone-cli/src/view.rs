@@ -108,6 +108,7 @@ fn is_recording(path: &Path) -> bool {
 /// A recording: frames are read as they are looked at, and come as long as it grows.
 fn recording(args: &Args, path: &Path) -> Result<i32, Failure> {
     let replay = Replay::open(path, args.memory << 20).map_err(Failure::input)?;
+    crate::record::warn(path, &replay.losses());
     if let Some(to) = &args.html {
         return write(&replay, to);
     }

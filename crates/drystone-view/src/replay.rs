@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use drystone::Motion;
 use drystone_record::export::Selection;
-use drystone_record::recording::{COLUMNS, Frame, RecordError, Recording, StepRow};
+use drystone_record::recording::{COLUMNS, Frame, Loss, RecordError, Recording, StepRow};
 use drystone_solve::disjoint::DisjointSets;
 use glam::DVec3;
 
@@ -93,6 +93,11 @@ impl Replay {
         };
         inner.take_up();
         Self { inner: Mutex::new(inner), most }
+    }
+
+    /// What is lost of the recording: segments that are missing or damaged.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.lock().recording.losses()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {

@@ -75,7 +75,7 @@ fn solvers_tell_parameters_use_and_citation() {
             assert!(!text(solver, key).is_empty(), "{name}: {key}");
         }
         assert!(
-            ["sweep", "multiplication", "factorisation", "solve", "iteration"]
+            ["sweep", "multiplication", "factorisation", "solve", "iteration", "pivot"]
                 .contains(&text(solver, "unit")),
             "{name}"
         );

@@ -95,6 +95,11 @@ fn two_processes_do_not_write_into_one_recording() {
     scratch.good(&format!("resume rec --steps {end} --quiet"));
     assert_eq!(steps(&open(&folder)), (1..=end).collect());
     holds(&scratch.bad("run stack --steps 3 --record rec"), &["there is a recording already", "resume"]);
+    std::fs::write(folder.join("mine.txt"), "notes").unwrap();
+    scratch.good("run stack --steps 3 --record rec --record-replace --quiet");
+    assert_eq!(steps(&open(&folder)), (1..=3).collect());
+    assert_eq!(checkpoints(&folder).unwrap().len(), 1, "the other run's are gone");
+    assert!(folder.join("mine.txt").is_file(), "what is no part of a recording stays");
 }
 
 #[test]

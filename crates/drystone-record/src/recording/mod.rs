@@ -42,7 +42,7 @@ pub use frame::{
 pub use lock::Lock;
 pub use read::{Moment, Recording};
 pub use survey::{Fault, Loss};
-pub use write::{Every, Options, Writer};
+pub use write::{Every, Options, Writer, remove};
 
 /// What went wrong with a recording.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

