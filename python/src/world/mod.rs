@@ -96,16 +96,21 @@ impl PyWorld {
             if hooked {
                 this.before.call(slf)?;
             }
-            let report = in_pool(py, || {
-                let (begun, mut world) = (Instant::now(), this.lock());
-                loop {
-                    let report = world.step()?;
-                    each(&world, &report);
-                    left -= 1;
-                    if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
-                        return Ok(report);
+            let report = py.detach(|| {
+                // The lock first: a thread of the pool that waits within a step may take up another one's job, and must not find it waiting for this world.
+                let mut world = this.lock();
+                let world: &mut World = &mut world;
+                rayon::scope(|_| {
+                    let begun = Instant::now();
+                    loop {
+                        let report = world.step()?;
+                        each(world, &report);
+                        left -= 1;
+                        if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
+                            return Ok(report);
+                        }
                     }
-                }
+                })
             });
             last = Some(report.map_err(failed)?);
             if hooked {
