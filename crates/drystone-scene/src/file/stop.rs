@@ -166,6 +166,15 @@ struct Stopping {
 }
 
 impl Probe for Stopping {
+    fn begin(&mut self, world: &World) {
+        self.inner.begin(world);
+    }
+    fn columns(&self) -> Vec<String> {
+        self.inner.columns()
+    }
+    fn row(&mut self, world: &World) -> Vec<f64> {
+        self.inner.row(world)
+    }
     fn observe(&mut self, world: &World) {
         self.inner.observe(world);
         let (t, h) = (world.state().time, world.settings().h);
@@ -189,7 +198,7 @@ impl Probe for Stopping {
         }
     }
     fn stop(&self) -> Option<String> {
-        self.why.clone()
+        self.why.clone().or_else(|| self.inner.stop())
     }
     fn memory(&mut self, memory: &mut Memory) {
         self.inner.memory(memory);

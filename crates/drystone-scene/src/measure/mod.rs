@@ -282,6 +282,10 @@ impl Probe for Meters {
         results
     }
 
+    fn stop(&self) -> Option<String> {
+        self.inner.stop()
+    }
+
     fn drive(&self) -> Option<Drive> {
         self.inner.drive()
     }
