@@ -377,9 +377,10 @@ impl Solver for FixedPoint {
             let stats = sweeper.pass(problem, pass, self.lambda);
             solution.iterations = k;
             if let Some(c) = &mut conjugation {
-                c.after(sweeper, &stats);
+                c.after(problem, sweeper, &stats);
             }
-            if !stats.delta_sq.is_finite() {
+            let recovers = conjugation.as_ref().is_some_and(Conjugation::restarted);
+            if !stats.delta_sq.is_finite() && !recovers {
                 solution.status = Status::Diverged;
                 break;
             }

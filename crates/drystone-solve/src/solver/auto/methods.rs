@@ -106,9 +106,11 @@ impl Methods {
             if stage.polishes && !solved {
                 continue;
             }
+            // Digits beyond the tolerance may cost as much as those before.
+            let most = if stage.polishes { used } else { usize::MAX };
             let asked = Stop {
                 tolerance: aim(method, problem, stop.tolerance),
-                iterations: stage.iterations.min(stop.iterations - used),
+                iterations: stage.iterations.min(stop.iterations - used).min(most),
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 history: stop.history,
             };

@@ -146,7 +146,9 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
         let flat = stiff && is_flat(p, pairs);
         let few = if !stiff {
             0
-        } else if p.points.len() <= BLOCKS || guess.is_cold {
+        } else if p.points.len() <= BLOCKS {
+            5 * FEW_FACTORISATIONS
+        } else if guess.is_cold {
             FEW_FACTORISATIONS
         } else {
             match (guess.residual)() {
@@ -157,7 +159,7 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
         };
         if few > 0 {
             all.push(s(Method::Factors, few, CHEAP));
-            all.push(Stage { polishes: true, ..s(Method::Factors, 4 * FEW_FACTORISATIONS, CHEAP) });
+            all.push(Stage { polishes: true, ..s(Method::Factors, REST, CHEAP) });
         }
         let sweeps = match [stiff, flat] {
             [_, true] => TRIAL_OF_WALLS,
@@ -172,7 +174,7 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
 
 /// Whether an island without joints is one for factors.
 fn is_stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
-    p.bodies() <= FEW_BODIES || !p.general.a.is_empty() || is_uneven(p) || is_flat(p, pairs)
+    p.bodies() <= FEW_BODIES || is_uneven(p) || is_flat(p, pairs)
 }
 
 /// Whether some contact joins masses that differ by more than [`UNEVEN`].
