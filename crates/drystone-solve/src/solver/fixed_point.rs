@@ -26,6 +26,7 @@ use super::fleet::FleetSweeper;
 use super::grains::{self, Form, GrainSweeper};
 use super::growth::Growth;
 use super::nncg::{Conjugation, Momentum};
+use super::outlook::Outlook;
 use super::settle::Settle;
 use super::sweep::BodySweeper;
 use super::sweep_explicit::ExplicitSweeper;
@@ -148,6 +149,8 @@ pub(super) struct FixedPoint {
     judge: Judge,
     growth: Growth,
     settle: Settle,
+    /// Iterations within which it must be expected to arrive, if any.
+    worth: Option<usize>,
 }
 
 /// Under Nesterov's momentum the residual is looked at below so many tolerances, after every so many sweeps.
@@ -204,6 +207,7 @@ impl FixedPoint {
             judge: Judge::default(),
             growth: Growth::default(),
             settle: Settle::default(),
+            worth: None,
         }
     }
 
@@ -286,6 +290,10 @@ impl Solver for FixedPoint {
         Some(&mut self.judge)
     }
 
+    fn expect_within(&mut self, iterations: usize) {
+        self.worth = Some(iterations);
+    }
+
     fn solve(
         &mut self,
         problem: &Problem,
@@ -365,6 +373,7 @@ impl Solver for FixedPoint {
         // A residual, and the sweep that reached it: the next is set by one that is a tenth smaller. That of the worst of many blocks comes and
         // goes: where all are known, their root mean square.
         let (mut mark, mut beaten) = (f64::INFINITY, 0);
+        let mut outlook = Outlook::default();
         for k in 1..=stop.iterations {
             let pass = match self.scheme {
                 Scheme::Jacobi => Pass::Jacobi,
@@ -377,9 +386,10 @@ impl Solver for FixedPoint {
             let stats = sweeper.pass(problem, pass, self.lambda);
             solution.iterations = k;
             if let Some(c) = &mut conjugation {
-                c.after(sweeper, &stats);
+                c.after(problem, sweeper, &stats);
             }
-            if !stats.delta_sq.is_finite() {
+            let recovers = conjugation.as_ref().is_some_and(Conjugation::restarted);
+            if !stats.delta_sq.is_finite() && !recovers {
                 solution.status = Status::Diverged;
                 break;
             }
@@ -451,6 +461,10 @@ impl Solver for FixedPoint {
             let seen = if stats.squares > 0.0 { stats.squares.sqrt() } else { stats.residual };
             if seen < 0.9 * mark {
                 (mark, beaten) = (seen, k);
+            }
+            if self.worth.is_some_and(|worth| outlook.tell(k, stats.residual / stop.tolerance) > worth as f64)
+            {
+                break;
             }
             let stalled = often && k > (2 * beaten).max(STALLED);
             if single && (stats.residual <= floor || stalled) {

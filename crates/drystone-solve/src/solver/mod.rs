@@ -21,6 +21,7 @@ mod ipm;
 mod lemke;
 mod nncg;
 mod outer;
+mod outlook;
 mod pgj;
 mod pgs;
 mod positions;
@@ -209,6 +210,9 @@ pub trait Solver: Send {
     /// From now on returns problems untouched for which one factorisation takes more operations than this. Those that factor
     /// nothing take no notice.
     fn limit_operations(&mut self, _most: f64) {}
+
+    /// From now on ends where it is not expected to arrive within this many iterations. Those that do not tell take no notice.
+    fn expect_within(&mut self, _iterations: usize) {}
 
     /// v = v_free + M⁻¹ D γ of the solution returned last, in the order of the problem's bodies, where the solver has it at hand.
     fn velocities(&self) -> Option<&[[f64; 6]]> {

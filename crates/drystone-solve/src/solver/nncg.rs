@@ -44,12 +44,16 @@ pub(super) enum Momentum {
     Nesterov,
 }
 
+/// Residual over the least so far with which Nesterov's momentum has led away: one that converges stays below a tenth of that.
+const AWAY: f64 = 1e3;
+
 /// What the method remembers between sweeps.
 #[derive(Clone, Debug)]
 pub(super) struct Conjugation {
     momentum: Momentum,
-    /// Sweeps since the last restart of Nesterov's momentum.
+    /// Sweeps since the last restart of Nesterov's momentum, and the most before the next one.
     run: u32,
+    longest: u32,
     /// |Δ|² of the last sweep and of the one before, J.
     last: Option<f64>,
     before: Option<f64>,
@@ -66,6 +70,7 @@ impl Conjugation {
         Self {
             momentum,
             run: 0,
+            longest: u32::MAX,
             last: None,
             before: None,
             best: f64::INFINITY,
@@ -97,14 +102,26 @@ impl Conjugation {
     }
 
     /// After a sweep.
-    pub fn after(&mut self, sweeper: &mut dyn Sweeper, stats: &PassStats) {
+    pub fn after(&mut self, problem: &Problem, sweeper: &mut dyn Sweeper, stats: &PassStats) {
+        if self.momentum == Momentum::Nesterov && self.run > 0 && !(stats.residual <= AWAY * self.best) {
+            // Momentum led away. Without it sweeps cannot: runs of half the length, and in the end none.
+            sweeper.restore(problem);
+            sweeper.keep();
+            (self.longest, self.run, self.measure) = (self.run / 2, 0, self.best);
+            return;
+        }
         (self.before, self.last) = (self.last, Some(stats.weighted));
-        self.run = if stats.turn < 0.0 { 0 } else { self.run + 1 };
+        self.run = if stats.turn < 0.0 || self.run >= self.longest { 0 } else { self.run + 1 };
         self.measure = stats.residual;
         if self.measure <= self.best {
             self.best = self.measure;
             sweeper.keep();
         }
+    }
+
+    /// Whether the next sweep starts without momentum.
+    pub fn restarted(&self) -> bool {
+        self.momentum == Momentum::Nesterov && self.run == 0
     }
 
     /// At the end, without having converged: brings back the best sweep's result, if it is not the last. False if even

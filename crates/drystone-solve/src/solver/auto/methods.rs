@@ -11,6 +11,7 @@ use crate::solver::schur::Schur;
 use crate::solver::{Attempt, BadSpec, Solution, Solver, Status, Stop, make, make_with};
 
 use super::policy::{Method, Stage};
+use super::small::BLOCKS;
 
 /// Share of the tolerance that solvers with factors are asked for, and those that eliminate joints: further digits cost them next to nothing.
 const DIGITS: f64 = 1e-3;
@@ -32,13 +33,15 @@ pub(super) struct Methods {
     judge: Judge,
 }
 
-/// What tolerance to ask for.
-fn aim(method: Method, problem: &Problem, tolerance: f64) -> f64 {
+/// What tolerance to ask for. Of a few contacts that sweeps did not solve (uneven masses) factors are asked for digits once they have solved
+/// them: these may be beyond rounding.
+fn aim(method: Method, polishes: bool, problem: &Problem, tolerance: f64) -> f64 {
     let share = match method {
         _ if tolerance < COARSE || matches!(problem, Problem::Explicit(_)) => 1.0,
         Method::Relaxed => DIGITS,
         // The exact law may have no solution near by with more digits than were asked for, and another one far away.
         Method::Factors | Method::Interior if problem.model() == Model::Coulomb => 1.0,
+        Method::Factors if !polishes && problem.blocks() <= BLOCKS => 1.0,
         Method::Factors | Method::Interior => DIGITS,
         Method::Elimination => SOME_DIGITS,
         _ => 1.0,
@@ -106,9 +109,11 @@ impl Methods {
             if stage.polishes && !solved {
                 continue;
             }
+            // Digits beyond the tolerance may cost as much as those before.
+            let most = if stage.polishes { used } else { usize::MAX };
             let asked = Stop {
-                tolerance: aim(method, problem, stop.tolerance),
-                iterations: stage.iterations.min(stop.iterations - used),
+                tolerance: aim(method, stage.polishes, problem, stop.tolerance),
+                iterations: stage.iterations.min(stop.iterations - used).min(most),
                 budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
                 history: stop.history,
             };
@@ -120,6 +125,8 @@ impl Methods {
                 solver.limit_operations(stage.operations);
                 solver.forget();
             }
+            let within = if stage.looks_ahead { stage.iterations } else { usize::MAX };
+            self.get(method).expect_within(within);
             // An interior point has no use for a guess that is not good enough by itself, but would measure its progress by it.
             let start = best.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             let start = start.filter(|_| method != Method::Interior);
@@ -155,8 +162,9 @@ impl Methods {
                 });
             }
             let done = matches!(s.status, Status::Converged | Status::Wedged | Status::Budget);
-            let polishes = stages.get(number + 1).is_some_and(|next| next.polishes);
-            let coarse = s.status == Status::Converged && residual > asked.tolerance;
+            let converged = s.status == Status::Converged;
+            let next = stages.get(number + 1).filter(|next| next.polishes);
+            let coarse = next.is_some_and(|next| residual > aim(next.method, true, problem, stop.tolerance));
             if (done && !solved) || best.as_ref().is_none_or(|b| residual <= self::residual(b)) {
                 best = Some(s);
             }
@@ -164,7 +172,7 @@ impl Methods {
             if method == Method::Relaxed && !done {
                 self.back_to_the_guess(problem, guess, &mut best);
             }
-            if (done || solved) && !(polishes && coarse) {
+            if (done || solved) && !(converged && coarse) {
                 break;
             }
         }

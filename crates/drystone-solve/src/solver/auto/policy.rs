@@ -62,6 +62,8 @@ pub(super) struct Stage {
     pub operations: f64,
     /// It only adds digits to a solution that is within the tolerance.
     pub polishes: bool,
+    /// It ends where it is not expected to arrive within its iterations.
+    pub looks_ahead: bool,
 }
 
 /// As many iterations as the caller allows.
@@ -74,10 +76,9 @@ const FEW_FACTORISATIONS: usize = 4;
 /// A factorisation is tried first where it takes no longer than so many multiplications: four of them are then the 200 that
 /// gradients need at least where something moves.
 const CHEAP: f64 = 50.0;
-/// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many multiplications.
+/// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many multiplications. Sweeps that
+/// are not expected to arrive within them end when that is seen (`outlook`).
 const TRIAL: usize = 2000;
-/// On walls of bricks an interior point takes no longer than a thousand sweeps, and sweeps seldom arrive: they are tried for a third of that.
-const TRIAL_OF_WALLS: usize = 300;
 /// Factorisations of an interior point that arrives at all.
 const INTERIOR: usize = 60;
 /// Its factorisation may take as long as so many multiplications: twenty of them take four trials then.
@@ -101,7 +102,7 @@ const UNEVEN: f64 = 30.0;
 
 fn stage(method: Method, iterations: usize, p: &Bodies, multiplications: f64) -> Stage {
     let operations = multiplications * MULTIPLICATION * p.blocks() as f64;
-    Stage { method, iterations, operations, polishes: false }
+    Stage { method, iterations, operations, polishes: false, looks_ahead: false }
 }
 
 /// What a solve starts from.
@@ -146,7 +147,9 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
         let flat = stiff && is_flat(p, pairs);
         let few = if !stiff {
             0
-        } else if p.points.len() <= BLOCKS || guess.is_cold {
+        } else if p.points.len() <= BLOCKS {
+            INTERIOR
+        } else if guess.is_cold {
             FEW_FACTORISATIONS
         } else {
             match (guess.residual)() {
@@ -157,14 +160,10 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
         };
         if few > 0 {
             all.push(s(Method::Factors, few, CHEAP));
-            all.push(Stage { polishes: true, ..s(Method::Factors, 4 * FEW_FACTORISATIONS, CHEAP) });
+            all.push(Stage { polishes: true, ..s(Method::Factors, REST, CHEAP) });
         }
-        let sweeps = match [stiff, flat] {
-            [_, true] => TRIAL_OF_WALLS,
-            [true, _] => TRIAL,
-            _ => SWEEPS,
-        };
-        all.push(s(Method::Momentum, sweeps, any));
+        let sweeps = if stiff { TRIAL } else { SWEEPS };
+        all.push(Stage { looks_ahead: stiff, ..s(Method::Momentum, sweeps, any) });
     }
     all.extend([s(Method::Interior, INTERIOR, DEAR), last]);
     all
@@ -172,7 +171,7 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
 
 /// Whether an island without joints is one for factors.
 fn is_stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
-    p.bodies() <= FEW_BODIES || !p.general.a.is_empty() || is_uneven(p) || is_flat(p, pairs)
+    p.bodies() <= FEW_BODIES || is_uneven(p) || is_flat(p, pairs)
 }
 
 /// Whether some contact joins masses that differ by more than [`UNEVEN`].
@@ -204,7 +203,13 @@ const SMALL: usize = 12_000;
 /// The stages of a problem from a file, with these shares of `cap`: a cap that is meant for sweeps is far too many factorisations.
 pub(super) fn file_stages(problem: &Problem, e: &Explicit, cap: usize) -> Vec<Stage> {
     let share = |x: f64| ((x * cap as f64) as usize).max(1);
-    let s = |method, iterations| Stage { method, iterations, operations: f64::INFINITY, polishes: false };
+    let s = |method, iterations| Stage {
+        method,
+        iterations,
+        operations: f64::INFINITY,
+        polishes: false,
+        looks_ahead: false,
+    };
     if problem.model() == Model::Ccp {
         return vec![
             s(Method::Factors, share(0.005)),

@@ -64,12 +64,17 @@ impl Small {
         }
         p.points_matrix(&mut self.matrix);
         self.find_scales();
-        let (aim, mut sweeps) = (DIGITS * tolerance, 0);
-        while residual > aim && sweeps < most {
+        // Digits beyond the tolerance are asked for as long as they cost no more than those before.
+        let (aim, mut sweeps, mut last) = (DIGITS * tolerance, 0, most);
+        while residual > aim && sweeps < last {
             let seen = self.pass(p, gamma);
             sweeps += 1;
             // What a sweep sees of a block is stale by its end: ask again where that decides.
-            residual = if seen <= aim || sweeps == most { self.residual(p, gamma) } else { seen };
+            let ask = seen <= aim || sweeps == last || (last == most && seen <= tolerance);
+            residual = if ask { self.residual(p, gamma) } else { seen };
+            if last == most && ask && residual <= tolerance {
+                last = most.min(2 * sweeps);
+            }
         }
         (residual <= tolerance, sweeps)
     }
