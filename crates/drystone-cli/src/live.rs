@@ -1,10 +1,13 @@
 //! `drystone live`.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use drystone_record::file;
+use drystone_record::{file, usage};
 use drystone_scene::gallery;
-use drystone_view::live::{Live, Options};
+use drystone_view::Parameter;
+use drystone_view::live::{Ended, Live, Options, Tally};
 use drystone_view::server::Show;
 
 use crate::backend::Backend;
@@ -30,6 +33,9 @@ pub struct Args {
     /// Rather fall behind real time than cap iterations.
     #[arg(long)]
     exact: bool,
+    /// End after so many seconds of real time [default: with Ctrl-C].
+    #[arg(long, value_name = "S")]
+    wall: Option<f64>,
     #[command(flatten)]
     serve: Serve,
 }
@@ -38,6 +44,9 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     outputs::check(Some(args.simulation.scene.as_ref()), [Output::text("--inputs", args.inputs.as_ref())])?;
     if !(1e-3..=1e3).contains(&args.pace) {
         return Err(Failure::input(format!("--pace must be from 0.001 to 1000, got {}", args.pace)));
+    }
+    if args.wall.is_some_and(|s| !(s > 0.0 && s <= 1e6)) {
+        return Err(Failure::input("--wall must be above 0 and at most 1e6 s"));
     }
     let backend = Backend::choose(&args.simulation.backend)?;
     pool(args.simulation.threads)?;
@@ -61,7 +70,17 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     };
     let (live, link) = Live::new(Box::new(make), options).map_err(Failure::input)?;
     args.serve.start(Show::Live(link))?;
-    let log = live.run(stop.flag());
+    let (begun, cpu) = (Instant::now(), usage::cpu_seconds());
+    let flag = stop.clone();
+    if let Some(time) = args.wall {
+        let end = Duration::from_secs_f64(time);
+        std::thread::spawn(move || {
+            std::thread::sleep(end);
+            flag.flag().store(true, Ordering::Relaxed);
+        });
+    }
+    let Ended { log, tally } = live.run(stop.flag());
+    eprintln!("drystone: {}", kept_up(&tally, begun.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu));
     if let Some(to) = &args.inputs {
         let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
         file::make_folder(to).map_err(place)?;
@@ -70,33 +89,54 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     Ok(0)
 }
 
+/// How a live run has kept up, in a line.
+fn kept_up(t: &Tally, wall: f64, cpu: f64) -> String {
+    let n = t.steps.max(1) as f64;
+    let allowed = match t.least_allowed {
+        usize::MAX => String::new(),
+        k => format!(", at least {k} iterations allowed"),
+    };
+    format!(
+        "{} steps in {wall:.1} s, {:.2} s of real time lost; a step took {:.2} ms on average ({:.2} ms of processor time), {:.1} ms \
+         at most; {} solved, residual {:.1e} m/s on average, {:.1e} at most{allowed}",
+        t.steps,
+        t.lost,
+        1e3 * t.took / n,
+        1e3 * cpu / n,
+        1e3 * t.longest,
+        t.solved,
+        t.residual_sum / n,
+        t.residual
+    )
+}
+
 /// What a scene declares: the gallery's own parameters, or those that every file has.
-fn parameters(scene: &str) -> Vec<[String; 4]> {
-    match gallery::find(scene) {
-        Ok(entry) => {
-            let info = |p: &gallery::ParamInfo| [p.name, p.default, p.unit, p.help].map(String::from);
-            entry.params.iter().map(info).collect()
-        }
-        Err(_) => {
-            let declared = drystone_scene::parameters(scene, &[]).unwrap_or_default();
-            let info = |p: &drystone_scene::Parameter| {
-                let range = p.range.map(|[a, b]| format!("from {a} to {b}"));
-                let choices = Some(p.choices.join(", ")).filter(|c| !c.is_empty());
-                let notes: Vec<String> = [Some(p.about.clone()).filter(|a| !a.is_empty()), range, choices]
-                    .into_iter()
-                    .flatten()
-                    .collect();
-                [p.name.clone(), p.default.clone(), p.unit.clone(), notes.join("; ")]
-            };
-            let common = [
-                ["mu", "", "", "coefficient of friction of all shapes"],
-                ["h", "", "s", "step"],
-                ["seed", "", "", "of random numbers"],
-            ];
-            let common = common.map(|p| p.map(String::from)).into_iter();
-            let own: Vec<[String; 4]> = declared.iter().map(info).collect();
-            let others = common.filter(|c| declared.iter().all(|p| p.name != c[0]));
-            own.iter().cloned().chain(others).collect()
-        }
+fn parameters(scene: &str) -> Vec<Parameter> {
+    if let Ok(entry) = gallery::find(scene) {
+        let info =
+            |p: &gallery::ParamInfo| Parameter { open: true, ..parameter(p.name, p.default, p.unit, p.help) };
+        return entry.params.iter().map(info).collect();
     }
+    let declared = drystone_scene::parameters(scene, &[]).unwrap_or_default();
+    let common = [
+        ("mu", "", "coefficient of friction of all shapes"),
+        ("h", "s", "step"),
+        ("seed", "", "of random numbers"),
+    ];
+    let common = common.into_iter().filter(|c| declared.iter().all(|p| p.name != c.0));
+    let common =
+        common.map(|(name, unit, about)| Parameter { open: true, ..parameter(name, "", unit, about) });
+    let info = |p: &drystone_scene::Parameter| Parameter {
+        range: p.range,
+        choices: p.choices.clone(),
+        whole: p.whole,
+        open: p.default.parse::<f64>().is_ok() || !p.choices.is_empty(),
+        ..parameter(&p.name, &p.default, &p.unit, &p.about)
+    };
+    declared.iter().map(info).chain(common).collect()
+}
+
+fn parameter(name: &str, value: &str, unit: &str, about: &str) -> Parameter {
+    let [name, value, unit, about] = [name, value, unit, about].map(String::from);
+    Parameter { name, value, unit, about, ..Parameter::default() }
 }

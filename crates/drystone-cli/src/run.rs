@@ -6,7 +6,7 @@ use std::time::Instant;
 use drystone::World;
 use drystone_record::file;
 use drystone_record::recording::{Checkpoint, Lock};
-use drystone_record::report::{ContactForces, Identity, Recorder, Report};
+use drystone_record::report::{ContactForces, Identity, Recorder, Report, Warning};
 use drystone_record::snapshot::Header;
 use drystone_record::usage;
 
@@ -161,7 +161,7 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         return Err(Failure::input("a run by --inputs cannot be resumed: do it again from its beginning"));
     }
     let mut driven = args.inputs.as_deref().map(|path| Driven::read(path, &args.simulation)).transpose()?;
-    let Prepared { mut scene, mut world, threads, backend, labels } = match (&from, &driven) {
+    let Prepared { mut scene, mut world, threads, backend, labels, assembled } = match (&from, &driven) {
         (None, None) => args.simulation.prepare()?,
         (None, Some(driven)) => driven.simulation.prepare()?,
         (Some(from), _) => {
@@ -203,6 +203,10 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     let stop = interrupt::watch()?;
     let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
     let mut recorder = Recorder::new(identity);
+    if let Some(moved) = assembled {
+        let kind = "assembled".into();
+        recorder.warn(Warning { step: 0, kind, bodies: vec![moved.body], text: moved.text });
+    }
     let mut recording = match (args.keep.plan(&scene, world.settings().h)?, from.as_ref().zip(lock)) {
         (None, _) => None,
         (Some(plan), None) => {

@@ -6,7 +6,7 @@ use clap::Args;
 use drystone::collide::broadphase;
 use drystone::{Integrator, Settings, Sleep, Stabilisation, World};
 use drystone_record::labels::Labels;
-use drystone_scene::Scene;
+use drystone_scene::{Assembled, Scene};
 use drystone_solve::Model;
 use drystone_solve::solver::{BadSpec, Param, Spec};
 
@@ -112,6 +112,8 @@ pub struct Prepared {
     pub backend: Backend,
     /// Names of its bodies for tables.
     pub labels: Labels,
+    /// What putting the joints together has moved.
+    pub assembled: Option<Assembled>,
 }
 
 /// Makes the thread pool; returns its size.
@@ -145,31 +147,31 @@ impl Simulation {
     pub fn prepare(&self) -> Result<Prepared, Failure> {
         let backend = Backend::choose(&self.backend)?;
         let threads = pool(self.threads)?;
-        let (scene, world, labels) = self.build_named(&backend, &pairs(&self.set)?)?;
-        Ok(Prepared { scene, world, threads, backend, labels })
+        let (scene, world, labels, assembled) = self.build_named(&backend, &pairs(&self.set)?)?;
+        Ok(Prepared { scene, world, threads, backend, labels, assembled })
     }
 
     /// The same with other parameters than the command line's, once the thread pool is there.
     pub fn build(&self, backend: &Backend, set: &[(String, String)]) -> Result<(Scene, World), Failure> {
-        self.build_named(backend, set).map(|(scene, world, _)| (scene, world))
+        self.build_named(backend, set).map(|(scene, world, _, _)| (scene, world))
     }
 
     fn build_named(
         &self,
         backend: &Backend,
         set: &[(String, String)],
-    ) -> Result<(Scene, World, Labels), Failure> {
+    ) -> Result<(Scene, World, Labels, Option<Assembled>), Failure> {
         let mut scene = drystone_scene::load(&self.scene, set)?;
         let labels = Labels::new(&scene.bodies, &scene.flow, &scene.order);
         let mut settings = self.settings(scene.settings.clone())?;
         settings.solver = backend.solver(&settings.solver)?;
         let mut world = scene.take_world(settings).map_err(|e| drystone_scene::placed(&self.scene, e))?;
         self.check_overlaps(&mut world)?;
-        drystone_scene::assemble(&mut world, &self.scene)?;
+        let assembled = drystone_scene::assemble(&mut world, &self.scene)?;
         if self.settle {
             world.settle().map_err(|e| Failure::run(format!("--settle: {e}")))?;
         }
-        Ok((scene, world, labels))
+        Ok((scene, world, labels, assembled))
     }
 
     /// The scene again, with a world that was saved after some steps.
@@ -185,7 +187,7 @@ impl Simulation {
         }
         drystone_scene::memory::load(scene.probe.as_mut(), probe)
             .map_err(|e| Failure::input(format!("what {} has measured: {e}", scene.name)))?;
-        Ok(Prepared { scene, world, threads, backend, labels })
+        Ok(Prepared { scene, world, threads, backend, labels, assembled: None })
     }
 
     fn settings(&self, mut s: Settings) -> Result<Settings, Failure> {

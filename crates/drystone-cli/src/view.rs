@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::progress::Progress;
+use crate::run::INTERRUPTED;
 use crate::simulation::{Prepared, Simulation};
 
 /// Where the page is served.
@@ -174,13 +175,29 @@ fn scene(args: &Args) -> Result<i32, Failure> {
         }
     }
     progress.finish();
-    if !ended.is_empty() {
-        eprintln!("drystone: {ended}");
+    if stop.came() && ended.is_empty() {
+        ended = format!("interrupted at t = {:.2} s of {time} s", world.state().time);
     }
     store.close(ended);
+    // A store that is full has said so first.
+    if let Some(ended) = store.end().filter(|e| !e.is_empty()) {
+        eprintln!("drystone: {ended}");
+    }
     if let Some(to) = &args.html {
         let code = write(store.as_ref(), to)?;
-        return Ok(if failed { 1 } else { code });
+        let short = world.state().step < steps && scene.probe.stop().is_none();
+        if short {
+            eprintln!(
+                "drystone: {}: holds {:.2} s of {time} s; --memory, --frames and --time say how much is kept",
+                to.display(),
+                world.state().time
+            );
+        }
+        return Ok(match stop.came() {
+            true => INTERRUPTED,
+            false if failed || short => 1,
+            false => code,
+        });
     }
     wait(&stop);
     Ok(0)

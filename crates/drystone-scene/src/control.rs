@@ -7,7 +7,100 @@
 use drystone::function::Function;
 use drystone::joint::{Command, Law, Motor};
 use drystone::{JointId, World};
+use drystone_solve::solver::nearest;
 use serde::Serialize;
+
+/// Keys that the viewer's page has a use for, and what for: a control that is bound to one takes it away.
+pub const PAGE_KEYS: &[(&str, &str)] = &[
+    ("KeyP", "play or pause"),
+    ("Comma", "a frame back"),
+    ("Period", "a frame on"),
+    ("Home", "start"),
+    ("End", "end"),
+    ("BracketLeft", "slower"),
+    ("BracketRight", "faster"),
+    ("KeyL", "loop"),
+    ("Digit1", "view from the corner"),
+    ("Digit2", "view from the front"),
+    ("Digit3", "view from the side"),
+    ("Digit4", "view from the top"),
+    ("Equal", "zoom in"),
+    ("Minus", "zoom out"),
+    ("KeyK", "next colour"),
+    ("KeyQ", "contact forces"),
+    ("KeyJ", "joints"),
+    ("KeyX", "cut"),
+    ("KeyN", "next body"),
+    ("KeyV", "follow the body"),
+    ("KeyB", "throw a ball"),
+    ("KeyC", "drop a cube"),
+    ("KeyS", "screenshot"),
+    ("KeyD", "light or dark"),
+    ("KeyM", "panel"),
+    ("Slash", "the list of keys"),
+];
+
+/// Keys beside letters, digits and those of the number pad that a control may have. Not those that a browser, the system or a
+/// keyboard's layout has a use for: Escape, Tab, Shift, F5.
+const KEYS: &[&str] = &[
+    "ArrowUp",
+    "ArrowDown",
+    "ArrowLeft",
+    "ArrowRight",
+    "Space",
+    "Enter",
+    "Backspace",
+    "Delete",
+    "Insert",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+    "Comma",
+    "Period",
+    "Slash",
+    "Semicolon",
+    "Quote",
+    "BracketLeft",
+    "BracketRight",
+    "Backslash",
+    "Minus",
+    "Equal",
+    "Backquote",
+    "IntlBackslash",
+    "NumpadAdd",
+    "NumpadSubtract",
+    "NumpadMultiply",
+    "NumpadDivide",
+    "NumpadDecimal",
+    "NumpadEnter",
+];
+
+/// Whether a browser calls a key so, and a control may have it; otherwise what is wrong, with the name that may be meant.
+fn check_key(key: &str) -> Result<(), String> {
+    let one = |rest: &str, good: fn(&char) -> bool| {
+        let mut letters = rest.chars();
+        letters.next().is_some_and(|c| good(&c)) && letters.next().is_none()
+    };
+    let letter = key.strip_prefix("Key").is_some_and(|r| one(r, char::is_ascii_uppercase));
+    let digit =
+        ["Digit", "Numpad"].iter().any(|p| key.strip_prefix(p).is_some_and(|r| one(r, char::is_ascii_digit)));
+    if letter || digit || KEYS.contains(&key) {
+        return Ok(());
+    }
+    let meant = match key.chars().next() {
+        Some(c) if key.len() == 1 && c.is_ascii_alphabetic() => {
+            Some(format!("Key{}", c.to_ascii_uppercase()))
+        }
+        Some(c) if key.len() == 1 && c.is_ascii_digit() => Some(format!("Digit{c}")),
+        Some(' ') => Some("Space".into()),
+        _ => nearest(key, KEYS).map(String::from),
+    };
+    let hint = meant.map(|m| format!("; did you mean '{m}'?")).unwrap_or_default();
+    Err(format!(
+        "there is no key '{key}' for a control{hint} (KeyA, Digit1, ArrowUp, Space, ... as browsers call them)"
+    ))
+}
 
 /// What of a joint's coordinate is commanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -115,6 +208,12 @@ impl Control {
             let why =
                 if self.hold { "a control that holds needs a rate above 0" } else { "rate must be above 0" };
             return Err(format!("{why}, got {}", self.rate));
+        }
+        for key in self.keys.iter().filter(|k| !k.is_empty()) {
+            check_key(key)?;
+        }
+        if !self.keys[0].is_empty() && self.keys[0] == self.keys[1] {
+            return Err(format!("the key '{}' cannot be for more and for less", self.keys[0]));
         }
         if !self.gamepad.is_empty() && !is_gamepad(&self.gamepad) {
             return Err(format!(

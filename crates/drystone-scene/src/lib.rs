@@ -27,8 +27,8 @@ use std::sync::Arc;
 use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
-pub use check::{assemble, check, overlaps, placed};
-pub use file::{Parameter, schema};
+pub use check::{Assembled, assemble, check, overlaps, placed};
+pub use file::{Parameter, limit_bodies, schema};
 pub use load::{load, parameters};
 pub use memory::Memory;
 

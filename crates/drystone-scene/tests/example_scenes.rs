@@ -24,7 +24,7 @@ fn scenes() -> Vec<PathBuf> {
 fn they_are_as_many_as_the_list_says() {
     let list = std::fs::read_to_string(folder().join("README.md")).unwrap();
     let all = scenes();
-    assert!(all.len() >= 10);
+    assert!(all.len() >= 12);
     for path in &all {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         assert!(list.contains(&format!("[{name}]({name})")), "{name} is not in README.md");
@@ -76,5 +76,36 @@ fn they_take_their_first_steps() {
         }
         assert!(world.state().position.iter().all(|x| x.is_finite()), "{shown}");
         assert!(scene.probe.stop().is_none(), "{shown}: {:?}", scene.probe.stop());
+    }
+}
+
+/// The files of examples/gallery are the program's own scenes: masses, places and ways of all that moves.
+#[test]
+fn files_of_the_gallery_are_its_scenes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gallery");
+    let list = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    let files = std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path());
+    let files: Vec<PathBuf> = files.filter(|f| f.extension().is_some_and(|e| e == "toml")).collect();
+    assert!(files.len() >= 8);
+    for path in files {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(list.contains(&format!("[{name}.toml]({name}.toml)")), "{name}");
+        assert!(!check(&path).unwrap_or_else(|e| panic!("{e}")).contains("note:"), "{name}");
+        let [mut own, mut file] = [name.as_str(), &path.to_string_lossy()].map(|what| {
+            let scene = load(what, &[]).unwrap();
+            scene.world(scene.settings.clone()).unwrap()
+        });
+        assert_eq!(own.settings(), file.settings(), "{name}");
+        let moving: Vec<usize> = own.model().dynamic().collect();
+        assert_eq!(moving, file.model().dynamic().collect::<Vec<_>>(), "{name}");
+        for step in 0..=10 {
+            for &i in &moving {
+                let [a, b] = [&own, &file].map(|w| (w.model().bodies[i].mass.mass, w.state().position[i]));
+                assert!((a.0 - b.0).abs() <= 1e-9 * a.0, "{name}: body {i}: {} and {} kg", a.0, b.0);
+                assert!(a.1.distance(b.1) < 1e-6, "{name}: body {i} after {step} steps: {} and {}", a.1, b.1);
+            }
+            own.step().unwrap();
+            file.step().unwrap();
+        }
     }
 }

@@ -159,10 +159,70 @@ fn an_mjcf_becomes_a_scene() {
     assert!(made.text.contains("limits = [-0.34906585, 0.34906585]"));
     assert!(made.text.contains("spring = { damping = 2 }") && made.text.contains("limit = 50"));
     let notes = made.notes.join("\n");
-    assert!(
-        notes.contains("<tendon> is not understood") && notes.contains("one of several of a body"),
-        "{notes}"
-    );
+    assert!(notes.contains("one of several of a body"), "{notes}");
+}
+
+/// Parts in files of their own, frames, springs, actuators by class and by tendon, a loop closed by a point.
+const PARTS: &str = r#"<mujoco model="parts">
+  <include file="classes.xml"/>
+  <compiler angle="radian" eulerseq="zyx" settotalmass="6"/>
+  <worldbody>
+    <frame pos="0 0 1" euler="1.5707963267948966 0 0">
+      <body name="arm" pos="1 0 0" childclass="arm">
+        <joint name="shoulder" axis="1 0 0" stiffness="30" springref="0.5" ref="0.2" range="-1 1"/>
+        <geom/>
+        <body name="hand" pos="0 0 -0.5"><joint name="wrist" axis="0 1 0"/><geom/></body>
+      </body>
+    </frame>
+    <body name="weight" pos="0 1 0.2"><freejoint/><geom class="arm" mass="2"/></body>
+  </worldbody>
+  <actuator>
+    <motor joint="shoulder" gear="40"/>
+    <general tendon="both" class="strong"/>
+    <position joint="wrist" kp="5" forcerange="-3 3"/>
+  </actuator>
+  <tendon><fixed name="both"><joint joint="shoulder" coef="0.5"/><joint joint="wrist" coef="-2"/></fixed></tendon>
+  <equality>
+    <connect name="loop" body1="hand" body2="weight" anchor="0 0 -0.5"/>
+    <weld name="off" body1="hand" body2="weight" active="false"/>
+    <joint joint1="shoulder" joint2="wrist"/>
+  </equality>
+</mujoco>"#;
+const CLASSES: &str = r#"<mujoco><default>
+  <motor ctrlrange="-2 2"/><general gainprm="10" ctrlrange="-0.5 0.5"/>
+  <default class="arm"><geom type="capsule" size="0.05" fromto="0 0 0 0 0 -0.4" mass="1"/></default>
+  <default class="strong"><general gainprm="20"/></default>
+</default></mujoco>"#;
+
+#[test]
+fn mjcf_of_several_files_with_frames_springs_tendons_and_loops() {
+    let folder = Folder::new();
+    std::fs::write(folder.0.join("classes.xml"), CLASSES).unwrap();
+    let (made, scene) = folder.import("parts.xml", PARTS, false).unwrap();
+    let body = |name: &str| scene.bodies.iter().find(|b| b.name.as_deref() == Some(name)).unwrap();
+    // The frame is turned by a quarter about z: x becomes y.
+    assert!((body("arm").position - DVec3::new(0.0, 1.0, 1.0)).length() < 1e-9);
+    assert!((body("hand").position - DVec3::new(0.0, 1.0, 0.5)).length() < 1e-9);
+    // 1, 1 and 2 kg make 6 kg.
+    let masses = ["arm", "hand", "weight"].map(|n| body(n).mass.mass);
+    assert!(masses.iter().zip([1.5, 1.5, 3.0]).all(|(a, b)| (a - b).abs() < 1e-9), "{masses:?}");
+    assert_eq!(scene.joints.len(), 3);
+    let joint = |name: &str| scene.joints.iter().find(|j| j.name.as_deref() == Some(name)).unwrap();
+    let law = &joint("shoulder").laws[0];
+    let spring = law.spring.as_ref().unwrap();
+    assert!((spring.stiffness - 30.0).abs() < 1e-9 && (spring.rest - 0.3).abs() < 1e-9);
+    let limits = law.limits.as_ref().unwrap();
+    assert!((limits.lower + 1.2).abs() < 1e-9 && (limits.upper - 0.8).abs() < 1e-9);
+    // 40 times 2, and half of the tendon's 20 times 0.5.
+    assert!((law.motor.as_ref().unwrap().limit - 85.0).abs() < 1e-9);
+    let wrist = joint("wrist").laws[0].motor.as_ref().unwrap().limit;
+    assert!((wrist - (2.0 * 10.0 + 3.0)).abs() < 1e-9, "{wrist}");
+    assert_eq!(joint("loop").kind, drystone::joint::Kind::Ball);
+    assert!(joint("loop").laws.iter().all(|l| l.motor.is_none()));
+    let notes = made.notes.join("\n");
+    for words in ["<fixed> 'both': is left out", "'off': is not active", "<joint>: is left out: couplings"] {
+        assert!(notes.contains(words), "'{words}' is not in\n{notes}");
+    }
 }
 
 #[test]
@@ -204,7 +264,27 @@ fn what_is_wrong_names_its_line() {
         "type 'screw' is not understood",
     );
     says(wrong("m.xml", &PAIR.replace("angle=\"degree\"", "coordinate=\"global\"")), "global coordinates");
-    says(wrong("m.xml", "<mujoco><include file=\"x.xml\"/></mujoco>"), "included files are not read");
+    says(wrong("m.xml", "<mujoco>\n<include file=\"x.xml\"/></mujoco>"), "m.xml:2:1: include: ");
+    says(wrong("m.xml", "<mujoco><include file=\"m.xml\"/></mujoco>"), "is included twice");
+    std::fs::write(
+        folder.0.join("bad.xml"),
+        "<mujoco>\n<worldbody>\n<geom type=\"box\" size=\"1\"/></worldbody></mujoco>",
+    )
+    .unwrap();
+    says(
+        wrong("m.xml", "<mujoco><include file=\"bad.xml\"/></mujoco>"),
+        "bad.xml:3:1: geom: size: a box needs 3 numbers",
+    );
+    std::fs::write(folder.0.join("bad.xml"), "<mujoco>\n<worldbody>\n</mujoco>").unwrap();
+    says(wrong("m.xml", "<mujoco><include file=\"bad.xml\"/></mujoco>"), "bad.xml:3:1: ");
+    says(
+        wrong("m.xml", "<mujoco><compiler eulerseq=\"xyw\"/></mujoco>"),
+        "eulerseq: must be three of x, y, z, X, Y, Z, got 'xyw'",
+    );
+    says(
+        wrong("m.xml", "<mujoco><worldbody/><equality><weld body1=\"nobody\"/></equality></mujoco>"),
+        "there is no body 'nobody'",
+    );
 }
 
 /// Whatever a damaged file holds, it is refused or read, and nothing panics.

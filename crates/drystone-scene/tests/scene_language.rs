@@ -407,6 +407,62 @@ fn check_reads_as_an_engineer_would_and_names_all_errors_at_once() {
     assert_eq!(e.lines().count(), 12, "{e}");
 }
 
+/// Slips of joints, controls, materials and copies.
+#[test]
+fn check_notes_what_is_hardly_meant() {
+    let says = |text: &str, words: &[&str], not: &[&str]| {
+        let folder = Folder::new();
+        let said = check(folder.write("s.toml", text)).unwrap();
+        words.iter().for_each(|w| assert!(said.contains(w), "'{w}' is not in\n{said}"));
+        not.iter().for_each(|w| assert!(!said.contains(w), "'{w}' is in\n{said}"));
+    };
+    let settings = "[settings]\nh = 0.01\nT = 1\ngravity = [0, 0, 0]\n";
+    let ball = |name: &str, x: f64, more: &str| {
+        format!(
+            "[[body]]\nname = \"{name}\"\nshape = {{ type = \"sphere\", r = 0.1 }}\nmass = 1\nposition = [{x}, 0, 0]\n{more}\n"
+        )
+    };
+    let gear = "[[joint]]\nname = \"teeth\"\ntype = \"gear\"\na = \"a\"\nb = \"b\"\naxis = [0, 0, 1]\naxis_b = [0, 0, 1]\nratio = 2\n";
+    let bearing = |b: &str, x: f64| {
+        format!(
+            "[[joint]]\ntype = \"revolute\"\na = \"world\"\nb = \"{b}\"\nanchor = [{x}, 0, 0]\naxis = [0, 0, 1]\n"
+        )
+    };
+    let wheels = ball("a", 0.0, "mu = 0") + &ball("b", 1.0, "mu = 0");
+    let held = bearing("a", 0.0) + &bearing("b", 1.0);
+    says(&format!("{settings}{wheels}{gear}"), &["joint 'teeth' couples how 'a' turns", "'b' turns"], &[]);
+    says(&format!("{settings}{wheels}{gear}{held}"), &[], &["bearing"]);
+    // A hinge whose halves are two metres from each other: told with its name and how far.
+    let apart = "[[joint]]\nname = \"hinge\"\ntype = \"ball\"\na = \"world\"\nb = \"a\"\nanchor_a = [0, 0, 2]\nanchor_b = [0, 0, 0]\n";
+    says(
+        &format!("{settings}{wheels}{apart}"),
+        &["(hinge) did not fit", "body 0 (a) was moved by 2.000e0 m"],
+        &[],
+    );
+    let near = apart.replace("[0, 0, 2]", "[0, 0, 0.0001]");
+    says(&format!("{settings}{wheels}{near}"), &[], &["did not fit"]);
+    // A motor on keys that the page has, or that are bound twice.
+    let control = |name: &str, keys: &str| {
+        format!(
+            "[[control]]\nname = \"{name}\"\njoint = \"spin\"\ncommands = \"speed\"\nrange = [-1, 1]\nkeys = {keys}\n"
+        )
+    };
+    let motor = bearing("a", 0.0) + "name = \"spin\"\nmotor = { speed = 0 }\n";
+    let driven = |keys: [&str; 2]| {
+        format!("{settings}{wheels}{motor}{}{}", control("one", keys[0]), control("two", keys[1]))
+    };
+    says(&driven(["[\"KeyS\"]", "[\"KeyI\"]"]), &["KeyS is the control 'one'", "screenshot"], &["KeyI"]);
+    says(&driven(["[\"KeyI\"]", "[\"KeyI\"]"]), &["KeyI moves two controls, 'one' and 'two'"], &[]);
+    // What an emitter makes is made of something; what nothing is made of is still told.
+    let pair = "[[materials.pair]]\nbetween = [\"steel\", \"ice\"]\nmu = 0.1\n";
+    let emitter = "[[emitter]]\nmin = [0, 0, 1]\nmax = [1, 1, 2]\nrate = 1\n[[emitter.body]]\nshape = { type = \"sphere\", r = 0.1 }\nmass = 1\nmaterial = \"steel\"\n";
+    says(&format!("{settings}{wheels}{pair}{emitter}"), &["nothing is made of 'ice'"], &["'steel'"]);
+    // The same body twice: pushed apart and told as an overlap, or not pushed apart and told as such.
+    let twice = |more: &str| settings.to_string() + &ball("a", 0.0, more) + &ball("b", 0.0, more);
+    says(&twice("mu = 0"), &["overlap by"], &["not pushed apart"]);
+    says(&twice("mu = 0\ngroup = 1"), &["not pushed apart: 'a' and 'b'"], &[]);
+}
+
 #[test]
 fn check_knows_what_is_odd_about_meshes() {
     let folder = Folder::new();

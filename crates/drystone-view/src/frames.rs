@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use drystone::{StepReport, World};
 use drystone_scene::Scene;
 use drystone_scene::control::Control;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::codec::{Encoder, VERSION};
@@ -15,6 +16,27 @@ use crate::stage::{Stage, Told};
 pub const KEY_EVERY: usize = 32;
 /// All channels.
 pub const ALL: u16 = (1 << CHANNELS.len()) - 1;
+
+/// A parameter of a live run, as a page shows it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Parameter {
+    /// As `--set` calls it.
+    pub name: String,
+    /// Its value now; empty: as the scene says.
+    pub value: String,
+    /// Empty for bare numbers and words.
+    pub unit: String,
+    /// One line.
+    pub about: String,
+    /// Least and most, for a slider.
+    pub range: Option<[f64; 2]>,
+    /// The words that it may be.
+    pub choices: Vec<String>,
+    /// Whole numbers alone.
+    pub whole: bool,
+    /// Whether a page may change it. A word that the scene lists no choices for may be the name of a file, which is not for pages to say.
+    pub open: bool,
+}
 
 /// What a page is told first.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +57,8 @@ pub struct Hello {
     pub live: bool,
     /// Of a recording, which may still grow.
     pub recording: bool,
-    /// Parameters: name, value, unit, one line.
-    pub parameters: Vec<[String; 4]>,
+    /// Parameters of a live run.
+    pub parameters: Vec<Parameter>,
     /// What can be driven.
     pub controls: Vec<Control>,
 }

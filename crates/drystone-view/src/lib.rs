@@ -23,6 +23,6 @@ mod snapshot;
 pub mod snapshots;
 mod stage;
 
-pub use frames::{Frames, Hello, KEY_EVERY, Recorder, Store};
+pub use frames::{Frames, Hello, KEY_EVERY, Parameter, Recorder, Store};
 pub use snapshot::{CHANNELS, ContactLine, NUMBERS, Snapshot};
 pub use stage::{Stage, Told};

@@ -35,6 +35,20 @@ mod tests {
         );
     }
 
+    /// `drystone check` tells controls that take a key from the page: it must know all of them.
+    #[test]
+    fn keys_of_the_page_are_known_to_the_scenes() {
+        let keys = include_str!("../page/src/keys.js");
+        let codes: Vec<&str> =
+            keys.split("case \"").skip(1).filter_map(|part| part.split('"').next()).collect();
+        assert!(codes.len() > 15, "{codes:?}");
+        let known = |code: &str| drystone_scene::control::PAGE_KEYS.iter().any(|(k, _)| *k == code);
+        // Space plays, and brakes where one drives; Escape cannot be bound.
+        for code in codes.iter().filter(|c| !["Space", "Escape"].contains(c)) {
+            assert!(known(code), "{code}");
+        }
+    }
+
     #[test]
     fn the_page_is_small_whole_and_licensed() {
         let size = HTML.len() + SCRIPT.len() + STYLE.len();

@@ -53,7 +53,7 @@ fn drive(
         drive(link);
         flag.store(true, Ordering::Relaxed);
     });
-    let log = live.run(&stop);
+    let log = live.run(&stop).log;
     driver.join().unwrap();
     log
 }

@@ -52,6 +52,29 @@ fn beyond_this_machine_the_address_has_a_token() {
 }
 
 #[test]
+fn a_file_that_holds_a_part_of_the_run_says_so() {
+    let scratch = Scratch::new("view-part");
+    let file = scratch.at("run.html");
+    let part = [
+        "view", "packing", "--set", "n=2000", "--time", "0.3", "--frames", "1000", "--memory", "1", "--quiet",
+    ];
+    let done = drystone().args(part).arg("--html").arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("as many as --memory allows") && said.contains(" s of 0.3 s"), "{said}");
+    assert!(file.exists());
+}
+
+#[test]
+fn a_live_run_tells_how_it_kept_up() {
+    let done = drystone().args(["live", "stack", "--no-open", "--wall", "0.5"]).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("of real time lost; a step took"), "{said}");
+    let bad = drystone().args(["live", "stack", "--no-open", "--wall", "-1"]).output().unwrap();
+    assert_eq!(bad.status.code(), Some(2));
+}
+
+#[test]
 fn a_run_becomes_one_file() {
     let scratch = Scratch::new("view-html");
     let file = scratch.at("run.html");

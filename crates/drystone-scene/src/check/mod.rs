@@ -1,5 +1,6 @@
 //! `drystone check`: what a file holds, and what in it is allowed but hardly meant.
 
+mod assembled;
 mod errors;
 mod notes;
 
@@ -8,6 +9,8 @@ use std::path::Path;
 use drystone::shape::TriMesh;
 use drystone::{Shape, World};
 use drystone_solve::solver::nearest;
+
+pub use assembled::Assembled;
 
 use crate::load::{is_flat, load};
 use crate::text::Source;
@@ -18,7 +21,8 @@ const DEEP_OVERLAP: f64 = 0.5;
 
 /// Reads a file as [`load`] would and builds its world. Says what it holds in a line, then masses, sizes, extent, energy and
 /// contacts, and in a line each what looks like a slip: friction that is left out or out of proportion, bodies in each other,
-/// meshes that are open, inside out or in millimetres, pairs of materials that nothing is made of.
+/// meshes that are open, inside out or in millimetres, pairs of materials that nothing is made of, joints whose bodies had to be moved,
+/// gears without bearings, keys that the page has a use for.
 ///
 /// # Errors
 /// All that is wrong with a scene file: the first as the error's fields, the others on lines of their own.
@@ -37,7 +41,7 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     };
     let mut world = scene.world(scene.settings.clone()).map_err(|e| placed(&shown, e))?;
     let moving = world.model().dynamic().count();
-    assemble(&mut world, &shown)?;
+    let moved = assemble(&mut world, &shown)?;
     let mut text = format!(
         "{}: {} '{}', {moving} dynamic bodies and {} others, h = {} s, T = {} s",
         path.display(),
@@ -52,6 +56,10 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     }
     let mut all: Vec<String> = overlaps(&mut world).into_iter().collect();
     all.extend(notes::overlaps(&mut world, DEEP_OVERLAP));
+    all.extend(notes::coincident(&scene, &mut world));
+    all.extend(moved.map(|m| m.text));
+    all.extend(notes::bearings(&scene));
+    all.extend(notes::keys(&scene));
     all.extend(notes::amounts(&scene, &world));
     if let Some(tree) = &tree {
         all.extend(notes::friction(tree));
@@ -73,15 +81,18 @@ fn joined(errors: Vec<SceneError>) -> SceneError {
     first
 }
 
-/// Makes positions and velocities fit the joints; where they cannot, the error says where in the file the joint is.
-pub fn assemble(world: &mut World, what: &str) -> Result<(), SceneError> {
+/// Makes positions and velocities fit the joints, and says so where bodies were moved for it by more than a drawing is off. Where
+/// they cannot be, the error says where in the file the joint is.
+pub fn assemble(world: &mut World, what: &str) -> Result<Option<Assembled>, SceneError> {
+    let before = world.state().position.clone();
     world.assemble_joints().map_err(|e| {
         let text = e.to_string();
         // Joints of a file are numbered as it has them, and the message begins with the one that does not fit.
         let named = world.joints().find(|j| text.starts_with(&(world.model().describe_joint(j.slot) + " ")));
         let field = named.map(|j| format!("joints[{}]", j.slot));
         placed(what, SceneError { field, ..SceneError::new(text) })
-    })
+    })?;
+    Ok(assembled::of(world, &before))
 }
 
 /// An error with the place of its field, where the scene is a file.
@@ -144,7 +155,8 @@ fn open_edges(mesh: &TriMesh) -> usize {
 }
 
 fn materials(scene: &Scene) -> Vec<String> {
-    let colliders = scene.bodies.iter().flat_map(|b| &b.colliders);
+    let emitted = scene.flow.emitters.iter().flat_map(|e| &e.bodies);
+    let colliders = scene.bodies.iter().chain(emitted).flat_map(|b| &b.colliders);
     let used: Vec<_> = colliders.filter_map(|c| c.material).collect();
     let names = scene.materials.names();
     let (made, unused): (Vec<_>, Vec<_>) =

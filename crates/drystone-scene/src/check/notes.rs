@@ -1,11 +1,14 @@
 //! What a scene is, in the numbers that an engineer would look at first, and what in it looks like a slip.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use drystone::{Motion, Settings, World};
+use drystone::joint::Kind;
+use drystone::{JointDef, Motion, Settings, World};
 use glam::DVec3;
 
 use crate::Scene;
+use crate::control::PAGE_KEYS;
 use crate::mesh;
 use crate::text::{Node, Source, Value};
 
@@ -154,11 +157,50 @@ pub(super) fn overlaps(world: &mut World, refused: f64) -> Option<String> {
     ))
 }
 
+/// Bodies of one shape at one place that do not push each other apart: the same twice, or one that was not moved.
+pub(super) fn coincident(scene: &Scene, world: &mut World) -> Option<String> {
+    let overlapping = world.deep_overlaps(OVERLAP);
+    let told = |i: usize, j: usize| {
+        overlapping.iter().any(|(a, b, _)| [(i, j), (j, i)].contains(&(a.slot as usize, b.slot as usize)))
+    };
+    // Joints without length have their bodies at one place.
+    let joined = |i: usize, j: usize| {
+        let ends = |k: &JointDef| [k.a, k.b].map(|id| id.map(|id| id.slot as usize));
+        scene.joints.iter().any(|k| ends(k).contains(&Some(i)) && ends(k).contains(&Some(j)))
+    };
+    let mut at: HashMap<[u64; 3], Vec<usize>> = HashMap::new();
+    let mut pairs = Vec::new();
+    for (j, b) in scene.bodies.iter().enumerate() {
+        let here = at.entry(b.position.to_array().map(|x| (x + 0.0).to_bits())).or_default();
+        let same = |i: &&usize| {
+            let a = &scene.bodies[**i];
+            a.rotation == b.rotation
+                && a.colliders.len() == b.colliders.len()
+                && a.colliders.iter().zip(&b.colliders).all(|(x, y)| x.shape == y.shape && x.local == y.local)
+        };
+        // The first will do: of a hundred at one place every one is told once.
+        if let Some(&i) = here.iter().find(same)
+            && !told(i, j)
+            && !joined(i, j)
+        {
+            pairs.push(format!("{} and {}", named(scene, i), named(scene, j)));
+        }
+        if here.len() < NAMED {
+            here.push(j);
+        }
+    }
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "at one place, of one shape, and not pushed apart: {}; is one of them too many?",
+            several(&pairs)
+        )
+    })
+}
+
 /// Friction that is hardly meant, and masses.
 pub(super) fn amounts(scene: &Scene, world: &World) -> Vec<String> {
     let mut notes = Vec::new();
-    let name =
-        |i: usize| scene.bodies[i].name.clone().map_or_else(|| format!("body {i}"), |n| format!("'{n}'"));
+    let name = |i: usize| named(scene, i);
     let rough: Vec<String> = (0..scene.bodies.len())
         .filter(|&i| scene.bodies[i].colliders.iter().any(|c| c.mu > ROUGH && c.material.is_none()))
         .map(name)
@@ -181,6 +223,52 @@ pub(super) fn amounts(scene: &Scene, world: &World) -> Vec<String> {
         notes.push(format!("more than {HEAVY:e} kg: {}", several(&heavy)));
     }
     notes
+}
+
+/// Wheels of gears that nothing holds: a gear couples how two bodies turn, and nothing else.
+pub(super) fn bearings(scene: &Scene) -> Vec<String> {
+    let couples = |k: &Kind| matches!(k, Kind::Gear { .. } | Kind::RackAndPinion { .. });
+    let mut notes = Vec::new();
+    for (k, joint) in scene.joints.iter().enumerate().filter(|(_, j)| couples(&j.kind)) {
+        for id in [joint.a, joint.b].into_iter().flatten() {
+            let slot = id.slot as usize;
+            let held = |j: &JointDef| !couples(&j.kind) && [j.a, j.b].contains(&Some(id));
+            let moves = scene.bodies.get(slot).is_some_and(|b| b.motion == Motion::Dynamic);
+            if moves && !scene.joints.iter().any(held) {
+                let joint =
+                    joint.name.as_ref().map_or_else(|| format!("joint {k}"), |n| format!("joint '{n}'"));
+                notes.push(format!(
+                    "{joint} couples how {} turns, and no other joint holds it: it has no bearing",
+                    named(scene, slot)
+                ));
+            }
+        }
+    }
+    notes
+}
+
+/// Keys of controls that the page has a use for, or that several controls share.
+pub(super) fn keys(scene: &Scene) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for control in &scene.controls {
+        for key in control.keys.iter().filter(|k| !k.is_empty()) {
+            if let Some((_, other)) = seen.iter().find(|(k, _)| k == key) {
+                notes.push(format!("the key {key} moves two controls, '{other}' and '{}'", control.name));
+            } else if let Some((_, what)) = PAGE_KEYS.iter().find(|(k, _)| k == key) {
+                notes.push(format!(
+                    "the key {key} is the control '{}' in a live run, and no longer the page's own: {what}",
+                    control.name
+                ));
+            }
+            seen.push((key, &control.name));
+        }
+    }
+    notes
+}
+
+fn named(scene: &Scene, i: usize) -> String {
+    scene.bodies[i].name.clone().map_or_else(|| format!("body {i}"), |n| format!("'{n}'"))
 }
 
 /// Bodies of a scene file whose friction nobody has said.

@@ -95,7 +95,7 @@ pub(super) fn read(
         def.planar = Some(direction.ok_or_else(|| normal.fault("a zero vector is no direction"))?);
     }
     if let Some(guide) = at.get("guide") {
-        def.guide = Some(function::guide(&guide)?);
+        def.guide = Some(function::guide(&guide, library)?);
     }
     def.charge = at.get("charge").map_or(Ok(0.0), |c| c.number())?;
     let glass = at.get("glass").map_or(Ok(false), |g| g.boolean())?;

@@ -12,6 +12,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use drystone::random::Random;
 use drystone::{BodyDef, MassProperties, Pose, Shape};
@@ -21,8 +22,19 @@ use super::library::Library;
 use super::settings::{not_negative, positive};
 use crate::text::{At, Fault};
 
-/// More copies of one body than this are taken for a slip.
-pub(super) const MOST_COPIES: i64 = 10_000_000;
+/// Bodies that a file may make: more are taken for a slip.
+static MOST_BODIES: AtomicI64 = AtomicI64::new(10_000_000);
+
+/// Lets scene files make at most so many bodies from now on, ten million unless told otherwise: for programs that read files of
+/// people whom they do not know.
+pub fn limit_bodies(most: usize) {
+    MOST_BODIES.store(most.min(i64::MAX as usize) as i64, Ordering::Relaxed);
+}
+
+/// See [`limit_bodies`].
+pub(super) fn most_bodies() -> i64 {
+    MOST_BODIES.load(Ordering::Relaxed)
+}
 /// Throws for one body before a box counts as full.
 const THROWS: usize = 2000;
 /// Pieces that a smooth curve is drawn with between two points.
@@ -73,12 +85,12 @@ fn numbered(def: &BodyDef, places: Vec<DVec3>) -> Vec<BodyDef> {
 
 /// Three whole numbers whose product is bodies.
 pub(super) fn counts<const N: usize>(count: &At) -> Result<[i64; N], Fault> {
-    let n: Vec<i64> = count.items()?.map(|i| i.whole(1, MOST_COPIES)).collect::<Result<_, _>>()?;
+    let n: Vec<i64> = count.items()?.map(|i| i.whole(1, most_bodies())).collect::<Result<_, _>>()?;
     let Ok(n) = <[i64; N]>::try_from(n.as_slice()) else {
         return Err(count.fault(format!("must have {N} numbers, got {}", n.len())));
     };
-    if n.iter().fold(1i64, |all, k| all.saturating_mul(*k)) > MOST_COPIES {
-        return Err(count.fault(format!("makes more than {MOST_COPIES} bodies")));
+    if n.iter().fold(1i64, |all, k| all.saturating_mul(*k)) > most_bodies() {
+        return Err(count.fault(format!("makes more than {} bodies", most_bodies())));
     }
     Ok(n)
 }
@@ -122,8 +134,8 @@ fn lattice(at: &At) -> Result<Vec<DVec3>, Fault> {
     let edges = DVec3::from_array(edges) * d;
     let n = ((max - min) / edges).floor() + DVec3::ONE;
     let most = n.element_product() * points.len() as f64;
-    if most > MOST_COPIES as f64 {
-        return Err(at.fault(format!("makes about {most:.0} bodies, more than {MOST_COPIES}")));
+    if most > most_bodies() as f64 {
+        return Err(at.fault(format!("makes about {most:.0} bodies, more than {}", most_bodies())));
     }
     let mut all = Vec::new();
     let slack = 1e-9 * d;
@@ -161,7 +173,7 @@ fn reach(def: &BodyDef) -> f64 {
 /// Random places in a box in which the balls about the bodies do not overlap.
 fn random(at: &At, def: &BodyDef, library: &Library) -> Result<Vec<BodyDef>, Fault> {
     let count_at = at.need("count")?;
-    let count = count_at.whole(1, MOST_COPIES)? as usize;
+    let count = count_at.whole(1, most_bodies())? as usize;
     let (min, max) = corners(at)?;
     let gap = at.get("gap").map_or(Ok(0.0), |g| not_negative(&g, "m"))?;
     let turned = at.get("turned").map_or(Ok(false), |t| t.boolean())?;
@@ -337,20 +349,20 @@ fn curve(at: &At, def: &BodyDef) -> Result<Vec<BodyDef>, Fault> {
     }
     let parts = match (at.get("count"), at.get("spacing")) {
         (Some(n), None) => {
-            let n = n.whole(1, MOST_COPIES)? as usize;
+            let n = n.whole(1, most_bodies())? as usize;
             if closed { n } else { (n - 1).max(1) }
         }
         (None, Some(d)) => {
             let n = (total / positive(&d, "m")?).round().max(1.0);
-            if n > MOST_COPIES as f64 {
-                return Err(d.fault(format!("makes more than {MOST_COPIES} bodies")));
+            if n > most_bodies() as f64 {
+                return Err(d.fault(format!("makes more than {} bodies", most_bodies())));
             }
             n as usize
         }
         _ => return Err(at.fault("needs 'count' or 'spacing', not both")),
     };
     let count = match at.get("count") {
-        Some(n) => n.whole(1, MOST_COPIES)? as usize,
+        Some(n) => n.whole(1, most_bodies())? as usize,
         None => parts + usize::from(!closed),
     };
     let mut all = Vec::with_capacity(count);
@@ -466,8 +478,8 @@ fn rows(path: &Path, text: &str, def: &BodyDef, scale: f64) -> Result<Vec<BodyDe
             copy.name = Some(cells[k].into());
         }
         all.push(copy);
-        if all.len() as i64 > MOST_COPIES {
-            return Err(format!("{shown}:{number}: more than {MOST_COPIES} bodies"));
+        if all.len() as i64 > most_bodies() {
+            return Err(format!("{shown}:{number}: more than {} bodies", most_bodies()));
         }
     }
     Ok(all)

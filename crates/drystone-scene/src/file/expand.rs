@@ -12,6 +12,7 @@ use std::fmt;
 
 use drystone_solve::solver::nearest;
 
+use super::copies;
 use crate::expression::{Expression, Wrong};
 use crate::text::{At, Entry, Fault, Node, Value};
 
@@ -229,10 +230,11 @@ impl Work {
             }
         }
         self.copies += 1;
-        if self.copies > MOST_COPIES {
-            return Err(at.fault(format!(
-                "loops make more than {MOST_COPIES} copies: 'copies' of a body has room for more"
-            )));
+        let most = MOST_COPIES.min(copies::most_bodies().max(0) as usize);
+        if self.copies > most {
+            return Err(
+                at.fault(format!("loops make more than {most} copies: 'copies' of a body has room for more"))
+            );
         }
         out.push(Node { offset: at.node.offset, value: self.table(at)? });
         Ok(())

@@ -3,10 +3,15 @@
 use drystone::function::{Beyond, Interpolation, Table};
 use drystone::{Function, Guide};
 
+use super::library::Library;
+use super::series;
 use crate::text::{At, Fault, Value};
 
+/// The fields of a table, beside those of one in a file.
+pub(super) const TABLE: &[&str] = &["points", "interpolation", "beyond"];
+
 /// A number, or one of `{ ramp = .. }`, `{ sine = .. }`, `{ table = .. }`.
-pub(super) fn read(at: &At) -> Result<Function, Fault> {
+pub(super) fn read(at: &At, library: &Library) -> Result<Function, Fault> {
     if let Value::Number(_) = at.node.value {
         return at.number().map(Function::Constant);
     }
@@ -25,8 +30,19 @@ pub(super) fn read(at: &At) -> Result<Function, Fault> {
             Function::Sine { mean: get("mean")?, amplitude, frequency, phase: get("phase")? }
         }
         (None, None, Some(t)) => {
-            t.only(&["points", "interpolation", "beyond"])?;
-            let points = t.need("points")?.items()?.map(|p| p.numbers()).collect::<Result<_, _>>()?;
+            let points = match t.get("file") {
+                Some(_) => {
+                    t.only(&[TABLE, series::FIELDS].concat())?;
+                    if let Some(points) = t.get("points") {
+                        return Err(points.fault("give points or file, not both"));
+                    }
+                    series::read(&t, library)?
+                }
+                None => {
+                    t.only(TABLE)?;
+                    t.need("points")?.items()?.map(|p| p.numbers()).collect::<Result<_, _>>()?
+                }
+            };
             let ways = [("linear", Interpolation::Linear), ("cubic", Interpolation::Cubic)];
             let ends = [("hold", Beyond::Hold), ("repeat", Beyond::Repeat)];
             let between = t.get("interpolation");
@@ -43,12 +59,12 @@ pub(super) fn read(at: &At) -> Result<Function, Fault> {
 }
 
 /// `guide = { along = [0, 0, 1], way = .., about = [0, 1, 0], angle = .. }`, or a list of such.
-pub(super) fn guide(at: &At) -> Result<Guide, Fault> {
+pub(super) fn guide(at: &At, library: &Library) -> Result<Guide, Fault> {
     let mut guide = Guide::default();
     let mut one = |at: &At| -> Result<(), Fault> {
         at.only(&["along", "way", "about", "angle"])?;
         if let Some(direction) = at.get("along") {
-            guide.along.push((direction.vector()?, read(&at.need("way")?)?));
+            guide.along.push((direction.vector()?, read(&at.need("way")?, library)?));
         } else if let Some(way) = at.get("way") {
             return Err(way.fault("needs a direction 'along' beside it"));
         }
@@ -58,7 +74,7 @@ pub(super) fn guide(at: &At) -> Result<Guide, Fault> {
             if guide.about.is_some() {
                 return Err(axis.fault("a body turns about one axis only"));
             }
-            guide.about = Some((unit, read(&at.need("angle")?)?));
+            guide.about = Some((unit, read(&at.need("angle")?, library)?));
         } else if let Some(angle) = at.get("angle") {
             return Err(angle.fault("needs an axis 'about' beside it"));
         }

@@ -8,6 +8,7 @@ use drystone_solve::solver::nearest;
 use glam::{DMat3, DQuat, DVec3};
 
 use super::function;
+use super::library::Library;
 use super::settings::not_negative;
 use crate::text::{At, Fault};
 
@@ -42,7 +43,7 @@ pub(super) const TYPES: &[(&str, &[&str])] = &[
 ];
 
 /// Reads a joint between bodies that are known by name.
-pub(super) fn read(at: &At, bodies: &[BodyDef]) -> Result<JointDef, Fault> {
+pub(super) fn read(at: &At, bodies: &[BodyDef], library: &Library) -> Result<JointDef, Fault> {
     let names: Vec<(&str, usize)> = TYPES.iter().enumerate().map(|(i, (name, _))| (*name, i)).collect();
     let (name, own) = TYPES[at.need("type")?.choice(&names)?];
     let mut known: Vec<&str> = COMMON.to_vec();
@@ -150,8 +151,8 @@ pub(super) fn read(at: &At, bodies: &[BodyDef]) -> Result<JointDef, Fault> {
             (Kind::Bushing(Box::new(bushing)), plain)
         }
         "trajectory" => {
-            let position = functions(&at.need("position")?)?;
-            let rotation = at.get("rotation").map(|r| functions(&r)).transpose()?;
+            let position = functions(&at.need("position")?, library)?;
+            let rotation = at.get("rotation").map(|r| functions(&r, library)).transpose()?;
             (Kind::Trajectory(Box::new(Trajectory { position, rotation })), plain)
         }
         "knife_edge" => {
@@ -180,11 +181,11 @@ pub(super) fn read(at: &At, bodies: &[BodyDef]) -> Result<JointDef, Fault> {
             }
             let entry = |c: At| {
                 c.only(LAW)?;
-                law(&c)
+                law(&c, library)
             };
             list.items()?.map(entry).collect::<Result<_, _>>()?
         }
-        None => vec![law(at)?],
+        None => vec![law(at, library)?],
     };
     def.check().map_err(|e| at.fault(e))?;
     Ok(def)
@@ -229,7 +230,7 @@ fn find(at: &At, bodies: &[BodyDef]) -> Result<Option<BodyId>, Fault> {
 }
 
 /// What acts along a coordinate.
-fn law(at: &At) -> Result<Law, Fault> {
+fn law(at: &At, library: &Library) -> Result<Law, Fault> {
     let restitution = at.get("restitution").map_or(Ok(0.0), |r| r.number())?;
     let limit = |l: At| -> Result<Limits, Fault> {
         let [lower, upper] = l.numbers()?;
@@ -248,7 +249,7 @@ fn law(at: &At) -> Result<Law, Fault> {
         Ok(Spring { rest: get("rest")?, stiffness: get("stiffness")?, damping: get("damping")? })
     };
     Ok(Law {
-        motor: at.get("motor").map(|m| motor(&m)).transpose()?,
+        motor: at.get("motor").map(|m| motor(&m, library)).transpose()?,
         limits,
         friction: at.get("friction").map_or(Ok(0.0), |f| not_negative(&f, ""))?,
         spring: at.get("spring").map(spring).transpose()?,
@@ -259,9 +260,9 @@ fn law(at: &At) -> Result<Law, Fault> {
 pub(super) const MOTOR: &[&str] = &["position", "speed", "force", "limit"];
 
 /// `{ speed = 3, limit = 300 }`, or `position` or `force` instead of `speed`.
-fn motor(at: &At) -> Result<Motor, Fault> {
+fn motor(at: &At, library: &Library) -> Result<Motor, Fault> {
     at.only(MOTOR)?;
-    let given = |key: &str| at.get(key).map(|f| function::read(&f)).transpose();
+    let given = |key: &str| at.get(key).map(|f| function::read(&f, library)).transpose();
     let command = match (given("position")?, given("speed")?, given("force")?) {
         (Some(f), None, None) => Command::Position(f),
         (None, Some(f), None) => Command::Speed(f),
@@ -273,8 +274,8 @@ fn motor(at: &At) -> Result<Motor, Fault> {
     Ok(Motor { command, limit })
 }
 
-fn functions(at: &At) -> Result<[Function; 3], Fault> {
-    let all: Vec<Function> = at.items()?.map(|f| function::read(&f)).collect::<Result<_, _>>()?;
+fn functions(at: &At, library: &Library) -> Result<[Function; 3], Fault> {
+    let all: Vec<Function> = at.items()?.map(|f| function::read(&f, library)).collect::<Result<_, _>>()?;
     let n = all.len();
     all.try_into().map_err(|_| at.fault(format!("must have 3 functions of time, got {n}")))
 }

@@ -18,12 +18,14 @@ mod probe;
 mod record;
 mod rules;
 mod schema;
+mod series;
 mod settings;
 mod shape;
 mod stop;
 
 use std::cell::RefCell;
 
+pub use copies::limit_bodies;
 use drystone::Motion;
 use library::Library;
 pub use parameters::Parameter;
@@ -189,6 +191,10 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
     let mut bodies = Vec::new();
     for table in at.need("body")?.items()? {
         body::read(&table, library, &materials, &mut bodies)?;
+        let most = copies::most_bodies();
+        if bodies.len() as i64 > most {
+            return Err(table.fault(format!("with this one the file makes more than {most} bodies")));
+        }
     }
     // The order of the file is kept among those that move and among those that do not.
     let order = record::order(bodies.iter().map(|b| b.def.motion == Motion::Static));
@@ -198,7 +204,7 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
     let glass = (0..bodies.len()).filter(|&i| bodies[i].glass).collect();
     let bodies: Vec<drystone::BodyDef> = bodies.into_iter().map(|b| b.def).collect();
     let joints = match at.get("joint") {
-        Some(list) => list.items()?.map(|j| joint::read(&j, &bodies)).collect::<Result<_, _>>()?,
+        Some(list) => list.items()?.map(|j| joint::read(&j, &bodies, library)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
     let controls = match at.get("control") {

@@ -21,6 +21,8 @@ pub struct Parameter {
     pub range: Option<[f64; 2]>,
     /// The words that it may be; empty: any.
     pub choices: Vec<String>,
+    /// Whole numbers alone.
+    pub whole: bool,
 }
 
 pub(super) const FIELDS: &[&str] = &["default", "unit", "range", "about", "whole", "choices"];
@@ -135,5 +137,5 @@ fn one(at: &At, name: &str, given: Option<&str>, scope: &Scope) -> Result<(Param
     fits(&item).map_err(Error::Given)?;
     let name = name.to_string();
     let (default, value) = (declared.to_string(), item.to_string());
-    Ok((Parameter { name, default, value, unit, about, range, choices }, item))
+    Ok((Parameter { name, default, value, unit, about, range, choices, whole }, item))
 }

@@ -5,7 +5,9 @@ use drystone::{Combine, Impact};
 use drystone_solve::solver;
 use serde_json::{Map, Value, json};
 
-use super::{body, control, copies, field, flow, joint, parameters, rules, settings, shape, stop};
+use super::{
+    body, control, copies, field, flow, function, joint, parameters, rules, series, settings, shape, stop,
+};
 use crate::gallery;
 
 /// What is said of a field: its name, the form of its value, and one line.
@@ -103,8 +105,8 @@ fn definitions() -> Value {
         "sine": table(&["mean", "amplitude", "frequency", "phase"], &[("mean", "number", ""),
             ("amplitude", "number", ""), ("frequency", "number", "Hz"), ("phase", "number", "rad")],
             &["amplitude", "frequency"]),
-        "points": table(&["points", "interpolation", "beyond"], &[("points", "[pair]", "time, s, and value"),
-            ("interpolation", "linear|cubic", ""), ("beyond", "hold|repeat", "")], &["points"]),
+        "points": table(&[function::TABLE, series::FIELDS].concat(), POINTS, &[]),
+        "column": { "type": ["string", "integer"] },
         "motor": table(joint::MOTOR, MOTOR, &[]),
         "settings": table(settings::FIELDS, SETTINGS, &[]),
         "materials": table(rules::MATERIALS, &[("combine", "text", "how two mu make one"),
@@ -322,6 +324,18 @@ const MOTOR: &[Entry] = &[
     ("limit", "number", "N or N m"),
 ];
 
+const POINTS: &[Entry] = &[
+    ("points", "[pair]", "time, s, and value"),
+    ("interpolation", "linear|cubic", ""),
+    ("beyond", "hold|repeat", "before the first and after the last"),
+    ("file", "text", "a CSV file in place of points"),
+    ("time", "column", "column of the times, s: its name, or its number from 1"),
+    ("value", "column", "column of the values"),
+    ("step", "number", "s, where the file has no times"),
+    ("scale", "number", "of the values"),
+    ("integrate", "whole", "2: the values are accelerations, 1: speeds"),
+];
+
 const ROW: &[Entry] = &[
     ("between", "texts", "two materials"),
     ("mu", "number", "coefficient of friction"),
@@ -391,7 +405,7 @@ mod tests {
         let shapes: Vec<&str> = shape::KINDS.iter().flat_map(|(_, k)| k.fields()).copied().collect();
         let joints: Vec<&str> = joint::TYPES.iter().flat_map(|(_, own)| *own).copied().collect();
         let made: Vec<&str> = copies::KINDS.iter().flat_map(|(_, own)| *own).copied().collect();
-        let lists: [(&[Entry], Vec<&str>); 13] = [
+        let lists: [(&[Entry], Vec<&str>); 14] = [
             (TOP, super::super::FIELDS.to_vec()),
             (SETTINGS, settings::FIELDS.to_vec()),
             (BODY, body::FIELDS.to_vec()),
@@ -399,6 +413,7 @@ mod tests {
             (COPIES, made),
             (JOINT, [joint::COMMON, &joints, joint::LAW, &["coordinates"]].concat()),
             (MOTOR, joint::MOTOR.to_vec()),
+            (POINTS, [function::TABLE, series::FIELDS].concat()),
             (ROW, [rules::PAIR, rules::LAW].concat()),
             (EMITTER, flow::EMITTER.to_vec()),
             (FIELD, field::FIELDS.to_vec()),

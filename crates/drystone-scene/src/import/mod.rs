@@ -5,6 +5,7 @@
 //! ```
 
 mod mjcf;
+mod tree;
 mod urdf;
 mod write;
 
@@ -47,20 +48,13 @@ pub struct Imported {
 pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, SceneError> {
     let fail = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
     let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-    let settings = roxmltree::ParsingOptions { nodes_limit: 1_000_000, ..Default::default() };
-    let document = Document::parse_with_options(&text, settings).map_err(|e| {
-        let place = (e.pos().row as usize, e.pos().col as usize);
-        SceneError { place: Some(place), ..fail(e.to_string()) }
-    })?;
+    let document =
+        parsed(&text).map_err(|(place, message)| SceneError { place: Some(place), ..fail(message) })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     let root = document.root_element();
-    if let Some(deep) = too_deep(root) {
-        let w = Wrong::at(&document, deep, format!("elements are nested deeper than {DEEPEST}"));
-        return Err(SceneError { place: Some(w.place), ..fail(w.message) });
-    }
     let read = match root.tag_name().name() {
         "robot" => urdf::read(&document, &folder),
-        "mujoco" => mjcf::read(&document, &folder),
+        "mujoco" => tree::with_included(root, &folder).and_then(|root| mjcf::read(&root, &folder)),
         other => Err(Wrong::at(
             &document,
             root,
@@ -68,11 +62,25 @@ pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, Scen
         )),
     };
     let robot = read.map_err(|w| SceneError {
+        file: w.file.or_else(|| Some(path.into())),
         place: Some(w.place),
         field: Some(w.tag).filter(|t| !t.is_empty()),
-        ..fail(w.message)
+        message: w.message,
     })?;
     Ok(write::scene(robot, path, to, options))
+}
+
+/// The document of a text; what is wrong with it comes with line and column.
+fn parsed(text: &str) -> Result<Document<'_>, ((usize, usize), String)> {
+    let settings = roxmltree::ParsingOptions { nodes_limit: 1_000_000, ..Default::default() };
+    let document = Document::parse_with_options(text, settings)
+        .map_err(|e| ((e.pos().row as usize, e.pos().col as usize), e.to_string()))?;
+    if let Some(deep) = too_deep(document.root_element()) {
+        let place = document.text_pos_at(deep.range().start);
+        let message = format!("elements are nested deeper than {DEEPEST}");
+        return Err(((place.row as usize, place.col as usize), message));
+    }
+    Ok(document)
 }
 
 /// Nesting beyond this is refused before the stack is in danger.
@@ -95,13 +103,15 @@ struct Wrong {
     place: (usize, usize),
     tag: String,
     message: String,
+    /// An included file; none: the robot's own.
+    file: Option<PathBuf>,
 }
 
 impl Wrong {
     fn at(document: &Document, node: Node, message: impl Into<String>) -> Self {
         let place = document.text_pos_at(node.range().start);
         let tag = node.tag_name().name().to_string();
-        Self { place: (place.row as usize, place.col as usize), tag, message: message.into() }
+        Self { place: (place.row as usize, place.col as usize), tag, message: message.into(), file: None }
     }
 }
 
@@ -141,6 +151,8 @@ enum Freedom {
     Turn,
     Slide,
     Ball,
+    /// None: a loop that is welded.
+    None,
 }
 
 #[derive(Clone, Debug)]
@@ -157,6 +169,10 @@ struct Link {
     effort: Option<f64>,
     friction: f64,
     damping: f64,
+    /// Stiffness, and the coordinate at which the spring pulls nothing, from where it starts.
+    spring: Option<(f64, f64)>,
+    /// Whether it closes a loop: nothing drives it.
+    loops: bool,
 }
 
 /// What a file says.
@@ -167,21 +183,29 @@ struct Robot {
     links: Vec<Link>,
     gravity: Option<DVec3>,
     notes: Vec<String>,
-    /// Elements that nothing was made of: how often, and the first line.
-    left: BTreeMap<String, (usize, u32)>,
+    /// Elements that nothing was made of: how often, and where the first is.
+    left: BTreeMap<String, (usize, String)>,
 }
 
 impl Robot {
     /// Counts an element that nothing is made of.
     fn leave(&mut self, document: &Document, node: Node) {
         let line = document.text_pos_at(node.range().start).row;
-        self.left.entry(node.tag_name().name().into()).or_insert((0, line)).0 += 1;
+        self.leave_at(node.tag_name().name(), format!("line {line}"));
+    }
+
+    fn leave_at(&mut self, tag: &str, line: String) {
+        self.left.entry(tag.into()).or_insert((0, line)).0 += 1;
     }
 
     fn note(&mut self, document: &Document, node: Node, text: impl std::fmt::Display) {
         let line = document.text_pos_at(node.range().start).row;
-        let name = node.attribute("name").map(|n| format!(" '{n}'")).unwrap_or_default();
-        self.notes.push(format!("line {line}: <{}>{name}: {text}", node.tag_name().name()));
+        self.note_at(&format!("line {line}"), node.tag_name().name(), node.attribute("name"), text);
+    }
+
+    fn note_at(&mut self, line: &str, tag: &str, name: Option<&str>, text: impl std::fmt::Display) {
+        let name = name.map(|n| format!(" '{n}'")).unwrap_or_default();
+        self.notes.push(format!("{line}: <{tag}>{name}: {text}"));
     }
 }
 

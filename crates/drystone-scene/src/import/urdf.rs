@@ -169,6 +169,8 @@ fn moving(document: &Document, joint: Node, a: usize, at: &Pose, robot: &mut Rob
         effort: None,
         friction: 0.0,
         damping: 0.0,
+        spring: None,
+        loops: false,
     };
     let mut start = 0.0;
     if let Some(limit) = child(joint, "limit") {

@@ -16,7 +16,7 @@ pub(super) fn scene(mut robot: Robot, from: &Path, to: &Path, options: Options) 
     let mut notes = std::mem::take(&mut robot.notes);
     for (tag, (count, line)) in &robot.left {
         let times = if *count == 1 { String::new() } else { format!(", {count} times") };
-        notes.push(format!("line {line}: <{tag}> is not understood{times}"));
+        notes.push(format!("{line}: <{tag}> is not understood{times}"));
     }
     if let Some(first) = robot.bodies.iter_mut().find(|b| !b.ground).filter(|_| options.fixed_base) {
         first.fixed = true;
@@ -199,6 +199,7 @@ fn link_text(robot: &Robot, link: &Link, lift: f64, options: Options) -> String 
         Freedom::Turn => "revolute",
         Freedom::Slide => "prismatic",
         Freedom::Ball => "ball",
+        Freedom::None => "fixed",
     };
     let a = link.a.map_or("world", |a| robot.bodies[a].name.as_str());
     let mut text = format!(
@@ -208,7 +209,7 @@ fn link_text(robot: &Robot, link: &Link, lift: f64, options: Options) -> String 
         quoted(&robot.bodies[link.b].name),
         list(link.anchor + DVec3::Z * lift)
     );
-    if link.freedom == Freedom::Ball {
+    if matches!(link.freedom, Freedom::Ball | Freedom::None) {
         return text;
     }
     text += &format!("axis = {}\n", list(link.axis));
@@ -218,10 +219,20 @@ fn link_text(robot: &Robot, link: &Link, lift: f64, options: Options) -> String 
     if link.friction > 0.0 {
         text += &format!("friction = {}\n", short(link.friction));
     }
-    if link.damping > 0.0 {
-        text += &format!("spring = {{ damping = {} }}\n", short(link.damping));
+    let mut spring = Vec::new();
+    if let Some((stiffness, rest)) = link.spring {
+        spring.push(format!("stiffness = {}", short(stiffness)));
+        if rest != 0.0 {
+            spring.push(format!("rest = {}", short(rest)));
+        }
     }
-    if options.hold {
+    if link.damping > 0.0 {
+        spring.push(format!("damping = {}", short(link.damping)));
+    }
+    if !spring.is_empty() {
+        text += &format!("spring = {{ {} }}\n", spring.join(", "));
+    }
+    if options.hold && !link.loops {
         let limit = link.effort.map(|e| format!(", limit = {}", short(e))).unwrap_or_default();
         text += &format!("motor = {{ position = 0{limit} }}\n");
     }

@@ -15,7 +15,6 @@ const LINES = ["#3b82c4", "#d9822b", "#2a9d6f", "#b05fa3", "#888"];
 
 class App {
     constructor() {
-        this.view = new View3D($("canvas"));
         this.index = -1;
         this.time = 0;
         this.playing = false;
@@ -27,7 +26,6 @@ class App {
         this.fitted = false;
         this.liveNumbers = { times: [], all: [] };
         this.driver = new Driver((bytes) => this.source.send(bytes));
-        this.inspector = new Inspector(this);
         this.timings = { drawn: 0 };
         const on = {
             hello: (h) => this.hello(h),
@@ -38,8 +36,11 @@ class App {
             inputs: (blob) => save(blob, `${this.info.name}-inputs.json`),
             closed: () => this.say("the program has ended: this page shows what it was sent", true),
         };
+        // Frames come while the renderer starts.
         const packed = $("frames");
         this.source = packed ? new DocumentSource(on, packed) : new SocketSource(on);
+        this.view = new View3D($("canvas"));
+        this.inspector = new Inspector(this);
         this.bind();
         this.theme(localStorageGet("drystone-theme"));
         new ResizeObserver(() => this.resize()).observe($("stage"));
@@ -339,24 +340,24 @@ class App {
     }
 
     makeParameters(list) {
-        $("parameters").replaceChildren(...list.map(([name, value, unit, help]) => {
-            const row = document.createElement("div"), label = document.createElement("label"), input = document.createElement("input");
-            row.className = "parameter";
-            label.textContent = unit ? `${name}, ${unit}` : name;
-            label.title = help;
-            Object.assign(input, { id: `parameter-${name}`, value, type: "text", title: help });
-            label.htmlFor = input.id;
+        const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+        $("parameters").replaceChildren(...list.map(({ name, value, unit, about, range, choices, whole, open }) => {
+            const limits = range ? `from ${range[0]} to ${range[1]}` : "", title = [about, limits].filter(Boolean).join("; ");
+            const id = `parameter-${name}`, row = make("div", { className: "parameter" });
+            const input = choices.length ? make("select", { id, title }) : make("input", { id, title, type: "text" });
+            if (choices.length) input.append(...choices.map((c) => new Option(c, c)));
+            input.value = value;
+            input.disabled = !open;
+            row.append(make("label", { textContent: unit ? `${name}, ${unit}` : name, title, htmlFor: id }));
             const send = () => { if (input.value !== value) this.source.send(command.set(name, input.value)); };
             input.addEventListener("change", send);
-            row.append(label);
-            const x = Number(value);
-            if (value !== "" && isFinite(x) && x !== 0) {
-                const slider = Object.assign(document.createElement("input"), { type: "range", min: -1, max: 1, step: 0.02, value: 0, title: help });
-                slider.setAttribute("aria-label", name);
-                // A decade to either side.
-                slider.addEventListener("input", () => { const v = x * 10 ** Number(slider.value); input.value = Number.isInteger(x) && x >= 10 ? Math.round(v) : Number(v.toPrecision(3)); });
-                slider.addEventListener("change", send);
-                row.append(slider);
+            const slider = open && !choices.length ? slide(value, range, whole) : null;
+            if (slider) {
+                Object.assign(slider.element, { title });
+                slider.element.setAttribute("aria-label", name);
+                slider.element.addEventListener("input", () => { input.value = slider.value(); });
+                slider.element.addEventListener("change", send);
+                row.append(slider.element);
             }
             row.append(input);
             return row;
@@ -474,6 +475,18 @@ class App {
         const closed = document.body.classList.toggle("closed");
         $("panel-button").setAttribute("aria-expanded", !closed);
     }
+}
+
+/** A slider for a number: over its range, or over a decade to either side. */
+function slide(text, range, whole) {
+    const x = Number(text);
+    if (text === "" || !isFinite(x) || (!range && x === 0)) return null;
+    const element = Object.assign(document.createElement("input"), { type: "range" });
+    whole ||= !range && Number.isInteger(x) && x >= 10;
+    const rounded = (v) => (whole ? Math.round(v) : Number(v.toPrecision(3)));
+    if (range) Object.assign(element, { min: range[0], max: range[1], step: whole ? 1 : (range[1] - range[0]) / 200, value: x });
+    else Object.assign(element, { min: -1, max: 1, step: 0.02, value: 0 });
+    return { element, value: () => rounded(range ? Number(element.value) : x * 10 ** Number(element.value)) };
 }
 
 function save(blob, name) {

@@ -9,10 +9,22 @@ import { MAP } from "./colour.js";
 
 const VIEWS = { iso: [0.62, -0.85, 0.52], front: [0, -1, 0.06], side: [1, 0, 0.06], top: [0, -0.001, 1] };
 
+/** Whether a processor draws, and not a graphics card. */
+function drawsInSoftware() {
+    const gl = document.createElement("canvas").getContext("webgl2");
+    if (!gl) return true;
+    const about = gl.getExtension("WEBGL_debug_renderer_info");
+    const name = gl.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+    gl.getExtension("WEBGL_lose_context")?.loseContext();
+    return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}
+
 export class View3D {
     constructor(canvas) {
         THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
-        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+        this.software = drawsInSoftware();
+        // Smooth edges cost a processor several times the picture.
+        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.software, powerPreference: "high-performance" });
         this.scene = new THREE.Scene();
         this.camera = new THREE.PerspectiveCamera(38, 1, 0.01, 1000);
         this.camera.up.set(0, 0, 1);

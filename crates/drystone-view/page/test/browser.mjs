@@ -139,6 +139,77 @@ const tests = {
         assert.equal(await stop(server), 0);
     },
 
+    /** Everything by keyboard: no mouse, no touch, no call into the page but to ask. */
+    async keyboard() {
+        const server = await start("view", "hopper", "--set", "n=300", "--time", "0.8", "--no-open", "--quiet");
+        const page = await open(server.url);
+        await until(page, () => drystone.source.end !== null && drystone.source.frames.length > 40);
+        const key = (k) => page.keyboard.press(k), ask = (f) => get(page, f);
+        const canvas = async (name) => { await page.waitForTimeout(250); await shot(page, name); return page.locator("#canvas").screenshot(); };
+        await key("End");
+        if (await ask(() => drystone.playing)) await key("p");
+        await key("End");
+        // Colours, forces, joints, cut: each changes the picture.
+        let before = await canvas("keys-start");
+        for (const [k, name, holds] of [
+            ["k", "keys-colour", () => drystone.colour === "force"],
+            ["q", "keys-chains", () => drystone.view.forces.mode === "chains"],
+            ["q", "keys-arrows", () => drystone.view.forces.mode === "arrows"],
+            ["q", "keys-no-forces", () => drystone.view.forces.mode === "off"],
+            ["x", "keys-cut-x", () => drystone.view.cut.axis === 0],
+            ["x", "keys-cut-y", () => drystone.view.cut.axis === 1],
+            ["4", "keys-top", () => drystone.view.camera.position.z > drystone.view.controls.target.z],
+            ["2", "keys-front", () => drystone.view.camera.position.y < drystone.view.controls.target.y],
+            ["Shift+ArrowLeft", "keys-turned", () => true],
+            ["Alt+ArrowUp", "keys-moved", () => true],
+            ["+", "keys-zoomed", () => true],
+            ["d", "keys-dark", () => document.documentElement.dataset.theme === "dark"],
+        ]) {
+            await key(k);
+            assert.ok(await ask(holds), name);
+            const after = await canvas(name);
+            assert.ok(!before.equals(after), `${name}: the picture is another one`);
+            before = after;
+        }
+        await key("x");
+        await key("x");
+        assert.equal(await ask(() => drystone.view.cut.axis), -1);
+        // A body, its plots, the camera with it, and none again.
+        await key("n");
+        await key("n");
+        const body = await ask(() => drystone.inspector.body);
+        assert.notEqual(body, null);
+        await key("v");
+        assert.ok(await ask(() => drystone.following));
+        const off = () => ask(() => Math.hypot(...drystone.decoder.position(drystone.inspector.body).map((x, k) => x - drystone.view.controls.target.toArray()[k])));
+        assert.ok((await off()) < 1e-4, "the camera looks at it");
+        for (let k = 0; k < 10; k++) await key("Comma");
+        assert.ok((await off()) < 1e-4, "and goes with it");
+        await until(page, () => drystone.inspector.history.times.length === drystone.source.frames.length);
+        await canvas("keys-follow");
+        await key("Escape");
+        assert.equal(await ask(() => drystone.inspector.body), null);
+        // The list of keys, the panel, the loop, the screenshot; buttons and fields by Tab.
+        await key("?");
+        assert.ok(await ask(() => document.getElementById("help").open));
+        await canvas("keys-help");
+        await key("Escape");
+        await key("m");
+        assert.ok(await ask(() => document.body.classList.contains("closed")));
+        await key("m");
+        await key("l");
+        assert.ok(await ask(() => drystone.loop));
+        const download = page.waitForEvent("download");
+        await key("s");
+        await download;
+        const reached = new Set();
+        for (let k = 0; k < 40; k++) { await key("Tab"); reached.add(await ask(() => document.activeElement.id || document.activeElement.dataset.tab || document.activeElement.dataset.view)); }
+        for (const id of ["theme", "plots", "colour", "cut-axis", "cut-at", "shot", "video", "play", "slider", "speed", "loop"]) assert.ok(reached.has(id), `Tab reaches ${id}: ${[...reached]}`);
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 0);
+    },
+
     async file() {
         const html = resolve(folder, "four-bar.html");
         const { code, text } = await run("view", "four-bar", "--time", "1", "--html", html, "--quiet");

@@ -12,7 +12,7 @@ use drystone_scene::inputs::{Input, InputLog, MOST_EVENTS, Steering};
 use serde_json::json;
 
 use crate::command::{Added, Command};
-use crate::frames::Hello;
+use crate::frames::{Hello, Parameter};
 use crate::snapshot::Snapshot;
 use crate::stage::Stage;
 pub use governor::Governor;
@@ -28,8 +28,8 @@ pub struct Options {
     pub scene: String,
     /// Parameters that are set.
     pub set: Vec<(String, String)>,
-    /// Parameters that it has: name, value, unit, one line.
-    pub parameters: Vec<[String; 4]>,
+    /// Parameters that it has; none: any can be set.
+    pub parameters: Vec<Parameter>,
     /// Whether it waits for a page to let it go.
     pub paused: bool,
     /// Speed over real time.
@@ -64,6 +64,36 @@ pub struct Live<'a> {
     shown: Option<Instant>,
     /// Whether something has happened since.
     changed: bool,
+    tally: Tally,
+}
+
+/// How a live run has kept up: over all its steps, from the first start on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Steps done.
+    pub steps: u64,
+    /// Of these, how many reached the tolerance that the scene asks for.
+    pub solved: u64,
+    /// Real time that they took, s.
+    pub took: f64,
+    /// The longest, s.
+    pub longest: f64,
+    /// Largest residual of a step, m/s, and the sum over all.
+    pub residual: f64,
+    /// Sum of the steps' residuals, m/s: over `steps` the mean.
+    pub residual_sum: f64,
+    /// Real time given up because steps came too late, s.
+    pub lost: f64,
+    /// Fewest iterations that the governor allowed a step.
+    pub least_allowed: usize,
+}
+
+/// A live run that has ended.
+pub struct Ended {
+    /// What was driven since the last start.
+    pub log: InputLog,
+    /// How it kept up.
+    pub tally: Tally,
 }
 
 /// Simulated and real time.
@@ -129,6 +159,7 @@ impl<'a> Live<'a> {
             report: None,
             shown: None,
             changed: true,
+            tally: Tally { least_allowed: usize::MAX, ..Tally::default() },
         };
         live.greet();
         live.show();
@@ -136,13 +167,10 @@ impl<'a> Live<'a> {
     }
 
     fn greet(&mut self) {
-        let set = |p: &[String; 4]| {
-            let given = self.options.set.iter().rev().find(|(k, _)| *k == p[0]);
-            let mut p = p.clone();
-            if let Some((_, value)) = given {
-                p[1].clone_from(value);
-            }
-            p
+        let set = |p: &Parameter| {
+            let given = self.options.set.iter().rev().find(|(k, _)| *k == p.name);
+            let value = given.map_or_else(|| p.value.clone(), |(_, value)| value.clone());
+            Parameter { value, ..p.clone() }
         };
         let hello = Hello {
             live: true,
@@ -153,27 +181,32 @@ impl<'a> Live<'a> {
         self.desk.greet(hello);
     }
 
-    /// Runs until `stop`; returns what was driven since the last start.
-    pub fn run(mut self, stop: &AtomicBool) -> InputLog {
+    /// Runs until `stop`.
+    pub fn run(mut self, stop: &AtomicBool) -> Ended {
         self.clock.again(self.world.state().time);
         while !stop.load(Ordering::Relaxed) {
-            let wait = if self.running || self.owed > 0 { Duration::ZERO } else { Duration::from_millis(20) };
-            while let Some(command) = self.desk.next(wait) {
-                self.obey(command);
-                if wait > Duration::ZERO {
-                    break;
-                }
-            }
-            if self.owed > 0 {
-                self.owed -= 1;
-                self.step();
-            } else if self.running {
-                self.keep_pace();
-            }
-            self.show_if_due();
+            self.turn(Duration::from_millis(20));
         }
         self.log.finish(&self.world);
-        self.log
+        Ended { log: self.log, tally: self.tally }
+    }
+
+    /// Obeys what has come, does a step if one is due, and shows it. One that is stopped waits for a command, so long at most.
+    pub fn turn(&mut self, patience: Duration) {
+        let wait = if self.running || self.owed > 0 { Duration::ZERO } else { patience };
+        while let Some(command) = self.desk.next(wait) {
+            self.obey(command);
+            if wait > Duration::ZERO {
+                break;
+            }
+        }
+        if self.owed > 0 {
+            self.owed -= 1;
+            self.step();
+        } else if self.running {
+            self.keep_pace();
+        }
+        self.show_if_due();
     }
 
     /// Does a step if one is due, or waits a little.
@@ -186,6 +219,7 @@ impl<'a> Live<'a> {
         }
         if -ahead > LAG.as_secs_f64() * self.options.pace {
             self.clock.lost += -ahead / self.options.pace;
+            self.tally.lost += -ahead / self.options.pace;
             let factor = self.clock.factor;
             self.clock.again(time);
             self.clock.factor = factor;
@@ -211,10 +245,12 @@ impl<'a> Live<'a> {
     }
 
     fn step(&mut self) -> bool {
+        let begun = Instant::now();
         self.steering.before_step(&mut self.world);
         match self.world.step() {
             Ok(report) => {
                 self.scene.probe.observe(&self.world);
+                self.count(&report, begun.elapsed().as_secs_f64());
                 self.report = Some(report);
                 self.changed = true;
                 true
@@ -227,6 +263,17 @@ impl<'a> Live<'a> {
                 false
             }
         }
+    }
+
+    fn count(&mut self, report: &StepReport, took: f64) {
+        let (t, residual) = (&mut self.tally, report.certificate.residual_max);
+        t.steps += 1;
+        t.solved += u64::from(residual <= 1.0001 * self.world.settings().tolerance);
+        t.took += took;
+        t.longest = t.longest.max(took);
+        t.residual = t.residual.max(residual);
+        t.residual_sum += residual;
+        t.least_allowed = t.least_allowed.min(self.world.settings().iterations);
     }
 
     /// Does an input, and notes it.
@@ -290,6 +337,11 @@ impl<'a> Live<'a> {
     fn begin_again(&mut self, set: Option<(String, String)>) {
         let mut all = self.options.set.clone();
         if let Some((name, value)) = set {
+            let known = &self.options.parameters;
+            if !known.is_empty() && !known.iter().any(|p| p.name == name && p.open) {
+                self.tell(Some(format!("'{name}' cannot be set from a page: start with --set {name}=...")));
+                return;
+            }
             all.retain(|(k, _)| *k != name);
             all.push((name, value));
         }
