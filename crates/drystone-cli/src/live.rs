@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::run::INTERRUPTED;
 use crate::simulation::{Simulation, pairs, pool};
 use crate::view::Serve;
 
@@ -50,7 +51,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         world.keep_solutions(true);
         Ok((scene, world))
     };
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let options = Options {
         parameters: parameters(&name),
         scene: name,
@@ -64,10 +65,10 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let log = live.run(stop.flag());
     if let Some(to) = &args.inputs {
         let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
-        file::make_folder(to).map_err(place)?;
-        std::fs::write(to, log.json()).map_err(place)?;
+        file::write(to, log.json().as_bytes()).map_err(place)?;
     }
-    Ok(0)
+    // Nothing else ends it.
+    Ok(INTERRUPTED)
 }
 
 /// What a scene declares: the gallery's own parameters, or those that every file has.
