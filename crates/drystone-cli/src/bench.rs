@@ -208,7 +208,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             "set-up s"
         ))?;
     }
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let base = usage::peak_rss_mib();
     let mut rows = Vec::new();
     for bench in BENCHES {

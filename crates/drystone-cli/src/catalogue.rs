@@ -116,6 +116,7 @@ pub fn solvers(args: Args) -> Result<i32, Failure> {
 }
 
 pub fn check(args: CheckArgs) -> Result<i32, Failure> {
+    crate::interrupt::leave_by(|| eprintln!("drystone: interrupted: the file was not checked"));
     say(&(drystone_scene::check(&args.file)? + "\n"))?;
     Ok(0)
 }

@@ -167,7 +167,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let time = args.at_time.unwrap_or(scene.duration).max(world.settings().h);
     // The problem of the step that ends at `time`.
     let steps_before = time - world.settings().h;
-    let interrupt = interrupt::watch()?;
+    let interrupt = interrupt::watch();
     if !crate::state::advance_until(&mut world, steps_before, &interrupt)? {
         let time = world.state().time;
         say(&format!("interrupted at {time:.3} s, before the step to compare: no solver had its turn\n"))?;

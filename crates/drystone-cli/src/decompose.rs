@@ -10,6 +10,7 @@ use drystone_scene::mesh::{Decomposition, Origin, Surface, Target, parts_of};
 use glam::DVec3;
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::outputs::{self, Output};
 
 #[derive(clap::Args)]
@@ -39,6 +40,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     target.check().map_err(Failure::input)?;
     let asked = [Output::text("--out", args.out.as_ref()), Output::png("--picture", args.picture.as_ref())];
     outputs::check(Some(&args.mesh), asked)?;
+    interrupt::leave_nothing();
     let start = Instant::now();
     let (surface, found, origin) = parts_of(&args.mesh, scale, &target).map_err(Failure::input)?;
     table(&args.mesh, &surface, &found);

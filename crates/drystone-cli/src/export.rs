@@ -13,6 +13,7 @@ use drystone_view::replay::Replay;
 
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::outputs::{self, Output};
 use crate::portrait::{Look, glass};
 use crate::record;
 use crate::run::{INTERRUPTED, say, write};
@@ -62,20 +63,26 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let table = Table::NAMES.iter().find(|(name, _)| *name == args.table).map(|(_, table)| *table);
     let names: Vec<&str> = Table::NAMES.iter().map(|(name, _)| *name).collect();
     let table = table.ok_or_else(|| Failure::input(BadSpec::unknown("table", &args.table, &names)))?;
+    interrupt::leave_nothing();
     let recording = record::open(&args.recording)?;
     let selection = Selection::new(&recording, (args.from, args.until), args.every as usize, &args.body)
         .map_err(|e| Failure::input(format!("{}: {e}", args.recording.display())))?;
-    let bad = |e: std::io::Error| Failure::input(format!("{shown}: {e}"));
-    drystone_record::file::make_folder(&args.to).map_err(bad)?;
+    outputs::check(Some(&args.recording), [Output::text("--to", Some(&args.to))])?;
     let mut code = 0;
     match ending.as_str() {
-        "csv" => {
-            let mut text = BufWriter::new(std::fs::File::create(&args.to).map_err(bad)?);
+        "csv" | "parquet" => beside(&args.to, |to| {
+            if ending == "parquet" {
+                return parquet(&recording, &selection, table, to).map_err(Failure::run);
+            }
+            let bad = |e: std::io::Error| Failure::run(format!("{shown}: {e}"));
+            let mut text = BufWriter::new(std::fs::File::create(to).map_err(bad)?);
             csv(&recording, &selection, table, &mut text).map_err(Failure::run)?;
-            std::io::Write::flush(&mut text).map_err(|e| Failure::run(format!("{shown}: {e}")))?;
-        }
-        "parquet" => parquet(&recording, &selection, table, &args.to).map_err(Failure::run)?,
+            std::io::Write::flush(&mut text).map_err(bad)
+        })?,
         "vtp" => {
+            interrupt::leave_by(|| {
+                eprintln!("drystone: interrupted: the .pvd is not written, whole .vtp files are kept")
+            });
             vtp(&recording, &selection, &args.to).map_err(Failure::run)?;
         }
         "gltf" => write(&args.to, &gltf(&recording, &selection).map_err(Failure::run)?)?,
@@ -91,6 +98,30 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     Ok(code)
 }
 
+/// Writes a file under another name, and gives it its own when it is whole; Ctrl-C and errors leave none. Pipes are written as they are.
+fn beside(to: &Path, write: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
+    if std::fs::metadata(to).is_ok_and(|m| !m.is_file()) {
+        return write(to);
+    }
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    let place = to.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    // Parquet has its rows in a file of their own meanwhile.
+    let parts = [place.clone(), place.with_extension("parquet.csv"), place.with_extension("parquet.tmp")];
+    let remove = move || parts.iter().for_each(|part| drop(std::fs::remove_file(part)));
+    let again = remove.clone();
+    interrupt::leave_by(move || {
+        again();
+        eprintln!("drystone: interrupted: nothing was written");
+    });
+    let done = write(&place).and_then(|()| {
+        std::fs::rename(&place, to).map_err(|e| Failure::run(format!("{}: {e}", to.display())))
+    });
+    if done.is_err() {
+        remove();
+    }
+    done
+}
+
 /// `film.png` with a number before the ending.
 pub fn numbered(to: &Path, n: usize) -> PathBuf {
     let stem = to.file_stem().unwrap_or_default().to_string_lossy();
@@ -100,10 +131,12 @@ pub fn numbered(to: &Path, n: usize) -> PathBuf {
 fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: bool) -> Result<i32, Failure> {
     let look = args.look.check()?.look(glass(recording), film)?;
     let frames = Film::new(recording, selection, look).map_err(Failure::input)?;
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let mut encoder = if film { Some(ffmpeg(args)?) } else { None };
-    for n in 0..selection.frames.len() {
+    let count = selection.frames.len();
+    for n in 0..count {
         if stop.came() {
+            eprintln!("drystone: interrupted: {n} of {count} pictures are drawn");
             break;
         }
         let image = render(&frames.picture(n).map_err(Failure::run)?);
@@ -165,6 +198,7 @@ pub fn report(args: ReportArgs) -> Result<i32, Failure> {
     if let Some(path) = args.plot.as_ref().filter(|p| p.extension().is_none_or(|e| e != "svg")) {
         return Err(Failure::input(format!("--plot {}: the name must end in .svg", path.display())));
     }
+    interrupt::leave_nothing();
     let mut runs = Vec::new();
     for path in &args.recordings {
         let name =

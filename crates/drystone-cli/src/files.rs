@@ -8,7 +8,7 @@ use drystone_record::recording::{Checkpoint, Every};
 use drystone_record::series::{Kind, Series};
 use drystone_record::snapshot::{self, Header, Snapshots};
 use drystone_record::table;
-use drystone_scene::{Probe, Scene};
+use drystone_scene::{Measurement, Scene};
 
 use crate::failure::Failure;
 use crate::outputs::Output;
@@ -20,22 +20,25 @@ pub struct Files {
     /// Write positions and velocities at the scene's snapshot times, as they are taken; .json or .json.gz.
     #[arg(long, value_name = "FILE.json")]
     pub snapshots: Option<PathBuf>,
-    /// Write energies, contacts, what came and went, and what the scene's probes say over time; .csv or .parquet.
+    /// Snapshots every N steps, or with an s every so many simulated seconds, as 0.5s, instead of the scene's times.
+    #[arg(long, value_name = "N|SECONDSs", requires = "snapshots")]
+    snapshots_every: Option<String>,
+    /// Write energies, contacts, what came and went, and what the scene's probes say over time; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     series: Option<PathBuf>,
-    /// Write the motion of every body that can move and the contact force on it over time, by name; .csv or .parquet.
+    /// Write the motion of every body that can move and the contact force on it over time, by name; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     bodies: Option<PathBuf>,
     /// Rows of --series and --bodies every N steps, or with an s every so many simulated seconds, as 0.02s.
     #[arg(long, value_name = "N|SECONDSs", default_value = "1")]
     series_every: String,
-    /// Write the contact force on every body over time; .csv or .parquet.
+    /// Write the contact force on every body over time; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     body_forces: Option<PathBuf>,
-    /// Write the force between every pair of bodies in contact over time; .csv or .parquet.
+    /// Write the force between every pair of bodies in contact over time; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     pair_forces: Option<PathBuf>,
-    /// Write the reaction, coordinates and motor forces of every joint over time; .csv or .parquet.
+    /// Write the reaction, coordinates and motor forces of every joint over time; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     joint_forces: Option<PathBuf>,
     /// Write forces every N steps.
@@ -63,7 +66,13 @@ impl Files {
         ]
     }
 
-    /// Creates them, or goes on with them from a checkpoint; snapshots of times up to `now` (s) are there then.
+    /// Whether one of them is standard output.
+    pub fn to_pipe(&self) -> bool {
+        self.outputs().iter().flatten().any(Output::is_standard)
+    }
+
+    /// Creates them, or goes on with them from a checkpoint; snapshots of times up to `now` (s) are there then. The run has steps of `h` up to
+    /// `end`, s.
     pub fn open(
         &self,
         scene: &Scene,
@@ -71,6 +80,7 @@ impl Files {
         header: Header,
         from: Option<&Checkpoint>,
         now: f64,
+        (h, end): (f64, f64),
     ) -> Result<Outputs, Failure> {
         let forces = Every::Steps(self.forces_every);
         let rows = every("--series-every", &self.series_every)?;
@@ -93,12 +103,17 @@ impl Files {
         }
         // Where each of the files was at the checkpoint, in the order in which they are asked for here.
         let mut ends = from.map(|from| from.written.iter().copied());
-        let mut end = || ends.as_mut().map(|ends| ends.next().unwrap_or(0));
+        let mut written = || ends.as_mut().map(|ends| ends.next().unwrap_or(0));
         let snapshots = match &self.snapshots {
             None => None,
             Some(path) => {
-                let snaps = scene.snaps.clone();
-                let opened = match end() {
+                let snaps = match &self.snapshots_every {
+                    None => scene.snaps.clone(),
+                    Some(text) => every("--snapshots-every", text)?
+                        .times(h, end)
+                        .map_err(|e| Failure::input(format!("--snapshots-every {text}: {e}")))?,
+                };
+                let opened = match written() {
                     None => Snapshots::create(path, snaps, header),
                     Some(bytes) => Snapshots::resume(path, snaps, header, bytes, now),
                 };
@@ -108,7 +123,7 @@ impl Files {
         let mut series = Vec::new();
         for (option, path, kind, often) in tables {
             if let Some(path) = path {
-                let file = match end() {
+                let file = match written() {
                     None => Series::create(path, kind, often, labels.clone(), &scene.probe.columns()),
                     Some(bytes) => Series::resume(path, kind, often, labels.clone(), bytes),
                 };
@@ -126,7 +141,7 @@ impl Outputs {
         &mut self,
         world: &World,
         report: Option<&StepReport>,
-        probe: &mut dyn Probe,
+        probe: &mut Measurement,
     ) -> Result<(), String> {
         if let Some(s) = &mut self.snapshots {
             s.observe(world).map_err(|e| format!("writing --snapshots: {e}"))?;

@@ -6,6 +6,7 @@ use drystone_record::file;
 use drystone_scene::import::{Options, import};
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::run::say;
 
 #[derive(clap::Args)]
@@ -31,11 +32,14 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if args.to.extension().is_none_or(|e| e != "toml") {
         return Err(Failure::input(format!("--to {shown}: the name must end in .toml")));
     }
+    interrupt::leave_nothing();
     let options = Options { fixed_base: args.fixed_base, hold: !args.limp };
     let made = import(&args.robot, &args.to, options)?;
     let place = |e: std::io::Error| Failure::input(format!("--to {shown}: {e}"));
-    file::make_folder(&args.to).map_err(place)?;
-    std::fs::write(&args.to, &made.text).map_err(place)?;
+    file::write(&args.to, made.text.as_bytes()).map_err(place)?;
+    interrupt::leave_by(move || {
+        eprintln!("drystone: interrupted: the scene is written, and was not looked at")
+    });
     if !args.quiet {
         let mut text = format!("{shown}: {} bodies, {} joints\n", made.bodies, made.joints);
         made.notes.iter().for_each(|n| text += &format!("note: {n}\n"));

@@ -165,7 +165,7 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         "size": lcp.size(),
         "status": "interrupted",
     });
-    interrupt::leave(&name, unfinished, report.map(Path::to_path_buf))?;
+    interrupt::leave(&name, unfinished, report.map(Path::to_path_buf));
     let waiting = progress::waiting(format!("{name} by {}", asked.solver));
     let (begun, cpu) = (Instant::now(), usage::cpu_seconds());
     let s = run(lcp, asked.solver, asked.tolerance * scale, asked.iterations)?;

@@ -14,6 +14,7 @@ use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::run::INTERRUPTED;
 use crate::simulation::{Simulation, pairs, pool};
 use crate::view::Serve;
 
@@ -59,7 +60,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         world.keep_solutions(true);
         Ok((scene, world))
     };
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let options = Options {
         parameters: parameters(&name),
         scene: name,
@@ -83,10 +84,10 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     eprintln!("drystone: {}", kept_up(&tally, begun.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu));
     if let Some(to) = &args.inputs {
         let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
-        file::make_folder(to).map_err(place)?;
-        std::fs::write(to, log.json()).map_err(place)?;
+        file::write(to, log.json().as_bytes()).map_err(place)?;
     }
-    Ok(0)
+    // Nothing else ends it.
+    Ok(INTERRUPTED)
 }
 
 /// How a live run has kept up, in a line.

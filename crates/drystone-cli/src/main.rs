@@ -120,7 +120,9 @@ fn main() {
         // SAFETY: resetting a signal to its default action before any thread exists.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
-    let done = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let installed = interrupt::install();
+    let done = installed.and_then(|()| match command {
         Command::Run(args) => run::main(args),
         Command::Resume(args) => resume::main(args),
         Command::Export(args) => export::main(args),
@@ -144,7 +146,7 @@ fn main() {
         Command::Decompose(args) => decompose::main(args),
         Command::Devices(args) => backend::devices(args),
         Command::Zoo(args) => zoo::main(args),
-    };
+    });
     match done {
         Ok(code) => std::process::exit(code),
         Err(failure) => {

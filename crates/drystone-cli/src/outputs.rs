@@ -35,10 +35,14 @@ impl<'a> Output<'a> {
         path.map(|path| Self { option, path, ending: Some("html") })
     }
 
+    /// Standard output.
+    pub fn is_standard(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
+
     /// Nothing to overwrite: standard output, a pipe or a device.
     fn is_stream(&self) -> bool {
-        self.path.as_os_str() == "-"
-            || std::fs::metadata(self.path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+        self.is_standard() || std::fs::metadata(self.path).is_ok_and(|m| !m.is_file() && !m.is_dir())
     }
 }
 
@@ -62,7 +66,7 @@ pub fn check<'a>(
         }
         let place = place(output.path);
         match taken.iter().find(|(other, _)| *other == place) {
-            Some((_, other)) if !output.is_stream() || output.path.as_os_str() == "-" => {
+            Some((_, other)) if !output.is_stream() || output.is_standard() => {
                 return Err(Failure::input(format!("{option} {shown}: {other} is there already")));
             }
             _ => taken.push((place, option)),

@@ -207,8 +207,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     }
     if snapshot::is_snapshots(path) {
         let (named, snaps) = snapshot::read(path).map_err(Failure::input)?;
-        let scene = args.of_scene.clone().unwrap_or(named);
-        let Prepared { scene, world, .. } = Simulation { scene, ..args.simulation.clone() }.prepare()?;
+        let (file, given) = (&args.simulation.scene, args.of_scene.as_deref());
+        let Prepared { scene, world, .. } = args.simulation.of_snapshots(file, &named, given)?;
         let shown = snapshot::Shown::new(&scene.name, &world, snaps)
             .map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
         let glass = scene.glass.iter().map(|slot| number(*slot as u32, 0)).collect();
@@ -261,7 +261,7 @@ fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>
     let film = Film::new(from, &selection, drawing.look(glass, false)?).map_err(|e| place(e.to_string()))?;
     drystone_record::file::make_folder(&args.to)
         .map_err(|e| Failure::input(format!("{}: {e}", args.to.display())))?;
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let count = selection.frames.len();
     let bar = progress::waiting(format!("{count} pictures"));
     for n in 0..count {

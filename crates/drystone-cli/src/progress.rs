@@ -39,13 +39,10 @@ impl Progress {
             let (begun, number) = *first.get_or_insert_with(|| (Instant::now(), r.step));
             if self.shown.elapsed() >= LINE {
                 self.shown = Instant::now();
-                let rate = (r.step - number) as f64 / begun.elapsed().as_secs_f64();
+                let pace = pace(r.step - number, begun.elapsed(), steps.saturating_sub(r.step));
                 eprintln!(
-                    "drystone: step {} of {steps}, {rate:.1} steps/s, {:.0} s to go, {} contacts, residual {:.1e} m/s",
-                    r.step,
-                    steps.saturating_sub(r.step) as f64 / rate.max(1e-9),
-                    r.contacts,
-                    r.certificate.residual_max
+                    "drystone: step {} of {steps}, {pace}{} contacts, residual {:.1e} m/s",
+                    r.step, r.contacts, r.certificate.residual_max
                 );
             }
         }
@@ -66,6 +63,17 @@ impl Progress {
     }
 }
 
+/// How fast it goes and how long it will take; nothing where a single step says too little.
+fn pace(done: u64, time: Duration, left: u64) -> String {
+    let seconds = time.as_secs_f64();
+    if done == 0 || seconds <= 0.0 {
+        return String::new();
+    }
+    let rate = done as f64 / seconds;
+    let rate = if rate >= 1.0 { format!("{rate:.1} steps/s") } else { format!("{:.1} s/step", 1.0 / rate) };
+    format!("{rate}, {:.0} s to go, ", left as f64 * seconds / done as f64)
+}
+
 /// Something without steps to count: what it is and how long it has taken, on a terminal.
 pub fn waiting(text: String) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
@@ -77,4 +85,16 @@ pub fn waiting(text: String) -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_foretold_from_nothing() {
+        assert_eq!(pace(0, Duration::from_secs(31), 4), "");
+        assert_eq!(pace(60, Duration::from_secs(30), 100), "2.0 steps/s, 50 s to go, ");
+        assert_eq!(pace(1, Duration::from_secs(40), 3), "40.0 s/step, 120 s to go, ");
+    }
 }

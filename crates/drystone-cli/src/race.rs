@@ -179,7 +179,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         solver::make(name).map_err(Failure::input)?;
     }
     pool(Some(args.threads))?;
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let text = match args.table {
         Table::Errors => serde_json::to_string_pretty(&errors(&args, &names, &stop)?),
         Table::Stacks => serde_json::to_string_pretty(&stacks(&args, &names, &stop)?),

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use drystone::{StepReport, World};
-use drystone_record::recording::{self, Checkpoint, Every, Lock, Loss, Options, RecordError, What, Writer};
+use drystone_record::recording::{
+    self, Checkpoint, Every, Lock, Loss, Options, RecordError, What, Writer, Written,
+};
 use drystone_record::report::Recorder;
 use drystone_scene::{Scene, memory};
 
@@ -31,9 +33,13 @@ pub struct Keep {
     /// Precision of the numbers in frames: f32 or f64. Steps and the catalogue are always in f64 [default: the scene's own, f32].
     #[arg(long, value_name = "f32|f64")]
     record_precision: Option<String>,
-    /// Write a checkpoint into the recording every N steps, or with an s every so many seconds of wall time: 1000, or 60s. `drystone
-    /// resume` goes on from the last one. (There is one at the end, and after Ctrl-C, in any case.)
-    #[arg(long, value_name = "STEPS|SECONDSs")]
+    /// Compression of long tables: deflate, or none for disks that are faster than processors.
+    #[arg(long, value_name = "deflate|none")]
+    record_compression: Option<String>,
+    /// Write a checkpoint into the recording every N steps, or with an s every so many seconds of wall time: 1000, or 60s; end: none before the
+    /// end. `drystone resume` goes on from the last one. There is one at the end, and after Ctrl-C, in any case [default: the scene's own,
+    /// every 60 s, and seldomer where that would take more than 2 % of the time].
+    #[arg(long, value_name = "STEPS|SECONDSs|end")]
     checkpoint: Option<String>,
 }
 
@@ -42,8 +48,14 @@ pub struct Keep {
 pub enum When {
     Steps(u64),
     Wall(Duration),
+    /// Every minute, if it costs little.
+    Now,
     AtTheEnd,
 }
+
+/// Between two checkpoints that nobody asked for; and how many times as long as one takes.
+const MINUTE: Duration = Duration::from_secs(60);
+const SELDOM: u32 = 50;
 
 /// `12`, or `0.5s`.
 pub fn every(option: &str, text: &str) -> Result<Every, Failure> {
@@ -77,6 +89,16 @@ impl Keep {
                 return Err(Failure::input(format!("--record-precision {other}: expected f32 or f64")));
             }
         };
+        let compress = match self.record_compression.as_deref() {
+            None => own.compress.unwrap_or(true),
+            Some("deflate") => true,
+            Some("none") => false,
+            Some(other) => {
+                return Err(Failure::input(format!(
+                    "--record-compression {other}: expected deflate or none"
+                )));
+            }
+        };
         let what = match &self.record_what {
             Some(list) => what(list)?,
             None => own.what.unwrap_or(What { contacts: true, joints: true }),
@@ -89,6 +111,7 @@ impl Keep {
                 ("--record-replace", self.record_replace),
                 ("--record-what", self.record_what.is_some()),
                 ("--record-precision", self.record_precision.is_some()),
+                ("--record-compression", self.record_compression.is_some()),
                 ("--checkpoint", self.checkpoint.is_some()),
             ];
             return match given.iter().find(|(_, given)| *given) {
@@ -98,7 +121,7 @@ impl Keep {
         };
         let events = self.record_events || own.events.unwrap_or(false);
         let scene = scene.name.clone();
-        Ok(Some(Options { folder, every, events, what, double, scene, h }))
+        Ok(Some(Options { folder, every, events, what, double, compress, scene, h }))
     }
 
     /// Removes the recording that is there, if that was asked for.
@@ -109,11 +132,12 @@ impl Keep {
     /// When checkpoints are due.
     pub fn when(&self, scene: &Scene) -> Result<When, Failure> {
         let asked = match &self.checkpoint {
+            Some(text) if text == "end" => return Ok(When::AtTheEnd),
             Some(text) => Some(every("--checkpoint", text)?),
             None => scene.record.checkpoint,
         };
         Ok(match asked {
-            None => When::AtTheEnd,
+            None => When::Now,
             Some(Every::Steps(n)) => When::Steps(n),
             Some(Every::Seconds(s)) => When::Wall(Duration::from_secs_f64(s.min(1e9))),
         })
@@ -158,8 +182,13 @@ pub struct Origin {
     pub command: Vec<String>,
     pub folder: PathBuf,
     pub scene_sum: Option<u64>,
+    /// Of the program.
+    pub version: String,
     pub steps: u64,
 }
+
+/// Of this program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Origin {
     /// Of the command at hand, for a scene that may be a file.
@@ -168,16 +197,19 @@ impl Origin {
             command: std::env::args().collect(),
             folder: std::env::current_dir().map_err(Failure::run)?,
             scene_sum: sum_of_file(scene),
+            version: VERSION.into(),
             steps,
         })
     }
 }
 
-/// Tells one content of a scene file from another; None if it is no file.
+/// Tells one content of a scene file, and of what it includes, from another; None if it is no file.
 pub fn sum_of_file(scene: &str) -> Option<u64> {
-    let bytes = Path::new(scene).is_file().then(|| std::fs::read(scene).ok()).flatten()?;
+    let files = drystone_scene::files(scene).ok().filter(|files| !files.is_empty())?;
     let fnv = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
-    Some(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fnv))
+    files
+        .iter()
+        .try_fold(0xcbf2_9ce4_8422_2325, |h, file| Some(std::fs::read(file).ok()?.iter().fold(h, fnv)))
 }
 
 /// A recording in the making.
@@ -185,6 +217,10 @@ pub struct Recording {
     writer: Writer,
     when: When,
     last: Instant,
+    /// How long the run stood still for the last checkpoint.
+    cost: Duration,
+    /// And for all of them, s.
+    pub halted: f64,
     /// The step of the last checkpoint.
     at: Option<u64>,
     pub origin: Origin,
@@ -195,14 +231,22 @@ pub struct Recording {
 impl Recording {
     /// Begins one.
     pub fn begin(options: Options, when: When, origin: Origin, world: &World) -> Result<Self, Failure> {
-        let bodies = world.model().bodies.len();
-        let mut writer = Writer::create(options, bodies).map_err(Failure::input)?;
-        let unsaved = world.save().err().map(|e| e.to_string());
-        if let (Some(why), false) = (&unsaved, matches!(when, When::AtTheEnd)) {
+        let mut writer = Writer::create(options).map_err(Failure::input)?;
+        let unsaved = world.check_saving().err().map(|e| e.to_string());
+        if let (Some(why), When::Steps(_) | When::Wall(_)) = (&unsaved, when) {
             return Err(Failure::input(format!("--checkpoint: {why}")));
         }
         writer.begin(world).map_err(Failure::run)?;
-        Ok(Self { writer, when, last: Instant::now(), at: None, origin, unsaved })
+        Ok(Self {
+            writer,
+            when,
+            last: Instant::now(),
+            cost: Duration::ZERO,
+            halted: 0.0,
+            at: None,
+            origin,
+            unsaved,
+        })
     }
 
     /// Goes on with one.
@@ -216,7 +260,17 @@ impl Recording {
         let (step, folder) = (world.state().step, options.folder.clone());
         let writer = Writer::resume(lock, options, step, world).map_err(Failure::run)?;
         warn(&folder, writer.losses());
-        Ok(Self { writer, when, last: Instant::now(), at: Some(step), origin, unsaved: None })
+        let last = Instant::now();
+        Ok(Self {
+            writer,
+            when,
+            last,
+            cost: Duration::ZERO,
+            halted: 0.0,
+            at: Some(step),
+            origin,
+            unsaved: None,
+        })
     }
 
     /// The slots of bodies that are not to hide others in pictures.
@@ -234,6 +288,7 @@ impl Recording {
         match self.when {
             When::Steps(n) => step.is_multiple_of(n),
             When::Wall(time) => self.last.elapsed() >= time,
+            When::Now => self.last.elapsed() >= MINUTE.max(SELDOM * self.cost),
             When::AtTheEnd => false,
         }
     }
@@ -250,24 +305,29 @@ impl Recording {
         if self.at == Some(step) || self.unsaved.is_some() {
             return Ok(());
         }
-        (self.last, self.at) = (Instant::now(), Some(step));
-        let Origin { command, folder, scene_sum, steps } = self.origin.clone();
+        let begun = Instant::now();
+        self.at = Some(step);
+        let Origin { command, folder, scene_sum, version, steps } = self.origin.clone();
         let checkpoint = Checkpoint {
             step,
             command,
             folder,
             scene_sum,
+            version,
             steps,
             world: world.save().map_err(|e| e.to_string())?,
-            probe: memory::save(scene.probe.as_mut())?,
+            probe: memory::save(&mut scene.probe)?,
             totals: totals.save()?,
             written,
         };
-        self.writer.checkpoint(checkpoint).map_err(|e| e.to_string())
+        let kept = self.writer.checkpoint(checkpoint).map_err(|e| e.to_string());
+        (self.last, self.cost) = (Instant::now(), begun.elapsed());
+        self.halted += self.cost.as_secs_f64();
+        kept
     }
 
     /// Waits until all is on the disk.
-    pub fn finish(self) -> Result<(), RecordError> {
+    pub fn finish(self) -> Result<Written, RecordError> {
         self.writer.finish()
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use drystone_record::recording::{Checkpoint, Lock, checkpoints};
 
 use crate::failure::Failure;
-use crate::run;
+use crate::{record, run};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -44,6 +44,14 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let (checkpoint, damaged) = Checkpoint::last(&folder).map_err(Failure::input)?;
     for e in damaged {
         eprintln!("drystone: {e}; going on from the checkpoint before it, of step {}", checkpoint.step);
+    }
+    // Checkpoints of before they said so have none.
+    if !checkpoint.version.is_empty() && checkpoint.version != record::VERSION {
+        eprintln!(
+            "drystone: warning: the run was begun by version {}, this is {}: the bits may be others than those of a run that never stopped",
+            checkpoint.version,
+            record::VERSION
+        );
     }
     let mut run = crate::parse_run(&checkpoint.command).ok_or_else(|| {
         Failure::input(format!(

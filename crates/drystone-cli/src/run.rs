@@ -6,7 +6,7 @@ use std::time::Instant;
 use drystone::World;
 use drystone_record::file;
 use drystone_record::recording::{Checkpoint, Lock};
-use drystone_record::report::{ContactForces, Identity, Recorder, Report, Warning};
+use drystone_record::report::{ContactForces, Identity, Recorded, Recorder, Report, Warning};
 use drystone_record::snapshot::Header;
 use drystone_record::usage;
 
@@ -167,13 +167,21 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         (Some(from), _) => {
             if record::sum_of_file(&args.simulation.scene) != from.scene_sum {
                 return Err(Failure::input(format!(
-                    "{}: the scene file is not there, or not what it was when the run was begun",
+                    "{}: the scene file is not there, or it or a file that it includes is not what it was when the run was begun",
                     args.simulation.scene
                 )));
             }
             args.simulation.resume(&from.world, &from.probe)?
         }
     };
+    if from.is_some()
+        && let Some(why) = scene.probe.stop()
+    {
+        let step = world.state().step;
+        return Err(Failure::input(format!(
+            "the run has stopped by itself after step {step}, for good: {why}"
+        )));
+    }
     let mut replay = driven.as_mut().map(|d| d.replay(&scene, &world)).transpose()?;
     let mut steps = match replay.as_ref().and_then(|r| r.end()) {
         Some(end) => end.step,
@@ -196,11 +204,12 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     let report =
         [Output::text("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())];
     outputs::check(Some(args.simulation.scene.as_ref()), report.into_iter().chain(args.files.outputs()))?;
-    let mut out = args.files.open(&scene, labels, header, from.as_ref(), now)?;
+    let span = (world.settings().h, steps as f64 * world.settings().h);
+    let mut out = args.files.open(&scene, labels, header, from.as_ref(), now, span)?;
     if let Some(dump) = &dump {
         dump.check()?;
     }
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
     let mut recorder = Recorder::new(identity);
     if let Some(moved) = assembled {
@@ -217,7 +226,8 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         (Some(plan), Some((from, lock))) => {
             recorder.load(&from.totals).map_err(|e| Failure::input(format!("the saved report: {e}")))?;
             let (command, folder) = (from.command.clone(), from.folder.clone());
-            let origin = Origin { command, folder, scene_sum: from.scene_sum, steps };
+            let version = record::VERSION.to_string();
+            let origin = Origin { command, folder, scene_sum: from.scene_sum, version, steps };
             Some(Recording::resume(lock, plan, args.keep.when(&scene)?, origin, &world)?)
         }
     };
@@ -235,7 +245,7 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     let mut stepper = backend.stepper(&mut world, whole)?;
     if from.is_none() {
         scene.probe.begin(&world);
-        out.observe(&world, None, scene.probe.as_mut()).map_err(Failure::run)?;
+        out.observe(&world, None, &mut scene.probe).map_err(Failure::run)?;
     }
     let mut done = world.state().step;
     while done < steps {
@@ -285,7 +295,7 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
             break;
         }
         scene.probe.observe(&world);
-        let written = out.observe(&world, Some(&report), scene.probe.as_mut());
+        let written = out.observe(&world, Some(&report), &mut scene.probe);
         progress.step(&report);
         let recorded = match &mut recording {
             Some(recording) => recording.step(&world, &report, wall.elapsed().as_secs_f64()),
@@ -312,14 +322,16 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         failed.get_or_insert(e);
     }
     let again = recording.as_ref().is_some_and(|r| r.unsaved.is_none());
+    let mut kept = None;
     if let Some(mut recording) = recording {
         let done = match &failed {
             Some(_) => Ok(()),
             None => keep_all(&mut recording, &world, &mut scene, &recorder, &mut out),
         };
-        let done = done.and(recording.finish().map_err(|e| e.to_string()));
-        if let Err(e) = done {
-            failed.get_or_insert(e);
+        let halted = recording.halted;
+        match done.and(recording.finish().map_err(|e| e.to_string())) {
+            Ok(written) => kept = Some(Recorded::of(written, halted)),
+            Err(e) => drop(failed.get_or_insert(e)),
         }
     }
 
@@ -347,6 +359,7 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     let wished = args.bound.filter(|n| *n > 0);
     let mut report = recorder.report(&mut world, status, failed.clone(), results);
     backend.tell(&mut report, &stepper);
+    report.recording = kept;
     if args.forces.is_some() && failed.is_none() {
         report.contact_forces = ContactForces::of(&world);
     }
@@ -367,7 +380,7 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     {
         view.draw(&world, &scene, path)?;
     }
-    let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
+    let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-") || args.files.to_pipe();
     if !args.quiet && !to_pipe {
         say(&summary(&report, wished, dump.as_ref()))?;
     }
@@ -509,8 +522,8 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
         trim(r.time_s)
     );
     text += &format!(
-        "  contacts      {} at the end, {} of them touching, {:.0} on average\n",
-        r.contacts.last, r.contacts.touching_last, r.contacts.mean
+        "  contacts      {} in the last step's problem, {:.0} on average; {} touch at the end\n",
+        r.contacts.last, r.contacts.mean, r.contacts.touching_last
     );
     if r.sleep {
         text += &format!(
@@ -589,6 +602,16 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
         r.wall_s,
         r.threads
     );
+    if let Some(rec) = &r.recording {
+        let rate = if rec.busy_s > 0.0 { 1e-6 * rec.written_bytes as f64 / rec.busy_s } else { 0.0 };
+        text += &format!(
+            "  recording     {} frames in {} segments; {:.1} MB at {rate:.0} MB/s, the run waited {:.1} s for it\n",
+            rec.frames,
+            rec.segments,
+            1e-6 * rec.written_bytes as f64,
+            rec.wait_s
+        );
+    }
     for (key, value) in &r.scene_results {
         let shown = match value {
             serde_json::Value::Array(_) | serde_json::Value::Object(_) => continue,

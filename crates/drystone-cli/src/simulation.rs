@@ -151,6 +151,19 @@ impl Simulation {
         Ok(Prepared { scene, world, threads, backend, labels, assembled })
     }
 
+    /// The scene that a snapshot file belongs to: the one that was `given` by --scene, or the one that the file names.
+    pub fn of_snapshots(&self, file: &str, named: &str, given: Option<&str>) -> Result<Prepared, Failure> {
+        let scene = given.unwrap_or(named).to_string();
+        Self { scene, ..self.clone() }.prepare().map_err(|e| match given {
+            Some(_) => e,
+            None => Failure::input(format!(
+                "{file}: its shapes are those of the scene '{named}', which cannot be loaded ({}): name it with --scene, with the --set it was \
+                 run with",
+                e.message
+            )),
+        })
+    }
+
     /// The same with other parameters than the command line's, once the thread pool is there.
     pub fn build(&self, backend: &Backend, set: &[(String, String)]) -> Result<(Scene, World), Failure> {
         self.build_named(backend, set).map(|(scene, world, _, _)| (scene, world))
@@ -185,7 +198,7 @@ impl Simulation {
         if let Some(drive) = scene.probe.drive() {
             world.before_step(move |world| drive(world));
         }
-        drystone_scene::memory::load(scene.probe.as_mut(), probe)
+        drystone_scene::memory::load(&mut scene.probe, probe)
             .map_err(|e| Failure::input(format!("what {} has measured: {e}", scene.name)))?;
         Ok(Prepared { scene, world, threads, backend, labels, assembled: None })
     }

@@ -136,7 +136,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         "status": "interrupted",
         "tolerance": args.tolerance,
     });
-    interrupt::leave(&file.name, unfinished, args.report.clone())?;
+    interrupt::leave(&file.name, unfinished, args.report.clone());
     let waiting = progress::waiting(format!("{} by {name}", file.name));
     let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
     let goal = args.tolerance * file.scale();

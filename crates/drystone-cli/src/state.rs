@@ -27,7 +27,7 @@ const INSTEAD: &str = "; a checkpoint can (run --record FOLDER, then resume FOLD
 
 /// Steps the world to a time, with a progress bar. Ctrl-C and SIGTERM end it after the step: false, and it is said where it was.
 pub fn advance(world: &mut World, time: f64) -> Result<bool, Failure> {
-    let whole = advance_until(world, time, &interrupt::watch()?)?;
+    let whole = advance_until(world, time, &interrupt::watch())?;
     if !whole {
         eprintln!("drystone: interrupted at {} s of {time} s: nothing was written", world.state().time);
     }

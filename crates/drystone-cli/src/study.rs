@@ -137,7 +137,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         set.extend(by.iter().flat_map(|l| l.pairs(curve)));
         options_of(&set)
     };
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let curves = by.as_ref().map_or(1, |l| l.values.len());
     let timeless = without(&arguments, &["time", "steps"], &[]);
     for curve in 0..curves {

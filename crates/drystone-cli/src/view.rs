@@ -108,28 +108,27 @@ fn is_recording(path: &Path) -> bool {
 
 /// A recording: frames are read as they are looked at, and come as long as it grows.
 fn recording(args: &Args, path: &Path) -> Result<i32, Failure> {
+    interrupt::leave_nothing();
     let replay = Replay::open(path, args.memory << 20).map_err(Failure::input)?;
     crate::record::warn(path, &replay.losses());
     if let Some(to) = &args.html {
         return write(&replay, to);
     }
     args.serve.start(Show::Frames(Arc::new(replay)))?;
-    wait(&interrupt::watch()?);
-    Ok(0)
+    Ok(wait(interrupt::watch()))
 }
 
 /// A snapshot file: all frames are there at once.
 fn snapshots(args: &Args, path: &Path) -> Result<i32, Failure> {
     let all = Snapshots::read(path)?;
-    let scene = args.of_scene.clone().unwrap_or(all.scene.clone());
-    let Prepared { scene, world, .. } = Simulation { scene, ..args.simulation.clone() }.prepare()?;
+    let (file, given) = (&args.simulation.scene, args.of_scene.as_deref());
+    let Prepared { scene, world, .. } = args.simulation.of_snapshots(file, &all.scene, given)?;
     let store = all.frames(&scene, &world)?;
     if let Some(to) = &args.html {
         return write(store.as_ref(), to);
     }
     args.serve.start(Show::Frames(store))?;
-    wait(&interrupt::watch()?);
-    Ok(0)
+    Ok(wait(interrupt::watch()))
 }
 
 /// A scene or state: frames come while it is simulated.
@@ -141,7 +140,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     }
     let h = world.settings().h;
     let steps = (time / h).round() as u64;
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let hello = Hello { duration_s: time, ..Hello::of(&scene, &world) };
     let store = Arc::new(Store::new(hello, args.memory << 20));
     let mut recorder = Recorder::new(store.clone(), &world, &scene.glass, 1.0 / args.frames);
@@ -160,11 +159,16 @@ fn scene(args: &Args) -> Result<i32, Failure> {
             Ok(report) => {
                 progress.step(&report);
                 scene.probe.observe(&world);
-                let full = !recorder.observe(&world, &report);
-                if let Some(why) = scene.probe.stop() {
-                    ended = format!("stopped at t = {:.2} s: {why}", world.state().time);
+                let t = world.state().time;
+                if !recorder.observe(&world, &report) {
+                    ended = format!(
+                        "ended at t = {t:.2} s: the memory for frames is full (--memory {})",
+                        args.memory
+                    );
+                } else if let Some(why) = scene.probe.stop() {
+                    ended = format!("stopped at t = {t:.2} s: {why}");
                 }
-                if full || !ended.is_empty() {
+                if !ended.is_empty() {
                     break;
                 }
             }
@@ -199,20 +203,19 @@ fn scene(args: &Args) -> Result<i32, Failure> {
             false => code,
         });
     }
-    wait(&stop);
-    Ok(0)
+    Ok(wait(stop))
 }
 
 pub fn write(frames: &dyn Frames, to: &Path) -> Result<i32, Failure> {
     let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
-    file::make_folder(to).map_err(place)?;
-    std::fs::write(to, export::html(frames).map_err(place)?).map_err(place)?;
+    file::write(to, export::html(frames).map_err(place)?.as_bytes()).map_err(place)?;
     Ok(0)
 }
 
 /// Until Ctrl-C.
-fn wait(stop: &Interrupt) {
+fn wait(stop: Interrupt) -> i32 {
     while !stop.came() {
         std::thread::sleep(Duration::from_millis(50));
     }
+    INTERRUPTED
 }

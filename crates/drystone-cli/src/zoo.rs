@@ -82,7 +82,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         return Err(Failure::input(format!("--threads must be between 1 and 512, got {threads}")));
     }
     outputs::check(None, [Output::text("--report", args.report.as_ref())])?;
-    let interrupt = interrupt::watch()?;
+    let interrupt = interrupt::watch();
     let bar = progress(args.count);
     // A panic is an outcome of a scene, told in the table.
     let hook = std::panic::take_hook();

@@ -1,18 +1,40 @@
-//! Tables that grow while a run goes on: CSV, or Parquet.
+//! Tables that grow while a run goes on: CSV, or Parquet; `-` is standard output.
 //!
 //! A Parquet file can only be read once it has its end. Until then rows are in a CSV file beside it, `NAME.parquet.csv`, which a run that is
 //! killed leaves behind and a run that is resumed goes on with.
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 use crate::parquet::{self, Kind};
 
+/// Where rows go.
+enum Out {
+    File(BufWriter<File>),
+    Standard(BufWriter<Stdout>),
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Out::File(to) => to.write(bytes),
+            Out::Standard(to) => to.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Out::File(to) => to.flush(),
+            Out::Standard(to) => to.flush(),
+        }
+    }
+}
+
 /// A table in the making.
 pub struct Table {
-    out: BufWriter<File>,
+    out: Out,
     path: PathBuf,
     kind: fn(&str) -> Kind,
     line: String,
@@ -23,12 +45,19 @@ pub fn is_parquet(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"))
 }
 
+/// Whether rows go to standard output.
+fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// Says what is wrong with a file's name.
 ///
 /// # Errors
 /// For an ending that is neither `.csv` nor `.parquet`; pipes and devices may be called anything.
 pub fn check_name(path: &Path) -> Result<(), String> {
-    let fits = is_parquet(path) || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+    let fits = is_standard(path)
+        || is_parquet(path)
+        || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
     let stream = std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
     if fits || stream { Ok(()) } else { Err("the name must end in .csv or .parquet".into()) }
 }
@@ -55,7 +84,10 @@ impl Table {
     /// For a place that cannot be written.
     pub fn create(path: &Path, columns: &[&str], kind: fn(&str) -> Kind) -> std::io::Result<Self> {
         crate::file::make_folder(path)?;
-        let mut table = Self::of(path, File::create(rows_of(path))?, kind);
+        let mut table = match is_standard(path) {
+            true => Self::standard(kind),
+            false => Self::of(path, File::create(rows_of(path))?, kind),
+        };
         let names: Vec<String> = columns.iter().map(|c| quoted(c)).collect();
         writeln!(table.out, "{}", names.join(","))?;
         Ok(table)
@@ -66,7 +98,13 @@ impl Table {
     /// # Errors
     /// For rows that are not there any more, or fewer.
     pub fn resume(path: &Path, bytes: u64, kind: fn(&str) -> Kind) -> std::io::Result<Self> {
+        if is_standard(path) {
+            return Ok(Self::standard(kind));
+        }
         let file = File::options().append(true).open(rows_of(path))?;
+        if !file.metadata()?.is_file() {
+            return Ok(Self::of(path, file, kind));
+        }
         let length = file.metadata()?.len();
         if length < bytes {
             let text = format!("has {length} bytes, and had {bytes} at the checkpoint");
@@ -77,7 +115,12 @@ impl Table {
     }
 
     fn of(path: &Path, file: File, kind: fn(&str) -> Kind) -> Self {
-        Self { out: BufWriter::new(file), path: path.into(), kind, line: String::new() }
+        Self { out: Out::File(BufWriter::new(file)), path: path.into(), kind, line: String::new() }
+    }
+
+    fn standard(kind: fn(&str) -> Kind) -> Self {
+        let out = Out::Standard(BufWriter::new(std::io::stdout()));
+        Self { out, path: "-".into(), kind, line: String::new() }
     }
 
     /// Adds a whole number to the row.
@@ -118,13 +161,16 @@ impl Table {
         Ok(())
     }
 
-    /// How many bytes of rows there are; they are on their way to the disk.
+    /// How many bytes of rows there are; they are on their way to the disk. None of a stream: what it had cannot be taken back.
     ///
     /// # Errors
     /// For a disk that is full.
     pub fn written(&mut self) -> std::io::Result<u64> {
         self.out.flush()?;
-        Ok(self.out.get_ref().metadata()?.len())
+        match &self.out {
+            Out::File(to) => Ok(to.get_ref().metadata()?.len()),
+            Out::Standard(_) => Ok(0),
+        }
     }
 
     /// Ends the table. `again`: the run may be resumed, and what it then goes on with is kept.

@@ -12,6 +12,7 @@ pub mod import;
 pub mod inputs;
 mod load;
 mod measure;
+mod measurement;
 pub mod memory;
 pub mod mesh;
 mod probe;
@@ -29,7 +30,8 @@ use serde_json::Value;
 
 pub use check::{Assembled, assemble, check, overlaps, placed};
 pub use file::{Parameter, limit_bodies, schema};
-pub use load::{load, parameters};
+pub use load::{files, load, parameters};
+pub use measurement::Measurement;
 pub use memory::Memory;
 
 /// `--set KEY=VALUE` in the order given.
@@ -142,7 +144,7 @@ pub struct Scene {
     /// How it wants to be recorded.
     pub record: record::Record,
     /// What it measures.
-    pub probe: Box<dyn Probe>,
+    pub probe: Measurement,
 }
 
 /// A scene that cannot be loaded; says where and why.

@@ -1,6 +1,6 @@
 //! From a name or a path to a scene.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use drystone_solve::solver::nearest;
 
@@ -50,6 +50,22 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
         override_file(&mut scene, &rest, &names)?;
     }
     Ok(scene)
+}
+
+/// The files that a scene is made of, meshes left out: its own and those that it includes; none for a gallery name.
+///
+/// # Errors
+/// For files that cannot be read.
+pub fn files(what: &str) -> Result<Vec<PathBuf>, SceneError> {
+    if gallery::ENTRIES.iter().any(|e| e.name == what) {
+        return Ok(Vec::new());
+    }
+    let source = Source::open(Path::new(what))?;
+    let root = source.parse()?;
+    if !is_flat(&source, &root) {
+        file::tree(&source, root)?;
+    }
+    Ok(source.files())
 }
 
 /// What a scene file declares under `[parameters]`, in its order, with the values that `set` gives it; nothing for a gallery

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Probe;
+use crate::Measurement;
 
 /// Saves the fields that it is shown, or fills them with what was saved.
 pub struct Memory {
@@ -39,9 +39,13 @@ impl Memory {
 ///
 /// # Errors
 /// Naming a field that cannot be written.
-pub fn save(probe: &mut dyn Probe) -> Result<Vec<u8>, String> {
+pub fn save(probe: &mut Measurement) -> Result<Vec<u8>, String> {
+    save_by(|memory| probe.memory(memory))
+}
+
+fn save_by(show: impl FnOnce(&mut Memory)) -> Result<Vec<u8>, String> {
     let mut memory = Memory { fields: Vec::new(), next: None, wrong: None };
-    probe.memory(&mut memory);
+    show(&mut memory);
     match memory.wrong {
         None => rmp_serde::to_vec(&memory.fields).map_err(|e| e.to_string()),
         Some(wrong) => Err(wrong),
@@ -52,10 +56,14 @@ pub fn save(probe: &mut dyn Probe) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// Naming a field that was not saved, or one that the probe does not have.
-pub fn load(probe: &mut dyn Probe, bytes: &[u8]) -> Result<(), String> {
+pub fn load(probe: &mut Measurement, bytes: &[u8]) -> Result<(), String> {
+    load_by(|memory| probe.memory(memory), bytes)
+}
+
+fn load_by(show: impl FnOnce(&mut Memory), bytes: &[u8]) -> Result<(), String> {
     let fields: Vec<(String, Vec<u8>)> = rmp_serde::from_slice(bytes).map_err(|e| e.to_string())?;
     let mut memory = Memory { fields, next: Some(0), wrong: None };
-    probe.memory(&mut memory);
+    show(&mut memory);
     let left = memory.next.and_then(|next| memory.fields.get(next));
     match (memory.wrong, left) {
         (Some(wrong), _) => Err(wrong),
@@ -67,28 +75,23 @@ pub fn load(probe: &mut dyn Probe, bytes: &[u8]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Results;
-    use drystone::World;
 
     struct Two(f64, Vec<u8>, &'static str);
 
-    impl Probe for Two {
+    impl Two {
         fn memory(&mut self, memory: &mut Memory) {
             memory.keep("lowest", &mut self.0);
             memory.keep(self.2, &mut self.1);
-        }
-        fn results(&mut self, _: &World) -> Results {
-            Results::new()
         }
     }
 
     #[test]
     fn fields_come_back_and_strangers_are_named() {
-        let bytes = save(&mut Two(f64::INFINITY, vec![3], "list")).unwrap();
+        let bytes = save_by(|m| Two(f64::INFINITY, vec![3], "list").memory(m)).unwrap();
         let mut other = Two(0.0, Vec::new(), "list");
-        load(&mut other, &bytes).unwrap();
+        load_by(|m| other.memory(m), &bytes).unwrap();
         assert_eq!((other.0, other.1), (f64::INFINITY, vec![3]));
-        let text = load(&mut Two(0.0, Vec::new(), "lost"), &bytes).unwrap_err();
+        let text = load_by(|m| Two(0.0, Vec::new(), "lost").memory(m), &bytes).unwrap_err();
         assert_eq!(text, "lost: was not saved");
     }
 }

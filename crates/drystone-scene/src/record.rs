@@ -17,6 +17,8 @@ pub struct Record {
     pub what: Option<What>,
     /// Numbers of frames in double precision.
     pub double: Option<bool>,
+    /// Whether long tables are compressed.
+    pub compress: Option<bool>,
     /// How often there is a checkpoint: steps, or seconds of wall time.
     pub checkpoint: Option<Every>,
 }

@@ -311,10 +311,10 @@ fn meters_go_on() {
     steps(&mut whole, &mut world, 101);
     whole.probe.row(&world);
     let bytes = world.save().unwrap();
-    let seen = memory::save(whole.probe.as_mut()).unwrap();
+    let seen = memory::save(&mut whole.probe).unwrap();
     let mut second = load("go-on", RAIN).unwrap();
     let mut other = World::load(&bytes).unwrap();
-    memory::load(second.probe.as_mut(), &seen).unwrap();
+    memory::load(&mut second.probe, &seen).unwrap();
     steps(&mut whole, &mut world, 99);
     steps(&mut second, &mut other, 99);
     let [a, b] = [whole.probe.row(&world), second.probe.row(&other)];
@@ -322,6 +322,46 @@ fn meters_go_on() {
     assert!(a.iter().all(|x| x.is_finite()) && a.len() == 9, "{a:?}");
     let [a, b] = [whole.probe.results(&world), second.probe.results(&other)];
     assert_eq!(serde_json::to_string(&a).unwrap(), serde_json::to_string(&b).unwrap());
+}
+
+/// Probes and conditions to stop are layers over one scene: each has its say, in columns, rows, results and memory, and what the scene itself
+/// brings (its drive here) is not hidden by them.
+#[test]
+fn probes_and_a_stop_go_together() {
+    let text = format!(
+        "{TRAIN}[[probe]]\nname = \"gate\"\ntype = \"flow\"\npoint = [0.405, 0, 0]\nnormal = [1, 0, 0]\n\
+                        [[probe]]\nname = \"all\"\ntype = \"energy\"\n[stop]\nwhen = \"t > 0.255\"\nrest = true\n"
+    );
+    let mut whole = load("both", &text).unwrap();
+    let columns = ["gate.mass_kg", "gate.bodies", "gate.mass_flow_kg_s", "all.kinetic_j", "all.potential_j"];
+    assert_eq!(whole.probe.columns()[..5], columns);
+    assert!(whole.probe.observes());
+    let mut world = whole.world(whole.settings.clone()).unwrap();
+    steps(&mut whole, &mut world, 13);
+    // The first ball passes the gate within the first step: only `begin` can know that it was in front of it.
+    let row = whole.probe.row(&world);
+    assert_eq!((row.len(), row[0], row[1], row[3]), (6, 4.0, 2.0, 5.0));
+    assert!((row[2] - 4.0 / 0.13).abs() < 1e-9, "mean flow since the start: {row:?}");
+    assert_eq!(whole.probe.stop(), None);
+    let seen = memory::save(&mut whole.probe).unwrap();
+    let mut second = load("both", &text).unwrap();
+    let mut other = World::load(&world.save().unwrap()).unwrap();
+    memory::load(&mut second.probe, &seen).unwrap();
+    for (scene, world) in [(&mut whole, &mut world), (&mut second, &mut other)] {
+        let mut n = 13;
+        while scene.probe.stop().is_none() {
+            steps(scene, world, 1);
+            n += 1;
+        }
+        assert_eq!((n, scene.probe.stop().as_deref()), (26, Some("t > 0.255")));
+        assert_eq!(scene.probe.row(world)[1], 3.0);
+    }
+    let [a, b] = [whole.probe.results(&world), second.probe.results(&other)];
+    assert_eq!(serde_json::to_string(&a).unwrap(), serde_json::to_string(&b).unwrap());
+    assert!(a.contains_key("gate") && a.contains_key("all") && a["stopped"] == "t > 0.255", "{a:?}");
+    let driven = "scene = \"brazil-nut\"\n[parameters]\nn = 30\n[stop]\nrest = true\n[[probe]]\nname = \"e\"\ntype = \"energy\"\n";
+    let driven = load("driven", driven).unwrap().probe;
+    assert!(driven.drive().is_some() && driven.columns().len() == 3);
 }
 
 #[test]

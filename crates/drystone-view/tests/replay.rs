@@ -23,6 +23,7 @@ fn options(folder: &std::path::Path, h: f64) -> Options {
         events: false,
         what: What { contacts: true, joints: true },
         double: true,
+        compress: true,
         scene: "test".into(),
         h,
     }
@@ -36,7 +37,7 @@ fn both(name: &str, scene: &str, set: &[(&str, &str)], steps: usize) -> (Arc<Sto
     let folder = folder(name);
     let store = Arc::new(Store::new(Hello::of(&scene, &world), usize::MAX));
     let mut keep = Recorder::new(store.clone(), &world, &scene.glass, 0.0);
-    let mut writer = Writer::create(options(&folder, world.settings().h), 10).unwrap();
+    let mut writer = Writer::create(options(&folder, world.settings().h)).unwrap();
     writer.begin(&world).unwrap();
     writer.glass(&scene.glass).unwrap();
     for _ in 0..steps {
@@ -140,7 +141,7 @@ fn a_recording_is_followed_while_it_grows() {
     let scene = drystone_scene::load("packing", &[("n".into(), "20".into())]).unwrap();
     let mut world = scene.world(scene.settings.clone()).unwrap();
     let folder = folder("grows");
-    let mut writer = Writer::create(options(&folder, world.settings().h), 10).unwrap();
+    let mut writer = Writer::create(options(&folder, world.settings().h)).unwrap();
     writer.begin(&world).unwrap();
     let mut go = |writer: &mut Writer, steps: usize| {
         for _ in 0..steps {

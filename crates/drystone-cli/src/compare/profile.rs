@@ -163,7 +163,7 @@ fn bar(problems: usize) -> ProgressBar {
 pub fn main(asked: &Asked) -> std::result::Result<i32, Failure> {
     let (mut lines, mut nothing_to_solve) = (Vec::new(), Vec::new());
     let Files { paths, twice, lcps, others } = files(asked.paths)?;
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let bar = bar(paths.len());
     let mut interrupted = false;
     for path in &paths {

@@ -116,7 +116,7 @@ pub fn tables(args: Args) -> Result<i32, Failure> {
         drystone_scene::load("pyramid", &settings(layers, mu))?;
     }
     pool(Some(1))?;
-    let stop = interrupt::watch()?;
+    let stop = interrupt::watch();
     let mut all = Tables {
         facets: args.facets,
         form: args.form.clone(),

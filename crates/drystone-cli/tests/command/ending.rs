@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bodies::{ball, floor, length, snapshot, state};
-use crate::scratch::{Outcome, Scratch, holds, number, outcome};
+use crate::scratch::{Scratch, holds, number, outcome};
+#[cfg(target_os = "linux")]
+use crate::signals::interrupted;
 
 /// A ball so fast that its position leaves the range of numbers in the 18th step of one second.
 fn runaway() -> Value {
@@ -225,14 +227,6 @@ fn an_interrupt_ends_the_run_with_its_report() {
     assert!(rows.ends_with('\n') && rows.lines().count() as u64 == 1 + steps * 65, "every step has its rows");
 }
 
-/// The bit of SIGINT in the mask of signals that a process handles.
-#[cfg(target_os = "linux")]
-fn handles_interrupts(process: u32) -> bool {
-    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let mask = text.lines().find_map(|l| l.strip_prefix("SigCgt:"));
-    mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).is_some_and(|m| m & 2 != 0)
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_ends_a_comparison_with_what_it_has() {
@@ -247,24 +241,6 @@ fn an_interrupt_ends_a_comparison_with_what_it_has() {
         let o = interrupted(&scratch, &line);
         holds(&o.out, &["interrupted", say]);
     }
-}
-
-/// Starts a command, sends Ctrl-C once it can take it, and waits for status 130.
-#[cfg(target_os = "linux")]
-fn interrupted(scratch: &Scratch, line: &str) -> Outcome {
-    let mut command = scratch.command(line);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    while !handles_interrupts(child.id()) && child.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no handler in 30 s");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let o = child.wait_with_output().unwrap();
-    let [out, err] = [o.stdout, o.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert_eq!(o.status.code(), Some(130), "{line}: {out} {err}");
-    Outcome { code: 130, out, err }
 }
 
 #[cfg(target_os = "linux")]

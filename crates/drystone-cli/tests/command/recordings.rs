@@ -16,6 +16,9 @@ fn timeless(mut report: Value) -> Value {
     {
         assert!(top.remove(key).is_some(), "{key}");
     }
+    if let Some(recording) = report.get_mut("recording") {
+        recording.as_object_mut().unwrap().retain(|key, _| key == "frames");
+    }
     report["contacts"].as_object_mut().unwrap().remove("bytes_per_contact");
     report["solver"].as_object_mut().unwrap().remove("ns_per_contact_iteration");
     report

@@ -148,6 +148,23 @@ fn scene_files_say_what_is_recorded() {
     holds(&scratch.bad("run stack --checkpoint 5"), &["--checkpoint needs --record"]);
 }
 
+/// The columns of probes, and what they begin with, are there in a scene that also says when to stop.
+#[test]
+fn a_stop_leaves_probes_their_columns() {
+    let scratch = Scratch::new("series-stop");
+    scratch.write("s.toml", format!("{SCENE}\n[stop]\nwhen = \"t > 0.795\"\n"));
+    scratch.good("run s.toml --quiet --report r.json --series run.csv --series-every 0.1s --record rec");
+    let r = scratch.json("r.json");
+    assert_eq!((&r["status"], r["steps"].as_u64()), (&"ok".into(), Some(80)));
+    assert_eq!(r["scene_results"]["stopped"], "t > 0.795");
+    assert!((number(&r["scene_results"], "load.mean.fz_n") + 2.0 * 9.81).abs() < 1e-2);
+    let text = scratch.read("run.csv");
+    holds(text.lines().next().unwrap(), &[",load.fx_n,load.fy_n,load.fz_n,"]);
+    assert_eq!(text.lines().count(), 1 + 9, "from 0 to 0.8 s");
+    // It has stopped for good: the reason is in the checkpoint.
+    holds(&scratch.bad("resume rec --quiet --time 1.2"), &["stopped", "t > 0.795"]);
+}
+
 #[test]
 fn recordings_and_snapshots_are_drawn() {
     let scratch = Scratch::new("series-picture");

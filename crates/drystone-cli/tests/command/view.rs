@@ -40,7 +40,7 @@ fn both_print_their_address_serve_the_page_and_end_by_ctrl_c() {
         let (child, url) = start(&args);
         assert!(url.starts_with("http://127.0.0.1:") && url.ends_with('/'), "{url}");
         assert!(page(&url).contains("viewer.js"));
-        assert_eq!(interrupt(child), Some(0));
+        assert_eq!(interrupt(child), Some(130));
     }
 }
 

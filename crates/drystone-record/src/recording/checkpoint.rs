@@ -24,6 +24,9 @@ pub struct Checkpoint {
     pub folder: PathBuf,
     /// Of the scene file's bytes; None for a scene of the gallery.
     pub scene_sum: Option<u64>,
+    /// Of the program that wrote it; empty where it did not say.
+    #[serde(default)]
+    pub version: String,
     /// How many steps were to be done in all.
     pub steps: u64,
     /// [`drystone::World::save`].
@@ -82,17 +85,24 @@ pub fn checkpoints(folder: &Path) -> Result<Vec<(u64, PathBuf)>, RecordError> {
 }
 
 impl Checkpoint {
-    /// Writes it into a recording, beside and renamed, and removes all but the last two.
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.world.len() + self.probe.len() + self.totals.len()
+    }
+
+    /// Writes it into a recording, beside and renamed, and removes all but the last two; its bytes.
     ///
     /// # Errors
     /// Naming the file that could not be written; those before it are untouched.
-    pub fn write(&self, folder: &Path) -> Result<(), RecordError> {
+    pub fn write(&self, folder: &Path) -> Result<u64, RecordError> {
         let to = folder.join(format!("checkpoint-{:012}.drystone", self.step));
         let packed = rmp_serde::to_vec_named(self).map_err(|e| bad(&to, e))?;
         let beside = folder.join(format!(".checkpoint-{}.tmp", std::process::id()));
+        let sealed = seal::close(KIND, VERSION, &packed);
+        drop(packed);
         let written = std::fs::File::create(&beside)
             .and_then(|mut file| {
-                file.write_all(&seal::close(KIND, VERSION, &packed))?;
+                file.write_all(&sealed)?;
                 file.sync_all()
             })
             .and_then(|()| std::fs::rename(&beside, &to));
@@ -102,7 +112,7 @@ impl Checkpoint {
         }
         let older = checkpoints(folder)?.into_iter().filter(|(step, _)| *step <= self.step).skip(KEPT);
         older.for_each(|(_, path)| drop(std::fs::remove_file(path)));
-        Ok(())
+        Ok(sealed.len() as u64)
     }
 
     /// Reads one.

@@ -1,8 +1,12 @@
 //! What a recording holds: moments of a run, and the bodies, shapes and joints that they are about.
 
 use drystone::joint::WORLD_BODY;
-use drystone::{BodyId, Model, Motion, Pose, Shape, StepReport, World};
+use drystone::{BodyId, Contact, Model, Motion, Pose, Shape, StepReport, World};
 use glam::{DQuat, DVec3};
+use rayon::prelude::*;
+
+/// Rows that are worth a thread.
+const MANY: usize = 8192;
 
 /// The number of a body or joint in a recording, of its slot and generation: no two that ever exist in a run have the same.
 /// As long as no slot was given away before, it is the slot.
@@ -218,34 +222,43 @@ pub struct What {
 }
 
 impl Frame {
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        8 * (14 * self.bodies.id.len() + 15 * self.contacts.gap.len() + 13 * self.joints.id.len())
+    }
+
     /// Of the world as it is.
     pub fn of(world: &World, what: What) -> Self {
         let (model, s) = (world.model(), world.state());
         let id = |slot: u32| model.bodies.get(slot as usize).map_or(NOBODY, |b| number(slot, b.generation));
-        let mut frame = Frame { step: s.step, time: s.time, ..Frame::default() };
-        for i in model.slots().filter(|&i| model.bodies[i].motion != Motion::Static) {
-            let b = &mut frame.bodies;
-            b.id.push(id(i as u32));
-            b.position.push(s.position[i].to_array());
-            b.orientation.push(wxyz(s.rotation[i]));
-            b.velocity.push(s.velocity[i].to_array());
-            b.angular_velocity.push(s.world_omega(i).to_array());
-        }
-        for c in if what.contacts { world.contacts() } else { &[] } {
-            let to = &mut frame.contacts;
+        let moving: Vec<usize> =
+            model.slots().filter(|&i| model.bodies[i].motion != Motion::Static).collect();
+        let bodies = Bodies {
+            id: each(&moving, |&i| id(i as u32)),
+            position: each(&moving, |&i| s.position[i].to_array()),
+            orientation: each(&moving, |&i| wxyz(s.rotation[i])),
+            velocity: each(&moving, |&i| s.velocity[i].to_array()),
+            angular_velocity: each(&moving, |&i| s.world_omega(i).to_array()),
+        };
+        let touching = if what.contacts { world.contacts() } else { &[] };
+        let materials = |c: &Contact| {
             // Colliders are in the order of their slots, bodies with a dynamic one first.
             let mut colliders = c.key.colliders.map(|k| &model.colliders[k as usize]);
             if colliders[0].body != c.bodies[0] {
                 colliders.swap(0, 1);
             }
-            to.bodies.push(c.bodies.map(id));
-            to.point.push(c.point.to_array());
-            to.normal.push(c.normal.to_array());
-            to.impulse.push(c.impulse.to_array());
-            to.gap.push(c.gap);
-            to.friction.push(c.mu);
-            to.materials.push(colliders.map(|c| c.material.map_or(-1, |m| i64::from(m.0))));
-        }
+            colliders.map(|c| c.material.map_or(-1, |m| i64::from(m.0)))
+        };
+        let contacts = Contacts {
+            bodies: each(touching, |c| c.bodies.map(id)),
+            point: each(touching, |c| c.point.to_array()),
+            normal: each(touching, |c| c.normal.to_array()),
+            impulse: each(touching, |c| c.impulse.to_array()),
+            gap: each(touching, |c| c.gap),
+            friction: each(touching, |c| c.mu),
+            materials: each(touching, materials),
+        };
+        let mut frame = Frame { step: s.step, time: s.time, bodies, contacts, ..Frame::default() };
         for joint in world.joints().filter(|_| what.joints) {
             let (Ok(r), Ok(c)) = (world.joint_reaction(joint), world.joint_coordinates(joint)) else {
                 continue;
@@ -259,6 +272,11 @@ impl Frame {
         }
         frame
     }
+}
+
+/// Something of each, in their order; by all threads where there are many.
+fn each<S: Sync, T: Send>(of: &[S], make: impl Fn(&S) -> T + Sync) -> Vec<T> {
+    of.par_iter().with_min_len(MANY).map(&make).collect()
 }
 
 fn wxyz(q: DQuat) -> [f64; 4] {

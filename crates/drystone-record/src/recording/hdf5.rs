@@ -11,7 +11,11 @@ use super::store::{Joined, Part, Source, Store, Table, Values};
 /// Tables of more numbers are compressed, in chunks of about so many.
 const CHUNK: usize = 1 << 15;
 
-pub(super) struct Hdf5;
+/// Writes and reads HDF5.
+pub(super) struct Hdf5 {
+    /// Whether long tables are compressed.
+    pub compress: bool,
+}
 
 fn bad(file: &Path, e: impl std::fmt::Display) -> RecordError {
     RecordError::File { file: file.into(), text: e.to_string() }
@@ -21,6 +25,7 @@ fn bad(file: &Path, e: impl std::fmt::Display) -> RecordError {
 struct Groups<'a> {
     file: &'a H5File,
     known: BTreeMap<String, H5Group>,
+    compress: bool,
 }
 
 impl Groups<'_> {
@@ -38,11 +43,12 @@ impl Groups<'_> {
 
     fn write(&mut self, table: &Table) -> rust_hdf5::Result<()> {
         let (group, name) = table.path.rsplit_once('/').unwrap_or(("", &table.path));
+        let compress = self.compress;
         let group = self.of(group)?;
         match &table.values {
-            Values::F32(x) => numbers(group, name, x, table.columns),
-            Values::F64(x) => numbers(group, name, x, table.columns),
-            Values::I64(x) => numbers(group, name, x, table.columns),
+            Values::F32(x) => numbers(group, name, x, table.columns, compress),
+            Values::F64(x) => numbers(group, name, x, table.columns, compress),
+            Values::I64(x) => numbers(group, name, x, table.columns, compress),
             Values::Text(x) => {
                 let texts: Vec<&str> = x.iter().map(String::as_str).collect();
                 group.write_vlen_strings(name, &texts).map(|_| ())
@@ -55,10 +61,16 @@ fn shape(rows: usize, columns: usize) -> Vec<usize> {
     if columns == 1 { vec![rows] } else { vec![rows, columns] }
 }
 
-fn numbers<T: H5Type>(group: &H5Group, name: &str, x: &[T], columns: usize) -> rust_hdf5::Result<()> {
+fn numbers<T: H5Type>(
+    group: &H5Group,
+    name: &str,
+    x: &[T],
+    columns: usize,
+    compress: bool,
+) -> rust_hdf5::Result<()> {
     let dims = shape(x.len() / columns, columns);
     let mut builder = group.new_dataset::<T>().shape(&dims);
-    if x.len() > CHUNK {
+    if compress && x.len() > CHUNK {
         let mut chunk = dims.clone();
         chunk[0] = CHUNK / columns;
         builder = builder.chunk(&chunk).shuffle_deflate(1);
@@ -87,7 +99,7 @@ impl Store for Hdf5 {
             for (name, text) in notes {
                 file.set_attr_string(name, text)?;
             }
-            let mut groups = Groups { file: &file, known: BTreeMap::new() };
+            let mut groups = Groups { file: &file, known: BTreeMap::new(), compress: self.compress };
             tables.iter().try_for_each(|table| groups.write(table))?;
             drop(groups);
             file.close_no_sync()
@@ -105,7 +117,7 @@ impl Store for Hdf5 {
     ) -> Result<(), RecordError> {
         let written = || {
             let file = H5File::create(to)?;
-            let mut groups = Groups { file: &file, known: BTreeMap::new() };
+            let mut groups = Groups { file: &file, known: BTreeMap::new(), compress: self.compress };
             let top = groups.of("VTKHDF")?;
             top.set_attr_array_numeric("Version", &[2i64, 3])?;
             let ascii = DatatypeMessage::FixedString { size: 8, padding: 1, charset: 0 };

@@ -84,7 +84,7 @@ mod tests {
         let to = std::env::temp_dir().join(format!("drystone-index-{}.vtkhdf", std::process::id()));
         let part = |k: usize| Part { file: format!("run.{k:05}.h5"), rows: 50_000 };
         let index = Index { times: vec![0.0; 100], counts: vec![1000; 100], parts: vec![part(0), part(1)] };
-        index.write(&Hdf5, &to, false).unwrap();
+        index.write(&Hdf5 { compress: true }, &to, false).unwrap();
         let bytes = std::fs::metadata(&to).unwrap().len();
         std::fs::remove_file(to).unwrap();
         assert!(bytes < 200_000, "{bytes} bytes");

@@ -25,11 +25,14 @@ mod frame;
 mod hdf5;
 mod index;
 mod lock;
+mod publish;
 mod read;
+mod room;
 mod segment;
 mod store;
 mod sum;
 mod survey;
+mod worker;
 mod write;
 
 use std::path::PathBuf;
@@ -42,6 +45,7 @@ pub use frame::{
 pub use lock::Lock;
 pub use read::{Moment, Recording};
 pub use survey::{Fault, Loss};
+pub use worker::Written;
 pub use write::{Every, Options, Writer, remove};
 
 /// What went wrong with a recording.

@@ -38,9 +38,15 @@ pub(super) enum Seal {
 
 /// Closes a file: sums behind its last byte, and all of it on the disk.
 pub(super) fn seal(path: &Path, span: Span) -> Result<()> {
-    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut file = OpenOptions::new().read(true).append(true).open(path)?;
     let length = file.metadata()?.len();
-    let sum = sum(&mut file, length)?;
+    // The disk has its work while the sum is made.
+    let sum = std::thread::scope(|scope| {
+        let other = File::open(path).map(|mut other| scope.spawn(move || sum(&mut other, length)))?;
+        let synced = file.sync_data();
+        let sum = other.join().unwrap_or_else(|_| Err(Error::other("the sum was not made")));
+        synced.and(sum)
+    })?;
     let mut end = [span.first.to_le_bytes(), span.last.to_le_bytes()].concat();
     end.extend(sum.to_le_bytes());
     end.extend(sum_of(&end).to_le_bytes());

@@ -1,7 +1,8 @@
 //! Writing recordings: the run hands over frames, a thread of its own writes them down.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -10,25 +11,14 @@ use drystone::{StepReport, World};
 use super::RecordError;
 use super::catalogue::Tracker;
 use super::checkpoint::{Checkpoint, checkpoints};
-use super::frame::{Catalogue, Frame, StepRow, What, step_row};
-use super::hdf5::Hdf5;
-use super::index::Index;
+use super::frame::{Frame, What, step_row};
 use super::lock::Lock;
+use super::publish::{indices, sweep};
 use super::read::{FINISHED, FORMAT, Recording, VERSION};
-use super::segment::Segment;
-use super::store::{Part, Store};
-use super::sum::seal;
-use super::survey::{Found, Loss, SUMMED, last_segment, losses, segment_name, survey};
-
-/// Segments are closed at about this size, bytes.
-const LARGE: usize = 32 << 20;
-/// And when they are this old, at least and at most: a share of the run's age in between, so that their number stays small.
-const OLD: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
-const SHARE: u32 = 20;
-/// Bytes of frames that may wait for the thread that writes; steps and small frames are counted as a 64th of that.
-const WAITING: usize = 256 << 20;
-/// Indices that are kept: one that is being opened is not taken away.
-const INDICES: usize = 3;
+use super::room::Room;
+use super::store::Part;
+use super::survey::{Found, Loss, last_segment, losses, segment_name, survey};
+use super::worker::{Message, Worker, Written};
 
 /// How often there is a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +38,22 @@ impl Every {
             Every::Seconds(t) => ((time + 0.5 * h) / t).floor() > ((time - 0.5 * h) / t).floor(),
         }
     }
+
+    /// All times of a run with steps of `h` up to `end`, s, the start not among them.
+    ///
+    /// # Errors
+    /// For more than a hundred million.
+    pub fn times(self, h: f64, end: f64) -> Result<Vec<f64>, String> {
+        let between = match self {
+            Every::Steps(n) => n as f64 * h,
+            Every::Seconds(t) => t,
+        };
+        let count = ((end + 0.5 * h) / between).floor();
+        if !(count <= 1e8) {
+            return Err(format!("{count:.0e} times are too many"));
+        }
+        Ok((1..=count as u64).map(|k| k as f64 * between).collect())
+    }
 }
 
 /// What is recorded, and where.
@@ -63,18 +69,12 @@ pub struct Options {
     pub what: What,
     /// Numbers of frames in double precision; single takes half.
     pub double: bool,
+    /// Whether long tables are compressed: half the bytes, several times the work.
+    pub compress: bool,
     /// Name of the scene.
     pub scene: String,
     /// s
     pub h: f64,
-}
-
-enum Message {
-    Remark(&'static str, String),
-    News(Catalogue),
-    Frame(Box<Frame>),
-    Step(Box<StepRow>),
-    Checkpoint(Box<Checkpoint>),
 }
 
 /// A recording that grows.
@@ -84,19 +84,22 @@ pub struct Writer {
     /// Pairs of colliders that pushed each other in the last step, sorted; bodies that there were.
     pairs: Vec<[u32; 2]>,
     bodies: (usize, Vec<u64>, Vec<u64>),
-    to: Option<SyncSender<Message>>,
-    thread: Option<JoinHandle<Result<(), RecordError>>>,
+    to: Option<Sender<Message>>,
+    room: Arc<Room>,
+    thread: Option<JoinHandle<Result<Written, RecordError>>>,
+    /// How long the run waited for the thread.
+    waited: Duration,
     losses: Vec<Loss>,
     /// Held as long as the thread writes.
     _lock: Lock,
 }
 
 impl Writer {
-    /// Begins a recording of about so many bodies.
+    /// Begins a recording.
     ///
     /// # Errors
     /// For a folder that cannot be made, has a recording already, or is written by another process.
-    pub fn create(options: Options, bodies: usize) -> Result<Self, RecordError> {
+    pub fn create(options: Options) -> Result<Self, RecordError> {
         let folder = options.folder.clone();
         let bad = |e: std::io::Error| RecordError::File { file: folder.clone(), text: e.to_string() };
         std::fs::create_dir_all(&options.folder).map_err(bad)?;
@@ -107,9 +110,10 @@ impl Writer {
             return Err(RecordError::File { file: options.folder, text: text.into() });
         }
         let _ = std::fs::remove_file(options.folder.join(FINISHED));
+        sweep(&options.folder);
         // Whether files can be made in it is better known now than after hours.
         crate::file::check_writable(&options.folder.join(".drystone")).map_err(bad)?;
-        Ok(Self::start(lock, options, Tracker::default(), Worker::default(), bodies))
+        Ok(Self::start(lock, options, Tracker::default(), Worker::default()))
     }
 
     /// Goes on with a recording after `step`: what it has of later steps is removed. What is missing or damaged of the steps before stays
@@ -119,6 +123,7 @@ impl Writer {
     /// For a folder that cannot be read, and files that cannot be removed.
     pub fn resume(lock: Lock, options: Options, step: u64, world: &World) -> Result<Self, RecordError> {
         let folder = &options.folder;
+        sweep(folder);
         let mut found = survey(folder, 0)?;
         let (kept, number) = place_after(&found, step);
         let later = found.split_off(kept);
@@ -154,7 +159,7 @@ impl Writer {
             remove(path)?;
         }
         let (tracker, losses) = (Tracker::of(catalogue), losses(&recording.found, Some(step)));
-        let mut writer = Self::start(lock, options, tracker, worker, world.model().bodies.len());
+        let mut writer = Self::start(lock, options, tracker, worker);
         writer.losses = losses;
         writer.settings(world)?;
         writer.note(world);
@@ -166,10 +171,11 @@ impl Writer {
         &self.losses
     }
 
-    fn start(lock: Lock, options: Options, tracker: Tracker, worker: Worker, bodies: usize) -> Self {
+    fn start(lock: Lock, options: Options, tracker: Tracker, worker: Worker) -> Self {
         let worker = Worker {
             folder: options.folder.clone(),
             double: options.double,
+            compress: options.compress,
             notes: vec![
                 ("format", FORMAT.into()),
                 ("version", VERSION.to_string()),
@@ -179,12 +185,21 @@ impl Writer {
             ],
             ..worker
         };
-        // A body has 13 numbers of its own, and about five contacts of 13.
-        let frame = 8 * 13 * if options.what.contacts { 6 } else { 1 } * bodies.max(1);
-        let (to, from) = sync_channel((WAITING / frame).clamp(2, 64));
+        let (room, (to, from)) = (worker.room.clone(), channel());
         let thread = Some(std::thread::spawn(move || worker.work(from)));
         let (pairs, bodies, losses) = (Vec::new(), Default::default(), Vec::new());
-        Self { options, tracker, pairs, bodies, to: Some(to), thread, losses, _lock: lock }
+        Self {
+            options,
+            tracker,
+            pairs,
+            bodies,
+            to: Some(to),
+            room,
+            thread,
+            waited: Duration::ZERO,
+            losses,
+            _lock: lock,
+        }
     }
 
     /// Records the world before its first step.
@@ -236,6 +251,7 @@ impl Writer {
     /// # Errors
     /// Where the recording has stopped.
     pub fn checkpoint(&mut self, checkpoint: Checkpoint) -> Result<(), RecordError> {
+        self.waited += self.room.take(checkpoint.bytes());
         self.send(Message::Checkpoint(Box::new(checkpoint)))
     }
 
@@ -243,16 +259,18 @@ impl Writer {
     ///
     /// # Errors
     /// Saying what is kept where not all of it could be written.
-    pub fn finish(mut self) -> Result<(), RecordError> {
-        self.join()
+    pub fn finish(mut self) -> Result<Written, RecordError> {
+        let begun = Instant::now();
+        let written = self.join()?;
+        Ok(Written { wait_s: (self.waited + begun.elapsed()).as_secs_f64(), ..written })
     }
 
-    fn join(&mut self) -> Result<(), RecordError> {
+    fn join(&mut self) -> Result<Written, RecordError> {
         self.to = None;
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(done)) => done,
             Some(Err(_)) => Err(RecordError::Form("the thread that writes the recording panicked".into())),
-            None => Ok(()),
+            None => Ok(Written::default()),
         }
     }
 
@@ -277,7 +295,9 @@ impl Writer {
         if !news.is_empty() {
             self.send(Message::News(news))?;
         }
-        self.send(Message::Frame(Box::new(Frame::of(world, self.options.what))))
+        let frame = Frame::of(world, self.options.what);
+        self.waited += self.room.take(frame.bytes());
+        self.send(Message::Frame(Box::new(frame)))
     }
 
     fn send(&mut self, message: Message) -> Result<(), RecordError> {
@@ -319,6 +339,7 @@ pub fn remove(folder: &Path) -> Result<(), RecordError> {
         return Ok(());
     }
     let _lock = Lock::take(folder)?;
+    sweep(folder);
     let segments =
         (0..last_segment(folder)?.map_or(0, |last| last + 1)).map(|k| folder.join(segment_name(k)));
     let others = indices(folder).into_iter().map(|(_, path)| path);
@@ -330,146 +351,16 @@ pub fn remove(folder: &Path) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// Indices in a folder, with the number of their frames.
-fn indices(folder: &Path) -> Vec<(usize, PathBuf)> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let number = |path: PathBuf| {
-        let name = path.file_name()?.to_str()?;
-        let n = name.strip_prefix("run-")?.strip_suffix(".vtkhdf")?.parse().ok()?;
-        Some((n, path))
-    };
-    let mut found: Vec<(usize, PathBuf)> = entries.filter_map(|e| number(e.ok()?.path())).collect();
-    found.sort();
-    found
-}
-
-/// What the thread has in hand.
-struct Worker {
-    folder: PathBuf,
-    double: bool,
-    notes: Vec<(&'static str, String)>,
-    segment: Segment,
-    number: usize,
-    shapes: usize,
-    materials: usize,
-    index: Index,
-    begun: Instant,
-    opened: Instant,
-}
-
-impl Default for Worker {
-    fn default() -> Self {
-        let now = Instant::now();
-        Self {
-            folder: PathBuf::new(),
-            double: false,
-            notes: Vec::new(),
-            segment: Segment::default(),
-            number: 0,
-            shapes: 0,
-            materials: 0,
-            index: Index::default(),
-            begun: now,
-            opened: now,
-        }
-    }
-}
-
-impl Worker {
-    fn work(mut self, from: Receiver<Message>) -> Result<(), RecordError> {
-        self.take_all(from).map_err(|e| RecordError::Stopped {
-            why: e.to_string(),
-            frames: self.index.times.len(),
-            segments: self.index.parts.len(),
-            folder: self.folder.clone(),
-        })
-    }
-
-    fn take_all(&mut self, from: Receiver<Message>) -> Result<(), RecordError> {
-        for message in from {
-            if self.segment.is_empty() {
-                self.opened = Instant::now();
-            }
-            match message {
-                Message::Remark(name, text) => {
-                    self.notes.retain(|(known, _)| *known != name);
-                    self.notes.push((name, text));
-                }
-                Message::News(news) => self.segment.news.extend(news),
-                Message::Step(row) => self.segment.step(*row),
-                Message::Frame(frame) => self.segment.add(&frame),
-                Message::Checkpoint(checkpoint) => {
-                    self.close()?;
-                    checkpoint.write(&self.folder)?;
-                }
-            }
-            let old = (self.begun.elapsed() / SHARE).clamp(OLD.0, OLD.1);
-            if self.segment.bytes() > LARGE || self.opened.elapsed() > old {
-                self.close()?;
-            }
-        }
-        self.close()?;
-        // Whoever follows the recording need not wait for more.
-        self.put(FINISHED, |to| {
-            std::fs::write(to, "").map_err(|e| RecordError::File { file: to.into(), text: e.to_string() })
-        })
-    }
-
-    /// Puts the segment on the disk, and an index of all.
-    fn close(&mut self) -> Result<(), RecordError> {
-        if self.segment.is_empty() {
-            return Ok(());
-        }
-        let segment = std::mem::take(&mut self.segment);
-        let (frames, (times, counts), span) = (segment.frames(), segment.moments(), segment.span());
-        let (shapes, materials) = (segment.news.shapes.len(), segment.news.materials.len());
-        let name = segment_name(self.number);
-        let tables = segment.tables(self.double, self.shapes);
-        let mut notes = self.notes.clone();
-        notes.push(("first_shape", self.shapes.to_string()));
-        notes.push(("first_material", self.materials.to_string()));
-        notes.push((SUMMED.0, SUMMED.1.into()));
-        self.put(&name, |to| {
-            Hdf5.write(to, &notes, &tables)?;
-            seal(to, span).map_err(|e| RecordError::File { file: to.into(), text: e.to_string() })
-        })?;
-        self.number += 1;
-        self.shapes += shapes;
-        self.materials += materials;
-        self.index.parts.push(Part { file: name, rows: counts.iter().sum() });
-        self.index.times.extend(times);
-        self.index.counts.extend(counts);
-        if frames > 0 {
-            let name = format!("run-{:06}.vtkhdf", self.index.times.len());
-            self.put(&name, |to| self.index.write(&Hdf5, to, self.double))?;
-            let all = indices(&self.folder);
-            let old = all.len().saturating_sub(INDICES);
-            all.iter().take(old).for_each(|(_, path)| drop(std::fs::remove_file(path)));
-        }
-        Ok(())
-    }
-
-    /// Writes a file beside its place, then puts it there.
-    fn put(
-        &self,
-        name: &str,
-        write: impl FnOnce(&Path) -> Result<(), RecordError>,
-    ) -> Result<(), RecordError> {
-        let beside = self.folder.join(format!(".{name}.tmp"));
-        let to = self.folder.join(name);
-        let renamed = write(&beside).and_then(|()| {
-            std::fs::rename(&beside, &to)
-                .map_err(|e| RecordError::File { file: to.clone(), text: e.to_string() })
-        });
-        if renamed.is_err() {
-            let _ = std::fs::remove_file(&beside);
-        }
-        renamed
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn times_of_a_run() {
+        assert_eq!(Every::Seconds(0.5).times(0.01, 1.6).unwrap(), [0.5, 1.0, 1.5]);
+        assert_eq!(Every::Steps(2).times(0.25, 1.0).unwrap(), [0.5, 1.0]);
+        assert!(Every::Seconds(2.0).times(0.01, 1.0).unwrap().is_empty());
+        assert!(Every::Seconds(1e-12).times(0.01, 1.0).is_err());
+    }
+
     use super::super::sum::Span;
     use super::super::survey::Fault;
     use super::*;

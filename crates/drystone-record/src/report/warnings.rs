@@ -1,8 +1,23 @@
 //! What a report warns of.
 
+use std::borrow::Cow;
+
 use drystone::{Apart, Deep, Party, Settings, StepReport, World};
 
-use super::Warning;
+use serde::{Deserialize, Serialize};
+
+/// Something a reader of the report should know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Step number.
+    pub step: u64,
+    /// One word.
+    pub kind: Cow<'static, str>,
+    /// Body slots.
+    pub bodies: Vec<u32>,
+    /// In words.
+    pub text: String,
+}
 
 /// Rows that could not do what they ask for.
 pub(super) fn contradiction(world: &World, r: &StepReport) -> Warning {

@@ -33,7 +33,7 @@ pub use schema::schema;
 
 use crate::probe::Support;
 use crate::text::{At, Fault, Node, Source, Value};
-use crate::{Overrides, Scene, SceneError, gallery};
+use crate::{Measurement, Overrides, Scene, SceneError, gallery};
 
 /// The fields at the top.
 pub(crate) const FIELDS: &[&str] = &[
@@ -233,6 +233,6 @@ fn own(at: &At, library: &Library) -> Result<Scene, Fault> {
         controls,
         order,
         record: Default::default(),
-        probe: Box::new(Support { on: any_static }),
+        probe: Measurement::of(Box::new(Support { on: any_static })),
     })
 }

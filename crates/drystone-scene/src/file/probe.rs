@@ -7,10 +7,9 @@ use glam::DVec3;
 
 use super::record::every;
 use super::settings::{not_negative, positive};
+use crate::Scene;
 use crate::measure::{Force, Meter, Meters, Named, Passing, Region, Slope, SlopeShape, Which, is_called};
-use crate::probe::Support;
 use crate::text::{At, Fault};
-use crate::{Probe, Scene};
 
 /// Readings of a probe over the duration of a scene, if it does not say how often.
 const READINGS: f64 = 100.0;
@@ -49,8 +48,7 @@ pub(super) fn add(list: &At, scene: &mut Scene) -> Result<(), Fault> {
         }
         meters.push(meter);
     }
-    let inner: Box<dyn Probe> = std::mem::replace(&mut scene.probe, Box::new(Support { on: false }));
-    scene.probe = Box::new(Meters { inner, meters });
+    scene.probe.add(Meters { meters });
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use super::library::Library;
 use crate::record::Record;
 use crate::text::{At, Fault, Value};
 
-const FIELDS: &[&str] = &["folder", "every", "events", "what", "precision", "checkpoint"];
+const FIELDS: &[&str] = &["folder", "every", "events", "what", "precision", "compression", "checkpoint"];
 
 /// Reads the table.
 pub(super) fn read(at: &At, library: &Library) -> Result<Record, Fault> {
@@ -17,6 +17,10 @@ pub(super) fn read(at: &At, library: &Library) -> Result<Record, Fault> {
         events: at.get("events").map(|e| e.boolean()).transpose()?,
         what: at.get("what").map(|w| what(&w)).transpose()?,
         double: at.get("precision").map(|p| p.choice(&[("f32", false), ("f64", true)])).transpose()?,
+        compress: at
+            .get("compression")
+            .map(|c| c.choice(&[("none", false), ("deflate", true)]))
+            .transpose()?,
         checkpoint: at.get("checkpoint").map(|e| every(&e)).transpose()?,
     })
 }

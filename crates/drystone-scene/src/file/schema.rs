@@ -78,6 +78,7 @@ fn definitions() -> Value {
         "pair": vector(2),
         "vector": vector(3),
         "numbers": { "type": "array", "items": { "$ref": "#/$defs/number" } },
+        "times": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/numbers" }] },
         "any": true,
         "texts": { "type": "array", "items": { "type": "string" } },
         "text_or_texts": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/texts" }] },
@@ -201,7 +202,7 @@ const SETTINGS: &[Entry] = &[
     ("periodic", "any", "{ min, max, axes }: what leaves comes back on the other side"),
     ("sleep", "any", "true, or thresholds as text"),
     ("seed", "whole", "of the random generator"),
-    ("snaps", "numbers", "times for snapshots, s"),
+    ("snaps", "times", "times for snapshots, s, or text such as \"0.5s\": every so often"),
 ];
 
 const SURFACE: &[Entry] = &[

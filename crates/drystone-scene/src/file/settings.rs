@@ -7,9 +7,10 @@ use drystone::{Integrator, Sleep, Stabilisation};
 use drystone_solve::Model;
 use drystone_solve::solver::{self, nearest};
 
+use super::record::every;
 use super::rules;
 use crate::Scene;
-use crate::text::{At, Fault};
+use crate::text::{At, Fault, Value};
 
 pub(super) const FIELDS: &[&str] = &[
     "h",
@@ -124,7 +125,11 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
         scene.seed = n.whole(0, LARGEST_WHOLE)? as u64;
     }
     if let Some(times) = at.get("snaps") {
-        scene.snaps = times.items()?.map(|t| snap(&t, scene.duration)).collect::<Result<_, _>>()?;
+        let (h, duration) = (scene.settings.h, scene.duration);
+        scene.snaps = match &times.node.value {
+            Value::Text(_) => every(&times)?.times(h, duration).map_err(|e| times.fault(e))?,
+            _ => times.items()?.map(|t| snap(&t, duration)).collect::<Result<_, _>>()?,
+        };
     }
     Ok(())
 }

@@ -11,9 +11,10 @@ use drystone_solve::solver::nearest;
 
 use super::settings::positive;
 use crate::expression::Expression;
+use crate::measurement::Layer;
 use crate::probe::Results;
 use crate::text::{At, Fault, Value};
-use crate::{Drive, Memory, Paint, Probe, Scene};
+use crate::{Memory, Scene};
 
 /// Speed, m/s, and time, s, of what has come to rest.
 const REST: (f64, f64) = (1e-3, 0.5);
@@ -51,8 +52,7 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
         }
         stop.when = Some(When { text: text.into(), formula, names });
     }
-    let inner = std::mem::replace(&mut scene.probe, Box::new(crate::probe::Support { on: false }));
-    scene.probe = Box::new(Stopping { inner, stop, quiet_since: None, why: None });
+    scene.probe.add(Stopping { stop, quiet_since: None, why: None });
     Ok(())
 }
 
@@ -156,27 +156,23 @@ fn fastest(world: &World) -> f64 {
     model.dynamic().map(speed).fold(0.0, f64::max)
 }
 
-/// What a scene measures, and whether it is to go on.
+/// Whether a run is to go on.
 struct Stopping {
-    inner: Box<dyn Probe>,
     stop: Stop,
     /// Since when nothing moves, s.
     quiet_since: Option<f64>,
     why: Option<String>,
 }
 
-impl Probe for Stopping {
-    fn begin(&mut self, world: &World) {
-        self.inner.begin(world);
-    }
+impl Layer for Stopping {
+    fn begin(&mut self, _: &World) {}
     fn columns(&self) -> Vec<String> {
-        self.inner.columns()
+        Vec::new()
     }
-    fn row(&mut self, world: &World) -> Vec<f64> {
-        self.inner.row(world)
+    fn row(&mut self, _: &World) -> Vec<f64> {
+        Vec::new()
     }
     fn observe(&mut self, world: &World) {
-        self.inner.observe(world);
         let (t, h) = (world.state().time, world.settings().h);
         if let Some((speed, time)) = self.stop.rest {
             if fastest(world) > speed {
@@ -198,40 +194,16 @@ impl Probe for Stopping {
         }
     }
     fn stop(&self) -> Option<String> {
-        self.why.clone().or_else(|| self.inner.stop())
+        self.why.clone()
     }
     fn memory(&mut self, memory: &mut Memory) {
-        self.inner.memory(memory);
         memory.keep("quiet_since", &mut self.quiet_since);
         memory.keep("stopped", &mut self.why);
     }
-    fn results(&mut self, world: &World) -> Results {
-        let mut results = self.inner.results(world);
+    fn results(&mut self, world: &World, results: &mut Results) {
         if let Some(why) = &self.why {
             results.insert("stopped".into(), why.clone().into());
             results.insert("stopped_at_s".into(), crate::probe::number(world.state().time));
         }
-        results
-    }
-    fn drive(&self) -> Option<Drive> {
-        self.inner.drive()
-    }
-    fn joints(&self) -> Vec<drystone::JointDef> {
-        self.inner.joints()
-    }
-    fn materials(&self) -> drystone::Materials {
-        self.inner.materials()
-    }
-    fn flow(&self) -> drystone::Flow {
-        self.inner.flow()
-    }
-    fn fields(&self) -> Vec<drystone::Field> {
-        self.inner.fields()
-    }
-    fn controls(&self) -> Vec<crate::control::Control> {
-        self.inner.controls()
-    }
-    fn paint(&self, world: &World) -> Option<Paint> {
-        self.inner.paint(world)
     }
 }

@@ -9,7 +9,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, StaticShape};
 use crate::probe::Support;
-use crate::{Scene, SceneError};
+use crate::{Measurement, Scene, SceneError};
 use drystone::body::principal_frame;
 
 fn refuse<T>(field: impl Into<String>, message: impl Into<String>) -> Result<T, SceneError> {
@@ -55,7 +55,7 @@ impl FlatState {
             glass: self.glass(),
             order: Vec::new(),
             record: Default::default(),
-            probe: Box::new(Support { on: !self.statics.is_empty() }),
+            probe: Measurement::of(Box::new(Support { on: !self.statics.is_empty() })),
         })
     }
 

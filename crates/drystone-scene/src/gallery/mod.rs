@@ -48,7 +48,7 @@ use drystone_solve::solver::nearest;
 use glam::DVec3;
 use serde::Serialize;
 
-use crate::{Probe, Scene, SceneError};
+use crate::{Measurement, Probe, Scene, SceneError};
 
 pub use params::{ParamInfo, Params};
 
@@ -153,7 +153,7 @@ impl Entry {
             glass: made.glass,
             order: Vec::new(),
             record: Default::default(),
-            probe: made.probe,
+            probe: Measurement::of(made.probe),
         })
     }
 }

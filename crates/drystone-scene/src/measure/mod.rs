@@ -13,8 +13,9 @@ use drystone_record::recording::Every;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::Memory;
+use crate::measurement::Layer;
 use crate::probe::{Results, number};
-use crate::{Drive, Memory, Paint, Probe};
 
 pub(crate) use force::Force;
 pub(crate) use passing::Passing;
@@ -236,15 +237,13 @@ impl Named {
     }
 }
 
-/// A scene's own probe, and the meters of its file.
+/// The meters of a scene file.
 pub(crate) struct Meters {
-    pub inner: Box<dyn Probe>,
     pub meters: Vec<Named>,
 }
 
-impl Probe for Meters {
+impl Layer for Meters {
     fn begin(&mut self, world: &World) {
-        self.inner.begin(world);
         for m in &mut self.meters {
             m.meter.observe(world);
             m.take(world);
@@ -253,7 +252,6 @@ impl Probe for Meters {
     }
 
     fn observe(&mut self, world: &World) {
-        self.inner.observe(world);
         for m in &mut self.meters {
             m.meter.observe(world);
             m.take(world);
@@ -261,7 +259,6 @@ impl Probe for Meters {
     }
 
     fn memory(&mut self, memory: &mut Memory) {
-        self.inner.memory(memory);
         self.meters.iter_mut().for_each(|m| m.memory(memory));
     }
 
@@ -274,44 +271,14 @@ impl Probe for Meters {
         self.meters.iter_mut().flat_map(|m| m.meter.read(world, &mut m.asked)).collect()
     }
 
-    fn results(&mut self, world: &World) -> Results {
-        let mut results = self.inner.results(world);
+    fn results(&mut self, world: &World, results: &mut Results) {
         for m in &mut self.meters {
             results.insert(m.name.clone(), m.results(world));
         }
-        results
     }
 
     fn stop(&self) -> Option<String> {
-        self.inner.stop()
-    }
-
-    fn drive(&self) -> Option<Drive> {
-        self.inner.drive()
-    }
-
-    fn joints(&self) -> Vec<drystone::JointDef> {
-        self.inner.joints()
-    }
-
-    fn materials(&self) -> drystone::Materials {
-        self.inner.materials()
-    }
-
-    fn flow(&self) -> drystone::Flow {
-        self.inner.flow()
-    }
-
-    fn fields(&self) -> Vec<drystone::Field> {
-        self.inner.fields()
-    }
-
-    fn controls(&self) -> Vec<crate::control::Control> {
-        self.inner.controls()
-    }
-
-    fn paint(&self, world: &World) -> Option<Paint> {
-        self.inner.paint(world)
+        None
     }
 }
 

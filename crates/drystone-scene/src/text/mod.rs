@@ -165,6 +165,13 @@ impl Source {
         Ok(Self::new(Some(path.into()), text, format))
     }
 
+    /// Its file, and those that were included so far.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let included = self.included.borrow();
+        let others = included.iter().flat_map(|(_, other)| other.files());
+        self.file.clone().into_iter().chain(others).collect()
+    }
+
     /// The tree of values.
     pub fn parse(&self) -> Result<Node<'_>, SceneError> {
         match self.format {

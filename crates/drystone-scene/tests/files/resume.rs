@@ -37,12 +37,12 @@ fn go_on(scene: &mut Scene, world: &mut World, steps: u64) {
 /// A new scene and world that go on where the others are.
 fn copy(from: &mut Scene, world: &World, mut scene: Scene) -> (Scene, World) {
     let bytes = world.save().unwrap();
-    let seen = memory::save(from.probe.as_mut()).unwrap();
+    let seen = memory::save(&mut from.probe).unwrap();
     let mut other = World::load(&bytes).unwrap();
     if let Some(drive) = scene.probe.drive() {
         other.before_step(move |world| drive(world));
     }
-    memory::load(scene.probe.as_mut(), &seen).unwrap();
+    memory::load(&mut scene.probe, &seen).unwrap();
     assert_eq!(other.save().unwrap(), bytes, "saved again, it is the same bytes");
     (scene, other)
 }

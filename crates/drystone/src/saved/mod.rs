@@ -81,18 +81,7 @@ impl World {
     /// # Errors
     /// Where functions of the program are among its force fields, motors, trajectories or guides.
     pub fn save(&self) -> Result<Vec<u8>, SaveError> {
-        let mut fields = Vec::new();
-        for field in &self.fields {
-            match field {
-                Field::Pair(pair) => fields.push(*pair),
-                Field::Callback { name, .. } => {
-                    return Err(SaveError::Function(format!("the force field '{name}'")));
-                }
-            }
-        }
-        if let Some(force) = self.stiff.first() {
-            return Err(SaveError::Function(format!("the stiff force '{}'", force.name)));
-        }
+        let fields = self.pairs()?;
         let saved = SavedWorld {
             settings: self.settings.clone(),
             model: SavedModel::of(&self.model),
@@ -106,30 +95,58 @@ impl World {
         };
         let mut bytes = Vec::new();
         let mut to = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
-        saved.serialize(&mut to).map_err(|e| self.why_not(&e.to_string()))?;
+        saved
+            .serialize(&mut to)
+            .map_err(|e| self.functions().err().unwrap_or_else(|| SaveError::Format(e.to_string())))?;
         Ok(seal::close(KIND, VERSION, &bytes))
     }
 
-    /// Names what cannot be saved.
-    fn why_not(&self, text: &str) -> SaveError {
+    /// Whether [`World::save`] will find functions of the program, without saving anything.
+    ///
+    /// # Errors
+    /// As [`World::save`].
+    pub fn check_saving(&self) -> Result<(), SaveError> {
+        self.pairs()?;
+        self.functions()
+    }
+
+    /// The force fields, which must not be functions.
+    fn pairs(&self) -> Result<Vec<Pair>, SaveError> {
+        let mut fields = Vec::new();
+        for field in &self.fields {
+            match field {
+                Field::Pair(pair) => fields.push(*pair),
+                Field::Callback { name, .. } => {
+                    return Err(SaveError::Function(format!("the force field '{name}'")));
+                }
+            }
+        }
+        match self.stiff.first() {
+            Some(force) => Err(SaveError::Function(format!("the stiff force '{}'", force.name))),
+            None => Ok(fields),
+        }
+    }
+
+    /// Names a function among joints, guides and emitters.
+    fn functions(&self) -> Result<(), SaveError> {
         let refused = |x: &dyn erased::Probe| x.is_refused();
         for j in self.model.joint_slots() {
             if refused(&self.model.joints[j]) {
                 let name = self.model.describe_joint(j as u32);
-                return SaveError::Function(format!("what drives {name}"));
+                return Err(SaveError::Function(format!("what drives {name}")));
             }
         }
         for i in self.model.slots() {
             if self.model.bodies[i].guide.as_ref().is_some_and(|g| refused(g)) {
-                return SaveError::Function(format!("the guide of {}", self.model.describe(i as u32)));
+                return Err(SaveError::Function(format!("the guide of {}", self.model.describe(i as u32))));
             }
         }
         for (k, emitter) in self.flow.emitters.iter().enumerate() {
             if refused(emitter) {
-                return SaveError::Function(format!("the guide of a body of emitter {k}"));
+                return Err(SaveError::Function(format!("the guide of a body of emitter {k}")));
             }
         }
-        SaveError::Format(text.into())
+        Ok(())
     }
 
     /// A world from what [`World::save`] made, without its hooks.
