@@ -28,7 +28,7 @@ use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
 pub use check::{assemble, check, overlaps, placed};
-pub use file::{Parameter, schema};
+pub use file::{Parameter, change_settings, schema};
 pub use load::{load, parameters};
 pub use memory::Memory;
 
