@@ -14,7 +14,7 @@ pub struct V3(pub [f64; 3]);
 /// w, x, y, z.
 #[derive(Clone, Copy, Debug)]
 pub struct Q4(pub [f64; 4]);
-/// How often: a whole number from 1.
+/// How often: at least once.
 #[derive(Clone, Copy, Debug)]
 pub struct Times(pub u64);
 
@@ -49,7 +49,7 @@ impl<'py> FromPyObject<'_, 'py> for Q4 {
 impl<'py> FromPyObject<'_, 'py> for Times {
     type Error = PyErr;
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let wrong = || input(format!("n must be a whole number from 1, got {}", shown(&value)));
+        let wrong = || input(format!("n must be a whole number, at least 1, got {}", shown(&value)));
         match value.extract::<u64>() {
             Ok(n) if n > 0 => Ok(Self(n)),
             _ => Err(wrong()),

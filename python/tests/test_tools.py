@@ -184,9 +184,9 @@ def test_devices_are_a_list() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda w: w.step(-1), ds.InputError, "n must be a whole number from 1, got -1"),
-        (lambda w: w.step(0), ds.InputError, "n must be a whole number from 1, got 0"),
-        (lambda w: w.step(1.5), ds.InputError, "n must be a whole number from 1, got 1.5"),
+        (lambda w: w.step(-1), ds.InputError, "n must be a whole number, at least 1, got -1"),
+        (lambda w: w.step(0), ds.InputError, "n must be a whole number, at least 1, got 0"),
+        (lambda w: w.step(1.5), ds.InputError, "n must be a whole number, at least 1, got 1.5"),
         (lambda w: ds.box([1, 2]), TypeError, r"argument 'half': must be three numbers, got \[1, 2\]"),
         (lambda w: ds.box("abc"), TypeError, "argument 'half': must be three numbers"),
         (lambda w: w.add_body(ds.sphere(1), mass=1, rotation=[1, 0, 0]), TypeError, "argument 'rotation': must be four numbers"),

@@ -146,7 +146,7 @@ impl PyWorld {
                         each(world, &report);
                         left -= 1;
                         if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
-                            return Ok(report);
+                            return Ok::<_, PyErr>(report);
                         }
                     }
                 })
