@@ -40,9 +40,10 @@ def count(all_names: Names) -> dict[str, int]:
 def compare(all_names: Names, file: Path, update: bool) -> list[str]:
     """What differs from the list."""
     lines = [f"{kind} {path}" for kind, path in all_names]
-    if update:
+    if update or not file.exists():
+        print(f"note: {file.name} is written anew: commit it")
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    known = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    known = file.read_text(encoding="utf-8").splitlines()
     new = sorted(set(lines) - set(known))
     gone = sorted(set(known) - set(lines))
     hint = "if that is meant, run docs/site/build.py --update and say so in CHANGELOG.md"
