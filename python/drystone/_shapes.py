@@ -35,7 +35,7 @@ def mesh(vertices: ArrayLike, triangles: ArrayLike) -> Shape:
     return _drystone.mesh(_rows("vertices", vertices, np.float64, 3), _rows("triangles", triangles, np.uint32, 3))
 
 
-def _rows(name: str, values: ArrayLike, kind: type, columns: int | None = None) -> NDArray[Any]:
+def _rows(name: str, values: ArrayLike, kind: type[Any], columns: int | None = None) -> NDArray[Any]:
     """An array of two dimensions, or an error that names it."""
     try:
         rows = np.ascontiguousarray(values)
