@@ -17,6 +17,7 @@ from ._drystone import (
     Contact,
     ContactEvent,
     Contacts,
+    Drawing,
     Hit,
     Joint,
     JointEvent,
@@ -33,6 +34,7 @@ from ._drystone import (
     check,
     cone,
     cylinder,
+    devices,
     ellipsoid,
     half_space,
     rounded,
@@ -45,10 +47,11 @@ from ._errors import Error, InputError, StepError
 from ._run import load, run, scenes, solvers
 from ._shapes import compound, height_field, hull, mesh
 from ._solve import solve
+from ._view import Recording, View, recording, view
 
 __all__ = [
-    "Batch", "Body", "Collider", "Contact", "ContactEvent", "Contacts", "Error", "Hit", "InputError", "Joint", "JointEvent",
-    "Scene", "SensorEvent", "Shape", "Solution", "State", "StepError", "StepReport", "World", "__version__", "box", "capsule",
-    "check", "compound", "cone", "cylinder", "ellipsoid", "half_space", "height_field", "hull", "load", "mesh", "rounded", "run",
-    "scenes", "set_threads", "solve", "solvers", "sphere", "threads",
+    "Batch", "Body", "Collider", "Contact", "ContactEvent", "Contacts", "Drawing", "Error", "Hit", "InputError", "Joint", "JointEvent",
+    "Recording", "Scene", "SensorEvent", "Shape", "Solution", "State", "StepError", "StepReport", "View", "World", "__version__", "box", "capsule",
+    "check", "compound", "cone", "cylinder", "devices", "ellipsoid", "half_space", "height_field", "hull", "load", "mesh", "recording", "rounded", "run",
+    "scenes", "set_threads", "solve", "solvers", "sphere", "threads", "view",
 ]

@@ -1,10 +1,13 @@
 """The compiled part of drystone. SI units, z up; quaternions are (w, x, y, z)."""
 
 from collections.abc import Callable, Sequence
+import os
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ._view import View
 
 Floats = NDArray[np.float64]
 Vector = Sequence[float] | Floats
@@ -14,6 +17,7 @@ TimeFunction = float | dict[str, Any]
 Hook = TypeVar("Hook", bound=Callable[[World], object])
 
 __version__: str
+SETTINGS: list[str]
 
 class Shape:
     @property
@@ -151,6 +155,7 @@ class Hit:
     def normal(self) -> Floats: ...
 
 class Body:
+    user_data: Any
     name: str | None
     mass: float
     motion: MotionKind
@@ -211,6 +216,7 @@ class Body:
     def remove(self) -> None: ...
 
 class Joint:
+    user_data: Any
     @property
     def index(self) -> int: ...
     @property
@@ -409,11 +415,16 @@ class World:
         axis_b: Vector | None = None,
         position_b: Vector | None = None,
         length: float | None = None,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
+        stiffness: float | Vector | None = None,
+        damping: float | Vector | None = None,
+        angular_stiffness: float | Vector | None = None,
+        angular_damping: float | Vector | None = None,
         pitch: float | None = None,
         ratio: float = 1.0,
         radius: float | None = None,
+        points: Sequence[Vector] | None = None,
+        follow: Sequence[TimeFunction] | None = None,
+        turn: Sequence[TimeFunction] | None = None,
         collide: bool = False,
         compliance: Sequence[float] = ...,
         name: str | None = None,
@@ -507,6 +518,66 @@ class World:
     def sensor_events(self) -> list[SensorEvent]: ...
     @property
     def joint_events(self) -> list[JointEvent]: ...
+    def debug_draw(
+        self,
+        *,
+        shapes: bool = True,
+        boxes: bool = False,
+        contacts: bool = True,
+        joints: bool = True,
+        forces: float | None = None,
+        velocities: float | None = None,
+        axes: float | None = None,
+        size: float = 0.05,
+    ) -> Drawing: ...
+    def view(self, duration: float = 0.0, *, frames: float = 30.0, height: int = 480, title: str = "world") -> View: ...
+    def _page(self, duration: float, frames: float, title: str) -> str: ...
+    def _record(
+        self,
+        folder: str,
+        every: float | None,
+        steps: int | None,
+        contacts: bool,
+        joints: bool,
+        double: bool,
+        replace: bool,
+        name: str,
+    ) -> None: ...
+    def _end_record(self) -> None: ...
+
+class Drawing:
+    @property
+    def lines(self) -> Floats: ...
+    @property
+    def colours(self) -> NDArray[np.float32]: ...
+    @property
+    def points(self) -> Floats: ...
+    @property
+    def point_colours(self) -> NDArray[np.float32]: ...
+    def __len__(self) -> int: ...
+
+class _Recording:
+    def __init__(self, path: str | os.PathLike[str]) -> None: ...
+    @property
+    def folder(self) -> os.PathLike[str]: ...
+    @property
+    def scene(self) -> str: ...
+    @property
+    def step(self) -> float: ...
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def losses(self) -> list[str]: ...
+    @property
+    def times(self) -> Floats: ...
+    @property
+    def steps(self) -> NDArray[np.uint64]: ...
+    @property
+    def series(self) -> dict[str, Floats]: ...
+    @property
+    def bodies(self) -> list[dict[str, Any]]: ...
+    def __len__(self) -> int: ...
+    def _frame(self, k: int) -> dict[str, Any]: ...
 
 class Scene:
     @property
@@ -582,6 +653,8 @@ class _Run:
     @property
     def steps(self) -> int: ...
     @property
+    def name(self) -> str: ...
+    @property
     def world(self) -> World: ...
     def advance(self, n: int) -> tuple[int, int, float]: ...
     def report(self, status: str, reason: str | None) -> str: ...
@@ -625,5 +698,7 @@ def solve_matrix(
     iterations: int,
     budget_ms: float | None,
 ) -> Solution: ...
+def devices() -> list[dict[str, Any]]: ...
+def recording_page(path: str) -> str: ...
 def threads() -> int: ...
 def set_threads(n: int) -> None: ...

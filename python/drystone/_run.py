@@ -6,19 +6,16 @@ import json
 import os
 import time as clock
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from . import _drystone
 from ._drystone import Scene, World
 from ._errors import StepError
 from ._progress import Progress
+from ._view import recording
 
-_SETTINGS = frozenset(
-    (
-        "step", "gravity", "model", "solver", "tolerance", "iterations", "budget_ms", "compliance", "substeps", "max_substeps",
-        "integrator", "stabilisation", "position_iterations", "envelope", "broadphase", "warm_start", "sleep",
-    )
-)
+_SETTINGS = frozenset(_drystone.SETTINGS)
 
 
 def _text(value: object) -> str:
@@ -66,6 +63,8 @@ def run(
     progress: bool | None = None,
     allow_overlap: bool = False,
     report: str | os.PathLike[str] | None = None,
+    record: str | os.PathLike[str] | None = None,
+    record_every: float | None = None,
     callback: Callable[[World], object] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -73,7 +72,7 @@ def run(
 
     `time` (s) or `steps` say how long; settings of the step (see ``World``) and parameters of the scene go by name. `callback` is called
     with the world after every step. `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
-    `report` is a file that gets the report, too. Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``;
+    `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds. Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``;
     so has the ``StepError`` of a step that fails.
 
     >>> import drystone as ds
@@ -101,7 +100,10 @@ def run(
         result: dict[str, Any] = json.loads(text)
         return result
 
+    around = ExitStack()
     try:
+        if record is not None:
+            around.enter_context(recording(under_way.world, record, every=record_every, name=under_way.name))
         done, chunk = 0, 1
         while done < under_way.steps:
             begun = clock.monotonic()
@@ -118,4 +120,5 @@ def run(
         raise
     finally:
         bar.close()
+        around.close()
     return told("ok", None)

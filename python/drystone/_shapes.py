@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _drystone
 from ._drystone import Shape
+from ._errors import InputError
 
 
 def hull(points: ArrayLike) -> Shape:
@@ -19,7 +22,7 @@ def hull(points: ArrayLike) -> Shape:
     >>> round(ds.hull(corners).volume, 6)
     0.166667
     """
-    return _drystone.hull(np.ascontiguousarray(points, dtype=np.float64))
+    return _drystone.hull(_rows("points", points, np.float64, 3))
 
 
 def mesh(vertices: ArrayLike, triangles: ArrayLike) -> Shape:
@@ -29,19 +32,36 @@ def mesh(vertices: ArrayLike, triangles: ArrayLike) -> Shape:
     >>> ds.mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]).kind
     'mesh'
     """
-    return _drystone.mesh(
-        np.ascontiguousarray(vertices, dtype=np.float64), np.ascontiguousarray(triangles, dtype=np.uint32)
-    )
+    return _drystone.mesh(_rows("vertices", vertices, np.float64, 3), _rows("triangles", triangles, np.uint32, 3))
 
 
-def height_field(heights: ArrayLike, spacing: Sequence[float]) -> Shape:
-    """Heights (rows along y, columns along x) over a grid about the origin, m, solid below; `spacing` along x and y, m.
+def _rows(name: str, values: ArrayLike, kind: type[Any], columns: int | None = None) -> NDArray[Any]:
+    """An array of two dimensions, or an error that names it."""
+    try:
+        rows = np.ascontiguousarray(values)
+        if kind is np.uint32 and (rows.dtype.kind not in "iu" or (rows.size and (rows.min() < 0 or rows.max() > 0xFFFFFFFF))):
+            raise InputError(f"{name} must be numbers of vertices, whole and from 0")
+        rows = rows.astype(kind)
+    except (TypeError, ValueError) as e:
+        if isinstance(e, InputError):
+            raise
+        raise InputError(f"{name} must be an array of numbers: {e}") from None
+    if rows.ndim != 2 or columns not in (None, rows.shape[1]):
+        raise InputError(f"{name} must have the shape (n, {columns or 'm'}), got {rows.shape}")
+    return rows
+
+
+def height_field(heights: ArrayLike, spacing: float | Sequence[float]) -> Shape:
+    """Heights (rows along y, columns along x) over a grid about the origin, m, solid below; `spacing` along x and y, m: one number for both, or two.
 
     >>> import drystone as ds
     >>> ds.height_field([[0, 0], [0, 0.5]], [1, 1]).kind
     'height_field'
     """
-    return _drystone.height_field(np.ascontiguousarray(heights, dtype=np.float64), (spacing[0], spacing[1]))
+    both = np.ravel(np.asarray(spacing, dtype=object))
+    if both.size not in (1, 2) or not all(isinstance(x, (int, float, np.number)) for x in both):
+        raise InputError(f"spacing must be one number or two, m, got {spacing!r}")
+    return _drystone.height_field(_rows("heights", heights, np.float64), (float(both[0]), float(both[-1])))
 
 
 def compound(parts: Sequence[tuple[Shape, Sequence[float]] | tuple[Shape, Sequence[float], Sequence[float]]]) -> Shape:
@@ -51,5 +71,7 @@ def compound(parts: Sequence[tuple[Shape, Sequence[float]] | tuple[Shape, Sequen
     >>> ds.compound([(ds.sphere(0.1), [0, 0, 0]), (ds.sphere(0.1), [1, 0, 0])]).bounding_radius
     1.1
     """
+    if not all(isinstance(p, Sequence) and 2 <= len(p) <= 3 and isinstance(p[0], Shape) for p in parts):
+        raise InputError("parts must be (shape, position) or (shape, position, rotation), m and (w, x, y, z)")
     placed = [(p[0], list(p[1]), list(p[2]) if len(p) > 2 else [1.0, 0.0, 0.0, 0.0]) for p in parts]
     return _drystone.compound(placed)

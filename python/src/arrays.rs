@@ -6,7 +6,7 @@ use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike2, PyArrayMethods, P
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::convert::{quat, wxyz};
+use crate::convert::{Q4, quat, wxyz};
 use crate::errors::{input, world as refused};
 use crate::world::PyWorld;
 
@@ -137,7 +137,7 @@ pub fn rows3(name: &str, a: &In<'_>, rows: Option<usize>) -> PyResult<Vec<DVec3>
 
 pub fn rows4(name: &str, a: &In<'_>, rows: Option<usize>) -> PyResult<Vec<DQuat>> {
     check_rows(name, a, 4, rows)?;
-    Ok(a.as_array().outer_iter().map(|r| quat([r[0], r[1], r[2], r[3]])).collect())
+    Ok(a.as_array().outer_iter().map(|r| quat(Q4([r[0], r[1], r[2], r[3]]))).collect())
 }
 
 /// Sets positions, rotations, velocities and angular velocities of all living bodies; those that are not given stay.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::arrays::{Column, set};
-use crate::convert::quat;
+use crate::convert::{Q4, Times, quat};
 use crate::errors::{input, step as failed, world as refused};
 use crate::world::PyWorld;
 
@@ -18,6 +18,8 @@ use crate::world::PyWorld;
 #[pyclass(frozen, subclass, name = "Batch", module = "drystone")]
 pub struct Batch {
     worlds: Vec<Py<PyWorld>>,
+    /// Their numbers, in the order in which they are locked.
+    order: Vec<usize>,
     first: Vec<State>,
     pool: ThreadPool,
     bodies: usize,
@@ -30,28 +32,33 @@ impl Batch {
         py: Python<'_>,
         f: impl Fn(usize, &mut World) -> Result<(), E> + Sync,
     ) -> Result<(), (usize, E)> {
+        self.locked(py, |worlds| {
+            let all = worlds.par_iter_mut().enumerate().with_max_len(16);
+            let told: Vec<(usize, E)> = all.filter_map(|(k, w)| f(k, w).err().map(|e| (k, e))).collect();
+            told.into_iter().next().map_or(Ok(()), Err)
+        })
+    }
+
+    /// Calls `f` in the pool with all worlds. Their locks are taken before: a thread of the pool that waits within a step may take up another job,
+    /// and must not find it waiting for a world. They are taken in one order, whatever the batch, so that two batches cannot wait for each other.
+    fn locked<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut [&mut World]) -> R + Send) -> R {
         let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
         py.detach(|| {
-            self.pool.install(|| {
-                let all = worlds.par_iter().enumerate().with_max_len(16);
-                let told: Vec<(usize, E)> =
-                    all.filter_map(|(k, w)| f(k, &mut w.lock()).err().map(|e| (k, e))).collect();
-                told.into_iter().next().map_or(Ok(()), Err)
-            })
+            let mut locks: Vec<_> = self.order.iter().map(|&k| (k, worlds[k].lock())).collect();
+            locks.sort_unstable_by_key(|(k, _)| *k);
+            let mut all: Vec<&mut World> = locks.iter_mut().map(|(_, lock)| &mut **lock).collect();
+            self.pool.install(|| f(&mut all))
         })
     }
 
     /// The same, writing a row of numbers for each.
     fn fill(&self, py: Python<'_>, out: &mut [f64], row: usize, f: impl Fn(&World, &mut [f64]) + Sync) {
-        let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
         if row == 0 {
             return;
         }
-        py.detach(|| {
-            self.pool.install(|| {
-                let rows = out.par_chunks_mut(row).zip(&worlds).with_max_len(64);
-                rows.for_each(|(to, w)| f(&w.lock(), to));
-            });
+        self.locked(py, |worlds| {
+            let rows = out.par_chunks_mut(row).zip(worlds).with_max_len(64);
+            rows.for_each(|(to, w)| f(w, to));
         });
     }
 
@@ -95,10 +102,11 @@ impl Batch {
                 counts[k]
             )));
         }
-        for (k, w) in worlds.iter().enumerate() {
-            if worlds[..k].iter().rev().take(8).any(|other| other.is(w)) {
-                return Err(input(format!("world {k} is in the batch twice")));
-            }
+        let place = |k: usize| worlds[k].as_ptr() as usize;
+        let mut order: Vec<usize> = (0..worlds.len()).collect();
+        order.sort_unstable_by_key(|&k| (place(k), k));
+        if let Some(twice) = order.windows(2).find(|w| place(w[0]) == place(w[1])) {
+            return Err(input(format!("world {} is in the batch twice", twice[1])));
         }
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         if threads == 0 || threads > 512 {
@@ -106,7 +114,7 @@ impl Batch {
         }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(input)?;
         let first = worlds.iter().map(|w| w.get().with(py, |w| w.state().clone())).collect();
-        Ok(Self { worlds, first, pool, bodies })
+        Ok(Self { worlds, order, first, pool, bodies })
     }
 
     fn __len__(&self) -> usize {
@@ -133,9 +141,9 @@ impl Batch {
     }
 
     /// Takes `n` steps of every world, in parallel; Ctrl-C is looked for between steps. The error of a step that fails says in which world.
-    #[pyo3(signature = (n=1))]
-    fn step(&self, py: Python<'_>, n: u64) -> PyResult<()> {
-        for _ in 0..n {
+    #[pyo3(signature = (n=Times(1)))]
+    fn step(&self, py: Python<'_>, n: Times) -> PyResult<()> {
+        for _ in 0..n.0 {
             py.check_signals()?;
             let one = |_: usize, w: &mut World| -> Result<(), StepError> { w.step().map(drop) };
             self.each(py, one).map_err(|(k, e)| {
@@ -218,7 +226,7 @@ impl Batch {
         self.each(py, |k, w| {
             let q = q.as_ref().map(|q| {
                 let own = q[4 * n * k..4 * n * (k + 1)].chunks_exact(4);
-                own.map(|r| quat([r[0], r[1], r[2], r[3]])).collect::<Vec<_>>()
+                own.map(|r| quat(Q4([r[0], r[1], r[2], r[3]]))).collect::<Vec<_>>()
             });
             let (x, v, omega) = (three(&x, k), three(&v, k), three(&omega, k));
             set(w, x.as_deref(), q.as_deref(), v.as_deref(), omega.as_deref())
@@ -289,7 +297,8 @@ impl Batch {
     /// Time of each world, s.
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let times = self.worlds.iter().map(|w| w.get().with(py, |w| w.state().time)).collect();
+        let mut times = vec![0.0; self.worlds.len()];
+        self.fill(py, &mut times, 1, |w, to| to[0] = w.state().time);
         PyArray1::from_vec(py, times)
     }
 

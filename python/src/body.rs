@@ -70,6 +70,20 @@ impl Body {
         self.ask(py, |w, id| w.set_name(id, name))
     }
 
+    /// Whatever you leave with it: any object, None if there is none. Copies and pickles of the world have it, too.
+    #[getter]
+    fn user_data(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.ask(py, |w, id| w.motion(id).map(drop))?;
+        Ok(self.world.get().objects.get(py, self.id))
+    }
+
+    #[setter]
+    fn set_user_data(&self, py: Python<'_>, object: Py<PyAny>) -> PyResult<()> {
+        self.ask(py, |w, id| w.motion(id).map(drop))?;
+        self.world.get().objects.set(py, self.id, object);
+        Ok(())
+    }
+
     /// Origin of its frame, m.
     #[getter]
     fn position<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
@@ -166,7 +180,7 @@ impl Body {
     }
 
     /// Sets mass (kg), inertia (three moments or a (3, 3) tensor about the centre, kg m²) and centre of mass (its frame, m).
-    #[pyo3(signature = (mass, *, inertia, centre=[0.0; 3]))]
+    #[pyo3(signature = (mass, *, inertia, centre=V3([0.0; 3])))]
     fn set_mass_properties(
         &self,
         py: Python<'_>,

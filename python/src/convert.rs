@@ -3,23 +3,72 @@
 use drystone::{Function, Pose};
 use glam::{DMat3, DQuat, DVec3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::errors::input;
 
 /// Three numbers.
-pub type V3 = [f64; 3];
+#[derive(Clone, Copy, Debug)]
+pub struct V3(pub [f64; 3]);
 /// w, x, y, z.
-pub type Q4 = [f64; 4];
+#[derive(Clone, Copy, Debug)]
+pub struct Q4(pub [f64; 4]);
+/// How often: at least once.
+#[derive(Clone, Copy, Debug)]
+pub struct Times(pub u64);
+
+/// PyO3 puts the name of the argument in front of what a `TypeError` says.
+fn numbers<const N: usize>(value: Borrowed<'_, '_, PyAny>, wanted: &str) -> PyResult<[f64; N]> {
+    value.extract().map_err(|_| PyTypeError::new_err(format!("must be {wanted}, got {}", shown(&value))))
+}
+
+/// A value as messages show it: not all of a long one.
+pub fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| "something else".into(), |text| text.to_string());
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text,
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for V3 {
+    type Error = PyErr;
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        numbers(value, "three numbers").map(V3)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Q4 {
+    type Error = PyErr;
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        numbers(value, "four numbers (w, x, y, z)").map(Q4)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Times {
+    type Error = PyErr;
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = || input(format!("n must be a whole number, at least 1, got {}", shown(&value)));
+        match value.extract::<u64>() {
+            Ok(n) if n > 0 => Ok(Self(n)),
+            _ => Err(wrong()),
+        }
+    }
+}
 
 pub fn vec3(v: V3) -> DVec3 {
-    DVec3::from_array(v)
+    DVec3::from_array(v.0)
 }
 
 /// Refuses a vector that is not finite.
 pub fn finite(name: &str, v: V3) -> PyResult<DVec3> {
     let x = vec3(v);
-    if x.is_finite() { Ok(x) } else { Err(input(format!("{name} must be three finite numbers, got {v:?}"))) }
+    if x.is_finite() {
+        Ok(x)
+    } else {
+        Err(input(format!("{name} must be three finite numbers, got {:?}", v.0)))
+    }
 }
 
 /// Refuses a direction that is none.
@@ -28,11 +77,11 @@ pub fn direction(name: &str, v: V3) -> PyResult<DVec3> {
     if x == DVec3::ZERO { Err(input(format!("{name} must not be zero"))) } else { Ok(x) }
 }
 
-pub fn quat([w, x, y, z]: Q4) -> DQuat {
+pub fn quat(Q4([w, x, y, z]): Q4) -> DQuat {
     DQuat::from_xyzw(x, y, z, w)
 }
 
-pub fn wxyz(q: DQuat) -> Q4 {
+pub fn wxyz(q: DQuat) -> [f64; 4] {
     [q.w, q.x, q.y, q.z]
 }
 

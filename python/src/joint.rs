@@ -1,7 +1,7 @@
 //! Joints and their motors.
 
-use drystone::joint::{Kind, Law, Limits, Spring};
-use drystone::{BodyId, JointDef, JointId, Motor, World, WorldError};
+use drystone::joint::{Bushing, Kind, Law, Limits, Spring};
+use drystone::{BodyId, Function, JointDef, JointId, Motor, World, WorldError};
 use glam::DVec3;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -36,6 +36,11 @@ const KINDS: &[&str] = &[
     "screw",
     "gear",
     "rack_and_pinion",
+    "pulley",
+    "bushing",
+    "trajectory",
+    "knife_edge",
+    "rolling_disc",
 ];
 
 /// What was said of a new joint.
@@ -47,11 +52,17 @@ pub struct Asked<'a> {
     pub axis_b: Option<V3>,
     pub position_b: Option<V3>,
     pub length: Option<f64>,
-    pub stiffness: f64,
-    pub damping: f64,
+    /// By axis; a spring takes the first.
+    pub stiffness: DVec3,
+    pub damping: DVec3,
+    pub angular_stiffness: DVec3,
+    pub angular_damping: DVec3,
     pub pitch: Option<f64>,
     pub ratio: f64,
     pub radius: Option<f64>,
+    pub points: Option<[V3; 2]>,
+    pub follow: Option<[Function; 3]>,
+    pub turn: Option<[Function; 3]>,
 }
 
 impl Asked<'_> {
@@ -92,12 +103,43 @@ impl Asked<'_> {
                 let kind = match self.kind {
                     "distance" => Kind::Distance { length },
                     "rope" => Kind::Rope { length },
-                    _ => Kind::Spring { length, stiffness: self.stiffness, damping: self.damping },
+                    _ => Kind::Spring { length, stiffness: self.stiffness.x, damping: self.damping.x },
                 };
                 let mut def = JointDef::new(kind, a, b, at, glam::DQuat::IDENTITY);
                 let place = |x: DVec3| drystone::Pose::at(x);
                 def.frames = drystone::joint::Frames::Worlds(place(at), place(vec3(end)));
                 def
+            }
+            "pulley" => {
+                let (a, b) = both()?;
+                let points = self.points.ok_or_else(|| needs("points"))?.map(vec3);
+                let end = self.position_b.ok_or_else(|| needs("position_b"))?;
+                JointDef::pulley((a, at), (b, vec3(end)), points, self.ratio)
+            }
+            "bushing" => {
+                let bushing = Bushing {
+                    stiffness: self.stiffness,
+                    damping: self.damping,
+                    angular_stiffness: self.angular_stiffness,
+                    angular_damping: self.angular_damping,
+                };
+                JointDef::bushing(a, b, at, bushing)
+            }
+            "trajectory" => {
+                let b = b.ok_or_else(|| needs("the second body"))?;
+                let way = self.follow.clone().ok_or_else(|| needs("follow"))?;
+                JointDef::trajectory(a, (b, at), way, self.turn.clone())
+            }
+            "knife_edge" => {
+                let up = self.axis_b.ok_or_else(|| needs("axis_b (which way is up)"))?;
+                JointDef::knife_edge(a, b, at, axis, vec3(up))
+            }
+            "rolling_disc" => {
+                let b = b.ok_or_else(|| needs("the second body"))?;
+                let centre = self.position_b.ok_or_else(|| needs("position_b"))?;
+                let turns = self.axis_b.ok_or_else(|| needs("axis_b"))?;
+                let radius = self.radius.ok_or_else(|| needs("radius"))?;
+                JointDef::rolling_disc(a, (at, axis), b, (vec3(centre), vec3(turns)), radius)
             }
             other => {
                 let hint = drystone_solve::solver::nearest(other, KINDS)
@@ -157,6 +199,20 @@ impl PyJoint {
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.ask(py, |w, id| Ok(w.joint(id)?.name.clone()))
+    }
+
+    /// Whatever you leave with it: any object, None if there is none. Copies and pickles of the world have it, too.
+    #[getter]
+    fn user_data(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.ask(py, |w, id| w.joint(id).map(drop))?;
+        Ok(self.world.get().objects.get(py, self.id))
+    }
+
+    #[setter]
+    fn set_user_data(&self, py: Python<'_>, object: Py<PyAny>) -> PyResult<()> {
+        self.ask(py, |w, id| w.joint(id).map(drop))?;
+        self.world.get().objects.set(py, self.id, object);
+        Ok(())
     }
 
     /// Its bodies; None is the world.

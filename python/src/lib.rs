@@ -9,6 +9,7 @@ mod errors;
 mod events;
 mod joint;
 mod query;
+mod recording;
 mod report;
 mod scene;
 mod settings;
@@ -34,9 +35,18 @@ fn set_threads(n: usize) -> PyResult<()> {
     pool.map_err(|_| errors::input("threads can be set once, before the first step"))
 }
 
+/// GPUs that solvers whose names begin with `cuda-` can use: name, memory and so on, as `drystone devices` tells them. None if there is no driver.
+#[pyfunction]
+fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let Ok((_, all)) = drystone_cuda::devices() else { return Ok(Vec::new()) };
+    let read = py.import("json")?.getattr("loads")?;
+    all.iter().map(|d| read.call1((serde_json::to_string(d).map_err(errors::input)?,))).collect()
+}
+
 #[pymodule]
 fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("SETTINGS", settings::NAMES.to_vec())?;
     m.add_class::<world::PyWorld>()?;
     m.add_class::<world::PyState>()?;
     m.add_class::<collider::PyCollider>()?;
@@ -50,6 +60,8 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<events::SensorEvent>()?;
     m.add_class::<events::JointEvent>()?;
     m.add_class::<query::Hit>()?;
+    m.add_class::<world::debug::Drawing>()?;
+    m.add_class::<recording::PyRecording>()?;
     m.add_class::<scene::PyScene>()?;
     m.add_class::<scene::Run>()?;
     m.add_class::<solve::Solution>()?;
@@ -73,8 +85,11 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(scene::solvers, m)?,
         wrap_pyfunction!(solve::solve_file, m)?,
         wrap_pyfunction!(solve::solve_matrix, m)?,
+        wrap_pyfunction!(world::_state, m)?,
         wrap_pyfunction!(world::saved::_body, m)?,
         wrap_pyfunction!(world::saved::_joint, m)?,
+        wrap_pyfunction!(world::record::recording_page, m)?,
+        wrap_pyfunction!(devices, m)?,
         wrap_pyfunction!(threads, m)?,
         wrap_pyfunction!(set_threads, m)?,
     ] {

@@ -5,9 +5,11 @@ use drystone::{BodyId, Filter, Found, Motion, QueryFilter, World};
 use glam::DVec3;
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::body::Body;
-use crate::convert::array3;
+use crate::convert::{array3, shown};
+use crate::errors::input;
 use crate::world::{PyWorld, motion};
 
 /// What a question found.
@@ -69,21 +71,47 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub fn new(
-        layers: Option<u32>,
-        mask: Option<u32>,
-        motion: Option<&str>,
-        exclude: Option<Vec<PyRef<'_, Body>>>,
-        sensors: bool,
-    ) -> PyResult<Self> {
-        let filter = (layers.is_some() || mask.is_some())
+    const NAMES: &[&str] = &["layers", "mask", "motion", "exclude", "sensors"];
+
+    /// From the keywords that all questions have.
+    pub fn new(world: &Bound<'_, PyWorld>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let (mut layers, mut mask) = (None, None);
+        let mut asked = Self { filter: None, motion: None, exclude: Vec::new(), sensors: false };
+        for (key, value) in given.into_iter().flat_map(|d| d.iter()) {
+            let key: String = key.extract()?;
+            if value.is_none() && Self::NAMES.contains(&key.as_str()) {
+                continue;
+            }
+            let wrong = |wanted: &str| input(format!("{key} must be {wanted}, got {}", shown(&value)));
+            match key.as_str() {
+                "layers" | "mask" => {
+                    let bits: u32 = value.extract().map_err(|_| wrong("32 bits, from 0 to 0xffffffff"))?;
+                    *(if key == "layers" { &mut layers } else { &mut mask }) = Some(bits);
+                }
+                "motion" => {
+                    let name: String = value.extract().map_err(|_| wrong("the name of a motion"))?;
+                    asked.motion = Some(motion(&name)?);
+                }
+                "exclude" => {
+                    let bodies: Vec<Bound<'_, Body>> =
+                        value.extract().map_err(|_| wrong("a list of bodies"))?;
+                    asked.exclude = bodies.iter().map(|b| PyWorld::own(world, b)).collect::<PyResult<_>>()?;
+                }
+                "sensors" => asked.sensors = value.extract().map_err(|_| wrong("True or False"))?,
+                other => {
+                    let hint = drystone_solve::solver::nearest(other, Self::NAMES)
+                        .map(|n| format!("; did you mean '{n}'?"))
+                        .unwrap_or_default();
+                    return Err(pyo3::exceptions::PyTypeError::new_err(format!(
+                        "there is no keyword '{other}'{hint} (valid: {})",
+                        Self::NAMES.join(", ")
+                    )));
+                }
+            }
+        }
+        asked.filter = (layers.is_some() || mask.is_some())
             .then(|| Filter { layers: layers.unwrap_or(u32::MAX), mask: mask.unwrap_or(u32::MAX) });
-        Ok(Self {
-            filter,
-            motion: motion.map(self::motion).transpose()?,
-            exclude: exclude.unwrap_or_default().iter().map(|b| b.id).collect(),
-            sensors,
-        })
+        Ok(asked)
     }
 
     /// Asks a world.

@@ -171,7 +171,13 @@ impl Run {
         })
     }
 
-    /// A world at time zero, with settings (see `World`) that may differ from the scene's own. Bodies deep in each other are refused unless `allow_overlap`.
+    /// Name of the scene.
+    #[getter]
+    fn name(&self) -> String {
+        self.scene.lock().unwrap_or_else(PoisonError::into_inner).name.clone()
+    }
+
+    /// The world that it runs.
     #[getter]
     fn world(&self, py: Python<'_>) -> Py<PyWorld> {
         self.world.clone_ref(py)

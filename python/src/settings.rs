@@ -1,15 +1,12 @@
-//! How a world steps, as keywords: the names are those of the command line, with `step` for h.
+//! How a world steps, as keywords: the names and texts are those of scene files, with `step` for h.
 
-use std::time::Duration;
-
-use drystone::collide::broadphase;
-use drystone::{Integrator, Settings, Sleep, Stabilisation};
-use drystone_solve::Model;
-use drystone_solve::solver::{BadSpec, nearest};
+use drystone::{Settings, Sleep};
+use drystone_solve::solver::nearest;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 
-use crate::convert::{V3, vec3};
+use crate::convert::shown;
 use crate::errors::input;
 
 /// What [`apply`] knows.
@@ -36,70 +33,60 @@ pub const NAMES: &[&str] = &[
 /// Changes what is named.
 pub fn apply(s: &mut Settings, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     let Some(given) = given else { return Ok(()) };
+    let mut table = Map::new();
     for (key, value) in given.iter() {
         let key: String = key.extract()?;
-        let text = || -> PyResult<String> {
-            value.extract().map_err(|_| input(format!("{key} must be a text, got {value}")))
-        };
-        let number = || -> PyResult<f64> {
-            value.extract().map_err(|_| input(format!("{key} must be a number, got {value}")))
-        };
-        let count = || -> PyResult<usize> {
-            value.extract().map_err(|_| input(format!("{key} must be a whole number from 0, got {value}")))
-        };
-        let spec = |e: BadSpec| input(format!("{key}: {e}"));
-        match key.as_str() {
-            "step" => s.h = number()?,
-            "gravity" => {
-                let g: V3 = value
-                    .extract()
-                    .map_err(|_| input(format!("gravity must be three numbers, got {value}")))?;
-                s.gravity = vec3(g);
-            }
-            "model" => s.model = Model::parse(&text()?).map_err(input)?,
-            "solver" => s.solver = text()?,
-            "tolerance" => s.tolerance = number()?,
-            "iterations" => s.iterations = count()?,
-            "budget_ms" => {
-                let ms: Option<f64> = value.extract()?;
-                if let Some(ms) = ms.filter(|ms| !(0.0..=1e9).contains(ms)) {
-                    let text = "budget_ms must be finite, not negative and at most 1e9";
-                    return Err(input(format!("{text}, got {ms}")));
-                }
-                s.budget = ms.map(|ms| Duration::from_secs_f64(1e-3 * ms));
-            }
-            "compliance" => s.compliance = number()?,
-            "substeps" => s.substeps = count()?,
-            "max_substeps" => s.max_substeps = count()?,
-            "integrator" => s.integrator = Integrator::parse(&text()?).map_err(spec)?,
-            "stabilisation" => s.stabilisation = Stabilisation::parse(&text()?).map_err(spec)?,
-            "position_iterations" => s.position_iterations = count()?,
-            "envelope" => s.envelope = value.extract()?,
-            "broadphase" => {
-                let name: Option<String> = value.extract()?;
-                s.broadphase = name.map(|name| kind(&name)).transpose()?;
-            }
-            "warm_start" => s.warm_start = value.extract()?,
-            "sleep" => {
-                s.sleep = match value.extract::<bool>() {
-                    Ok(on) => on.then(Sleep::default),
-                    Err(_) => Some(Sleep::parse(&text()?).map_err(spec)?),
-                }
-            }
-            other => {
-                let hint =
-                    nearest(other, NAMES).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
-                let valid = NAMES.join(", ");
-                return Err(input(format!("there is no setting '{other}'{hint} (valid: {valid})")));
+        if !NAMES.contains(&key.as_str()) {
+            let hint = nearest(&key, NAMES).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+            let valid = NAMES.join(", ");
+            return Err(input(format!("there is no setting '{key}'{hint} (valid: {valid})")));
+        }
+        match (key.as_str(), value.is_none()) {
+            ("budget_ms", true) => s.budget = None,
+            ("envelope", true) => s.envelope = None,
+            ("broadphase", true) => s.broadphase = None,
+            _ => {
+                let name = if key == "step" { "h" } else { &key };
+                table.insert(name.into(), written(&key, &value)?);
             }
         }
     }
-    s.check().map_err(input)
+    if let Some(Value::String(solver)) = table.get("solver")
+        && solver.starts_with("cuda-")
+    {
+        // They are known once a device is open.
+        drystone_cuda::install().map_err(|e| input(format!("solver: '{solver}' needs a GPU: {e}")))?;
+    }
+    let table = Value::Object(table).to_string();
+    drystone_scene::change_settings(s, &table).map_err(|mut e| {
+        if e.field.as_deref() == Some("h") {
+            e.field = Some("step".into());
+        }
+        input(e)
+    })
 }
 
-fn kind(name: &str) -> PyResult<broadphase::Kind> {
-    broadphase::Kind::from_name(name)
-        .ok_or_else(|| input(BadSpec::unknown("broadphase", name, &broadphase::Kind::NAMES)))
+/// A value as a file has it.
+fn written(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let number = |x: f64| {
+        let wrong = || input(format!("{key}: must be finite, got {x}"));
+        serde_json::Number::from_f64(x).map(Value::Number).ok_or_else(wrong)
+    };
+    if let Ok(on) = value.extract::<bool>() {
+        return Ok(Value::Bool(on));
+    }
+    if let Ok(x) = value.extract::<f64>() {
+        return number(x);
+    }
+    if let Ok(text) = value.extract::<String>() {
+        return Ok(Value::String(text));
+    }
+    match value.extract::<Vec<f64>>() {
+        Ok(all) => Ok(Value::Array(all.into_iter().map(number).collect::<PyResult<_>>()?)),
+        Err(_) => {
+            Err(input(format!("{key}: must be a number, a text or a list of numbers, got {}", shown(value))))
+        }
+    }
 }
 
 /// All of them, as [`apply`] takes them.

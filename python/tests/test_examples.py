@@ -54,13 +54,38 @@ def test_a_restart_is_the_same_run() -> None:
     assert np.array_equal(runs[0], runs[1]), "bit for bit"
 
 
-def test_the_notebook_runs() -> None:
+def executed(name: str) -> list[str]:
+    """What the cells of a notebook print and return, after it was run; the run is left for the documentation."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    notebook = nbformat.read(EXAMPLES / "packing.ipynb", as_version=4)
+    notebook = nbformat.read(EXAMPLES / name, as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    folder = EXAMPLES.parents[1] / "target/notebooks"
+    folder.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, folder / name)
     outputs = [out for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs]
-    texts = [out["data"]["text/plain"] for out in outputs if "data" in out]
+    texts = [out["data"].get("text/plain", "") for out in outputs if "data" in out]
+    pictures = ["picture" for out in outputs if "image/png" in out.get("data", {})]
+    pages = ["page" for out in outputs if "<iframe" in out.get("data", {}).get("text/html", "")]
+    return texts + pictures + pages + [out["text"] for out in outputs if out.get("output_type") == "stream"]
+
+
+def test_the_notebook_of_a_heap_runs() -> None:
+    texts = executed("packing.ipynb")
     assert any("steps" in text and "residual" in text for text in texts), "the bar is shown in notebooks"
     assert any("'ok', True" in text for text in texts), texts
+
+
+def test_the_notebook_of_a_hopper_runs() -> None:
+    pytest.importorskip("matplotlib")
+    texts = executed("hopper.ipynb")
+    assert texts.count("picture") == 2
+    assert any("rates rise with the slot: True" in text for text in texts), texts
+
+
+def test_the_notebook_of_a_gripper_runs() -> None:
+    pytest.importorskip("matplotlib")
+    texts = executed("gripper.ipynb")
+    assert texts.count("picture") == 1 and texts.count("page") == 1
+    assert any("lifted by 0.2" in text for text in texts) and any("lost: True" in text for text in texts), texts

@@ -44,6 +44,10 @@ def test_a_pendulum_keeps_its_length_and_energy() -> None:
         ("screw", {"pitch": 0.1}, 1),
         ("gear", {"ratio": 2.0}, 0),
         ("rack_and_pinion", {"radius": 0.1, "axis_b": [1, 0, 0]}, 0),
+        ("pulley", {"position_b": [1, 0, 0], "points": [[0, 0, 1], [1, 0, 1]]}, 0),
+        ("bushing", {"stiffness": 100.0, "damping": [1, 2, 3], "angular_stiffness": [5, 5, 5]}, 0),
+        ("knife_edge", {"axis": [1, 0, 0], "axis_b": [0, 0, 1]}, 0),
+        ("rolling_disc", {"position": [0, 0, -0.5], "position_b": [1, 0, 0], "axis_b": [0, 1, 0], "radius": 0.5}, 0),
     ],
 )
 def test_every_joint_steps_and_comes_off(kind: str, given: dict[str, object], free: int) -> None:
@@ -190,3 +194,51 @@ def test_joined_bodies_do_not_collide_unless_asked() -> None:
         a, b = (world.add_body(ds.sphere(0.6), mass=1.0, position=[x, 0, 0]) for x in (0.0, 1.0))
         world.add_joint("revolute", a, b, position=[0.5, 0, 0], collide=collide)
         assert (world.step().contacts > 0) is collide
+
+
+def test_a_point_follows_functions_of_time() -> None:
+    world = ds.World(gravity=[0, 0, 0], step=0.001)
+    body = world.add_body(**ONE)  # type: ignore[arg-type]
+    way = {"sine": {"amplitude": 0.5, "frequency": 1.0}}
+    joint = world.add_joint("trajectory", None, body, follow=[way, 0.0, {"ramp": {"from": 0.0, "to": 2.0, "start": 0.0, "end": 1.0}}], turn=[0, 0, 0])
+    world.step(250)
+    assert joint.kind == "trajectory"
+    assert body.position == pytest.approx([0.5, 0.0, 0.5], abs=1e-6)
+
+
+def test_a_pulley_lifts_by_its_ratio() -> None:
+    world = ds.World(step=0.001)
+    a = world.add_body(mass=1.0, inertia=[1, 1, 1], position=[0, 0, 0])
+    b = world.add_body(mass=1.0, inertia=[1, 1, 1], position=[1, 0, 0])
+    world.add_joint("pulley", a, b, position=[0, 0, 0], position_b=[1, 0, 0], points=[[0, 0, 1], [1, 0, 1]], ratio=2.0)
+    world.step(100)
+    # |A side| + 2 |B side| stays: A falls twice as fast as B rises, or the other way round.
+    assert a.position[2] == pytest.approx(-2 * b.position[2], rel=1e-6) and abs(a.position[2]) > 1e-3
+
+
+def test_a_disc_rolls_without_slip() -> None:
+    world = ds.World(step=0.001)
+    disc = world.add_body(mass=1.0, inertia=[0.1, 0.2, 0.1], position=[0, 0, 0.5], velocity=[1, 0, 0], angular_velocity=[0, 2, 0])
+    world.add_joint("rolling_disc", None, disc, position_b=[0, 0, 0.5], axis_b=[0, 1, 0], radius=0.5)
+    world.step(500)
+    assert disc.position == pytest.approx([0.5, 0, 0.5], abs=1e-3)
+    assert disc.velocity[0] == pytest.approx(0.5 * disc.angular_velocity[1], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "word"),
+    [
+        ("pulley", {"position_b": [1, 0, 0]}, "points"),
+        ("trajectory", {}, "follow"),
+        ("knife_edge", {}, "axis_b"),
+        ("rolling_disc", {"axis_b": [0, 1, 0], "radius": 0.1}, "position_b"),
+        ("bushing", {"stiffness": [1, 2]}, "stiffness must be a number or three"),
+        ("bushing", {"stiffness": -1.0}, "stiffness"),
+    ],
+)
+def test_what_a_joint_lacks_is_named(kind: str, given: dict[str, object], word: str) -> None:
+    world = ds.World()
+    a = world.add_body(**ONE)  # type: ignore[arg-type]
+    b = world.add_body(position=[1, 0, 0], **ONE)  # type: ignore[arg-type]
+    with pytest.raises(ds.InputError, match=word):
+        world.add_joint(kind, a, b, **given)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ use drystone::{BodyDef, JointDef, Settings, World};
 use serde_json::Value;
 
 pub use check::{Assembled, assemble, check, overlaps, placed};
-pub use file::{Parameter, limit_bodies, schema};
+pub use file::{Parameter, change_settings, limit_bodies, schema};
 pub use load::{files, load, parameters};
 pub use measurement::Measurement;
 pub use memory::Memory;

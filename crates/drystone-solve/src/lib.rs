@@ -18,11 +18,14 @@ pub mod bound;
 pub mod certificate;
 pub mod colour;
 pub mod cone;
+#[doc(hidden)]
 pub mod crew;
+#[doc(hidden)]
 pub mod disjoint;
 pub mod lcp;
 pub mod model;
 pub mod problem;
+#[doc(hidden)]
 pub mod room;
 pub mod solver;
 

@@ -6,7 +6,8 @@ use drystone::random::Random;
 use drystone::{BodyDef, BodyId, Settings, Shape, World};
 use glam::DVec3;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// The example.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut world = World::new(Settings::default())?;
     let table = Shape::Box { half: DVec3::new(0.6, 0.6, 0.05) };
     world.add_body(BodyDef::fixed(table).at(DVec3::Z * -0.05).friction(0.3).named("table"))?;

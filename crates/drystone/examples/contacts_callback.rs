@@ -5,7 +5,8 @@
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::DVec3;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// The example.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut world = World::new(Settings { h: 2e-3, ..Settings::default() })?;
     let floor = world.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.6))?;
     let half = DVec3::splat(0.1);

@@ -5,7 +5,8 @@
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::DVec3;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// The example.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Everything has a default: 10 ms steps, earth's gravity along -z, residuals up to 1e-4 m/s.
     let mut world = World::new(Settings { h: 5e-3, ..Settings::default() })?;
 

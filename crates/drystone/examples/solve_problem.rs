@@ -11,7 +11,8 @@ use drystone::solve::colour::Colouring;
 use drystone::solve::problem::{Bodies, WORLD};
 use drystone::solve::solver::{Stop, make};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// The example.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (h, radius) = (0.01, 0.1);
     let mut bodies = Bodies::default();
     for mass in [4.0, 2.0, 1.0f64] {

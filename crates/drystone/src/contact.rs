@@ -30,6 +30,7 @@ impl ContactKey {
     const FIRST: u32 = 44;
 
     /// The key of a contact between parts of two colliders, given in the order of their slots.
+    #[doc(hidden)]
     pub fn new(colliders: [u32; 2], parts: [u32; 2], feature: u32) -> Self {
         debug_assert!(parts[0] < Self::PARTS && parts[1] < Self::PARTS && feature < Self::FEATURES);
         let [first, second] = parts.map(u64::from);
@@ -37,6 +38,7 @@ impl ContactKey {
     }
 
     /// The same contact in another periodic image, numbered below 32.
+    #[doc(hidden)]
     pub fn with_image(self, image: u32) -> Self {
         debug_assert!(image < 32);
         Self { feature: self.feature & !(31 << Self::IMAGE) | u64::from(image) << Self::IMAGE, ..self }

@@ -33,6 +33,7 @@ impl Phase {
 
 /// Two colliders that touch, or have ceased to.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ContactEvent {
     /// Begin, persist or end.
     pub phase: Phase,
@@ -52,6 +53,7 @@ pub struct ContactEvent {
 
 /// Something in a sensor, or no longer.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SensorEvent {
     /// Begin, persist or end.
     pub phase: Phase,
@@ -63,6 +65,7 @@ pub struct SensorEvent {
 
 /// A joint's coordinate at one of its limits, or no longer.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct JointEvent {
     /// Begin, persist or end.
     pub phase: Phase,

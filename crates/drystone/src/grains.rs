@@ -96,6 +96,7 @@ const MOST_SURFACES: usize = 256;
 
 impl World {
     /// The world as one of grains; an error says what it has beside them.
+    #[doc(hidden)]
     pub fn grains(&mut self) -> Result<Grains, String> {
         self.check_grains()?;
         self.state.sort(&self.model);
@@ -138,6 +139,7 @@ impl World {
     }
 
     /// Whether bodies or shapes were added, removed or changed since.
+    #[doc(hidden)]
     pub fn grains_changed(&self, since: &Grains) -> bool {
         since.revision == 0 || since.revision != self.model.revision()
     }
@@ -206,6 +208,7 @@ impl World {
     }
 
     /// Takes over what grains came to elsewhere, `steps` steps later. Contacts and their impulses are those of the last of them.
+    #[doc(hidden)]
     pub fn take_grains(&mut self, steps: u64, moved: &[GrainMotion], contacts: &[GrainContact]) {
         let Self { model, state, settings, work, .. } = self;
         for g in moved {

@@ -3,74 +3,144 @@
 //! A [`World`] holds bodies and steps them with the half-implicit scheme of \[TasoraAnitescu2011\]: every step finds the
 //! contacts, builds one cone complementarity problem, solves it to the accuracy asked for, moves the bodies, removes
 //! overlaps, and has the result judged. The step is one page: `step.rs`. Symbols and units are in `NOTATION.md`.
+//!
+//! | you want to | look at |
+//! |---|---|
+//! | build something | [`World::new`], [`BodyDef`], [`Shape`], [`JointDef`], [`Materials`] |
+//! | let it run | [`World::step`], [`Settings`], [`StepReport`] |
+//! | know what happens | [`World::contacts_of`], [`ContactEvent`], [`World::joint_reaction`], [`World::acceleration`], [`debug`] |
+//! | ask where things are | [`World::ray_first`], [`World::cast_shape`], [`World::closest`], [`QueryFilter`] |
+//! | steer | [`World::apply_force`], [`World::set_motor`], [`World::joint_jacobian`], [`World::on_problem`] |
+//! | add physics | [`joint::Equation`], [`Field`], [`StiffForce`], [`World::on_contacts`], [`solve::solver::install`] |
+//! | keep it | [`World::save`], [`State`], [`user_data`] |
+//!
+//! Modules that this page does not list are public for the other crates of the workspace: they change without notice.
 
+#[doc(hidden)]
 pub mod assemble;
+#[doc(hidden)]
 pub mod body;
+#[doc(hidden)]
 pub mod bounds;
+#[doc(hidden)]
 pub mod collide;
+#[doc(hidden)]
 pub mod collider;
+#[doc(hidden)]
 pub mod contact;
 mod control;
+pub mod debug;
 mod determined;
+#[doc(hidden)]
 pub mod events;
 pub mod field;
+#[doc(hidden)]
 pub mod flow;
 pub mod function;
+#[doc(hidden)]
 pub mod grains;
+#[doc(hidden)]
 pub mod guide;
 mod gyration;
 mod hooks;
 mod islands;
 pub mod joint;
+#[doc(hidden)]
 pub mod law;
+#[doc(hidden)]
 pub mod material;
+#[doc(hidden)]
 pub mod measure;
+mod method;
+#[doc(hidden)]
 pub mod model;
+#[doc(hidden)]
 pub mod motion;
 mod order;
 mod principal;
+#[doc(hidden)]
 pub mod queries;
 pub mod random;
 mod saved;
+#[doc(hidden)]
 pub mod seal;
+#[doc(hidden)]
 pub mod settings;
 mod settle;
 pub mod shape;
+#[doc(hidden)]
 pub mod sleep;
 mod smooth;
 mod stabilise;
+#[doc(hidden)]
 pub mod state;
+#[doc(hidden)]
 pub mod step;
+#[doc(hidden)]
 pub mod stiff;
+#[doc(hidden)]
 pub mod touching;
+pub mod user_data;
 mod workspace;
+#[doc(hidden)]
 pub mod world;
 
+#[doc(inline)]
 pub use body::{BodyDef, Collider, Filter, MassProperties, Motion};
+#[doc(inline)]
 pub use bounds::{Bounds, Leaving};
+#[doc(inline)]
+pub use collide::broadphase::Kind as BroadPhase;
+#[doc(inline)]
+pub use collide::query::{CastHit, ClosestPoints, Projection, RayHit};
+#[doc(inline)]
+pub use collide::{Aabb, Periodic};
+#[doc(inline)]
 pub use collider::ColliderId;
-pub use contact::Contact;
+#[doc(inline)]
+pub use contact::{Contact, ContactKey};
+pub use debug::{Colour, DebugDraw};
 pub use determined::SmallestForces;
+#[doc(no_inline)]
 pub use drystone_solve as solve;
+#[doc(inline)]
 pub use events::{ContactEvent, JointEvent, Phase, SensorEvent};
 pub use field::{Field, Wrench};
+#[doc(inline)]
 pub use flow::{Emitter, Flow, Sink};
 pub use function::Function;
+#[doc(inline)]
 pub use guide::Guide;
 pub use joint::{JointDef, JointId, Motor};
+#[doc(inline)]
 pub use law::{Impact, PairLaw};
+#[doc(inline)]
 pub use material::{Combine, MOST_FRICTION, MaterialId, Materials};
-pub use model::{BodyId, Model};
+#[doc(inline)]
+pub use measure::{Energy, Penetration};
+pub use method::Method;
+#[doc(inline)]
+pub use model::{Body, BodyId, ColliderSlot, Model};
+#[doc(hidden)]
 pub use order::along_curve;
+#[doc(inline)]
 pub use queries::{Found, QueryFilter};
 pub use saved::SaveError;
+#[doc(inline)]
 pub use seal::LoadError;
+#[doc(inline)]
 pub use settings::{Integrator, Settings, Stabilisation};
 pub use settle::Settled;
 pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};
+#[doc(inline)]
 pub use sleep::Sleep;
+#[doc(inline)]
 pub use state::State;
+#[doc(inline)]
 pub use step::{Apart, Deep, Party, Stage, StepError, StepReport};
-pub use stiff::StiffForce;
+#[doc(inline)]
+pub use stiff::{Linearised, StiffForce};
+#[doc(inline)]
 pub use touching::ContactInfo;
+#[doc(inline)]
 pub use world::{World, WorldError};

@@ -8,6 +8,7 @@ pub use crate::law::PairLaw;
 /// How the friction of a pair follows from its two surfaces, where the table says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Combine {
     /// √(μ₁ μ₂).
     #[default]

@@ -7,6 +7,7 @@ use crate::world::World;
 
 /// Mechanical energy of the dynamic bodies, J. The zero of the potential is at the world's origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Energy {
     /// ½ m v² + ½ ω I ω
     pub kinetic: f64,
@@ -23,6 +24,7 @@ impl Energy {
 
 /// Overlap of touching contacts, m.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Penetration {
     /// Deepest.
     pub max: f64,
@@ -68,6 +70,7 @@ impl World {
     }
 
     /// Memory that the last step's contacts take (detection, both problems, solver, warm start), bytes.
+    #[doc(hidden)]
     pub fn contact_bytes(&self) -> usize {
         size_of_val(self.work.collision.contacts.as_slice())
             + size_of_val(self.state.multipliers.as_slice())

@@ -409,6 +409,7 @@ impl Model {
     }
 
     /// World placement of a collider; None for an empty slot.
+    #[doc(hidden)]
     pub fn collider_pose(&self, state: &State, k: usize) -> Option<Pose> {
         let c = &self.colliders[k];
         if c.body == NOBODY {
@@ -422,6 +423,7 @@ impl Model {
     }
 
     /// World bounds of a collider, empty for an empty slot.
+    #[doc(hidden)]
     pub fn collider_aabb(&self, state: &State, k: usize) -> Aabb {
         match self.collider_pose(state, k) {
             Some(pose) => self.colliders[k].shape.aabb(&pose),
@@ -513,6 +515,7 @@ impl Model {
     }
 
     /// The smaller of the two inner radii: what an overlap of the pair is measured by, m.
+    #[doc(hidden)]
     pub fn pair_size(&self, i: u32, j: u32) -> f64 {
         self.colliders[i as usize].shape.inner_radius().min(self.colliders[j as usize].shape.inner_radius())
     }

@@ -66,6 +66,7 @@ impl World {
 
     /// Slots of dynamic bodies whose centre of mass, which the state keeps, is not the origin of their frame. Known as long as no body is
     /// added, removed or changed.
+    #[doc(hidden)]
     pub fn off_centre(&self) -> Arc<[u32]> {
         let mut kept = self.places.off_centre.lock().unwrap_or_else(PoisonError::into_inner);
         if self.model.revision() == 0 || kept.0 != self.model.revision() {

@@ -8,6 +8,7 @@
 
 /// Why bytes are not what was saved.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// Something else.
     #[error("this is no saved {0}")]

@@ -120,6 +120,7 @@ impl Stabilisation {
     }
 
     /// The normal bias of the velocity problem for a gap, m/s.
+    #[doc(hidden)]
     pub fn bias(&self, gap: f64, h: f64) -> f64 {
         if gap >= 0.0 {
             return gap / h;
@@ -222,6 +223,7 @@ impl Integrator {
 
 impl Stabilisation {
     /// The bias of a bilateral row of the velocity problem for an error Ψ in m, m/s.
+    #[doc(hidden)]
     pub fn bilateral_bias(&self, error: f64, h: f64) -> f64 {
         match *self {
             Stabilisation::None | Stabilisation::Post { .. } => 0.0,
@@ -259,7 +261,7 @@ pub struct Settings {
     /// The contact law.
     #[serde(default)]
     pub model: Model,
-    /// A solver by name, with parameters: see [`drystone_solve::solver::REGISTRY`].
+    /// A solver by name, with parameters: a [`Method`](crate::Method) becomes one by `into()`; texts are those of `drystone solvers`.
     pub solver: String,
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
     pub tolerance: f64,

@@ -10,6 +10,7 @@ use crate::world::{World, WorldError};
 
 /// A contact of the last step, seen from one of its bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ContactInfo {
     /// The body that it is seen from, and the other.
     pub bodies: [BodyId; 2],

@@ -26,10 +26,12 @@ use crate::state::State;
 use crate::step::{self, StepError, StepReport};
 use crate::stiff::StiffForce;
 use crate::touching::Accelerations;
+use crate::user_data::UserData;
 use crate::workspace::{self, Workspace};
 
 /// What is wrong with a body, a setting or an id.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WorldError {
     /// A definition that no body can have.
     #[error("{0}")]
@@ -97,6 +99,7 @@ pub struct World {
     pub(crate) events: Events,
     pub(crate) accelerations: Accelerations,
     pub(crate) places: Places,
+    pub(crate) user_data: UserData,
     pub(crate) work: Workspace,
 }
 
@@ -125,6 +128,7 @@ impl World {
             events: Events::default(),
             accelerations: Accelerations::default(),
             places: Places::default(),
+            user_data: UserData::default(),
         })
     }
 
@@ -166,11 +170,13 @@ impl World {
     }
 
     /// The distance at which contacts exist before touching, at rest: see [`Settings::envelope`].
+    #[doc(hidden)]
     pub fn envelope(&self) -> Envelope<'static> {
         workspace::envelope(&self.settings)
     }
 
     /// The same for the smallest body, m.
+    #[doc(hidden)]
     pub fn least_envelope(&self) -> f64 {
         self.envelope().of_pair(self.model.facts().smallest, [0; 2])
     }

@@ -55,7 +55,7 @@ pub fn mass_properties(
                 let rows: [V3; 3] = inertia.extract().map_err(|_| {
                     input("inertia must be three principal moments or a (3, 3) tensor, kg m²")
                 })?;
-                DMat3::from_cols_array_2d(&rows).transpose()
+                DMat3::from_cols_array_2d(&rows.map(|r| r.0)).transpose()
             }
         };
         properties.centre = centre.map_or(DVec3::ZERO, vec3);
@@ -99,7 +99,7 @@ impl PyWorld {
     /// 3.2
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (shape=None, *, colliders=None, mass=None, density=None, inertia=None, centre=None,
-        position=[0.0; 3], rotation=[1.0, 0.0, 0.0, 0.0], velocity=[0.0; 3], angular_velocity=[0.0; 3],
+        position=V3([0.0; 3]), rotation=Q4([1.0, 0.0, 0.0, 0.0]), velocity=V3([0.0; 3]), angular_velocity=V3([0.0; 3]),
         friction=0.0, material=None, motion="dynamic", group=0, layers=1, mask=u32::MAX, planar=None, name=None,
         surface_velocity=None, charge=0.0))]
     fn add_body(

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use super::PyWorld;
@@ -29,6 +30,11 @@ impl Hooks {
 
     pub fn set(&self, hooks: Vec<Py<PyAny>>) {
         let _before = std::mem::replace(&mut *self.lock(), hooks);
+    }
+
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Who holds it has the interpreter, too: nobody does while garbage is collected.
+        self.0.try_lock().map_or(Ok(()), |all| all.iter().try_for_each(|hook| visit.call(hook)))
     }
 
     /// Calls each with the world; a hook may add others, which are called from the next step on.

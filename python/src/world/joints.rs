@@ -1,19 +1,37 @@
 //! Joints of a world.
 
+use drystone::Function;
+use glam::DVec3;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::PyWorld;
 use crate::body::Body;
-use crate::convert::{Q4, V3};
-use crate::errors::world as refused;
+use crate::convert::{Q4, V3, function, vec3};
+use crate::errors::{input, world as refused};
 use crate::joint::{Asked, PyJoint};
+
+/// A number for all axes, or one for each; zero where nothing is said.
+fn axes(name: &str, value: Option<Bound<'_, PyAny>>) -> PyResult<DVec3> {
+    let Some(value) = value else { return Ok(DVec3::ZERO) };
+    let one = value.extract::<f64>().map(DVec3::splat);
+    one.or_else(|_| value.extract::<V3>().map(vec3))
+        .map_err(|_| input(format!("{name} must be a number or three, got {value}")))
+}
+
+/// Three functions of time.
+fn functions(all: [Bound<'_, PyAny>; 3]) -> PyResult<[Function; 3]> {
+    let [x, y, z] = &all;
+    Ok([function(x)?, function(y)?, function(z)?])
+}
 
 #[pymethods]
 impl PyWorld {
-    /// Joins two bodies (None is the world): fixed, revolute, prismatic, cylindrical, ball, universal, planar, point_on_line, point_on_plane, distance, rope, spring, screw, gear, rack_and_pinion.
+    /// Joins two bodies (None is the world): fixed, revolute, prismatic, cylindrical, ball, universal, planar, point_on_line, point_on_plane, distance, rope, spring, screw, gear, rack_and_pinion, pulley, bushing, trajectory, knife_edge, rolling_disc.
     ///
-    /// `position` (m) and `axis` are in the world as the bodies are now. universal takes `axis_b`; distance, rope and spring go to `position_b` and have a `length` (m; as now if not given), a spring `stiffness` (N/m) and `damping` (N s/m); screw a `pitch` (m a turn); gear a `ratio`; rack_and_pinion `axis_b` and `radius` (m). `compliance` is in m/N and rad/(N m).
+    /// `position` (m) and `axis` are in the world as the bodies are now. universal takes `axis_b`; distance, rope and spring go to `position_b` and have a `length` (m; as now if not given), a spring `stiffness` (N/m) and `damping` (N s/m); screw a `pitch` (m a turn); gear a `ratio`; rack_and_pinion `axis_b` and `radius` (m).
+    ///
+    /// A pulley's rope goes from `position` on A over the two `points` of the world to `position_b` on B, whose side counts `ratio` times. A bushing has `stiffness` (N/m) and `damping` (N s/m), `angular_stiffness` (N m/rad) and `angular_damping` (N m s/rad), each a number or one for each axis. trajectory takes `follow`, three functions of time (m) along the axes of A, for the point `position` of B (its own frame), and perhaps `turn`, three functions for the rotation vector (rad). knife_edge is a blade along `axis`, with `axis_b` up. rolling_disc has its `position_b` (centre), `axis_b` and `radius` (m) on the plane through `position` with the normal `axis`. `compliance` is in m/N and rad/(N m).
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -24,8 +42,9 @@ impl PyWorld {
     /// >>> round(float(hinge.rates[0]), 3)
     /// 2.0
     #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (kind, a, b, *, position=[0.0; 3], axis=[0.0, 0.0, 1.0], rotation=None, axis_b=None, position_b=None,
-        length=None, stiffness=0.0, damping=0.0, pitch=None, ratio=1.0, radius=None, collide=false, compliance=[0.0; 2], name=None))]
+    #[pyo3(signature = (kind, a, b, *, position=V3([0.0; 3]), axis=V3([0.0, 0.0, 1.0]), rotation=None, axis_b=None, position_b=None,
+        length=None, stiffness=None, damping=None, angular_stiffness=None, angular_damping=None, pitch=None, ratio=1.0, radius=None,
+        points=None, follow=None, turn=None, collide=false, compliance=[0.0; 2], name=None))]
     fn add_joint(
         slf: &Bound<'_, Self>,
         kind: &str,
@@ -37,11 +56,16 @@ impl PyWorld {
         axis_b: Option<V3>,
         position_b: Option<V3>,
         length: Option<f64>,
-        stiffness: f64,
-        damping: f64,
+        stiffness: Option<Bound<'_, PyAny>>,
+        damping: Option<Bound<'_, PyAny>>,
+        angular_stiffness: Option<Bound<'_, PyAny>>,
+        angular_damping: Option<Bound<'_, PyAny>>,
         pitch: Option<f64>,
         ratio: f64,
         radius: Option<f64>,
+        points: Option<[V3; 2]>,
+        follow: Option<[Bound<'_, PyAny>; 3]>,
+        turn: Option<[Bound<'_, PyAny>; 3]>,
         collide: bool,
         compliance: [f64; 2],
         name: Option<String>,
@@ -54,11 +78,16 @@ impl PyWorld {
             axis_b,
             position_b,
             length,
-            stiffness,
-            damping,
+            stiffness: axes("stiffness", stiffness)?,
+            damping: axes("damping", damping)?,
+            angular_stiffness: axes("angular_stiffness", angular_stiffness)?,
+            angular_damping: axes("angular_damping", angular_damping)?,
             pitch,
             ratio,
             radius,
+            points,
+            follow: follow.map(functions).transpose()?,
+            turn: turn.map(functions).transpose()?,
         };
         let own = |b: Option<&Bound<'_, Body>>| b.map(|b| Self::own(slf, b)).transpose();
         let mut def = what.def(own(a)?, own(b)?)?;

@@ -1,24 +1,31 @@
 //! A world. Everything goes through a lock that is never held while Python runs, so that threads may share one.
 
 mod bodies;
+pub mod debug;
 mod events;
 mod hooks;
 mod joints;
 mod motion;
 mod queries;
+pub mod record;
 pub mod saved;
+mod user_data;
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use drystone::{BodyId, Settings, State, StepReport, World};
+use drystone_record::recording::Writer;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 pub use bodies::{mass_properties, motion, motion_name};
 use hooks::Hooks;
+use user_data::Objects;
 
 use crate::body::Body;
+use crate::convert::Times;
 use crate::errors::{input, step as failed, world as refused};
 use crate::report::PyReport;
 use crate::settings;
@@ -36,6 +43,10 @@ pub struct PyWorld {
     world: Mutex<World>,
     before: Hooks,
     after: Hooks,
+    /// What was left with bodies and joints.
+    pub objects: Objects,
+    /// Who writes its steps down.
+    record: Mutex<Option<Writer>>,
 }
 
 /// A saved state of a world: see `World.save_state`.
@@ -61,11 +72,33 @@ impl PyState {
     fn hash(&self) -> String {
         format!("{:016x}", self.0.hash())
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let bytes = py.detach(|| self.0.save()).map_err(input)?;
+        let make = py.import("drystone._drystone")?.getattr("_state")?;
+        (make, (PyBytes::new(py, &bytes),)).into_pyobject(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<State at {:.6} s: step {}, {} bodies>", self.0.time, self.0.step, self.0.position.len())
+    }
+}
+
+/// The state of a pickle.
+#[pyfunction]
+pub fn _state(bytes: &[u8]) -> PyResult<PyState> {
+    State::load(bytes).map(PyState).map_err(input)
 }
 
 impl PyWorld {
     pub fn of(world: World) -> Self {
-        Self { world: Mutex::new(world), before: Hooks::default(), after: Hooks::default() }
+        Self {
+            world: Mutex::new(world),
+            before: Hooks::default(),
+            after: Hooks::default(),
+            objects: Objects::default(),
+            record: Mutex::new(None),
+        }
     }
 
     /// The lock, for threads that do not hold the interpreter's.
@@ -100,19 +133,25 @@ impl PyWorld {
                 // The lock first: a thread of the pool that waits within a step may take up another one's job, and must not find it waiting for this world.
                 let mut world = this.lock();
                 let world: &mut World = &mut world;
+                let mut record = this.record.lock().unwrap_or_else(PoisonError::into_inner);
+                let record: &mut Option<Writer> = &mut record;
                 rayon::scope(|_| {
                     let begun = Instant::now();
                     loop {
-                        let report = world.step()?;
+                        let started = record.as_ref().map(|_| Instant::now());
+                        let report = world.step().map_err(failed)?;
+                        if let (Some(writer), Some(started)) = (record.as_mut(), started) {
+                            writer.step(world, &report, started.elapsed().as_secs_f64()).map_err(input)?;
+                        }
                         each(world, &report);
                         left -= 1;
                         if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
-                            return Ok(report);
+                            return Ok::<_, PyErr>(report);
                         }
                     }
                 })
             });
-            last = Some(report.map_err(failed)?);
+            last = Some(report?);
             if hooked {
                 this.after.call(slf)?;
             }
@@ -121,7 +160,7 @@ impl PyWorld {
     }
 
     /// The id of a body that is this world's.
-    fn own(slf: &Bound<'_, Self>, body: &Bound<'_, Body>) -> PyResult<BodyId> {
+    pub fn own(slf: &Bound<'_, Self>, body: &Bound<'_, Body>) -> PyResult<BodyId> {
         let body = body.get();
         if body.world.is(slf) {
             Ok(body.id)
@@ -189,10 +228,10 @@ impl PyWorld {
     /// >>> world = ds.World(gravity=[0, 0, 0])
     /// >>> world.step(3).step
     /// 3
-    #[pyo3(signature = (n=1))]
-    fn step(slf: &Bound<'_, Self>, n: u64) -> PyResult<PyReport> {
-        let last = Self::take_steps(slf, n, |_, _| ())?;
-        last.map(PyReport).ok_or_else(|| input("n must be at least 1, got 0"))
+    #[pyo3(signature = (n=Times(1)))]
+    fn step(slf: &Bound<'_, Self>, n: Times) -> PyResult<PyReport> {
+        let last = Self::take_steps(slf, n.0, |_, _| ())?;
+        last.map(PyReport).ok_or_else(|| input("n must be at least 1"))
     }
 
     /// Calls `hook(world)` before every step; returns it, so that it can decorate.
@@ -267,6 +306,18 @@ impl PyWorld {
     /// Forgets forces applied since the last step.
     fn clear_forces(&self, py: Python<'_>) {
         self.with(py, |w| w.clear_forces());
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.before.traverse(&visit)?;
+        self.after.traverse(&visit)?;
+        self.objects.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.before.set(Vec::new());
+        self.after.set(Vec::new());
+        self.objects.replace(Vec::new());
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

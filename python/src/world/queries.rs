@@ -2,7 +2,7 @@
 
 use drystone::BodyId;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use super::PyWorld;
 use crate::body::Body;
@@ -13,54 +13,46 @@ use crate::shape::PyShape;
 
 #[pymethods]
 impl PyWorld {
-    /// The first body that a ray hits within `max_distance` (m); None if there is none. Only bodies of this motion, of shapes that would collide with these layers and mask, none of `exclude`, and no sensors unless asked for.
+    /// The first body that a ray hits within `max_distance` (m); None if there is none.
+    ///
+    /// Keywords of all questions say who is asked: only bodies of this `motion`, only shapes that would collide with these `layers` and this `mask`, none of `exclude`, and no `sensors` unless they are asked for.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
     /// >>> ball = world.add_body(ds.sphere(0.5), mass=1.0)
     /// >>> world.ray([0, 0, 3], [0, 0, -1]).distance
     /// 2.5
-    #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, **which))]
     fn ray<'py>(
         slf: &Bound<'py, Self>,
         origin: V3,
         direction: V3,
         max_distance: f64,
-        layers: Option<u32>,
-        mask: Option<u32>,
-        motion: Option<&str>,
-        exclude: Option<Vec<PyRef<'py, Body>>>,
-        sensors: bool,
+        which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let asked = Asked::new(slf, which)?;
         let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
         let found = asked.with(slf, |w, f| w.ray_first(origin, direction, max_distance, f));
         Ok(found.map(|f| Hit::ray(slf, &f)))
     }
 
     /// All bodies that a ray hits, the nearest first.
-    #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    #[pyo3(signature = (origin, direction, max_distance=f64::INFINITY, **which))]
     fn ray_all<'py>(
         slf: &Bound<'py, Self>,
         origin: V3,
         direction: V3,
         max_distance: f64,
-        layers: Option<u32>,
-        mask: Option<u32>,
-        motion: Option<&str>,
-        exclude: Option<Vec<PyRef<'py, Body>>>,
-        sensors: bool,
+        which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Hit>> {
-        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let asked = Asked::new(slf, which)?;
         let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
         let found = asked.with(slf, |w, f| w.ray_all(origin, direction, max_distance, f));
         Ok(found.iter().map(|f| Hit::ray(slf, f)).collect())
     }
 
     /// The first body that a shape touches on its straight way from a pose along `direction`, by at most `max_distance` (m).
-    #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (shape, direction, max_distance=f64::INFINITY, *, position=None, rotation=None, layers=None, mask=None, motion=None,
-        exclude=None, sensors=false))]
+    #[pyo3(signature = (shape, direction, max_distance=f64::INFINITY, *, position=None, rotation=None, **which))]
     fn cast_shape<'py>(
         slf: &Bound<'py, Self>,
         shape: PyShape,
@@ -68,33 +60,24 @@ impl PyWorld {
         max_distance: f64,
         position: Option<V3>,
         rotation: Option<Q4>,
-        layers: Option<u32>,
-        mask: Option<u32>,
-        motion: Option<&str>,
-        exclude: Option<Vec<PyRef<'py, Body>>>,
-        sensors: bool,
+        which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let asked = Asked::new(slf, which)?;
         let (at, direction) = (pose(position, rotation), towards("direction", direction)?);
         let found = asked.with(slf, |w, f| w.cast_shape(&shape.0, &at, direction, max_distance, f));
         Ok(found.map(|f| Hit::cast(slf, &f)))
     }
 
     /// All bodies that share a point with a shape at a pose.
-    #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (shape, *, position=None, rotation=None, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    #[pyo3(signature = (shape, *, position=None, rotation=None, **which))]
     fn overlap<'py>(
         slf: &Bound<'py, Self>,
         shape: PyShape,
         position: Option<V3>,
         rotation: Option<Q4>,
-        layers: Option<u32>,
-        mask: Option<u32>,
-        motion: Option<&str>,
-        exclude: Option<Vec<PyRef<'py, Body>>>,
-        sensors: bool,
+        which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Body>> {
-        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let asked = Asked::new(slf, which)?;
         let at = pose(position, rotation);
         let found = asked.with(slf, |w, f| w.overlapping(&shape.0, &at, f));
         let mut bodies: Vec<BodyId> = found.into_iter().map(|f| f.0).collect();
@@ -104,40 +87,30 @@ impl PyWorld {
     }
 
     /// The body nearest to a shape at a pose, with the closest point on it.
-    #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (shape, max_distance=f64::INFINITY, *, position=None, rotation=None, layers=None, mask=None, motion=None, exclude=None,
-        sensors=false))]
+    #[pyo3(signature = (shape, max_distance=f64::INFINITY, *, position=None, rotation=None, **which))]
     fn closest<'py>(
         slf: &Bound<'py, Self>,
         shape: PyShape,
         max_distance: f64,
         position: Option<V3>,
         rotation: Option<Q4>,
-        layers: Option<u32>,
-        mask: Option<u32>,
-        motion: Option<&str>,
-        exclude: Option<Vec<PyRef<'py, Body>>>,
-        sensors: bool,
+        which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let asked = Asked::new(slf, which)?;
         let at = pose(position, rotation);
         let found = asked.with(slf, |w, f| w.closest(&shape.0, &at, max_distance, f));
         Ok(found.map(|f| Hit::closest(slf, &f)))
     }
 
     /// The nearest point of a body's surface; inside, the distance is negative (m).
-    #[pyo3(signature = (point, max_distance=f64::INFINITY, *, layers=None, mask=None, motion=None, exclude=None, sensors=false))]
+    #[pyo3(signature = (point, max_distance=f64::INFINITY, **which))]
     fn project<'py>(
         slf: &Bound<'py, Self>,
         point: V3,
         max_distance: f64,
-        layers: Option<u32>,
-        mask: Option<u32>,
-        motion: Option<&str>,
-        exclude: Option<Vec<PyRef<'py, Body>>>,
-        sensors: bool,
+        which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(layers, mask, motion, exclude, sensors)?;
+        let asked = Asked::new(slf, which)?;
         let found = asked.with(slf, |w, f| w.project_point(vec3(point), max_distance, f));
         Ok(found.map(|f| Hit::projection(slf, &f)))
     }

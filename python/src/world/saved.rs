@@ -5,12 +5,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use super::PyWorld;
+use super::user_data::Key;
 use crate::body::Body;
 use crate::errors::input;
 use crate::joint::PyJoint;
 
-/// What a pickle holds: the bytes of `save`, hooks before and after steps, attributes of a class of the user's own.
-type Pickled<'py> = (Bound<'py, PyBytes>, Vec<Py<PyAny>>, Vec<Py<PyAny>>, Option<Bound<'py, PyDict>>);
+/// What a pickle holds: the bytes of `save`, hooks before and after steps, attributes of a class of the user's own, and what was left with bodies and
+/// joints.
+type Pickled<'py> =
+    (Bound<'py, PyBytes>, Vec<Py<PyAny>>, Vec<Py<PyAny>>, Option<Bound<'py, PyDict>>, Vec<(Key, Py<PyAny>)>);
 
 #[pymethods]
 impl PyWorld {
@@ -40,15 +43,16 @@ impl PyWorld {
             true => None,
             false => Some(slf.getattr("__dict__")?.cast_into::<PyDict>()?),
         };
-        Ok((this.save(py)?, this.before.all(py), this.after.all(py), own))
+        Ok((this.save(py)?, this.before.all(py), this.after.all(py), own, this.objects.all(py)))
     }
 
     fn __setstate__(slf: &Bound<'_, Self>, state: Pickled<'_>) -> PyResult<()> {
-        let (bytes, before, after, own) = state;
+        let (bytes, before, after, own, objects) = state;
         let (this, world) = (slf.get(), World::load(bytes.as_bytes()).map_err(input)?);
         slf.py().detach(|| *this.lock() = world);
         this.before.set(before);
         this.after.set(after);
+        this.objects.replace(objects);
         match own {
             Some(own) => slf.getattr("__dict__")?.cast_into::<PyDict>()?.update(own.as_mapping()),
             None => Ok(()),

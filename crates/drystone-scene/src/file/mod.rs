@@ -30,6 +30,7 @@ use drystone::Motion;
 use library::Library;
 pub use parameters::Parameter;
 pub use schema::schema;
+pub use settings::change_settings;
 
 use crate::probe::Support;
 use crate::text::{At, Fault, Node, Source, Value};

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use drystone::collide::broadphase;
-use drystone::{Integrator, Sleep, Stabilisation};
+use drystone::{Integrator, Settings, Sleep, Stabilisation};
 use drystone_solve::Model;
 use drystone_solve::solver::{self, nearest};
 
 use super::record::every;
 use super::rules;
-use crate::Scene;
-use crate::text::{At, Fault, Value};
+use crate::text::{At, Fault, Format, Source, Value};
+use crate::{Scene, SceneError};
 
 pub(super) const FIELDS: &[&str] = &[
     "h",
@@ -45,14 +45,53 @@ pub(super) fn require_duration(root: &At) -> Result<(), Fault> {
     root.need("settings")?.need("T").map(|_| ())
 }
 
+/// What `[settings]` says of a scene, and of how it steps.
 pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     at.only(FIELDS)?;
-    let s = &mut scene.settings;
-    if let Some(h) = at.get("h") {
-        s.h = positive(&h, "s")?;
-    }
     if let Some(t) = at.get("T") {
         scene.duration = positive(&t, "s")?;
+    }
+    if let Some(n) = at.get("seed") {
+        scene.seed = n.whole(0, LARGEST_WHOLE)? as u64;
+    }
+    change(at, &mut scene.settings)?;
+    if let Some(times) = at.get("snaps") {
+        let (h, duration) = (scene.settings.h, scene.duration);
+        scene.snaps = match &times.node.value {
+            Value::Text(_) => every(&times)?.times(h, duration).map_err(|e| times.fault(e))?,
+            _ => times.items()?.map(|t| snap(&t, duration)).collect::<Result<_, _>>()?,
+        };
+    }
+    Ok(())
+}
+
+/// Changes how something steps: `table` is a JSON object with fields of `[settings]`. The error names the field and has no place.
+///
+/// ```
+/// let mut settings = drystone::Settings::default();
+/// drystone_scene::change_settings(&mut settings, r#"{"h": 0.002, "solver": "pgs:omega=1"}"#)?;
+/// assert_eq!(settings.h, 0.002);
+/// let wrong = drystone_scene::change_settings(&mut settings, r#"{"solver": "pgss"}"#).unwrap_err();
+/// assert!(wrong.to_string().starts_with("solver: ") && wrong.to_string().contains("did you mean 'pgs'"));
+/// # Ok::<(), drystone_scene::SceneError>(())
+/// ```
+pub fn change_settings(settings: &mut Settings, table: &str) -> Result<(), SceneError> {
+    let source = Source::new(None, table.into(), Format::Json);
+    let root = source.parse()?;
+    let wrong = |f: Fault| SceneError {
+        field: Some(f.field).filter(|f| !f.is_empty()),
+        ..SceneError::new(f.message)
+    };
+    let mut changed = settings.clone();
+    change(&At::root(&root), &mut changed).map_err(wrong)?;
+    changed.check().map_err(SceneError::new)?;
+    *settings = changed;
+    Ok(())
+}
+
+fn change(at: &At, s: &mut Settings) -> Result<(), Fault> {
+    if let Some(h) = at.get("h") {
+        s.h = positive(&h, "s")?;
     }
     if let Some(g) = at.get("gravity") {
         s.gravity = g.vector()?;
@@ -120,16 +159,6 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     }
     if let Some(b) = at.get("warm_start") {
         s.warm_start = b.boolean()?;
-    }
-    if let Some(n) = at.get("seed") {
-        scene.seed = n.whole(0, LARGEST_WHOLE)? as u64;
-    }
-    if let Some(times) = at.get("snaps") {
-        let (h, duration) = (scene.settings.h, scene.duration);
-        scene.snaps = match &times.node.value {
-            Value::Text(_) => every(&times)?.times(h, duration).map_err(|e| times.fault(e))?,
-            _ => times.items()?.map(|t| snap(&t, duration)).collect::<Result<_, _>>()?,
-        };
     }
     Ok(())
 }

@@ -122,10 +122,11 @@ impl Solver for Apgd {
             return done;
         }
         first_order::check(problem, guess)?;
-        self.solve_checked(problem, guess, stop)
+        // SAFETY: it was looked over in the line before.
+        unsafe { self.solve_checked(problem, guess, stop) }
     }
 
-    fn solve_checked(
+    unsafe fn solve_checked(
         &mut self,
         problem: &Problem,
         guess: Option<&[f64]>,

@@ -152,6 +152,11 @@ pub struct Solution {
 }
 
 impl Solution {
+    /// Multipliers (N s, in the problem's row order), how the solve ended, and after how many iterations.
+    pub fn new(gamma: Vec<f64>, status: Status, iterations: usize) -> Self {
+        Self { gamma, status, iterations, ..Self::none() }
+    }
+
     /// Before the first iteration: the guess with every block projected on its set, or zeros.
     fn start(problem: &Problem, guess: Option<&[f64]>) -> Self {
         let mut gamma = guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec);
@@ -197,8 +202,12 @@ pub trait Solver: Send {
     fn solve(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop)
     -> Result<Solution, Malformed>;
 
-    /// The same of a problem that was looked over ([`Problem::check`]), with a guess that fits it.
-    fn solve_checked(
+    /// The same without looking the problem over again: for solvers that hand problems on to each other.
+    ///
+    /// # Safety
+    /// [`Problem::check`] (or its part that looks at indices) must have found nothing wrong with this problem, and the guess must have a number for each
+    /// of its rows: what reads and writes by the problem's indices does not look at bounds.
+    unsafe fn solve_checked(
         &mut self,
         problem: &Problem,
         guess: Option<&[f64]>,

@@ -143,14 +143,15 @@ impl Solver for Outer {
         self.inner.judge()
     }
 
-    fn solve_checked(
+    unsafe fn solve_checked(
         &mut self,
         problem: &Problem,
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
         match problem.model() {
-            Model::Ccp => self.inner.solve_checked(problem, guess, stop),
+            // SAFETY: what is promised of this problem is promised to the inner solver, too.
+            Model::Ccp => unsafe { self.inner.solve_checked(problem, guess, stop) },
             Model::Coulomb => self.solve(problem, guess, stop),
         }
     }

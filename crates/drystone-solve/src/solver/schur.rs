@@ -153,11 +153,13 @@ impl Solver for Schur {
         // not finite are seen by the judge, too.
         if !(jointed && self.relaxed.is_some()) {
             first_order::check(problem, guess)?;
-            return self.solve_checked(problem, guess, stop);
+            // SAFETY: it was looked over in the line before.
+            return unsafe { self.solve_checked(problem, guess, stop) };
         }
         problem.check_form()?;
         first_order::check_guess(problem, guess)?;
-        let mut out = self.solve_checked(problem, guess, stop)?;
+        // SAFETY: indices and the guess's length were looked over in the lines before; numbers that are not finite lead to no index.
+        let mut out = unsafe { self.solve_checked(problem, guess, stop) }?;
         let known = out.certificate.take().filter(|_| self.judged);
         let c = known.unwrap_or_else(|| self.judge.judge(problem, &out.gamma));
         if out.status == Status::Diverged || !c.dual_objective.is_finite() {
@@ -167,7 +169,7 @@ impl Solver for Schur {
         Ok(out)
     }
 
-    fn solve_checked(
+    unsafe fn solve_checked(
         &mut self,
         problem: &Problem,
         guess: Option<&[f64]>,

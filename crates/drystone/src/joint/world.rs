@@ -279,6 +279,7 @@ impl World {
     }
 
     /// Number of scalar equations that the joints pose: bilateral ones, motors that command position or speed included.
+    #[doc(hidden)]
     pub fn bilaterals(&self) -> usize {
         let t = [self.state.time; 2];
         let mut sum = 0;
@@ -293,6 +294,7 @@ impl World {
     }
 
     /// Sets the number of turns of an angle among the free coordinates: the whole turns that bring it nearest to `near`.
+    #[doc(hidden)]
     pub fn set_joint_turns(&mut self, id: JointId, coordinate: usize, near: f64) -> Result<(), WorldError> {
         let j = self.joint_slot(id)?;
         let joint = &self.model.joints[j];

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Which quantity a coefficient of restitution compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Impact {
     /// Normal speeds before and after, all contacts of the step together: u⁺ + e u⁻ ≥ 0 ⊥ γ ≥ 0 \[Moreau1988\].
     #[default]

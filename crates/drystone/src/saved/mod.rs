@@ -20,17 +20,21 @@ use crate::hooks::Hooks;
 use crate::joint::Reaction;
 use crate::seal::{self, LoadError};
 use crate::settings::Settings;
+use crate::state::State;
+use crate::user_data::{Owner, UserData};
 use crate::workspace::Workspace;
 use crate::world::World;
 use model::SavedModel;
 use state::SavedState;
 
 const KIND: &str = "world";
+const STATE: &str = "state";
 /// Of the bytes that [`World::save`] makes.
 const VERSION: u32 = 1;
 
 /// Why a world cannot be saved.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SaveError {
     /// A function of the program is part of it.
     #[error(
@@ -56,6 +60,9 @@ struct SavedWorld {
     hooks: [usize; 3],
     /// Whether events are recorded.
     events: bool,
+    /// Of bodies, colliders and joints.
+    #[serde(default)]
+    user_data: Vec<(Owner, [u64; 2])>,
 }
 
 impl World {
@@ -92,6 +99,7 @@ impl World {
             reactions: self.work.velocity.assembler.rows.reactions.clone(),
             hooks: self.hooks.count(),
             events: self.events.on,
+            user_data: self.user_data.saved(self),
         };
         let mut bytes = Vec::new();
         let mut to = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
@@ -172,6 +180,29 @@ impl World {
     }
 }
 
+impl State {
+    /// The state as bytes, for another world of the same bodies: see [`World::restore`].
+    ///
+    /// # Errors
+    /// Where the format cannot hold it.
+    pub fn save(&self) -> Result<Vec<u8>, SaveError> {
+        let mut bytes = Vec::new();
+        let mut to = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
+        SavedState::of(self).serialize(&mut to).map_err(|e| SaveError::Format(e.to_string()))?;
+        Ok(seal::close(STATE, VERSION, &bytes))
+    }
+
+    /// A state from what [`State::save`] made.
+    ///
+    /// # Errors
+    /// For bytes that are something else, damaged, or of a version that is not known yet.
+    pub fn load(bytes: &[u8]) -> Result<State, LoadError> {
+        let body = seal::open(STATE, VERSION, bytes)?;
+        let saved: SavedState = rmp_serde::from_slice(body).map_err(|e| LoadError::Damaged(e.to_string()))?;
+        saved.state().map_err(LoadError::Damaged)
+    }
+}
+
 impl SavedWorld {
     fn world(self) -> Result<World, String> {
         self.settings.check()?;
@@ -191,6 +222,7 @@ impl SavedWorld {
             events: Default::default(),
             accelerations: Default::default(),
             places: Default::default(),
+            user_data: UserData::loaded(self.user_data),
         };
         world.restore(state).map_err(|e| e.to_string())?;
         world.loose = self.loose;

@@ -93,6 +93,7 @@ impl Compound {
     }
 
     /// The tree over the parts' bounds.
+    #[doc(hidden)]
     pub fn bvh(&self) -> &Bvh {
         &self.bvh
     }

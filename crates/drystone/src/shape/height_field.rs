@@ -168,12 +168,14 @@ impl HeightField {
     }
 
     /// What the surface is like across its edges.
+    #[doc(hidden)]
     pub fn skin(&self) -> &Skin {
         &self.skin
     }
 
     /// Visits, in rising order, the triangles of cells that the box reaches in x and y, unless the whole cell lies below
     /// the box. (Solid below: a box far under the surface still meets it.)
+    #[doc(hidden)]
     pub fn triangles_in(&self, bounds: &Aabb, mut visit: impl FnMut(u32)) {
         let (Some(i), Some(j)) = (self.cells(bounds, 0), self.cells(bounds, 1)) else { return };
         for row in j {

@@ -114,6 +114,7 @@ pub struct StepReport {
 
 /// A step that could not be done; the state is the one before it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StepError {
     /// A number that is not finite: where it was first seen.
     #[error("step {step}: {text}")]

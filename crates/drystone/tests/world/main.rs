@@ -3,6 +3,7 @@
 mod bodies;
 mod broadphase_agree;
 mod control;
+mod debug;
 mod events;
 mod fields;
 mod hooks;
@@ -17,3 +18,4 @@ mod rules;
 mod saved;
 mod stiff;
 mod substeps;
+mod user_data;

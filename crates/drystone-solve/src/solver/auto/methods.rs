@@ -131,9 +131,11 @@ impl Methods {
             let start = best.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             let start = start.filter(|_| method != Method::Interior);
             let mut s = match method {
-                Method::Elimination => self.elimination.solve_checked(problem, start, &asked)?,
+                // SAFETY: `auto` has looked the problem over; the start is its guess, which fits, or a solution of this very problem.
+                Method::Elimination => unsafe { self.elimination.solve_checked(problem, start, &asked) }?,
                 Method::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
-                Method::Gradients => self.gradients.solve_checked(problem, start, &asked)?,
+                // SAFETY: as above.
+                Method::Gradients => unsafe { self.gradients.solve_checked(problem, start, &asked) }?,
                 _ => self.get(method).solve(problem, start, &asked)?,
             };
             used += s.iterations;

@@ -195,11 +195,13 @@ impl TriMesh {
     }
 
     /// The tree over the triangles' bounds.
+    #[doc(hidden)]
     pub fn bvh(&self) -> &Bvh {
         &self.bvh
     }
 
     /// What the surface is like across its edges.
+    #[doc(hidden)]
     pub fn skin(&self) -> &Skin {
         &self.skin
     }

@@ -1,0 +1,273 @@
+"""User data, debug drawing, recordings, the viewer, and errors that say what is wrong."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pathlib
+import pickle
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import drystone as ds
+
+
+def stack(n: int = 3) -> tuple[ds.World, list[ds.Body]]:
+    world = ds.World()
+    world.add_body(ds.half_space(), motion="static", friction=0.5)
+    cubes = [world.add_body(ds.box([0.1, 0.1, 0.1]), mass=1.0, position=[0, 0, 0.1 + 0.2 * k], friction=0.5) for k in range(n)]
+    return world, cubes
+
+
+# User data
+
+
+def test_objects_stay_with_bodies_and_joints() -> None:
+    world, (cube, other, _) = stack()
+    joint = world.add_joint("distance", None, cube, position=[0, 0, 1], position_b=[0, 0, 0.1])
+    assert cube.user_data is None and joint.user_data is None
+    kept = {"row": 7}
+    cube.user_data = kept
+    joint.user_data = "a text"
+    world.step(3)
+    assert world[cube.index].user_data is kept and world.joints[0].user_data == "a text" and other.user_data is None
+    cube.user_data = None
+    assert cube.user_data is None
+    cube.remove()
+    with pytest.raises(ds.InputError, match="does not exist"):
+        cube.user_data = 1
+    again = world.add_body(ds.sphere(0.1), mass=1.0, position=[5, 0, 1])
+    assert again.index == cube.index and again.user_data is None, "the slot has another body now"
+
+
+def test_copies_and_pickles_have_the_objects() -> None:
+    world, (cube, *_) = stack()
+    cube.user_data = [1, 2]
+    for other in (copy.deepcopy(world), pickle.loads(pickle.dumps(world))):
+        assert other[cube.index].user_data == [1, 2]
+        assert other[cube.index].user_data is not cube.user_data
+
+
+def test_a_world_that_knows_itself_is_collected() -> None:
+    world, (cube, *_) = stack()
+    cube.user_data = world
+    world.after_step(lambda _: world)
+    gone = weakref.ref(world)
+    del world, cube, _
+    gc.collect()
+    assert gone() is None
+
+
+# Debug drawing
+
+
+def test_a_drawing_has_what_was_asked_for() -> None:
+    world, cubes = stack()
+    world.step(10)
+    nothing: dict[str, Any] = {"shapes": False, "contacts": False, "joints": False}
+    assert len(world.debug_draw(**nothing)) == 0
+    contacts = world.debug_draw(shapes=False)
+    assert contacts.points.shape == (12, 3) and contacts.point_colours.shape == (12, 4)
+    assert contacts.lines.shape == (12, 2, 3) and contacts.colours.shape == (12, 4)
+    shapes = world.debug_draw(**{**nothing, "shapes": True})
+    assert len(shapes) > 36 and np.isfinite(shapes.lines).all()
+    forces = world.debug_draw(**nothing, forces=0.01)
+    ends = forces.lines[:, 1] - forces.lines[:, 0]
+    # 3 on the floor, 2 on the first, 1 on the second.
+    assert ends[:, 2].sum() == pytest.approx(0.01 * 6 * 9.81, rel=1e-3)
+    assert len(world.debug_draw(**nothing, axes=0.1)) == 3 * 4
+    with pytest.raises(ds.InputError, match="forces must be finite"):
+        world.debug_draw(forces=float("nan"))
+    assert "lines" in repr(forces)
+
+
+# States
+
+
+def test_a_state_pickles() -> None:
+    world, _ = stack()
+    world.step(5)
+    state = pickle.loads(pickle.dumps(world.save_state()))
+    world.step(20)
+    after = world.state_hash
+    world.restore(state)
+    assert state.step == 5 and "step 5" in repr(state)
+    world.step(20)
+    assert world.state_hash == after, "bit for bit"
+    assert copy.deepcopy(state).hash == state.hash
+
+
+# Recordings
+
+
+def test_a_recording_is_what_happened(tmp_path: pathlib.Path) -> None:
+    world, (cube, *_) = stack()
+    heights = []
+    with ds.recording(world, tmp_path / "run", steps=5, double=True, name="stack"):
+        for _ in range(4):
+            world.step(5)
+            heights.append(cube.position[2])
+    run = ds.Recording(tmp_path / "run")
+    assert len(run) == 5 and run.scene == "stack" and run.finished and run.losses == []
+    assert run.times == pytest.approx([0, 0.05, 0.1, 0.15, 0.2]) and run.steps.tolist() == [0, 5, 10, 15, 20]
+    frames = [run[k] for k in range(1, 5)]
+    assert [f["centres"][0, 2] for f in frames] == heights, "double precision is exact"
+    assert run[-1]["step"] == 20 and run[-1]["contacts"]["impulses"].shape[1] == 3
+    assert len(run.series["kinetic_j"]) == 20 and run.series["contacts"][-1] == 12
+    assert [b["motion"] for b in run.bodies].count("dynamic") == 3
+    assert sum(1 for _ in run) == 5 and "5 frames" in repr(run)
+    with pytest.raises(IndexError):
+        run[5]
+    page = run.view()
+    assert "<canvas" in page.page and "<iframe" in page._repr_html_()
+
+
+def test_recordings_are_not_written_over_by_chance(tmp_path: pathlib.Path) -> None:
+    world, _ = stack()
+    with ds.recording(world, tmp_path):
+        world.step(3)
+        with pytest.raises(ds.InputError, match="already"), ds.recording(world, tmp_path / "other"):
+            pass
+    with pytest.raises(ds.InputError, match="already"), ds.recording(world, tmp_path):
+        pass
+    with ds.recording(world, tmp_path, replace=True, steps=1):
+        world.step(2)
+    assert len(ds.Recording(tmp_path)) == 3
+    with pytest.raises(ds.InputError, match="one of the two"), ds.recording(world, tmp_path, every=0.1, steps=1):
+        pass
+    with pytest.raises(ds.InputError):
+        ds.Recording(tmp_path / "nothing")
+
+
+def test_a_run_can_be_recorded(tmp_path: pathlib.Path) -> None:
+    report = ds.run("stack", n=3, steps=30, record=tmp_path / "stack", record_every=0.1)
+    run = ds.Recording(tmp_path / "stack")
+    assert report["steps"] == 30 and len(run.series["time_s"]) == 30 and run.scene == "stack" and len(run) == 4
+
+
+# The viewer
+
+
+def test_a_page_shows_the_world(tmp_path: pathlib.Path) -> None:
+    world, _ = stack()
+    now = world.view()
+    assert world.time == 0.0 and "<canvas" in now.page
+    film = world.view(0.3, frames=20, height=200, title="three cubes")
+    assert world.time == pytest.approx(0.3) and len(film.page) > len(now.page)
+    shown = film._repr_html_()
+    assert shown.startswith("<iframe") and 'height="200"' in shown and shown.count('"') % 2 == 0
+    film.save(tmp_path / "film.html")
+    assert (tmp_path / "film.html").read_text(encoding="utf-8") == film.page
+    for wrong in ({"duration": -1.0}, {"duration": float("nan")}, {"frames": 0.0}):
+        with pytest.raises(ds.InputError):
+            world.view(**wrong)  # type: ignore[arg-type]
+
+
+# Devices
+
+
+def test_devices_are_a_list() -> None:
+    devices = ds.devices()
+    assert isinstance(devices, list)
+    if not devices:
+        with pytest.raises(ds.InputError, match="needs a GPU"):
+            ds.World(solver="cuda-apgd")
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda w: w.step(-1), ds.InputError, "n must be a whole number, at least 1, got -1"),
+        (lambda w: w.step(0), ds.InputError, "n must be a whole number, at least 1, got 0"),
+        (lambda w: w.step(1.5), ds.InputError, "n must be a whole number, at least 1, got 1.5"),
+        (lambda w: ds.box([1, 2]), TypeError, r"argument 'half': must be three numbers, got \[1, 2\]"),
+        (lambda w: ds.box("abc"), TypeError, "argument 'half': must be three numbers"),
+        (lambda w: w.add_body(ds.sphere(1), mass=1, rotation=[1, 0, 0]), TypeError, "argument 'rotation': must be four numbers"),
+        (lambda w: ds.height_field(np.zeros((3, 3)), "x"), ds.InputError, "spacing must be one number or two"),
+        (lambda w: ds.height_field(np.zeros(3), 0.1), ds.InputError, r"heights must have the shape \(n, m\), got \(3,\)"),
+        (lambda w: ds.height_field([["a"]], 0.1), ds.InputError, "heights must be an array of numbers"),
+        (lambda w: ds.hull([[1, 2]]), ds.InputError, r"points must have the shape \(n, 3\)"),
+        (lambda w: ds.mesh(np.eye(3), [[0, 1, -1]]), ds.InputError, "triangles must be numbers of vertices"),
+        (lambda w: ds.mesh(np.eye(3), [[0, 1, 2.5]]), ds.InputError, "triangles must be numbers of vertices"),
+        (lambda w: ds.compound([ds.sphere(1)]), ds.InputError, "parts must be"),
+        (lambda w: w.configure(tolerance="x"), ds.InputError, "tolerance: must be a number"),
+        (lambda w: w.configure(step=-0.1), ds.InputError, "step: must be above 0 s, got -0.1"),
+        (lambda w: w.configure(step=float("nan")), ds.InputError, "step: must be finite"),
+        (lambda w: w.configure(solver="pgss"), ds.InputError, "solver: .*did you mean 'pgs'"),
+        (lambda w: w.configure(iteratoins=3), ds.InputError, "did you mean 'iterations'"),
+        (lambda w: w.configure(gravity=[1, 2]), ds.InputError, "gravity: must have 3 numbers, got 2"),
+        (lambda w: w.configure(gravity={}), ds.InputError, "gravity: must be a number, a text or a list"),
+        (lambda w: w.ray([0, 0, 1], [0, 0, -1], layer=1), TypeError, "did you mean 'layers'"),
+        (lambda w: w.ray([0, 0, 1], [0, 0, -1], layers=-1), ds.InputError, "layers must be 32 bits"),
+        (lambda w: w.ray([0, 0, 1], [0, 0, -1], exclude=[1]), ds.InputError, "exclude must be a list of bodies"),
+        (lambda w: w.ray([0, 0, 1], [0, 0, -1], motion="fast"), ds.InputError, "motion must be"),
+    ],
+)
+def test_errors_say_what_is_wrong(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call(ds.World())
+
+
+def test_one_spacing_is_enough() -> None:
+    assert ds.height_field(np.zeros((3, 3)), 0.1) == ds.height_field(np.zeros((3, 3)), [0.1, 0.1])
+
+
+def test_bodies_of_another_world_cannot_be_excluded() -> None:
+    world, _ = stack()
+    other, cubes = stack()
+    with pytest.raises(ds.InputError, match="another world"):
+        world.ray([0, 0, 3], [0, 0, -1], exclude=cubes)
+
+
+# Things that must not break it
+
+
+def test_a_velocity_that_leaves_the_numbers_is_an_error_or_a_step() -> None:
+    world, (cube, *_) = stack(1)
+    cube.velocity = [1e308, 0, 0]
+    before = world.steps
+    try:
+        world.step(5)
+    except ds.Error as e:
+        assert str(e) and world.steps >= before
+    assert np.isfinite(world.positions).all()
+
+
+def test_bodies_in_one_place_do_not_break_a_step() -> None:
+    world = ds.World()
+    world.add_body(ds.half_space(), motion="static")
+    balls = [world.add_body(ds.sphere(0.1), mass=1.0, position=[0, 0, 0.5]) for _ in range(4)]
+    world.step(100)
+    assert np.isfinite(world.positions).all()
+    x = np.array([b.position for b in balls])
+    apart = np.linalg.norm(x[:, None] - x[None], axis=2) + np.eye(4)
+    assert apart.min() > 0.19, "they are pushed apart"
+
+
+# Batches and others at once
+
+
+def test_a_batch_is_stepped_while_others_step_its_worlds() -> None:
+    worlds = [stack(2)[0] for _ in range(24)]
+    one, other = ds.Batch(worlds, threads=2), ds.Batch(worlds[::-1], threads=2)
+    jobs = [lambda: one.step(10), lambda: other.step(10), lambda: [w.step(10) for w in worlds], lambda: other.positions]
+    threads = [threading.Thread(target=job, daemon=True) for job in jobs]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(timeout=60)
+    assert not any(t.is_alive() for t in threads), "nobody waits for ever"
+    assert [w.steps for w in worlds] == [30] * 24
+
+
+def test_a_world_is_in_a_batch_once() -> None:
+    worlds = [stack(1)[0] for _ in range(20)]
+    with pytest.raises(ds.InputError, match="world 20 is in the batch twice"):
+        ds.Batch([*worlds, worlds[0]])
