@@ -102,6 +102,9 @@ struct Totals {
     penetration_max: f64,
     penetration_sum: f64,
     joint_error: drystone::joint::JointError,
+    /// Of every step's largest, m and m/s.
+    #[serde(default)]
+    joint_error_sum: [f64; 2],
     /// The largest error of a joint that was told, m.
     apart: f64,
     /// The deepest overlap that was told of, m.
@@ -178,6 +181,8 @@ impl Recorder {
         let joints = world.joint_error();
         self.totals.joint_error.position = self.totals.joint_error.position.max(joints.position);
         self.totals.joint_error.velocity = self.totals.joint_error.velocity.max(joints.velocity);
+        self.totals.joint_error_sum[0] += joints.position;
+        self.totals.joint_error_sum[1] += joints.velocity;
         self.totals.contacts_sum += r.contacts as f64;
         self.totals.contacts_max = self.totals.contacts_max.max(r.contacts);
         self.totals.asleep_sum += r.asleep as f64;
@@ -415,6 +420,8 @@ impl Recorder {
                 velocity_m_s: self.totals.joint_error.velocity.max(joint_error.velocity),
                 last_position_m: joint_error.position,
                 last_velocity_m_s: joint_error.velocity,
+                mean_position_m: self.totals.joint_error_sum[0] / steps,
+                mean_velocity_m_s: self.totals.joint_error_sum[1] / steps,
             },
             support_over_weight: Support {
                 last: world.support_over_weight(),
@@ -774,6 +781,9 @@ pub struct JointError {
     pub velocity_m_s: f64,
     pub last_position_m: f64,
     pub last_velocity_m_s: f64,
+    /// The mean over the steps of each one's largest.
+    pub mean_position_m: f64,
+    pub mean_velocity_m_s: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]

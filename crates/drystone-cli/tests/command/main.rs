@@ -9,6 +9,7 @@ mod devices;
 mod ending;
 mod files;
 mod outputs;
+mod quoted;
 mod recordings;
 mod refusals;
 mod report;

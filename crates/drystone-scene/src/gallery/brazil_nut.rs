@@ -30,6 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 const PARAMS: &[ParamInfo] = &[
     param("n", "270", "", "balls, the large one included (the papers: 270 and 801)"),
+    param("across", "", "", "small balls side by side in the box; not set: as many as make the bed about as high as wide"),
     param("ratio", "2", "", "radius of the large ball over that of the small ones, which is 1 m"),
     param("mu", "0.5", "", "coefficient of friction"),
     param("e", "0.5", "", "coefficient of restitution"),
@@ -61,7 +62,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
 
     let ball = |r: f64| BodyDef::solid(Shape::Sphere { radius: r }, DENSITY).friction(mu);
     // A bed of solid fraction 0.6 fills a cube.
-    let across = ((n as f64 * 7.0).cbrt() / SPACING).floor().max(2.0 * ratio) as usize;
+    let cube = ((n as f64 * 7.0).cbrt() / SPACING).floor().max(2.0 * ratio) as u64;
+    let across = if p.is_set("across") { p.whole("across", 2, 1000)? } else { cube } as usize;
     let half = 0.5 * across as f64 * SPACING;
     let nut = DVec3::Z * ratio;
     let mut bodies = vec![ball(ratio).at(nut).named("nut")];
