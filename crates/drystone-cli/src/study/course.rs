@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn lists_of_pairs_are_courses_and_nothing_else_is() {
-        let report = serde_json::json!({"a": {"b": [[0.0, 1.0], [0.5, null]], "c": 2, "d": [], "e": [[1, 2, 3]]}});
+        let report =
+            serde_json::json!({"a": {"b": [[0.0, 1.0], [0.5, null]], "c": 2, "d": [], "e": [[1, 2, 3]]}});
         let course = find(&report, "a.b").unwrap();
         assert_eq!((course.len(), course[0], course[1][0]), (2, [0.0, 1.0], 0.5));
         assert!(course[1][1].is_nan());

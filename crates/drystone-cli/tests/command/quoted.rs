@@ -102,7 +102,8 @@ fn stale(quotes: &[Quote]) -> Vec<String> {
             serde_json::from_str(&o.out).unwrap_or_else(|e| panic!("run {}: {e}: {}", quote.run, o.err))
         });
         let line = today(quote, report);
-        let text = fs::read_to_string(root().join(&quote.file)).unwrap_or_else(|e| panic!("{}: {e}", quote.file));
+        let text =
+            fs::read_to_string(root().join(&quote.file)).unwrap_or_else(|e| panic!("{}: {e}", quote.file));
         if !text.contains(&line) {
             wrong.push(format!("{}: today `drystone run {}` says\n    {line}", quote.file, quote.run));
         }

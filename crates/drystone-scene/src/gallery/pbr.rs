@@ -364,9 +364,12 @@ impl Probe for Reactor {
         }
         let sunk = &mut self.sunk;
         self.sinking.retain(|(id, from)| {
+            if !world.model().contains(*id) {
+                return false;
+            }
             let at = state.position[id.slot as usize];
             // In the cone all go to the axis.
-            if !world.model().contains(*id) || at.z < MARGIN {
+            if at.z < MARGIN {
                 return false;
             }
             let deep = from.z - at.z >= DESCENT;

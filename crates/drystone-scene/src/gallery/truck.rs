@@ -64,7 +64,7 @@ impl Kind {
     pub fn sizes(self) -> Sizes {
         match self {
             Kind::Counterbalance => Sizes {
-                wheelbase: 1.25,
+                wheelbase: WHEELBASE,
                 track: 0.44,
                 front: 0.23,
                 rear: 0.2,
@@ -390,7 +390,12 @@ pub(super) fn controls(kind: Kind, count: usize) -> Vec<Control> {
     let lifts = Control::new("lift", "m", [0.0, 1.4]).at_rate(0.25).lever();
     let tilts = Control::new("tilt back", "deg", [-4.0, 6.0]).at_rate(5.0).lever();
     vec![
-        all(throttle.bound("ArrowUp", "ArrowDown", "buttons 7 6"), &[drive], Quantity::Speed, 1.0 / kind.sizes().rear),
+        all(
+            throttle.bound("ArrowUp", "ArrowDown", "buttons 7 6"),
+            &[drive],
+            Quantity::Speed,
+            1.0 / kind.sizes().rear,
+        ),
         all(steer.bound("ArrowLeft", "ArrowRight", "-axis 0"), &[steering], Quantity::Position, -degrees),
         all(brake.bound("Space", "", "button 0"), &WHEELS, Quantity::Friction, 1.0),
         all(lifts.bound("KeyR", "KeyF", "-axis 3"), &[lift], Quantity::Position, 1.0),

@@ -94,7 +94,20 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     bodies.push(ground(mu));
     let first = bodies.len();
     bodies.extend(walls(half[0], half[1], top + 4.0 * r, 4.0 * r, mu));
-    let test = Wheel { n, r, wheel: slots[2], radius, load, slip, speed, turn, settle, end, joints, ..Wheel::default() };
+    let test = Wheel {
+        n,
+        r,
+        wheel: slots[2],
+        radius,
+        load,
+        slip,
+        speed,
+        turn,
+        settle,
+        end,
+        joints,
+        ..Wheel::default()
+    };
     Ok(Made {
         settings: Settings::default(),
         seed,

@@ -64,6 +64,21 @@ fn soil_resists() {
     assert!((0.2..1.5).contains(&number(&shear, "steady_ratio")), "{shear:?}");
 }
 
+/// What turns faster than it rolls pulls, what does not turn is in the way; the sand bears the load in both.
+#[test]
+fn wheels_on_sand_pull_by_their_slip() {
+    let small =
+        [("n", "500"), ("radius", "0.06"), ("width", "0.06"), ("load", "2"), ("settle", "0.4"), ("T", "1.2")];
+    let [pull, drag] = ["0.6", "-4"].map(|slip| {
+        let (_, r) = run(scene("wheel", &[&small[..], &[("slip", slip)]].concat()));
+        near(&r, "push_up_over_weight", 1.0, 0.1);
+        assert!(number(&r, "sinkage_m") > 0.0, "{r:?}");
+        number(&r, "drawbar_over_weight")
+    });
+    // No more than the sand's own friction, tan 35°.
+    assert!(pull > drag + 0.2 && pull < 0.7 && drag < 0.0, "{pull} {drag}");
+}
+
 /// One ball falls, one ball rises; with e < 1 less of it.
 #[test]
 fn cradle_hands_on() {

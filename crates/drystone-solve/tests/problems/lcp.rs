@@ -2,11 +2,11 @@
 //! cones are cut into facets.
 
 use crate::common::{Dice, explicit, heap, pyramid};
+use drystone_solve::colour::Colouring;
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpStatus, lemke, polyhedral, psor};
+use drystone_solve::problem::{Bodies, WORLD};
 use drystone_solve::solver::{Status, Stop, make};
 use drystone_solve::{Model, Problem};
-use drystone_solve::colour::Colouring;
-use drystone_solve::problem::{Bodies, WORLD};
 
 /// All solutions with a nonsingular basis, by trying every choice of zeros.
 fn enumerate(lcp: &Lcp) -> Vec<Vec<f64>> {
