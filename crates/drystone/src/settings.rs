@@ -411,9 +411,13 @@ mod tests {
 
     #[test]
     fn names_and_parameters_round_trip() {
-        for text in
-            ["none", "moreau", "scaled:K=0.5", "clamped:A=2", "post:tolerance=0.001,accept=0.002,reach=0.2,rounds=5"]
-        {
+        for text in [
+            "none",
+            "moreau",
+            "scaled:K=0.5",
+            "clamped:A=2",
+            "post:tolerance=0.001,accept=0.002,reach=0.2,rounds=5",
+        ] {
             assert_eq!(Stabilisation::parse(text).unwrap().text(), text);
         }
         assert_eq!(Stabilisation::parse("post").unwrap(), Stabilisation::default());

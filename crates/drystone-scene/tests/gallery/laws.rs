@@ -4,7 +4,7 @@ use crate::common::{near, number, run, scene};
 
 #[test]
 fn large_ball_rises() {
-    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("h", "0.05"), ("T", "20")]));
+    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("across", "4"), ("h", "0.05"), ("T", "20")]));
     let (first, last) = (number(&results, "nut_height_first_m"), number(&results, "nut_height_last_m"));
     assert!(last > first + 1.0, "{results:?}");
     assert!(results["nut_height_m"].as_array().is_some_and(|a| a.len() > 25));
@@ -12,7 +12,7 @@ fn large_ball_rises() {
 
 #[test]
 fn large_ball_stays_without_shaking() {
-    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("T", "10"), ("amplitude", "0")]));
+    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("across", "4"), ("T", "10"), ("amplitude", "0")]));
     near(&results, "nut_height_last_m", 2.0, 0.05);
 }
 
