@@ -76,7 +76,7 @@ pub struct Simulation {
     /// Cap on iterations of one position problem.
     #[arg(long, value_name = "N")]
     pub position_iterations: Option<usize>,
-    /// What happens to overlaps: none, scaled:K=0.2, clamped:A=0.1, post:tolerance=1e-4,accept=1e-4,reach=0.1,rounds=3.
+    /// What happens to overlaps: none, moreau (the same, contacts that touch alone), scaled:K=0.2, clamped:A=0.1, post:tolerance=1e-4,accept=1e-4,reach=0.1,rounds=3.
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub stabilisation: Option<String>,
     /// Broad phase: sap, grid or brute [default: chosen by the sizes].

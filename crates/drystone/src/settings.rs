@@ -43,6 +43,9 @@ pub enum Stabilisation {
         /// The position problem is repeated with recomputed gaps at most this often.
         rounds: usize,
     },
+    /// As `None`, for contacts with Φ ≤ 0 alone: what does not touch where the step begins has no row, as in Moreau's scheme
+    /// [Anitescu2005, "defining the active set"]. Bodies overlap by as much as they approach in a step.
+    Moreau,
 }
 
 impl Default for Stabilisation {
@@ -69,13 +72,14 @@ const POST: [Param; 4] = [
 
 impl Stabilisation {
     /// The names.
-    pub const NAMES: &'static [&'static str] = &["none", "scaled", "clamped", "post"];
+    pub const NAMES: &'static [&'static str] = &["none", "moreau", "scaled", "clamped", "post"];
 
     /// Reads `scaled:K=0.3` and the like.
     pub fn parse(text: &str) -> Result<Self, BadSpec> {
         let spec = Spec::parse(text)?;
         match spec.name.as_str() {
             "none" => spec.check(&[]).map(|()| Stabilisation::None),
+            "moreau" => spec.check(&[]).map(|()| Stabilisation::Moreau),
             "scaled" => {
                 spec.check(&K)?;
                 let k = spec.positive("K", 0.2, 1.0)?;
@@ -110,6 +114,7 @@ impl Stabilisation {
     pub fn text(&self) -> String {
         match self {
             Stabilisation::None => "none".into(),
+            Stabilisation::Moreau => "moreau".into(),
             Stabilisation::Scaled { k, joints } if k == joints => format!("scaled:K={k}"),
             Stabilisation::Scaled { k, joints } => format!("scaled:K={k},joints={joints}"),
             Stabilisation::Clamped { a } => format!("clamped:A={a}"),
@@ -126,7 +131,7 @@ impl Stabilisation {
             return gap / h;
         }
         match *self {
-            Stabilisation::None | Stabilisation::Post { .. } => 0.0,
+            Stabilisation::None | Stabilisation::Moreau | Stabilisation::Post { .. } => 0.0,
             Stabilisation::Scaled { k, .. } => k * gap / h,
             Stabilisation::Clamped { a } => (gap / h).max(-a),
         }
@@ -226,7 +231,7 @@ impl Stabilisation {
     #[doc(hidden)]
     pub fn bilateral_bias(&self, error: f64, h: f64) -> f64 {
         match *self {
-            Stabilisation::None | Stabilisation::Post { .. } => 0.0,
+            Stabilisation::None | Stabilisation::Moreau | Stabilisation::Post { .. } => 0.0,
             Stabilisation::Scaled { joints, .. } => joints * error / h,
             Stabilisation::Clamped { .. } => error / h,
         }
@@ -408,9 +413,13 @@ mod tests {
 
     #[test]
     fn names_and_parameters_round_trip() {
-        for text in
-            ["none", "scaled:K=0.5", "clamped:A=2", "post:tolerance=0.001,accept=0.002,reach=0.2,rounds=5"]
-        {
+        for text in [
+            "none",
+            "moreau",
+            "scaled:K=0.5",
+            "clamped:A=2",
+            "post:tolerance=0.001,accept=0.002,reach=0.2,rounds=5",
+        ] {
             assert_eq!(Stabilisation::parse(text).unwrap().text(), text);
         }
         assert_eq!(Stabilisation::parse("post").unwrap(), Stabilisation::default());

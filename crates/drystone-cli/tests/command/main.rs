@@ -10,6 +10,7 @@ mod ending;
 mod files;
 mod keeping;
 mod outputs;
+mod quoted;
 mod recordings;
 mod refusals;
 mod report;

@@ -244,6 +244,9 @@ pub struct JointError {
     pub velocity_m_s: f64,
     pub last_position_m: f64,
     pub last_velocity_m_s: f64,
+    /// The mean over the steps of each one's largest.
+    pub mean_position_m: f64,
+    pub mean_velocity_m_s: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -131,6 +131,8 @@ impl Recorder {
                 velocity_m_s: self.totals.joint_error.velocity.max(joint_error.velocity),
                 last_position_m: joint_error.position,
                 last_velocity_m_s: joint_error.velocity,
+                mean_position_m: self.totals.joint_error_sum[0] / steps,
+                mean_velocity_m_s: self.totals.joint_error_sum[1] / steps,
             },
             support_over_weight: Support {
                 last: world.support_over_weight(),

@@ -57,6 +57,9 @@ pub(super) struct Totals {
     pub penetration_max: f64,
     pub penetration_sum: f64,
     pub joint_error: drystone::joint::JointError,
+    /// Of every step's largest, m and m/s.
+    #[serde(default)]
+    pub joint_error_sum: [f64; 2],
     /// The largest error of a joint that was told, m.
     pub apart: f64,
     /// The deepest overlap that was told of, m.
@@ -134,6 +137,8 @@ impl Recorder {
         let joints = world.joint_error();
         self.totals.joint_error.position = self.totals.joint_error.position.max(joints.position);
         self.totals.joint_error.velocity = self.totals.joint_error.velocity.max(joints.velocity);
+        self.totals.joint_error_sum[0] += joints.position;
+        self.totals.joint_error_sum[1] += joints.velocity;
         self.totals.contacts_sum += r.contacts as f64;
         self.totals.contacts_max = self.totals.contacts_max.max(r.contacts);
         self.totals.asleep_sum += r.asleep as f64;

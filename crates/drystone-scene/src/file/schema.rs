@@ -193,7 +193,7 @@ const SETTINGS: &[Entry] = &[
     ("substeps", "whole", "parts that a step is taken in"),
     ("max_substeps", "whole", "substeps that an island may take"),
     ("integrator", "text", "auto, euler, moreau:theta=0.5 or rattle:order=4"),
-    ("stabilisation", "text", "none, scaled, clamped or post"),
+    ("stabilisation", "text", "none, moreau, scaled, clamped or post"),
     ("position_iterations", "whole", "cap for one position problem"),
     ("envelope", "number", "distance at which contacts exist before touching, m"),
     ("broadphase", "brute|sap|grid", ""),

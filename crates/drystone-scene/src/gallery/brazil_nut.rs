@@ -2,11 +2,10 @@
 //!
 //! [Anitescu2005]: 270 bodies, steps of 100 ms for 50 s, friction and restitution 0.5; the large ball is at the top after
 //! about 40 shakes. [RenoufAcary2006, §5]: 800 balls of radius 1 on one of radius 2 in a box, a periodic displacement of
-//! the floor. Neither gives box or motion: here the box is narrower than the bed is high, and the floor swings by 1.5 m about
-//! its middle, 40 times in 50 s, with 3.9 g at its turning points.
-//!
-//! In steps of 100 ms the floor moves by up to 0.75 m, and bounces in a bed that is pressed against its walls ask for a room that
-//! nobody has: some steps contradict themselves, which the report says, and most are solved badly. `--step 0.01` resolves it.
+//! the floor. Neither gives box or motion: here the bed at rest is less than half as high as the box is wide, and the floor swings
+//! by 1.5 m about its middle, 40 times in 50 s, with 3.9 g at its turning points. In a box as wide as its bed is high
+//! (`across` = 5 for 270 balls) the walls hold the balls back, the large ball is half-way up after 40 shakes, and balls between
+//! opposite walls have nowhere to go in steps of 100 ms, in which the floor moves by up to 0.75 m.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -30,6 +29,12 @@ pub(super) const ENTRY: Entry = Entry {
 
 const PARAMS: &[ParamInfo] = &[
     param("n", "270", "", "balls, the large one included (the papers: 270 and 801)"),
+    param(
+        "across",
+        "",
+        "",
+        "small balls side by side in the box; not set: as many as make the bed 0.4 as high as wide",
+    ),
     param("ratio", "2", "", "radius of the large ball over that of the small ones, which is 1 m"),
     param("mu", "0.5", "", "coefficient of friction"),
     param("e", "0.5", "", "coefficient of restitution"),
@@ -47,6 +52,8 @@ const SPACING: f64 = 2.15;
 const JITTER: f64 = 0.07;
 /// Half of the floor's thickness, and the walls', m.
 const THICK: f64 = 6.0;
+/// Height of the bed over the width of the box.
+const FLATNESS: f64 = 0.4;
 /// Share of the bed's height above which the large ball counts as at the surface.
 const SURFACE: f64 = 0.8;
 
@@ -60,8 +67,9 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let seed = p.whole("seed", 0, u64::MAX)?;
 
     let ball = |r: f64| BodyDef::solid(Shape::Sphere { radius: r }, DENSITY).friction(mu);
-    // A bed of solid fraction 0.6 fills a cube.
-    let across = ((n as f64 * 7.0).cbrt() / SPACING).floor().max(2.0 * ratio) as usize;
+    // A bed of solid fraction 0.6 in a square box.
+    let wide = ((n as f64 * 7.0 / FLATNESS).cbrt() / SPACING).round().max(2.0 * ratio) as u64;
+    let across = if p.is_set("across") { p.whole("across", 2, 1000)? } else { wide } as usize;
     let half = 0.5 * across as f64 * SPACING;
     let nut = DVec3::Z * ratio;
     let mut bodies = vec![ball(ratio).at(nut).named("nut")];

@@ -14,7 +14,7 @@ use glam::{DQuat, DVec3};
 use serde_json::json;
 
 use super::params::{ParamInfo, Params, param};
-use super::truck::{self, BODIES, Commands, FORK, FRAME, JOINTS, LIFT, PALLET, Place, WHEELS};
+use super::truck::{self, BODIES, Commands, FRAME, JOINTS, Kind, LIFT, PALLET, Place, WHEELS};
 use super::{Entry, Made, ground};
 use crate::control::Control;
 use crate::probe::{Results, number};
@@ -31,12 +31,18 @@ pub(super) const ENTRY: Entry = Entry {
 const PARAMS: &[ParamInfo] = &[
     param("count", "1", "", "trucks, each with a pallet"),
     param(
+        "truck",
+        "counterbalance",
+        "",
+        "counterbalance, of 2.4 t, or light, of 430 kg: sizes and masses of the program of the paper's first author",
+    ),
+    param(
         "program",
         "carry",
         "",
         "what they do: carry a pallet, roll-over in a bend taken too fast, or wait for a driver (drive)",
     ),
-    param("load", "500", "kg", "on the pallet"),
+    param("load", "", "kg", "on the pallet: 500, or none for the light truck"),
     param("height", "0.35", "m", "to which it is lifted"),
     param("mu", "0.6", "", "coefficient of friction"),
     param("h", "0.005", "s", "step"),
@@ -58,9 +64,10 @@ const STRAIGHT: f64 = 1.5;
 const LEAN: f64 = 4.0 * std::f64::consts::PI / 180.0;
 
 /// Runs of the carry: (start, end, way) of the driven wheel, s and m.
-fn runs() -> [(f64, f64, f64); 4] {
-    let to_pallet = FORK + AHEAD - SPARE;
-    let bend = TURN * truck::WHEELBASE / STEER.sin();
+fn runs(kind: Kind) -> [(f64, f64, f64); 4] {
+    let sizes = kind.sizes();
+    let to_pallet = sizes.fork + AHEAD - SPARE;
+    let bend = TURN * sizes.wheelbase / STEER.sin();
     [(0.4, 3.4, to_pallet), (7.0, 11.0, -bend), (12.0, 14.4, STRAIGHT), (16.6, 18.8, -STRAIGHT)]
 }
 
@@ -88,10 +95,10 @@ enum Program {
 }
 
 impl Program {
-    fn commands(self, height: f64) -> Commands {
+    fn commands(self, kind: Kind, height: f64) -> Commands {
         match self {
             Program::Carry => Commands {
-                speed: speeds(&runs()),
+                speed: speeds(&runs(kind)),
                 steer: smooth(&[[6.0, 0.0], [7.0, STEER], [11.0, STEER], [12.0, 0.0]]),
                 lift: smooth(&[[3.6, 0.0], [5.6, height], [14.8, height], [16.3, 0.0]]),
                 tilt: smooth(&[[5.0, 0.0], [6.0, -LEAN], [14.4, -LEAN], [15.2, 0.0]]),
@@ -115,9 +122,9 @@ impl Program {
     }
 
     /// The largest torque of each front wheel's brake at a time, N m.
-    fn brake(self, t: f64) -> f64 {
+    fn brake(self, kind: Kind, t: f64) -> f64 {
         let stands = match self {
-            Program::Carry => runs().iter().all(|(start, end, _)| t < *start || t >= *end),
+            Program::Carry => runs(kind).iter().all(|(start, end, _)| t < *start || t >= *end),
             Program::RollOver | Program::Drive => false,
         };
         if stands { 400.0 } else { 0.0 }
@@ -128,7 +135,9 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let count = p.whole("count", 1, 10_000)? as usize;
     let programs = [("carry", Program::Carry), ("roll-over", Program::RollOver), ("drive", Program::Drive)];
     let program = p.choice("program", &programs)?;
-    let load = p.number("load", 0.0, 2000.0)?;
+    let kind = p.choice("truck", &[("counterbalance", Kind::Counterbalance), ("light", Kind::Light)])?;
+    let usual = if kind == Kind::Light { 0.0 } else { 500.0 };
+    let load = if p.is_set("load") { p.number("load", 0.0, 2000.0)? } else { usual };
     let height = p.number("height", 0.0, 1.4)?;
     let mu = p.number("mu", 0.0, 10.0)?;
     let columns = (count as f64).sqrt().ceil() as usize;
@@ -139,14 +148,15 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         let cell = DVec3::new((k % columns) as f64 * PITCH[0], (k / columns) as f64 * PITCH[1], 0.0);
         let spread = if program == Program::RollOver { 5.0 } else { 1.0 };
         let place = Place { at: spread * cell, heading: 0.0 };
-        bodies.extend(truck::bodies(k, place, load, ahead, mu)?);
-        joints.extend(truck::joints(k, place, &program.commands(height)));
+        bodies.extend(truck::bodies(kind, k, place, load, ahead, mu)?);
+        joints.extend(truck::joints(kind, k, place, &program.commands(kind, height)));
     }
     bodies.push(ground(mu));
     let probe = Forklift {
+        kind,
         program,
         joints,
-        command: program.commands(height).lift,
+        command: program.commands(kind, height).lift,
         centres: [FRAME, PALLET].map(|i| bodies[i].mass.centre),
         count,
         way: 0.0,
@@ -165,6 +175,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
 }
 
 struct Forklift {
+    kind: Kind,
     program: Program,
     joints: Vec<JointDef>,
     /// Of the carriage, m.
@@ -213,16 +224,16 @@ impl Probe for Forklift {
     }
 
     fn controls(&self) -> Vec<Control> {
-        if self.program == Program::Drive { truck::controls(self.count) } else { Vec::new() }
+        if self.program == Program::Drive { truck::controls(self.kind, self.count) } else { Vec::new() }
     }
 
     fn drive(&self) -> Option<Drive> {
         if self.program == Program::Drive {
             return None;
         }
-        let (program, count) = (self.program, self.count);
+        let (kind, program, count) = (self.kind, self.program, self.count);
         Some(Arc::new(move |world| {
-            let friction = program.brake(world.state().time);
+            let friction = program.brake(kind, world.state().time);
             for k in 0..count {
                 for j in WHEELS {
                     let id = JointId { slot: (JOINTS * k + j) as u32, generation: 0 };

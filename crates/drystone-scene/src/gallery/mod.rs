@@ -42,6 +42,7 @@ mod triaxial;
 mod truck;
 mod vessel;
 mod wall;
+mod wheel;
 
 use drystone::{BodyDef, Settings, Shape, Stabilisation};
 use drystone_solve::solver::nearest;
@@ -110,6 +111,7 @@ pub const ENTRIES: &[Entry] = &[
     penetrometer::ENTRY,
     shear::ENTRY,
     triaxial::ENTRY,
+    wheel::ENTRY,
     charges::ENTRY,
 ];
 

@@ -82,6 +82,8 @@ const CHUTES: usize = 8;
 const STILL: f64 = 0.01;
 /// Where profiles begin above the cone and end below the surface, m.
 const MARGIN: f64 = 2.0 * D;
+/// Descent after which the dispersion of pebbles is taken, m.
+const DESCENT: f64 = 20.0 * D;
 /// Rings of the profiles of speed and kind.
 const RINGS: usize = 10;
 
@@ -154,6 +156,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
             flow,
             filled: None,
             begun: None,
+            sinking: Vec::new(),
+            sunk: Vec::new(),
             deepest: 0.0,
         }),
     })
@@ -229,6 +233,10 @@ struct Reactor {
     /// s
     filled: Option<f64>,
     begun: Option<Begun>,
+    /// Pebbles above the cone that have not sunk by [`DESCENT`] since circulation began, and where they were then.
+    sinking: Vec<(BodyId, DVec3)>,
+    /// Of those that have: by how much their distance from the axis had changed as they did, m.
+    sunk: Vec<f64>,
     /// Overlap, m.
     deepest: f64,
 }
@@ -283,6 +291,13 @@ impl Reactor {
         results.insert("descent_over_d".into(), number(descent / D));
         results.insert("radial_spread_over_d".into(), number(spread / D));
         results.insert("mixed_share_first".into(), number(begun.mixed));
+        // Of those that sank by twenty diameters, each as it did.
+        let all = self.sunk.len() as f64;
+        let drift = self.sunk.iter().sum::<f64>() / all;
+        let scatter = (self.sunk.iter().map(|x| (x - drift).powi(2)).sum::<f64>() / all).sqrt();
+        results.insert("sunk_by_20_d".into(), json!(self.sunk.len()));
+        results.insert("radial_drift_at_20_d_over_d".into(), number(drift / D));
+        results.insert("radial_scatter_at_20_d_over_d".into(), number(scatter / D));
         if time > 0.0 {
             results.insert("mean_downward_speed_m_s".into(), number(descent / time));
             let speeds = rings.means(ways.iter().map(|(at, way)| (*at, -way.z / time)));
@@ -299,6 +314,8 @@ impl Probe for Reactor {
     fn memory(&mut self, memory: &mut Memory) {
         memory.keep("filled", &mut self.filled);
         memory.keep("begun", &mut self.begun);
+        memory.keep("sinking", &mut self.sinking);
+        memory.keep("sunk", &mut self.sunk);
         memory.keep("deepest", &mut self.deepest);
     }
 
@@ -340,10 +357,27 @@ impl Probe for Reactor {
         }
         if self.begun.is_none() && self.rate > 0.0 && state.time >= self.start - 1e-9 {
             let place = |i: usize| world.model().id(i as u32).map(|id| (id, state.position[i]));
-            let places = world.model().dynamic().filter_map(place).collect();
+            let places: Vec<(BodyId, DVec3)> = world.model().dynamic().filter_map(place).collect();
+            self.sinking.clone_from(&places);
             let mixed = self.mixed(world, &self.rings(world, RINGS));
             self.begun = Some(Begun { time: state.time, places, mixed });
         }
+        let sunk = &mut self.sunk;
+        self.sinking.retain(|(id, from)| {
+            if !world.model().contains(*id) {
+                return false;
+            }
+            let at = state.position[id.slot as usize];
+            // In the cone all go to the axis.
+            if at.z < MARGIN {
+                return false;
+            }
+            let deep = from.z - at.z >= DESCENT;
+            if deep {
+                sunk.push(at.truncate().length() - from.truncate().length());
+            }
+            !deep
+        });
     }
 
     fn results(&mut self, world: &World) -> Results {

@@ -43,6 +43,7 @@ const PARAMS: &[ParamInfo] = &[
     param("period", "1", "s", "of the gait"),
     param("stride", "0.3", "rad", "by which a leg swings to either side"),
     param("lift", "0.3", "rad", "by which a femur is raised to step ahead"),
+    param("limbs", "1", "", "masses of femora, rods, plates and shins, over 50, 30, 40 and 60 g"),
     param("mu", "0.6", "", "coefficient of friction"),
     param("h", "0.01", "s", "step"),
     param("T", "8", "s", "duration"),
@@ -121,19 +122,20 @@ impl Leg {
         BodyDef::dynamic(shape, mass).at(0.5 * (a + b)).turned(turn.normalize()).friction(mu)
     }
 
-    fn bodies(&self, mu: f64) -> Vec<BodyDef> {
+    /// Its parts; `limbs` multiplies the masses of all but the coxa.
+    fn bodies(&self, mu: f64, limbs: f64) -> Vec<BodyDef> {
         let end = |p: [f64; 2]| [p[0] + BAR[0], p[1] + BAR[1]];
         let foot = end([B[0], FOOT - HEIGHT - BAR[1]]);
         let knee = [end(B)[0], end(B)[1] + ANKLE];
         let half_length = 0.5 * (knee[1] - foot[1]);
         let middle = [foot[0], 0.5 * (knee[1] + foot[1])];
-        let shin = BodyDef::dynamic(Shape::Capsule { radius: FOOT, half_length }, 0.06);
+        let shin = BodyDef::dynamic(Shape::Capsule { radius: FOOT, half_length }, 0.06 * limbs);
         let mut parts = vec![
             self.bar([0.0, -0.005], [0.06, -0.005], [0.02, 0.045], 0.15, mu),
-            self.bar(F, end(F), [0.008; 2], 0.05, mu),
-            self.bar(A, end(A), [0.005; 2], 0.03, mu),
-            self.bar(B, end(B), [0.005; 2], 0.03, mu),
-            self.bar(end(F), [end(F)[0], knee[1]], [0.01; 2], 0.04, mu),
+            self.bar(F, end(F), [0.008; 2], 0.05 * limbs, mu),
+            self.bar(A, end(A), [0.005; 2], 0.03 * limbs, mu),
+            self.bar(B, end(B), [0.005; 2], 0.03 * limbs, mu),
+            self.bar(end(F), [end(F)[0], knee[1]], [0.01; 2], 0.04 * limbs, mu),
             shin.at(self.at(middle)).friction(mu),
         ];
         // Trunk, coxae and shins are what can touch the ground; the bars are above it while those are.
@@ -203,11 +205,12 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         lift: p.number("lift", 0.0, 0.6)?,
     };
     let mu = p.number("mu", 0.0, 10.0)?;
+    let limbs = p.number("limbs", 0.01, 100.0)?;
     let trunk = BodyDef::dynamic(Shape::Box { half: TRUNK }, TRUNK_MASS).at(DVec3::Z * HEIGHT).friction(mu);
     let mut bodies = vec![BodyDef { group: 1, ..trunk.named("trunk") }];
     let mut joints = Vec::new();
     for leg in Leg::all(gait.stride) {
-        bodies.extend(leg.bodies(mu));
+        bodies.extend(leg.bodies(mu, limbs));
         joints.extend(leg.joints(&gait));
     }
     bodies.push(ground(mu));

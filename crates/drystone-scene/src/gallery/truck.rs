@@ -1,13 +1,19 @@
 //! A forklift truck [TasoraAnitescu2011, section 6.1]: frame, two front wheels, steering strut with the driven rear wheel,
 //! mast and carriage, in six joints; and a EUR pallet with a load.
 //!
-//! The paper gives the parts and joints but no sizes. These are of a small three-wheel counterbalance truck (wheelbase
-//! 1.25 m, 2.4 t); the pallet is of the size of EN 13698-1, its deck boards drawn together to one slab.
+//! The paper gives the parts and joints but no sizes. There are two trucks. [`Kind::Counterbalance`] has the sizes of a small
+//! three-wheel counterbalance truck (wheelbase 1.25 m, 2.4 t). [`Kind::Light`] has the sizes, masses and moments of inertia of the
+//! program that the paper's first author published with his engine [TasoraForklift]: 430 kg, a mast of 100 kg, parts with
+//! moments of inertia like large balls. It has the paper's 34 rows, 20 iterations and 5 ms, so that the paper's figures are
+//! most likely its. The pallet is of the size of EN 13698-1, its deck boards drawn together to one slab; the light truck
+//! enters it from its long side.
 //!
 //! Bilateral rows: six joints of five, three rheonomic constraints (tilt, lift, steering) and the drive's: 34, as many as
 //! in the paper. The drive asks for a speed and has a largest torque; brakes are dry friction in the front wheels.
 //!
 //! Truck axes: x ahead, z up, the origin on the ground under the middle of the front axle.
+
+use std::f64::consts::FRAC_PI_2;
 
 use drystone::{BodyDef, Function, JointDef, Motor};
 use glam::{DQuat, DVec3};
@@ -25,22 +31,76 @@ pub(super) const JOINTS: usize = 6;
 pub(super) const WHEELS: [usize; 2] = [0, 1];
 pub(super) const LIFT: usize = 5;
 
-/// From the front axle to the steered wheel, m.
-pub(super) const WHEELBASE: f64 = 1.25;
-/// Half the track of the front wheels, their radius, and that of the rear wheel, m.
-const TRACK: f64 = 0.44;
-const FRONT: f64 = 0.23;
-pub(super) const REAR: f64 = 0.2;
-/// Half width of all wheels, m.
-const TYRE: f64 = 0.08;
-/// Where the mast is hinged, m.
-const HINGE: DVec3 = DVec3::new(0.12, 0.0, 0.23);
-/// The face that a load leans on, and how far the forks reach beyond it, m.
-pub(super) const FACE: f64 = 0.31;
-pub(super) const FORK: f64 = 1.15;
+/// Which of the two trucks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Counterbalance,
+    Light,
+}
 
-/// The pallet: length along the forks, width, height, m; its mass, kg.
-pub(super) const EUR: DVec3 = DVec3::new(1.2, 0.8, 0.144);
+/// Lengths of a truck, m, in its axes.
+pub(super) struct Sizes {
+    /// From the front axle to the steered wheel.
+    pub wheelbase: f64,
+    /// Half the track of the front wheels, their radius, and that of the rear wheel.
+    track: f64,
+    front: f64,
+    pub rear: f64,
+    /// Half width of all wheels.
+    tyre: f64,
+    /// Height of the steering joint.
+    steering: f64,
+    /// Where the mast is hinged, and where the carriage is guided.
+    hinge: DVec3,
+    guide: DVec3,
+    /// The face that a load leans on, and how far the forks reach beyond it.
+    pub face: f64,
+    pub fork: f64,
+    /// Length of the pallet along the forks.
+    pub pallet: f64,
+}
+
+impl Kind {
+    pub fn sizes(self) -> Sizes {
+        match self {
+            Kind::Counterbalance => Sizes {
+                wheelbase: WHEELBASE,
+                track: 0.44,
+                front: 0.23,
+                rear: 0.2,
+                tyre: 0.08,
+                steering: 0.45,
+                hinge: DVec3::new(0.12, 0.0, 0.23),
+                guide: DVec3::new(FACE, 0.0, 0.5),
+                face: FACE,
+                fork: FORK,
+                pallet: EUR.x,
+            },
+            Kind::Light => Sizes {
+                wheelbase: light::WHEELBASE,
+                track: 0.566,
+                front: light::WHEEL,
+                rear: light::WHEEL,
+                tyre: 0.1,
+                steering: light::WHEEL,
+                hinge: light::PIVOT,
+                guide: light::PIVOT,
+                face: light::FACE,
+                fork: light::FORK,
+                pallet: EUR.y,
+            },
+        }
+    }
+}
+
+/// The face that a load leans on, and how far the forks reach beyond it, m.
+const FACE: f64 = 0.31;
+const FORK: f64 = 1.15;
+/// From the front axle to the steered wheel, m.
+const WHEELBASE: f64 = 1.25;
+
+/// The pallet: length, width, height, m; its mass, kg.
+const EUR: DVec3 = DVec3::new(1.2, 0.8, 0.144);
 const PALLET_MASS: f64 = 25.0;
 /// Thickness of its boards, height and width of its blocks and bottom boards, m.
 const BOARD: f64 = 0.022;
@@ -143,6 +203,73 @@ fn carriage(mu: f64) -> Result<BodyDef, SceneError> {
     )
 }
 
+/// The truck of [TasoraForklift], in our axes: its z is our x, its y our z, both counted from our origin.
+mod light {
+    use super::{Part, assembly, slab, wheel};
+    use crate::SceneError;
+    use drystone::{BodyDef, MassProperties};
+    use glam::{DMat3, DVec3};
+
+    pub const WHEELBASE: f64 = 1.605;
+    /// Radius of all wheels, m.
+    pub const WHEEL: f64 = 0.28;
+    /// Where the mast is hinged and the carriage guided, m.
+    pub const PIVOT: DVec3 = DVec3::new(0.247, 0.0, 0.148);
+    /// Of the forks' back, and their length, m.
+    pub const FACE: f64 = 0.5335;
+    pub const FORK: f64 = 1.088;
+    /// Centres of mass of frame, mast and carriage, m.
+    const FRAME: DVec3 = DVec3::new(-1.108, 0.0, 0.398);
+    const MAST: DVec3 = DVec3::new(0.247, 0.0, 1.298);
+    const CARRIAGE: DVec3 = DVec3::new(0.492, 0.0, 0.36);
+
+    /// The same moment of inertia about every axis, kg m².
+    fn ball(mass: f64, centre: DVec3, inertia: f64) -> MassProperties {
+        MassProperties { mass, centre, inertia: DMat3::from_diagonal(DVec3::splat(inertia)) }
+    }
+
+    /// A box about a place relative to a centre of mass.
+    fn part(centre: DVec3, at: [f64; 3], sides: [f64; 3]) -> Part {
+        let (at, half) = (centre + DVec3::from_array(at), 0.5 * DVec3::from_array(sides));
+        slab((at - half).to_array(), (at + half).to_array(), 1.0)
+    }
+
+    fn body(parts: Vec<Part>, mass: MassProperties, mu: f64) -> Result<BodyDef, SceneError> {
+        Ok(BodyDef { mass, ..assembly(parts, mu)? })
+    }
+
+    pub fn frame(mu: f64) -> Result<BodyDef, SceneError> {
+        let side = |y: f64| part(FRAME, [-0.047, y, 0.153], [1.201, 0.187, 0.773]);
+        let parts =
+            vec![part(FRAME, [0.192, -0.003, 1.019], [1.864, 1.227, 1.621]), side(0.486), side(-0.486)];
+        body(parts, ball(200.0, FRAME, 100.0), mu)
+    }
+
+    pub fn wheel_of(half_width: f64) -> BodyDef {
+        BodyDef { mass: ball(20.0, DVec3::ZERO, 2.0), ..wheel(WHEEL, half_width, 20.0) }
+    }
+
+    /// Spindle and mast touch nothing.
+    pub fn strut() -> BodyDef {
+        BodyDef::bare(ball(10.0, DVec3::new(-WHEELBASE, 0.0, WHEEL), 1.0))
+    }
+
+    pub fn mast() -> BodyDef {
+        BodyDef::bare(ball(100.0, MAST, 30.0))
+    }
+
+    pub fn carriage(mu: f64) -> Result<BodyDef, SceneError> {
+        let fork = |y: f64| part(CARRIAGE, [0.613, y, -0.312], [1.033, 0.1, 0.032]);
+        let back = part(CARRIAGE, [-0.009, 0.0, 0.321], [0.101, 0.344, 1.134]);
+        body(vec![fork(-0.352), fork(0.352), back], ball(60.0, CARRIAGE, 15.0), mu)
+    }
+
+    /// An empty pallet.
+    pub fn pallet(centre: DVec3) -> MassProperties {
+        ball(15.0, centre, 3.0)
+    }
+}
+
 /// A pallet whose origin is the middle of its bottom, with a crate of this mass on it.
 fn pallet(load: f64, mu: f64) -> Result<BodyDef, SceneError> {
     let half = 0.5 * EUR;
@@ -171,6 +298,7 @@ fn pallet(load: f64, mu: f64) -> Result<BodyDef, SceneError> {
 
 /// The bodies of truck number `k`, its pallet (`ahead` in front of the forks' tips) the last.
 pub(super) fn bodies(
+    kind: Kind,
     k: usize,
     place: Place,
     load: f64,
@@ -180,56 +308,75 @@ pub(super) fn bodies(
     let group = k as u32 + 1;
     let put = |body: BodyDef, at: DVec3, name: &str, group: u32| BodyDef {
         group,
-        ..body.at(place.point(at)).turned(place.turn()).friction(mu).named(name)
+        rotation: place.turn() * body.rotation,
+        ..body.at(place.point(at)).friction(mu).named(name)
     };
-    let front = || wheel(FRONT, TYRE, 35.0);
-    let waits = DVec3::new(FACE + FORK + ahead + 0.5 * EUR.x, 0.0, 0.0);
+    let s = kind.sizes();
+    let waits = DVec3::new(s.face + s.fork + ahead + 0.5 * s.pallet, 0.0, 0.0);
+    let rear = DVec3::new(-s.wheelbase, 0.0, s.rear);
+    let mut pallet = pallet(load, mu)?;
+    let (parts, wheels) = match kind {
+        Kind::Counterbalance => {
+            let wheels = [wheel(s.front, s.tyre, 35.0), wheel(s.rear, s.tyre, 30.0)];
+            ([frame(mu)?, strut(mu)?, mast(mu)?, carriage(mu)?], wheels)
+        }
+        Kind::Light => {
+            if load == 0.0 {
+                pallet.mass = light::pallet(pallet.mass.centre);
+            }
+            pallet.rotation = DQuat::from_rotation_z(FRAC_PI_2);
+            let wheels = [light::wheel_of(s.tyre), light::wheel_of(s.tyre)];
+            ([light::frame(mu)?, light::strut(), light::mast(), light::carriage(mu)?], wheels)
+        }
+    };
+    let ([frame, strut, mast, carriage], [front, back]) = (parts, wheels);
     Ok(vec![
-        put(frame(mu)?, DVec3::ZERO, "frame", group),
-        put(front(), DVec3::new(0.0, TRACK, FRONT), "left wheel", group),
-        put(front(), DVec3::new(0.0, -TRACK, FRONT), "right wheel", group),
-        put(strut(mu)?, DVec3::ZERO, "strut", group),
-        put(wheel(REAR, TYRE, 30.0), DVec3::new(-WHEELBASE, 0.0, REAR), "rear wheel", group),
-        put(mast(mu)?, DVec3::ZERO, "mast", group),
-        put(carriage(mu)?, DVec3::ZERO, "carriage", group),
-        put(pallet(load, mu)?, waits, "pallet", 0),
+        put(frame, DVec3::ZERO, "frame", group),
+        put(front.clone(), DVec3::new(0.0, s.track, s.front), "left wheel", group),
+        put(front, DVec3::new(0.0, -s.track, s.front), "right wheel", group),
+        put(strut, DVec3::ZERO, "strut", group),
+        put(back, rear, "rear wheel", group),
+        put(mast, DVec3::ZERO, "mast", group),
+        put(carriage, DVec3::ZERO, "carriage", group),
+        put(pallet, waits, "pallet", 0),
     ])
 }
 
 /// The joints of truck number `k`.
-pub(super) fn joints(k: usize, place: Place, commands: &Commands) -> Vec<JointDef> {
+pub(super) fn joints(kind: Kind, k: usize, place: Place, commands: &Commands) -> Vec<JointDef> {
+    let s = kind.sizes();
     let id = |i: usize| body_id(BODIES * k + i);
     let axis = |v: DVec3| place.turn() * v;
     let speed = match &commands.speed {
         Function::Table(table) => {
             let mut turns = table.clone();
-            turns.points.iter_mut().for_each(|p| p[1] /= REAR);
+            turns.points.iter_mut().for_each(|p| p[1] /= s.rear);
             Function::Table(turns)
         }
         other => other.clone(),
     };
     let at = |x: f64, y: f64, z: f64| place.point(DVec3::new(x, y, z));
-    let rear = at(-WHEELBASE, 0.0, REAR);
+    let rear = at(-s.wheelbase, 0.0, s.rear);
     vec![
-        JointDef::revolute(id(0), id(1), at(0.0, TRACK, FRONT), axis(DVec3::Y)).named("left wheel"),
-        JointDef::revolute(id(0), id(2), at(0.0, -TRACK, FRONT), axis(DVec3::Y)).named("right wheel"),
-        JointDef::revolute(id(0), id(3), at(-WHEELBASE, 0.0, 0.45), axis(DVec3::Z))
+        JointDef::revolute(id(0), id(1), at(0.0, s.track, s.front), axis(DVec3::Y)).named("left wheel"),
+        JointDef::revolute(id(0), id(2), at(0.0, -s.track, s.front), axis(DVec3::Y)).named("right wheel"),
+        JointDef::revolute(id(0), id(3), at(-s.wheelbase, 0.0, s.steering), axis(DVec3::Z))
             .motor(0, Motor::position(commands.steer.clone()))
             .named("steering"),
         JointDef::revolute(id(3), id(4), rear, axis(DVec3::Y))
             .motor(0, Motor::speed(speed).limited(commands.torque))
             .named("drive"),
-        JointDef::revolute(id(0), id(5), place.point(HINGE), axis(DVec3::Y))
+        JointDef::revolute(id(0), id(5), place.point(s.hinge), axis(DVec3::Y))
             .motor(0, Motor::position(commands.tilt.clone()))
             .named("tilt"),
-        JointDef::prismatic(id(5), id(6), at(FACE, 0.0, 0.5), axis(DVec3::Z))
+        JointDef::prismatic(id(5), id(6), place.point(s.guide), axis(DVec3::Z))
             .motor(0, Motor::position(commands.lift.clone()))
             .named("lift"),
     ]
 }
 
 /// What the driver of `count` trucks moves: all of them do the same.
-pub(super) fn controls(count: usize) -> Vec<Control> {
+pub(super) fn controls(kind: Kind, count: usize) -> Vec<Control> {
     let [steering, drive, tilt, lift] = [2, 3, 4, LIFT];
     let degrees = std::f64::consts::PI / 180.0;
     let all = |control: Control, joints: &[usize], quantity: Quantity, scale: f64| {
@@ -243,7 +390,12 @@ pub(super) fn controls(count: usize) -> Vec<Control> {
     let lifts = Control::new("lift", "m", [0.0, 1.4]).at_rate(0.25).lever();
     let tilts = Control::new("tilt back", "deg", [-4.0, 6.0]).at_rate(5.0).lever();
     vec![
-        all(throttle.bound("ArrowUp", "ArrowDown", "buttons 7 6"), &[drive], Quantity::Speed, 1.0 / REAR),
+        all(
+            throttle.bound("ArrowUp", "ArrowDown", "buttons 7 6"),
+            &[drive],
+            Quantity::Speed,
+            1.0 / kind.sizes().rear,
+        ),
         all(steer.bound("ArrowLeft", "ArrowRight", "-axis 0"), &[steering], Quantity::Position, -degrees),
         all(brake.bound("Space", "", "button 0"), &WHEELS, Quantity::Friction, 1.0),
         all(lifts.bound("KeyR", "KeyF", "-axis 3"), &[lift], Quantity::Position, 1.0),

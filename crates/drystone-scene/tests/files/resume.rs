@@ -12,6 +12,7 @@ fn small(name: &str) -> (Vec<(&'static str, &'static str)>, u64) {
         "brazil-nut" => (vec![("n", "60")], 12),
         "wall" => (vec![("width", "5"), ("height", "5")], 30),
         "shear" | "triaxial" => (vec![], 15),
+        "wheel" => (vec![("n", "300"), ("settle", "0.02")], 20),
         "drum" => (vec![("n", "150")], 60),
         "hopper" => (vec![("n", "200")], 80),
         "ballast" => (vec![("n", "20")], 60),

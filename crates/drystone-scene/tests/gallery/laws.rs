@@ -4,7 +4,7 @@ use crate::common::{near, number, run, scene};
 
 #[test]
 fn large_ball_rises() {
-    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("h", "0.05"), ("T", "20")]));
+    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("across", "4"), ("h", "0.05"), ("T", "20")]));
     let (first, last) = (number(&results, "nut_height_first_m"), number(&results, "nut_height_last_m"));
     assert!(last > first + 1.0, "{results:?}");
     assert!(results["nut_height_m"].as_array().is_some_and(|a| a.len() > 25));
@@ -12,7 +12,7 @@ fn large_ball_rises() {
 
 #[test]
 fn large_ball_stays_without_shaking() {
-    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("T", "10"), ("amplitude", "0")]));
+    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("across", "4"), ("T", "10"), ("amplitude", "0")]));
     near(&results, "nut_height_last_m", 2.0, 0.05);
 }
 
@@ -62,6 +62,21 @@ fn soil_resists() {
     assert!(number(&cone, "resistance_n") > 2.0 * number(&cone, "resistance_first_n"), "{cone:?}");
     let (_, shear) = run(scene("shear", &[("n", "200"), ("T", "1.2"), ("settle", "0.5")]));
     assert!((0.2..1.5).contains(&number(&shear, "steady_ratio")), "{shear:?}");
+}
+
+/// What turns faster than it rolls pulls, what does not turn is in the way; the sand bears the load in both.
+#[test]
+fn wheels_on_sand_pull_by_their_slip() {
+    let small =
+        [("n", "500"), ("radius", "0.06"), ("width", "0.06"), ("load", "2"), ("settle", "0.4"), ("T", "1.2")];
+    let [pull, drag] = ["0.6", "-4"].map(|slip| {
+        let (_, r) = run(scene("wheel", &[&small[..], &[("slip", slip)]].concat()));
+        near(&r, "push_up_over_weight", 1.0, 0.1);
+        assert!(number(&r, "sinkage_m") > 0.0, "{r:?}");
+        number(&r, "drawbar_over_weight")
+    });
+    // No more than the sand's own friction, tan 35°.
+    assert!(pull > drag && pull < 0.7 && drag < 0.0, "{pull} {drag}");
 }
 
 /// One ball falls, one ball rises; with e < 1 less of it.

@@ -2,7 +2,9 @@
 //! cones are cut into facets.
 
 use crate::common::{Dice, explicit, heap, pyramid};
+use drystone_solve::colour::Colouring;
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpStatus, lemke, polyhedral, psor};
+use drystone_solve::problem::{Bodies, WORLD};
 use drystone_solve::solver::{Status, Stop, make};
 use drystone_solve::{Model, Problem};
 
@@ -247,4 +249,59 @@ fn lemke_solves_islands_and_says_where_it_did_not() {
     let joints = Problem::Bodies(heap(10, 24, true));
     let refused = make("lemke").unwrap().solve(&joints, None, &Stop::default()).unwrap_err();
     assert!(refused.to_string().contains("bilateral row"), "{refused}");
+}
+
+/// A body of 1 kg on six points of a level floor, at the corners of a hexagon, as it falls for h = 0.01 s.
+fn hexagon(mu: f64) -> Problem {
+    let mut p = Bodies::default();
+    p.inv_mass.push(1.0);
+    p.inv_inertia.push([4.0, 4.0, 2.0, 0.0, 0.0, 0.0]);
+    p.v_free.push([0.0, 0.0, -0.0981, 0.0, 0.0, 0.0]);
+    let mut c = Colouring::default();
+    c.run(1, (0..6).map(|_| (0, WORLD)));
+    for &i in &c.order {
+        let (sin, cos) = (f64::from(i) * std::f64::consts::TAU / 6.0).sin_cos();
+        p.points.push((0, WORLD), [0.0, 0.0, 1.0], [cos, sin, -0.5], [0.0; 3], [0.0; 3], mu);
+    }
+    p.points.spans = c.spans.clone();
+    Problem::Bodies(p)
+}
+
+/// [Anitescu2005], "nonconvex solution set": three legs bear the weight, or the other three, and the slip speed λ of the legs that
+/// bear nothing is free. Both are solutions with v = 0, and their mean is none, for any μ > 0. The convex form has neither: what
+/// bears nothing must not slip, and its solutions form a convex set.
+#[test]
+fn six_contacts_have_two_solutions_whose_mean_is_none() {
+    let (facets, weight) = (4, 0.0981);
+    let size = facets + 2;
+    for mu in [0.01, 0.3, 1.0] {
+        let p = hexagon(mu);
+        let posed = |form| polyhedral(&p, form, Facets { count: facets, outer: false }).unwrap().lcp;
+        // Which legs bear the weight, and the slip speed of the others.
+        let solution = |odd: usize, slip: f64| -> Vec<f64> {
+            let unknown = |k: usize| match (k / size, k % size) {
+                (leg, 0) if leg % 2 == odd => weight / 3.0,
+                (leg, last) if leg % 2 != odd && last == size - 1 => slip,
+                _ => 0.0,
+            };
+            (0..6 * size).map(unknown).collect()
+        };
+        let mean = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| 0.5 * (x + y)).collect::<Vec<_>>();
+        let exact = posed(Form::StewartTrinkle);
+        let (first, second) = (solution(0, 1.0), solution(1, 1.0));
+        for z in [&first, &second] {
+            assert!(exact.residual(z) < 1e-15, "mu {mu}: {}", exact.residual(z));
+        }
+        // μ c_n = μ h m g / 6 and λ = ½ are both above zero.
+        let between = exact.residual(&mean(&first, &second));
+        assert!((between - mu * weight / 6.0).abs() < 1e-15, "mu {mu}: {between}");
+        let relaxed = posed(Form::Convex);
+        assert!((relaxed.residual(&first) - mu).abs() < 1e-15);
+        let (first, second) = (solution(0, 0.0), solution(1, 0.0));
+        for z in [&first, &second, &mean(&first, &second)] {
+            assert!(relaxed.residual(z) < 1e-15, "mu {mu}: {}", relaxed.residual(z));
+        }
+        let found = lemke(&exact, 1000).unwrap();
+        assert_eq!(found.status, LcpStatus::Solved);
+    }
 }

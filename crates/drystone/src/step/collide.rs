@@ -5,6 +5,7 @@ use super::report::{Clock, Stage};
 use crate::contact::remember;
 use crate::joint::Joint;
 use crate::model::Model;
+use crate::settings::Stabilisation;
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Velocity};
 
@@ -30,6 +31,9 @@ pub(super) fn collide(
         if !(whole && sleepers.rouse_touched(setup, &mut state.rest, &free.v, contacts)) {
             break;
         }
+    }
+    if setup.settings.stabilisation == Stabilisation::Moreau {
+        contacts.retain(|c| c.gap <= 0.0);
     }
     remember(contacts, &state.multipliers, |c| state.order.place(model, c));
     predictor::foretell(setup, state, free, to);

@@ -71,7 +71,7 @@ pub(super) fn solve(
     if to.loads.wanted() {
         loads::solve(setup, state, &free.v, collision, to)?;
     }
-    let stop = stop(setup.settings, to);
+    let stop = stop(setup.settings);
     let mut driven = None;
     if stop.iterations > 0 && (collision.laws.hits() || to.assembler.rows.bounces) {
         let rest = rest(setup, state, &free.v, collision, to)?;
@@ -138,7 +138,7 @@ pub(super) fn rest(
 
 /// Solves what is posed from its guess.
 fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solution, Malformed> {
-    let stop = stop(settings, to);
+    let stop = stop(settings);
     let Velocity { assembler, stiffness, solver, .. } = to;
     // Without iterations a guess would be the solution.
     let warm = settings.warm_start && settings.iterations > 0;
@@ -146,9 +146,8 @@ fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solution, Malfo
     solver.solve(stiffness.posed(assembler), guess, &stop)
 }
 
-fn stop(s: &Settings, to: &Velocity) -> Stop {
-    let iterations = to.loads.left(s.iterations);
-    Stop { tolerance: s.tolerance, iterations, budget: s.budget, history: false }
+fn stop(s: &Settings) -> Stop {
+    Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, history: false }
 }
 
 /// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
@@ -166,7 +165,7 @@ fn expand(
     to.assembler.keep_rows(&compression.gamma, setup.settings.h);
     collision.laws.expand(setup.model, state, &mut collision.contacts, &mut free.v);
     formulate(setup, state, &free.v, collision, to, Asks::Expansion, None)?;
-    let stop = stop(setup.settings, to);
+    let stop = stop(setup.settings);
     let Velocity { assembler, solver, .. } = to;
     let mut solution = solver.solve(&assembler.problem, Some(&assembler.guess), &stop)?;
     solution.iterations += compression.iterations;
