@@ -24,6 +24,7 @@ pub mod lcp;
 pub mod model;
 pub mod problem;
 pub mod room;
+mod simd;
 pub mod solver;
 
 pub use certificate::Certificate;
