@@ -337,3 +337,143 @@ impl<V: F32Lanes> F32Lanes for Pair<V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::vec3::{cross, dot, sub_cross};
+    use super::super::{Kernel, Simd, every_width};
+    use super::*;
+
+    const FIRST: [u32; 8] = [3, 19, 0, 7, 8, 1, 12, 5];
+    const SECOND: [u32; 8] = [2, 4, 6, 9, 10, 11, 13, 14];
+
+    struct Contacts([Packed<u32>; 2]);
+
+    impl Ends for Contacts {
+        fn ends(&self) -> [&Packed<u32>; 2] {
+            self.0.each_ref()
+        }
+    }
+
+    /// Contacts of these bodies with those `further` rows further on.
+    fn contacts(ids: [u32; 8], further: u32) -> Contacts {
+        Contacts([Packed(ids.map(|i| 32 * i)), Packed(ids.map(|i| 32 * (i + further)))])
+    }
+
+    fn rows() -> Vec<Row32> {
+        (0..60).map(|i| Packed(from_fn(|c| (0.37 * (8 * i + c) as f32).sin()))).collect()
+    }
+
+    /// Everything a kernel may do, on rows of which no two are the same; the rows after it, and what was seen by the first
+    /// eight lanes.
+    #[inline(always)]
+    fn everything<V: F32Lanes>() -> (Vec<Row32>, Vec<u32>) {
+        let (mut all, mut seen) = (rows(), Vec::new());
+        let pairs = [contacts(FIRST, 40), contacts(SECOND, 40)];
+        let (pairs, rows) = (&pairs[..V::EIGHTS], all.as_mut_ptr());
+        // SAFETY: all bodies have rows, on one thread.
+        unsafe {
+            let (v, w): ([V; 4], [V; 4]) = (V::gather(rows, pairs, 0, 0), V::gather(rows, pairs, 1, 1));
+            let (x, y) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+            let p = add_scaled(sub(x, y), V::splat(0.6).sqrt(), y);
+            let c = add(cross(x, p), scale(dot(x, y), y));
+            let f = c[0].flush(V::splat(0.5)) + v[3] / V::splat(3.0);
+            let [s, t] = V::relative::<_, true, true>(rows, pairs);
+            let [o, q] = V::relative::<_, true, false>(rows, pairs);
+            let [one, _] = V::relative::<_, false, true>(rows, pairs);
+            let less = sub_cross(s, t, sub_scaled(add_scaled(o, f, q), v[3].larger(f), one));
+            V::exchange_both::<_, true>(c, p, rows, pairs);
+            V::exchange_both::<_, false>(c, p, rows, pairs);
+            V::exchange::<_, true>(p, rows, pairs);
+            let mut out = [Packed::default(); 2];
+            for x in
+                v.into_iter().chain(w).chain(c).chain(p).chain([f]).chain(s).chain(t).chain(o).chain(less)
+            {
+                x.store(&mut out[..V::EIGHTS], |x| x);
+                seen.extend(out[0].0.map(f32::to_bits));
+            }
+        }
+        (all, seen)
+    }
+
+    struct Everything;
+
+    impl Kernel for Everything {
+        type Out = [(Vec<Row32>, Vec<u32>); 2];
+
+        #[inline(always)]
+        fn run<S: Simd>(self) -> Self::Out {
+            [everything::<S::F32>(), everything::<Pair<S::F32>>()]
+        }
+    }
+
+    #[test]
+    fn all_widths_give_the_same_bits_in_the_right_places() {
+        let (start, all) = (rows(), every_width(|| Everything));
+        assert!(all.iter().all(|x| *x == all[0]));
+        let [(plain, a), (double, b)] = &all[0];
+        // Of two eights the first is what one alone is, and the second does the same elsewhere.
+        assert_eq!(a, b);
+        for i in 0..60 {
+            assert_eq!(double[i] != plain[i], SECOND.contains(&(i as u32 % 40)), "row {i}");
+        }
+        // What was gathered is there in the order of the ids, and what was exchanged came and went.
+        let number = |k: usize, lane: usize| f32::from_bits(a[8 * k + lane]);
+        for (lane, id) in FIRST.into_iter().map(|id| id as usize).enumerate() {
+            assert_eq!(number(0, lane), start[id].0[0]);
+            assert_eq!(number(7, lane), start[id + 40].0[7]);
+            let (force, turn, other) = (number(9, lane), number(12, lane), start[id + 40].0);
+            assert_eq!(plain[id].0[1], start[id].0[1] + force + force + turn);
+            assert_eq!(plain[id + 40].0[1], other[1] - force - turn);
+            assert_eq!(plain[id].0[5], start[id].0[5] + turn + turn);
+            assert_eq!(plain[id + 40].0[5], other[5] + turn);
+            assert_eq!((plain[id].0[3], plain[id].0[7]), (start[id].0[3], start[id].0[7]));
+            assert_eq!((plain[id + 40].0[3], plain[id + 40].0[7]), (other[3], other[7]));
+        }
+        assert_eq!((plain[15], plain[45 + 10]), (start[15], start[45 + 10]));
+    }
+
+    const LEFT: [u32; 8] = [3, 3, 0, 7, 3, 1, 0, 5];
+    const RIGHT: [u32; 8] = [4, 3, 6, 9, 10, 4, 3, 4];
+
+    /// Adds one, and 1 to 8, to rows of which some occur twice or on both sides.
+    struct Repeats;
+
+    impl Kernel for Repeats {
+        type Out = Vec<Row32>;
+
+        #[inline(always)]
+        fn run<S: Simd>(self) -> Vec<Row32> {
+            let contacts = [Contacts([LEFT, RIGHT].map(|ids| Packed(ids.map(|i| 32 * i))))];
+            let numbers = [Packed(from_fn(|k| (k + 1) as f32))];
+            let mut rows = vec![Row32::default(); 12];
+            let (one, x) = (S::F32::one(), S::F32::load(&numbers, |x| x));
+            // SAFETY: twelve rows, on one thread.
+            unsafe {
+                S::F32::exchange_both::<_, true>([one, x, x], [x, one, one], rows.as_mut_ptr(), &contacts);
+            }
+            rows
+        }
+    }
+
+    #[test]
+    fn a_body_may_be_told_twice_at_once() {
+        let all = every_width(|| Repeats);
+        assert!(all.iter().all(|rows| *rows == all[0]));
+        for (i, row) in (0..).zip(&all[0]) {
+            let mut told = [0.0; 8];
+            for (k, x) in (0..8).zip(1..) {
+                let (x, left, right) = (x as f32, LEFT[k] == i, RIGHT[k] == i);
+                let (force, turn) =
+                    (f32::from(left as u8) - f32::from(right as u8), f32::from(left as u8 + right as u8));
+                for (c, amount) in [1.0, x, x, 0.0].into_iter().enumerate() {
+                    told[c] += force * amount;
+                }
+                for (c, amount) in [x, 1.0, 1.0, 0.0].into_iter().enumerate() {
+                    told[4 + c] += turn * amount;
+                }
+            }
+            assert_eq!(row.0, told, "row {i}");
+        }
+    }
+}
