@@ -293,11 +293,8 @@ impl Judge {
         }
         parts.clear();
         parts.resize(n.div_ceil(PIECE), Tally::new(t.model));
-        let to = crew::Shared(parts.as_mut_ptr());
-        crew::each(parts.len(), |k| {
-            // SAFETY: every piece once.
-            let part = unsafe { &mut *to.at(k) };
-            points::judge(p, k * PIECE..n.min((k + 1) * PIECE), gamma, v, part);
+        crew::chunks(parts, 1, &mut Vec::<()>::new(), |k, part| {
+            points::judge(p, k * PIECE..n.min((k + 1) * PIECE), gamma, v, &mut part[0]);
         });
         parts.drain(..).for_each(|part| t.merge(part));
     }

@@ -219,8 +219,20 @@ pub fn chunks<T: Send, R: Send + Default>(
     let items = Shared(items.as_mut_ptr());
     ranges(n, length, parts, |range| {
         // SAFETY: runs do not overlap.
-        let run = unsafe { std::slice::from_raw_parts_mut(items.at(range.start), range.len()) };
+        let run = unsafe { items.slice(range.start, range.len()) };
         visit(range.start, run)
+    });
+}
+
+/// Calls `visit` with the same run of `length` items of each of three lists, which are of one length.
+pub fn chunks_of_three<T: Send>(lists: [&mut [T]; 3], length: usize, visit: impl Fn([&mut [T]; 3]) + Sync) {
+    let n = lists[0].len();
+    assert!(lists.iter().all(|list| list.len() == n), "three lists of one length");
+    let lists = lists.map(|list| Shared(list.as_mut_ptr()));
+    each(n.div_ceil(length), |k| {
+        let first = k * length;
+        // SAFETY: runs do not overlap, and are within all three.
+        visit(lists.each_ref().map(|list| unsafe { list.slice(first, length.min(n - first)) }));
     });
 }
 
@@ -239,6 +251,15 @@ impl<T> Shared<T> {
     /// There is one.
     pub unsafe fn at(&self, k: usize) -> *mut T {
         unsafe { self.0.add(k) }
+    }
+
+    /// Items `first .. first + count`.
+    ///
+    /// # Safety
+    /// There are such items, and no other task uses them as long as the result is.
+    pub unsafe fn slice<'a>(&self, first: usize, count: usize) -> &'a mut [T] {
+        // SAFETY: as the caller promises.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(first), count) }
     }
 }
 

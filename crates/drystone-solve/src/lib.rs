@@ -27,6 +27,7 @@ pub mod model;
 pub mod problem;
 #[doc(hidden)]
 pub mod room;
+mod simd;
 pub mod solver;
 
 pub use certificate::Certificate;

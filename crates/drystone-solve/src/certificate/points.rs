@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::model::Model;
 use crate::problem::{Bodies, WORLD, basis, cross, dot, symmetric};
+use crate::simd::{Kernel, Simd, dispatch};
 
 use super::{Tally, unknown};
 
@@ -220,31 +221,23 @@ impl Run {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn avx512<const COULOMB: bool>(run: &Run, to: &mut Seen) {
-    run.look::<COULOMB>(to);
+/// [`Run::look`] for the registers of this machine.
+struct Look<'a, const COULOMB: bool> {
+    run: &'a Run,
+    to: &'a mut Seen,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn avx2<const COULOMB: bool>(run: &Run, to: &mut Seen) {
-    run.look::<COULOMB>(to);
-}
+impl<const COULOMB: bool> Kernel for Look<'_, COULOMB> {
+    type Out = ();
 
-/// [`Run::look`] by the widest lanes of this machine.
-fn look<const COULOMB: bool>(run: &Run, to: &mut Seen) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: each only where the machine has the instructions.
-    unsafe {
-        if is_x86_feature_detected!("avx512f") {
-            return avx512::<COULOMB>(run, to);
-        }
-        if is_x86_feature_detected!("avx2") {
-            return avx2::<COULOMB>(run, to);
-        }
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        self.run.look::<COULOMB>(self.to);
     }
-    run.look::<COULOMB>(to);
+}
+
+fn look<const COULOMB: bool>(run: &Run, to: &mut Seen) {
+    dispatch(Look::<COULOMB> { run, to });
 }
 
 /// The points of `range`, once each; `v` are the bodies' velocities.

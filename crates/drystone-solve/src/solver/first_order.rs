@@ -22,12 +22,10 @@ mod lanes;
 mod points;
 mod rows;
 mod watch;
-mod widest;
 
 pub(super) use bodies::BodySpace;
 pub(super) use explicit::ExplicitSpace;
 pub(super) use watch::{Notebook, Watch};
-pub(super) use widest::{Kernel, widest};
 
 use crate::problem::{Malformed, Problem, all_finite};
 

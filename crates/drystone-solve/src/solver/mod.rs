@@ -9,6 +9,7 @@ mod apgs;
 mod auto;
 mod bb;
 mod block;
+mod contact;
 mod coupled;
 mod cpg;
 mod direct;

@@ -36,8 +36,8 @@ use crate::cone::Set;
 use crate::disjoint::DisjointSets;
 use crate::model::Model;
 use crate::problem::{Bodies, Malformed, Problem, WORLD};
+use crate::simd::dispatch;
 
-use super::first_order::widest;
 use super::{BadSpec, Info, Record, Solution, Solver, Spec, Status, Stop, first_order};
 use alike::{Alike, Groups, LANES, SolveAlike};
 use factor::Factor;
@@ -334,7 +334,7 @@ impl Schur {
                 // By itself one is worth it where nothing fills in: its numbers are as many as one lane's.
                 let alone = || groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
                 if plain && (which.len() > 1 || alone()) {
-                    widest(SolveAlike { problem, p, tree, work, which, islands, groups, gamma, stop });
+                    dispatch(SolveAlike { problem, p, tree, work, which, islands, groups, gamma, stop });
                 }
             });
             for k in 0..tasks.len() {
@@ -393,6 +393,6 @@ impl Schur {
         if factors.len() < mechanisms.len() {
             factors.resize_with(mechanisms.len(), Factor::default);
         }
-        widest(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun })
+        dispatch(Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun })
     }
 }

@@ -1,7 +1,7 @@
 //! Passes over a matrix-free problem: the hot loop of the engine.
 //!
 //! Contact points of one colour share no moving body, so eight of them (four, one) are updated at once, one per lane
-//! of an AVX-512 (AVX2, scalar) register: one source over [`vector::Vector`], chosen at run time, the same bits from
+//! of an AVX-512 (AVX2, scalar) register: one source over [`crate::simd`], chosen at run time, the same bits from
 //! all. Long colours are cut into chunks of fixed size that threads may share; the chunks' sums are added in their
 //! order.
 //!
@@ -17,18 +17,19 @@ use crate::colour::{self, Span};
 use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Points, Problem, WORLD, cross, dot};
+use crate::simd::{Table, TableMut};
 
+use super::contact::layout::{Mass, Row, Spheres};
 use super::fixed_point::{Pass, PassStats, Sweeper};
 
 mod groups;
 mod joints;
-pub(super) mod kernel;
+mod kernel;
 pub(super) mod momentum;
-pub(super) mod vector;
 
 use groups::Groups;
 pub(super) use groups::MOST;
-use kernel::{Mass, PointsView, Row, Spheres};
+use kernel::PointsView;
 
 #[derive(Debug, Default)]
 pub(super) struct BodySweeper {
@@ -93,28 +94,27 @@ impl BodySweeper {
 
     fn points(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
         let points: &Points = &p.points;
+        let write = TableMut::new(&mut self.rows);
         let view = PointsView {
             points,
-            inertia: &p.inv_inertia,
+            inertia: Table::new(&p.inv_inertia),
             step: &self.step,
             lambda,
-            gamma: self.gamma.each_mut().map(|g| g.as_mut_ptr()),
-            read: if pass == Pass::Jacobi { self.rows_before.as_ptr() } else { self.rows.as_ptr() },
-            write: self.rows.as_mut_ptr(),
+            gamma: self.gamma.each_mut().map(|g| Shared(g.as_mut_ptr())),
+            read: if pass == Pass::Jacobi { Table::new(&self.rows_before) } else { write.read() },
+            write,
             jacobi: pass == Pass::Jacobi,
             measure: pass == Pass::Measure,
-            spheres: self.all_spheres.then_some(&self.spheres),
+            spheres: &self.spheres,
+            all_spheres: self.all_spheres,
             frictionless: self.frictionless,
             coulomb: p.model == Model::Coulomb,
         };
         let backward = pass == Pass::Backward;
-        let visit = |piece: Span| {
-            if piece.serial {
-                return kernel::serial(&view, piece, backward);
-            }
-            // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all indices are
-            // in range, and pieces do not overlap, so no two calls at a time touch the same row or multiplier.
-            unsafe { kernel::dispatch(&view, piece.start, piece.two_end, piece.end) }
+        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all indices are
+        // in range, and pieces do not overlap, so no two calls at a time touch the same row or multiplier.
+        let visit = |piece: Span| unsafe {
+            if piece.serial { kernel::serial(&view, piece, backward) } else { kernel::chunk(&view, piece) }
         };
         colour::walk(&points.spans, &points.regions, backward, &mut self.parts, visit, PassStats::add)
     }
@@ -371,14 +371,7 @@ pub(super) fn conjugate(x: &mut [f64], before: &[f64], p: &mut [f64], beta: f64)
 
 /// The same by several threads, and x_before ← x.
 fn conjugate_and_mark(x: &mut [f64], before: &mut [f64], p: &mut [f64], beta: f64) {
-    let n = x.len();
-    assert!(before.len() == n && p.len() == n, "three vectors of one length");
-    let [x, before, p] = [x, before, p].map(|v| Shared(v.as_mut_ptr()));
-    crew::each(n.div_ceil(PIECE), |k| {
-        let (first, length) = (k * PIECE, PIECE.min(n - k * PIECE));
-        // SAFETY: pieces do not overlap, and are within all three.
-        let [x, before, p] =
-            [x, before, p].map(|v| unsafe { std::slice::from_raw_parts_mut(v.at(first), length) });
+    crew::chunks_of_three([x, before, p], PIECE, |[x, before, p]| {
         conjugate(x, before, p, beta);
         before.copy_from_slice(x);
     });
@@ -387,13 +380,12 @@ fn conjugate_and_mark(x: &mut [f64], before: &mut [f64], p: &mut [f64], beta: f6
 /// World vectors to (n, t₁, t₂); replaces `out`.
 pub(super) fn to_rows(points: &Points, world: &[Vec<f64>; 3], out: &mut Vec<f64>) {
     out.resize(3 * points.len(), 0.0);
-    let to = Shared(out.as_mut_ptr());
-    crew::many(points.len(), |i| {
-        let g = [world[0][i], world[1][i], world[2][i]];
-        let mut local = points.frame(i).map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
-        // The change of frame rounds: put the multipliers back inside their cone exactly.
-        crate::cone::project_friction(points.mu[i], &mut local);
-        // SAFETY: every point once.
-        unsafe { *to.at(3 * i).cast::<[f64; 3]>() = local };
+    crew::chunks(out.as_chunks_mut().0, PIECE, &mut Vec::<()>::new(), |first, rows| {
+        for (i, local) in (first..).zip(rows) {
+            let g = [world[0][i], world[1][i], world[2][i]];
+            *local = points.frame(i).map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);
+            // The change of frame rounds: put the multipliers back inside their cone exactly.
+            crate::cone::project_friction(points.mu[i], local);
+        }
     });
 }

@@ -9,12 +9,14 @@
 //! are sums over bodies.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, project_friction};
+use crate::crew::Shared;
 use crate::problem::{Bodies, Problem, WORLD, dot, symmetric};
-use crate::solver::sweep::kernel::{Row, Spheres};
+use crate::simd::{Lanes, Table, TableMut};
+use crate::solver::contact::layout::{Row, Spheres};
 use crate::solver::sweep::to_rows;
 
-use super::lanes::{self, SUMS, larger};
-use super::points::{self, Field, Gather, Geometry, Residual, Scatter, Step};
+use super::lanes::{self, SUMS};
+use super::points::{self, Field, FieldMut, Gather, Geometry, Residual, Scatter, Step};
 use super::rows::{Masses, NOTHING, Reference, extrapolate, settle};
 use super::{Products, Scaling, Space, Trial, Walk};
 
@@ -31,12 +33,12 @@ impl Blocks {
         self.general.resize(p.general.bias.len(), 0.0);
     }
 
-    fn field(&self) -> Field {
-        self.points.each_ref().map(|f| f.as_ptr())
+    fn field(&self) -> Field<'_> {
+        self.points.each_ref().map(Vec::as_slice)
     }
 
-    fn field_mut(&mut self) -> [*mut f64; 3] {
-        self.points.each_mut().map(|f| f.as_mut_ptr())
+    fn field_mut(&mut self) -> FieldMut {
+        self.points.each_mut().map(|f| Shared(f.as_mut_ptr()))
     }
 
     fn copy(&mut self, from: &Blocks) {
@@ -148,7 +150,7 @@ pub(in crate::solver) fn least_kappa(p: &Bodies) -> f64 {
         if points.mu[i] > 0.0 { mass / (mass + turn) } else { 1.0 }
     };
     // Not f64::max, which would hide a NaN.
-    let stiffest = (0..points.len()).map(stiffness).fold(0.0, larger);
+    let stiffest = (0..points.len()).map(stiffness).fold(0.0, f64::larger);
     if stiffest > 0.0 { 1.0 / stiffest } else { 1.0 }
 }
 
@@ -280,7 +282,7 @@ impl BodySpace {
                 Self::general_push(p, i, j, z[k], &mut self.trial.force);
             }
             sums[points::LENGTH] += length * weight;
-            sums[points::MEASURE] = larger(sums[points::MEASURE], length * weight * weight);
+            sums[points::MEASURE] = sums[points::MEASURE].larger(length * weight * weight);
         }
     }
 
@@ -295,7 +297,7 @@ impl BodySpace {
         force.clear();
         force.resize(p.bodies(), NOTHING);
         let geometry = Geometry { points: &p.points, spheres: spheres.0 };
-        let work = Scatter { geometry, x: x.field(), force: force.as_mut_ptr() };
+        let work = Scatter { geometry, x: x.field(), force: TableMut::new(force) };
         // SAFETY: the problem was checked, x has an entry for every point, and the rows are ours alone.
         let mut sum = unsafe { lanes::all(&work, &p.points, spheres.1, parts) }[0];
         let g = &p.general;
@@ -323,7 +325,7 @@ impl BodySpace {
         let work = Gather {
             geometry: Geometry { points: &p.points, spheres: &self.spheres },
             x: trial.gamma.field(),
-            velocity: trial.velocity.as_ptr(),
+            velocity: Table::new(&trial.velocity),
             u: u.field_mut(),
         };
         // SAFETY: the problem was checked, all vectors have an entry for every point, and u is ours alone.
@@ -365,7 +367,7 @@ impl Walk for BodySpace {
             eta: &self.eta,
             diagonal: &self.diagonal,
             gamma: self.now.gamma.field(),
-            velocity: self.now.velocity.as_ptr(),
+            velocity: Table::new(&self.now.velocity),
         };
         // SAFETY: the problem was checked and all vectors have an entry for every point.
         let worst = unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) }[0];
@@ -382,7 +384,7 @@ impl Walk for BodySpace {
             }
             let (gamma, u) = (&self.now.gamma.general[rows.clone()], &u[..rows.len()]);
             let diagonal = self.diagonal[p.points.len() + i];
-            worst = larger(worst, crate::certificate::natural_residual(g.set[i], gamma, u, diagonal));
+            worst = worst.larger(crate::certificate::natural_residual(g.set[i], gamma, u, diagonal));
         }
         worst
     }
@@ -460,8 +462,8 @@ impl Space for BodySpace {
             now: self.now.gamma.field(),
             before: self.before.gamma.field(),
             trial: self.trial.gamma.field_mut(),
-            velocity: self.velocity.as_ptr(),
-            force: self.trial.force.as_mut_ptr(),
+            velocity: Table::new(&self.velocity),
+            force: TableMut::new(&mut self.trial.force),
         };
         // SAFETY: the problem was checked, all vectors have an entry for every point, and trial is ours alone.
         let mut sums = unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) };

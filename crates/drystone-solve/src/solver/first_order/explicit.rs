@@ -6,8 +6,8 @@ use crate::certificate::natural_residual;
 use crate::cone::AdmissibleSet;
 use crate::problem::{Explicit, Problem};
 
-use super::lanes::larger;
 use super::{Products, Scaling, Space, Trial, Walk};
+use crate::simd::Lanes;
 
 /// Rows per task: below a few of these a product is not worth sharing.
 const TASK: usize = 512;
@@ -76,7 +76,7 @@ impl Walk for ExplicitSpace {
         (0..p.sets.len()).fold(0.0, |worst, i| {
             let rows = Self::block(p, i);
             let (gamma, u) = (&self.now.gamma[rows.clone()], &self.now.u[rows]);
-            larger(worst, natural_residual(p.sets[i], gamma, u, self.diagonal[i]))
+            worst.larger(natural_residual(p.sets[i], gamma, u, self.diagonal[i]))
         })
     }
 
@@ -161,7 +161,7 @@ impl Space for ExplicitSpace {
             }
             trial.length += weight * sq;
             if t > 0.0 {
-                trial.measure = larger(trial.measure, sq.sqrt() * weight / t);
+                trial.measure = trial.measure.larger(sq.sqrt() * weight / t);
             }
         }
         multiply(p, &self.trial.gamma, &mut self.trial.u);

@@ -4,10 +4,8 @@
 use rayon::prelude::*;
 
 use crate::problem::{Bodies, symmetric};
-use crate::solver::sweep::kernel::Row;
-use crate::solver::sweep::vector::Vector;
-
-use super::widest::{Kernel, widest};
+use crate::simd::{F64Lanes, Kernel, Lanes, Simd, dispatch};
+use crate::solver::contact::layout::Row;
 
 /// Bodies per chunk.
 const CHUNK: usize = 1024;
@@ -43,26 +41,24 @@ pub(super) struct Reference<'a> {
     pub velocity: &'a [Row],
 }
 
-/// The numbers of a row, `L` at a time: the pieces that are not there stay unused.
+/// The numbers of a row, `COUNT` at a time: the pieces that are not there stay unused.
 #[inline(always)]
-unsafe fn pieces<V: Vector>(row: &Row) -> [V; 8] {
-    unsafe {
-        let mut x = [V::splat(0.0); 8];
-        let mut k = 0;
-        while k < 8 / V::L {
-            x[k] = V::load(row.0.as_ptr().add(k * V::L));
-            k += 1;
-        }
-        x
+fn pieces<V: F64Lanes>(row: &Row) -> [V; 8] {
+    let mut x = [V::zero(); 8];
+    let mut k = 0;
+    while k < 8 / V::COUNT {
+        x[k] = V::load(&row.0, k * V::COUNT);
+        k += 1;
     }
+    x
 }
 
 #[inline(always)]
-unsafe fn total<V: Vector>(x: [V; 8]) -> f64 {
+fn total<V: F64Lanes>(x: [V; 8]) -> f64 {
     let mut lanes = [0.0; 8];
     let mut k = 0;
-    while k < 8 / V::L {
-        unsafe { x[k].store(lanes.as_mut_ptr().add(k * V::L)) };
+    while k < 8 / V::COUNT {
+        x[k].store(&mut lanes, k * V::COUNT);
         k += 1;
     }
     lanes.iter().sum()
@@ -81,34 +77,39 @@ impl Kernel for Settle<'_> {
     type Out = [f64; 2];
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> [f64; 2] {
+    fn run<S: Simd>(self) -> [f64; 2] {
+        self.sums::<S::F64>()
+    }
+}
+
+impl Settle<'_> {
+    #[inline(always)]
+    fn sums<V: F64Lanes>(self) -> [f64; 2] {
         let n = self.velocity.len();
         let (free, force) = (&self.free[..n], &self.force[..n]);
         let (f_y, v_y) = (&self.y.force[..n], &self.y.velocity[..n]);
-        unsafe {
-            let (mut change, mut kinetic) = ([V::splat(0.0); 8], [V::splat(0.0); 8]);
-            for i in 0..n {
-                let (free, f): ([V; 8], [V; 8]) = (pieces(&free[i]), pieces(&force[i]));
-                let (f_y, v_y): ([V; 8], [V; 8]) = (pieces(&f_y[i]), pieces(&v_y[i]));
-                let mut v: [V; 8] = pieces(&self.velocity[i]);
-                if let Some(inverse) = self.inverse {
-                    let m: [V; 8] = pieces(&inverse[i]);
-                    let mut k = 0;
-                    while k < 8 / V::L {
-                        v[k] = free[k].add(m[k].mul(f[k]));
-                        v[k].store(self.velocity[i].0.as_mut_ptr().add(k * V::L));
-                        k += 1;
-                    }
-                }
+        let (mut change, mut kinetic) = ([V::zero(); 8], [V::zero(); 8]);
+        for i in 0..n {
+            let (free, f): ([V; 8], [V; 8]) = (pieces(&free[i]), pieces(&force[i]));
+            let (f_y, v_y): ([V; 8], [V; 8]) = (pieces(&f_y[i]), pieces(&v_y[i]));
+            let mut v: [V; 8] = pieces(&self.velocity[i]);
+            if let Some(inverse) = self.inverse {
+                let m: [V; 8] = pieces(&inverse[i]);
                 let mut k = 0;
-                while k < 8 / V::L {
-                    change[k] = change[k].add(f[k].sub(f_y[k]).mul(v[k].sub(v_y[k])));
-                    kinetic[k] = kinetic[k].add(f[k].mul(v[k].add(free[k])));
+                while k < 8 / V::COUNT {
+                    v[k] = free[k] + m[k] * f[k];
+                    v[k].store(&mut self.velocity[i].0, k * V::COUNT);
                     k += 1;
                 }
             }
-            [total(change), total(kinetic)]
+            let mut k = 0;
+            while k < 8 / V::COUNT {
+                change[k] = change[k] + (f[k] - f_y[k]) * (v[k] - v_y[k]);
+                kinetic[k] = kinetic[k] + f[k] * (v[k] + free[k]);
+                k += 1;
+            }
         }
+        [total(change), total(kinetic)]
     }
 }
 
@@ -124,18 +125,16 @@ impl Kernel for Extrapolate<'_> {
     type Out = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
+    fn run<S: Simd>(self) {
         let n = self.to.len();
         let (x, before) = (&self.x[..n], &self.before[..n]);
-        unsafe {
-            let beta = V::splat(self.beta);
-            for i in 0..n {
-                let (x, b): ([V; 8], [V; 8]) = (pieces(&x[i]), pieces(&before[i]));
-                let mut k = 0;
-                while k < 8 / V::L {
-                    x[k].add(beta.mul(x[k].sub(b[k]))).store(self.to[i].0.as_mut_ptr().add(k * V::L));
-                    k += 1;
-                }
+        let beta = S::F64::splat(self.beta);
+        for i in 0..n {
+            let (x, b): ([S::F64; 8], [S::F64; 8]) = (pieces(&x[i]), pieces(&before[i]));
+            let mut k = 0;
+            while k < 8 / S::F64::COUNT {
+                (x[k] + beta * (x[k] - b[k])).store(&mut self.to[i].0, k * S::F64::COUNT);
+                k += 1;
             }
         }
     }
@@ -177,7 +176,7 @@ pub(super) fn settle(
         if masses.diagonal {
             let inverse = &masses.inverse[at..];
             let n = v.len();
-            return widest(Settle { free, inverse: Some(&inverse[..n]), force, y, velocity: v });
+            return dispatch(Settle { free, inverse: Some(&inverse[..n]), force, y, velocity: v });
         }
         for (i, v) in v.iter_mut().enumerate() {
             let (f, u) = (&force[i].0, &free[i].0);
@@ -194,7 +193,7 @@ pub(super) fn settle(
                 0.0,
             ]);
         }
-        widest(Settle { free, inverse: None, force, y, velocity: v })
+        dispatch(Settle { free, inverse: None, force, y, velocity: v })
     });
     [change, 0.5 * kinetic]
 }
@@ -209,7 +208,7 @@ pub(super) fn extrapolate(
 ) {
     to.resize(x.len(), NOTHING);
     chunks(to, parts, |at, to| {
-        widest(Extrapolate { x: &x[at..], before: &before[at..], beta, to });
+        dispatch(Extrapolate { x: &x[at..], before: &before[at..], beta, to });
         [0.0; 2]
     });
 }

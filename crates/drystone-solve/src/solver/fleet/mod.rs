@@ -16,11 +16,10 @@ use crate::cone::project_friction;
 use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem, dot};
+use crate::simd::{Kernel, Simd, dispatch};
 
-use super::first_order::{Kernel, widest};
 use super::fixed_point::{Pass, PassStats, Sweeper};
 use super::schur::wide::On;
-use super::sweep::vector::Vector;
 use pack::{Lane, Numbers, pack};
 use pass::{Do, Passes};
 use plan::{EMPTY, LANES, Octet, Plan};
@@ -74,20 +73,19 @@ impl Kernel for Task<'_> {
     type Out = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
+    fn run<S: Simd>(self) {
         let Self { plan, octet, numbers, fresh, drift, soft, omega, lambda, what, seen } = self;
         let mut passes = Passes { plan, octet, numbers, drift, soft, omega, lambda };
         if let Some((p, guess)) = fresh {
-            // SAFETY: as the caller promises; so below.
-            pack(unsafe { On::<V>::new() }, p, plan, octet, guess, passes.numbers);
+            pack(On::<S::F64>::new(), p, plan, octet, guess, passes.numbers);
             if guess.is_some() {
-                unsafe { passes.make::<V>(Do::Start, &mut [PassStats::default()]) };
+                passes.make::<S::F64>(Do::Start, &mut [PassStats::default()]);
             }
         }
         if what == Do::Pass {
             passes.numbers.saved.clone_from(&passes.numbers.state);
         }
-        unsafe { passes.make::<V>(what, seen) };
+        passes.make::<S::F64>(what, seen);
     }
 }
 
@@ -137,10 +135,8 @@ impl FleetSweeper {
         crew::each(plan.octets.len(), |k| {
             let octet = &plan.octets[k];
             // SAFETY: every octet once, and each has parts of its own.
-            let (numbers, seen) = unsafe {
-                (&mut *numbers.at(k), std::slice::from_raw_parts_mut(parts.at(k * passes), passes))
-            };
-            widest(Task { plan, octet, numbers, fresh, drift, soft, omega, lambda, what, seen });
+            let (numbers, seen) = unsafe { (&mut *numbers.at(k), parts.slice(k * passes, passes)) };
+            dispatch(Task { plan, octet, numbers, fresh, drift, soft, omega, lambda, what, seen });
         });
     }
 

@@ -12,10 +12,10 @@
 
 use crate::cone::Set;
 use crate::problem::{Bodies, WORLD};
+use crate::simd::F64Lanes;
 
 use super::super::schur::wide::On;
 use super::super::sweep::MOST;
-use super::super::sweep::vector::Vector;
 use super::plan::{EMPTY, LANES, Octet, Plan, Slot};
 
 /// One number of eight islands.
@@ -119,7 +119,7 @@ fn over(x: &Lane) -> Lane {
 
 /// I⁻¹ x.
 #[inline(always)]
-fn turn<V: Vector>(on: On<V>, body: &Inverse, x: [&Lane; 3]) -> [Lane; 3] {
+fn turn<V: F64Lanes>(on: On<V>, body: &Inverse, x: [&Lane; 3]) -> [Lane; 3] {
     let at = [[1, 4, 5], [4, 2, 6], [5, 6, 3]];
     let mut out = [ZERO; 3];
     for r in 0..3 {
@@ -131,7 +131,7 @@ fn turn<V: Vector>(on: On<V>, body: &Inverse, x: [&Lane; 3]) -> [Lane; 3] {
 }
 
 #[inline(always)]
-fn cross<V: Vector>(on: On<V>, a: &[Lane; 3], b: &[Lane; 3]) -> [Lane; 3] {
+fn cross<V: F64Lanes>(on: On<V>, a: &[Lane; 3], b: &[Lane; 3]) -> [Lane; 3] {
     let mut out = [ZERO; 3];
     for k in 0..3 {
         let (i, j) = ((k + 1) % 3, (k + 2) % 3);
@@ -143,7 +143,7 @@ fn cross<V: Vector>(on: On<V>, a: &[Lane; 3], b: &[Lane; 3]) -> [Lane; 3] {
 
 /// The numbers of an octet; velocities are free ones, γ the guess.
 #[inline(always)]
-pub(super) fn pack<V: Vector>(
+pub(super) fn pack<V: F64Lanes>(
     on: On<V>,
     p: &Bodies,
     plan: &Plan,
@@ -186,7 +186,7 @@ pub(super) fn pack<V: Vector>(
 }
 
 #[inline(always)]
-fn point<V: Vector>(
+fn point<V: F64Lanes>(
     on: On<V>,
     p: &Bodies,
     slot: &Slot,
@@ -245,7 +245,7 @@ fn point<V: Vector>(
 
 /// Row `r` of a slot's blocks.
 #[inline(always)]
-fn row<V: Vector>(on: On<V>, p: &Bodies, slot: &Slot, r: usize) -> [Lane; 12] {
+fn row<V: F64Lanes>(on: On<V>, p: &Bodies, slot: &Slot, r: usize) -> [Lane; 12] {
     let g = &p.general;
     let none = [0.0; 12];
     let mut out = on
@@ -262,7 +262,7 @@ fn row<V: Vector>(on: On<V>, p: &Bodies, slot: &Slot, r: usize) -> [Lane; 12] {
 
 /// M⁻¹Jᵀ of a row.
 #[inline(always)]
-fn effect<V: Vector>(on: On<V>, slot: &Slot, masses: &[Inverse], row: &[Lane; 12]) -> [Lane; 12] {
+fn effect<V: F64Lanes>(on: On<V>, slot: &Slot, masses: &[Inverse], row: &[Lane; 12]) -> [Lane; 12] {
     let mut out = [ZERO; 12];
     for (side, body) in slot.bodies.into_iter().enumerate().filter(|(_, body)| *body != WORLD) {
         let (s, mass) = (6 * side, &masses[body as usize]);
@@ -285,7 +285,7 @@ fn by_row(p: &Bodies, slot: &Slot, r: usize, numbers: &[f64]) -> Lane {
 }
 
 #[inline(always)]
-fn bounded<V: Vector>(on: On<V>, p: &Bodies, slot: &Slot, masses: &[Inverse], to: &mut Numbers) {
+fn bounded<V: F64Lanes>(on: On<V>, p: &Bodies, slot: &Slot, masses: &[Inverse], to: &mut Numbers) {
     let g = &p.general;
     let row = row(on, p, slot, 0);
     let effect = effect(on, slot, masses, &row);
@@ -305,7 +305,7 @@ fn bounded<V: Vector>(on: On<V>, p: &Bodies, slot: &Slot, masses: &[Inverse], to
 }
 
 #[inline(always)]
-fn run<V: Vector>(on: On<V>, p: &Bodies, slot: &Slot, masses: &[Inverse], to: &mut Numbers) {
+fn run<V: F64Lanes>(on: On<V>, p: &Bodies, slot: &Slot, masses: &[Inverse], to: &mut Numbers) {
     let (g, n) = (&p.general, slot.rows as usize);
     let mut rows = [[ZERO; 12]; MOST];
     let mut block = [[ZERO; MOST]; MOST];
@@ -334,7 +334,7 @@ fn run<V: Vector>(on: On<V>, p: &Bodies, slot: &Slot, masses: &[Inverse], to: &m
 /// The inverse by Gauss-Jordan elimination. A row of which nothing is left depends on those before it: its row and column
 /// become zero, and its multiplier stays as it is.
 #[inline(always)]
-fn invert<V: Vector>(on: On<V>, a: &mut [[Lane; MOST]; MOST], n: usize) {
+fn invert<V: F64Lanes>(on: On<V>, a: &mut [[Lane; MOST]; MOST], n: usize) {
     let diagonal: [Lane; MOST] = std::array::from_fn(|i| a[i][i]);
     for p in 0..n {
         let left = a[p][p];

@@ -2,6 +2,7 @@ use super::*;
 use crate::colour::{Colouring, Span};
 use crate::cone::Set;
 use crate::problem::{Point, WORLD};
+use crate::simd::every_width;
 use crate::solver::sweep::BodySweeper;
 use crate::solver::{Stop, make};
 
@@ -204,13 +205,12 @@ impl Kernel for Octets<'_> {
     type Out = Vec<u64>;
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> Vec<u64> {
+    fn run<S: Simd>(self) -> Vec<u64> {
         let Self { p, plan } = self;
         let mut bits = Vec::new();
         for octet in &plan.octets {
             let (mut numbers, mut seen) = (pack::Numbers::default(), [PassStats::default(); 12]);
-            // SAFETY: as the caller promises; so below.
-            pack(unsafe { On::<V>::new() }, p, plan, octet, None, &mut numbers);
+            pack(On::<S::F64>::new(), p, plan, octet, None, &mut numbers);
             let mut passes = Passes {
                 plan,
                 octet,
@@ -220,7 +220,7 @@ impl Kernel for Octets<'_> {
                 omega: 0.2,
                 lambda: 0.9,
             };
-            unsafe { passes.make::<V>(Do::Pass, &mut seen) };
+            passes.make::<S::F64>(Do::Pass, &mut seen);
             bits.extend(numbers.state.iter().flat_map(|lane| lane.0.map(f64::to_bits)));
             bits.extend(seen.iter().flat_map(|s| [s.residual, s.delta_sq, s.curvature].map(f64::to_bits)));
         }
@@ -233,14 +233,8 @@ fn all_widths_give_the_same_bits() {
     let Problem::Bodies(p) = carts(20, true, true) else { unreachable!() };
     let mut plan = Plan::default();
     assert!(plan.make(&p));
-    // SAFETY: scalar code runs everywhere.
-    let scalar = unsafe { Octets { p: &p, plan: &plan }.run::<f64>() };
-    assert_eq!(scalar, widest(Octets { p: &p, plan: &plan }));
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        // SAFETY: the machine has the instructions.
-        assert_eq!(scalar, unsafe { Octets { p: &p, plan: &plan }.run::<std::arch::x86_64::__m256d>() });
-    }
+    let all = every_width(|| Octets { p: &p, plan: &plan });
+    assert!(all.iter().all(|bits| *bits == all[0]));
 }
 
 /// Passes alone would not see all of it: γ = max(0, NaN) is 0.

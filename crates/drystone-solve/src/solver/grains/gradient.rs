@@ -6,10 +6,10 @@ mod kernel;
 use crate::colour::{self, Span};
 use crate::crew;
 use crate::problem::{Bodies, Problem};
+use crate::simd::{Packed, Row32, Vectors, dispatch};
 use crate::solver::first_order::{Scaling, Space, Trial, Walk};
 
 use super::FLOOR;
-use super::eight::{Octet, Row, Vectors, widest};
 use super::metric::{self, Metric};
 use super::pack::{Pack, Steps};
 use kernel::{CHUNK, DESCENT, LENGTH, MEASURE, Piece, Settle, Sums, Velocities, View, WORK, What, add};
@@ -21,7 +21,7 @@ const PIECE: usize = 8 * CHUNK;
 #[derive(Debug, Default)]
 struct Iterate {
     gamma: Vec<Vectors>,
-    force: Vec<Row>,
+    force: Vec<Row32>,
     /// J.
     objective: f64,
 }
@@ -47,18 +47,18 @@ pub(in crate::solver) struct GrainSpace {
     best_in: Best,
     beta: f32,
     /// v at y.
-    velocity: Vec<Row>,
+    velocity: Vec<Row32>,
     /// β that the trial is to be accepted with, where that is known; that which it will be; and v at the y that comes of it.
     plan: Option<f32>,
     ahead: Option<f32>,
-    next: Vec<Row>,
+    next: Vec<Row32>,
     /// v_free and M⁻¹, number by number.
-    free: Vec<Row>,
-    inverse: Vec<Row>,
+    free: Vec<Row32>,
+    inverse: Vec<Row32>,
     /// η_n / η_t.
     kappa: f64,
     /// 1/η of all points.
-    weights: Vec<Octet>,
+    weights: Vec<Packed>,
     bound: f64,
     ones: Vec<f64>,
     parts: Vec<Sums>,
@@ -87,24 +87,24 @@ impl GrainSpace {
         self.inverse.clear();
         for row in &mut self.free {
             let [x, y, z, m, p, q, r, j] = row.0;
-            self.inverse.push(Row([m, m, m, 0.0, j, j, j, 0.0]));
-            *row = Row([m * x, m * y, m * z, 0.0, j * p, j * q, j * r, 0.0]);
+            self.inverse.push(Packed([m, m, m, 0.0, j, j, j, 0.0]));
+            *row = Packed([m * x, m * y, m * z, 0.0, j * p, j * q, j * r, 0.0]);
         }
         let rows = self.free.len();
         self.trial.gamma.resize(self.pack.groups.len(), Vectors::default());
-        self.trial.force.resize(rows, Row::default());
+        self.trial.force.resize(rows, Row32::default());
         // Not what the last problem left: the sign of a zero would depend on it.
         self.before.gamma.clone_from(&self.now.gamma);
         for force in [&mut self.now.force, &mut self.before.force] {
             force.clear();
-            force.resize(rows, Row::default());
+            force.resize(rows, Row32::default());
         }
         self.best.resize(self.pack.groups.len(), Vectors::default());
-        self.velocity.resize(rows, Row::default());
+        self.velocity.resize(rows, Row32::default());
         self.best_in = Best::Now;
         (self.plan, self.ahead) = (None, None);
         self.weights.clear();
-        self.weights.extend(self.pack.groups.iter().map(|g| Octet(g.step.0.map(|eta| 1.0 / eta))));
+        self.weights.extend(self.pack.groups.iter().map(|g| Packed(g.step.0.map(|eta| 1.0 / eta))));
         self.find_bound();
         self.refresh();
         self.stand_still();
@@ -122,10 +122,10 @@ impl GrainSpace {
         let tangents = self.across() as f32;
         let normal = self.kappa as f32 * tangents;
         let sums = &mut self.trial.force;
-        sums.fill(Row::default());
+        sums.fill(Row32::default());
         for group in &self.pack.groups {
             for k in 0..8 {
-                let [a, b] = [group.a.0[k], group.b.0[k]].map(|place| place as usize / size_of::<Row>());
+                let [a, b] = [group.a.0[k], group.b.0[k]].map(|place| place as usize / size_of::<Row32>());
                 let [x, y] = [a, b].map(|i| {
                     let [m, j] = [0, 4].map(|k| self.inverse[i].0[k]);
                     normal * m + 2.0 * tangents * (m + j)
@@ -154,7 +154,7 @@ impl GrainSpace {
         let kappa = if what == What::Measure { 1.0 } else { self.kappa };
         let Self { pack, now, before, trial, velocity, weights, parts, nothing, .. } = self;
         if matches!(what, What::Step | What::Push) {
-            crew::chunks(&mut trial.force, PIECE, nothing, |_, rows| rows.fill(Row::default()));
+            crew::chunks(&mut trial.force, PIECE, nothing, |_, rows| rows.fill(Row32::default()));
         }
         let view = View {
             pack,
@@ -162,16 +162,16 @@ impl GrainSpace {
             t: t as f32,
             beta,
             metric: Metric::new(kappa, pack.mu),
-            now: now.gamma.as_ptr(),
-            before: before.gamma.as_ptr(),
-            trial: trial.gamma.as_mut_ptr(),
-            velocity: velocity.as_ptr(),
-            force: trial.force.as_mut_ptr(),
-            weights: weights.as_ptr(),
+            now: &now.gamma,
+            before: &before.gamma,
+            trial: crew::Shared(trial.gamma.as_mut_ptr()),
+            velocity,
+            force: crew::Shared(trial.force.as_mut_ptr()),
+            weights,
         };
         // The problem was checked: no two points of a span share a body, no two regions do, places that are left over have
         // rows of their own, and pieces do not overlap; or the span is one piece, and forces are added one row after the other.
-        let visit = |piece: Span| widest(Piece { view: &view, piece });
+        let visit = |piece: Span| dispatch(Piece { view: &view, piece });
         colour::walk(&pack.spans, &pack.regions, false, parts, visit, add)
     }
 
@@ -190,7 +190,7 @@ impl GrainSpace {
         let n = force.len();
         pairs.clear();
         pairs.resize(n.div_ceil(PIECE), [0.0; 2]);
-        next.resize(if ahead.is_some() { n } else { 0 }, Row::default());
+        next.resize(if ahead.is_some() { n } else { 0 }, Row32::default());
         let (to, next) = (crew::Shared(pairs.as_mut_ptr()), crew::Shared(next.as_mut_ptr()));
         crew::each(n.div_ceil(PIECE), |k| {
             let range = k * PIECE..n.min((k + 1) * PIECE);
@@ -198,9 +198,8 @@ impl GrainSpace {
                 [force, &now.force, &before.force, &*free, &*inverse].map(|rows| &rows[range.clone()]);
             // SAFETY: every piece once, and `next` is as long as the others where it is used.
             unsafe {
-                let ahead =
-                    ahead.map(|beta| (beta, std::slice::from_raw_parts_mut(next.at(k * PIECE), force.len())));
-                *to.at(k) = widest(Settle { force, now, before, beta, free, inverse, ahead });
+                let ahead = ahead.map(|beta| (beta, next.slice(k * PIECE, force.len())));
+                *to.at(k) = dispatch(Settle { force, now, before, beta, free, inverse, ahead });
             }
         });
         pairs.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
@@ -214,7 +213,7 @@ impl GrainSpace {
             let range = at..at + to.len();
             let [force, before, free, inverse] =
                 [&now.force, before, &*free, &*inverse].map(|rows| &rows[range.clone()]);
-            widest(Velocities { force, before, beta, free: Some(free), inverse, to });
+            dispatch(Velocities { force, before, beta, free: Some(free), inverse, to });
         });
     }
 
@@ -301,7 +300,7 @@ impl Space for GrainSpace {
         std::mem::swap(&mut self.now.gamma, &mut self.trial.gamma);
         let Self { trial, inverse, velocity, .. } = self;
         let (force, before) = (&trial.force, &trial.force);
-        widest(Velocities { force, before, beta: 0.0, free: None, inverse, to: velocity });
+        dispatch(Velocities { force, before, beta: 0.0, free: None, inverse, to: velocity });
         self.pass(What::Product, 0.0, 0.0);
         let top = self.length(&self.trial.gamma, |eta, kappa| [eta, kappa]);
         self.velocities(self.beta);

@@ -1,46 +1,43 @@
 //! Lengths along normals that count less than those across.
 
-use super::eight::{Eight, Octet};
+use super::super::contact::update::Friction;
 use super::pack::Pack;
+use crate::simd::{F32Lanes, Lanes};
 
 /// Lengths along normals count κ times less than across.
 #[derive(Clone, Copy)]
 pub(super) struct Metric {
     pub kappa: f32,
     /// μ, κμ, 1/(1 + κμ²), where friction is the same for all.
-    pub friction: [f32; 3],
+    friction: Friction<f32>,
 }
 
 impl Metric {
     pub fn new(kappa: f64, mu: f32) -> Self {
         let pull = kappa as f32 * mu;
-        Self { kappa: kappa as f32, friction: [mu, pull, 1.0 / (1.0 + pull * mu)] }
+        Self { kappa: kappa as f32, friction: Friction { mu, pull, share: 1.0 / (1.0 + pull * mu) } }
     }
 
-    /// μ, κμ, 1/(1 + κμ²), where they are the same for all contacts.
-    ///
-    /// # Safety
-    /// The machine has the instructions of `V`.
+    /// Where friction is the same for all contacts.
     #[inline(always)]
-    pub unsafe fn same_friction<V: Eight>(&self) -> [V; 3] {
-        let [mu, pull, share] = self.friction;
-        unsafe { [V::splat(mu), V::splat(pull), V::splat(share)] }
+    pub fn same_friction<V: Lanes<Number = f32>>(&self) -> Friction<V> {
+        let Friction { mu, pull, share } = self.friction;
+        Friction { mu: V::splat(mu), pull: V::splat(pull), share: V::splat(share) }
     }
 
-    /// The same for the contacts of group `g`.
-    ///
-    /// # Safety
-    /// There is such a group, and a next one where `V` is two eights; the machine has the instructions of `V`.
+    /// The same for the contacts of groups `g .. g + EIGHTS`.
     #[inline(always)]
-    pub unsafe fn friction<V: Eight>(&self, pack: &Pack, g: usize) -> [V; 3] {
-        unsafe {
-            if pack.each_mu.is_empty() {
-                return self.same_friction();
-            }
-            let mu = V::load(pack.each_mu.get_unchecked(g), size_of::<Octet>());
-            let (one, pull) = (V::splat(1.0), V::splat(self.kappa).mul(mu));
-            [mu, pull, one.div(one.plus(pull, mu))]
+    pub fn friction<V: F32Lanes>(&self, pack: &Pack, g: usize) -> Friction<V> {
+        match pack.each_friction(g) {
+            Some(mu) => Friction::scaled(mu, V::splat(self.kappa)),
+            None => self.same_friction(),
         }
+    }
+
+    /// |Δ|² with lengths along the normal, `along`, counted by 1/κ² of their squares.
+    #[inline(always)]
+    pub fn square<V: Lanes<Number = f32>>(&self, sq: V, along: V) -> V {
+        sq.sub_product(V::splat(1.0 - 1.0 / (self.kappa * self.kappa)), along * along)
     }
 }
 

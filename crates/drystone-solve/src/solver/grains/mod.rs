@@ -17,8 +17,8 @@
 //! f32 carries seven digits: where more are asked for the solvers go on in f64 from where this form leaves them, and
 //! whether it is good enough is the certificate's word, in f64.
 
-mod eight;
 mod gradient;
+mod groups;
 mod metric;
 mod pack;
 mod sweep;

@@ -8,14 +8,16 @@ use crate::cone::project_friction;
 use crate::crew::{self, Shared};
 use crate::problem::{Bodies, Points};
 use crate::room;
+use crate::simd::vec3::{Vec3, add, add_scaled, sub_cross};
+use crate::simd::{Ends, F32Lanes, Lanes, Packed, Row32, Vectors, load3};
 
+use super::super::contact::update::Friction;
 use super::LEAST;
-use super::eight::{Eight, Octet, Row, Vectors};
 use layout::Run;
 use put::{Ball, Put};
 
 /// Bytes of a row.
-const ROW: u32 = size_of::<Row>() as u32;
+const ROW: u32 = size_of::<Row32>() as u32;
 
 /// Eight contacts of one colour, where the pack is not [`Pack::close`]. Places that are left over have no normal and bodies of their own that do not move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,12 +26,19 @@ pub(super) struct Group {
     /// Unit normals from B to A.
     pub n: Vectors,
     /// Along the normal, in units of the problem's speed.
-    pub bias: Octet,
+    pub bias: Packed,
     /// ωη, in units of the problem's mass.
-    pub step: Octet,
+    pub step: Packed,
     /// Where the rows of the bodies are, in bytes from the first.
-    pub a: Octet<u32>,
-    pub b: Octet<u32>,
+    pub a: Packed<u32>,
+    pub b: Packed<u32>,
+}
+
+impl Ends for Group {
+    #[inline(always)]
+    fn ends(&self) -> [&Packed<u32>; 2] {
+        [&self.a, &self.b]
+    }
 }
 
 /// Contacts, or bodies, that are worked on at a time.
@@ -52,10 +61,6 @@ pub(super) struct Steps {
     pub repeats: bool,
 }
 
-/// Bytes from one group to the next.
-pub(super) const GROUP: usize = size_of::<Group>();
-pub(super) const VECTORS: usize = size_of::<Vectors>();
-
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Pack {
@@ -67,11 +72,11 @@ pub(super) struct Pack {
     pub mu: f32,
     /// 1/(1 + μ²).
     share: f32,
-    pub each_mu: Vec<Octet>,
+    pub each_mu: Vec<Packed>,
     /// Bias across the normals; empty where nothing slides by itself.
     pub drift: Vec<Vectors>,
     /// m v_free, 1/m, I ω_free / r, r²/I; at the end rows that do not move.
-    pub free: Vec<Row>,
+    pub free: Vec<Row32>,
     /// Without friction a multiplier is one number, kept as the first of three.
     pub frictionless: bool,
     /// Units, m/s and kg.
@@ -93,6 +98,16 @@ pub(super) struct Pack {
     nothing: Vec<()>,
     /// Bodies, and one more for every place that is left over or has a second body that does not move.
     still: u32,
+}
+
+/// Velocities below this share of the problem's largest are none.
+pub(super) const TINY: f32 = 1e-13;
+
+/// Velocities without those that are next to none.
+#[inline(always)]
+pub(super) fn flushed<V: F32Lanes>(u: Vec3<V>) -> Vec3<V> {
+    let tiny = V::splat(TINY);
+    [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)]
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -119,7 +134,7 @@ impl Pack {
         self.omega = omega;
         self.find_friction(points);
         self.find_ranges(points);
-        let (speed, mass, balls, still) = (self.speed, self.mass, &self.balls, Row::default());
+        let (speed, mass, balls, still) = (self.speed, self.mass, &self.balls, Row32::default());
         crew::resize(&mut self.free, self.still as usize, still);
         crew::chunks(&mut self.free, PIECE, &mut self.nothing, |first, rows| {
             for (i, row) in (first..).zip(rows) {
@@ -129,7 +144,7 @@ impl Pack {
                         let [m, j] = [ball.inv_mass, ball.turn].map(|x| mass * x);
                         let (s, t) = (1.0 / (speed * m), ball.radius / (speed * j));
                         let numbers = [s * v[0], s * v[1], s * v[2], m, t * v[3], t * v[4], t * v[5], j];
-                        Row(numbers.map(|x| x as f32))
+                        Packed(numbers.map(|x| x as f32))
                     }
                     _ => still,
                 };
@@ -145,16 +160,12 @@ impl Pack {
     fn find_units(&mut self, p: &Bodies) {
         let most = |m: f64, x: &f64| m.max(x.abs());
         let [bodies, points] = [p.bodies(), p.points.len()];
-        self.sums.clear();
-        self.sums.resize(bodies.max(points).div_ceil(PIECE), 0.0);
-        let to = Shared(self.sums.as_mut_ptr());
-        crew::each(self.sums.len(), |k| {
-            let range = |n: usize| (k * PIECE).min(n)..((k + 1) * PIECE).min(n);
-            let free = p.v_free[range(bodies)].iter().flat_map(|v| &v[..3]).fold(0.0, most);
-            let bias = p.points.bias[range(points)].iter().fold(free, most);
-            let drift = p.points.drift.iter().filter(|d| !d.is_empty()).flat_map(|d| &d[range(points)]);
-            // SAFETY: every piece once.
-            unsafe { *to.at(k) = drift.fold(bias, most) };
+        crew::ranges(bodies.max(points), PIECE, &mut self.sums, |range| {
+            let of = |n: usize| range.start.min(n)..range.end.min(n);
+            let free = p.v_free[of(bodies)].iter().flat_map(|v| &v[..3]).fold(0.0, most);
+            let bias = p.points.bias[of(points)].iter().fold(free, most);
+            let drift = p.points.drift.iter().filter(|d| !d.is_empty()).flat_map(|d| &d[of(points)]);
+            drift.fold(bias, most)
         });
         let speed = self.sums.iter().fold(0.0, most);
         self.speed = if speed > 0.0 { speed } else { 1.0 };
@@ -167,7 +178,7 @@ impl Pack {
         self.share = 1.0 / (1.0 + self.mu * self.mu);
         self.each_mu.clear();
         if !crew::all(points.len(), |i| points.mu[i] == points.mu[0]) {
-            self.each_mu.resize(self.groups.len(), Octet::default());
+            self.each_mu.resize(self.groups.len(), Packed::default());
             for run in &self.runs {
                 for j in 0..run.count {
                     let place = (run.place + j) as usize;
@@ -177,29 +188,58 @@ impl Pack {
         }
     }
 
-    /// [μ, 1/(1 + μ²)] where it is the same for all points.
+    /// Groups `g .. g + EIGHTS`.
     ///
     /// # Safety
-    /// The machine has the instructions of `V`.
+    /// There are such groups.
     #[inline(always)]
-    pub unsafe fn same_friction<V: Eight>(&self) -> [V; 2] {
-        unsafe { [V::splat(self.mu), V::splat(self.share)] }
+    pub unsafe fn contacts<V: F32Lanes>(&self, g: usize) -> &[Group] {
+        // SAFETY: as the caller promises.
+        unsafe { self.groups.get_unchecked(g..g + V::EIGHTS) }
     }
 
-    /// [μ, 1/(1 + μ²)] of the points of group `g`.
-    ///
-    /// # Safety
-    /// There is such a group, and a next one where `V` is two eights; the machine has the instructions of `V`.
+    /// The bias across the normals of groups `g .. g + EIGHTS`, if anything slides by itself.
     #[inline(always)]
-    pub unsafe fn friction<V: Eight>(&self, g: usize) -> [V; 2] {
-        unsafe {
-            if self.each_mu.is_empty() {
-                return self.same_friction();
-            }
-            let mu = V::load(self.each_mu.get_unchecked(g), size_of::<Octet>());
-            let one = V::splat(1.0);
-            [mu, one.div(one.add(mu.mul(mu)))]
+    pub fn each_drift<V: F32Lanes>(&self, g: usize) -> Option<Vec3<V>> {
+        if self.drift.is_empty() { None } else { Some(load3(&self.drift[g..g + V::EIGHTS], |drift| drift)) }
+    }
+
+    /// μ of the contacts of groups `g .. g + EIGHTS`, where it is not the same for all.
+    #[inline(always)]
+    pub fn each_friction<V: F32Lanes>(&self, g: usize) -> Option<V> {
+        if self.each_mu.is_empty() { None } else { Some(V::load(&self.each_mu[g..g + V::EIGHTS], |mu| mu)) }
+    }
+
+    /// Where friction is the same for all contacts.
+    #[inline(always)]
+    pub fn same_friction<V: Lanes<Number = f32>>(&self) -> Friction<V> {
+        let mu = V::splat(self.mu);
+        Friction { mu, pull: mu, share: V::splat(self.share) }
+    }
+
+    /// Friction of the contacts of groups `g .. g + EIGHTS`.
+    #[inline(always)]
+    pub fn friction<V: F32Lanes>(&self, g: usize) -> Friction<V> {
+        match self.each_friction(g) {
+            Some(mu) => Friction::new(mu),
+            None => self.same_friction(),
         }
+    }
+
+    /// u of the contacts of group `g`, whose bodies' relative velocities are `seen` and `turn`; PLAIN: nothing drifts.
+    #[inline(always)]
+    pub fn velocity<V: F32Lanes, const PLAIN: bool>(
+        &self,
+        g: usize,
+        contacts: &[Group],
+        n: Vec3<V>,
+        [seen, turn]: [Vec3<V>; 2],
+    ) -> Vec3<V> {
+        let mut u = add_scaled(sub_cross(seen, turn, n), V::load(contacts, |c| &c.bias), n);
+        if !PLAIN && let Some(drift) = self.each_drift(g) {
+            u = add(u, drift);
+        }
+        flushed(u)
     }
 
     /// Calls `visit` with (point, place) of every contact; the pieces do not share a group.
@@ -283,13 +323,11 @@ impl Pack {
 
     /// What `visit` makes of the groups of each piece, from its default.
     pub fn fold<T: Default + Send>(&self, visit: impl Fn(usize, &mut T) + Sync) -> Vec<T> {
-        let (groups, mut parts) = (self.groups.len(), Vec::new());
-        parts.resize_with(groups.div_ceil(PIECE_GROUPS), T::default);
-        let to = Shared(parts.as_mut_ptr());
-        crew::each(groups.div_ceil(PIECE_GROUPS), |k| {
-            // SAFETY: every piece once.
-            let part = unsafe { &mut *to.at(k) };
-            (k * PIECE_GROUPS..groups.min((k + 1) * PIECE_GROUPS)).for_each(|g| visit(g, part));
+        let mut parts = Vec::new();
+        crew::ranges(self.groups.len(), PIECE_GROUPS, &mut parts, |range| {
+            let mut part = T::default();
+            range.for_each(|g| visit(g, &mut part));
+            part
         });
         parts
     }

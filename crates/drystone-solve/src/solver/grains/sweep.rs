@@ -8,13 +8,13 @@ use crate::colour::{self, Span};
 use crate::crew::{self, Shared};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem};
+use crate::simd::vec3::{Vec3, sub};
+use crate::simd::{F32Lanes, Kernel, Row32, Simd, Vectors, dispatch, load3, store3};
 use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
-use super::FLOOR;
-use super::eight::{Eight, Kernel, Octet, Row, Two, Vectors, load3, minus, store3, widest};
-use super::metric;
-use super::pack::{Pack, Steps, VECTORS};
-use points::{approach, frictionless, group, load, press, relative};
+use super::pack::{Pack, Steps};
+use super::{FLOOR, groups, metric};
+use points::{Push, SUMS, Update, UpdateNormal};
 use rows::Extrapolate;
 
 /// How much further rows that are made anew now and then follow f64.
@@ -66,7 +66,7 @@ pub(in crate::solver) struct Form {
 #[derive(Debug, Default)]
 struct Iterate {
     gamma: Vec<Vectors>,
-    rows: Vec<Row>,
+    rows: Vec<Row32>,
 }
 
 fn bodies(problem: &Problem) -> &Bodies {
@@ -105,7 +105,7 @@ impl GrainSweeper {
     /// The rows without any multipliers.
     fn rows_at_rest(&mut self) {
         let free = &self.pack.free;
-        crew::resize(&mut self.now.rows, free.len(), Row::default());
+        crew::resize(&mut self.now.rows, free.len(), Row32::default());
         crew::chunks(&mut self.now.rows, PIECE, &mut self.nothing, |first, rows| {
             rows.copy_from_slice(&free[first..first + rows.len()]);
         });
@@ -131,11 +131,9 @@ impl GrainSweeper {
     /// f(γ) = ½ |v|²_M - ½ |v_free|²_M + ⟨b, γ⟩, J.
     fn energy(&self) -> f64 {
         let (pack, rows) = (&self.pack, &self.now.rows);
-        let mut parts = vec![0.0; rows.len().div_ceil(PIECE)];
-        let to = Shared(parts.as_mut_ptr());
-        crew::each(parts.len(), |k| {
+        let mut parts = Vec::new();
+        crew::ranges(rows.len(), PIECE, &mut parts, |range| {
             let mut sum = 0.0;
-            let range = k * PIECE..rows.len().min((k + 1) * PIECE);
             for (now, free) in rows[range.clone()].iter().zip(&pack.free[range]) {
                 let (now, free) = (now.0.map(f64::from), free.0.map(f64::from));
                 for half in [0, 4] {
@@ -144,8 +142,7 @@ impl GrainSweeper {
                     sum += 0.5 * (twice(0) + twice(1) + twice(2)) * now[half + 3];
                 }
             }
-            // SAFETY: every piece once.
-            unsafe { *to.at(k) = sum };
+            sum
         });
         let work = pack.fold(|g, sum: &mut f64| {
             let (group, gamma) = (&pack.groups[g], &self.now.gamma[g]);
@@ -169,7 +166,7 @@ impl GrainSweeper {
     fn keep_starts(&mut self) {
         for start in &mut self.starts {
             crew::resize(&mut start.gamma, self.pack.groups.len(), Vectors::default());
-            crew::resize(&mut start.rows, self.now.rows.len(), Row::default());
+            crew::resize(&mut start.rows, self.now.rows.len(), Row32::default());
         }
     }
 
@@ -181,29 +178,25 @@ impl GrainSweeper {
         let (rows, y, x) = (Shared(now.rows.as_mut_ptr()), &last.rows, Shared(before.rows.as_mut_ptr()));
         let extrapolate = |range: std::ops::Range<usize>| {
             // SAFETY: no two tasks share a row.
-            let (rows, to) = unsafe {
-                let cut =
-                    |from: &Shared<Row>| std::slice::from_raw_parts_mut(from.at(range.start), range.len());
-                (cut(&rows), cut(&x))
-            };
-            widest(Extrapolate { rows, last: &y[range], before: to, beta });
+            let [rows, to] = [rows, x].map(|all| unsafe { all.slice(range.start, range.len()) });
+            dispatch(Extrapolate { rows, last: &y[range], before: to, beta });
         };
         let ranges = if backward { &[] } else { self.pack.ranges.as_slice() };
         if ranges.is_empty() {
             crew::each(n.div_ceil(PIECE), |k| extrapolate(k * PIECE..n.min((k + 1) * PIECE)));
         }
-        let momentum = Some(Momentum { last: last.gamma.as_ptr(), before: before.gamma.as_mut_ptr(), beta });
+        let momentum = Some(Momentum { last: &last.gamma, before: Shared(before.gamma.as_mut_ptr()), beta });
         let enter = |k: usize| {
             if let [first, end] = ranges.get(k..k + 2).unwrap_or_default() {
                 extrapolate(*first as usize..*end as usize);
             }
         };
-        let from = if self.now_is_best { self.best.as_ptr() } else { now.gamma.as_ptr() };
+        let gamma = Shared(now.gamma.as_mut_ptr());
         let view = View {
             pack: &self.pack,
-            from,
-            gamma: now.gamma.as_mut_ptr(),
-            rows: now.rows.as_mut_ptr(),
+            from: if self.now_is_best { Shared(self.best.as_mut_ptr()) } else { gamma },
+            gamma,
+            rows,
             what: What::Sweep,
             lambda: lambda as f32,
             coulomb: p.model == Model::Coulomb,
@@ -216,12 +209,13 @@ impl GrainSweeper {
     }
 
     fn walk(&mut self, p: &Bodies, what: What, backward: bool, lambda: f64) -> PassStats {
-        let gamma = self.now.gamma.as_mut_ptr();
+        let gamma = Shared(self.now.gamma.as_mut_ptr());
+        let kept = self.now_is_best && what == What::Sweep;
         let view = View {
             pack: &self.pack,
-            from: if self.now_is_best && what == What::Sweep { self.best.as_ptr() } else { gamma },
+            from: if kept { Shared(self.best.as_mut_ptr()) } else { gamma },
             gamma,
-            rows: self.now.rows.as_mut_ptr(),
+            rows: Shared(self.now.rows.as_mut_ptr()),
             what,
             lambda: lambda as f32,
             coulomb: p.model == Model::Coulomb,
@@ -236,7 +230,7 @@ fn walk(view: &View, backward: bool, parts: &mut Vec<PassStats>, enter: impl Fn(
     let pack = view.pack;
     // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every place that
     // is left over has a row of its own, and pieces do not overlap.
-    let visit = |piece: Span| widest(Piece { view, piece });
+    let visit = |piece: Span| dispatch(Piece { view, piece });
     let mut stats =
         colour::walk_after(&pack.spans, &pack.regions, backward, parts, enter, visit, PassStats::add);
     in_si(&mut stats, pack);
@@ -266,26 +260,29 @@ enum What {
 struct View<'a> {
     pack: &'a Pack,
     /// Multipliers before a sweep, and where it leaves those after it: the same place, unless the first are to be kept.
-    from: *const Vectors,
-    gamma: *mut Vectors,
-    rows: *mut Row,
+    from: Shared<Vectors>,
+    gamma: Shared<Vectors>,
+    rows: Shared<Row32>,
     what: What,
     lambda: f32,
     coulomb: bool,
     /// The certificate's η over a contact's step, where a pass looks.
     wider: f32,
-    momentum: Option<Momentum>,
+    momentum: Option<Momentum<'a>>,
 }
 
 /// See [`GrainSweeper`]; y takes the place of y_before.
-struct Momentum {
-    last: *const Vectors,
-    before: *mut Vectors,
+struct Momentum<'a> {
+    last: &'a [Vectors],
+    before: Shared<Vectors>,
     beta: f32,
 }
 
+/// Changes of multipliers of this size are none.
+const TINY: f32 = 1e-30;
+
 impl View<'_> {
-    /// See [`group`].
+    /// See [`Update`].
     fn is_plain(&self) -> bool {
         self.what == What::Sweep
             && self.lambda == 1.0
@@ -294,48 +291,51 @@ impl View<'_> {
             && self.pack.each_mu.is_empty()
     }
 
-    /// The multipliers that a sweep of group `g` starts from.
+    /// The multipliers that a sweep of groups `g .. g + EIGHTS` starts from.
+    ///
+    /// # Safety
+    /// There are such groups, and nobody else works on them.
     #[inline(always)]
-    unsafe fn start<V: Eight>(&self, g: usize) -> [V; 3] {
-        unsafe {
-            let mut x: [V; 3] = load3(self.from.add(g), VECTORS);
-            if let Some(Momentum { last, before, beta }) = self.momentum {
-                if beta != 0.0 {
-                    let p = minus(load3(last.add(g), VECTORS), load3(before.add(g), VECTORS));
-                    let (beta, tiny) = (V::splat(beta), V::splat(1e-30));
-                    let mut k = 0;
-                    while k < 3 {
-                        x[k] = x[k].add(beta.mul(p[k]).flush(tiny));
-                        k += 1;
-                    }
+    unsafe fn start<V: F32Lanes>(&self, g: usize) -> Vec3<V> {
+        // SAFETY: as the caller promises; so below.
+        let mut x: Vec3<V> = load3(unsafe { self.from.slice(g, V::EIGHTS) }, |x| x);
+        if let Some(Momentum { last, before, beta }) = &self.momentum {
+            let before = unsafe { before.slice(g, V::EIGHTS) };
+            if *beta != 0.0 {
+                let p = sub(load3(&last[g..g + V::EIGHTS], |x| x), load3(before, |x| x));
+                let (beta, tiny) = (V::splat(*beta), V::splat(TINY));
+                let mut k = 0;
+                while k < 3 {
+                    x[k] = x[k] + (beta * p[k]).flush(tiny);
+                    k += 1;
                 }
-                store3(x, before.add(g), VECTORS);
             }
-            x
+            store3(x, before);
         }
+        x
     }
 
     /// The same without friction, where there is one number.
+    ///
+    /// # Safety
+    /// As [`View::start`].
     #[inline(always)]
-    unsafe fn start_along<V: Eight>(&self, g: usize) -> V {
-        unsafe {
-            let mut x = V::load(self.from.add(g).cast(), VECTORS);
-            if let Some(Momentum { last, before, beta }) = self.momentum {
-                if beta != 0.0 {
-                    let [last, before] = [last, before.cast_const()].map(|y| y.add(g).cast::<Octet>());
-                    let p = V::load(last, VECTORS).sub(V::load(before, VECTORS));
-                    x = x.add(V::splat(beta).mul(p).flush(V::splat(1e-30)));
-                }
-                x.store(before.add(g).cast(), VECTORS);
+    unsafe fn start_along<V: F32Lanes>(&self, g: usize) -> V {
+        // SAFETY: as the caller promises; so below.
+        let mut x = V::load(unsafe { self.from.slice(g, V::EIGHTS) }, |x| &x[0]);
+        if let Some(Momentum { last, before, beta }) = &self.momentum {
+            let before = unsafe { before.slice(g, V::EIGHTS) };
+            if *beta != 0.0 {
+                let p = V::load(&last[g..g + V::EIGHTS], |x| &x[0]) - V::load(before, |x| &x[0]);
+                x = x + (V::splat(*beta) * p).flush(V::splat(TINY));
             }
-            x
+            x.store(before, |x| &mut x[0]);
         }
+        x
     }
 }
 
-// SAFETY: threads write only rows and multipliers of places in their own piece of one colour.
-unsafe impl Sync for View<'_> {}
-
+/// A piece of a colour. Whoever makes one promises that nobody else works on its bodies and multipliers.
 struct Piece<'a> {
     view: &'a View<'a>,
     piece: Span,
@@ -345,73 +345,26 @@ impl Kernel for Piece<'_> {
     type Out = PassStats;
 
     #[inline(always)]
-    unsafe fn run<V: Eight>(self) -> PassStats {
-        let (view, s) = (self.view, self.piece);
-        let [start, two_end, end] = [s.start, s.two_end, s.end].map(|x| x as usize / 8);
-        unsafe {
-            let (mut acc, mut wide) = ([V::splat(0.0); 3], [Two::<V>::splat(0.0); 3]);
-            // Macros and loops, not closures: a closure would not be compiled for the instructions of V.
-            macro_rules! groups {
-                ($one:ident) => {{
-                    let mut g = start;
-                    while g + 2 <= two_end {
-                        $one::<Two<V>, true>(view, g);
-                        g += 2;
-                    }
-                    if g < two_end {
-                        $one::<V, true>(view, g);
-                    }
-                    for g in two_end..end {
-                        $one::<V, false>(view, g);
-                    }
-                }};
-            }
-            // What a group begins with, and what is done with it.
-            macro_rules! update {
-                ($seen:ident, $one:ident $(, $plain:literal)?) => {{
-                    let mut g = start;
-                    if g + 2 <= two_end {
-                        let mut seen = $seen::<Two<V>, true>(view, g);
-                        while g + 2 <= two_end {
-                            let next = if g + 4 <= two_end { Some(g + 2) } else { None };
-                            seen = $one::<Two<V>, true $(, $plain)?>(view, g, next, seen, &mut wide);
-                            g += 2;
-                        }
-                    }
-                    if g < two_end {
-                        $one::<V, true $(, $plain)?>(view, g, None, $seen::<V, true>(view, g), &mut acc);
-                    }
-                    for g in two_end..end {
-                        $one::<V, false $(, $plain)?>(view, g, None, $seen::<V, false>(view, g), &mut acc);
-                    }
-                }};
-            }
+    fn run<S: Simd>(self) -> PassStats {
+        let Self { view, piece } = self;
+        let range = groups_of(piece);
+        // SAFETY: the pack has the groups of its spans, and the piece's maker has promised the rest.
+        let [most, delta_sq, weighted] = unsafe {
             match (view.what, view.pack.frictionless) {
-                (What::Push, true) => groups!(press),
-                (What::Push, false) => groups!(load),
-                (_, true) => update!(approach, frictionless),
-                (_, false) if view.is_plain() => update!(relative, group, true),
-                (_, false) => update!(relative, group, false),
+                (What::Push, true) => groups::run::<S::F32, _, SUMS>(&Push::<true>(view), range),
+                (What::Push, false) => groups::run::<S::F32, _, SUMS>(&Push::<false>(view), range),
+                (_, true) => groups::run::<S::F32, _, SUMS>(&UpdateNormal(view), range),
+                (_, false) if view.is_plain() => groups::run::<S::F32, _, SUMS>(&Update::<true>(view), range),
+                (_, false) => groups::run::<S::F32, _, SUMS>(&Update::<false>(view), range),
             }
-            let most = wide[0].most();
-            acc[0] = most.select_le(acc[0], acc[0], most);
-            acc[1] = acc[1].add(wide[1].sum());
-            acc[2] = acc[2].add(wide[2].sum());
-            let mut seen = [Octet::default(); 3];
-            for k in 0..3 {
-                acc[k].store(&mut seen[k], 0);
-            }
-            let sum = |k: usize| seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
-            // Not max, which would hide a NaN.
-            let most = seen[0].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
-            PassStats {
-                residual: f64::from(most).sqrt(),
-                delta_sq: sum(1),
-                weighted: sum(2),
-                ..PassStats::default()
-            }
-        }
+        };
+        PassStats { residual: most.sqrt(), delta_sq, weighted, ..PassStats::default() }
     }
+}
+
+/// The groups of a piece: the first, the first of contacts with the world, the end.
+fn groups_of(piece: Span) -> [usize; 3] {
+    [piece.start, piece.two_end, piece.end].map(|x| x as usize / 8)
 }
 
 impl Sweeper for GrainSweeper {

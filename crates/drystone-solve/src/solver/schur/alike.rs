@@ -12,9 +12,8 @@ mod sweep;
 
 use crate::cone::{MAX_ROWS, Set};
 use crate::problem::{Bodies, Problem, WORLD, cross};
+use crate::simd::{F64Lanes, Kernel, Simd};
 
-use super::super::first_order::Kernel;
-use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
 use super::island::{Ended, counted};
 use super::limbs::Limbs;
@@ -142,13 +141,12 @@ impl Kernel for SolveAlike<'_> {
     type Out = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
+    fn run<S: Simd>(self) {
         let Self { problem, p, tree, work, which, islands, groups, gamma, stop } = self;
         // Lanes that are left over repeat the first.
         let of_lane: [u32; LANES] = std::array::from_fn(|l| which[if l < which.len() { l } else { 0 }]);
         let lanes = of_lane.map(|island| &islands[island as usize]);
-        // SAFETY: as the caller promises.
-        let on = unsafe { On::<V>::new() };
+        let on = On::<S::F64>::new();
         work.take_bodies(p, of_lane.map(|island| groups.bodies(island)));
         let m = lanes[0].1[0] as usize;
         let limbs = tree.limbs[tree.shape[m] as usize].as_ref();
@@ -164,8 +162,7 @@ impl Kernel for SolveAlike<'_> {
         }
         work.own(on, problem, p, &lanes, limbs);
         work.finish(on, problem, &lanes, gamma);
-        // SAFETY: the machine has the instructions of `V`, as the caller knows.
-        let mut ended = unsafe { work.solve::<V>(problem.model(), stop, which.len()) };
+        let mut ended = work.solve::<S::F64>(problem.model(), stop, which.len());
         ended[which.len()..].fill(None);
         match limbs {
             Some(limbs) => work.descend(on, limbs),
@@ -228,7 +225,7 @@ impl Alike {
 
     /// M⁻¹Jᵀ of a row between two of the bodies.
     #[inline(always)]
-    fn effect<V: Vector>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> [Lane; 12] {
+    fn effect<V: F64Lanes>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> [Lane; 12] {
         let mut out = [NONE; 12];
         for (side, body) in bodies.into_iter().enumerate().filter(|(_, b)| *b != WORLD) {
             let (s, m, i) = (6 * side, &self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
@@ -245,7 +242,7 @@ impl Alike {
 
     /// J v_free.
     #[inline(always)]
-    fn approach<V: Vector>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> Lane {
+    fn approach<V: F64Lanes>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> Lane {
         let mut out = NONE;
         for (side, body) in bodies.into_iter().enumerate().filter(|(_, b)| *b != WORLD) {
             for k in 0..6 {
@@ -257,7 +254,7 @@ impl Alike {
 
     /// The other blocks' rows.
     #[inline(always)]
-    fn take_blocks<V: Vector>(
+    fn take_blocks<V: F64Lanes>(
         &mut self,
         on: On<V>,
         problem: &Problem,
@@ -336,7 +333,7 @@ impl Alike {
 
     /// Adds N_UU, on and right of the diagonal, and r_U. What pushes inner limbs has been counted.
     #[inline(always)]
-    fn own<V: Vector>(
+    fn own<V: F64Lanes>(
         &mut self,
         on: On<V>,
         problem: &Problem,
@@ -406,7 +403,7 @@ impl Alike {
 
     /// The other half of N', r', each block's own part, the guess, and u = N'γ + r'.
     #[inline(always)]
-    fn finish<V: Vector>(&mut self, on: On<V>, problem: &Problem, lists: &Lists, gamma: &[f64]) {
+    fn finish<V: F64Lanes>(&mut self, on: On<V>, problem: &Problem, lists: &Lists, gamma: &[f64]) {
         let (rows, columns) = (self.rows, self.columns);
         self.rhs.clear();
         for i in 0..rows {

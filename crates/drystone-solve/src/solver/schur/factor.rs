@@ -4,8 +4,8 @@
 //! inverse of its Cholesky factor is kept. A row of which nothing is left depends on those before it: its multiplier is zero.
 
 use crate::problem::{Bodies, WORLD};
+use crate::simd::F64Lanes;
 
-use super::super::sweep::vector::Vector;
 use super::tree::{Join, Node, SIZE, Tree};
 use super::wide::{On, WIDE, Wide};
 
@@ -38,7 +38,7 @@ pub(super) struct Factor {
 impl Factor {
     /// Rows and factor of mechanism `m`; nodes are named from its first one.
     #[inline(always)]
-    pub fn compute<V: Vector>(&mut self, on: On<V>, p: &Bodies, tree: &Tree, m: usize) {
+    pub fn compute<V: F64Lanes>(&mut self, on: On<V>, p: &Bodies, tree: &Tree, m: usize) {
         let nodes = &tree.nodes[tree.mechanisms[m].clone()];
         self.take_rows(on, p, nodes);
         self.blocks.resize(tree.slots[m], ZERO);
@@ -86,7 +86,7 @@ impl Factor {
 
     /// A block of S; the earlier node has N rows.
     #[inline(always)]
-    fn joined<V: Vector, const N: usize>(&self, on: On<V>, joins: &[Join]) -> Block {
+    fn joined<V: F64Lanes, const N: usize>(&self, on: On<V>, joins: &[Join]) -> Block {
         let mut sum = ZERO;
         for (_, [(i, si), (j, sj)]) in joins {
             let (rows, columns) = (&self.effect[*i as usize], &self.jacobian[*j as usize]);
@@ -103,7 +103,7 @@ impl Factor {
 
     /// Column k of L, of N rows, and what is left of those after it.
     #[inline(always)]
-    fn take_out<V: Vector, const N: usize>(&mut self, on: On<V>, tree: &Tree, base: usize, k: usize) {
+    fn take_out<V: F64Lanes, const N: usize>(&mut self, on: On<V>, tree: &Tree, base: usize, k: usize) {
         let inverse = self.diagonal::<V, N>(on, k);
         for (_, slot) in &tree.below[base + k] {
             lower::<V, N>(on, &inverse, &mut self.blocks[*slot as usize]);
@@ -122,7 +122,7 @@ impl Factor {
     }
 
     #[inline(always)]
-    fn take_rows<V: Vector>(&mut self, on: On<V>, p: &Bodies, nodes: &[Node]) {
+    fn take_rows<V: F64Lanes>(&mut self, on: On<V>, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
         self.jacobian.resize(nodes.len(), [[0.0; 12]; SIZE]);
         self.turned.resize(nodes.len(), [[0.0; WIDE]; 12]);
@@ -160,7 +160,7 @@ impl Factor {
 
     /// The right-hand side, of the Jacobians that there are.
     #[inline(always)]
-    pub fn take_rhs<V: Vector>(&mut self, on: On<V>, p: &Bodies, nodes: &[Node]) {
+    pub fn take_rhs<V: F64Lanes>(&mut self, on: On<V>, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
         self.rhs.clear();
         for (node, turned) in nodes.iter().zip(&self.turned) {
@@ -185,7 +185,7 @@ impl Factor {
     /// The inverse of the Cholesky factor of a diagonal block. Row j of what is left of the block, over the root of its pivot, is
     /// column j of L.
     #[inline(always)]
-    fn diagonal<V: Vector, const N: usize>(&mut self, on: On<V>, k: usize) -> Block {
+    fn diagonal<V: F64Lanes, const N: usize>(&mut self, on: On<V>, k: usize) -> Block {
         let mut l = self.blocks[k];
         let mut over = [1.0; SIZE];
         for j in 0..N {
@@ -219,7 +219,7 @@ impl Factor {
 
     /// Y ← L⁻¹ Y for eight columns of Y: rows are those of the nodes, six each.
     #[inline(always)]
-    pub fn forward<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, y: &mut [Wide]) {
+    pub fn forward<V: F64Lanes>(&self, on: On<V>, tree: &Tree, m: usize, y: &mut [Wide]) {
         let base = tree.mechanisms[m].start;
         let (y, _) = y.as_chunks_mut::<SIZE>();
         for k in 0..self.inverse.len() {
@@ -247,7 +247,7 @@ impl Factor {
 
     /// x ← L⁻ᵀ x.
     #[inline(always)]
-    pub fn backward<V: Vector>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {
+    pub fn backward<V: F64Lanes>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {
         let base = tree.mechanisms[m].start;
         for k in (0..self.inverse.len()).rev() {
             let mut w = [[0.0; WIDE]; SIZE];
@@ -269,7 +269,7 @@ impl Factor {
 
 /// x ← L⁻¹ x with a lower triangular inverse, N rows of it.
 #[inline(always)]
-fn lower<V: Vector, const N: usize>(on: On<V>, inverse: &Block, x: &mut Block) {
+fn lower<V: F64Lanes, const N: usize>(on: On<V>, inverse: &Block, x: &mut Block) {
     for t in (0..N).rev() {
         let mut row = x[t].map(|x| inverse[t][t] * x);
         for c in 0..t {

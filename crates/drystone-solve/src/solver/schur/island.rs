@@ -5,10 +5,9 @@ use std::time::Instant;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 use crate::model::Model;
 use crate::problem::{Bodies, Problem, WORLD, cross, symmetric};
+use crate::simd::{F64Lanes, Kernel, Simd};
 
 use super::super::block::One;
-use super::super::first_order::Kernel;
-use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
 use super::factor::Factor;
 use super::newton::Slope;
@@ -116,10 +115,9 @@ impl Kernel for Solve<'_> {
     type Out = Ended;
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> Ended {
+    fn run<S: Simd>(self) -> Ended {
         let Solve { problem, p, tree, factors, work, blocks, mechanisms, gamma, stop, begun } = self;
-        // SAFETY: as the caller promises.
-        let on = unsafe { On::<V>::new() };
+        let on = On::<S::F64>::new();
         let dropped = work.reduce(on, problem, p, tree, factors, [blocks, mechanisms], gamma);
         let (status, sweeps) = work.solve(on, problem, stop, begun);
         work.hand_back(on, problem, p, tree, factors, mechanisms, gamma);
@@ -130,7 +128,7 @@ impl Kernel for Solve<'_> {
 impl Island {
     /// Makes the dense problem; returns how many rows depended on others.
     #[inline(always)]
-    fn reduce<V: Vector>(
+    fn reduce<V: F64Lanes>(
         &mut self,
         on: On<V>,
         problem: &Problem,
@@ -168,7 +166,7 @@ impl Island {
 
     /// u = N' γ + r'.
     #[inline(always)]
-    pub(super) fn velocities<V: Vector>(&mut self, on: On<V>) {
+    pub(super) fn velocities<V: F64Lanes>(&mut self, on: On<V>) {
         self.u.clone_from(&self.rhs);
         let (u, _) = self.u.as_chunks_mut::<WIDE>();
         for (row, gamma) in self.n.chunks_exact(self.panels).zip(&self.gamma) {
@@ -181,7 +179,7 @@ impl Island {
 
 /// Y = L⁻¹ N_EU of a mechanism, and what N' loses by it, on and right of its diagonal tiles.
 #[inline(always)]
-fn eliminate<V: Vector>(
+fn eliminate<V: F64Lanes>(
     on: On<V>,
     tree: &Tree,
     m: usize,
@@ -411,7 +409,7 @@ impl Island {
 
     /// γ_U as it is, and γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U).
     #[inline(always)]
-    fn hand_back<V: Vector>(
+    fn hand_back<V: F64Lanes>(
         &mut self,
         on: On<V>,
         problem: &Problem,

@@ -15,10 +15,10 @@
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 use crate::model::Model;
+use crate::simd::F64Lanes;
 
 use super::super::Stop;
 use super::super::block::{Matrix, Vector as Few, cone, disc};
-use super::super::sweep::vector::Vector;
 use super::island::{Block, Island};
 use super::wide::{On, WIDE, Wide};
 
@@ -54,7 +54,7 @@ pub(super) struct Slope {
 impl Island {
     /// How many steps solved it; None if they did not.
     #[inline(always)]
-    pub(super) fn newton<V: Vector>(&mut self, on: On<V>, model: Model, stop: &Stop) -> Option<usize> {
+    pub(super) fn newton<V: F64Lanes>(&mut self, on: On<V>, model: Model, stop: &Stop) -> Option<usize> {
         let apt = |b: &Block| !matches!(b.one.set, Set::Rolling5 { .. } | Set::Free);
         if !(stop.tolerance > 0.0) || self.rows > MOST || !self.blocks.iter().all(apt) {
             return None;
@@ -119,7 +119,7 @@ impl Island {
 
     /// Φ' and Φ where γ and u are; |Φ| g, m/s.
     #[inline(always)]
-    fn slope<V: Vector>(&mut self, on: On<V>, model: Model, soft: f64) -> f64 {
+    fn slope<V: F64Lanes>(&mut self, on: On<V>, model: Model, soft: f64) -> f64 {
         let (panels, column) = (self.panels, self.rows);
         let mut square = 0.0;
         let Slope { rows: to, live, .. } = &mut self.slope;
@@ -156,7 +156,7 @@ impl Island {
 
     /// Φ'Δ = -Φ by elimination with row exchanges, and N'Δ.
     #[inline(always)]
-    fn find_way<V: Vector>(&mut self, on: On<V>) {
+    fn find_way<V: F64Lanes>(&mut self, on: On<V>) {
         let (panels, count) = (self.panels, self.rows);
         let Slope { rows, live, pivots, way, .. } = &mut self.slope;
         pivots.clear();
@@ -206,7 +206,7 @@ impl Island {
 
     /// γ ← P_K(γ), and u of that.
     #[inline(always)]
-    fn admit<V: Vector>(&mut self, on: On<V>) {
+    fn admit<V: F64Lanes>(&mut self, on: On<V>) {
         for b in &self.blocks {
             b.one.set.project(&mut self.gamma[b.first as usize..b.first as usize + b.one.rows]);
         }

@@ -6,10 +6,10 @@ use crate::certificate::Judge;
 use crate::cone::MAX_ROWS;
 use crate::model::Model;
 use crate::problem::{Csr, Explicit, Problem};
+use crate::simd::F64Lanes;
 
 use super::super::block::{Newton, Vector as Few, local};
 use super::super::growth::Growth;
-use super::super::sweep::vector::Vector;
 use super::super::{Status, Stop};
 use super::island::{Block, Island};
 use super::wide::{On, WIDE};
@@ -19,7 +19,7 @@ impl Island {
     /// gradient over sweeps of [SilcowitzHansen2010, Algorithm 2], as in `nncg`: contacts of one box with one floor share the
     /// load in many ways, and sweeps alone are slow to settle it.
     #[inline(always)]
-    pub(super) fn solve<V: Vector>(
+    pub(super) fn solve<V: F64Lanes>(
         &mut self,
         on: On<V>,
         problem: &Problem,
@@ -121,7 +121,7 @@ impl Island {
 
     /// One sweep: the largest |Δγ| g, m/s, and Σ |Δγ|² g, J.
     #[inline(always)]
-    fn sweep<V: Vector>(&mut self, on: On<V>, newton: &mut Newton) -> [f64; 2] {
+    fn sweep<V: F64Lanes>(&mut self, on: On<V>, newton: &mut Newton) -> [f64; 2] {
         let (panels, mut worst, mut energy) = (self.panels, 0.0f64, 0.0);
         for b in &mut self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);

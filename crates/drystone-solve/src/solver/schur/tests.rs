@@ -102,7 +102,7 @@ fn solved_together(p: Bodies, model: Model) -> usize {
             let mut alone = together.clone();
             let Schur { tree, islands, groups, pool, .. } = &mut s;
             let (work, gamma, stop) = (&mut pool[0], &together, &stop);
-            widest(SolveAlike { problem: &problem, p, tree, work, which, islands, groups, gamma, stop });
+            dispatch(SolveAlike { problem: &problem, p, tree, work, which, islands, groups, gamma, stop });
             let ended = work.ended;
             work.hand_back(&problem, p, tree, which, islands, &mut together);
             for (l, island) in which.iter().enumerate() {

@@ -3,8 +3,7 @@
 //! The front is stored by columns, lower triangle only. Panels of a few columns are factored one column at a time; what
 //! is left is updated by tiles that stay in registers.
 
-use crate::solver::first_order::{Kernel, widest};
-use crate::solver::sweep::vector::Vector;
+use crate::simd::{F64Lanes, Kernel, Simd, dispatch};
 
 /// Columns of a panel.
 pub(super) const PANEL: usize = 32;
@@ -15,7 +14,7 @@ const TILE: usize = 4;
 /// drops out. Returns how many were.
 pub fn partial_cholesky(front: &mut [f64], height: usize, width: usize, floor: f64) -> usize {
     assert!(front.len() >= height * height && width <= height);
-    widest(Partial { front, height, width, floor })
+    dispatch(Partial { front, height, width, floor })
 }
 
 struct Partial<'a> {
@@ -29,7 +28,7 @@ impl Kernel for Partial<'_> {
     type Out = usize;
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> usize {
+    fn run<S: Simd>(self) -> usize {
         let Partial { front, height, width, floor } = self;
         let f = front.as_mut_ptr();
         let mut dropped = 0;
@@ -42,7 +41,7 @@ impl Kernel for Partial<'_> {
                     for t in begin..j {
                         let factor = *f.add(t * height + j);
                         if factor != 0.0 {
-                            subtract::<V>(f.add(j * height), f.add(t * height), j, height, factor);
+                            subtract::<S::F64>(f.add(j * height), f.add(t * height), j, height, factor);
                         }
                     }
                     let pivot = f.add(j * height + j);
@@ -58,7 +57,7 @@ impl Kernel for Partial<'_> {
                         *f.add(j * height + i) *= scale;
                     }
                 }
-                update::<V, false>(f, height, begin, end);
+                update::<S::F64, false>(f, height, begin, end);
             }
             begin = end;
         }
@@ -68,14 +67,14 @@ impl Kernel for Partial<'_> {
 
 /// x[from..to] -= factor * y[from..to].
 #[inline(always)]
-pub(super) unsafe fn subtract<V: Vector>(x: *mut f64, y: *const f64, from: usize, to: usize, factor: f64) {
+pub(super) unsafe fn subtract<V: F64Lanes>(x: *mut f64, y: *const f64, from: usize, to: usize, factor: f64) {
     let mut i = from;
     // SAFETY: within the columns.
     unsafe {
         let much = V::splat(factor);
-        while i + V::L <= to {
-            V::load(x.add(i)).sub(V::load(y.add(i)).mul(much)).store(x.add(i));
-            i += V::L;
+        while i + V::COUNT <= to {
+            V::read(x.add(i)).sub(V::read(y.add(i)).mul(much)).write(x.add(i));
+            i += V::COUNT;
         }
         while i < to {
             *x.add(i) -= *y.add(i) * factor;
@@ -87,7 +86,7 @@ pub(super) unsafe fn subtract<V: Vector>(x: *mut f64, y: *const f64, from: usize
 /// Subtracts L Lᵀ of the panel's columns from every later column below the diagonal, or with `WHOLE`, of a front that is
 /// not symmetric, L U from all later rows and columns.
 #[inline(always)]
-pub(super) unsafe fn update<V: Vector, const WHOLE: bool>(
+pub(super) unsafe fn update<V: F64Lanes, const WHOLE: bool>(
     f: *mut f64,
     height: usize,
     begin: usize,
@@ -99,13 +98,13 @@ pub(super) unsafe fn update<V: Vector, const WHOLE: bool>(
     unsafe {
         while j + TILE <= height {
             let mut i = if WHOLE { end } else { j };
-            while i + 2 * V::L <= height {
+            while i + 2 * V::COUNT <= height {
                 tile::<V, 2, WHOLE>(f, height, begin, end, i, j);
-                i += 2 * V::L;
+                i += 2 * V::COUNT;
             }
-            if i + V::L <= height {
+            if i + V::COUNT <= height {
                 tile::<V, 1, WHOLE>(f, height, begin, end, i, j);
-                i += V::L;
+                i += V::COUNT;
             }
             while i < height {
                 tile::<f64, 1, WHOLE>(f, height, begin, end, i, j);
@@ -125,7 +124,7 @@ pub(super) unsafe fn update<V: Vector, const WHOLE: bool>(
 
 /// Rows i.., columns j..j + TILE: sums of products over the panel in registers.
 #[inline(always)]
-unsafe fn tile<V: Vector, const R: usize, const WHOLE: bool>(
+unsafe fn tile<V: F64Lanes, const R: usize, const WHOLE: bool>(
     f: *mut f64,
     height: usize,
     begin: usize,
@@ -140,7 +139,7 @@ unsafe fn tile<V: Vector, const R: usize, const WHOLE: bool>(
             let column = f.add(t * height);
             let mut rows = [V::splat(0.0); R];
             for r in 0..R {
-                rows[r] = V::load(column.add(i + r * V::L));
+                rows[r] = V::read(column.add(i + r * V::COUNT));
             }
             for c in 0..TILE {
                 let much = V::splat(*f.add(if WHOLE { (j + c) * height + t } else { t * height + j + c }));
@@ -151,8 +150,8 @@ unsafe fn tile<V: Vector, const R: usize, const WHOLE: bool>(
         }
         for c in 0..TILE {
             for r in 0..R {
-                let to = f.add((j + c) * height + i + r * V::L);
-                V::load(to).sub(sum[c][r]).store(to);
+                let to = f.add((j + c) * height + i + r * V::COUNT);
+                V::read(to).sub(sum[c][r]).write(to);
             }
         }
     }

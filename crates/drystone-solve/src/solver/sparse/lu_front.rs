@@ -4,8 +4,7 @@
 //! that are not there yet. Panels are factored one column at a time; what is left is updated by tiles that stay in
 //! registers.
 
-use crate::solver::first_order::{Kernel, widest};
-use crate::solver::sweep::vector::Vector;
+use crate::simd::{Kernel, Simd, dispatch};
 
 use super::dense::{PANEL, subtract, update};
 
@@ -13,7 +12,7 @@ use super::dense::{PANEL, subtract, update};
 /// replaced by one so large that its row drops out.
 pub fn partial_lu(front: &mut [f64], height: usize, width: usize, floor: f64, swaps: &mut [u32]) {
     assert!(front.len() >= height * height && width <= height && swaps.len() >= width);
-    widest(Partial { front, height, width, floor, swaps });
+    dispatch(Partial { front, height, width, floor, swaps });
 }
 
 struct Partial<'a> {
@@ -28,7 +27,7 @@ impl Kernel for Partial<'_> {
     type Out = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
+    fn run<S: Simd>(self) {
         let Partial { front, height, width, floor, swaps } = self;
         let f = front.as_mut_ptr();
         let mut begin = 0;
@@ -39,7 +38,7 @@ impl Kernel for Partial<'_> {
                 for j in begin..end {
                     let column = f.add(j * height);
                     for t in begin..j {
-                        subtract::<V>(column, f.add(t * height), t + 1, height, *column.add(t));
+                        subtract::<S::F64>(column, f.add(t * height), t + 1, height, *column.add(t));
                     }
                     let mut p = j;
                     for i in j + 1..width {
@@ -66,10 +65,10 @@ impl Kernel for Partial<'_> {
                 for c in end..height {
                     let column = f.add(c * height);
                     for t in begin..end {
-                        subtract::<V>(column, f.add(t * height), t + 1, end, *column.add(t));
+                        subtract::<S::F64>(column, f.add(t * height), t + 1, end, *column.add(t));
                     }
                 }
-                update::<V, true>(f, height, begin, end);
+                update::<S::F64, true>(f, height, begin, end);
             }
             begin = end;
         }

@@ -5,12 +5,11 @@
 
 use crate::cone::{AdmissibleSet, MAX_ROWS};
 use crate::problem::{Bodies, General, WORLD};
+use crate::simd::{Kernel, Simd, dispatch};
 
-use super::super::first_order::{Kernel, widest};
 use super::super::fixed_point::{Pass, PassStats};
 use super::BodySweeper;
 use super::groups::{Group, MOST};
-use super::vector::Vector;
 
 struct Joints<'a> {
     sweeper: &'a mut BodySweeper,
@@ -23,7 +22,7 @@ impl Kernel for Joints<'_> {
     type Out = PassStats;
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> PassStats {
+    fn run<S: Simd>(self) -> PassStats {
         let Self { sweeper, p, pass, lambda } = self;
         let mut stats = PassStats::default();
         let count = sweeper.groups.list.len();
@@ -41,7 +40,7 @@ impl Kernel for Joints<'_> {
 impl BodySweeper {
     /// All joints, in order or, in a backward pass, in the opposite one.
     pub(super) fn joints(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
-        widest(Joints { sweeper: self, p, pass, lambda })
+        dispatch(Joints { sweeper: self, p, pass, lambda })
     }
 
     fn general_block(&mut self, p: &Bodies, i: usize, pass: Pass, lambda: f64) -> PassStats {

@@ -1,9 +1,9 @@
 //! Nesterov's momentum over sweeps in f64: starting points beyond the last result.
 
-use crate::crew::{self, Shared};
+use crate::crew;
 use crate::problem::Bodies;
 
-use super::kernel::Row;
+use super::super::contact::layout::Row;
 use super::{BodySweeper, PIECE};
 
 /// d ← β (x - last), last ← x, x ← x + d.
@@ -23,16 +23,7 @@ pub(in crate::solver) fn turn(x: &[f64], last: &[f64], d: &[f64]) -> f64 {
 
 /// [`extrapolate`] by several threads.
 fn extrapolate_all(x: &mut [f64], last: &mut [f64], d: &mut [f64], beta: f64) {
-    let n = x.len();
-    assert!(last.len() == n && d.len() == n, "three vectors of one length");
-    let [x, last, d] = [x, last, d].map(|v| Shared(v.as_mut_ptr()));
-    crew::each(n.div_ceil(PIECE), |k| {
-        let (first, length) = (k * PIECE, PIECE.min(n - k * PIECE));
-        // SAFETY: pieces do not overlap, and are within all three.
-        let [x, last, d] =
-            [x, last, d].map(|v| unsafe { std::slice::from_raw_parts_mut(v.at(first), length) });
-        extrapolate(x, last, d, beta);
-    });
+    crew::chunks_of_three([x, last, d], PIECE, |[x, last, d]| extrapolate(x, last, d, beta));
 }
 
 impl BodySweeper {
@@ -52,11 +43,10 @@ impl BodySweeper {
     /// λ times what [`super::PassStats`] calls turn, J.
     pub(super) fn turn(&self, p: &Bodies) -> f64 {
         let n = p.points.len();
-        let mut parts = vec![0.0; n.div_ceil(PIECE)];
-        let to = Shared(parts.as_mut_ptr());
-        crew::each(parts.len(), |k| {
+        let mut parts = Vec::new();
+        crew::ranges(n, PIECE, &mut parts, |range| {
             let mut sum = 0.0;
-            for i in k * PIECE..n.min((k + 1) * PIECE) {
+            for i in range {
                 let step = self.step[i];
                 let term = |c: usize| {
                     let change = self.gamma[c][i] - self.gamma_before[c][i];
@@ -65,8 +55,7 @@ impl BodySweeper {
                 let all = term(0) + term(1) + term(2);
                 sum += if step > 0.0 { all / step } else { 0.0 };
             }
-            // SAFETY: every piece once.
-            unsafe { *to.at(k) = sum };
+            sum
         });
         let g = &p.general;
         let joints = (0..g.a.len()).filter(|i| self.step[n + i] > 0.0).map(|i| {

@@ -1,13 +1,14 @@
 //! What a multiplication does to eight points, or twice eight, and to the rows of bodies.
 
 use crate::colour::Span;
+use crate::crew::Shared;
+use crate::simd::vec3::{self, Vec3, add_dot, add_scaled, cross, dot, scale, sub, sub_cross};
+use crate::simd::{F32Lanes, Kernel, Lanes, Packed, Pair, Row32, Simd, Vectors, load3, store3};
 
-use super::super::eight::{
-    Eight, Kernel, Octet, Row, Two, Vectors, add_dot, along, apart, cross, dot, less_cross, load3, minus,
-    plus, project_parts, store3, times,
-};
+use super::super::super::contact::update::scaled_step;
+use super::super::groups::{self, GroupPass};
 use super::super::metric::Metric;
-use super::super::pack::{GROUP, Pack, VECTORS};
+use super::super::pack::{Pack, flushed};
 
 /// max |S⁻¹ (z - y)|², Σ ⟨z - y, S⁻¹ (z - y)⟩, both for an η_t of the step; Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
 pub(super) type Sums = [f64; 4];
@@ -17,13 +18,10 @@ pub(super) const DESCENT: usize = 2;
 pub(super) const WORK: usize = 3;
 
 pub(super) fn add(total: &mut Sums, part: Sums) {
-    // Not f64::max, which would hide a NaN.
-    total[MEASURE] = if part[MEASURE] <= total[MEASURE] { total[MEASURE] } else { part[MEASURE] };
+    total[MEASURE] = total[MEASURE].larger(part[MEASURE]);
     (1..4).for_each(|k| total[k] += part[k]);
 }
 
-/// Velocities below this share of the problem's largest are none.
-const TINY: f32 = 1e-13;
 /// Bodies whose sums are added up in f32.
 pub(super) const CHUNK: usize = 128;
 /// What a pass over the points does.
@@ -39,7 +37,7 @@ pub(super) enum What {
     Product,
 }
 
-/// All a pass needs; the pointers are to arrays as long as the pack says.
+/// All a pass needs; what is shared is as long as the pack says.
 pub(super) struct View<'a> {
     pub pack: &'a Pack,
     pub what: What,
@@ -47,18 +45,16 @@ pub(super) struct View<'a> {
     pub t: f32,
     pub beta: f32,
     pub metric: Metric,
-    pub now: *const Vectors,
-    pub before: *const Vectors,
-    pub trial: *mut Vectors,
-    pub velocity: *const Row,
-    pub force: *mut Row,
+    pub now: &'a [Vectors],
+    pub before: &'a [Vectors],
+    pub trial: Shared<Vectors>,
+    pub velocity: &'a [Row32],
+    pub force: Shared<Row32>,
     /// 1/η.
-    pub weights: *const Octet,
+    pub weights: &'a [Packed],
 }
 
-// SAFETY: threads write only forces and multipliers of places in their own piece of one colour.
-unsafe impl Sync for View<'_> {}
-
+/// A piece of a colour. Whoever makes one promises that nobody else works on its bodies and multipliers.
 pub(super) struct Piece<'a> {
     pub view: &'a View<'a>,
     pub piece: Span,
@@ -68,13 +64,15 @@ impl Kernel for Piece<'_> {
     type Out = Sums;
 
     #[inline(always)]
-    unsafe fn run<V: Eight>(self) -> Sums {
-        let (view, s) = (self.view, self.piece);
-        let [mut start, two_end, end] = [s.start, s.two_end, s.end].map(|x| x as usize / 8);
+    fn run<S: Simd>(self) -> Sums {
+        let Self { view, piece } = self;
+        let [mut start, two_end, end] = [piece.start, piece.two_end, piece.end].map(|x| x as usize / 8);
         let mut total = Sums::default();
         while start < end {
             let stop = end.min(start + BLOCK);
-            unsafe { add(&mut total, block::<V>(view, start, two_end.clamp(start, stop), stop)) };
+            let range = [start, two_end.clamp(start, stop), stop];
+            // SAFETY: the pack has the groups of its spans, and the piece's maker has promised the rest.
+            add(&mut total, unsafe { groups::run::<S::F32, _, 4>(view, range) });
             start = stop;
         }
         total
@@ -84,142 +82,104 @@ impl Kernel for Piece<'_> {
 /// Groups whose sums are added up in f32.
 const BLOCK: usize = 32;
 
-/// Groups `start .. end`, those from `two_end` on of contacts with the world.
-#[inline(always)]
-unsafe fn block<V: Eight>(view: &View, start: usize, two_end: usize, end: usize) -> Sums {
-    unsafe {
-        let (mut acc, mut wide) = ([V::splat(0.0); 4], [Two::<V>::splat(0.0); 4]);
-        let mut g = start;
-        while g + 2 <= two_end {
-            group::<Two<V>, true>(view, g, &mut wide);
-            g += 2;
-        }
-        if g < two_end {
-            group::<V, true>(view, g, &mut acc);
-        }
-        g = two_end;
-        while g + 2 <= end {
-            group::<Two<V>, false>(view, g, &mut wide);
-            g += 2;
-        }
-        if g < end {
-            group::<V, false>(view, g, &mut acc);
-        }
-        let most = wide[MEASURE].most();
-        acc[MEASURE] = most.select_le(acc[MEASURE], acc[MEASURE], most);
-        let mut seen = [Octet::default(); 4];
-        for k in 1..4 {
-            acc[k] = acc[k].add(wide[k].sum());
-        }
-        for k in 0..4 {
-            acc[k].store(&mut seen[k], 0);
-        }
-        let sum = |k: usize| seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
-        let most = seen[MEASURE].0.iter().fold(0.0, |m, x| if *x <= m { m } else { *x });
-        [f64::from(most), sum(1), sum(2), sum(3)]
-    }
-}
+impl GroupPass<4> for View<'_> {
+    type Ahead<V: F32Lanes> = ();
+    const WORLD_IN_PAIRS: bool = true;
 
-#[inline(always)]
-unsafe fn group<V: Eight, const TWO: bool>(view: &View, g: usize, acc: &mut [V; 4]) {
-    unsafe {
-        let pack = view.pack;
-        let points = pack.groups.get_unchecked(g);
-        let n: [V; 3] = load3(&points.n, GROUP);
-        let mut bias = times(V::load(&points.bias, GROUP), n);
-        if !pack.drift.is_empty() {
-            bias = plus(bias, load3(pack.drift.get_unchecked(g), VECTORS));
+    #[inline(always)]
+    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, _: usize) {}
+
+    #[inline(always)]
+    unsafe fn group<V: F32Lanes, const TWO: bool>(
+        &self,
+        g: usize,
+        _: Option<usize>,
+        (): (),
+        acc: &mut [V; 4],
+    ) {
+        let (pack, metric) = (self.pack, &self.metric);
+        // SAFETY: as the caller promises; so below.
+        let contacts = unsafe { pack.contacts::<V>(g) };
+        let n: Vec3<V> = load3(contacts, |c| &c.n);
+        let mut bias = scale(V::load(contacts, |c| &c.bias), n);
+        if let Some(drift) = pack.each_drift(g) {
+            bias = vec3::add(bias, drift);
         }
-        let now: [V; 3] = load3(view.now.add(g), VECTORS);
-        if view.what == What::Push {
+        // Adds D z to the forces: the arms are -r n and r n, so that both torques turn the same way.
+        macro_rules! push {
+            ($z:ident) => {
+                unsafe { V::exchange_both::<_, TWO>($z, cross($z, n), self.force.0, contacts) }
+            };
+        }
+        let now: Vec3<V> = load3(&self.now[g..g + V::EIGHTS], |x| x);
+        if self.what == What::Push {
             acc[WORK] = add_dot(acc[WORK], bias, now);
-            return push::<V, TWO>(view, g, n, now);
+            return push!(now);
         }
-        let places = [&raw const points.a, &raw const points.b];
-        let [seen, turn] = V::relative::<TWO, false>(view.velocity, places, GROUP);
-        let mut u = less_cross(seen, turn, n);
-        if view.what == What::Product {
-            return store3(u, view.trial.add(g), VECTORS);
+        let [seen, turn] = unsafe { V::relative::<_, TWO, false>(self.velocity.as_ptr(), contacts) };
+        let mut u = sub_cross(seen, turn, n);
+        if self.what == What::Product {
+            return store3(u, unsafe { self.trial.slice(g, V::EIGHTS) });
         }
-        u = plus(u, bias);
-        let tiny = V::splat(TINY);
-        u = [u[0].flush(tiny), u[1].flush(tiny), u[2].flush(tiny)];
-        let before = load3(view.before.add(g), VECTORS);
-        let y = along(now, V::splat(view.beta), minus(now, before));
-        let eta = V::load(&points.step, GROUP);
-        let step = V::splat(view.t).mul(eta);
+        u = flushed(vec3::add(u, bias));
+        let before = load3(&self.before[g..g + V::EIGHTS], |x| x);
+        let y = add_scaled(now, V::splat(self.beta), sub(now, before));
+        let eta = V::splat(self.t) * V::load(contacts, |c| &c.step);
         // Along the normal the step is κ times as long as across.
-        let (to, un, kappa) = (apart(y, step, u), dot(u, n), view.metric.kappa);
-        let dn = dot(to, n);
-        let pressed = dn.less(V::splat(kappa - 1.0).mul(step), un);
-        let z = project_parts(pressed, apart(to, dn, n), n, view.metric.friction(pack, g));
-        let d = minus(z, y);
+        let (un, more) = (dot(u, n), V::splat(metric.kappa - 1.0));
+        let z = scaled_step(y, [u, n], un, eta, more, metric.friction(pack, g));
+        let d = sub(z, y);
         let along = dot(d, n);
-        let (sq, weight) = (dot(d, d), V::load(view.weights.add(g), size_of::<Octet>()));
-        let less = along.mul(along);
-        let length = sq.less(V::splat(1.0 - 1.0 / kappa), less).mul(weight);
-        let measure = sq.less(V::splat(1.0 - 1.0 / (kappa * kappa)), less).mul(weight).mul(weight);
-        acc[MEASURE] = measure.select_le(acc[MEASURE], acc[MEASURE], measure);
-        if view.what == What::Measure {
+        let (sq, weight) = (dot(d, d), V::load(&self.weights[g..g + V::EIGHTS], |x| x));
+        let length = sq.sub_product(V::splat(1.0 - 1.0 / metric.kappa), along * along) * weight;
+        acc[MEASURE] = acc[MEASURE].larger(metric.square(sq, along) * weight * weight);
+        if self.what == What::Measure {
             return;
         }
-        acc[LENGTH] = acc[LENGTH].add(length);
-        acc[DESCENT] = add_dot(acc[DESCENT], u, minus(z, now));
+        acc[LENGTH] = acc[LENGTH] + length;
+        acc[DESCENT] = add_dot(acc[DESCENT], u, sub(z, now));
         acc[WORK] = add_dot(acc[WORK], bias, z);
-        store3(z, view.trial.add(g), VECTORS);
-        push::<V, TWO>(view, g, n, z);
-    }
-}
-
-/// Adds D z to the forces: the arms are -r n and r n, so that both torques turn the same way.
-#[inline(always)]
-unsafe fn push<V: Eight, const TWO: bool>(view: &View, g: usize, n: [V; 3], z: [V; 3]) {
-    unsafe {
-        let points = view.pack.groups.get_unchecked(g);
-        let places = [&raw const points.a, &raw const points.b];
-        V::exchange_both::<TWO>(z, cross(z, n), view.force, places, GROUP);
+        store3(z, unsafe { self.trial.slice(g, V::EIGHTS) });
+        push!(z);
     }
 }
 
 /// Over bodies: ⟨F - F_y, M⁻¹ (F - F_y)⟩ with F_y = F_now + β (F_now - F_before), and ⟨F, 2 v_free + M⁻¹ F⟩. In the same pass
 /// what [`Velocities`] says of F and F_now, where the next β is known.
 pub(super) struct Settle<'a> {
-    pub force: &'a [Row],
-    pub now: &'a [Row],
-    pub before: &'a [Row],
+    pub force: &'a [Row32],
+    pub now: &'a [Row32],
+    pub before: &'a [Row32],
     pub beta: f32,
-    pub free: &'a [Row],
-    pub inverse: &'a [Row],
-    pub ahead: Option<(f32, &'a mut [Row])>,
+    pub free: &'a [Row32],
+    pub inverse: &'a [Row32],
+    pub ahead: Option<(f32, &'a mut [Row32])>,
 }
 
 impl Kernel for Settle<'_> {
     type Out = [f64; 2];
 
     #[inline(always)]
-    unsafe fn run<V: Eight>(mut self) -> [f64; 2] {
+    fn run<S: Simd>(mut self) -> [f64; 2] {
         let mut total = [0.0; 2];
         let n = self.force.len();
-        let (mut start, mut seen) = (0, [Octet::default(); 2]);
+        let mut start = 0;
         while start < n {
             let end = (start + CHUNK).min(n);
-            unsafe {
-                // Two rows at a time: sums wait for each other.
-                let (mut acc, mut wide) = ([V::splat(0.0); 2], [Two::<V>::splat(0.0); 2]);
-                let mut i = start;
-                while i + 2 <= end {
-                    self.row::<Two<V>>(i, &mut wide);
-                    i += 2;
-                }
-                if i < end {
-                    self.row::<V>(i, &mut acc);
-                }
-                for k in 0..2 {
-                    acc[k].add(wide[k].sum()).store(&mut seen[k], 0);
-                }
+            // Two rows at a time: sums wait for each other.
+            let (mut acc, mut wide) = ([S::F32::zero(); 2], [Pair::<S::F32>::zero(); 2]);
+            let mut i = start;
+            while i + 2 <= end {
+                self.row::<Pair<S::F32>>(i, &mut wide);
+                i += 2;
+            }
+            if i < end {
+                self.row::<S::F32>(i, &mut acc);
             }
             for k in 0..2 {
-                total[k] += seen[k].0.iter().map(|x| f64::from(*x)).sum::<f64>();
+                let mut seen = [Packed::default()];
+                (acc[k] + wide[k].sum()).store(&mut seen, |x| x);
+                total[k] += seen[0].0.iter().map(|x| f64::from(*x)).sum::<f64>();
             }
             start = end;
         }
@@ -230,51 +190,54 @@ impl Kernel for Settle<'_> {
 impl Settle<'_> {
     /// Row `i`, and the next where `V` is two.
     #[inline(always)]
-    unsafe fn row<V: Eight>(&mut self, i: usize, [change, kinetic]: &mut [V; 2]) {
-        const ROW: usize = size_of::<Row>();
-        unsafe {
-            let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
-            let (f, now) = (V::load(row(self.force), ROW), V::load(row(self.now), ROW));
-            let (before, m) = (V::load(row(self.before), ROW), V::load(row(self.inverse), ROW));
-            let step = f.sub(now);
-            let d = step.less(V::splat(self.beta), now.sub(before));
-            *change = change.plus(d, m.mul(d));
-            let free = V::load(row(self.free), ROW);
-            let v = free.plus(m, f);
-            *kinetic = kinetic.plus(f, free.add(v));
-            if let Some((beta, to)) = &mut self.ahead {
-                v.plus(m, V::splat(*beta).mul(step)).store(to.as_mut_ptr().add(i).cast(), ROW);
-            }
+    fn row<V: F32Lanes>(&mut self, i: usize, [change, kinetic]: &mut [V; 2]) {
+        let range = i..i + V::EIGHTS;
+        macro_rules! load {
+            ($field:ident) => {
+                V::load(&self.$field[range.clone()], |row| row)
+            };
+        }
+        let (f, now, before, m) = (load!(force), load!(now), load!(before), load!(inverse));
+        let step = f - now;
+        let d = step.sub_product(V::splat(self.beta), now - before);
+        *change = change.add_product(d, m * d);
+        let free = load!(free);
+        let v = free.add_product(m, f);
+        *kinetic = kinetic.add_product(f, free + v);
+        if let Some((beta, to)) = &mut self.ahead {
+            v.add_product(m, V::splat(*beta) * step).store(&mut to[range], |row| row);
         }
     }
 }
 
 /// v = v_free + M⁻¹ (F + β (F - F_before)).
 pub(super) struct Velocities<'a> {
-    pub force: &'a [Row],
-    pub before: &'a [Row],
+    pub force: &'a [Row32],
+    pub before: &'a [Row32],
     pub beta: f32,
-    pub free: Option<&'a [Row]>,
-    pub inverse: &'a [Row],
-    pub to: &'a mut [Row],
+    pub free: Option<&'a [Row32]>,
+    pub inverse: &'a [Row32],
+    pub to: &'a mut [Row32],
 }
 
 impl Kernel for Velocities<'_> {
     type Out = ();
 
     #[inline(always)]
-    unsafe fn run<V: Eight>(self) {
+    fn run<S: Simd>(self) {
+        macro_rules! load {
+            ($rows:expr, $i:ident) => {
+                S::F32::load(&$rows[$i..], |row| row)
+            };
+        }
         for i in 0..self.to.len() {
-            let row = |rows: &[Row]| rows.as_ptr().wrapping_add(i).cast::<Octet>();
-            unsafe {
-                let (f, before) = (V::load(row(self.force), 0), V::load(row(self.before), 0));
-                let y = f.add(V::splat(self.beta).mul(f.sub(before)));
-                let mut v = V::load(row(self.inverse), 0).mul(y);
-                if let Some(free) = self.free {
-                    v = V::load(row(free), 0).add(v);
-                }
-                v.store((&raw mut self.to[i]).cast(), 0);
+            let (f, before) = (load!(self.force, i), load!(self.before, i));
+            let y = f + S::F32::splat(self.beta) * (f - before);
+            let mut v = load!(self.inverse, i) * y;
+            if let Some(free) = self.free {
+                v = load!(free, i) + v;
             }
+            v.store(&mut self.to[i..], |row| row);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Which contact is in which place.
 
 use crate::colour::Span;
-use crate::crew::{self, Shared};
+use crate::crew;
 use crate::problem::{Points, WORLD};
+use crate::simd::Vectors;
 
-use super::super::eight::Vectors;
 use super::{Group, Pack, ROW};
 
 /// Points `first .. first + count` are in the places from `place` on.
@@ -107,11 +107,8 @@ impl Pack {
         self.ranges.clear();
         let rows = self.still;
         let Some((_, regions)) = points.regions.split_last() else { return };
-        self.bounds.clear();
-        self.bounds.resize(regions.len(), [0; 2]);
-        let bounds = Shared(self.bounds.as_mut_ptr());
-        crew::each(regions.len(), |k| {
-            let [first, end] = [k, k + 1].map(|k| points.regions[k] as usize);
+        crew::ranges(regions.len(), 1, &mut self.bounds, |region| {
+            let [first, end] = [region.start, region.end].map(|k| points.regions[k] as usize);
             let mut seen = [u32::MAX, 0];
             if first < end {
                 let range = points.spans[first].start as usize..points.spans[end - 1].end as usize;
@@ -120,8 +117,7 @@ impl Pack {
                     seen = [seen[0].min(body), seen[1].max(body)];
                 }
             }
-            // SAFETY: each region once.
-            unsafe { *bounds.at(k) = seen };
+            seen
         });
         if self.bounds.windows(2).all(|w| w[0][1] < w[1][0]) && self.bounds.iter().all(|b| b[0] <= b[1]) {
             self.ranges.push(0);

@@ -3,8 +3,8 @@
 use crate::colour::{self, Span};
 use crate::crew::Shared;
 use crate::problem::{Bodies, WORLD};
+use crate::simd::Vectors;
 
-use super::super::eight::Vectors;
 use super::layout::Run;
 use super::{Group, Pack, ROW, Steps, dot};
 

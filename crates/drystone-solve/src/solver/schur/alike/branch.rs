@@ -13,8 +13,8 @@
 //! of N_UU. Rows that depend on others of their node get no multiplier.
 
 use crate::problem::{Bodies, WORLD};
+use crate::simd::F64Lanes;
 
-use super::super::super::sweep::vector::Vector;
 use super::super::factor::NOTHING;
 use super::super::limbs::{Limb, Limbs, Link};
 use super::super::tree::{SIZE, Tree};
@@ -53,7 +53,7 @@ pub(super) struct Branch {
 
 /// The Cholesky factor of the first `n` rows, below and on the diagonal, and one over its diagonal: zero where nothing is left.
 #[inline(always)]
-fn cholesky<V: Vector>(on: On<V>, a: &mut Square, n: usize) -> [Lane; SIZE] {
+fn cholesky<V: F64Lanes>(on: On<V>, a: &mut Square, n: usize) -> [Lane; SIZE] {
     let mut over = [NONE; SIZE];
     let whole: [Lane; SIZE] = std::array::from_fn(|r| a[r][r]);
     for j in 0..n {
@@ -77,7 +77,7 @@ fn cholesky<V: Vector>(on: On<V>, a: &mut Square, n: usize) -> [Lane; SIZE] {
 
 /// x ← L⁻¹ x for the first `n` of several columns.
 #[inline(always)]
-fn lower<V: Vector, const N: usize>(
+fn lower<V: F64Lanes, const N: usize>(
     on: On<V>,
     l: &Square,
     over: &[Lane; SIZE],
@@ -99,7 +99,7 @@ fn lower<V: Vector, const N: usize>(
 
 /// x ← L⁻ᵀ x.
 #[inline(always)]
-fn upper<V: Vector>(on: On<V>, l: &Square, over: &[Lane; SIZE], x: &mut [Lane; SIZE], n: usize) {
+fn upper<V: F64Lanes>(on: On<V>, l: &Square, over: &[Lane; SIZE], x: &mut [Lane; SIZE], n: usize) {
     for t in (0..n).rev() {
         let mut sum = x[t];
         for i in t + 1..n {
@@ -135,7 +135,7 @@ impl Alike {
 
     /// Masses and nodes from the leaves on; how many rows depended on others.
     #[inline(always)]
-    pub(super) fn climb<V: Vector>(
+    pub(super) fn climb<V: F64Lanes>(
         &mut self,
         on: On<V>,
         p: &Bodies,
@@ -189,7 +189,7 @@ impl Alike {
 
     /// The node of limb `k`, and what the limb that it hangs on carries.
     #[inline(always)]
-    fn take_node<V: Vector>(
+    fn take_node<V: F64Lanes>(
         &self,
         on: On<V>,
         p: &Bodies,
@@ -279,7 +279,7 @@ impl Alike {
 
     /// z and y of all columns, and what they make of N', on and right of the diagonal.
     #[inline(always)]
-    pub(super) fn reduce<V: Vector>(&mut self, on: On<V>, limbs: &Limbs) {
+    pub(super) fn reduce<V: F64Lanes>(&mut self, on: On<V>, limbs: &Limbs) {
         let (rows, columns) = (self.rows, self.columns);
         self.find_limbs(limbs);
         let Self { branch: b, y, reach, blocks, row, n, .. } = self;
@@ -421,7 +421,7 @@ impl Alike {
 
     /// The joints' multipliers, from the root on.
     #[inline(always)]
-    pub(super) fn descend<V: Vector>(&mut self, on: On<V>, limbs: &Limbs) {
+    pub(super) fn descend<V: F64Lanes>(&mut self, on: On<V>, limbs: &Limbs) {
         let (rows, columns) = (self.rows, self.columns);
         let Self { branch: b, y, reach, gamma, x, .. } = self;
         b.total.clear();

@@ -1,8 +1,8 @@
 //! Joints eliminated: S = LLᵀ, Y = L⁻¹ N_EU, N' = N_UU - YᵀY, and back to the joints' multipliers; eight islands at once.
 
 use crate::problem::{Bodies, WORLD};
+use crate::simd::F64Lanes;
 
-use super::super::super::sweep::vector::Vector;
 use super::super::factor::NOTHING;
 use super::super::tree::{SIZE, Tree};
 use super::super::wide::On;
@@ -11,7 +11,7 @@ use super::{Alike, FEW, LANES, Lists, NONE, few, lanes};
 impl Alike {
     /// The bilateral rows and L; how many rows depended on others.
     #[inline(always)]
-    pub(super) fn factor<V: Vector>(
+    pub(super) fn factor<V: F64Lanes>(
         &mut self,
         on: On<V>,
         p: &Bodies,
@@ -127,7 +127,7 @@ impl Alike {
 
     /// Y, and -YᵀY on and right of the diagonal.
     #[inline(always)]
-    pub(super) fn eliminate<V: Vector>(&mut self, on: On<V>, tree: &Tree, m: usize) {
+    pub(super) fn eliminate<V: F64Lanes>(&mut self, on: On<V>, tree: &Tree, m: usize) {
         let (rows, columns) = (self.rows, self.columns);
         let nodes = tree.mechanisms[m].clone();
         self.find_reach(tree, m);
@@ -261,7 +261,7 @@ impl Alike {
 
     /// γ_E = -L⁻ᵀ(L⁻¹ r_E + Y γ_U).
     #[inline(always)]
-    pub(super) fn bilateral<V: Vector>(&mut self, on: On<V>, tree: &Tree, m: usize) {
+    pub(super) fn bilateral<V: F64Lanes>(&mut self, on: On<V>, tree: &Tree, m: usize) {
         let (rows, columns) = (self.rows, self.columns);
         let nodes = tree.mechanisms[m].clone();
         for (k, (x, row)) in self.x.iter_mut().zip(self.y.chunks_exact(columns)).enumerate() {
