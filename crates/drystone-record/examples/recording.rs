@@ -34,7 +34,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         scene: "ten balls".into(),
         h: world.settings().h,
     };
-    let mut writer = Writer::create(options, world.model().bodies.len())?;
+    let mut writer = Writer::create(options)?;
     writer.begin(&world)?;
     for _ in 0..200 {
         let begun = Instant::now();

@@ -56,10 +56,11 @@ impl PyWorld {
                 events: false,
                 what,
                 double,
+                compress: true,
                 scene: name.into(),
                 h: world.settings().h,
             };
-            let mut writer = Writer::create(options, world.model().bodies.len()).map_err(wrong)?;
+            let mut writer = Writer::create(options).map_err(wrong)?;
             writer.begin(&world).map_err(wrong)?;
             *kept = Some(writer);
             Ok(())
@@ -72,7 +73,7 @@ impl PyWorld {
         py.detach(|| {
             let _world = self.lock();
             let writer = self.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-            writer.map_or(Ok(()), Writer::finish)
+            writer.map_or(Ok(()), |writer| writer.finish().map(|_| ()))
         })
         .map_err(input)
     }

@@ -12,7 +12,8 @@ fn large_ball_rises() {
 
 #[test]
 fn large_ball_stays_without_shaking() {
-    let (_, results) = run(scene("brazil-nut", &[("n", "120"), ("across", "4"), ("T", "10"), ("amplitude", "0")]));
+    let (_, results) =
+        run(scene("brazil-nut", &[("n", "120"), ("across", "4"), ("T", "10"), ("amplitude", "0")]));
     near(&results, "nut_height_last_m", 2.0, 0.05);
 }
 

@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(last_word(300, |_| 5.0), f64::INFINITY);
         assert_eq!(last_word(1200, |_| 0.9), 0.0);
         // The least counts: momentum makes residuals rise and fall.
-        let waves = |k: usize| 1000.0 / k as f64 * if k % 7 == 0 { 1.0 } else { 30.0 };
+        let waves = |k: usize| 1000.0 / k as f64 * if k.is_multiple_of(7) { 1.0 } else { 30.0 };
         assert!(last_word(300, waves) < 1100.0);
     }
 }
