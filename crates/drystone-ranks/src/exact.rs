@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn it_rounds_once() {
-        assert_eq!(sum([1e100, 1.0, -1e100]).value(), 1.0);
+        assert_eq!(sum([1e80, 1.0, -1e80]).value(), 1.0);
         assert_eq!(sum([1.0, 2f64.powi(-60), -1.0]).value(), 2f64.powi(-60));
         assert_eq!(sum([-1.0, -2f64.powi(-53)]).value(), -1.0, "a tie goes to the even one");
         assert_eq!(sum([1.0, 2f64.powi(-53), 2f64.powi(-200)]).value(), 1.0 + f64::EPSILON);
