@@ -88,11 +88,11 @@ fn told(r: &StepReport) -> (u64, usize, usize, usize, usize, [u64; 6]) {
 
 #[test]
 fn spheres_that_fall_and_settle() {
-    for (solver, steps) in [("apgd", 80), ("bb", 40), ("pgj", 25)] {
+    for (solver, steps) in [("apgd", 60), ("bb", 30), ("pgj", 20)] {
         let make = || world(180, Kind::Spheres, solver);
         let one = run(1, steps, make);
         assert!(one.reports.iter().any(|r| r.contacts > 30), "they have come to touch");
-        for size in [2, 3, 4, 7] {
+        for size in [2, 3, 7] {
             let many = run(size, steps, make);
             assert_eq!(many.hash, one.hash, "{solver} on {size} ranks");
             assert_eq!(many.world.state(), one.world.state(), "warm starts and all");
@@ -118,7 +118,7 @@ fn bodies_of_all_shapes() {
 #[test]
 fn space_is_cut_anew_and_bodies_change_owners() {
     let make = || world(150, Kind::Spheres, "apgd");
-    let (one, many) = (run(1, 150, make), run(4, 150, make));
+    let (one, many) = (run(1, 120, make), run(4, 120, make));
     assert_eq!(many.world.state(), one.world.state());
     assert!(many.usage.iter().all(|u| u.rebuilds > 2), "{:?}", many.usage);
     assert_eq!(many.usage.iter().map(|u| u.bodies).sum::<usize>(), 150);
