@@ -31,6 +31,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         events: false,
         what: What { contacts: true, joints: true },
         double: false,
+        compress: true,
         scene: "ten balls".into(),
         h: world.settings().h,
     };

@@ -57,6 +57,8 @@ pub mod model;
 #[doc(hidden)]
 pub mod motion;
 mod order;
+#[doc(hidden)]
+pub mod part;
 mod principal;
 #[doc(hidden)]
 pub mod queries;
@@ -123,6 +125,8 @@ pub use method::Method;
 pub use model::{Body, BodyId, ColliderSlot, Model};
 #[doc(hidden)]
 pub use order::along_curve;
+#[doc(hidden)]
+pub use part::{BodyMotion, Part};
 #[doc(inline)]
 pub use queries::{Found, QueryFilter};
 pub use saved::SaveError;

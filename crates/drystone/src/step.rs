@@ -17,6 +17,7 @@ mod rattle;
 mod report;
 mod resolve;
 mod stabilise;
+pub(crate) mod stages;
 mod velocity;
 
 use drystone_solve::crew;
@@ -32,6 +33,7 @@ pub(crate) use loads::Loads;
 pub(crate) use predictor::Predictor;
 use report::Clock;
 pub use report::{Deep, Stage, StepError, StepReport};
+pub use stages::{Removal, Staged};
 pub(crate) use resolve::OVERLAP;
 pub use velocity::Party;
 

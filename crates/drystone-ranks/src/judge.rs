@@ -1,0 +1,87 @@
+//! The certificate of a problem over ranks: as `drystone-solve` defines it, every contact counted once, sums without rounding.
+
+use drystone_solve::certificate::Certificate;
+use glam::DVec3;
+
+use crate::walk::{Walk, project};
+
+/// Distance of a velocity from the dual cone, m/s.
+fn from_dual(mu: f64, u: DVec3) -> f64 {
+    // By Moreau's decomposition that is the projection of -u on the cone.
+    project(mu, -u).length()
+}
+
+/// Distance of u from what γ allows: the part of the dual cone across γ, m/s.
+fn backward(mu: f64, gamma: DVec3, u: DVec3) -> f64 {
+    let size = gamma.length();
+    if size == 0.0 {
+        return from_dual(mu, u);
+    }
+    let across = (gamma.y * gamma.y + gamma.z * gamma.z).sqrt();
+    if mu == 0.0 {
+        return u.x.abs();
+    }
+    if across < mu * gamma.x * (1.0 - 1e-12) {
+        return u.length();
+    }
+    // On the cone's edge: velocities along the one ray of the dual cone that is across γ.
+    let scale = (1.0 + mu * mu).sqrt();
+    let ray = DVec3::new(mu, -gamma.y / across, -gamma.z / across) / scale;
+    let along = u.dot(ray).max(0.0);
+    (u - along * ray).length()
+}
+
+/// Judges the multipliers of a walk that is at its end.
+pub fn judge(walk: &Walk, contacts: usize) -> Certificate {
+    let residual = |i: usize| {
+        let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
+        if t.g <= 0.0 {
+            return 0.0;
+        }
+        // Without friction across, there is nothing to be right or wrong.
+        let u = if t.mu == 0.0 { DVec3::new(u.x, 0.0, 0.0) } else { u };
+        let natural = (gamma - project(t.mu, gamma - u / t.g)).length() * t.g;
+        natural.max(from_dual(t.mu, u)).max(f64::EPSILON * t.g * gamma.length())
+    };
+    let most = walk.largest(|i| {
+        let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
+        let u = if t.mu == 0.0 { DVec3::new(u.x, 0.0, 0.0) } else { u };
+        [
+            residual(i),
+            if t.g > 0.0 { from_dual(t.mu, u) } else { 0.0 },
+            (gamma - project(t.mu, gamma)).length(),
+            if t.g > 0.0 { backward(t.mu, gamma, u) } else { 0.0 },
+        ]
+    });
+    let sums = walk.sum(|i| {
+        let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
+        let soft = t.soft(gamma);
+        [residual(i).powi(2), gamma.dot(u).abs(), gamma.dot(gamma), soft, t.work(gamma)]
+    });
+    let [kinetic, free] = walk.energies();
+    let [squares, complementarity, multipliers, soft, bias] = sums;
+    let rhs = free + bias;
+    let curvature = kinetic + soft;
+    let rigid = walk.largest(|i| [walk.touches[i].is_soft()])[0] == 0.0;
+    let still = walk.largest(|i| [walk.touches[i].asks()])[0] == 0.0;
+    Certificate {
+        residual_max: most[0],
+        residual_rms: (squares / contacts.max(1) as f64).sqrt(),
+        worst_block: None,
+        constraint_violation: most[1],
+        cone_violation: most[2],
+        complementarity,
+        dual_objective: 0.5 * curvature + rhs,
+        primal_objective: None,
+        duality_gap: None,
+        backward_error: most[3],
+        least_feasible_norm: rigid.then(|| match bias < 0.0 {
+            true if kinetic <= 0.0 => f64::MAX,
+            true => -bias / kinetic.sqrt(),
+            false => 0.0,
+        }),
+        multipliers: multipliers.sqrt(),
+        curvature,
+        rest_is_feasible: still,
+    }
+}

@@ -1,0 +1,173 @@
+//! A world over ranks, step by step.
+
+use std::time::Instant;
+
+use drystone::solve::solver::Status;
+use drystone::{StepError, StepReport, World};
+use serde::Serialize;
+
+use crate::comm::{Comm, Traffic};
+use crate::domain::Domain;
+use crate::methods::Method;
+use crate::step::{Taken, attempt};
+
+/// Why a step was not taken, or a world not spread. All ranks say the same.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RanksError {
+    /// What the world has, or the solver's name.
+    #[error("not over ranks: {0}")]
+    Refused(String),
+    /// The step failed.
+    #[error("{0}")]
+    Step(StepError),
+}
+
+/// What a rank has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Usage {
+    /// Bodies that it owns now.
+    pub bodies: usize,
+    /// Copies of others' bodies that it has now.
+    pub ghosts: usize,
+    /// Steps taken.
+    pub steps: u64,
+    /// Messages sent, a step.
+    pub messages_per_step: f64,
+    /// Bytes sent, a step.
+    pub bytes_per_step: f64,
+    /// Sums and largest numbers over all ranks, a step.
+    pub reductions_per_step: f64,
+    /// Spent on computing, a step, s.
+    pub busy_s_per_step: f64,
+    /// Spent on sending, receiving and waiting for others, a step, s.
+    pub waiting_s_per_step: f64,
+    /// How often ghosts were chosen anew.
+    pub rebuilds: u64,
+    /// How often space was cut anew.
+    pub recuts: u64,
+}
+
+/// A world over ranks.
+pub struct Ranks<'c> {
+    comm: &'c dyn Comm,
+    domain: Domain,
+    method: Method,
+    steps: u64,
+    wall: f64,
+    begun: Traffic,
+    /// Wall and waiting seconds when busy times were last compared.
+    compared: (f64, f64),
+}
+
+impl<'c> Ranks<'c> {
+    /// Spreads a world, of which every rank has a copy, over the ranks.
+    ///
+    /// # Errors
+    /// Naming what does not work over ranks.
+    pub fn new(comm: &'c dyn Comm, world: World) -> Result<Self, RanksError> {
+        let method = Method::parse(&world.settings().solver).map_err(RanksError::Refused)?;
+        let domain = Domain::new(comm, world)?;
+        let begun = comm.traffic();
+        Ok(Self { comm, domain, method, steps: 0, wall: 0.0, begun, compared: (0.0, begun.seconds) })
+    }
+
+    /// One step.
+    ///
+    /// # Errors
+    /// The same on every rank.
+    pub fn step(&mut self) -> Result<StepReport, RanksError> {
+        let begun = Instant::now();
+        let most = self.domain.whole.settings().max_substeps.max(1).ilog2();
+        let report = self.advance(most);
+        self.wall += begun.elapsed().as_secs_f64();
+        let report = report?;
+        self.domain.part.world.stage_count();
+        self.domain.aged();
+        self.steps += 1;
+        Ok(report)
+    }
+
+    /// Seconds of computing since space was last cut.
+    fn busy(&self) -> f64 {
+        let waited = self.comm.traffic().seconds;
+        (self.wall - self.compared.0 - (waited - self.compared.1)).max(1e-6)
+    }
+
+    /// A step of the part's own length, in halves where it has to be, of which each may be taken in halves so many times again.
+    fn advance(&mut self, halvings: u32) -> Result<StepReport, RanksError> {
+        let (comm, busy, recuts) = (self.comm, self.busy(), self.domain.recuts);
+        let kept = (halvings > 0).then(|| self.domain.keep());
+        let taken = attempt(comm, &mut self.domain, self.method, halvings == 0, busy)?;
+        if self.domain.recuts != recuts {
+            self.compared = (self.wall, comm.traffic().seconds);
+        }
+        let (mut kept, h) = match (taken, kept) {
+            (Taken::Whole(report), _) => return Ok(*report),
+            (Taken::Unresolved, Some(kept)) => (kept, self.domain.part.world.settings().h),
+            (Taken::Unresolved, None) => unreachable!("the last halves are taken whatever they lead to"),
+        };
+        kept.scale(0.5);
+        self.domain.put_back(comm, kept)?;
+        self.set_step(0.5 * h);
+        let both = self.advance(halvings - 1).and_then(|first| Ok((first, self.advance(halvings - 1)?)));
+        self.set_step(h);
+        self.domain.part.world.stage_scale(2.0);
+        both.map(|(first, second)| joined(first, second))
+    }
+
+    fn set_step(&mut self, h: f64) {
+        self.domain.part.world.set_stage_step(h);
+        let Domain { reach, part, .. } = &mut self.domain;
+        reach.step(&part.world);
+    }
+
+    /// The whole world. Motions in it are those of the start, or at rank 0 those of the last [`Ranks::fetch`].
+    pub fn world(&mut self) -> &mut World {
+        &mut self.domain.whole
+    }
+
+    /// Brings the whole world to where steps have come, at rank 0.
+    pub fn fetch(&mut self) {
+        self.domain.fetch(self.comm);
+    }
+
+    /// What this rank has done so far.
+    pub fn usage(&self) -> Usage {
+        let (t, n) = (self.comm.traffic(), self.steps.max(1) as f64);
+        let waiting = t.seconds - self.begun.seconds;
+        let movers = &self.domain.movers;
+        Usage {
+            bodies: movers.own,
+            ghosts: movers.slots.len() - movers.own,
+            steps: self.steps,
+            messages_per_step: (t.messages - self.begun.messages) as f64 / n,
+            bytes_per_step: (t.bytes - self.begun.bytes) as f64 / n,
+            reductions_per_step: (t.reductions - self.begun.reductions) as f64 / n,
+            busy_s_per_step: (self.wall - waiting).max(0.0) / n,
+            waiting_s_per_step: waiting / n,
+            rebuilds: self.domain.rebuilds,
+            recuts: self.domain.recuts,
+        }
+    }
+}
+
+/// Two halves of a step as one.
+fn joined(first: StepReport, second: StepReport) -> StepReport {
+    let mut spans = first.spans;
+    spans.iter_mut().zip(second.spans).for_each(|(a, b)| *a += b);
+    let worse = first.certificate.residual_max > second.certificate.residual_max;
+    let status = if first.status == Status::Converged { second.status } else { first.status };
+    StepReport {
+        iterations: first.iterations + second.iterations,
+        position_rounds: first.position_rounds + second.position_rounds,
+        velocity_problems: first.velocity_problems + second.velocity_problems,
+        substeps: first.substeps + second.substeps,
+        rejected: first.rejected + second.rejected,
+        omega: first.omega.min(second.omega),
+        certificate: if worse { first.certificate } else { second.certificate },
+        penetration_max: first.penetration_max.max(second.penetration_max),
+        status,
+        spans,
+        ..second
+    }
+}

@@ -1,0 +1,177 @@
+//! Any number of ranks gives the same bits, and the motion is that of the engine.
+
+use drystone::{BodyDef, BodyId, JointDef, Settings, Shape, StepReport, World};
+use drystone_ranks::{Ranks, RanksError, Usage, threads};
+use glam::{DQuat, DVec3};
+
+/// Shapes of one size and many.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Spheres,
+    Mixed,
+}
+
+/// Bodies on a lattice that is a little off, above a floor and between four walls.
+fn world(n: usize, kind: Kind, solver: &str) -> World {
+    let settings = Settings { solver: solver.into(), h: 5e-3, tolerance: 1e-4, ..Settings::default() };
+    let mut world = World::new(settings).unwrap();
+    let wall = |x: DVec3, normal: DVec3| {
+        BodyDef::fixed(Shape::HalfSpace)
+            .at(x)
+            .turned(DQuat::from_rotation_arc(DVec3::Z, normal))
+            .friction(0.4)
+    };
+    let (side, apart) = (5usize, 0.23);
+    let half = 0.5 * apart * side as f64;
+    world.add_body(wall(DVec3::ZERO, DVec3::Z)).unwrap();
+    for axis in [DVec3::X, DVec3::Y] {
+        world.add_body(wall(-half * axis, axis)).unwrap();
+        world.add_body(wall(half * axis, -axis)).unwrap();
+    }
+    let mut random = 7u64;
+    let mut next = || {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 11) as f64 / 2f64.powi(53) - 0.5
+    };
+    for i in 0..n {
+        let (x, y, z) = (i % side, i / side % side, i / (side * side));
+        let place = DVec3::new(x as f64 + 0.5, y as f64 + 0.5, z as f64 + 0.6) * apart;
+        let place = place - DVec3::new(half, half, 0.0) + 0.02 * DVec3::new(next(), next(), next());
+        let size = 0.1 * (0.9 + 0.2 * next());
+        let shape = match (kind, i % 3) {
+            (Kind::Mixed, 0) => Shape::Box { half: DVec3::new(0.7, 0.6, 0.5) * size },
+            (Kind::Mixed, 1) => Shape::Capsule { radius: 0.6 * size, half_length: 0.4 * size },
+            _ => Shape::Sphere { radius: size },
+        };
+        let v = DVec3::new(0.3 * next(), 0.3 * next(), -0.5);
+        let body = BodyDef::solid(shape, 1000.0).at(place).friction(0.4).moving(v, DVec3::ZERO);
+        world.add_body(body).unwrap();
+    }
+    world
+}
+
+/// What a run came to: the state's hash, reports of its steps, and what each rank did.
+struct Run {
+    hash: u64,
+    reports: Vec<StepReport>,
+    usage: Vec<Usage>,
+    world: World,
+}
+
+fn run(size: usize, steps: usize, make: impl Fn() -> World + Sync) -> Run {
+    let mut out = threads::run(size, |comm| {
+        let mut ranks = Ranks::new(comm, make()).unwrap();
+        let reports: Vec<StepReport> = (0..steps).map(|_| ranks.step().unwrap()).collect();
+        let usage = ranks.usage();
+        ranks.fetch();
+        let world = World::load(&ranks.world().save().unwrap()).unwrap();
+        (reports, usage, world)
+    });
+    let usage = out.iter().map(|o| o.1).collect();
+    let (reports, _, world) = out.swap_remove(0);
+    Run { hash: world.state().hash(), reports, usage, world }
+}
+
+/// What of a report must not depend on the ranks.
+fn told(r: &StepReport) -> (u64, usize, usize, usize, usize, [u64; 6]) {
+    let c = &r.certificate;
+    let numbers = [
+        c.residual_max,
+        c.residual_rms,
+        c.complementarity,
+        c.dual_objective,
+        c.backward_error,
+        r.penetration_mean,
+    ];
+    (r.step, r.contacts, r.touching, r.iterations, r.position_rounds, numbers.map(f64::to_bits))
+}
+
+#[test]
+fn spheres_that_fall_and_settle() {
+    for (solver, steps) in [("apgd", 60), ("bb", 30), ("pgj", 20)] {
+        let make = || world(180, Kind::Spheres, solver);
+        let one = run(1, steps, make);
+        assert!(one.reports.iter().any(|r| r.contacts > 30), "they have come to touch");
+        for size in [2, 3, 7] {
+            let many = run(size, steps, make);
+            assert_eq!(many.hash, one.hash, "{solver} on {size} ranks");
+            assert_eq!(many.world.state(), one.world.state(), "warm starts and all");
+            for (a, b) in many.reports.iter().zip(&one.reports) {
+                assert_eq!(told(a), told(b), "{solver} on {size} ranks");
+            }
+            assert!(many.usage.iter().any(|u| u.ghosts > 0), "contacts across borders");
+        }
+    }
+}
+
+#[test]
+fn bodies_of_all_shapes() {
+    let make = || world(60, Kind::Mixed, "apgd");
+    let one = run(1, 60, make);
+    assert!(one.reports.iter().any(|r| r.contacts > 60), "they have come to touch");
+    for size in [2, 4] {
+        let many = run(size, 60, make);
+        assert_eq!(many.world.state(), one.world.state(), "{size} ranks");
+    }
+}
+
+#[test]
+fn space_is_cut_anew_and_bodies_change_owners() {
+    let make = || world(150, Kind::Spheres, "apgd");
+    let (one, many) = (run(1, 120, make), run(4, 120, make));
+    assert_eq!(many.world.state(), one.world.state());
+    assert!(many.usage.iter().all(|u| u.rebuilds > 2), "{:?}", many.usage);
+    assert_eq!(many.usage.iter().map(|u| u.bodies).sum::<usize>(), 150);
+}
+
+/// The same motion as that of the engine on its own, up to what tolerances leave.
+#[test]
+fn the_motion_is_that_of_the_engine() {
+    let make = || world(100, Kind::Spheres, "apgd");
+    let steps = 60;
+    let many = run(3, steps, make);
+    let mut alone = make();
+    let mut contacts = 0;
+    for _ in 0..steps {
+        contacts = alone.step().unwrap().contacts;
+    }
+    assert!((many.world.state().time - alone.state().time).abs() < 1e-12);
+    let found = many.reports.last().unwrap().contacts;
+    assert!(found.abs_diff(contacts) * 20 <= contacts, "{found} contacts, {contacts}");
+    let (a, b) = (many.world.energy(), alone.energy());
+    assert!((a.potential - b.potential).abs() < 2e-3 * b.potential.abs(), "{} {}", a.potential, b.potential);
+    assert!(many.reports.iter().all(|r| r.certificate.residual_max <= many.world.settings().tolerance));
+}
+
+/// Saved in the middle on three ranks, resumed on two: the same as without a stop.
+#[test]
+fn a_run_goes_on_on_another_number_of_ranks() {
+    let make = || world(120, Kind::Spheres, "apgd");
+    let straight = run(4, 70, make);
+    let half = run(3, 35, make).world.save().unwrap();
+    let rest = run(2, 35, || World::load(&half).unwrap());
+    assert_eq!(rest.world.state(), straight.world.state());
+}
+
+#[test]
+fn what_does_not_work_is_refused_by_name() {
+    let refused = |make: &(dyn Fn() -> World + Sync)| {
+        let told = threads::run(2, |comm| match Ranks::new(comm, make()) {
+            Err(RanksError::Refused(what)) => what,
+            Err(e) => panic!("{e}"),
+            Ok(_) => panic!("it was not refused"),
+        });
+        assert_eq!(told[0], told[1]);
+        told[0].clone()
+    };
+    assert!(refused(&|| world(8, Kind::Spheres, "pgs")).contains("'pgs'"));
+    assert!(refused(&|| world(8, Kind::Spheres, "apgd:scaling=none")).contains("'scaling'"));
+    let jointed = || {
+        let mut world = world(8, Kind::Spheres, "apgd");
+        let ids: Vec<BodyId> = (5..7).map(|slot| world.model().id(slot).unwrap()).collect();
+        let at = 0.5 * (world.position(ids[0]).unwrap() + world.position(ids[1]).unwrap());
+        world.add_joint(JointDef::ball(ids[0], ids[1], at)).unwrap();
+        world
+    };
+    assert_eq!(refused(&jointed), "joints");
+}
