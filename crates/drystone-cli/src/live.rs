@@ -72,7 +72,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let (live, link) = Live::new(Box::new(make), options).map_err(Failure::input)?;
     args.serve.start(Show::Live(link))?;
     let (begun, cpu) = (Instant::now(), usage::cpu_seconds());
-    let flag = stop.clone();
+    let flag = stop;
     if let Some(time) = args.wall {
         let end = Duration::from_secs_f64(time);
         std::thread::spawn(move || {

@@ -33,8 +33,8 @@ pub(crate) use loads::Loads;
 pub(crate) use predictor::Predictor;
 use report::Clock;
 pub use report::{Deep, Stage, StepError, StepReport};
-pub use stages::{Removal, Staged};
 pub(crate) use resolve::OVERLAP;
+pub use stages::{Removal, Staged};
 pub use velocity::Party;
 
 /// Fewer bodies are not worth calling all threads for.

@@ -104,7 +104,13 @@ pub(super) fn formulate(
 }
 
 /// Rows that ask for a motion give way a little: the problem always has a solution ([`drystone_solve::problem::Ask`]).
-pub(super) fn regularise(settings: &Settings, state: &State, laws: &Laws, to: &mut Velocity, driven: Option<&[f64]>) {
+pub(super) fn regularise(
+    settings: &Settings,
+    state: &State,
+    laws: &Laws,
+    to: &mut Velocity,
+    driven: Option<&[f64]>,
+) {
     let Velocity { assembler, asks, pace, islands, .. } = to;
     let Assembler { problem: Problem::Bodies(p), rows, guess, order, .. } = assembler else { return };
     pace.clear();
