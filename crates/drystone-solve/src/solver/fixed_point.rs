@@ -291,7 +291,7 @@ impl Solver for FixedPoint {
     }
 
     fn expect_within(&mut self, iterations: usize) {
-        self.worth = Some(iterations);
+        self.worth = (iterations < usize::MAX).then_some(iterations);
     }
 
     fn solve(

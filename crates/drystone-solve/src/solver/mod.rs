@@ -221,7 +221,8 @@ pub trait Solver: Send {
     /// nothing take no notice.
     fn limit_operations(&mut self, _most: f64) {}
 
-    /// From now on ends where it is not expected to arrive within this many iterations. Those that do not tell take no notice.
+    /// From now on ends where it is not expected to arrive within this many iterations; `usize::MAX` is any number. Those that do not
+    /// look ahead take no notice.
     fn expect_within(&mut self, _iterations: usize) {}
 
     /// v = v_free + M⁻¹ D γ of the solution returned last, in the order of the problem's bodies, where the solver has it at hand.
