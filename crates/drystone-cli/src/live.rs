@@ -1,7 +1,8 @@
 //! `drystone live`.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use drystone_record::{file, usage};
@@ -72,12 +73,13 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let (live, link) = Live::new(Box::new(make), options).map_err(Failure::input)?;
     args.serve.start(Show::Live(link))?;
     let (begun, cpu) = (Instant::now(), usage::cpu_seconds());
-    let flag = stop;
+    let over = Arc::new(AtomicBool::new(false));
     if let Some(time) = args.wall {
-        let end = Duration::from_secs_f64(time);
+        let (end, over) = (Duration::from_secs_f64(time), over.clone());
         std::thread::spawn(move || {
             std::thread::sleep(end);
-            flag.flag().store(true, Ordering::Relaxed);
+            over.store(!stop.came(), Ordering::Relaxed);
+            stop.flag().store(true, Ordering::Relaxed);
         });
     }
     let Ended { log, tally } = live.run(stop.flag());
@@ -86,8 +88,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
         file::write(to, log.json().as_bytes()).map_err(place)?;
     }
-    // Nothing else ends it.
-    Ok(INTERRUPTED)
+    // Without --wall nothing but a signal ends it.
+    Ok(if over.load(Ordering::Relaxed) { 0 } else { INTERRUPTED })
 }
 
 /// How a live run has kept up, in a line.

@@ -9,9 +9,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Its tests solve the problems of scenes.
     ("drystone-cuda", &["drystone", "drystone-solve", "drystone-scene"]),
     ("drystone", &["drystone-solve"]),
+    ("drystone-ranks", &["drystone", "drystone-solve"]),
     ("drystone-record", &["drystone", "drystone-solve"]),
     ("drystone-scene", &["drystone", "drystone-solve", "drystone-record"]),
     ("drystone-view", &["drystone", "drystone-solve", "drystone-record", "drystone-scene"]),
+    ("drystone-mpi", &["drystone", "drystone-solve", "drystone-ranks", "drystone-record", "drystone-scene"]),
     (
         "drystone-cli",
         &[

@@ -359,9 +359,9 @@ fn probes_and_a_stop_go_together() {
     let [a, b] = [whole.probe.results(&world), second.probe.results(&other)];
     assert_eq!(serde_json::to_string(&a).unwrap(), serde_json::to_string(&b).unwrap());
     assert!(a.contains_key("gate") && a.contains_key("all") && a["stopped"] == "t > 0.255", "{a:?}");
-    let driven = "scene = \"brazil-nut\"\n[parameters]\nn = 30\n[stop]\nrest = true\n[[probe]]\nname = \"e\"\ntype = \"energy\"\n";
+    let driven = "scene = \"cradle\"\n[stop]\nrest = true\n[[probe]]\nname = \"e\"\ntype = \"energy\"\n";
     let driven = load("driven", driven).unwrap().probe;
-    assert!(driven.drive().is_some() && driven.columns().len() == 3);
+    assert!(driven.drive().is_some() && driven.columns().iter().any(|c| *c == "e.total_j"));
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_file_that_holds_a_part_of_the_run_says_so() {
     let scratch = Scratch::new("view-part");
     let file = scratch.at("run.html");
     let part = [
-        "view", "packing", "--set", "n=2000", "--time", "0.3", "--frames", "1000", "--memory", "1", "--quiet",
+        "view", "packing", "--set", "n=8000", "--time", "0.3", "--frames", "1000", "--memory", "1", "--quiet",
     ];
     let done = drystone().args(part).arg("--html").arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);

@@ -8,7 +8,7 @@ use drystone::{JointDef, Motion, Settings, World};
 use glam::DVec3;
 
 use crate::Scene;
-use crate::control::PAGE_KEYS;
+use crate::control::{Control, PAGE_KEYS};
 use crate::mesh;
 use crate::text::{Node, Source, Value};
 
@@ -247,21 +247,25 @@ pub(super) fn bearings(scene: &Scene) -> Vec<String> {
     notes
 }
 
-/// Keys of controls that the page has a use for, or that several controls share.
+/// Keys of controls that the page has a use for, or that several controls share. Controls that share all of two keys or more act together, as
+/// the two sides of a vehicle that turns like a tank: they are meant to.
 pub(super) fn keys(scene: &Scene) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut seen: Vec<(&str, &Control)> = Vec::new();
     for control in &scene.controls {
         for key in control.keys.iter().filter(|k| !k.is_empty()) {
             if let Some((_, other)) = seen.iter().find(|(k, _)| k == key) {
-                notes.push(format!("the key {key} moves two controls, '{other}' and '{}'", control.name));
+                if control.keys.len() < 2 || control.keys != other.keys {
+                    let (one, two) = (&other.name, &control.name);
+                    notes.push(format!("the key {key} moves two controls, '{one}' and '{two}'"));
+                }
             } else if let Some((_, what)) = PAGE_KEYS.iter().find(|(k, _)| k == key) {
                 notes.push(format!(
                     "the key {key} is the control '{}' in a live run, and no longer the page's own: {what}",
                     control.name
                 ));
             }
-            seen.push((key, &control.name));
+            seen.push((key, control));
         }
     }
     notes

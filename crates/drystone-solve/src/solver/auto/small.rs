@@ -20,6 +20,8 @@ use crate::problem::{Bodies, Problem};
 pub(super) const BLOCKS: usize = 12;
 /// Sweeps after which an island is one for others.
 const SWEEPS: usize = 60;
+/// Sweeps that take as long as it takes to make the matrix.
+const MATRIX: usize = 10;
 /// Share of the tolerance that is asked for: most sweeps over few contacts converge fast, and what rests then needs none in the next step.
 const DIGITS: f64 = 1e-3;
 
@@ -64,7 +66,7 @@ impl Small {
         }
         p.points_matrix(&mut self.matrix);
         self.find_scales();
-        // Digits beyond the tolerance are asked for as long as they cost no more than those before.
+        // Digits beyond the tolerance are asked for as long as they cost no more than those before, and the matrix.
         let (aim, mut sweeps, mut last) = (DIGITS * tolerance, 0, most);
         while residual > aim && sweeps < last {
             let seen = self.pass(p, gamma);
@@ -73,7 +75,7 @@ impl Small {
             let ask = seen <= aim || sweeps == last || (last == most && seen <= tolerance);
             residual = if ask { self.residual(p, gamma) } else { seen };
             if last == most && ask && residual <= tolerance {
-                last = most.min(2 * sweeps);
+                last = most.min(2 * sweeps + MATRIX);
             }
         }
         (residual <= tolerance, sweeps)

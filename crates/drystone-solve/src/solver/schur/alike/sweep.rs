@@ -8,9 +8,8 @@ use super::super::super::Stop;
 use super::super::super::block::{Newton, One, local};
 use super::{Alike, LANES, Lane, NONE, Sort};
 
-/// More sweeps than this are another's, who has Newton's method: fleets take three or four, and what has not ended by twice as many
-/// (a wheel that begins to slide, loads that many contacts share) takes tens.
-const SWEEPS: usize = 8;
+/// More sweeps than this are another's, who looks for contradictions from then on (`Growth` takes three looks).
+const SWEEPS: usize = 127;
 
 impl Alike {
     /// Sweeps until all of the first `count` lanes are done or too many; how many each took.
