@@ -1,4 +1,4 @@
-//! Space, cut in halves until every rank has a box: recursive bisection [BergerBokhari1987]. Results do not depend on where it is cut.
+//! Space, cut in halves until every rank has a box: recursive bisection \[BergerBokhari1987\]. Results do not depend on where it is cut.
 
 use glam::DVec3;
 

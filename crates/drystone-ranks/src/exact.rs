@@ -1,4 +1,4 @@
-//! Sums of doubles without rounding, whose result does not depend on the order of the terms: a long accumulator in integers [Kulisch1971].
+//! Sums of doubles without rounding, whose result does not depend on the order of the terms: a long accumulator in integers \[Kulisch1971\].
 //!
 //! Terms are cut at 2^-320 (each by itself, so that the order still does not matter), and must be below 2^300 in size: what is
 //! larger, or no number, makes the sum infinite.

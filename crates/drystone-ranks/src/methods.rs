@@ -10,14 +10,14 @@ pub const SOLVERS: [&str; 3] = ["apgd", "bb", "pgj"];
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// Accelerated projected gradient descent [Mazhar2015].
+    /// Accelerated projected gradient descent \[Mazhar2015\].
     Apgd,
-    /// The spectral projected gradient method [Birgin2000]: how many values of the objective it looks back on.
+    /// The spectral projected gradient method \[Birgin2000\]: how many values of the objective it looks back on.
     Bb {
         /// See there.
         memory: usize,
     },
-    /// Projected Gauss-Jacobi [TasoraAnitescu2011].
+    /// Projected Gauss-Jacobi \[TasoraAnitescu2011\].
     Pgj {
         /// Relaxation, above 0.
         omega: f64,
@@ -168,7 +168,7 @@ pub fn solve(walk: &mut Walk, method: Method, stop: Stop) -> Ended {
     ended(status, &watch, omega, last)
 }
 
-/// Algorithm APGD of [Mazhar2015], with the deviations of `drystone-solve` (its `rule=curvature`, `scaling=trace`).
+/// Algorithm APGD of \[Mazhar2015\], with the deviations of `drystone-solve` (its `rule=curvature`, `scaling=trace`).
 fn apgd(walk: &mut Walk, watch: &mut Watch) -> Status {
     let (mut theta, mut l, most) = (1.0f64, FIRST, walk.bound());
     let again = |l: f64, t: &Trial| t.curvature > SLACK * l * t.length && l < most;
@@ -219,7 +219,7 @@ fn line_search(f: f64, slope: f64, curvature: f64, most: f64) -> f64 {
     lambda
 }
 
-/// Algorithm SPG2 of [Birgin2000].
+/// Algorithm SPG2 of \[Birgin2000\].
 fn bb(walk: &mut Walk, watch: &mut Watch, memory: usize) -> Status {
     let first = 1.0 / FIRST;
     let (mut alpha, mut f) = (first, watch.start);
@@ -249,7 +249,7 @@ fn bb(walk: &mut Walk, watch: &mut Watch, memory: usize) -> Status {
     Status::Iterations
 }
 
-/// Algorithm 1 of [TasoraAnitescu2011]; ω is halved where assumption A3 fails. Returns ω at the end.
+/// Algorithm 1 of \[TasoraAnitescu2011\]; ω is halved where assumption A3 fails. Returns ω at the end.
 fn pgj(walk: &mut Walk, watch: &mut Watch, mut omega: f64, lambda: f64) -> (Status, f64) {
     while !watch.is_spent() {
         let trial = walk.step(omega);

@@ -6,7 +6,7 @@
 //!     z = P(y - t S u_y),     S = diag(η_i 1),     y = γ + β (γ - γ_before),     u_y = (N + C) y + r
 //! ```
 //!
-//! with η_i from the trace of a contact's own block [TasoraAnitescu2011, eq. 48]. Velocities are linear in γ: one sum over the contacts of each body
+//! with η_i from the trace of a contact's own block \[TasoraAnitescu2011, eq. 48\]. Velocities are linear in γ: one sum over the contacts of each body
 //! for each step. A contact between bodies of two owners is worked on by both.
 
 use drystone::step::Staged;

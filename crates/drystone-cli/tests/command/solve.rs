@@ -342,7 +342,7 @@ fn problems_of_a_run_can_be_read_back() {
     let (found, guess) = (of(numbers(&dumped(4)["solution"])), of(numbers(&dumped(4)["guess"])));
     let normal = of(numbers(&known["r"]));
     assert!(
-        (found - normal).abs() < 1e-5 * normal && (guess - normal).abs() < 0.1 * normal,
+        (found - normal).abs() < 1e-3 * normal && (guess - normal).abs() < 0.1 * normal,
         "{found} {guess}"
     );
     // Both files of a step are one problem, in a folder and by name.
