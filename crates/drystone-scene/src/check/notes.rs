@@ -255,7 +255,7 @@ pub(super) fn keys(scene: &Scene) -> Vec<String> {
     for control in &scene.controls {
         for key in control.keys.iter().filter(|k| !k.is_empty()) {
             if let Some((_, other)) = seen.iter().find(|(k, _)| k == key) {
-                if control.keys.len() < 2 || control.keys != other.keys {
+                if control.keys.iter().any(|k| k.is_empty()) || control.keys != other.keys {
                     let (one, two) = (&other.name, &control.name);
                     notes.push(format!("the key {key} moves two controls, '{one}' and '{two}'"));
                 }
