@@ -70,6 +70,17 @@ const ARM: &str = r#"<?xml version="1.0"?>
   <transmission name="u"/>
 </robot>"#;
 
+/// An arm whose file stands it on a link named `world` has its base already: its first moving link is not held, too.
+#[test]
+fn a_base_that_is_fixed_already_is_the_base() {
+    let text = ARM.replace("name=\"base\"", "name=\"world\"").replace("link=\"base\"", "link=\"world\"");
+    for fixed_base in [false, true] {
+        let (made, scene) = Folder::new().import("arm.urdf", &text, fixed_base).unwrap();
+        let moving = scene.bodies.iter().filter(|b| b.motion == Motion::Dynamic).count();
+        assert_eq!((made.joints, moving), (2, 2), "{}", made.text);
+    }
+}
+
 #[test]
 fn a_urdf_becomes_a_scene() {
     let folder = Folder::new();

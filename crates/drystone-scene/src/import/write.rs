@@ -18,8 +18,8 @@ pub(super) fn scene(mut robot: Robot, from: &Path, to: &Path, options: Options) 
         let times = if *count == 1 { String::new() } else { format!(", {count} times") };
         notes.push(format!("{line}: <{tag}> is not understood{times}"));
     }
-    if let Some(first) = robot.bodies.iter_mut().find(|b| !b.ground).filter(|_| options.fixed_base) {
-        first.fixed = true;
+    if options.fixed_base {
+        fix_base(&mut robot);
     }
     for body in robot.bodies.iter_mut().filter(|b| !b.fixed && b.mass.is_none()) {
         let (m, r) = LEAST;
@@ -29,6 +29,14 @@ pub(super) fn scene(mut robot: Robot, from: &Path, to: &Path, options: Options) 
     let lift = if robot.bodies.iter().any(|b| b.fixed) { 0.0 } else { -lowest(&robot) };
     let text = text(&robot, lift, from, to, options, &notes);
     Imported { text, notes, bodies: robot.bodies.len(), joints: robot.links.len() }
+}
+
+/// Fixes the robot's first body where it stands, unless the file joins it to something fixed already.
+fn fix_base(robot: &mut Robot) {
+    let Some(first) = robot.bodies.iter().position(|b| !b.ground) else { return };
+    let is_fixed = |a: Option<usize>| a.is_none_or(|a| robot.bodies[a].fixed);
+    let joined = robot.links.iter().any(|link| link.b == first && is_fixed(link.a));
+    robot.bodies[first].fixed |= !joined;
 }
 
 /// The lowest point of all shapes, m.

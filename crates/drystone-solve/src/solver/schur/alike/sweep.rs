@@ -8,8 +8,10 @@ use super::super::super::Stop;
 use super::super::super::block::{Newton, One, local};
 use super::{Alike, LANES, Lane, NONE, Sort};
 
-/// More sweeps than this are another's, who looks for contradictions from then on (`Growth` takes three looks).
+/// More sweeps than this from nothing are another's, who looks for contradictions from then on (`Growth` takes three looks).
 const SWEEPS: usize = 127;
+/// More than this from a guess are Newton's method's, which ends in a few steps where sweeps pass a load to and fro.
+const WARM_SWEEPS: usize = 8;
 
 impl Alike {
     /// Sweeps until all of the first `count` lanes are done or too many; how many each took.
@@ -33,24 +35,26 @@ impl Alike {
                 done[l] = Some(0);
             }
         }
+        let mut most = [0; LANES];
+        for l in 0..count {
+            let cold = self.gamma.iter().all(|gamma| gamma[l] == 0.0);
+            most[l] = stop.iterations.min(if cold { SWEEPS } else { WARM_SWEEPS });
+        }
         let mut newton = Newton::default();
         let (mut last, mut before) = ([f64::NAN; LANES], [f64::NAN; LANES]);
-        for k in 1..=stop.iterations.min(SWEEPS) {
-            if done.iter().all(Option::is_some) {
+        for k in 1.. {
+            let active: Lane = std::array::from_fn(|l| if done[l].is_none() && k <= most[l] { 1.0 } else { 0.0 });
+            if active == NONE {
                 break;
             }
             if model == Model::Ccp {
-                self.conjugate(k, &last, &before, &done);
-            }
-            let mut active = NONE;
-            for l in 0..LANES {
-                active[l] = if done[l].is_none() { 1.0 } else { 0.0 };
+                self.conjugate(k, &last, &before, &active);
             }
             let (worst, energy) = self.sweep::<V>(model, &mut newton, &active);
             (before, last) = (last, energy);
             // A step may be long and lead nowhere: contacts that share a load pass it to and fro.
             let look = k % 4 == 0;
-            let close = |l: usize| done[l].is_none() && (look || worst[l] <= 10.0 * stop.tolerance);
+            let close = |l: usize| active[l] > 0.0 && (look || worst[l] <= 10.0 * stop.tolerance);
             if (0..count).any(close) {
                 let residual = self.residual::<V>(model);
                 let there = std::array::from_fn::<_, LANES, _>(|l| close(l) && residual[l] <= stop.tolerance);
@@ -64,13 +68,13 @@ impl Alike {
         done
     }
 
-    /// As `Island::conjugate`; lanes that are done stay where they are.
+    /// As `Island::conjugate`; lanes that are not active stay where they are.
     #[inline(always)]
-    fn conjugate(&mut self, k: usize, last: &Lane, before: &Lane, done: &[Option<usize>; LANES]) {
+    fn conjugate(&mut self, k: usize, last: &Lane, before: &Lane, active: &Lane) {
         let (mut beta, mut keep) = (NONE, NONE);
         for l in 0..LANES {
             let falls = last[l] <= before[l] && before[l] > 0.0;
-            if done[l].is_none() && (k == 2 || falls) {
+            if active[l] > 0.0 && (k == 2 || falls) {
                 beta[l] = if falls { last[l] / before[l] } else { 0.0 };
                 keep[l] = 1.0;
             }
