@@ -112,7 +112,8 @@ pub(crate) fn store3<V: F32Lanes>(x: Vec3<V>, items: &mut [Vectors]) {
     x[2].store(items, |x| &mut x[2]);
 }
 
-/// Eight numbers on any machine.
+/// Eight numbers on any machine. On x86-64, where it serves machines from before 2013 and tests, operations are out of line: eight calls of a library for
+/// each product would make kernels several times as large as on vectors, and builds longer by minutes.
 #[derive(Clone, Copy)]
 pub(in crate::simd) struct Array([f32; 8]);
 
@@ -120,7 +121,8 @@ macro_rules! operators {
     ($($trait:ident $method:ident),*) => {$(
         impl $trait for Array {
             type Output = Self;
-            #[inline(always)]
+            #[cfg_attr(target_arch = "x86_64", inline(never))]
+            #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
             fn $method(self, other: Self) -> Self {
                 Self(from_fn(|k| self.0[k].$method(other.0[k])))
             }
@@ -141,23 +143,28 @@ impl Lanes for Array {
     const COUNT: usize = 8;
     const NEGLIGIBLE: f32 = 1e-30;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn splat(x: f32) -> Self {
         Self([x; 8])
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn add_product(self, x: Self, y: Self) -> Self {
         Self(from_fn(|k| x.0[k].mul_add(y.0[k], self.0[k])))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn sub_product(self, x: Self, y: Self) -> Self {
         Self(from_fn(|k| (-x.0[k]).mul_add(y.0[k], self.0[k])))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn sqrt(self) -> Self {
         Self(self.0.map(f32::sqrt))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn select_le(self, other: Self, yes: Self, no: Self) -> Self {
         Self(from_fn(|k| if self.0[k] <= other.0[k] { yes.0[k] } else { no.0[k] }))
     }
@@ -166,31 +173,37 @@ impl Lanes for Array {
 impl F32Lanes for Array {
     const EIGHTS: usize = 1;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn load<T>(items: &[T], field: impl Fn(&T) -> &Packed) -> Self {
         Self(field(&items[0]).0)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn store<T>(self, items: &mut [T], field: impl Fn(&mut T) -> &mut Packed) {
         field(&mut items[0]).0 = self.0;
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn flush(self, tiny: Self) -> Self {
         Self(from_fn(|k| if self.0[k].abs() <= tiny.0[k] { 0.0 } else { self.0[k] }))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     unsafe fn gather<P: Ends>(rows: *const Row32, contacts: &[P], side: usize, half: usize) -> [Self; 4] {
         // SAFETY: as the caller promises.
         let row = |place: u32| unsafe { (*rows.byte_add(place as usize)).0 };
         let picked = contacts[0].ends()[side].0.map(row);
         from_fn(|c| Self(from_fn(|k| picked[k][4 * half + c])))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     unsafe fn exchange<P: Ends, const TWO: bool>(force: Vec3<Self>, rows: *mut Row32, contacts: &[P]) {
         // SAFETY: as the caller promises.
         unsafe { add_rows::<P, TWO>(contacts, rows, force, 0..3, [1.0, -1.0]) };
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     unsafe fn exchange_both<P: Ends, const TWO: bool>(
         force: Vec3<Self>,
         turn: Vec3<Self>,
@@ -209,7 +222,8 @@ impl F32Lanes for Array {
 ///
 /// # Safety
 /// As [`F32Lanes::exchange`].
-#[inline(always)]
+#[cfg_attr(target_arch = "x86_64", inline(never))]
+#[cfg_attr(not(target_arch = "x86_64"), inline(always))]
 unsafe fn add_rows<P: Ends, const TWO: bool>(
     contacts: &[P],
     rows: *mut Row32,

@@ -131,14 +131,11 @@ impl Worker {
             _ => None,
         };
         if let Some(p) = few.filter(|_| !stop.history) {
-            let guess = gamma.clone();
             let (solved, sweeps) = self.small.sweep(island, p, gamma, stop.tolerance, stop.iterations);
             if solved || sweeps >= stop.iterations {
                 let status = if solved { Status::Converged } else { Status::Iterations };
                 return Ok(Ended { iterations: sweeps, status, attempts: Vec::new(), rejected: 0 });
             }
-            // Sweeps that did not arrive leave smooth errors, which take factors more steps than those of the guess.
-            *gamma = guess;
         }
         let warm = whole.warm || few.is_some();
         let solution = self.by_stages(island, warm.then_some(gamma.as_slice()), stop, whole.begun)?;

@@ -269,7 +269,7 @@ fn compliance_gives_a_gap_and_a_bound_that_holds() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let p = Problem::Bodies(heap(20_000, 23, true));
+    let p = Problem::Bodies(heap(10_000, 23, true));
     for info in REGISTRY.iter().filter(|i| i.is_exact()) {
         let stop = Stop { tolerance: 0.0, iterations: 10, ..Stop::default() };
         let solve = |threads| {

@@ -148,7 +148,7 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
         let few = if !stiff {
             0
         } else if p.points.len() <= BLOCKS {
-            INTERIOR
+            TRIAL
         } else if guess.is_cold {
             FEW_FACTORISATIONS
         } else {

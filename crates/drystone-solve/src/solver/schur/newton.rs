@@ -23,7 +23,7 @@ use super::island::{Block, Island};
 use super::wide::{On, WIDE, Wide};
 
 /// Most rows: a step is of third order in them, a sweep of second.
-const MOST: usize = 40;
+const MOST: usize = 96;
 /// Most steps, and halvings of each.
 const STEPS: usize = 40;
 const HALVINGS: usize = 1;

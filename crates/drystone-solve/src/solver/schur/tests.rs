@@ -94,7 +94,7 @@ fn solved_together(p: Bodies, model: Model) -> usize {
     for island in 0..s.used {
         s.one(&problem, p, island, &mut near, &stop, begun);
     }
-    near.iter_mut().enumerate().for_each(|(k, x)| *x *= 1.0 + 1e-4 * some(k));
+    near.iter_mut().enumerate().for_each(|(k, x)| *x *= 1.0 + 3e-6 * some(k));
     let (mut at, mut done, mut out) = (0, 0, vec![f64::NAN; problem.rows()]);
     for run in s.groups.runs.clone() {
         for which in s.groups.order.clone()[at..at + run as usize].chunks(LANES) {

@@ -22,6 +22,9 @@ impl<V: F64Lanes> On<V> {
     /// to += x y.
     #[inline(always)]
     pub fn add(self, to: &mut Wide, x: &Wide, y: &Wide) {
+        if V::COUNT == 1 {
+            return add_one_by_one(to, x, y);
+        }
         for at in (0..WIDE).step_by(V::COUNT) {
             let get = |x: &Wide| V::load(x, at);
             get(x).mul_add(get(y), get(to)).store(to, at);
@@ -31,6 +34,9 @@ impl<V: F64Lanes> On<V> {
     /// to -= x y.
     #[inline(always)]
     pub fn take(self, to: &mut Wide, x: &Wide, y: &Wide) {
+        if V::COUNT == 1 {
+            return take_one_by_one(to, x, y);
+        }
         for at in (0..WIDE).step_by(V::COUNT) {
             let get = |x: &Wide| V::load(x, at);
             get(x).neg_mul_add(get(y), get(to)).store(to, at);
@@ -95,10 +101,7 @@ impl<V: F64Lanes> On<V> {
     /// to -= factor from.
     #[inline(always)]
     pub fn take_all(self, to: &mut Wide, factor: f64, from: &Wide) {
-        for at in (0..WIDE).step_by(V::COUNT) {
-            let get = |x: &Wide| V::load(x, at);
-            get(from).neg_mul_add(V::splat(factor), get(to)).store(to, at);
-        }
+        self.take(to, from, &[factor; WIDE]);
     }
 
     /// x factor.
@@ -110,10 +113,26 @@ impl<V: F64Lanes> On<V> {
     /// to += factor from.
     #[inline(always)]
     pub fn add_all(self, to: &mut Wide, factor: f64, from: &Wide) {
-        for at in (0..WIDE).step_by(V::COUNT) {
-            let get = |x: &Wide| V::load(x, at);
-            get(from).mul_add(V::splat(factor), get(to)).store(to, at);
-        }
+        self.add(to, from, &[factor; WIDE]);
+    }
+}
+
+// On x86-64 these serve machines from before 2013 and tests. Out of line, because eight calls of a library for each product make kernels several
+// times as large as on vectors, and builds longer by minutes.
+
+#[cfg_attr(target_arch = "x86_64", inline(never))]
+#[cfg_attr(not(target_arch = "x86_64"), inline(always))]
+fn add_one_by_one(to: &mut Wide, x: &Wide, y: &Wide) {
+    for k in 0..WIDE {
+        to[k] = x[k].mul_add(y[k], to[k]);
+    }
+}
+
+#[cfg_attr(target_arch = "x86_64", inline(never))]
+#[cfg_attr(not(target_arch = "x86_64"), inline(always))]
+fn take_one_by_one(to: &mut Wide, x: &Wide, y: &Wide) {
+    for k in 0..WIDE {
+        to[k] = (-x[k]).mul_add(y[k], to[k]);
     }
 }
 
