@@ -1,24 +1,26 @@
-//! Bounds on the velocity error that cost more than a judgement: a sharp one through a better solution, and one where
-//! nothing is compliant through a velocity that satisfies every constraint.
+//! Bounds on the velocity error that cost more than a judgement: a sharp one through a better solution, and
+//! one where nothing is compliant through a velocity that satisfies every constraint.
 //!
-//! **Sharp.** The judge's bound √(2 gap) of γ loosens like 1/√C: what a stiff spring costs in the primal objective is the
-//! square of the velocity it resists, over C. But the distance to any other γ' is known exactly, and the gap of a γ' that is
-//! solved further is small:
+//! **Sharp.** The judge's bound √(2 gap) of γ loosens like 1/√C: what a stiff spring costs in the primal
+//! objective is the square of the velocity it resists, over C. But the distance to any other γ' is known
+//! exactly, and the gap of a γ' that is solved further is small:
 //!
 //! ```text
 //!     | |v(γ) - v*|_M - |v(γ) - v(γ')|_M |  ≤  |v(γ') - v*|_M  ≤  √(2 gap(γ'))
 //! ```
 //!
-//! (and the same for the translational part of the norm on the left): a bound from above and one from below. γ' is solved for until the right side is half of the distance: then the upper
-//! bound is at most three times the error, whatever the stiffness, and whoever computed γ'.
+//! (and the same for the translational part of the norm on the left): a bound from above and one from below.
+//! γ' is solved for until the right side is half of the distance: then the upper bound is at most three times
+//! the error, whatever the stiffness, and whoever computed γ'.
 //!
-//! **Feasible.** For a rigid problem F(v) = ½ |v - v_free|²_M where Dᵀv + b ∈ K*, and infinite elsewhere: the velocities of approximate
-//! multipliers violate something, and the gap at hand is no number. Any feasible v' gives one, because f(γ) + F(v') ≥
-//! f(γ) - f* ≥ ½ |v(γ) - v*|²_M. A feasible v' is looked for by asking for more than is needed: the constraints are
-//! tightened by δ (u_n ≥ μ |u_T| + δ), that problem is solved roughly from γ on, and if what it gives violates the tightened
-//! constraints by no more than δ, it satisfies the given ones exactly. It costs some δ Σ γ_n in F, so δ is what γ itself
-//! violates, and grows where that does not do. A problem that no velocity satisfies with room to spare (bilateral rows,
-//! a jammed packing) has no such v', and no bound.
+//! **Feasible.** For a rigid problem F(v) = ½ |v - v_free|²_M where Dᵀv + b ∈ K*, and infinite elsewhere: the
+//! velocities of approximate multipliers violate something, and the gap at hand is no number. Any feasible v'
+//! gives one, because f(γ) + F(v') ≥ f(γ) - f* ≥ ½ |v(γ) - v*|²_M. A feasible v' is looked for by asking for
+//! more than is needed: the constraints are tightened by δ (u_n ≥ μ |u_T| + δ), that problem is solved
+//! roughly from γ on, and if what it gives violates the tightened constraints by no more than δ, it satisfies
+//! the given ones exactly. It costs some δ Σ γ_n in F, so δ is what γ itself violates, and grows where that
+//! does not do. A problem that no velocity satisfies with room to spare (bilateral rows, a jammed packing)
+//! has no such v', and no bound.
 
 use crate::certificate::Judge;
 use crate::cone::Set;
@@ -50,9 +52,10 @@ const FACTORISATIONS: usize = 40;
 /// Residual at which an interior point has done its best, m/s.
 const EXACT: f64 = 1e-13;
 
-/// Bounds the error of the velocities that `gamma` gives, from both sides, within about `multiplications` multiplications by
-/// N and then, where that did not do, forty factorisations that take no longer together. None where there is no gap (a row without compliance in a set
-/// that is not bounded) and for an explicit matrix, which knows no masses.
+/// Bounds the error of the velocities that `gamma` gives, from both sides, within about `multiplications`
+/// multiplications by N and then, where that did not do, forty factorisations that take no longer together.
+/// None where there is no gap (a row without compliance in a set that is not bounded) and for an explicit
+/// matrix, which knows no masses.
 pub fn sharp_bound(
     problem: &Problem,
     gamma: &[f64],
@@ -89,7 +92,8 @@ pub fn sharp_bound(
     }
     let mut factorisations = 0;
     if !sharp && used >= multiplications {
-        // Where gradients stall, an interior point does not: it has no use for a guess, and its gap falls by a digit in each step.
+        // Where gradients stall, an interior point does not: it has no use for a guess, and its gap falls by
+        // a digit in each step.
         let mut solver = make("ipm").map_err(|e| Malformed(e.0))?;
         let all = OPERATIONS * problem.rows() as f64 * multiplications as f64;
         solver.limit_operations(all / FACTORISATIONS as f64);
@@ -104,8 +108,9 @@ pub fn sharp_bound(
     Ok(Some(bound))
 }
 
-/// The best bound that about `multiplications` multiplications by N can find: [`sharp_bound`] where there is a gap, else
-/// the same with [`feasible_bound`] in place of the gap. None where neither is to be had, and under exact Coulomb.
+/// The best bound that about `multiplications` multiplications by N can find: [`sharp_bound`] where there is
+/// a gap, else the same with [`feasible_bound`] in place of the gap. None where neither is to be had, and
+/// under exact Coulomb.
 pub fn velocity_error(
     problem: &Problem,
     gamma: &[f64],
@@ -162,8 +167,8 @@ impl FeasibleBound {
     }
 }
 
-/// Looks for a feasible velocity within about `multiplications` multiplications by N. None where none was found, and for
-/// an explicit matrix, which does not know b.
+/// Looks for a feasible velocity within about `multiplications` multiplications by N. None where none was
+/// found, and for an explicit matrix, which does not know b.
 pub fn feasible_bound(
     problem: &Problem,
     gamma: &[f64],
@@ -186,7 +191,8 @@ pub fn feasible_bound(
             *t = b - margin;
         }
         for i in 0..given.general.a.len() {
-            // The first row is the normal one; a bounded set asks nothing of velocities, one that is open below that u ≤ 0.
+            // The first row is the normal one; a bounded set asks nothing of velocities, one that is open
+            // below that u ≤ 0.
             let more = match given.general.set[i] {
                 Set::Interval { lo, hi } if lo.is_finite() && hi.is_finite() => 0.0,
                 Set::Interval { lo: f64::NEG_INFINITY, .. } => margin,

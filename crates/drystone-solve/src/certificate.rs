@@ -12,35 +12,37 @@
 //!     primal objective     F(v) = ½ |v - v_free|²_M + Σ h_i(Dᵢᵀv + bᵢ)   J
 //! ```
 //!
-//! where h_i(u) = sup over γ in K_i of -⟨u, γ⟩ - ½ ⟨γ, C_i γ⟩: zero or infinite for a rigid cone, finite for every
-//! bounded or compliant set (see `penalty`). Where it is finite F(v) + f(γ) is the duality gap, a sum of one term for
-//! each block, none of them negative:
+//! where h_i(u) = sup over γ in K_i of -⟨u, γ⟩ - ½ ⟨γ, C_i γ⟩: zero or infinite for a rigid cone, finite for
+//! every bounded or compliant set (see `penalty`). Where it is finite F(v) + f(γ) is the duality gap, a sum
+//! of one term for each block, none of them negative:
 //!
 //! ```text
 //!     gap = Σ h_i(Dᵢᵀv + bᵢ) + ⟨γ_i, Dᵢᵀv + bᵢ⟩ + ½ ⟨γ_i, C_i γ_i⟩,      ½ |v - v*|²_M ≤ f(γ) - f* ≤ gap
 //! ```
 //!
-//! because F is strongly convex: a bound on the velocity error. (A natural-map residual is none: it says how little must
-//! be changed in each block alone for the block to be right, and a pile passes such changes on and adds them up.) Where
-//! nothing is compliant the bound needs a velocity that satisfies every constraint: see [`crate::bound`]. Without either
-//! there is the backward error: γ solves exactly a problem whose b differs by at most
+//! because F is strongly convex: a bound on the velocity error. (A natural-map residual is none: it says how
+//! little must be changed in each block alone for the block to be right, and a pile passes such changes on
+//! and adds them up.) Where nothing is compliant the bound needs a velocity that satisfies every constraint:
+//! see [`crate::bound`]. Without either there is the backward error: γ solves exactly a problem whose b
+//! differs by at most
 //!
 //! ```text
 //!     backward error   max dist(u_i, { w ∈ K_i* : ⟨γ_i, w⟩ = 0 })        m/s; times h, gaps in m
 //! ```
 //!
-//! Under exact Coulomb (see [`crate::model`]) the residual, both violations, the complementarity and the backward error are
-//! those of u + s(u) e_n; no objective belongs to that law, so there is no gap and no bound, and f is the relaxed problem's.
+//! Under exact Coulomb (see [`crate::model`]) the residual, both violations, the complementarity and the
+//! backward error are those of u + s(u) e_n; no objective belongs to that law, so there is no gap and no
+//! bound, and f is the relaxed problem's.
 //!
-//! Growing multipliers prove a problem infeasible: if some v satisfies all (rigid) constraints, Dᵀv + b ∈ K*, then for
-//! every γ in K
+//! Growing multipliers prove a problem infeasible: if some v satisfies all (rigid) constraints, Dᵀv + b ∈ K*,
+//! then for every γ in K
 //!
 //! ```text
 //!     0 ≤ ⟨γ, Dᵀv + b⟩ ≤ |Dγ|_{M⁻¹} |v|_M + bᵀγ,     so     |v|_M ≥ -bᵀγ / √(γᵀNγ)
 //! ```
 //!
-//! a lower bound on the speed that any solution must have. In a wedged problem γ runs off along a ray with Dγ → 0 and
-//! bᵀγ < 0, and the bound grows beyond anything that could be meant.
+//! a lower bound on the speed that any solution must have. In a wedged problem γ runs off along a ray with Dγ
+//! → 0 and bᵀγ < 0, and the bound grows beyond anything that could be meant.
 
 mod free;
 mod penalty;
@@ -78,8 +80,8 @@ pub struct Certificate {
     pub duality_gap: Option<f64>,
     /// γ solves exactly a problem whose b differs by at most this in each block, m/s.
     pub backward_error: f64,
-    /// Any v that satisfies the constraints has at least this |v|_M = √(Σ vᵀMv), √J; None where C or an explicit matrix
-    /// leave no such bound.
+    /// Any v that satisfies the constraints has at least this |v|_M = √(Σ vᵀMv), √J; None where C or an
+    /// explicit matrix leave no such bound.
     pub least_feasible_norm: Option<f64>,
     /// |γ|, N s.
     pub multipliers: f64,
@@ -90,8 +92,8 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Any velocity that satisfies the constraints has at least this mass-weighted rms, m/s: absurd values mean that the
-    /// constraints contradict each other.
+    /// Any velocity that satisfies the constraints has at least this mass-weighted rms, m/s: absurd values
+    /// mean that the constraints contradict each other.
     pub fn least_feasible_speed(&self, total_mass: f64) -> Option<f64> {
         (total_mass > 0.0).then_some(self.least_feasible_norm? / total_mass.sqrt())
     }
@@ -101,7 +103,8 @@ impl Certificate {
         (self.primal_objective, self.duality_gap) = (None, None);
     }
 
-    /// A guaranteed bound on the mass-weighted rms of v - v*, sqrt(Σ m |Δv|² / Σ m), m/s: where the gap is defined.
+    /// A guaranteed bound on the mass-weighted rms of v - v*, sqrt(Σ m |Δv|² / Σ m), m/s: where the gap is
+    /// defined.
     pub fn velocity_error_bound(&self, total_mass: f64) -> Option<f64> {
         let gap = self.duality_gap?;
         (total_mass > 0.0).then(|| (2.0 * gap.max(0.0) / total_mass).sqrt())
@@ -283,8 +286,8 @@ impl Judge {
 }
 
 impl Judge {
-    /// Every contact point. Many are judged by several threads; pieces and the order in which they are added up are the same
-    /// for any number of them.
+    /// Every contact point. Many are judged by several threads; pieces and the order in which they are added
+    /// up are the same for any number of them.
     fn points(&mut self, p: &Bodies, gamma: &[f64], t: &mut Tally) {
         let Self { v, parts, .. } = self;
         let n = p.points.len();
@@ -368,7 +371,8 @@ impl Tally {
         law.copy_from_slice(b.u);
         self.model.correct(b.set, law);
         let cone = b.set.is_cone();
-        // Bodies that cannot move have been let touch; in a matrix such a block has no solution but its own q.
+        // Bodies that cannot move have been let touch; in a matrix such a block has no solution but its own
+        // q.
         let approach = self.model.approach(b.set.opening(), b.u[0]);
         let apart = if cone { dual_distance(b.set, law).max(approach) } else { 0.0 };
         let residual = match b.g > 0.0 {
@@ -416,7 +420,8 @@ impl Tally {
         c.dual_objective = 0.5 * c.curvature + self.rhs;
         c.multipliers = self.multipliers.sqrt();
         c.least_feasible_norm = self.bias.map(|work| match work < 0.0 {
-            // Dγ = 0 exactly: no velocity at all will do. The largest number, because reports know no infinity.
+            // Dγ = 0 exactly: no velocity at all will do. The largest number, because reports know no
+            // infinity.
             true if self.kinetic <= 0.0 => f64::MAX,
             true => -work / self.kinetic.sqrt(),
             false => 0.0,
@@ -434,8 +439,9 @@ impl Tally {
 /// Roundings that the gap may have lost, over the size of its terms.
 const ROUNDING: f64 = 1.0;
 
-/// What rounding leaves unknown of the velocity of a block with diagonal `g` under multipliers of this size, m/s: less than that is no
-/// residual. γ - η u is γ where they are far apart in size, and the natural map would vanish whatever u is.
+/// What rounding leaves unknown of the velocity of a block with diagonal `g` under multipliers of this size,
+/// m/s: less than that is no residual. γ - η u is γ where they are far apart in size, and the natural map
+/// would vanish whatever u is.
 #[inline(always)]
 fn unknown(g: f64, multipliers: f64) -> f64 {
     f64::EPSILON * g * multipliers
@@ -469,8 +475,8 @@ fn dual_distance(set: Set, u: &[f64]) -> f64 {
     norm(p)
 }
 
-/// dist(u, { w ∈ K* : ⟨γ, w⟩ = 0 }), or its like for a bounded set: -w must be a normal of K at γ. That cone of normals is
-/// the polar of the tangent cone T, so that the distance is |P_T(-u)|.
+/// dist(u, { w ∈ K* : ⟨γ, w⟩ = 0 }), or its like for a bounded set: -w must be a normal of K at γ. That cone
+/// of normals is the polar of the tangent cone T, so that the distance is |P_T(-u)|.
 fn backward_error(set: Set, gamma: &[f64], u: &[f64]) -> f64 {
     let mut p = [0.0; MAX_ROWS];
     let p = &mut p[..u.len()];

@@ -4,10 +4,10 @@
 //! bitwise the same result: that is what lets lanes and threads share one sweep. First-fit over the
 //! blocks in their given order, with the used colours of each body in a 64-bit mask.
 //!
-//! Where there are many bodies, every colour of the whole would run through all of them, past every cache. Bodies are
-//! therefore parted into regions of a few thousand neighbours. The blocks inside a region are coloured by themselves and
-//! visited region by region, with all their bodies in the cache; regions share no body, so that threads may take one
-//! each. What joins two regions is coloured apart and visited after them.
+//! Where there are many bodies, every colour of the whole would run through all of them, past every cache.
+//! Bodies are therefore parted into regions of a few thousand neighbours. The blocks inside a region are
+//! coloured by themselves and visited region by region, with all their bodies in the cache; regions share no
+//! body, so that threads may take one each. What joins two regions is coloured apart and visited after them.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -55,11 +55,13 @@ const COLOURS: usize = OVERFLOW as usize + 1;
 /// Blocks that are sorted into regions at a time.
 const PIECE: usize = 8192;
 
-/// Blocks that are visited at once: enough work to hand to a thread, few enough that what joins regions is work for many.
+/// Blocks that are visited at once: enough work to hand to a thread, few enough that what joins regions is
+/// work for many.
 pub(crate) const CHUNK: u32 = 256;
 
-/// What joins regions is little work for each colour, and all wait at its end: as many pieces as two, four, eight or sixteen
-/// threads share evenly, none shorter than is worth taking or longer than leaves nothing to help with.
+/// What joins regions is little work for each colour, and all wait at its end: as many pieces as two, four,
+/// eight or sixteen threads share evenly, none shorter than is worth taking or longer than leaves nothing to
+/// help with.
 const SHARES: u32 = 16;
 const SHORT: u32 = 64;
 const LONG: u32 = 512;
@@ -84,7 +86,8 @@ impl Colouring {
         self.pairs = pairs;
     }
 
-    /// The same for a list of blocks. Every region is coloured by itself, by several threads where there are many.
+    /// The same for a list of blocks. Every region is coloured by itself, by several threads where there are
+    /// many.
     pub fn run_pairs(&mut self, bodies: usize, pairs: &[(u32, u32)], region: Option<&[u32]>) {
         let count = region.and_then(|r| r.iter().max()).map_or(0, |most| *most as usize + 1);
         self.sort(pairs, region, count);
@@ -205,8 +208,9 @@ impl Colouring {
     }
 }
 
-/// Visits all blocks, colour after colour, in pieces (of at most [`CHUNK`] blocks, but for what joins regions), and adds up what the visits return in
-/// an order that does not depend on the number of threads. A serial span is one piece. `parts` is scratch.
+/// Visits all blocks, colour after colour, in pieces (of at most [`CHUNK`] blocks, but for what joins
+/// regions), and adds up what the visits return in an order that does not depend on the number of threads. A
+/// serial span is one piece. `parts` is scratch.
 pub(crate) fn walk<T: Copy + Default + Send>(
     spans: &[Span],
     regions: &[u32],
@@ -344,8 +348,8 @@ pub(crate) fn sound(bodies: usize, a: &[u32], b: &[u32], spans: &[Span], regions
     })
 }
 
-/// Checks that `spans` cover `0..a.len()` in order, that no body occurs twice inside a parallel span, and that no two
-/// regions share one. Sweeps over raw pointers rely on this.
+/// Checks that `spans` cover `0..a.len()` in order, that no body occurs twice inside a parallel span, and
+/// that no two regions share one. Sweeps over raw pointers rely on this.
 pub fn verify(bodies: usize, a: &[u32], b: &[u32], spans: &[Span], regions: &[u32]) -> Result<(), String> {
     // By body: the last colour and the last region that it was seen in, from 1.
     let mut stamp = vec![[0u32; 2]; bodies];

@@ -1,15 +1,16 @@
 //! Threads that stay together for the length of a step.
 //!
-//! A sweep over a hundred thousand contacts takes sixteen threads less than a tenth of a millisecond and has a dozen
-//! points at which all must have come along. Sending work to a pool costs about as much each time. A crew is called once:
-//! its members keep looking for the next job, take its tasks, and go home when the step, or a solve by itself, is done. Who has
-//! waited in vain for a while lends a hand with what else the pool has to do: work that was sent to it in the midst of a step
-//! is not done by one thread alone.
+//! A sweep over a hundred thousand contacts takes sixteen threads less than a tenth of a millisecond and has
+//! a dozen points at which all must have come along. Sending work to a pool costs about as much each time. A
+//! crew is called once: its members keep looking for the next job, take its tasks, and go home when the step,
+//! or a solve by itself, is done. Who has waited in vain for a while lends a hand with what else the pool has
+//! to do: work that was sent to it in the midst of a step is not done by one thread alone.
 //!
-//! Nobody is waited for who has not taken a task: where the pool's threads are busy elsewhere the leader does everything
-//! alone, so that no two crews can block each other. A member begins with the tasks that were its own the last time, whose
-//! data it has in its cache, and takes what is left of the others' after that. Which thread does a task must not matter for
-//! its result: tasks write to places of their own, and sums over tasks are made by the leader in their order.
+//! Nobody is waited for who has not taken a task: where the pool's threads are busy elsewhere the leader does
+//! everything alone, so that no two crews can block each other. A member begins with the tasks that were its
+//! own the last time, whose data it has in its cache, and takes what is left of the others' after that. Which
+//! thread does a task must not matter for its result: tasks write to places of their own, and sums over tasks
+//! are made by the leader in their order.
 
 use std::cell::Cell;
 use std::hint::spin_loop;
@@ -60,7 +61,8 @@ thread_local! {
 /// Fewer blocks of a problem are not worth calling a crew for: their colours are too short to share.
 const FEW: usize = 8192;
 
-/// Runs `work`, a solve of so many blocks, with a crew; None, and nothing done, where one is at hand or not worth it.
+/// Runs `work`, a solve of so many blocks, with a crew; None, and nothing done, where one is at hand or not
+/// worth it.
 pub fn call<R>(blocks: usize, work: impl FnOnce() -> R) -> Option<R> {
     let alone = blocks < FEW || rayon::current_num_threads() == 1 || !LED.get().is_null();
     if alone { None } else { Some(with(work)) }
@@ -113,7 +115,8 @@ pub fn each(count: usize, visit: impl Fn(usize) + Sync) {
     drop(again);
 }
 
-/// Calls `visit` once for every number below the last of `starts`, all of those below a number of `starts` before the others.
+/// Calls `visit` once for every number below the last of `starts`, all of those below a number of `starts`
+/// before the others.
 pub fn phases(starts: &[usize], visit: impl Fn(usize) + Sync) {
     let (led, count) = (LED.get(), starts.last().copied().unwrap_or_default());
     if led.is_null() || starts.len() > PHASES + 1 || count > MOST {
@@ -134,8 +137,8 @@ impl Drop for Again {
     }
 }
 
-/// Calls `visit` with each run of `length` numbers below `count` (the last may be shorter), and puts what it returns in
-/// `parts`, one for each: sums over these in their order do not depend on the number of threads.
+/// Calls `visit` with each run of `length` numbers below `count` (the last may be shorter), and puts what it
+/// returns in `parts`, one for each: sums over these in their order do not depend on the number of threads.
 pub fn ranges<R: Send + Default>(
     count: usize,
     length: usize,
@@ -177,7 +180,8 @@ pub fn zeros<T: Copy + Send + Sync>(to: &mut Vec<T>, count: usize, nothing: T) {
     resize(to, count, nothing);
 }
 
-/// Like [`room::resize`], with what is new written by many threads: of memory that was never touched each page costs some time.
+/// Like [`room::resize`], with what is new written by many threads: of memory that was never touched each
+/// page costs some time.
 pub fn resize<T: Copy + Send + Sync>(to: &mut Vec<T>, count: usize, value: T) {
     to.truncate(count);
     let known = to.len();
@@ -208,7 +212,8 @@ pub fn copy<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
 /// Things that one thread does in a row where each is little work.
 const RUN: usize = 2048;
 
-/// Calls `visit` with each run of `length` items and the number of its first; what it returns goes where [`ranges`] puts it.
+/// Calls `visit` with each run of `length` items and the number of its first; what it returns goes where
+/// [`ranges`] puts it.
 pub fn chunks<T: Send, R: Send + Default>(
     items: &mut [T],
     length: usize,
@@ -310,7 +315,8 @@ impl Crew {
         while !self.over.load(Ordering::Acquire) {
             let number = self.number.load(Ordering::Acquire);
             if number == last || number % 2 == 1 {
-                // Not before all have come: what is to be done for the pool may be another's part in this crew.
+                // Not before all have come: what is to be done for the pool may be another's part in this
+                // crew.
                 let complete = looks == PATIENCE && self.present.load(Ordering::Relaxed) + 1 == self.members;
                 if !(complete && rayon::yield_now() == Some(rayon::Yield::Executed)) {
                     wait(&mut looks);
@@ -367,7 +373,8 @@ impl Crew {
         }
     }
 
-    /// Waits until the first `tasks` tasks of job `number` are done; false if all of them are, and the next job has come.
+    /// Waits until the first `tasks` tasks of job `number` are done; false if all of them are, and the next
+    /// job has come.
     fn wait_for(&self, number: u64, tasks: usize) -> bool {
         let mut looks = 0;
         while self.done.0.load(Ordering::Acquire) < tasks {

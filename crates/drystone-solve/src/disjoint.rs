@@ -1,10 +1,11 @@
 //! Disjoint sets (union-find): which of the elements 0, 1, ..., n - 1 hang together.
 //!
-//! Every element names a parent, and an element that is its own parent is the root of its set. [`DisjointSets::join`] hangs the
-//! larger of two roots below the smaller one, so that the root of a set is its smallest element, whatever the order in which
-//! pairs are joined: numbers that are given by root are the same from run to run. [`DisjointSets::root`] halves the way on which
-//! it climbs. Without ranks m operations cost O(m log n) at worst, as \[TarjanVanLeeuwen1984\] show for halving with any rule of
-//! linking, and in practice little more than one memory access each.
+//! Every element names a parent, and an element that is its own parent is the root of its set.
+//! [`DisjointSets::join`] hangs the larger of two roots below the smaller one, so that the root of a set is
+//! its smallest element, whatever the order in which pairs are joined: numbers that are given by root are the
+//! same from run to run. [`DisjointSets::root`] halves the way on which it climbs. Without ranks m operations
+//! cost O(m log n) at worst, as \[TarjanVanLeeuwen1984\] show for halving with any rule of linking, and in
+//! practice little more than one memory access each.
 
 /// A partition of the elements 0, 1, ..., n - 1.
 #[derive(Clone, Debug, Default)]

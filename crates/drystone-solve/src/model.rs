@@ -56,9 +56,10 @@ impl Model {
         }
     }
 
-    /// The least residual of a contact whose cone opens by `mu` and whose normal velocity is `normal`, m/s. Seen by the natural map an approach
-    /// counts 1/√(1 + μ²) times, the distance to K* along its edge: next to nothing where friction is all but without limit. Under the
-    /// exact law the normal velocity itself has a sign, and counts as much as with a friction of ten at least.
+    /// The least residual of a contact whose cone opens by `mu` and whose normal velocity is `normal`, m/s.
+    /// Seen by the natural map an approach counts 1/√(1 + μ²) times, the distance to K* along its edge: next
+    /// to nothing where friction is all but without limit. Under the exact law the normal velocity itself has
+    /// a sign, and counts as much as with a friction of ten at least.
     #[inline(always)]
     pub fn approach(self, mu: f64, normal: f64) -> f64 {
         match self == Model::Coulomb && mu > STEEP && normal < 0.0 {

@@ -1,13 +1,14 @@
 //! Memory that is kept from step to step and grows with the problem.
 //!
-//! A vector that grows takes twice what it had. That is little work and much memory: of arrays that are as long as there are
-//! contacts, up to half would never be used. These take what they need at first, and an eighth more when they have to grow.
+//! A vector that grows takes twice what it had. That is little work and much memory: of arrays that are as
+//! long as there are contacts, up to half would never be used. These take what they need at first, and an
+//! eighth more when they have to grow.
 //!
-//! Of many bodies not even that is kept: what one stage of a step works with is given back at its end, because no two stages
-//! need theirs at the same time ([`MANY`]).
+//! Of many bodies not even that is kept: what one stage of a step works with is given back at its end,
+//! because no two stages need theirs at the same time ([`MANY`]).
 
-/// Worlds and problems of so many bodies give memory back that only one stage of a step needs. Arrays of that length come
-/// from the system by themselves, and return to it.
+/// Worlds and problems of so many bodies give memory back that only one stage of a step needs. Arrays of that
+/// length come from the system by themselves, and return to it.
 pub const MANY: usize = 1 << 16;
 
 /// Room for `count` more elements.
@@ -24,7 +25,8 @@ pub fn resize<T: Clone>(v: &mut Vec<T>, len: usize, value: T) {
     v.resize(len, value);
 }
 
-/// Asks for item `i`, if there is one, which will be looked at soon: where looks jump over memory the processor does not foresee them.
+/// Asks for item `i`, if there is one, which will be looked at soon: where looks jump over memory the
+/// processor does not foresee them.
 #[inline(always)]
 pub fn ahead<T>(list: &[T], i: usize) {
     let Some(item) = list.get(i) else { return };

@@ -1,8 +1,8 @@
-//! Milliseconds of processor time a call of the broad phases, at rest and in motion, for boxes of like size and with a
-//! few huge ones. On Unix only.
+//! Milliseconds of processor time a call of the broad phases, at rest and in motion, for boxes of like size
+//! and with a few huge ones. On Unix only.
 //!
-//! Run with `cargo bench -p drystone --bench broadphase`; `-- 1000000` for the largest count too. Sweep and prune and
-//! the grid take turns; the least of several rounds is printed.
+//! Run with `cargo bench -p drystone --bench broadphase`; `-- 1000000` for the largest count too. Sweep and
+//! prune and the grid take turns; the least of several rounds is printed.
 
 use drystone::collide::Aabb;
 use drystone::collide::broadphase::{Kind, choose, make};

@@ -1,7 +1,9 @@
-//! Bodies against a mesh of 80 000 triangles: nanoseconds of processor time a query, beside parry's. On Unix only.
+//! Bodies against a mesh of 80 000 triangles: nanoseconds of processor time a query, beside parry's. On Unix
+//! only.
 //!
-//! Run with `cargo bench -p drystone --bench midphase`. The two take turns, so that both see the same machine; the least
-//! of several rounds is printed. `-- ball` runs only the bodies whose names contain the word.
+//! Run with `cargo bench -p drystone --bench midphase`. The two take turns, so that both see the same
+//! machine; the least of several rounds is printed. `-- ball` runs only the bodies whose names contain the
+//! word.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Nanoseconds per query of the narrow phase, beside parry in the same run.
 //!
-//! `cargo bench -p drystone --bench narrowphase [-- PART_OF_A_NAME [TURNS]]`. Plain loops and clocks: every row is measured
-//! in turns with the others, and the fastest turn is printed: what a busy machine adds is not the code's.
+//! `cargo bench -p drystone --bench narrowphase [-- PART_OF_A_NAME [TURNS]]`. Plain loops and clocks: every
+//! row is measured in turns with the others, and the fastest turn is printed: what a busy machine adds is not
+//! the code's.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -68,7 +69,8 @@ fn parry_pose(shape: &Shape, pose: &Pose) -> ParryPose {
 }
 
 impl Scene {
-    /// Moves and turns every A a little, back and forth by turns: what a time step does to a persistent manifold.
+    /// Moves and turns every A a little, back and forth by turns: what a time step does to a persistent
+    /// manifold.
     fn nudge(&mut self, turn: usize) {
         let side = if turn.is_multiple_of(2) { 1.0 } else { -1.0 };
         let spin = glam::DQuat::from_scaled_axis(DVec3::new(1.0, -2.0, 3.0) * (5e-4 * side));

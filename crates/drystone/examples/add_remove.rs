@@ -25,7 +25,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let report = world.step()?;
 
-        // An id stays valid until its body is removed; then its slot goes to the next body under a new generation.
+        // An id stays valid until its body is removed; then its slot goes to the next body under a new
+        // generation.
         let fallen: Vec<BodyId> =
             balls.iter().copied().filter(|&b| world.position(b).is_ok_and(|x| x.z < -1.0)).collect();
         for &ball in &fallen {

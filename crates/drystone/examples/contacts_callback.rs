@@ -1,4 +1,5 @@
-//! Contacts in the user's hands: a callback that makes part of the floor icy, and a time series of contact forces.
+//! Contacts in the user's hands: a callback that makes part of the floor icy, and a time series of contact
+//! forces.
 //!
 //! Run with `cargo run --release --example contacts_callback`.
 

@@ -1,5 +1,5 @@
-//! For controllers: masses, Jacobians, accelerations, and the problem of a step. A pendulum is held at 30° by the torque that its Jacobian and
-//! mass say.
+//! For controllers: masses, Jacobians, accelerations, and the problem of a step. A pendulum is held at 30° by
+//! the torque that its Jacobian and mass say.
 //!
 //! Run with `cargo run --release --example controller`.
 
@@ -29,7 +29,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut largest = 0.0f64;
     for _ in 0..500 {
-        // The rate of the angle is row · (v_A, ω_A, v_B, ω_B): its last three numbers are the axis of the hinge.
+        // The rate of the angle is row · (v_A, ω_A, v_B, ω_B): its last three numbers are the axis of the
+        // hinge.
         let row = world.joint_jacobian(hinge)?[0];
         let axis = DVec3::new(row[9], row[10], row[11]);
         let weight = world.mass(rod)?.mass * world.settings().gravity;

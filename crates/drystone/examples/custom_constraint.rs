@@ -1,5 +1,5 @@
-//! A constraint of one's own: a bead on a paraboloid, and a ceiling that it must stay below. Gradients are checked by differences when
-//! the joint is added.
+//! A constraint of one's own: a bead on a paraboloid, and a ceiling that it must stay below. Gradients are
+//! checked by differences when the joint is added.
 //!
 //! Run with `cargo run --release --example custom_constraint`.
 

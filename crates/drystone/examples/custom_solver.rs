@@ -1,4 +1,5 @@
-//! A solver of one's own, named in the settings like the built-in ones: sweeps over the contacts, forwards and backwards in turn.
+//! A solver of one's own, named in the settings like the built-in ones: sweeps over the contacts, forwards
+//! and backwards in turn.
 //!
 //! Run with `cargo run --release --example custom_solver`.
 
@@ -26,7 +27,8 @@ static INFO: Info = Info {
 };
 
 impl ThereAndBack {
-    /// γ ← P(γ - u / λ) for one block, with λ a bound on its largest eigenvalue; the bodies' velocities follow.
+    /// γ ← P(γ - u / λ) for one block, with λ a bound on its largest eigenvalue; the bodies' velocities
+    /// follow.
     fn relax(&mut self, problem: &Problem, i: usize, gamma: &mut [f64]) {
         let rows = problem.block(i);
         let mut u = [0.0; MAX_ROWS];

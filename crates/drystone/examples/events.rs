@@ -1,4 +1,5 @@
-//! Events: who begins to touch, who leaves, with which force; a sensor that counts what falls through it; data of one's own.
+//! Events: who begins to touch, who leaves, with which force; a sensor that counts what falls through it;
+//! data of one's own.
 //!
 //! Run with `cargo run --release --example events`.
 

@@ -1,5 +1,5 @@
-//! A friction law of one's own: friction that falls with the sliding speed (Stribeck's curve). A block on a belt, held by a spring, sticks and
-//! slips.
+//! A friction law of one's own: friction that falls with the sliding speed (Stribeck's curve). A block on a
+//! belt, held by a spring, sticks and slips.
 //!
 //! Run with `cargo run --release --example friction_law`.
 

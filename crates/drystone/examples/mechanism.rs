@@ -1,4 +1,5 @@
-//! A mechanism with a motor: a crank drives a slider. Reads coordinates, rates, reactions and the motor's torque.
+//! A mechanism with a motor: a crank drives a slider. Reads coordinates, rates, reactions and the motor's
+//! torque.
 //!
 //! Run with `cargo run --release --example mechanism`.
 

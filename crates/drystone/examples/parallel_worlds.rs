@@ -1,4 +1,5 @@
-//! A study over many worlds at once: which friction holds a leaning stack? Each world is stepped by one thread.
+//! A study over many worlds at once: which friction holds a leaning stack? Each world is stepped by one
+//! thread.
 //!
 //! Run with `cargo run --release --example parallel_worlds`.
 

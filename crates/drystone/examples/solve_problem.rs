@@ -1,7 +1,7 @@
 //! The solver without the engine: a cone complementarity problem built by hand, two solvers, one judge.
 //!
-//! A tower of three balls of 1, 2 and 4 kg, the lowest on the ground, is pushed sideways at the top. The multipliers
-//! are the contact impulses of one step of 10 ms.
+//! A tower of three balls of 1, 2 and 4 kg, the lowest on the ground, is pushed sideways at the top. The
+//! multipliers are the contact impulses of one step of 10 ms.
 //!
 //! Run with `cargo run --release --example solve_problem`.
 

@@ -43,7 +43,8 @@ pub struct Assembler {
 
 /// Contacts, or bodies, that one thread works on at a time.
 const PIECE: usize = 2048;
-/// How many contacts ahead, in the order of the problem, their impulses are asked for: in memory they lie elsewhere.
+/// How many contacts ahead, in the order of the problem, their impulses are asked for: in memory they lie
+/// elsewhere.
 const AHEAD: usize = 8;
 
 impl Default for Assembler {
@@ -144,10 +145,10 @@ impl Assembler {
     }
 
     /// Builds D, b, M⁻¹ and the cones [TasoraAnitescu2011, eq. 31-34] from the contacts, in coloured order.
-    /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those others are
-    /// folded into the bias; empty: all are at rest. Bodies that are `held` (by slot; empty if none is) do not move, whatever they
-    /// weigh. `row` says bias and friction contact by contact. The law is the relaxed one until [`Problem::set_model`] says
-    /// otherwise.
+    /// `v_free` gives the free velocities of dynamic bodies and the own velocities of all others; those
+    /// others are folded into the bias; empty: all are at rest. Bodies that are `held` (by slot; empty if
+    /// none is) do not move, whatever they weigh. `row` says bias and friction contact by contact. The law is
+    /// the relaxed one until [`Problem::set_model`] says otherwise.
     pub(crate) fn build<C: Touch + Sync>(
         &mut self,
         model: &Model,
@@ -186,7 +187,8 @@ impl Assembler {
                 *free.at(rank) = *velocity(v_free, slot as u32);
             }
         });
-        // Which of the two is pushed, as ranks, and whether that is the contact's second: its first is held then.
+        // Which of the two is pushed, as ranks, and whether that is the contact's second: its first is held
+        // then.
         let inv_mass = &p.inv_mass;
         let pushed = |bodies: [u32; 2]| {
             let [a, b] = bodies.map(|slot| state.order.rank(slot));
@@ -227,7 +229,8 @@ impl Assembler {
                 images.reverse();
                 normal = -normal;
             }
-            // Each body is pushed at its own surface: that is where it will be touched once the gap is closed.
+            // Each body is pushed at its own surface: that is where it will be touched once the gap is
+            // closed.
             let half = 0.5 * c.gap() * normal;
             let on = [c.point() + half, c.point() - half];
             let arm = |side: usize| on[side] - (state.position[bodies[side] as usize] + images[side]);
@@ -337,10 +340,10 @@ impl Assembler {
         self.rows.keep(&p.general, &gamma[3 * self.order.len()..], h);
     }
 
-    /// The work that block `i` does on its bodies in the name of something outside, J: walls, belts, motors, springs and corrections, not the
-    /// scheme's own arcs and bounces. `v` are the velocities that belong to `gamma`, `shift` is what a
-    /// compliance has taken off its first bias, `scheme` says of a contact which part of its normal bias is the scheme's
-    /// (m/s; NaN for one that is a force).
+    /// The work that block `i` does on its bodies in the name of something outside, J: walls, belts, motors,
+    /// springs and corrections, not the scheme's own arcs and bounces. `v` are the velocities that belong to
+    /// `gamma`, `shift` is what a compliance has taken off its first bias, `scheme` says of a contact which
+    /// part of its normal bias is the scheme's (m/s; NaN for one that is a force).
     pub(crate) fn work(
         &self,
         i: usize,

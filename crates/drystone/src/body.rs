@@ -100,7 +100,8 @@ pub struct Collider {
     pub shape: Shape,
     /// Placement in the body's frame.
     pub local: Pose,
-    /// Coefficient of friction; see [`crate::Materials`] for what a pair makes of its two, and [`crate::MOST_FRICTION`] for the largest that counts.
+    /// Coefficient of friction; see [`crate::Materials`] for what a pair makes of its two, and
+    /// [`crate::MOST_FRICTION`] for the largest that counts.
     pub mu: f64,
     /// Its material, if the table of materials is to know it.
     #[serde(default)]
@@ -108,7 +109,8 @@ pub struct Collider {
     /// With what it collides.
     #[serde(default)]
     pub filter: Filter,
-    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential to a contact counts.
+    /// How its surface runs over the body, m/s, the body's axes: a belt. Only what is tangential to a contact
+    /// counts.
     #[serde(default)]
     pub surface_velocity: DVec3,
     /// It reports what overlaps it and pushes nothing: see [`crate::World::record_events`].
@@ -201,7 +203,8 @@ pub struct BodyDef {
     pub colliders: Vec<Collider>,
     /// Bodies of one group other than 0 do not collide with each other.
     pub group: u32,
-    /// A unit normal (world axes): the body moves only in the plane across it and turns only about it. None: freely.
+    /// A unit normal (world axes): the body moves only in the plane across it and turns only about it. None:
+    /// freely.
     #[serde(default)]
     pub planar: Option<DVec3>,
     /// What leads it, if it is kinematic. None: its own velocity.

@@ -15,8 +15,8 @@ use crate::shape::MOST_PARTS;
 pub struct ContactKey {
     /// The lower and the higher collider slot.
     pub colliders: [u32; 2],
-    /// What of them touches, from the highest bits down: 20 bits the part of the first, 20 bits the part of the second
-    /// (a part of a compound, or a triangle), 5 bits the periodic image, 19 bits the features.
+    /// What of them touches, from the highest bits down: 20 bits the part of the first, 20 bits the part of
+    /// the second (a part of a compound, or a triangle), 5 bits the periodic image, 19 bits the features.
     pub feature: u64,
 }
 
@@ -64,8 +64,8 @@ impl ContactKey {
         self.colliders == other.colliders && self.feature >> Self::IMAGE == other.feature >> Self::IMAGE
     }
 
-    /// Whether the two name the same features of the same part on one side: what a contact keeps when a body slides from
-    /// one triangle of the ground to the next.
+    /// Whether the two name the same features of the same part on one side: what a contact keeps when a body
+    /// slides from one triangle of the ground to the next.
     fn alike(&self, other: &Self) -> bool {
         let (a, b) = (self.parts(), other.parts());
         self.colliders == other.colliders
@@ -116,7 +116,8 @@ pub(crate) trait Touch: Send {
     fn of(c: &Contact, model: &Model, size: impl FnOnce() -> f64) -> Self;
     /// Body slots, A (dynamic) then B.
     fn bodies(&self) -> [u32; 2];
-    /// Where the two bodies are taken: displacements of their centres, nonzero across the faces of a periodic box.
+    /// Where the two bodies are taken: displacements of their centres, nonzero across the faces of a periodic
+    /// box.
     fn images(&self, model: &Model) -> [DVec3; 2];
     fn point(&self) -> DVec3;
     /// From B to A.
@@ -220,10 +221,10 @@ pub struct Remembered {
     pub impulse: DVec3,
 }
 
-/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are in the same order, so one
-/// walk does it. A new key between colliders that touched before takes what a contact now gone left: the same feature on
-/// another part, as when a wheel rolls on to the next triangle. All others start from zero. The impulse is turned back
-/// into the cone by the solver's first projection.
+/// Warm start: gives each contact the impulse that its key had in the last step. Both lists are in the same
+/// order, so one walk does it. A new key between colliders that touched before takes what a contact now gone
+/// left: the same feature on another part, as when a wheel rolls on to the next triangle. All others start
+/// from zero. The impulse is turned back into the cone by the solver's first projection.
 pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place + Sync) {
     let count = contacts.len();
     // Contacts of two colliders stay together.
@@ -352,7 +353,8 @@ mod tests {
         let key = |triangle, feature| ContactKey::new([0, 1], [0, triangle], feature);
         let last = [(key(5, 1), 1.0), (key(5, 2), 2.0), (key(6, 3), 3.0), (key(9, 2), 4.0)]
             .map(|(key, x)| Remembered { key, impulse: DVec3::splat(x) });
-        // Corner 1 goes from 5 to 7, corner 3 stays, corner 2 leaves 5 and 9 for 8 and 11, and corner 4 is new.
+        // Corner 1 goes from 5 to 7, corner 3 stays, corner 2 leaves 5 and 9 for 8 and 11, and corner 4 is
+        // new.
         let mut now = [key(6, 3), key(7, 1), key(7, 4), key(8, 2), key(11, 2)].map(contact);
         remember(&mut now, &last, |c| ([0; 2], c));
         assert_eq!(now.map(|c| c.impulse.x), [3.0, 1.0, 0.0, 2.0, 4.0]);

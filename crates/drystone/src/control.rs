@@ -13,9 +13,10 @@ use crate::shape::Pose;
 use crate::world::{World, WorldError};
 
 impl World {
-    /// Puts a body somewhere else: origin of its frame (m) and orientation. Velocities stay as they are in world axes, its contacts
-    /// begin anew, and nothing is looked at on the way. A planar body moves to the parallel plane through the new place; a guided
-    /// one goes on from there. What joints make of it is seen in the next step.
+    /// Puts a body somewhere else: origin of its frame (m) and orientation. Velocities stay as they are in
+    /// world axes, its contacts begin anew, and nothing is looked at on the way. A planar body moves to the
+    /// parallel plane through the new place; a guided one goes on from there. What joints make of it is seen
+    /// in the next step.
     pub fn set_pose(&mut self, id: BodyId, position: DVec3, rotation: DQuat) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         check_pose(position, rotation)?;
@@ -26,7 +27,8 @@ impl World {
         Ok(())
     }
 
-    /// The same of many bodies in one pass over the world; of none of them if one is not there or a pose is none.
+    /// The same of many bodies in one pass over the world; of none of them if one is not there or a pose is
+    /// none.
     pub fn set_poses(&mut self, poses: &[(BodyId, Pose)]) -> Result<(), WorldError> {
         let mut there = vec![false; self.model.bodies.len()];
         for (id, pose) in poses {
@@ -73,8 +75,8 @@ impl World {
         Ok(self.state.velocity_at(self.slot(id)?, point))
     }
 
-    /// Changes a dynamic body's velocities at once by an impulse (N s, world axes) at a world point; at the centre of mass if no
-    /// point is given. Bodies that are not dynamic do not feel it.
+    /// Changes a dynamic body's velocities at once by an impulse (N s, world axes) at a world point; at the
+    /// centre of mass if no point is given. Bodies that are not dynamic do not feel it.
     pub fn apply_impulse(&mut self, id: BodyId, impulse: DVec3, at: Option<DVec3>) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         let arm = at.map_or(DVec3::ZERO, |p| p - self.state.position[i]);
@@ -115,8 +117,9 @@ impl World {
         Ok(*self.model.bodies[self.slot(id)?].mass)
     }
 
-    /// Changes mass, centre of mass and inertia between steps. The body's frame stays where it is and moves on as a rigid body does: the
-    /// velocity of the new centre of mass is the one that this point had. Of a body that is not dynamic it counts once it is.
+    /// Changes mass, centre of mass and inertia between steps. The body's frame stays where it is and moves
+    /// on as a rigid body does: the velocity of the new centre of mass is the one that this point had. Of a
+    /// body that is not dynamic it counts once it is.
     pub fn set_mass(&mut self, id: BodyId, mass: MassProperties) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         mass.check().map_err(|e| WorldError::Body(format!("{}: {e}", self.model.describe(id.slot))))?;
@@ -134,8 +137,9 @@ impl World {
         Ok(self.model.bodies[self.slot(id)?].motion)
     }
 
-    /// Changes how a body moves between steps. One that becomes static stops; one that becomes dynamic has the mass that it was added
-    /// with or given since ([`World::set_mass`]). A lock to a plane ends with being dynamic, a guide with being kinematic.
+    /// Changes how a body moves between steps. One that becomes static stops; one that becomes dynamic has
+    /// the mass that it was added with or given since ([`World::set_mass`]). A lock to a plane ends with
+    /// being dynamic, a guide with being kinematic.
     pub fn set_motion(&mut self, id: BodyId, motion: Motion) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         if self.model.bodies[i].motion == motion {
@@ -206,7 +210,8 @@ impl World {
         Ok(())
     }
 
-    /// The reference point of a body's state moves by `shift` (body axes, m), and all that is placed from it with it.
+    /// The reference point of a body's state moves by `shift` (body axes, m), and all that is placed from it
+    /// with it.
     fn recentre(&mut self, i: usize, shift: DVec3) {
         if shift == DVec3::ZERO {
             return;

@@ -1,8 +1,9 @@
-//! What began, goes on and ended in a step: contacts, overlaps with sensors, limits of joints. Only where it is asked for
-//! ([`World::record_events`]).
+//! What began, goes on and ended in a step: contacts, overlaps with sensors, limits of joints. Only where it
+//! is asked for ([`World::record_events`]).
 //!
-//! A contact exists before bodies touch. Two colliders *touch* in a step if one of their contacts has an impulse or a gap that is not
-//! positive. Events are in the order of collider ids, whatever the number of threads.
+//! A contact exists before bodies touch. Two colliders *touch* in a step if one of their contacts has an
+//! impulse or a gap that is not positive. Events are in the order of collider ids, whatever the number of
+//! threads.
 
 use glam::DVec3;
 
@@ -45,7 +46,8 @@ pub struct ContactEvent {
     pub impulse: DVec3,
     /// The same over the step, N.
     pub force: DVec3,
-    /// Mean of the contact points, weighted by their normal impulses where there are some, m, world; at the end, the last one.
+    /// Mean of the contact points, weighted by their normal impulses where there are some, m, world; at the
+    /// end, the last one.
     pub point: DVec3,
     /// Of the contact that presses most, unit, from the second body to the first.
     pub normal: DVec3,
@@ -149,7 +151,8 @@ impl World {
         &self.events.joints
     }
 
-    /// What overlaps a sensor now (or any other collider): colliders of other bodies that are no sensors, in slot order.
+    /// What overlaps a sensor now (or any other collider): colliders of other bodies that are no sensors, in
+    /// slot order.
     pub fn sensed(&self, id: ColliderId) -> Result<Vec<(BodyId, ColliderId)>, crate::world::WorldError> {
         let (own, pose) = (self.collider_body(id)?, self.collider_pose(id)?);
         let c = self.collider(id)?;

@@ -1,8 +1,8 @@
 //! Where bodies come from and where they go: emitters and sinks.
 //!
-//! An emitter puts copies of its bodies into a box, at a rate, wherever there is room; a sink takes out every dynamic body
-//! whose centre is in its box. Both are counted in the state, and places are drawn from the state's own generator, so that
-//! a run is the same every time.
+//! An emitter puts copies of its bodies into a box, at a rate, wherever there is room; a sink takes out every
+//! dynamic body whose centre is in its box. Both are counted in the state, and places are drawn from the
+//! state's own generator, so that a run is the same every time.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};

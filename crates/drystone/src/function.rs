@@ -1,6 +1,7 @@
 //! Functions of time, as motors, trajectories and moving walls take them: a value and its derivative.
 //!
-//! All are plain data that a scene file can hold, except [`Function::Callback`], which only a program can give.
+//! All are plain data that a scene file can hold, except [`Function::Callback`], which only a program can
+//! give.
 
 use std::f64::consts::TAU;
 use std::fmt;
@@ -59,7 +60,8 @@ pub enum Interpolation {
     /// Straight lines; the derivative jumps at the points.
     #[default]
     Linear,
-    /// Cubics with a continuous derivative that never leave the range of their two points \[FritschButland1984\].
+    /// Cubics with a continuous derivative that never leave the range of their two points
+    /// \[FritschButland1984\].
     Cubic,
 }
 
@@ -239,9 +241,9 @@ impl Table {
         }
     }
 
-    /// The slope of the cubics at point k: a weighted harmonic mean of the slopes on its two sides, zero at an extremum
-    /// [FritschButland1984, eq. 5 with α = (h₁ + 2h₂)/(3(h₁ + h₂))]. At an end: the side's own slope, or the other end's
-    /// neighbour where the table repeats.
+    /// The slope of the cubics at point k: a weighted harmonic mean of the slopes on its two sides, zero at
+    /// an extremum [FritschButland1984, eq. 5 with α = (h₁ + 2h₂)/(3(h₁ + h₂))]. At an end: the side's own
+    /// slope, or the other end's neighbour where the table repeats.
     fn slope(&self, k: usize) -> f64 {
         let p = &self.points;
         let side = |k: usize| (p[k + 1][0] - p[k][0], (p[k + 1][1] - p[k][1]) / (p[k + 1][0] - p[k][0]));

@@ -1,4 +1,5 @@
-//! Worlds of grains: balls that move, and shapes that do not. Such a world can take its steps elsewhere, on a device, and come back.
+//! Worlds of grains: balls that move, and shapes that do not. Such a world can take its steps elsewhere, on a
+//! device, and come back.
 
 use glam::{DQuat, DVec3};
 
@@ -88,7 +89,8 @@ pub struct GrainMotion {
     pub omega: DVec3,
 }
 
-/// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken in substeps.
+/// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken
+/// in substeps.
 pub const RESOLVED: f64 = crate::step::OVERLAP;
 
 /// Kinds of surfaces that are told apart, at most.
@@ -207,7 +209,8 @@ impl World {
         Ok(())
     }
 
-    /// Takes over what grains came to elsewhere, `steps` steps later. Contacts and their impulses are those of the last of them.
+    /// Takes over what grains came to elsewhere, `steps` steps later. Contacts and their impulses are those
+    /// of the last of them.
     #[doc(hidden)]
     pub fn take_grains(&mut self, steps: u64, moved: &[GrainMotion], contacts: &[GrainContact]) {
         let Self { model, state, settings, work, .. } = self;

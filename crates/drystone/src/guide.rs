@@ -1,7 +1,7 @@
 //! Kinematic bodies that follow functions of time: shakers, drums, moving ground.
 //!
-//! A guide says where the body is, not how fast: in every step it gets the constant velocity that takes it from where it is
-//! to where it has to be at the end, so that nothing adds up.
+//! A guide says where the body is, not how fast: in every step it gets the constant velocity that takes it
+//! from where it is to where it has to be at the end, so that nothing adds up.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};

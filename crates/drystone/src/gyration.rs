@@ -1,8 +1,10 @@
-//! What the free rotation of a step does to the angular velocity of bodies that are kicked where the step begins.
+//! What the free rotation of a step does to the angular velocity of bodies that are kicked where the step
+//! begins.
 //!
-//! Contacts are posed for the velocities of the step's end, v_free + M⁻¹ D γ, and v_free has the change g of ω that the free rotation
-//! makes. But such a body gets its kick M⁻¹ D γ at the step's start and turns freely from there (`step/integrate.rs`), which keeps its energy:
-//! that is the energy of v⁺ - g, and v⁺ - g is what parts after a hit.
+//! Contacts are posed for the velocities of the step's end, v_free + M⁻¹ D γ, and v_free has the change g of
+//! ω that the free rotation makes. But such a body gets its kick M⁻¹ D γ at the step's start and turns freely
+//! from there (`step/integrate.rs`), which keeps its energy: that is the energy of v⁺ - g, and v⁺ - g is what
+//! parts after a hit.
 
 use glam::{DQuat, DVec3};
 

@@ -13,7 +13,8 @@ pub(crate) struct Islands {
 }
 
 impl Islands {
-    /// Draws up the islands of bodies that `contacts` and joints join, and which of them have only bodies that are `ready`.
+    /// Draws up the islands of bodies that `contacts` and joints join, and which of them have only bodies
+    /// that are `ready`.
     pub fn run(
         &mut self,
         model: &Model,

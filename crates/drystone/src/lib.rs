@@ -1,8 +1,9 @@
 //! Rigid bodies, joints, hard contacts and dry friction: the engine.
 //!
-//! A [`World`] holds bodies and steps them with the half-implicit scheme of \[TasoraAnitescu2011\]: every step finds the
-//! contacts, builds one cone complementarity problem, solves it to the accuracy asked for, moves the bodies, removes
-//! overlaps, and has the result judged. The step is one page: `step.rs`. Symbols and units are in `NOTATION.md`.
+//! A [`World`] holds bodies and steps them with the half-implicit scheme of \[TasoraAnitescu2011\]: every
+//! step finds the contacts, builds one cone complementarity problem, solves it to the accuracy asked for,
+//! moves the bodies, removes overlaps, and has the result judged. The step is one page: `step.rs`. Symbols
+//! and units are in `NOTATION.md`.
 //!
 //! | you want to | look at |
 //! |---|---|
@@ -14,7 +15,8 @@
 //! | add physics | [`joint::Equation`], [`Field`], [`StiffForce`], [`World::on_contacts`], [`solve::solver::install`] |
 //! | keep it | [`World::save`], [`State`], [`user_data`] |
 //!
-//! Modules that this page does not list are public for the other crates of the workspace: they change without notice.
+//! Modules that this page does not list are public for the other crates of the workspace: they change without
+//! notice.
 
 #[doc(hidden)]
 pub mod assemble;

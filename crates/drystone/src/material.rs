@@ -1,5 +1,5 @@
-//! Which law a pair of surfaces has: a table of pairs that are known, and for all others a rule that combines the two
-//! coefficients of friction.
+//! Which law a pair of surfaces has: a table of pairs that are known, and for all others a rule that combines
+//! the two coefficients of friction.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,8 +47,9 @@ impl Combine {
     }
 }
 
-/// The largest coefficient of friction that contacts have: beyond it a cone is as good as a half-space (its sides are within 0.06 degrees of one), and
-/// multipliers across the normal are lost in the rounding of those along it. Larger ones are taken for it.
+/// The largest coefficient of friction that contacts have: beyond it a cone is as good as a half-space (its
+/// sides are within 0.06 degrees of one), and multipliers across the normal are lost in the rounding of those
+/// along it. Larger ones are taken for it.
 pub const MOST_FRICTION: f64 = 1e3;
 
 /// A material by number.
@@ -95,7 +96,8 @@ impl Materials {
     /// Says what happens between two materials, or one and itself.
     ///
     /// # Errors
-    /// For a coefficient that no surface can have, laws that exclude each other, or a material that is not of this table.
+    /// For a coefficient that no surface can have, laws that exclude each other, or a material that is not of
+    /// this table.
     pub fn set_pair(&mut self, a: MaterialId, b: MaterialId, law: PairLaw) -> Result<(), String> {
         for id in [a, b] {
             if id.0 as usize >= self.names.len() {
@@ -123,8 +125,8 @@ impl Materials {
         self.pairs.binary_search_by_key(&key, |p| p.0).ok().map(|k| self.pairs[k].1)
     }
 
-    /// Says what happens between surfaces that no row is about, beside friction: that follows from their own coefficients,
-    /// and the `mu` given here does not count.
+    /// Says what happens between surfaces that no row is about, beside friction: that follows from their own
+    /// coefficients, and the `mu` given here does not count.
     ///
     /// # Errors
     /// For a number that no surface can have, or laws that exclude each other.
@@ -169,7 +171,8 @@ impl Materials {
         self.pairs.iter().map(|(_, law)| law.mu).fold(rule, f64::max)
     }
 
-    /// Friction between two surfaces, each with its own coefficient and perhaps a material; at most [`MOST_FRICTION`].
+    /// Friction between two surfaces, each with its own coefficient and perhaps a material; at most
+    /// [`MOST_FRICTION`].
     #[inline]
     pub fn mu(&self, a: (f64, Option<MaterialId>), b: (f64, Option<MaterialId>)) -> f64 {
         if let (Some(x), Some(y)) = (a.1, b.1)

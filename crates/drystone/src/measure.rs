@@ -80,8 +80,8 @@ impl World {
             + self.work.position.stabiliser.bytes()
     }
 
-    /// Force that bodies which are not dynamic put on the dynamic ones against gravity in the last step, over their
-    /// weight: 1 for anything at rest. None without gravity.
+    /// Force that bodies which are not dynamic put on the dynamic ones against gravity in the last step, over
+    /// their weight: 1 for anything at rest. None without gravity.
     pub fn support_over_weight(&self) -> Option<f64> {
         let g = self.settings.gravity;
         let up = -g.try_normalize()?;

@@ -1,8 +1,9 @@
 //! Solvers with their parameters as values; texts are for files and command lines.
 
-/// Which solver, with its parameters: `Settings { solver: Method::Apgd { single: false }.into(), .. }`. It becomes the text that files and the command line
-/// have (`apgd:precision=double`), so that settings can be saved; [`solve::solver::install`](drystone_solve::solver::install) adds solvers of your own, which go
-/// by [`Method::Named`].
+/// Which solver, with its parameters: `Settings { solver: Method::Apgd { single: false }.into(), .. }`. It
+/// becomes the text that files and the command line have (`apgd:precision=double`), so that settings can be
+/// saved; [`solve::solver::install`](drystone_solve::solver::install) adds solvers of your own, which go by
+/// [`Method::Named`].
 ///
 /// ```
 /// use drystone::{Method, Settings, World};

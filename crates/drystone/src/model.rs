@@ -1,5 +1,5 @@
-//! The bodies and shapes of a world, without their motion: flat arrays over slots. A removed body leaves its slot to the
-//! next one added; a generation number keeps old ids from meaning the newcomer.
+//! The bodies and shapes of a world, without their motion: flat arrays over slots. A removed body leaves its
+//! slot to the next one added; a generation number keeps old ids from meaning the newcomer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ pub struct BodyId {
 /// Marks an empty collider slot.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// A body slot. What few bodies have is kept apart, and what many have alike is kept once: there may be millions.
+/// A body slot. What few bodies have is kept apart, and what many have alike is kept once: there may be
+/// millions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Body {
     /// Whether the slot holds a body now.
@@ -91,7 +92,8 @@ pub struct ColliderSlot {
     pub body: u32,
     /// Geometry.
     pub shape: Shape,
-    /// Placement relative to the body's centre of mass, along the body's axes; None: there, and as the body is turned.
+    /// Placement relative to the body's centre of mass, along the body's axes; None: there, and as the body
+    /// is turned.
     #[serde(default)]
     pub local: Option<Box<Pose>>,
     /// Coefficient of friction.
@@ -134,7 +136,8 @@ pub struct Model {
     pub joints: Vec<Joint>,
     #[serde(default)]
     pub(crate) free_joints: Vec<u32>,
-    /// Another number, unlike that of any other model, after every change to which pairs may touch or are joined; 0 if unknown.
+    /// Another number, unlike that of any other model, after every change to which pairs may touch or are
+    /// joined; 0 if unknown.
     #[serde(skip)]
     revision: u64,
     /// Of this revision.
@@ -151,7 +154,8 @@ pub(crate) struct Facts {
     pub planar: usize,
     /// The largest friction that a collider has of its own.
     pub mu: f64,
-    /// Of the inner radii of colliders of dynamic bodies, m: the smallest, and sum and number of those that end.
+    /// Of the inner radii of colliders of dynamic bodies, m: the smallest, and sum and number of those that
+    /// end.
     pub smallest: f64,
     sum: f64,
     count: usize,
@@ -211,7 +215,8 @@ impl ColliderSlot {
 /// Bodies that are looked at for one of the same mass and inertia.
 const ALIKE: usize = 8;
 
-/// Normalised, unless it is a unit quaternion already up to rounding: a saved state then comes back bit for bit.
+/// Normalised, unless it is a unit quaternion already up to rounding: a saved state then comes back bit for
+/// bit.
 pub(crate) fn unit(q: DQuat) -> DQuat {
     if (q.length_squared() - 1.0).abs() <= 4.0 * f64::EPSILON { q } else { q.normalize() }
 }
@@ -222,7 +227,8 @@ pub(crate) fn outer(a: DVec3, b: DVec3) -> DMat3 {
 }
 
 impl Model {
-    /// Equal numbers, not 0, mean the same colliders with the same leave to touch, and joints between the same bodies.
+    /// Equal numbers, not 0, mean the same colliders with the same leave to touch, and joints between the
+    /// same bodies.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
@@ -273,8 +279,8 @@ impl Model {
             Planar { normal, offset: normal.dot(position) }
         });
         let inv_inertia = match planar {
-            // It turns about one axis only, which keeps its place in the body: the inertia about that axis is all that
-            // counts.
+            // It turns about one axis only, which keeps its place in the body: the inertia about that axis is
+            // all that counts.
             Some(plane) => {
                 let axis = rotation.conjugate() * plane.normal;
                 outer(axis, axis) * (1.0 / axis.dot(def.mass.inertia * axis))
@@ -448,7 +454,8 @@ impl Model {
         (a.motion == Motion::Dynamic || b.motion == Motion::Dynamic) && (a.group == 0 || a.group != b.group)
     }
 
-    /// The bodies of two colliders in the order of a contact, which wants a dynamic one first; whether that turned them.
+    /// The bodies of two colliders in the order of a contact, which wants a dynamic one first; whether that
+    /// turned them.
     #[inline]
     pub(crate) fn ordered_bodies(&self, colliders: [u32; 2]) -> ([u32; 2], bool) {
         let [a, b] = colliders.map(|k| self.colliders[k as usize].body);
@@ -472,7 +479,8 @@ impl Model {
         !self.materials.is_plain() && self.pair_law(colliders).stiffness.is_some()
     }
 
-    /// What a hovering gap of the pair is per way slid: μ, and for resistance to rolling its arm over the size.
+    /// What a hovering gap of the pair is per way slid: μ, and for resistance to rolling its arm over the
+    /// size.
     pub(crate) fn pair_hover(&self, i: u32, j: u32) -> f64 {
         let arm = if self.materials.largest_arm() > 0.0 {
             let law = self.pair_law([i, j]);
@@ -483,7 +491,8 @@ impl Model {
         self.pair_mu(i, j) + arm
     }
 
-    /// How fast the surfaces of a contact's two shapes run over their own bodies, A's less B's, m/s, world axes.
+    /// How fast the surfaces of a contact's two shapes run over their own bodies, A's less B's, m/s, world
+    /// axes.
     pub(crate) fn belt(&self, state: &State, colliders: [u32; 2], first: u32) -> DVec3 {
         let mut sum = DVec3::ZERO;
         for k in colliders {

@@ -5,8 +5,8 @@ use glam::{DMat3, DQuat, DVec3};
 /// Half angles, squared, below which five terms of a series are enough: what comes next is below 1e-20.
 const SMALL_ANGLE: f64 = 2.5e-3;
 
-/// ρ ← ρ e^{0, ½ ω Δt} with ω in body axes [TasoraAnitescu2011, eq. 2-4]: stays on the unit sphere whatever the step.
-/// The result is normalised, which removes the rounding that would pile up over long runs.
+/// ρ ← ρ e^{0, ½ ω Δt} with ω in body axes [TasoraAnitescu2011, eq. 2-4]: stays on the unit sphere whatever
+/// the step. The result is normalised, which removes the rounding that would pile up over long runs.
 pub fn rotate(rotation: DQuat, omega: DVec3, dt: f64) -> DQuat {
     (rotation * exponential(0.5 * dt * omega)).normalize()
 }
@@ -21,7 +21,8 @@ pub(crate) fn rotated(rotation: DQuat, omega: DVec3, dt: f64) -> DQuat {
 fn exponential(half: DVec3) -> DQuat {
     let square = half.length_squared();
     let (sinc, cos) = if square < SMALL_ANGLE {
-        // sin(x)/x and cos(x) by their series, right to the last digit here; the quotient itself loses digits near 0.
+        // sin(x)/x and cos(x) by their series, right to the last digit here; the quotient itself loses digits
+        // near 0.
         let x = square;
         let sinc = 1.0 - x / 6.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0 * (1.0 - x / 72.0)));
         (sinc, 1.0 - x / 2.0 * (1.0 - x / 12.0 * (1.0 - x / 30.0 * (1.0 - x / 56.0 * (1.0 - x / 90.0)))))
@@ -39,9 +40,9 @@ fn exponential(half: DVec3) -> DQuat {
 ///     I (ω₁ - ω₀) + Δt ω_m × I ω_m = 0,     ω_m = (ω₀ + ω₁) / 2
 /// ```
 ///
-/// Multiplying by ω_m, and by I ω_m, shows that it keeps both the kinetic energy and |I ω| exactly, so the gyroscopic
-/// term never creates energy. (The papers evaluate f_c explicitly, which does.) Newton's method on ω₁; for |ω|Δt beyond
-/// its reach the step is cut into halves.
+/// Multiplying by ω_m, and by I ω_m, shows that it keeps both the kinetic energy and |I ω| exactly, so the
+/// gyroscopic term never creates energy. (The papers evaluate f_c explicitly, which does.) Newton's method on
+/// ω₁; for |ω|Δt beyond its reach the step is cut into halves.
 pub fn gyroscopic(inertia: &DMat3, omega: DVec3, dt: f64) -> DVec3 {
     if is_ball(inertia) || omega == DVec3::ZERO {
         return omega;
@@ -50,14 +51,14 @@ pub fn gyroscopic(inertia: &DMat3, omega: DVec3, dt: f64) -> DVec3 {
     (0..pieces as usize).fold(omega, |w, _| midpoint(inertia, w, dt / pieces))
 }
 
-/// A body that nothing acts on, after `dt`: its angular velocity in body axes, and the rotation to multiply its own with, a unit up
-/// to rounding.
+/// A body that nothing acts on, after `dt`: its angular velocity in body axes, and the rotation to multiply
+/// its own with, a unit up to rounding.
 ///
-/// A step is three of the midpoint rule, the middle one backwards, with lengths that cancel their errors of third order
-/// \[Yoshida1990\]: fourth order, and energy and |I ω| are kept as each of the three keeps them.
+/// A step is three of the midpoint rule, the middle one backwards, with lengths that cancel their errors of
+/// third order \[Yoshida1990\]: fourth order, and energy and |I ω| are kept as each of the three keeps them.
 ///
-/// What spins about an axis of inertia, or nearly so, as a wheel does, is done in one: the midpoint rule is off by the share
-/// of |ω|Δt in what it changes ω by. Rods and discs need no steps at all.
+/// What spins about an axis of inertia, or nearly so, as a wheel does, is done in one: the midpoint rule is
+/// off by the share of |ω|Δt in what it changes ω by. Rods and discs need no steps at all.
 pub fn free_rotation(inertia: &DMat3, omega: DVec3, dt: f64) -> (DVec3, DQuat) {
     if let Some(top) = Top::of(inertia) {
         return top.free_rotation(omega, dt);
@@ -90,7 +91,8 @@ impl Top {
         Some(Self { axis, ratio: i[axis] / i[(axis + 1) % 3] })
     }
 
-    /// In body axes the momentum goes round e with s = (I₃/I₁ - 1) ω₃ while e itself goes round the momentum [Goldstein2002, §5.6]:
+    /// In body axes the momentum goes round e with s = (I₃/I₁ - 1) ω₃ while e itself goes round the momentum
+    /// [Goldstein2002, §5.6]:
     ///
     /// ```text
     ///     ω(t) = e^{s t e} ω,      R(t) = e^{t L/I₁} e^{-s t e},      L/I₁ = ω + s e

@@ -1,11 +1,12 @@
 //! Bodies in the order of a space-filling curve.
 //!
-//! Slots say when a body was added, not where it is. Where there are thousands, pairs, contacts and problems are put in
-//! the order of a curve through the centres [Morton1966], so that what is worked on together lies together in memory, and
-//! runs of it are regions that the solver visits one at a time with all their velocities in the cache.
+//! Slots say when a body was added, not where it is. Where there are thousands, pairs, contacts and problems
+//! are put in the order of a curve through the centres [Morton1966], so that what is worked on together lies
+//! together in memory, and runs of it are regions that the solver visits one at a time with all their
+//! velocities in the cache.
 //!
-//! Bodies drift slowly through such an order, so it is renewed only now and then. It is part of the state: a run that is
-//! resumed goes on in the same order, bit for bit.
+//! Bodies drift slowly through such an order, so it is renewed only now and then. It is part of the state: a
+//! run that is resumed goes on in the same order, bit for bit.
 
 use drystone_solve::crew;
 use glam::DVec3;
@@ -37,12 +38,13 @@ pub struct Order {
     age: u64,
 }
 
-/// What contacts are sorted by before their features: the places of the two bodies, the lower first, then the colliders.
+/// What contacts are sorted by before their features: the places of the two bodies, the lower first, then the
+/// colliders.
 pub(crate) type Place = ([u32; 2], [u32; 2]);
 
 impl Order {
-    /// Brings the order up to date at the start of a step. True if bodies have changed places, so that what was sorted is
-    /// not any more.
+    /// Brings the order up to date at the start of a step. True if bodies have changed places, so that what
+    /// was sorted is not any more.
     pub(crate) fn renew(&mut self, model: &Model, position: &[DVec3]) -> bool {
         if model.facts().dynamic < FEW {
             let was = !self.rank.is_empty();
@@ -208,8 +210,8 @@ impl PairSort {
     }
 }
 
-/// The numbers of `places` in the order of a curve through them \[Morton1966\]: neighbours in space are then mostly
-/// neighbours in the list. Bodies that are added in such an order make fast worlds.
+/// The numbers of `places` in the order of a curve through them \[Morton1966\]: neighbours in space are then
+/// mostly neighbours in the list. Bodies that are added in such an order make fast worlds.
 pub fn along_curve(places: &[DVec3]) -> Vec<u32> {
     let mut along = curve(0..places.len(), places);
     along.par_sort_unstable();

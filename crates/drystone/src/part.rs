@@ -1,7 +1,9 @@
-//! Parts of a world: some of its bodies as a world of their own, for steps that are taken over ranks, and the way back.
+//! Parts of a world: some of its bodies as a world of their own, for steps that are taken over ranks, and the
+//! way back.
 //!
-//! Bodies have a global order that does not change during a run ([`World::global_order`]): a part lists its bodies in that order, so
-//! that contacts of the same two bodies stand in the same order, and have the same first body, in every part that holds both.
+//! Bodies have a global order that does not change during a run ([`World::global_order`]): a part lists its
+//! bodies in that order, so that contacts of the same two bodies stand in the same order, and have the same
+//! first body, in every part that holds both.
 
 use glam::{DQuat, DVec3};
 
@@ -93,8 +95,8 @@ impl World {
         Ok(())
     }
 
-    /// By body slot: the place of each body in the order that steps over ranks work in. It is part of the state: a run that is
-    /// resumed goes on in the same one.
+    /// By body slot: the place of each body in the order that steps over ranks work in. It is part of the
+    /// state: a run that is resumed goes on in the same one.
     pub fn global_order(&mut self) -> Vec<u32> {
         // Once: what is sorted again would give other sums.
         if self.state.order.stamp() == 0 {
@@ -136,7 +138,8 @@ impl World {
         Ok(Part { world, bodies: slots.to_vec(), colliders })
     }
 
-    /// Takes over where bodies came to elsewhere, and which contacts they had, with the colliders of each in the global order.
+    /// Takes over where bodies came to elsewhere, and which contacts they had, with the colliders of each in
+    /// the global order.
     pub fn take_parts(&mut self, time: f64, step: u64, moved: &[BodyMotion], contacts: &[Contact]) {
         let Self { model, state, work, .. } = self;
         for m in moved {
@@ -156,7 +159,8 @@ impl World {
         crate::contact::keep(to, &mut state.multipliers);
     }
 
-    /// The contacts that the next step starts from, with colliders in the given global order of their bodies. Their geometry is not known.
+    /// The contacts that the next step starts from, with colliders in the given global order of their bodies.
+    /// Their geometry is not known.
     pub fn remembered(&self, order: &[u32]) -> Vec<Contact> {
         let model = &self.model;
         let place = |k: u32| order[model.colliders[k as usize].body as usize];
@@ -177,7 +181,8 @@ impl World {
     }
 }
 
-/// The same contact with its colliders the other way round. Of two dynamic bodies the first is that of the first collider.
+/// The same contact with its colliders the other way round. Of two dynamic bodies the first is that of the
+/// first collider.
 fn turned(model: &Model, c: &Contact) -> Contact {
     let [a, b] = c.key.colliders;
     let [first, second] = c.key.parts();
@@ -204,7 +209,8 @@ impl Part {
             (m.position, m.rotation, m.velocity, m.omega);
     }
 
-    /// The contacts of the last step, with bodies and colliders of the whole world, the latter in the order of this part's.
+    /// The contacts of the last step, with bodies and colliders of the whole world, the latter in the order
+    /// of this part's.
     pub fn contacts(&self) -> impl Iterator<Item = Contact> + '_ {
         self.world.contacts().iter().map(|c| {
             let colliders = c.key.colliders.map(|k| self.colliders[k as usize]);
@@ -213,8 +219,9 @@ impl Part {
         })
     }
 
-    /// The same the other way round: takes these for the contacts of the last step, and what the next one starts from. `own` says of a
-    /// collider of the whole world which one it is here; contacts of others are left out.
+    /// The same the other way round: takes these for the contacts of the last step, and what the next one
+    /// starts from. `own` says of a collider of the whole world which one it is here; contacts of others are
+    /// left out.
     pub fn take_contacts(&mut self, all: &[Contact], own: impl Fn(u32) -> Option<u32>) {
         let World { model, state, work, .. } = &mut self.world;
         let known = |c: &Contact| {

@@ -2,8 +2,9 @@
 
 use glam::{DMat3, DVec3};
 
-/// Eigenvalues and the right-handed frame of unit eigenvectors (columns) of a symmetric matrix, by cyclic Jacobi
-/// rotations. Nothing is turned more than it must be: a diagonal matrix keeps its axes and their order.
+/// Eigenvalues and the right-handed frame of unit eigenvectors (columns) of a symmetric matrix, by cyclic
+/// Jacobi rotations. Nothing is turned more than it must be: a diagonal matrix keeps its axes and their
+/// order.
 pub fn principal_frame(m: &DMat3) -> (DVec3, DMat3) {
     let mut a = m.to_cols_array_2d();
     let mut v = DMat3::IDENTITY.to_cols_array_2d();

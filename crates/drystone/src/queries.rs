@@ -1,8 +1,8 @@
 //! Questions to a world about where things are: rays, moving shapes, overlaps, closest points.
 //!
-//! All of them go through one tree of boxes over the colliders. It is made when the first question is asked after bodies have moved, and
-//! its boxes are moved, not sorted anew, as long as the colliders are the same. In a periodic world questions are about the bodies where
-//! the state has them, not about their images.
+//! All of them go through one tree of boxes over the colliders. It is made when the first question is asked
+//! after bodies have moved, and its boxes are moved, not sorted anew, as long as the colliders are the same.
+//! In a periodic world questions are about the bodies where the state has them, not about their images.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,8 +64,8 @@ impl World {
         self.places.moves += 1;
     }
 
-    /// Slots of dynamic bodies whose centre of mass, which the state keeps, is not the origin of their frame. Known as long as no body is
-    /// added, removed or changed.
+    /// Slots of dynamic bodies whose centre of mass, which the state keeps, is not the origin of their frame.
+    /// Known as long as no body is added, removed or changed.
     #[doc(hidden)]
     pub fn off_centre(&self) -> Arc<[u32]> {
         let mut kept = self.places.off_centre.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,8 +105,8 @@ impl World {
         Some((body, collider, self.model.collider_pose(&self.state, k as usize)?))
     }
 
-    /// The first collider that a ray hits within `max_distance`; `direction` need not be a unit vector. Where a ray starts inside a solid
-    /// shape it hits there, at distance 0.
+    /// The first collider that a ray hits within `max_distance`; `direction` need not be a unit vector. Where
+    /// a ray starts inside a solid shape it hits there, at distance 0.
     pub fn ray_first(
         &self,
         origin: DVec3,
@@ -131,7 +131,8 @@ impl World {
         best
     }
 
-    /// All colliders that a ray hits within `max_distance`, each where the ray enters it first, the nearest first.
+    /// All colliders that a ray hits within `max_distance`, each where the ray enters it first, the nearest
+    /// first.
     pub fn ray_all(
         &self,
         origin: DVec3,
@@ -153,8 +154,8 @@ impl World {
         found
     }
 
-    /// The first collider that a shape touches on its straight way from `pose` along `direction` (any length) by at most
-    /// `max_distance`.
+    /// The first collider that a shape touches on its straight way from `pose` along `direction` (any length)
+    /// by at most `max_distance`.
     pub fn cast_shape(
         &self,
         shape: &Shape,
@@ -196,7 +197,8 @@ impl World {
         found
     }
 
-    /// The collider nearest to `shape` at `pose` within `max_distance`, with the closest points: on_a is on `shape`, on_b on what was found.
+    /// The collider nearest to `shape` at `pose` within `max_distance`, with the closest points: on_a is on
+    /// `shape`, on_b on what was found.
     pub fn closest(
         &self,
         shape: &Shape,
@@ -225,8 +227,8 @@ impl World {
         best
     }
 
-    /// The closest points of two bodies: on_a is on the first. Sensors do not count. None if one has no shape, or their
-    /// shapes have no distance.
+    /// The closest points of two bodies: on_a is on the first. Sensors do not count. None if one has no
+    /// shape, or their shapes have no distance.
     pub fn closest_points(
         &self,
         a: BodyId,
@@ -244,7 +246,8 @@ impl World {
         Ok(found.min_by(|x, y| x.distance.total_cmp(&y.distance)))
     }
 
-    /// The point of a collider's surface nearest to `point` within `max_distance`; inside a solid shape the distance is negative.
+    /// The point of a collider's surface nearest to `point` within `max_distance`; inside a solid shape the
+    /// distance is negative.
     pub fn project_point(
         &self,
         point: DVec3,

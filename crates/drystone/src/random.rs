@@ -2,8 +2,8 @@
 //!
 //! [BlackmanVigna2021, xoshiro256++], its 256 bits of state filled from a 64-bit seed by SplitMix64
 //! [SteeleLeaFlood2014, splitmix64], as its authors advise. Directions and rotations are drawn by rejection
-//! [Marsaglia1972, pp. 645–646], which needs only the four operations and the square root: every platform that follows
-//! IEEE 754 draws the same scene to the last bit, which sines and cosines would not promise.
+//! [Marsaglia1972, pp. 645–646], which needs only the four operations and the square root: every platform
+//! that follows IEEE 754 draws the same scene to the last bit, which sines and cosines would not promise.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,8 @@ impl Random {
     /// A generator whose draws depend on `seed` alone.
     pub fn new(seed: u64) -> Self {
         let mut counter = seed;
-        // SplitMix64 is a bijection of a counter, so its four words are never all zero: the one state that is stuck.
+        // SplitMix64 is a bijection of a counter, so its four words are never all zero: the one state that is
+        // stuck.
         Self { state: std::array::from_fn(|_| split_mix(&mut counter)) }
     }
 
@@ -64,8 +65,8 @@ impl Random {
         }
     }
 
-    /// Uniform on the sphere of radius 1: ξ = (2 a √(1−s), 2 b √(1−s), 1−2s) with (a, b) uniform in the unit disc
-    /// and s = a² + b² [Marsaglia1972, pp. 645–646].
+    /// Uniform on the sphere of radius 1: ξ = (2 a √(1−s), 2 b √(1−s), 1−2s) with (a, b) uniform in the unit
+    /// disc and s = a² + b² [Marsaglia1972, pp. 645–646].
     pub fn unit_vector(&mut self) -> DVec3 {
         let (a, b, s) = self.in_disc();
         let across = 2.0 * (1.0 - s).sqrt();
@@ -78,7 +79,8 @@ impl Random {
         let (x, y, first) = self.in_disc();
         let (z, w, second) = self.in_disc();
         let scale = ((1.0 - first) / second).sqrt();
-        // The formula is of length 1 up to rounding; normalising keeps the last bits out of later drift checks.
+        // The formula is of length 1 up to rounding; normalising keeps the last bits out of later drift
+        // checks.
         DQuat::from_xyzw(x, y, z * scale, w * scale).normalize()
     }
 
@@ -218,8 +220,9 @@ mod tests {
             trace += t / n;
             trace_squared += t * t / n;
         }
-        // The trace is the character of an irreducible representation: under the uniform measure its mean is 0 and
-        // its mean square 1. Traces lie in [-1, 3], so five standard deviations of t² are below 5 · 3 / √n.
+        // The trace is the character of an irreducible representation: under the uniform measure its mean is
+        // 0 and its mean square 1. Traces lie in [-1, 3], so five standard deviations of t² are below 5 · 3 /
+        // √n.
         assert!(image.abs().max_element() < 5.0 * 0.6 / n.sqrt());
         assert!(trace.abs() < 5.0 / n.sqrt(), "{trace}");
         assert!((trace_squared - 1.0).abs() < 15.0 / n.sqrt(), "{trace_squared}");

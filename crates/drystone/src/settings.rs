@@ -11,15 +11,15 @@ use crate::bounds::Bounds;
 use crate::collide::{Periodic, broadphase};
 use crate::sleep::Sleep;
 
-/// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters the
-/// velocity problem as Φ/h: bodies may approach until they touch.
+/// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters
+/// the velocity problem as Φ/h: bodies may approach until they touch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stabilisation {
     /// Overlaps are left alone: the speed along the normal may not be negative, that is all.
     None,
-    /// An overlap enters the velocity problem as K Φ/h. (Only overlaps are scaled; the paper scales gaps too, which
-    /// would stop bodies before they touch.)
+    /// An overlap enters the velocity problem as K Φ/h. (Only overlaps are scaled; the paper scales gaps too,
+    /// which would stop bodies before they touch.)
     Scaled {
         /// Share of the overlap to remove in one step, in (0, 1].
         k: f64,
@@ -31,20 +31,22 @@ pub enum Stabilisation {
         /// Largest recovery speed A, m/s.
         a: f64,
     },
-    /// Overlaps do not enter the velocity problem; after the step a position problem (eq. 55-57) removes them.
+    /// Overlaps do not enter the velocity problem; after the step a position problem (eq. 55-57) removes
+    /// them.
     Post {
         /// Overlap that is left alone, as a share of the smaller body's inner radius.
         tolerance: f64,
-        /// Overlap at which a step's corrections end, as a share of the smaller body's inner radius: what is left between
-        /// this and `tolerance` is the next step's.
+        /// Overlap at which a step's corrections end, as a share of the smaller body's inner radius: what is
+        /// left between this and `tolerance` is the next step's.
         accept: f64,
         /// Largest correction of one contact in one step, as a share of the smaller body's inner radius.
         reach: f64,
         /// The position problem is repeated with recomputed gaps at most this often.
         rounds: usize,
     },
-    /// As `None`, for contacts with Φ ≤ 0 alone: what does not touch where the step begins has no row, as in Moreau's scheme
-    /// [Anitescu2005, "defining the active set"]. Bodies overlap by as much as they approach in a step.
+    /// As `None`, for contacts with Φ ≤ 0 alone: what does not touch where the step begins has no row, as in
+    /// Moreau's scheme [Anitescu2005, "defining the active set"]. Bodies overlap by as much as they approach
+    /// in a step.
     Moreau,
 }
 
@@ -147,15 +149,17 @@ pub enum Integrator {
     Auto,
     /// The half-implicit scheme: q ← Λ(q, v⁺, h) [TasoraAnitescu2011, eq. 47].
     Euler,
-    /// Moreau's θ-method: q ← Λ(q, θ v⁺ + (1-θ) v, h) [RenoufAcary2006, eq. 2]. Of second order in free motion for θ = ½.
+    /// Moreau's θ-method: q ← Λ(q, θ v⁺ + (1-θ) v, h) [RenoufAcary2006, eq. 2]. Of second order in free
+    /// motion for θ = ½.
     Moreau {
         /// From ½ to 1; 1 is `Euler` but for the rotation of bodies that are not balls.
         theta: f64,
     },
-    /// Symmetric and nearly symplectic steps, to rounding on the joints' equations \[Andersen1983\], as long as motion is smooth:
-    /// joints, motors that impose a position, a speed (both without a limit) or a force, springs and dampers that the step
-    /// resolves, slack ropes and limits. Any other step is one of `Euler`: one with a contact, an active limit or a taut rope,
-    /// dry friction in a joint, a motor with a limited force, a spring with (hω)² or a damper with hc/m beyond about ¼.
+    /// Symmetric and nearly symplectic steps, to rounding on the joints' equations \[Andersen1983\], as long
+    /// as motion is smooth: joints, motors that impose a position, a speed (both without a limit) or a force,
+    /// springs and dampers that the step resolves, slack ropes and limits. Any other step is one of `Euler`:
+    /// one with a contact, an active limit or a taut rope, dry friction in a joint, a motor with a limited
+    /// force, a spring with (hω)² or a damper with hc/m beyond about ¼.
     Rattle {
         /// 2, or 4 at five times the work.
         order: u8,
@@ -237,7 +241,8 @@ impl Stabilisation {
         }
     }
 
-    /// Whether errors of positions are corrected by velocities: the multipliers are loads and corrections then.
+    /// Whether errors of positions are corrected by velocities: the multipliers are loads and corrections
+    /// then.
     pub(crate) fn is_in_velocities(&self) -> bool {
         matches!(self, Stabilisation::Scaled { .. } | Stabilisation::Clamped { .. })
     }
@@ -266,7 +271,8 @@ pub struct Settings {
     /// The contact law.
     #[serde(default)]
     pub model: Model,
-    /// A solver by name, with parameters: a [`Method`](crate::Method) becomes one by `into()`; texts are those of `drystone solvers`.
+    /// A solver by name, with parameters: a [`Method`](crate::Method) becomes one by `into()`; texts are
+    /// those of `drystone solvers`.
     pub solver: String,
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
     pub tolerance: f64,
@@ -274,16 +280,17 @@ pub struct Settings {
     pub iterations: usize,
     /// Cap on the time of the velocity problem.
     pub budget: Option<Duration>,
-    /// Compliance of rows that ask for a motion (moving walls, motors, bounces, overlaps), at most, as a share of their own diagonals of N: with it
-    /// every step has a solution. 0 is the papers' rigid problem, which may have none.
+    /// Compliance of rows that ask for a motion (moving walls, motors, bounces, overlaps), at most, as a
+    /// share of their own diagonals of N: with it every step has a solution. 0 is the papers' rigid problem,
+    /// which may have none.
     #[serde(default = "near_rigid")]
     pub compliance: f64,
-    /// In how many parts of equal length a step is taken, each with its own contacts and its share of `iterations` and
-    /// `budget`; 1: in one.
+    /// In how many parts of equal length a step is taken, each with its own contacts and its share of
+    /// `iterations` and `budget`; 1: in one.
     #[serde(default = "one")]
     pub substeps: usize,
-    /// In how many substeps an island may take a step that does not resolve its motion (bodies that turn far, or are thrown at others within it): halves of
-    /// halves, as many as needed, up to this; 1: never.
+    /// In how many substeps an island may take a step that does not resolve its motion (bodies that turn far,
+    /// or are thrown at others within it): halves of halves, as many as needed, up to this; 1: never.
     #[serde(default = "many")]
     pub max_substeps: usize,
     /// How positions follow velocities.
@@ -293,9 +300,10 @@ pub struct Settings {
     pub stabilisation: Stabilisation,
     /// Cap on iterations of one position problem.
     pub position_iterations: usize,
-    /// Distance at which contacts exist before touching, at rest, m. None: |g| h² (what a body falls in one step) plus
-    /// 0.2 % of the smaller inner radius of the pair (what a body hit during the step may be pushed into its neighbours).
-    /// It grows by what a pair can approach in a step, and by mu h times its sliding speed.
+    /// Distance at which contacts exist before touching, at rest, m. None: |g| h² (what a body falls in one
+    /// step) plus 0.2 % of the smaller inner radius of the pair (what a body hit during the step may be
+    /// pushed into its neighbours). It grows by what a pair can approach in a step, and by mu h times its
+    /// sliding speed.
     pub envelope: Option<f64>,
     /// A broad phase by name; None lets the sizes decide.
     pub broadphase: Option<broadphase::Kind>,

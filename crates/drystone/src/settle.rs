@@ -1,10 +1,11 @@
 //! Static equilibrium on request, by dynamic relaxation with kinetic damping \[Barnes1999\].
 //!
-//! The world moves from rest under its own forces; when its kinetic energy has passed a peak, the bodies are near to where the
-//! forces balance, and all velocities are set to zero. From there it goes on, until the first step from rest gains next to
-//! nothing: until the forces that are left are as small as was asked. Steps are made longer while the energy rises for long, and
-//! shorter where it peaks soon. Every step is one of the world's own, so that joints, limits, ropes, springs and contacts take
-//! part; time stands still, and commands of motors and guides keep the value they have now.
+//! The world moves from rest under its own forces; when its kinetic energy has passed a peak, the bodies are
+//! near to where the forces balance, and all velocities are set to zero. From there it goes on, until the
+//! first step from rest gains next to nothing: until the forces that are left are as small as was asked.
+//! Steps are made longer while the energy rises for long, and shorter where it peaks soon. Every step is one
+//! of the world's own, so that joints, limits, ropes, springs and contacts take part; time stands still, and
+//! commands of motors and guides keep the value they have now.
 
 use glam::DVec3;
 
@@ -12,7 +13,8 @@ use crate::settings::{Integrator, Settings};
 use crate::step;
 use crate::world::{World, WorldError};
 
-/// Acceleration at which the forces count as balanced, over that of gravity (or over the first one, without gravity).
+/// Acceleration at which the forces count as balanced, over that of gravity (or over the first one, without
+/// gravity).
 const BALANCED: f64 = 1e-9;
 /// Steps after which the search is given up.
 const MOST: usize = 50_000;
@@ -29,12 +31,12 @@ pub struct Settled {
 }
 
 impl World {
-    /// Moves the bodies to a nearby state of rest in which all forces balance: time and commands stay as they are, velocities
-    /// become zero, and the joints' reactions are those of the equilibrium. The error says why none was found, and the world
-    /// is then as it was.
+    /// Moves the bodies to a nearby state of rest in which all forces balance: time and commands stay as they
+    /// are, velocities become zero, and the joints' reactions are those of the equilibrium. The error says
+    /// why none was found, and the world is then as it was.
     ///
-    /// An equilibrium that the bodies are in already is found whether it is stable or not. Hooks are not called. It is for
-    /// mechanisms: a heap without joints is refused.
+    /// An equilibrium that the bodies are in already is found whether it is stable or not. Hooks are not
+    /// called. It is for mechanisms: a heap without joints is refused.
     pub fn settle(&mut self) -> Result<Settled, WorldError> {
         let (before, settings) = (self.state.clone(), self.settings.clone());
         self.moved();

@@ -1,16 +1,18 @@
-//! Post-stabilisation: overlaps are removed by a position problem of their own, after the step and apart from the
-//! velocities [TasoraAnitescu2011, eq. 55-57; ClinePai2003]:
+//! Post-stabilisation: overlaps are removed by a position problem of their own, after the step and apart from
+//! the velocities [TasoraAnitescu2011, eq. 55-57; ClinePai2003]:
 //!
 //! ```text
 //!     M Δq = Σ β_n D_n,      0 ≤ Φ + ∇Φᵀ Δq  ⊥  β_n ≥ 0
 //! ```
 //!
-//! the same cone problem with μ = 0, v_free = 0 and the gap as bias, so the same solvers solve it. It is repeated with
-//! recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of motion is made. (Except in
-//! the position-based limit, where the velocity problem gets no iterations: see `step/integrate.rs`.)
+//! the same cone problem with μ = 0, v_free = 0 and the gap as bias, so the same solvers solve it. It is
+//! repeated with recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of
+//! motion is made. (Except in the position-based limit, where the velocity problem gets no iterations: see
+//! `step/integrate.rs`.)
 //!
-//! Only the neighbourhood of what is to be corrected is posed (`region.rs`). It falls into islands, each of which is solved to its own
-//! tolerance and moved as far as its own contacts were looked for: what becomes of one does not depend on another.
+//! Only the neighbourhood of what is to be corrected is posed (`region.rs`). It falls into islands, each of
+//! which is solved to its own tolerance and moved as far as its own contacts were looked for: what becomes of
+//! one does not depend on another.
 
 mod region;
 
@@ -74,16 +76,19 @@ pub(crate) struct Work<'a> {
 /// What is corrected is at rest.
 const REST: &Velocities = &[];
 
-/// How far ahead contacts are looked for, over the largest error of an island: overlaps add up along a stack, whose far end moves by more than any one of
-/// them; joints have levers, and a correction that is cut short leaves them open.
+/// How far ahead contacts are looked for, over the largest error of an island: overlaps add up along a stack,
+/// whose far end moves by more than any one of them; joints have levers, and a correction that is cut short
+/// leaves them open.
 const AHEAD: f64 = 4.0;
 const LEVERS: f64 = 16.0;
 
-/// Rings of neighbours that move with what is to be corrected, in the first problem, and by how much more in the next ones.
+/// Rings of neighbours that move with what is to be corrected, in the first problem, and by how much more in
+/// the next ones.
 const RINGS: u8 = 2;
 const MORE_RINGS: u8 = 4;
 
-/// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with by then.
+/// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with
+/// by then.
 #[derive(Default)]
 pub(crate) struct Stabiliser {
     /// All contacts, when they were last looked at.
@@ -118,8 +123,8 @@ struct Part {
     worst: f64,
     /// The furthest that a point of a body would move, m.
     way: f64,
-    /// The share of the correction that is taken: nobody moves by more than half of the distance up to which its contacts were looked for, so that no pair
-    /// without a contact comes to overlap.
+    /// The share of the correction that is taken: nobody moves by more than half of the distance up to which
+    /// its contacts were looked for, so that no pair without a contact comes to overlap.
     share: f64,
     solved: bool,
 }
@@ -134,7 +139,8 @@ impl Part {
         solved: false,
     };
 
-    /// Whether there is no need to look again: what the tangent leaves is of second order, and that is nothing.
+    /// Whether there is no need to look again: what the tangent leaves is of second order, and that is
+    /// nothing.
     fn is_done(&self, how: &Correction) -> bool {
         self.solved
             && self.share == 1.0
@@ -372,7 +378,8 @@ impl Stabiliser {
             let tolerance = 0.25 * how.tolerance * self.parts[k].finest.min(f64::MAX);
             let stop = Stop { tolerance, iterations: how.iterations, ..Stop::default() };
             let own = self.islands.blocks(k);
-            // What is most of the problem is not copied out of it, unless others' joints would be there for the solver to see.
+            // What is most of the problem is not copied out of it, unless others' joints would be there for
+            // the solver to see.
             let (solution, rows) = if own.len() == blocks || alike && 2 * own.len() > blocks {
                 let others = rest(assembler, own);
                 let solution = solver.solve(&assembler.problem, None, &stop)?;
@@ -424,7 +431,8 @@ impl Stabiliser {
         part
     }
 
-    /// Moves the bodies, each island by its share; false if nobody has to look at it again. `held` is then all who have not been moved or are done.
+    /// Moves the bodies, each island by its share; false if nobody has to look at it again. `held` is then
+    /// all who have not been moved or are done.
     fn shift(&mut self, work: &mut Work) -> bool {
         let Self { total, gamma, islands, parts, held, .. } = self;
         let Work { model, state, assembler, how, .. } = work;

@@ -1,4 +1,5 @@
-//! Everything that changes from step to step, as one value: save it, restore it, and the run goes on bit for bit.
+//! Everything that changes from step to step, as one value: save it, restore it, and the run goes on bit for
+//! bit.
 
 use drystone_solve::crew;
 use glam::{DQuat, DVec3};
@@ -27,8 +28,8 @@ pub struct State {
     pub velocity: Vec<DVec3>,
     /// Angular velocity in body axes, rad/s [TasoraAnitescu2011, §2.1].
     pub omega: Vec<DVec3>,
-    /// How many periods each body was taken back, along each axis: its way is `position` plus that many periods. Zero
-    /// where the world does not repeat.
+    /// How many periods each body was taken back, along each axis: its way is `position` plus that many
+    /// periods. Zero where the world does not repeat.
     #[serde(default)]
     pub crossings: Vec<[i32; 3]>,
     /// Applied force for the next step, N, world.
@@ -119,7 +120,8 @@ impl State {
         self.rest.forget(slot);
     }
 
-    /// Brings the order of the bodies up to date, and with it what is kept in that order. True if it has changed.
+    /// Brings the order of the bodies up to date, and with it what is kept in that order. True if it has
+    /// changed.
     pub(crate) fn sort(&mut self, model: &Model) -> bool {
         let changed = self.order.renew(model, &self.position);
         if changed {

@@ -55,7 +55,8 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     }
 }
 
-/// The step as a whole: with substeps of islands that need them, and as if nothing had happened where it fails.
+/// The step as a whole: with substeps of islands that need them, and as if nothing had happened where it
+/// fails.
 fn take(
     setup: Setup,
     state: &mut State,
@@ -81,7 +82,8 @@ fn take(
     report
 }
 
-/// Takes the step of all who are not absent, except for islands that are to take it in halves: those are left as they were, and pending.
+/// Takes the step of all who are not absent, except for islands that are to take it in halves: those are left
+/// as they were, and pending.
 fn attempt(
     setup: Setup,
     state: &mut State,

@@ -72,8 +72,8 @@ impl World {
         Ok(self.contacts_of(a)?.into_iter().filter(|c| c.bodies[1] == b).collect())
     }
 
-    /// Force (N) and torque about the centre of mass (N m) that contacts put on a body in the last step, world axes. The arms are those to
-    /// where the body is now.
+    /// Force (N) and torque about the centre of mass (N m) that contacts put on a body in the last step,
+    /// world axes. The arms are those to where the body is now.
     pub fn contact_force(&self, id: BodyId) -> Result<(DVec3, DVec3), WorldError> {
         let centre = self.state.position[self.slot(id)?];
         let all = self.contacts_of(id)?;
@@ -86,8 +86,8 @@ impl World {
         Ok(self.contacts_between(a, b)?.iter().map(|c| c.force).sum())
     }
 
-    /// Keeps the velocities from before every step from now on, so that [`World::acceleration`] has something to compare with; or no
-    /// longer.
+    /// Keeps the velocities from before every step from now on, so that [`World::acceleration`] has something
+    /// to compare with; or no longer.
     pub fn record_accelerations(&mut self, on: bool) {
         self.accelerations = Accelerations { on, ..Accelerations::default() };
     }
@@ -102,8 +102,8 @@ impl World {
         a.h = self.settings.h;
     }
 
-    /// Mean acceleration of the centre of mass (m/s²) and mean angular acceleration (rad/s², world axes) in the last step. None where
-    /// they were not recorded, or before the body's first step.
+    /// Mean acceleration of the centre of mass (m/s²) and mean angular acceleration (rad/s², world axes) in
+    /// the last step. None where they were not recorded, or before the body's first step.
     pub fn acceleration(&self, id: BodyId) -> Result<Option<(DVec3, DVec3)>, WorldError> {
         let (i, a) = (self.slot(id)?, &self.accelerations);
         if a.generations.get(i) != Some(&id.generation) {
@@ -113,8 +113,8 @@ impl World {
         Ok(Some((linear, (self.state.world_omega(i) - a.omega[i]) / a.h)))
     }
 
-    /// The Jacobian of a joint's free coordinates now: a row each, coefficients of (v_A, ω_A, v_B, ω_B), m or rad per s. Of the world's side
-    /// they act on nothing.
+    /// The Jacobian of a joint's free coordinates now: a row each, coefficients of (v_A, ω_A, v_B, ω_B), m or
+    /// rad per s. Of the world's side they act on nothing.
     pub fn joint_jacobian(&self, id: JointId) -> Result<Vec<[f64; 12]>, WorldError> {
         let joint = self.joint(id)?;
         let memory = &self.state.joints[id.slot as usize];

@@ -1,4 +1,5 @@
-//! What a step reads and what it fills: [`World`](crate::World) is a model, a state, settings, and a workspace.
+//! What a step reads and what it fills: [`World`](crate::World) is a model, a state, settings, and a
+//! workspace.
 
 use drystone_solve::Problem;
 use drystone_solve::certificate::Judge;
@@ -21,7 +22,8 @@ use crate::state::{Motion, State};
 use crate::step::{Loads, Predictor};
 use crate::stiff::{StiffForce, Stiffness};
 
-/// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the pair.
+/// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the
+/// pair.
 const NEAR: f64 = 0.002;
 
 /// What a step reads and does not change.
@@ -52,9 +54,11 @@ pub(crate) fn envelope(s: &Settings) -> Envelope<'static> {
 /// Velocities of the bodies, by slot: stage 1.
 #[derive(Default)]
 pub(crate) struct FreeMotion {
-    /// Free velocities and, once a step's problem is solved, the new ones: of bodies that are not dynamic both are the same.
+    /// Free velocities and, once a step's problem is solved, the new ones: of bodies that are not dynamic
+    /// both are the same.
     pub v: Vec<[f64; 6]>,
-    /// Free rotation over the step (ω after it in body axes, and the turn); of use for bodies that need it, and empty where none does.
+    /// Free rotation over the step (ω after it in body axes, and the turn); of use for bodies that need it,
+    /// and empty where none does.
     pub turned: Vec<(DVec3, DQuat)>,
     /// Who is on a joint; empty if there are none.
     pub jointed: Vec<bool>,
@@ -96,7 +100,8 @@ impl Velocity {
         self.stiffness.posed(&self.assembler)
     }
 
-    /// Keeps the problem and the solution of every step from now on, or no longer; forgets those of the last one.
+    /// Keeps the problem and the solution of every step from now on, or no longer; forgets those of the last
+    /// one.
     pub fn keep_solutions(&mut self, keep: bool) {
         self.kept = keep.then(|| (Problem::Bodies(Default::default()), Vec::new()));
     }
@@ -145,7 +150,8 @@ pub(crate) struct Position {
     pub solver: Positions,
 }
 
-/// Where a step works. Nothing in it but the contacts, the sleepers' and the reactions of joints outlives a step by more than its memory.
+/// Where a step works. Nothing in it but the contacts, the sleepers' and the reactions of joints outlives a
+/// step by more than its memory.
 pub(crate) struct Workspace {
     pub free: FreeMotion,
     pub collision: Collision,

@@ -240,7 +240,8 @@ impl World {
         Ok(id)
     }
 
-    /// Lets a kinematic body follow functions of time from where it is now, or, with None, go on with its own velocity.
+    /// Lets a kinematic body follow functions of time from where it is now, or, with None, go on with its own
+    /// velocity.
     pub fn set_guide(&mut self, id: BodyId, guide: Option<Guide>) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         if self.model.bodies[i].motion != Motion::Kinematic {
@@ -279,7 +280,8 @@ impl World {
         &mut self.model.materials
     }
 
-    /// Lets two bodies collide (as they do from the start), or keeps them from it, whatever their groups and layers say.
+    /// Lets two bodies collide (as they do from the start), or keeps them from it, whatever their groups and
+    /// layers say.
     pub fn set_collides(&mut self, a: BodyId, b: BodyId, collide: bool) -> Result<(), WorldError> {
         let (a, b) = (self.slot(a)? as u32, self.slot(b)? as u32);
         self.wake_slot(a);
@@ -293,7 +295,8 @@ impl World {
         self.remove_bodies(&[id])
     }
 
-    /// Removes bodies and their joints in one pass over the world, however many they are; none of them if one is not there.
+    /// Removes bodies and their joints in one pass over the world, however many they are; none of them if one
+    /// is not there.
     pub fn remove_bodies(&mut self, ids: &[BodyId]) -> Result<(), WorldError> {
         ids.iter().try_for_each(|id| self.slot(*id).map(|_| ()))?;
         let slots: Vec<u32> = ids.iter().map(|id| id.slot).collect();
@@ -335,7 +338,8 @@ impl World {
         Ok(self.state.world_omega(self.slot(id)?))
     }
 
-    /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s); of a planar body, what its plane allows.
+    /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s); of a planar body, what
+    /// its plane allows.
     pub fn set_velocity(&mut self, id: BodyId, velocity: DVec3, angular: DVec3) -> Result<(), WorldError> {
         let i = self.slot(id)?;
         if !(velocity.is_finite() && angular.is_finite()) {
@@ -383,14 +387,16 @@ impl World {
         self.work.collision.detector.kind()
     }
 
-    /// Calls `hook` in every step after the contacts are found: it may read them, change their friction or remove them.
+    /// Calls `hook` in every step after the contacts are found: it may read them, change their friction or
+    /// remove them.
     pub fn on_contacts(&mut self, hook: impl FnMut(&Model, &State, &mut Vec<Contact>) + Send + 'static) {
         self.hooks.contact = Some(Box::new(hook));
     }
 
-    /// Calls `hook` in every step with the velocity problem and the guess that warm-starts it (in its rows), before it is
-    /// solved: to keep problems, or to try other solvers on them. The last hook set is the one called. Smooth steps
-    /// ([`crate::Integrator::Rattle`]) solve no such problem: the hook is given the one of the half-implicit scheme.
+    /// Calls `hook` in every step with the velocity problem and the guess that warm-starts it (in its rows),
+    /// before it is solved: to keep problems, or to try other solvers on them. The last hook set is the one
+    /// called. Smooth steps ([`crate::Integrator::Rattle`]) solve no such problem: the hook is given the one
+    /// of the half-implicit scheme.
     pub fn on_problem(&mut self, hook: impl FnMut(&Problem, &[f64]) + Send + 'static) {
         self.hooks.problem = Some(Box::new(hook));
     }
@@ -404,29 +410,30 @@ impl World {
         report.map(|report| (report, problem, guess))
     }
 
-    /// Keeps a copy of the problem and of the multipliers of every step from now on (of the last one at a time), so that
-    /// [`World::bound_velocity_error`] has something to work on; or no longer.
+    /// Keeps a copy of the problem and of the multipliers of every step from now on (of the last one at a
+    /// time), so that [`World::bound_velocity_error`] has something to work on; or no longer.
     pub fn keep_solutions(&mut self, keep: bool) {
         self.work.velocity.keep_solutions(keep);
     }
 
-    /// The last step's velocity problem and its multipliers, where they were kept: not those of a step that was taken by several problems,
-    /// one after the other.
+    /// The last step's velocity problem and its multipliers, where they were kept: not those of a step that
+    /// was taken by several problems, one after the other.
     pub fn kept_solution(&self) -> Option<(&Problem, &[f64])> {
         let (problem, gamma) = self.work.velocity.kept.as_ref().filter(|(_, gamma)| !gamma.is_empty())?;
         Some((problem, gamma))
     }
 
-    /// Bounds the mass-weighted rms of v - v* in the last step, from above and from below, within about `multiplications`
-    /// multiplications by N: see [`drystone_solve::bound::velocity_error`]. None where no solution was kept or no bound is to be had;
-    /// nor where the step was taken by several problems, one after the other (parts of a step, restitution by impulses).
+    /// Bounds the mass-weighted rms of v - v* in the last step, from above and from below, within about
+    /// `multiplications` multiplications by N: see [`drystone_solve::bound::velocity_error`]. None where no
+    /// solution was kept or no bound is to be had; nor where the step was taken by several problems, one
+    /// after the other (parts of a step, restitution by impulses).
     pub fn bound_velocity_error(&self, multiplications: usize) -> Option<SharpBound> {
         let (problem, gamma) = self.work.velocity.kept.as_ref()?;
         velocity_error(problem, gamma, multiplications).ok().flatten()
     }
 
-    /// The residual of each of [`World::contacts`] in the last step, m/s, where its solution was kept ([`World::keep_solutions`]) and is that of
-    /// one problem; not where bodies sleep.
+    /// The residual of each of [`World::contacts`] in the last step, m/s, where its solution was kept
+    /// ([`World::keep_solutions`]) and is that of one problem; not where bodies sleep.
     pub fn contact_residuals(&self) -> Option<Vec<f64>> {
         let (problem, gamma) = self.kept_solution().filter(|_| self.asleep() == 0)?;
         let mut of_contact = vec![0.0f64; self.work.collision.contacts.len()];
@@ -453,8 +460,8 @@ impl World {
         self.hooks.after.push(Box::new(hook));
     }
 
-    /// One step. After an error the state is the one before the step, applied forces included: [`World::clear_forces`]
-    /// forgets those.
+    /// One step. After an error the state is the one before the step, applied forces included:
+    /// [`World::clear_forces`] forgets those.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         if let Some([before, after, contacts]) = self.missing_hooks() {
             return Err(StepError::Hooks { step: self.state.step + 1, before, after, contacts });
@@ -514,7 +521,8 @@ impl World {
         Ok(least)
     }
 
-    /// Pairs of bodies that overlap by more than `share` of the smaller one's inner radius, with the overlap in m.
+    /// Pairs of bodies that overlap by more than `share` of the smaller one's inner radius, with the overlap
+    /// in m.
     pub fn deep_overlaps(&mut self, share: f64) -> Vec<(BodyId, BodyId, f64)> {
         let rest = vec![[0.0; 6]; self.model.bodies.len()];
         let mut touching = Vec::new();

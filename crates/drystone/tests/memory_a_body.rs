@@ -1,4 +1,5 @@
-//! What a body with its contacts takes, everything that a world keeps for it included: it is what decides how many fit.
+//! What a body with its contacts takes, everything that a world keeps for it included: it is what decides how
+//! many fit.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::AtomicUsize;
@@ -42,7 +43,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// So many along each side, in two layers, the upper in the hollows of the lower: enough for a world that gives memory back.
+/// So many along each side, in two layers, the upper in the hollows of the lower: enough for a world that
+/// gives memory back.
 const SIDE: usize = 182;
 const BODIES: usize = 2 * SIDE * SIDE;
 

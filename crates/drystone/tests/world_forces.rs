@@ -1,4 +1,5 @@
-//! Contact forces that can be trusted: the smallest ones that give a step's velocities, and which of them could be no others.
+//! Contact forces that can be trusted: the smallest ones that give a step's velocities, and which of them
+//! could be no others.
 
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ fn nothing_is_known_of_steps_that_were_not_kept() {
     assert_eq!(w.smallest_forces(), None);
 }
 
-/// Three feet carry what statics says; four share it evenly in the smallest solution, and could share it otherwise.
+/// Three feet carry what statics says; four share it evenly in the smallest solution, and could share it
+/// otherwise.
 #[test]
 fn three_legs_are_determined_and_four_are_not() {
     for model in [Model::Ccp, Model::Coulomb] {

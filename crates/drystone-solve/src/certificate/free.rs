@@ -1,12 +1,13 @@
-//! Bilateral rows, most of what a mechanism has: what `Tally::add` says of a block, for one row with nothing to project.
+//! Bilateral rows, most of what a mechanism has: what `Tally::add` says of a block, for one row with nothing
+//! to project.
 
 use crate::cone::Set;
 use crate::problem::{Bodies, WORLD, dot, symmetric};
 
 use super::Tally;
 
-/// Adds the bilateral blocks from general block `from` on, up to the first that is not; returns where that is. `gamma` are the
-/// multipliers of the general rows.
+/// Adds the bilateral blocks from general block `from` on, up to the first that is not; returns where that
+/// is. `gamma` are the multipliers of the general rows.
 pub(super) fn judge(p: &Bodies, from: usize, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) -> usize {
     let g = &p.general;
     let mut sums = Sums::default();

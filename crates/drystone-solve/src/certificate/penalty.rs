@@ -54,7 +54,8 @@ pub(super) fn penalty(set: Set, u: &[f64], compliance: &[f64]) -> Option<f64> {
     Some(0.5 * p.iter().map(|x| x * x).sum::<f64>())
 }
 
-/// σ(-u) of the nearest u for which it is finite: a set that is open to one side asks for a sign of u, which may be missed by a little.
+/// σ(-u) of the nearest u for which it is finite: a set that is open to one side asks for a sign of u, which
+/// may be missed by a little.
 pub(super) fn support_within(set: Set, u: &[f64]) -> f64 {
     let mut near = [0.0; MAX_ROWS];
     let near = &mut near[..u.len()];

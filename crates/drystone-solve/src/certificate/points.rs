@@ -1,8 +1,9 @@
-//! The judge's passes over contact points: the round cone needs lengths and angles only, so that everything is done on
-//! world vectors and no frame is made twice.
+//! The judge's passes over contact points: the round cone needs lengths and angles only, so that everything
+//! is done on world vectors and no frame is made twice.
 //!
-//! Roots and divisions are most of the work. Points are looked at in runs, without branches, so that the compiler makes lanes of them
-//! as wide as the machine has; what they say is added up one by one in their order, so that neither the width nor anything else changes a bit.
+//! Roots and divisions are most of the work. Points are looked at in runs, without branches, so that the
+//! compiler makes lanes of them as wide as the machine has; what they say is added up one by one in their
+//! order, so that neither the width nor anything else changes a bit.
 
 use std::ops::Range;
 
@@ -19,7 +20,8 @@ const RUN: usize = 32;
 
 type Lanes = [f64; RUN];
 
-/// A run of points, and the bodies they are on; nothing moves, and nothing has a mass, where there is no second one.
+/// A run of points, and the bodies they are on; nothing moves, and nothing has a mass, where there is no
+/// second one.
 struct Run {
     normal: [Lanes; 3],
     arms: [[Lanes; 3]; 2],
@@ -122,8 +124,8 @@ impl Run {
         }
     }
 
-    /// Mean diagonal of the block of N: Σ 1/m + (tr(I⁻¹)|r|² - rᵀI⁻¹r)/3 over both bodies, or its normal entry where there is no
-    /// friction.
+    /// Mean diagonal of the block of N: Σ 1/m + (tr(I⁻¹)|r|² - rᵀI⁻¹r)/3 over both bodies, or its normal
+    /// entry where there is no friction.
     #[inline(always)]
     fn diagonal(&self, side: usize, lane: usize, n: [f64; 3], mu: f64) -> f64 {
         let arm = at(&self.arms[side], lane);
@@ -316,7 +318,8 @@ mod tests {
     use crate::cone::MAX_ROWS;
     use crate::problem::Problem;
 
-    /// Points between ten bodies and the world: without friction, with little, with next to no limit; pressed, sliding, apart, pulled.
+    /// Points between ten bodies and the world: without friction, with little, with next to no limit;
+    /// pressed, sliding, apart, pulled.
     fn heap(model: Model, soft: bool) -> (Problem, Vec<f64>) {
         let some = |i: usize, k: usize| ((17 * i + 5 * k) as f64).sin();
         let mut p = Bodies { model, ..Bodies::default() };

@@ -1,4 +1,5 @@
-//! The derivative of the projection: one element of its generalised Jacobian, which is symmetric with eigenvalues in [0, 1].
+//! The derivative of the projection: one element of its generalised Jacobian, which is symmetric with
+//! eigenvalues in [0, 1].
 //!
 //! On the side of a friction cone, with e = x_T/|x_T|, the normal part p of the projection and c = (1, μ e),
 //!
@@ -6,8 +7,8 @@
 //!     P'(x) = c cᵀ/(1 + μ²) + (μ p/|x_T|) (1 - e eᵀ) on the tangential rows
 //! ```
 //!
-//! and the five-dimensional cone has the same with both of its tangential parts in c, each with its μ as far as it slips;
-//! a part that does not slip follows x.
+//! and the five-dimensional cone has the same with both of its tangential parts in c, each with its μ as far
+//! as it slips; a part that does not slip follows x.
 
 use super::{AdmissibleSet, MAX_ROWS, Set, norm};
 

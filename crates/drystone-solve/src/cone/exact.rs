@@ -1,12 +1,12 @@
-//! The projection that belongs to Coulomb's law itself \[AlartCurnier1991\]: the normal part first, the tangential parts on
-//! the discs that it leaves them.
+//! The projection that belongs to Coulomb's law itself \[AlartCurnier1991\]: the normal part first, the
+//! tangential parts on the discs that it leaves them.
 //!
 //! ```text
 //!     Q_n(x) = max(0, x_n),      Q_T(x) = x_T min(1, μ Q_n/|x_T|)
 //! ```
 //!
-//! γ = Q(γ - u/a) for any a > 0 is the law. Q is no projection in the ordinary sense (where it slides the normal row does not see the
-//! tangential ones), and its derivative is not symmetric.
+//! γ = Q(γ - u/a) for any a > 0 is the law. Q is no projection in the ordinary sense (where it slides the
+//! normal row does not see the tangential ones), and its derivative is not symmetric.
 
 use super::{AdmissibleSet, MAX_ROWS, Set, norm};
 

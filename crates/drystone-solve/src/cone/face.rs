@@ -1,18 +1,21 @@
 //! Where a set's boundary lets multipliers go: the projections that active-set methods need.
 //!
-//! At γ in K, the tangent cone T(γ) holds every direction that does not leave K at once, and the face of γ spans those
-//! along which the constraints that hold γ keep holding it. For the round cone there are three faces: the apex (nothing
-//! moves; T = K), the interior (everything moves) and the side, with its outward normal
+//! At γ in K, the tangent cone T(γ) holds every direction that does not leave K at once, and the face of γ
+//! spans those along which the constraints that hold γ keep holding it. For the round cone there are three
+//! faces: the apex (nothing moves; T = K), the interior (everything moves) and the side, with its outward
+//! normal
 //!
 //! ```text
 //!     m = (-μ, γ_T/|γ_T|) / √(1 + μ²),     T = { d : ⟨m, d⟩ ≤ 0 },     face { d : ⟨m, d⟩ = 0 }.
 //! ```
 //!
-//! μ = 0 leaves the half-line of normal multipliers; the five-dimensional cone has two sides that may hold at once.
+//! μ = 0 leaves the half-line of normal multipliers; the five-dimensional cone has two sides that may hold at
+//! once.
 
 use super::{AdmissibleSet, MAX_ROWS, Set, norm};
 
-/// How near to a side counts as on it, relative to the normal multiplier: a few units in the last place of a projection.
+/// How near to a side counts as on it, relative to the normal multiplier: a few units in the last place of a
+/// projection.
 const NEAR: f64 = 1e-12;
 
 /// The outward unit normals of the sides that hold a multiplier away from the apex.
@@ -23,8 +26,8 @@ struct Sides {
 }
 
 impl Sides {
-    /// Adds the side of the tangential rows `rows` with coefficient `mu`, if γ is on it. Rows that are held at zero
-    /// altogether (μ = 0) are struck out of `d`.
+    /// Adds the side of the tangential rows `rows` with coefficient `mu`, if γ is on it. Rows that are held
+    /// at zero altogether (μ = 0) are struck out of `d`.
     fn add(&mut self, rows: std::ops::Range<usize>, mu: f64, gamma: &[f64], d: &mut [f64]) {
         if mu == 0.0 {
             d[rows].fill(0.0);
@@ -65,8 +68,8 @@ impl Sides {
         d.iter_mut().zip(&self.normals[k]).for_each(|(d, m)| *d -= much * m);
     }
 
-    /// Projects d on the intersection of the half-spaces ⟨m, d⟩ ≤ 0, or of the planes ⟨m, d⟩ = 0 for those sides that
-    /// `plane` says.
+    /// Projects d on the intersection of the half-spaces ⟨m, d⟩ ≤ 0, or of the planes ⟨m, d⟩ = 0 for those
+    /// sides that `plane` says.
     fn project(&self, plane: [bool; 2], d: &mut [f64]) {
         let part = |k: usize, x: f64| if plane[k] { x } else { x.max(0.0) };
         match self.count {
@@ -117,8 +120,8 @@ impl Set {
         }
     }
 
-    /// Replaces `d` by its part along the face of `gamma` against which `push` presses; sides from which `push` leads
-    /// inward hold `d` back only from going out.
+    /// Replaces `d` by its part along the face of `gamma` against which `push` presses; sides from which
+    /// `push` leads inward hold `d` back only from going out.
     pub(crate) fn project_face(&self, gamma: &[f64], push: &[f64], d: &mut [f64]) {
         match *self {
             Set::Free => {}
@@ -176,7 +179,8 @@ mod tests {
             }
         }
 
-        /// What is along the face can be walked both ways without leaving the tangent cone, and is the nearest such.
+        /// What is along the face can be walked both ways without leaving the tangent cone, and is the
+        /// nearest such.
         #[test]
         fn faces_are_subspaces_of_the_tangent_cone(set in sets(), x in vector(), d in vector()) {
             let n = set.rows();

@@ -32,7 +32,8 @@ pub fn project_friction(mu: f64, x: &mut [f64]) {
     }
 }
 
-/// σ of the friction cone: zero on the polar cone { μ |x_T| ≤ -x_n ... } = { x_n + μ |x_T| ≤ 0 }, else infinite.
+/// σ of the friction cone: zero on the polar cone { μ |x_T| ≤ -x_n ... } = { x_n + μ |x_T| ≤ 0 }, else
+/// infinite.
 fn support(mu: f64, x: &[f64]) -> f64 {
     if x[0] + mu * norm(&x[1..]) <= 0.0 { 0.0 } else { f64::INFINITY }
 }

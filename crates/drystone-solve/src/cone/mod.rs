@@ -1,7 +1,7 @@
 //! Admissible sets of multipliers: each constraint block's γ lives in one of these.
 //!
-//! A set K is closed and convex. Four facts about it are all that solvers and certificates need:
-//! the Euclidean projection P onto K, the projection onto the dual cone K* = { u : ⟨u, γ⟩ ≥ 0 for all γ in K },
+//! A set K is closed and convex. Four facts about it are all that solvers and certificates need: the
+//! Euclidean projection P onto K, the projection onto the dual cone K* = { u : ⟨u, γ⟩ ≥ 0 for all γ in K },
 //! the support function σ(x) = sup { ⟨x, γ⟩ : γ ∈ K }, and whether K is a cone at all.
 //!
 //! For a cone, Moreau's decomposition x = P_K(x) + P_K°(x) with the polar K° = -K* gives the dual

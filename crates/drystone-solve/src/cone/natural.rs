@@ -1,7 +1,7 @@
 //! The natural map γ - P(γ - s), where s may be far smaller than the last digits of γ.
 //!
-//! Taken as it stands the difference loses s. With z = γ - s it is s + (z - P(z)) as well, and of that only the distance from the cone has to
-//! be found with care:
+//! Taken as it stands the difference loses s. With z = γ - s it is s + (z - P(z)) as well, and of that only
+//! the distance from the cone has to be found with care:
 //!
 //! ```text
 //!     z in K                 s
@@ -10,7 +10,8 @@
 //!     e = |z_T| - μ z_n = (|γ_T| - μ γ_n) + (|s_T|² - 2⟨γ_T, s_T⟩)/(|z_T| + |γ_T|) + μ s_n
 //! ```
 //!
-//! with |γ_T| - μ γ_n = (|γ_T|² - (μ γ_n)²)/(|γ_T| + μ γ_n) in twice the digits: where a contact slides it is nothing but rounding.
+//! with |γ_T| - μ γ_n = (|γ_T|² - (μ γ_n)²)/(|γ_T| + μ γ_n) in twice the digits: where a contact slides it is
+//! nothing but rounding.
 
 use super::{AdmissibleSet, MAX_ROWS, Set, norm};
 
@@ -128,7 +129,8 @@ mod tests {
         assert!((found - norm(&along)).abs() <= 1e-9 * found, "{found}");
     }
 
-    /// What rounding leaves of multipliers on the surface of a cone is seen: 0.6, 0.8 and 0.7 have no exact binary form.
+    /// What rounding leaves of multipliers on the surface of a cone is seen: 0.6, 0.8 and 0.7 have no exact
+    /// binary form.
     #[test]
     fn the_overhang_is_right_in_its_last_digits() {
         let (mu, gamma) = (0.7, [3e9, 0.7 * 3e9 * 0.6, 0.7 * 3e9 * 0.8]);

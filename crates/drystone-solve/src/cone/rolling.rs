@@ -37,8 +37,9 @@ impl AdmissibleSet for Rolling5 {
             x.fill(0.0);
             return;
         }
-        // Where each part stops slipping as n grows. The derivative is increasing and continuous, so its sign at
-        // these two points tells the piece of the root, and rounding at a joint of two pieces does no harm.
+        // Where each part stops slipping as n grows. The derivative is increasing and continuous, so its sign
+        // at these two points tells the piece of the root, and rounding at a joint of two pieces does no
+        // harm.
         let end = |part: f64, mu: f64| if part > 0.0 { part / mu } else { 0.0 };
         let (end_t, end_m) = (end(t, mu), end(m, mr));
         let slope = |n: f64| n - n0 - mu * (t - mu * n).max(0.0) - mr * (m - mr * n).max(0.0);

@@ -1,9 +1,11 @@
-//! The inverse of a complementary basis B, kept up to date by one exchange at a time and made anew from M before rounding
-//! tells: after so many exchanges, and whenever B d = a fails for the column that is about to enter.
+//! The inverse of a complementary basis B, kept up to date by one exchange at a time and made anew from M
+//! before rounding tells: after so many exchanges, and whenever B d = a fails for the column that is about to
+//! enter.
 //!
-//! Columns of w are unit vectors, and those of M are kept without their zeros: a column of B⁻¹ that belongs to a basic w
-//! is a unit vector too, so that an exchange costs n times the number of basic z, and making B⁻¹ anew as much as bringing
-//! these in one after the other, each at the largest entry that is left (elimination with partial pivoting).
+//! Columns of w are unit vectors, and those of M are kept without their zeros: a column of B⁻¹ that belongs
+//! to a basic w is a unit vector too, so that an exchange costs n times the number of basic z, and making B⁻¹
+//! anew as much as bringing these in one after the other, each at the largest entry that is left (elimination
+//! with partial pivoting).
 
 use super::Lcp;
 
@@ -125,8 +127,8 @@ impl Basis {
         worst
     }
 
-    /// Makes `entering` the column of `variable` in this basis, and B⁻¹ anew where it is too far off. False if that does
-    /// not help: the basis is singular to rounding.
+    /// Makes `entering` the column of `variable` in this basis, and B⁻¹ anew where it is too far off. False
+    /// if that does not help: the basis is singular to rounding.
     pub fn enter(&mut self, variable: usize) -> bool {
         for anew in [self.since >= EXCHANGES, true] {
             if anew && !self.refactor() {
@@ -144,7 +146,8 @@ impl Basis {
         false
     }
 
-    /// The entering variable takes the place of the one in `row`, which is returned; values are left to the caller.
+    /// The entering variable takes the place of the one in `row`, which is returned; values are left to the
+    /// caller.
     pub fn exchange(&mut self, row: usize, variable: usize) -> usize {
         let n = self.n;
         let (d, inverse) = (&self.entering, 1.0 / self.entering[row]);

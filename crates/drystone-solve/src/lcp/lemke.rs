@@ -1,5 +1,6 @@
 //! Lemke's method with lexicographic pivoting [CottlePangStone1992, algorithm 4.4.5 with section 4.9], as
-//! [RenoufAcary2006, section 4.2] asks for: contact problems are degenerate, and without an order among ties pivots cycle.
+//! [RenoufAcary2006, section 4.2] asks for: contact problems are degenerate, and without an order among ties
+//! pivots cycle.
 //!
 //! ```text
 //!     w - M z - c z₀ = q
@@ -9,11 +10,12 @@
 //!     3   z₀ left: solved. No positive entry: a ray. Else 2.
 //! ```
 //!
-//! B⁻¹ is kept and made anew (see `basis`), because whether two rows tie is asked of its entries: after some hundred
-//! exchanges without that, the order among ties is noise and the path goes round in circles. What is found is solved for
-//! anew from the last basis, with refinement, and called a solution only if w = M z + q says so. Where rounding lost the
-//! path all the same (a basis comes back, or no longer has q ≥ 0), it is begun again: with a closer look at ties, then
-//! with covering vectors c of uneven entries, which leave hardly any ties but make paths longer.
+//! B⁻¹ is kept and made anew (see `basis`), because whether two rows tie is asked of its entries: after some
+//! hundred exchanges without that, the order among ties is noise and the path goes round in circles. What is
+//! found is solved for anew from the last basis, with refinement, and called a solution only if w = M z + q
+//! says so. Where rounding lost the path all the same (a basis comes back, or no longer has q ≥ 0), it is
+//! begun again: with a closer look at ties, then with covering vectors c of uneven entries, which leave
+//! hardly any ties but make paths longer.
 
 use super::basis::Basis;
 use super::{Lcp, LcpSolution, LcpStatus};
@@ -21,7 +23,8 @@ use crate::problem::Malformed;
 
 /// Entries below this, relative to the column's largest, are no pivots.
 const PIVOT: f64 = 1e-9;
-/// Values of basic variables below this, relative to q, are zeros that exchanges have rounded: on one path after the other.
+/// Values of basic variables below this, relative to q, are zeros that exchanges have rounded: on one path
+/// after the other.
 const ZERO: [f64; 4] = [1e-10, 1e-12, 1e-11, 1e-11];
 /// Entries of B⁻¹ that differ by less than this, relative to their rows' pivots, tie.
 const TIE: f64 = 1e-9;
@@ -60,7 +63,8 @@ impl Lemke {
         let (mut count, mut status) = (0, LcpStatus::Failed);
         for (path, zero) in ZERO.iter().enumerate() {
             self.cover.clear();
-            // Ones; then spread between 1 and 2 by the golden ratio's multiples, another stretch of them each time.
+            // Ones; then spread between 1 and 2 by the golden ratio's multiples, another stretch of them each
+            // time.
             let spread = |i: usize| ((i + 1 + 7 * path * n) as f64 * 0.618_033_988_749_894_9).fract();
             self.cover.extend((0..n).map(|i| if path < 2 { 1.0 } else { 1.0 + spread(i) }));
             // Paths through ties have about n pivots; a far longer one has lost its way.
@@ -85,8 +89,8 @@ impl Lemke {
         let ratio = |i: usize| lcp.q[i] / self.cover[i];
         let mut row = (1..n).fold(0, |row, i| if ratio(i) <= ratio(row) { i } else { row });
         let mut entering = z0;
-        // The basis as one number, and that of a while ago: looked back at from ever further, a circle is found in some
-        // three times its length.
+        // The basis as one number, and that of a while ago: looked back at from ever further, a circle is
+        // found in some three times its length.
         let (mut here, mut there, mut next) = (0u64, 0u64, 1usize);
         let begun = *count;
         loop {

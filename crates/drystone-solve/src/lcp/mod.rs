@@ -4,8 +4,8 @@
 //!     w = M z + q,     z ≥ 0,  w ≥ 0,  zᵀw = 0
 //! ```
 //!
-//! dense and small: the reference beside the cone solvers, and what the hard-constraint papers before them solved. A
-//! contact problem becomes one by cutting its friction cones into facets: see [`polyhedral()`].
+//! dense and small: the reference beside the cone solvers, and what the hard-constraint papers before them
+//! solved. A contact problem becomes one by cutting its friction cones into facets: see [`polyhedral()`].
 
 mod basis;
 mod lemke;

@@ -1,5 +1,5 @@
-//! Contact problems with cones of facets, as linear complementarity problems. With directions D = [d₁ ... d_ν] in the
-//! tangent plane, γ_T = D β, and a slip speed λ [StewartTrinkle1996; Anitescu2005]:
+//! Contact problems with cones of facets, as linear complementarity problems. With directions D = [d₁ ...
+//! d_ν] in the tangent plane, γ_T = D β, and a slip speed λ [StewartTrinkle1996; Anitescu2005]:
 //!
 //! ```text
 //!     ρ = u_n (- μ λ)      ≥ 0   ⊥   γ_n ≥ 0
@@ -7,9 +7,10 @@
 //!     ζ = μ γ_n - eᵀ β     ≥ 0   ⊥   λ   ≥ 0
 //! ```
 //!
-//! The term in brackets makes the matrix positive semidefinite: it is the convex form, equivalent to a quadratic program
-//! and, as ν grows, to the relaxed cone problem. Without it, it is Stewart and Trinkle's, whose limit is Coulomb's law.
-//! The facets' cone lies inside the round one (its edges touch) or outside (its faces touch, |d| = 1/cos(π/ν)).
+//! The term in brackets makes the matrix positive semidefinite: it is the convex form, equivalent to a
+//! quadratic program and, as ν grows, to the relaxed cone problem. Without it, it is Stewart and Trinkle's,
+//! whose limit is Coulomb's law. The facets' cone lies inside the round one (its edges touch) or outside (its
+//! faces touch, |d| = 1/cos(π/ν)).
 
 use super::Lcp;
 use crate::cone::Set;

@@ -4,8 +4,8 @@
 //!     z_i ← max(0, z_i - ω (M z + q)_i / M_ii)
 //! ```
 //!
-//! Sure for symmetric positive M with 0 < ω < 2; for others it may circle, and says so by its status. Rows without a
-//! positive diagonal cannot be relaxed and end it at once.
+//! Sure for symmetric positive M with 0 < ω < 2; for others it may circle, and says so by its status. Rows
+//! without a positive diagonal cannot be relaxed and end it at once.
 
 use super::{Lcp, LcpSolution, LcpStatus};
 use crate::problem::Malformed;

@@ -2,7 +2,8 @@
 //!
 //! A body's velocity is six numbers (v, ω), both in world axes; its M⁻¹ is 1/m and the world-frame inverse
 //! inertia. [TasoraAnitescu2011] keeps ω in body axes, which makes M constant; world axes make every contact
-//! Jacobian the same three vectors for both bodies, and the change of frame is a congruence that leaves N as it is.
+//! Jacobian the same three vectors for both bodies, and the change of frame is a congruence that leaves N as
+//! it is.
 //!
 //! Two kinds of blocks:
 //!

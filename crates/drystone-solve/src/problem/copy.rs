@@ -1,4 +1,5 @@
-//! Copies of problems into memory that is already there: a derived `clone_from` would allocate anew in every step.
+//! Copies of problems into memory that is already there: a derived `clone_from` would allocate anew in every
+//! step.
 
 use super::{Bodies, Explicit, General, Points, Problem};
 

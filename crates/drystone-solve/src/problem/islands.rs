@@ -1,10 +1,11 @@
-//! Islands: bodies that blocks join to each other, directly or through others. What is not a body of the problem (static and
-//! prescribed bodies, [`WORLD`]) joins nobody.
+//! Islands: bodies that blocks join to each other, directly or through others. What is not a body of the
+//! problem (static and prescribed bodies, [`WORLD`]) joins nobody.
 //!
-//! N is block-diagonal over islands, so that each of them is a problem by itself: what one needs, iterations or accuracy, never
-//! depends on another. [`Islands::extract`] makes that problem, with bodies numbered from 0 in the order they have in the whole.
-//! First-fit colours depend on nothing but blocks that share bodies, and blocks keep their order: the extracted problem
-//! is bit for bit the one that would be posed if the island were alone in the world.
+//! N is block-diagonal over islands, so that each of them is a problem by itself: what one needs, iterations
+//! or accuracy, never depends on another. [`Islands::extract`] makes that problem, with bodies numbered from
+//! 0 in the order they have in the whole. First-fit colours depend on nothing but blocks that share bodies,
+//! and blocks keep their order: the extracted problem is bit for bit the one that would be posed if the
+//! island were alone in the world.
 
 use crate::colour::{Colouring, Span};
 use crate::cone::Set;
@@ -171,7 +172,8 @@ impl Islands {
 }
 
 impl Extract {
-    /// The problem of these bodies and blocks of `p`, both in rising order; `local` has the new numbers of the bodies.
+    /// The problem of these bodies and blocks of `p`, both in rising order; `local` has the new numbers of
+    /// the bodies.
     fn take(&mut self, p: &Bodies, bodies: &[u32], blocks: &[u32], local: &[u32]) {
         let n = p.points.len();
         let split = blocks.partition_point(|i| (*i as usize) < n);

@@ -19,7 +19,8 @@ impl Bodies {
     }
 }
 
-/// A⁻¹ x for a symmetric A (xx, yy, zz, xy, xz, yz), by Cramer's rule; 0 where A has no inverse: such rotations are locked.
+/// A⁻¹ x for a symmetric A (xx, yy, zz, xy, xz, yz), by Cramer's rule; 0 where A has no inverse: such
+/// rotations are locked.
 fn solve(a: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
     let columns = [[a[0], a[3], a[4]], [a[3], a[1], a[5]], [a[4], a[5], a[2]]];
     let cofactors =
@@ -28,7 +29,8 @@ fn solve(a: &[f64; 6], x: [f64; 3]) -> [f64; 3] {
     let scale = columns.iter().map(|c| dot(*c, *c)).fold(0.0, f64::max).sqrt();
     let minor = cofactors.iter().map(|c| dot(*c, *c)).fold(0.0, f64::max).sqrt();
     if !(determinant > 0.0 && minor > 1e-13 * scale * scale) {
-        // One axis alone may turn: a body that is locked to a plane. Of a slanted one rounding leaves minors, and a determinant of either sign.
+        // One axis alone may turn: a body that is locked to a plane. Of a slanted one rounding leaves minors,
+        // and a determinant of either sign.
         let trace = a[0] + a[1] + a[2];
         if trace <= 0.0 {
             return [0.0; 3];

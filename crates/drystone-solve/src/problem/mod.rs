@@ -140,7 +140,8 @@ impl Problem {
         }
     }
 
-    /// b of block `i`: the part of r that is not the bodies' own motion. False for an explicit matrix, which cannot tell.
+    /// b of block `i`: the part of r that is not the bodies' own motion. False for an explicit matrix, which
+    /// cannot tell.
     pub fn block_bias(&self, i: usize, b: &mut [f64; MAX_ROWS]) -> bool {
         match self {
             Problem::Bodies(p) => {
@@ -173,8 +174,8 @@ impl Problem {
         }
     }
 
-    /// g = mean of the diagonal of block `i` of N + C [TasoraAnitescu2011, eq. 48], and a bound on that block's
-    /// largest eigenvalue. η = 1 / g. Zero where no body can move.
+    /// g = mean of the diagonal of block `i` of N + C [TasoraAnitescu2011, eq. 48], and a bound on that
+    /// block's largest eigenvalue. η = 1 / g. Zero where no body can move.
     pub fn block_diagonal(&self, i: usize) -> [f64; 2] {
         match self {
             Problem::Bodies(p) => p.block_diagonal(i),
@@ -215,7 +216,8 @@ impl Problem {
         .map_err(Malformed)
     }
 
-    /// The same, all but the numbers that every certificate is made of: its dual objective is finite only where those are.
+    /// The same, all but the numbers that every certificate is made of: its dual objective is finite only
+    /// where those are.
     pub(crate) fn check_form(&self) -> Result<(), Malformed> {
         match self {
             Problem::Bodies(p) => p.check(false).map_err(Malformed),

@@ -1,33 +1,37 @@
 //! Rows that ask for a motion, and the compliance that they get for it.
 //!
-//! Rest, v = 0, satisfies every row but those that ask for a motion: walls and motors that move, overlaps to be removed, bounces, joints along
-//! arcs. Only those can contradict each other. Each of them gets a compliance in proportion to its own diagonal of N,
+//! Rest, v = 0, satisfies every row but those that ask for a motion: walls and motors that move, overlaps to
+//! be removed, bounces, joints along arcs. Only those can contradict each other. Each of them gets a
+//! compliance in proportion to its own diagonal of N,
 //!
 //! ```text
 //!     C_i = ε g_i a_i / (a_i + |r_i|),      u_i + C_i (γ_i - γ̄_i)  in place of  u_i
 //! ```
 //!
-//! with a_i the speed that it asks of bodies at rest and r_i = Dᵢᵀ v_free + b_i. Then the primal problem
-//! min ½ |v - v_free|²_M + Σ dist²(Dᵢᵀv + bᵢ, Kᵢ*) / 2 C_i over what is rigid has v = 0 in its feasible set: it always has a solution, one that is
-//! unique in v, and
+//! with a_i the speed that it asks of bodies at rest and r_i = Dᵢᵀ v_free + b_i. Then the primal problem min
+//! ½ |v - v_free|²_M + Σ dist²(Dᵢᵀv + bᵢ, Kᵢ*) / 2 C_i over what is rigid has v = 0 in its feasible set: it
+//! always has a solution, one that is unique in v, and
 //!
 //! ```text
 //!     ½ |v|²_M ≤ ½ |v_free|²_M + ½ Σ a_i² / C_i,      |γ_i| ≤ a_i / C_i
 //! ```
 //!
-//! bound the energy that a step can give. C vanishes with a: what hardly moves is hardly softer than what rests, and a row that asks for less than the
-//! tolerance is rigid: missing it altogether would be within the tolerance.
+//! bound the energy that a step can give. C vanishes with a: what hardly moves is hardly softer than what
+//! rests, and a row that asks for less than the tolerance is rigid: missing it altogether would be within the
+//! tolerance.
 //!
-//! A load would push such a row back by C γ in every step, and a hit would lose as much. So the compliance is about the multiplier that the row is
-//! expected to have,
+//! A load would push such a row back by C γ in every step, and a hit would lose as much. So the compliance is
+//! about the multiplier that the row is expected to have,
 //!
 //! ```text
 //!     γ̄_i = σ_i γ_i⁻ + (1 - σ_i) γ_i°,      σ_i = 1 - |Dᵢᵀ v⁻ + b_i| / a_i   within 0 and 1
 //! ```
 //!
-//! that of the last step as far as the row then did what it is asked for now (all of it, if within the tolerance), else that which it would have if it were the only one. Under a
-//! steady load the miss dies out, and a motor or a floor keeps its speed to all digits; two bodies that hit each other part at the speed that was asked
-//! for; between walls that contradict each other σ is small, and γ (1 - σ) = miss / C says that γ stays below some a/C however long they go on.
+//! that of the last step as far as the row then did what it is asked for now (all of it, if within the
+//! tolerance), else that which it would have if it were the only one. Under a steady load the miss dies out,
+//! and a motor or a floor keeps its speed to all digits; two bodies that hit each other part at the speed
+//! that was asked for; between walls that contradict each other σ is small, and γ (1 - σ) = miss / C says
+//! that γ stays below some a/C however long they go on.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 use crate::model::Model;
@@ -64,7 +68,8 @@ const ALONE: usize = 60;
 const WIDE: f64 = 1e6;
 
 impl Bodies {
-    /// The speed that block `i` asks of bodies at rest, m/s: how far its bias is from its dual cone; 0 where that is rounding.
+    /// The speed that block `i` asks of bodies at rest, m/s: how far its bias is from its dual cone; 0 where
+    /// that is rounding.
     pub fn asked(&self, i: usize) -> f64 {
         let mut b = [0.0; MAX_ROWS];
         self.block_bias(i, &mut b);
@@ -92,9 +97,11 @@ impl Bodies {
         if speed > DUST * (1.0 + b[0].abs()) { speed } else { 0.0 }
     }
 
-    /// Gives rows that ask for more than `least`, m/s, their compliance: of each block the share of its diagonal that `epsilon` says, at most. `before`
-    /// are the multipliers of the last step and `v` its velocities, by body; `expected` says of a block, its first row and the speed by which the free motion
-    /// misses what is asked for which multiplier it is expected to have, where that is known better. `asks` becomes the list of those rows.
+    /// Gives rows that ask for more than `least`, m/s, their compliance: of each block the share of its
+    /// diagonal that `epsilon` says, at most. `before` are the multipliers of the last step and `v` its
+    /// velocities, by body; `expected` says of a block, its first row and the speed by which the free motion
+    /// misses what is asked for which multiplier it is expected to have, where that is known better. `asks`
+    /// becomes the list of those rows.
     pub fn regularise(
         &mut self,
         least: f64,
@@ -138,7 +145,8 @@ impl Bodies {
         }
     }
 
-    /// The first multiplier that block `i` would have if it were the only one, N s: projected gradient steps on its own part of N.
+    /// The first multiplier that block `i` would have if it were the only one, N s: projected gradient steps
+    /// on its own part of N.
     fn alone(&self, i: usize, r: &[f64; MAX_ROWS]) -> f64 {
         let (set, own, n) = (self.set(i), self.block_matrix(i), self.block(i).len());
         if n == 1 {
@@ -242,7 +250,8 @@ mod tests {
         assert!(asks.is_empty(), "less than the tolerance: {asks:?}");
     }
 
-    /// A wall that moves along its normal asks for its speed, however wide the cone; one that slides asks for μ/√(1 + μ²) of it at most.
+    /// A wall that moves along its normal asks for its speed, however wide the cone; one that slides asks for
+    /// μ/√(1 + μ²) of it at most.
     #[test]
     fn what_is_asked_for_is_the_distance_from_the_dual_cone() {
         for mu in [0.0, 0.3, 30.0, 1e3, f64::INFINITY] {
@@ -259,8 +268,8 @@ mod tests {
         }
     }
 
-    /// Closing walls have no solution; with the compliance they have one, whose multipliers are within the bound, and both rows
-    /// say that they missed what they asked for.
+    /// Closing walls have no solution; with the compliance they have one, whose multipliers are within the
+    /// bound, and both rows say that they missed what they asked for.
     #[test]
     fn closing_walls_are_solved_and_told() {
         let (mut p, mut asks) = (squeezed(1.0), vec![]);
@@ -287,7 +296,8 @@ mod tests {
         }
     }
 
-    /// One wall that pushes a body: it does so at its own speed, to all digits, and under a load after the first step.
+    /// One wall that pushes a body: it does so at its own speed, to all digits, and under a load after the
+    /// first step.
     #[test]
     fn a_wall_keeps_its_speed() {
         let (mut p, mut asks) = (squeezed(1.0), vec![]);

@@ -32,8 +32,8 @@ pub(crate) trait F32Lanes: Lanes<Number = f32> {
     fn load<T>(items: &[T], field: impl Fn(&T) -> &Packed) -> Self;
     /// Writes a field of each of `EIGHTS` items.
     fn store<T>(self, items: &mut [T], field: impl Fn(&mut T) -> &mut Packed);
-    /// Zero where |self| ≤ `tiny`, so that numbers that halve from body to body do not end as denormal ones, which
-    /// processors are slow with.
+    /// Zero where |self| ≤ `tiny`, so that numbers that halve from body to body do not end as denormal ones,
+    /// which processors are slow with.
     fn flush(self, tiny: Self) -> Self;
 
     /// Numbers 4 `half` .. 4 `half` + 4 of the rows of the bodies on one `side`, as columns.
@@ -42,8 +42,9 @@ pub(crate) trait F32Lanes: Lanes<Number = f32> {
     /// The contacts' bodies have rows, which nobody writes meanwhile.
     unsafe fn gather<P: Ends>(rows: *const Row32, contacts: &[P], side: usize, half: usize) -> [Self; 4];
 
-    /// Differences of the first three numbers of the rows of both bodies, and sums of the three from the fifth on, those
-    /// of MOMENTA times the number that follows them: an inverse mass. Without TWO there is no second body.
+    /// Differences of the first three numbers of the rows of both bodies, and sums of the three from the
+    /// fifth on, those of MOMENTA times the number that follows them: an inverse mass. Without TWO there is
+    /// no second body.
     ///
     /// # Safety
     /// As [`F32Lanes::gather`].
@@ -78,15 +79,15 @@ pub(crate) trait F32Lanes: Lanes<Number = f32> {
         [u, turn]
     }
 
-    /// Adds `force` to the first three numbers of the rows of the first bodies and takes it from those of the second.
-    /// Without TWO there is no second body.
+    /// Adds `force` to the first three numbers of the rows of the first bodies and takes it from those of the
+    /// second. Without TWO there is no second body.
     ///
     /// # Safety
     /// The contacts' bodies have rows, which nobody else uses meanwhile.
     unsafe fn exchange<P: Ends, const TWO: bool>(force: Vec3<Self>, rows: *mut Row32, contacts: &[P]);
 
-    /// The same, and adds `turn` to three numbers of both, from the fifth on; one row after the other, so that a body may
-    /// occur more than once.
+    /// The same, and adds `turn` to three numbers of both, from the fifth on; one row after the other, so
+    /// that a body may occur more than once.
     ///
     /// # Safety
     /// As [`F32Lanes::exchange`].
@@ -112,8 +113,9 @@ pub(crate) fn store3<V: F32Lanes>(x: Vec3<V>, items: &mut [Vectors]) {
     x[2].store(items, |x| &mut x[2]);
 }
 
-/// Eight numbers on any machine. On x86-64, where it serves machines from before 2013 and tests, operations are out of line: eight calls of a library for
-/// each product would make kernels several times as large as on vectors, and builds longer by minutes.
+/// Eight numbers on any machine. On x86-64, where it serves machines from before 2013 and tests, operations
+/// are out of line: eight calls of a library for each product would make kernels several times as large as on
+/// vectors, and builds longer by minutes.
 #[derive(Clone, Copy)]
 pub(in crate::simd) struct Array([f32; 8]);
 
@@ -378,8 +380,8 @@ mod tests {
         (0..60).map(|i| Packed(from_fn(|c| (0.37 * (8 * i + c) as f32).sin()))).collect()
     }
 
-    /// Everything a kernel may do, on rows of which no two are the same; the rows after it, and what was seen by the first
-    /// eight lanes.
+    /// Everything a kernel may do, on rows of which no two are the same; the rows after it, and what was seen
+    /// by the first eight lanes.
     #[inline(always)]
     fn everything<V: F32Lanes>() -> (Vec<Row32>, Vec<u32>) {
         let (mut all, mut seen) = (rows(), Vec::new());

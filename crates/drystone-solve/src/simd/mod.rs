@@ -1,15 +1,16 @@
 //! Lanes of numbers that are worked on at once: one source for scalars, AVX2 and AVX-512, chosen at run time.
 //!
-//! A [`Kernel`] is code over [`Lanes`]; [`dispatch`] runs it on the widest registers of this machine. The register types
-//! are private to this module: other code has one only as a parameter of [`Kernel::run`], which is called where the
-//! machine has the instructions. That is why arithmetic on lanes is safe. Functions over lanes are `#[inline(always)]`,
-//! so that they are compiled for these instructions too; closures are not, and hold no arithmetic on lanes.
+//! A [`Kernel`] is code over [`Lanes`]; [`dispatch`] runs it on the widest registers of this machine. The
+//! register types are private to this module: other code has one only as a parameter of [`Kernel::run`],
+//! which is called where the machine has the instructions. That is why arithmetic on lanes is safe. Functions
+//! over lanes are `#[inline(always)]`, so that they are compiled for these instructions too; closures are
+//! not, and hold no arithmetic on lanes.
 //!
 //! # Rounding
-//! All widths give the same bits, lane by lane. `x * y + z` is rounded twice, everywhere. [`F64Lanes::mul_add`] and
-//! [`F64Lanes::neg_mul_add`] are rounded once, everywhere. [`Lanes::add_product`] and [`Lanes::sub_product`] are the sum
-//! of products of each precision: rounded once in f32, twice in f64. A machine without fused multiply-adds calculates
-//! them by a library: slower, to the same bits.
+//! All widths give the same bits, lane by lane. `x * y + z` is rounded twice, everywhere.
+//! [`F64Lanes::mul_add`] and [`F64Lanes::neg_mul_add`] are rounded once, everywhere. [`Lanes::add_product`]
+//! and [`Lanes::sub_product`] are the sum of products of each precision: rounded once in f32, twice in f64. A
+//! machine without fused multiply-adds calculates them by a library: slower, to the same bits.
 
 mod f32x8;
 mod f64;
@@ -114,7 +115,8 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Out {
     kernel.run::<Portable>()
 }
 
-/// The kernel on lanes of any machine, and on every kind of register this machine has: for tests, which compare them.
+/// The kernel on lanes of any machine, and on every kind of register this machine has: for tests, which
+/// compare them.
 #[cfg(test)]
 pub(crate) fn every_width<K: Kernel>(mut kernel: impl FnMut() -> K) -> Vec<K::Out> {
     let mut out = vec![kernel().run::<Portable>()];

@@ -1,4 +1,5 @@
-//! Tables of rows that many contacts share: read and written by the numbers of the rows, from several threads at once.
+//! Tables of rows that many contacts share: read and written by the numbers of the rows, from several threads
+//! at once.
 
 use std::marker::PhantomData;
 

@@ -1,7 +1,7 @@
 //! Registers of x86: four or eight f64, and eight f32.
 //!
-//! Values of these types exist only where the machine has their instructions: see the module above. `unsafe` below stands
-//! for that, unless another reason is given.
+//! Values of these types exist only where the machine has their instructions: see the module above. `unsafe`
+//! below stands for that, unless another reason is given.
 
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
@@ -35,7 +35,8 @@ pub(super) fn avx2<K: Kernel>(kernel: K) -> K::Out {
     kernel.run::<Avx2>()
 }
 
-/// A register and its arithmetic, each operation one instruction (or two, where a product is rounded before it is added).
+/// A register and its arithmetic, each operation one instruction (or two, where a product is rounded before
+/// it is added).
 macro_rules! register {
     (
         $(#[$doc:meta])* $name:ident($register:ty), $count:literal of $number:ty, negligible $negligible:literal,
@@ -334,8 +335,8 @@ unsafe fn relative_of_four<const TWO: bool, const MOMENTA: bool>(
     }
 }
 
-/// Adds rows of four contacts from the `k`-th on, turned as above, to those of `a`, and to those of `b` with the other sign
-/// for the first half.
+/// Adds rows of four contacts from the `k`-th on, turned as above, to those of `a`, and to those of `b` with
+/// the other sign for the first half.
 ///
 /// # Safety
 /// As [`F32Lanes::exchange`].

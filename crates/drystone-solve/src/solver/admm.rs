@@ -1,7 +1,8 @@
-//! The alternating direction method of multipliers, with one sparse factor that is kept [Boyd2011, §3; Stellato2020].
+//! The alternating direction method of multipliers, with one sparse factor that is kept [Boyd2011, §3;
+//! Stellato2020].
 //!
-//! The relaxed problem is split as min ½ xᵀ(N + C)x + rᵀx + [y ∈ K] subject to x = y. With R = diag(ρ_i g_i), g_i the mean
-//! diagonal of each block, and scaled multipliers w:
+//! The relaxed problem is split as min ½ xᵀ(N + C)x + rᵀx + [y ∈ K] subject to x = y. With R = diag(ρ_i g_i),
+//! g_i the mean diagonal of each block, and scaled multipliers w:
 //!
 //! ```text
 //!     1.  (N + C + R) x = R (y - w) - r          the factor of [`System`] with H = (C + R)⁻¹
@@ -9,13 +10,14 @@
 //!     3.  y = P(x̂ + w),   w ← w + x̂ - y
 //! ```
 //!
-//! y is in K and is what is returned; -R w tends to u. Masses and lever arms enter through the factor, which is why
-//! joints and uneven masses cost no more iterations than even ones. Bilateral rows are not split in earnest: their ρ is a
-//! thousandth, so that one solve all but satisfies them.
+//! y is in K and is what is returned; -R w tends to u. Masses and lever arms enter through the factor, which
+//! is why joints and uneven masses cost no more iterations than even ones. Bilateral rows are not split in
+//! earnest: their ρ is a thousandth, so that one solve all but satisfies them.
 //!
-//! ρ adapts to the balance of the two residuals, g|x - y| and ρg|Δy|, each over its own size [Stellato2020, §5.2]; only
-//! then the matrix is factored again. An iteration is one solve. ρ and the factor outlive the call: the next problem with
-//! the same N and C (another r, as in a fixed point on it) begins without factoring.
+//! ρ adapts to the balance of the two residuals, g|x - y| and ρg|Δy|, each over its own size [Stellato2020,
+//! §5.2]; only then the matrix is factored again. An iteration is one solve. ρ and the factor outlive the
+//! call: the next problem with the same N and C (another r, as in a fixed point on it) begins without
+//! factoring.
 
 use std::time::Instant;
 
@@ -196,7 +198,8 @@ impl Solver for Admm {
             }
         }
         if out.status != Status::Converged {
-            // Fitted to a problem that may contradict itself: no help where the same matrix comes with another r.
+            // Fitted to a problem that may contradict itself: no help where the same matrix comes with
+            // another r.
             self.rho = 0.0;
         }
         out.gamma.clone_from(&self.best);

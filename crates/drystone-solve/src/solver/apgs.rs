@@ -1,26 +1,28 @@
 //! Projected Gauss-Seidel sweeps with Nesterov's momentum, restarted where it leads away.
 //!
-//! A sweep maps γ to S(γ). Sweeps start beyond the last result, as the steps of accelerated gradient methods do
-//! [Nesterov1983]:
+//! A sweep maps γ to S(γ). Sweeps start beyond the last result, as the steps of accelerated gradient methods
+//! do [Nesterov1983]:
 //!
 //! ```text
 //!     y_k = γ_k + β_k (γ_k - γ_k-1),     γ_k+1 = S(y_k),     β_k = k / (k + 3)
 //!     ⟨γ_k+1 - y_k, γ_k+1 - γ_k⟩ < 0:    k ← 0               restart
 //! ```
 //!
-//! The test is the gradient scheme of [ODonoghueCandes2015] with what the sweep did, y_k - S(y_k), in place of the gradient, in the
-//! metric Σ ⟨., .⟩ / (ωη_i). It costs nothing beside the sweep. As long as the same contacts stick and slide, S is affine, the
-//! iteration that of a preconditioned gradient, and Gauss-Seidel the preconditioner: about two thirds of the iterations of `apgd`,
-//! at about half the price each (`docs/decisions/0020-fewer-multiplications.md`). There is no proof of convergence: what is returned is
-//! the result of a sweep that the certificate accepts (relaxed law, contacts of spheres in f32: after the few of them that were above the tolerance have been
-//! solved by themselves, see `settle`), or the best one by the sweeps' own measure, and (relaxed law) never one
-//! with a higher objective than the start.
+//! The test is the gradient scheme of [ODonoghueCandes2015] with what the sweep did, y_k - S(y_k), in place
+//! of the gradient, in the metric Σ ⟨., .⟩ / (ωη_i). It costs nothing beside the sweep. As long as the same
+//! contacts stick and slide, S is affine, the iteration that of a preconditioned gradient, and Gauss-Seidel
+//! the preconditioner: about two thirds of the iterations of `apgd`, at about half the price each
+//! (`docs/decisions/0020-fewer-multiplications.md`). There is no proof of convergence: what is returned is
+//! the result of a sweep that the certificate accepts (relaxed law, contacts of spheres in f32: after the few
+//! of them that were above the tolerance have been solved by themselves, see `settle`), or the best one by
+//! the sweeps' own measure, and (relaxed law) never one with a higher objective than the start.
 //!
-//! The step of a block is one over a bound of its largest eigenvalue, not over its mean diagonal as in `pgs`: momentum and sweeps that ask
-//! a block for more than solves it do not go together (with steps 1.3 times as long one step of fifty of 220 spheres never ends).
-//! Contacts of spheres have two steps in f32, η_n along the normal and η_t across, with which a sweep solves each contact exactly
-//! (`docs/decisions/0019-two-scales-for-a-cone.md`): where all could rest, unless `scaling=trace`. Sweeps know the exact law, so that S
-//! may be theirs.
+//! The step of a block is one over a bound of its largest eigenvalue, not over its mean diagonal as in `pgs`:
+//! momentum and sweeps that ask a block for more than solves it do not go together (with steps 1.3 times as
+//! long one step of fifty of 220 spheres never ends). Contacts of spheres have two steps in f32, η_n along
+//! the normal and η_t across, with which a sweep solves each contact exactly
+//! (`docs/decisions/0019-two-scales-for-a-cone.md`): where all could rest, unless `scaling=trace`. Sweeps
+//! know the exact law, so that S may be theirs.
 
 use super::first_order::{CONE_SCALING, Scaling};
 use super::fixed_point::{FixedPoint, Scheme};
@@ -59,8 +61,8 @@ pub(super) fn beta(k: u32) -> f64 {
     f64::from(k) / (f64::from(k) + 3.0)
 }
 
-/// A bound of the largest eigenvalue of block `i`, at most 1.1 times that with three rows: the Frobenius norm of the eighth power,
-/// whose root that is. Zero where nothing can move.
+/// A bound of the largest eigenvalue of block `i`, at most 1.1 times that with three rows: the Frobenius norm
+/// of the eighth power, whose root that is. Zero where nothing can move.
 pub(super) fn largest_eigenvalue(problem: &Problem, i: usize) -> f64 {
     let [g, bound] = problem.block_diagonal(i);
     // Equal where only one row counts.

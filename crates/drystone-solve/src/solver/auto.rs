@@ -8,10 +8,11 @@
 //!     4   the judge's word on the whole
 //! ```
 //!
-//! What is done for an island depends on that island alone: neither on others, nor on their number, nor on a clock unless a time cap was given,
-//! nor on earlier calls. Small islands are shared among threads; large ones use all threads inside. The iterations of a solution are the
-//! most that any island took, and the cap holds for each of them. With a tolerance of zero all iterations are asked for
-//! and no word of the judge could end them: those are sweeps over everything.
+//! What is done for an island depends on that island alone: neither on others, nor on their number, nor on a
+//! clock unless a time cap was given, nor on earlier calls. Small islands are shared among threads; large
+//! ones use all threads inside. The iterations of a solution are the most that any island took, and the cap
+//! holds for each of them. With a tolerance of zero all iterations are asked for and no word of the judge
+//! could end them: those are sweeps over everything.
 
 mod methods;
 mod policy;
@@ -41,7 +42,8 @@ pub(super) static INFO: Info = Info {
     make,
 };
 
-/// Islands of at least so many blocks are solved one after the other, by all threads, and where they lie if nothing else is there.
+/// Islands of at least so many blocks are solved one after the other, by all threads, and where they lie if
+/// nothing else is there.
 const LARGE: usize = 8192;
 /// Small islands that a thread takes at a time.
 const RUN: usize = 16;
@@ -101,7 +103,8 @@ impl Worker {
         self.methods.solve(problem, guess, stop, &stages, begun)
     }
 
-    /// Solves island `k` of `p` from its rows of `gamma`, which is in its sets; `warm`: whether that is a guess.
+    /// Solves island `k` of `p` from its rows of `gamma`, which is in its sets; `warm`: whether that is a
+    /// guess.
     fn solve_island(&mut self, whole: &Whole, k: usize, gamma: &Shared<f64>) -> Result<Ended, Malformed> {
         let mut island = std::mem::take(&mut self.island);
         let mut guess = std::mem::take(&mut self.guess);
@@ -206,7 +209,8 @@ impl Auto {
         let posed = if whole { problem } else { &together.problem };
         let asked = Stop { tolerance: 0.1 * stop.tolerance, ..stop.clone() };
         let worker = &mut self.workers[0];
-        // SAFETY: `auto` has looked the problem over, and islands of a sound problem are sound; the guess was gathered by the rows of `posed`.
+        // SAFETY: `auto` has looked the problem over, and islands of a sound problem are sound; the guess was
+        // gathered by the rows of `posed`.
         let s = unsafe { worker.methods.elimination.solve_checked(posed, Some(&guess), &asked) }?;
         let solved =
             s.status != Status::Diverged && s.iterations + usize::from(s.status == Status::Converged) > 0;

@@ -1,5 +1,5 @@
-//! The spectral projected gradient method, with Barzilai and Borwein's step and a line search that looks back: Algorithm
-//! SPG2 of [Birgin2000].
+//! The spectral projected gradient method, with Barzilai and Borwein's step and a line search that looks
+//! back: Algorithm SPG2 of [Birgin2000].
 //!
 //! ```text
 //!     step 2.1   d = P(x - α S g) - x
@@ -7,11 +7,13 @@
 //!     step 3     α = |s|² / ⟨s, y⟩ in [α_min, α_max],   s = x_new - x,  y = g_new - g
 //! ```
 //!
-//! f is quadratic: ⟨d, N d⟩ is known once N (x + d) is, so that the line search is free and an iteration is one
-//! multiplication. λ follows from quadratic interpolation, which here is exact, kept within [0.1, 0.9] of the last one.
+//! f is quadratic: ⟨d, N d⟩ is known once N (x + d) is, so that the line search is free and an iteration is
+//! one multiplication. λ follows from quadratic interpolation, which here is exact, kept within [0.1, 0.9] of
+//! the last one.
 //!
-//! Declared deviations: the metric of `first_order` (`scaling=none` is the paper's), and α_0 = 1/L with the estimate of
-//! L from [Mazhar2015, step (5)] in place of one over the largest component of the first projected gradient.
+//! Declared deviations: the metric of `first_order` (`scaling=none` is the paper's), and α_0 = 1/L with the
+//! estimate of L from [Mazhar2015, step (5)] in place of one over the largest component of the first
+//! projected gradient.
 
 use std::time::Instant;
 
@@ -69,7 +71,8 @@ struct Spectral {
     notebook: Notebook,
 }
 
-/// The largest λ of the search for which the objective is at most `most` + γ λ slope; f(λ) = ½ λ² curvature + λ slope + f.
+/// The largest λ of the search for which the objective is at most `most` + γ λ slope; f(λ) = ½ λ² curvature +
+/// λ slope + f.
 fn line_search(f: f64, slope: f64, curvature: f64, most: f64) -> f64 {
     let value = |lambda: f64| f + lambda * (slope + 0.5 * lambda * curvature);
     let mut lambda = 1.0;
@@ -123,7 +126,8 @@ impl Solver for Spectral {
                 watch.diverged();
                 break;
             }
-            // 1: the step measures x, from where it started; beyond the unit step it understates the residual.
+            // 1: the step measures x, from where it started; beyond the unit step it understates the
+            // residual.
             if watch.assess(space, trial.measure * alpha.max(1.0)) {
                 break;
             }

@@ -1,12 +1,13 @@
-//! Masses that are coupled: M̂ = M + Σ A_e, where elements A_e join several bodies [Anitescu2005, "Accommodating stiffness"].
+//! Masses that are coupled: M̂ = M + Σ A_e, where elements A_e join several bodies [Anitescu2005,
+//! "Accommodating stiffness"].
 //!
 //! ```text
 //!     v̂ = M̂⁻¹ (M v_free + Σ g_e),      u = (Dᵀ M̂⁻¹ D + C) γ + Dᵀ v̂ + b,      v⁺ = v̂ + M̂⁻¹ D γ
 //! ```
 //!
-//! M̂ is factored over the bodies that elements name, six rows a body; two are neighbours where they share an element. All
-//! other bodies keep their M. The matrix Dᵀ M̂⁻¹ D is dense over what is coupled, so that the problem that comes of it is an
-//! explicit one, of moderate size.
+//! M̂ is factored over the bodies that elements name, six rows a body; two are neighbours where they share an
+//! element. All other bodies keep their M. The matrix Dᵀ M̂⁻¹ D is dense over what is coupled, so that the
+//! problem that comes of it is an explicit one, of moderate size.
 
 use super::sparse::{Factor, Pattern, Symbolic};
 use crate::cone::MAX_ROWS;
@@ -16,7 +17,8 @@ use crate::problem::{Bodies, Csr, Explicit, Malformed, WORLD};
 /// Rows on coupled bodies beyond which the explicit matrix would be too large.
 pub const MOST_ROWS: usize = 6000;
 
-/// A symmetric positive semidefinite matrix over some bodies, six rows each, and an impulse on them (N s, N m s).
+/// A symmetric positive semidefinite matrix over some bodies, six rows each, and an impulse on them (N s, N m
+/// s).
 #[derive(Clone, Copy, Debug)]
 pub struct Element<'a> {
     /// Bodies of the problem, each once.
@@ -326,7 +328,8 @@ mod tests {
         x
     }
 
-    /// Five bodies, elements over (0, 1, 3) and (3, 4), rows on all: matrix, right side and velocities against dense algebra.
+    /// Five bodies, elements over (0, 1, 3) and (3, 4), rows on all: matrix, right side and velocities
+    /// against dense algebra.
     #[test]
     fn the_explicit_problem_is_the_dense_one() {
         let mut r = dice(5);

@@ -1,5 +1,6 @@
-//! Projected conjugate gradients over the faces of the cones, after [RenoufAlart2005]: as long as the same constraints
-//! hold the multipliers, conjugate directions along their faces; where a step leaves the cones, a projection.
+//! Projected conjugate gradients over the faces of the cones, after [RenoufAlart2005]: as long as the same
+//! constraints hold the multipliers, conjugate directions along their faces; where a step leaves the cones, a
+//! projection.
 //!
 //! ```text
 //!     z = P_T(-S u),   w = P_F(p)                    T the tangent cone at γ, F its face: see `cone::face`
@@ -7,13 +8,14 @@
 //!     γ ← P_K(γ + α p),    α = -⟨u, p⟩ / ⟨p, N p⟩
 //! ```
 //!
-//! N p is one multiplication, and a projection that changes something costs another one. On a round cone it always does
-//! where contacts slide: their face is a plane that touches the cone along a line. The method as published has no
-//! guarantee; here a step that does not lower f by a share of what the line search promised is replaced by a projected
-//! gradient step with a step length that the curvature confirms, and the directions start anew.
+//! N p is one multiplication, and a projection that changes something costs another one. On a round cone it
+//! always does where contacts slide: their face is a plane that touches the cone along a line. The method as
+//! published has no guarantee; here a step that does not lower f by a share of what the line search promised
+//! is replaced by a projected gradient step with a step length that the curvature confirms, and the
+//! directions start anew.
 //!
-//! Declared deviations: the relaxed model has a symmetric N for the frictional problem too, so that the paper's outer
-//! iteration on the friction threshold is not needed; S is the metric of `first_order`.
+//! Declared deviations: the relaxed model has a symmetric N for the frictional problem too, so that the
+//! paper's outer iteration on the friction threshold is not needed; S is the metric of `first_order`.
 
 use std::time::Instant;
 
@@ -259,7 +261,8 @@ impl Solver for Cpg {
             space.apply(problem, &place.p, &mut place.product);
             watch.count();
             let curvature = dot(&place.p, &place.product);
-            // Where f falls along a line for ever, or rounding has eaten the curvature, a long step is long enough.
+            // Where f falls along a line for ever, or rounding has eaten the curvature, a long step is long
+            // enough.
             let alpha = (-slope / curvature.max(1e-3 * l * -slope)).max(0.0);
             let mut value = f64::INFINITY;
             if slope < 0.0 {

@@ -1,13 +1,14 @@
-//! Bilateral rows alone: a direct factor of N = D M⁻¹ Dᵀ over the rows of joints, whose equations may repeat each other.
+//! Bilateral rows alone: a direct factor of N = D M⁻¹ Dᵀ over the rows of joints, whose equations may repeat
+//! each other.
 //!
 //! ```text
 //!     (N + ε diag N) x = b,      ε = 1e-7
 //! ```
 //!
-//! is positive definite whatever the rank of N. Where N x = b has solutions, a few rounds of refinement with this factor
-//! reach one of them to rounding, and from x = 0 the one with (nearly) the least Σ n_ii x_i²: multipliers of equations that
-//! repeat each other stay bounded. One node of the sparse factor is one block (a joint), two are neighbours where they share
-//! a body.
+//! is positive definite whatever the rank of N. Where N x = b has solutions, a few rounds of refinement with
+//! this factor reach one of them to rounding, and from x = 0 the one with (nearly) the least Σ n_ii x_i²:
+//! multipliers of equations that repeat each other stay bounded. One node of the sparse factor is one block
+//! (a joint), two are neighbours where they share a body.
 
 use super::sparse::{Factor, Pattern, Symbolic};
 use crate::problem::WORLD;
@@ -22,7 +23,8 @@ pub struct Direct {
     ends: Vec<[u32; 2]>,
     /// First row of each block, and the number of rows at the end.
     first: Vec<usize>,
-    /// What meets at bodies: two blocks, the place of the body in each, and where their part of the matrix begins.
+    /// What meets at bodies: two blocks, the place of the body in each, and where their part of the matrix
+    /// begins.
     meetings: Vec<Meeting>,
     pattern: Pattern,
     symbolic: Symbolic,
@@ -38,8 +40,8 @@ struct Meeting {
 }
 
 impl Direct {
-    /// Says which blocks there are: rows of each, and the bodies it acts on ([`WORLD`] where there is none or one that does
-    /// not move). The analysis is kept as long as this stays the same.
+    /// Says which blocks there are: rows of each, and the bodies it acts on ([`WORLD`] where there is none or
+    /// one that does not move). The analysis is kept as long as this stays the same.
     pub fn arrange(&mut self, sizes: &[u32], ends: &[[u32; 2]]) {
         if self.sizes == sizes && self.ends == ends {
             return;
@@ -89,7 +91,8 @@ impl Direct {
         self.first.last().copied().unwrap_or(0)
     }
 
-    /// Factors N for these rows of D, and M⁻¹ Dᵀ: each has six numbers for each of the two bodies of its block.
+    /// Factors N for these rows of D, and M⁻¹ Dᵀ: each has six numbers for each of the two bodies of its
+    /// block.
     pub fn factor(&mut self, rows: &[[f64; 12]], weighted: &[[f64; 12]]) {
         self.values.clear();
         self.values.resize(self.pattern.values(), 0.0);
@@ -111,7 +114,8 @@ impl Direct {
                 self.values[self.pattern.start[i] + k * (*size as usize + 1)] *= 1.0 + REGULAR;
             }
         }
-        // Rows that move nothing (of bodies locked to a plane) have a diagonal of rounding errors: they drop out.
+        // Rows that move nothing (of bodies locked to a plane) have a diagonal of rounding errors: they drop
+        // out.
         let diagonal =
             |i: usize, k: usize| self.values[self.pattern.start[i] + k * (self.sizes[i] as usize + 1)];
         let all = (0..self.sizes.len()).flat_map(|i| (0..self.sizes[i] as usize).map(move |k| (i, k)));

@@ -1,5 +1,5 @@
-//! What the first-order methods for the relaxed problem share: the spaces in which they walk, and the watch over their
-//! progress.
+//! What the first-order methods for the relaxed problem share: the spaces in which they walk, and the watch
+//! over their progress.
 //!
 //! All of them minimise f(γ) = ½ γᵀ(N + C)γ + rᵀγ over K, whose gradient is u = (N + C)γ + r. Their steps are
 //!
@@ -8,13 +8,14 @@
 //! ```
 //!
 //! S is a change of variables with one positive number for each block, which maps every cone on itself: with
-//! η_i = 1/g_i of [TasoraAnitescu2011, eq. 48] the matrix S^½ N S^½ has a mean diagonal of 1 in every block, whatever
-//! the masses; S = I is the plain method. Lengths are measured alike: |d|² stands for Σ |d_i|² / η_i, and a Lipschitz
-//! constant L for the largest eigenvalue of S^½ (N + C) S^½.
+//! η_i = 1/g_i of [TasoraAnitescu2011, eq. 48] the matrix S^½ N S^½ has a mean diagonal of 1 in every block,
+//! whatever the masses; S = I is the plain method. Lengths are measured alike: |d|² stands for Σ |d_i|² /
+//! η_i, and a Lipschitz constant L for the largest eigenvalue of S^½ (N + C) S^½.
 //!
-//! Contacts of spheres have two numbers, η_n along the normal and η_t across, κ = η_n / η_t apart: a push across turns the spheres, too,
-//! and moves them κ times as far as one along the normal (3.5 times, if they are solid), so that S^½ N S^½ has a diagonal of ones. The
-//! round cone becomes another round cone, of friction μ√κ, and P the projection in that metric (`docs/decisions/0019-two-scales-for-a-cone.md`).
+//! Contacts of spheres have two numbers, η_n along the normal and η_t across, κ = η_n / η_t apart: a push
+//! across turns the spheres, too, and moves them κ times as far as one along the normal (3.5 times, if they
+//! are solid), so that S^½ N S^½ has a diagonal of ones. The round cone becomes another round cone, of
+//! friction μ√κ, and P the projection in that metric (`docs/decisions/0019-two-scales-for-a-cone.md`).
 
 mod bodies;
 mod explicit;
@@ -35,7 +36,8 @@ use super::{BadSpec, Param, Spec};
 /// Where S comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scaling {
-    /// η_i = 1/g_i, shared out among normal and tangents where all contacts are those of spheres and rest is possible.
+    /// η_i = 1/g_i, shared out among normal and tangents where all contacts are those of spheres and rest is
+    /// possible.
     Cone,
     /// η_i = 1/g_i.
     Trace,
@@ -74,8 +76,8 @@ impl Scaling {
         }
     }
 
-    /// What is meant for `problem`. Where walls move or bodies bounce, contacts may contradict each other, and multipliers grow until the
-    /// cap: the quicker, the better they are scaled.
+    /// What is meant for `problem`. Where walls move or bodies bounce, contacts may contradict each other,
+    /// and multipliers grow until the cap: the quicker, the better they are scaled.
     fn of(self, problem: &Problem) -> Self {
         match self {
             Scaling::Cone if !problem.rest_is_feasible() => Scaling::Trace,
@@ -96,7 +98,8 @@ impl Scaling {
 /// What a step from y to z = P(y - t S u_y) found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trial {
-    /// max |z_i - y_i| / (t η_i), m/s where S is the trace's: for t ≤ 1 at least the natural-map residual at y.
+    /// max |z_i - y_i| / (t η_i), m/s where S is the trace's: for t ≤ 1 at least the natural-map residual at
+    /// y.
     pub measure: f64,
     /// |z - y|².
     pub length: f64,
@@ -137,7 +140,8 @@ pub(super) trait Walk {
     fn rows(&self, problem: &Problem, best: bool, out: &mut Vec<f64>);
 }
 
-/// Multipliers γ, those before, a trial z, and the velocities that belong to them, over one form of the problem.
+/// Multipliers γ, those before, a trial z, and the velocities that belong to them, over one form of the
+/// problem.
 pub(super) trait Space: Walk {
     /// γ = P(guess) (zero if none), y = γ.
     fn start(&mut self, problem: &Problem, guess: Option<&[f64]>, scaling: Scaling);
@@ -145,7 +149,8 @@ pub(super) trait Space: Walk {
     /// |(N + C) x| / |x| in the metric for the vector of ones, and an upper bound of the Lipschitz constant.
     fn lipschitz(&mut self, problem: &Problem) -> [f64; 2];
 
-    /// Told with which β z will be accepted, if ⟨u_y, z - γ⟩ is not above zero (else with none): who knows may look ahead.
+    /// Told with which β z will be accepted, if ⟨u_y, z - γ⟩ is not above zero (else with none): who knows
+    /// may look ahead.
     fn plan(&mut self, _beta: f64) {}
 
     /// z = P(y - t S u_y). One multiplication by N.

@@ -5,15 +5,15 @@
 //!     γ ← λ Π(γ - ω B (N γ + r + K (γ_new - γ))) + (1 - λ) γ
 //! ```
 //!
-//! B = diag(η_i I), η_i = 1 / g_i from the trace (eq. 48) or one ξ for all blocks; K = 0 (Jacobi), or the strictly
-//! lower (upper) blocks of N (forward, backward Gauss-Seidel).
+//! B = diag(η_i I), η_i = 1 / g_i from the trace (eq. 48) or one ξ for all blocks; K = 0 (Jacobi), or the
+//! strictly lower (upper) blocks of N (forward, backward Gauss-Seidel).
 //!
-//! Assumption A3 asks Δγᵀ((λωB)⁻¹ + K - N/2)Δγ ≥ β|Δγ|². For Jacobi it is checked after every iteration; where it
-//! fails the iteration is rejected and ω halved [TasoraAnitescu2011, §4.1]. For Gauss-Seidel, with N = L + G + Lᵀ and
-//! K = L, the off-diagonal parts cancel (xᵀLx = xᵀLᵀx) and A3 is Σ Δγ_iᵀ(1/(λωη_i) - N_ii/2)Δγ_i ≥ β|Δγ|²: a condition
-//! on each block alone, met for every Δγ when λωη_i times the largest eigenvalue of N_ii is below 2. It is therefore
-//! ensured before the first sweep, by halving ω in just those blocks where it fails (B may differ from block to
-//! block), and no sweep is ever rejected.
+//! Assumption A3 asks Δγᵀ((λωB)⁻¹ + K - N/2)Δγ ≥ β|Δγ|². For Jacobi it is checked after every iteration;
+//! where it fails the iteration is rejected and ω halved [TasoraAnitescu2011, §4.1]. For Gauss-Seidel, with N
+//! = L + G + Lᵀ and K = L, the off-diagonal parts cancel (xᵀLx = xᵀLᵀx) and A3 is Σ Δγ_iᵀ(1/(λωη_i) -
+//! N_ii/2)Δγ_i ≥ β|Δγ|²: a condition on each block alone, met for every Δγ when λωη_i times the largest
+//! eigenvalue of N_ii is below 2. It is therefore ensured before the first sweep, by halving ω in just those
+//! blocks where it fails (B may differ from block to block), and no sweep is ever rejected.
 
 use std::time::Instant;
 
@@ -62,9 +62,11 @@ pub(super) struct PassStats {
     pub weighted: f64,
     /// Δγᵀ N Δγ, J: the last term of A3; Jacobi passes only.
     pub curvature: f64,
-    /// Σ of the squares of what [`Self::residual`] is the largest of, (m/s)²; sweeps of balls in f32 after [`Sweeper::extrapolate`].
+    /// Σ of the squares of what [`Self::residual`] is the largest of, (m/s)²; sweeps of balls in f32 after
+    /// [`Sweeper::extrapolate`].
     pub squares: f64,
-    /// Σ ⟨Δγ_i, γ_i - γ_last,i⟩ / (λ ω_i η_i), J, after [`Sweeper::extrapolate`]: negative where the momentum led away.
+    /// Σ ⟨Δγ_i, γ_i - γ_last,i⟩ / (λ ω_i η_i), J, after [`Sweeper::extrapolate`]: negative where the momentum
+    /// led away.
     pub turn: f64,
 }
 
@@ -80,11 +82,13 @@ pub(super) trait Sweeper {
     fn rescale(&mut self, factor: f64);
     /// γ in the problem's rows.
     fn gamma(&mut self, problem: &Problem, out: &mut Vec<f64>);
-    /// Remembers γ (and its velocities) as the place from which the next pass starts, and forgets p if `restart`.
+    /// Remembers γ (and its velocities) as the place from which the next pass starts, and forgets p if
+    /// `restart`.
     fn mark(&mut self, restart: bool);
     /// With Δ = γ - the place marked: γ ← γ + β p, then p ← β p + Δ.
     fn conjugate(&mut self, beta: f64);
-    /// γ ← γ + β (γ - γ_last), where γ_last is what was marked, or was γ at the last call; then γ_last is what was γ.
+    /// γ ← γ + β (γ - γ_last), where γ_last is what was marked, or was γ at the last call; then γ_last is
+    /// what was γ.
     fn extrapolate(&mut self, beta: f64);
     /// Remembers γ (and its velocities) as the best so far.
     fn keep(&mut self);
@@ -96,7 +100,8 @@ pub(super) trait Sweeper {
     fn rounding(&self) -> f64 {
         1e-13
     }
-    /// Takes velocities from γ anew, where they were carried on from pass to pass and rounding may have led them astray.
+    /// Takes velocities from γ anew, where they were carried on from pass to pass and rounding may have led
+    /// them astray.
     fn refresh(&mut self, _problem: &Problem) {}
     /// A residual, m/s, below which its arithmetic has nothing to say.
     fn floor(&self) -> f64 {
@@ -156,7 +161,8 @@ pub(super) struct FixedPoint {
 /// Under Nesterov's momentum the residual is looked at below so many tolerances, after every so many sweeps.
 const NEAR: f64 = 3.0;
 const EVERY: usize = 4;
-/// It leaves f32 where the residual has not fallen by a tenth for as many sweeps as it took to get there, and more than these.
+/// It leaves f32 where the residual has not fallen by a tenth for as many sweeps as it took to get there, and
+/// more than these.
 const STALLED: usize = 300;
 /// After so many solves without use the memory of sweeps in f64 is given back.
 const IDLE: u32 = 16;
@@ -321,7 +327,8 @@ impl Solver for FixedPoint {
             certificate: None,
             grows: false,
         };
-        // Multipliers outside the cones may have any objective: what must not rise is that of admissible ones.
+        // Multipliers outside the cones may have any objective: what must not rise is that of admissible
+        // ones.
         let guess = match guess {
             Some(g) if self.momentum.is_some() => {
                 project(problem, g, &mut self.admissible);
@@ -360,9 +367,10 @@ impl Solver for FixedPoint {
         self.growth.restart();
         self.settle.restart();
         let may_wedge = !problem.rest_is_feasible();
-        // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes a pass of its
-        // own. After a look that was not good enough, look again once the sweeps' own measure has fallen by as much as was
-        // still missing, or after a quarter more sweeps. Only the judge's word ends the iteration.
+        // A sweep sees each block before its neighbours have moved on; what all of them see at its end takes
+        // a pass of its own. After a look that was not good enough, look again once the sweeps' own measure
+        // has fallen by as much as was still missing, or after a quarter more sweeps. Only the judge's word
+        // ends the iteration.
         let (mut look_below, mut look_at) = (stop.tolerance, 0);
         let often = self.momentum == Some(Momentum::Nesterov);
         let mut finite = std::mem::take(&mut self.finite);
@@ -370,8 +378,8 @@ impl Solver for FixedPoint {
         let (mut floor, mut refreshed) = (sweeper.floor(), false);
         // The exact law has nothing that falls while blocks are solved one by one.
         let (settles, mut settled) = (single && often && convex, false);
-        // A residual, and the sweep that reached it: the next is set by one that is a tenth smaller. That of the worst of many blocks comes and
-        // goes: where all are known, their root mean square.
+        // A residual, and the sweep that reached it: the next is set by one that is a tenth smaller. That of
+        // the worst of many blocks comes and goes: where all are known, their root mean square.
         let (mut mark, mut beaten) = (f64::INFINITY, 0);
         let mut outlook = Outlook::default();
         for k in 1..=stop.iterations {
@@ -417,7 +425,8 @@ impl Solver for FixedPoint {
                     break;
                 }
             }
-            // From where a momentum led a sweep sees more than it leaves: below three times the tolerance, look now and then.
+            // From where a momentum led a sweep sees more than it leaves: below three times the tolerance,
+            // look now and then.
             let near = often && stats.residual <= NEAR * stop.tolerance && k % EVERY == 0;
             let due =
                 near || stats.residual <= look_below || (stats.residual <= stop.tolerance && k >= look_at);
@@ -432,7 +441,8 @@ impl Solver for FixedPoint {
                         break;
                     }
                     if residual > 2.0 * measured {
-                        // Velocities that were carried on for long are made anew once; then f32 is at its end.
+                        // Velocities that were carried on for long are made anew once; then f32 is at its
+                        // end.
                         match often && !refreshed {
                             true => sweeper.refresh(problem),
                             false => floor = f64::INFINITY,
@@ -498,8 +508,8 @@ impl Solver for FixedPoint {
         if self.idle == IDLE {
             self.bodies = BodySweeper::default();
         }
-        // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have objective 0:
-        // what ends above that, and above the guess, is worse than doing nothing.
+        // Without the safeguard an iteration can run away long before it overflows. Zero multipliers have
+        // objective 0: what ends above that, and above the guess, is worse than doing nothing.
         if convex && !self.safeguard && solution.status != Status::Converged {
             let reached = self.judge.judge(problem, &solution.gamma).dual_objective;
             let start = guess.map_or(0.0, |g| self.judge.judge(problem, g).dual_objective.max(0.0));

@@ -1,25 +1,28 @@
 //! Tells problems that contradict themselves (wedged ones) from those that are only slow.
 //!
-//! The dual objective of an infeasible problem has no lower bound: multipliers run off along a ray d of K with N d = 0 and
-//! ⟨r, d⟩ < 0. Growth by itself proves nothing: a heavy ball on light ones, or a narrow wedge, lets γ grow for thousands
-//! of sweeps on its way to a solution. The ray does. Whatever v satisfies the constraints, Dᵀv + b ∈ K*, has
+//! The dual objective of an infeasible problem has no lower bound: multipliers run off along a ray d of K
+//! with N d = 0 and ⟨r, d⟩ < 0. Growth by itself proves nothing: a heavy ball on light ones, or a narrow
+//! wedge, lets γ grow for thousands of sweeps on its way to a solution. The ray does. Whatever v satisfies
+//! the constraints, Dᵀv + b ∈ K*, has
 //!
 //! ```text
 //!     0 ≤ ⟨d, Dᵀv + b⟩ = ⟨d, Dᵀ(v - v_free)⟩ + ⟨d, r⟩,     so     |v - v_free|_M ≥ -⟨r, d⟩ / √⟨d, Nd⟩
 //! ```
 //!
-//! for every d in K (Farkas' lemma with a number to it). "Wedged" is said where that speed exceeds [`ABSURD`] times
-//! √Σ|r_i|²/g_i, what it would take to stop every block by itself.
+//! for every d in K (Farkas' lemma with a number to it). "Wedged" is said where that speed exceeds [`ABSURD`]
+//! times √Σ|r_i|²/g_i, what it would take to stop every block by itself.
 //!
-//! How far is too far? Masses may take a solution far away and leave it a solution: below a ball of 1e10 kg on light ones
-//! the ratio is 1e5, and the solution's own γ has Nγ ≈ 0 beside its size, as a ray has. But a solution has ⟨γ, Nγ⟩ = -⟨r, γ⟩, so
-//! that its γ is larger than what stops the blocks by the square of that ratio. Beyond 1/√ε_machine no multipliers in
-//! double precision have a velocity with a correct digit: what is further away than that is no solution in these numbers, and
-//! what is nearer is never called wedged. For the same reason Nd counts as no smaller than what rounding makes of it.
+//! How far is too far? Masses may take a solution far away and leave it a solution: below a ball of 1e10 kg
+//! on light ones the ratio is 1e5, and the solution's own γ has Nγ ≈ 0 beside its size, as a ray has. But a
+//! solution has ⟨γ, Nγ⟩ = -⟨r, γ⟩, so that its γ is larger than what stops the blocks by the square of that
+//! ratio. Beyond 1/√ε_machine no multipliers in double precision have a velocity with a correct digit: what
+//! is further away than that is no solution in these numbers, and what is nearer is never called wedged. For
+//! the same reason Nd counts as no smaller than what rounding makes of it.
 //!
-//! d is what γ has changed by since the iteration count was half of what it is: the part of γ that has settled drops out
-//! [Banjac2019]. What is left of other motions in it is swept out by Gauss-Seidel on ½⟨d, Nd⟩, which leaves a ray as it is;
-//! any d of K may be asked, so that no sweep can make a sound problem look wedged.
+//! d is what γ has changed by since the iteration count was half of what it is: the part of γ that has
+//! settled drops out [Banjac2019]. What is left of other motions in it is swept out by Gauss-Seidel on ½⟨d,
+//! Nd⟩, which leaves a ray as it is; any d of K may be asked, so that no sweep can make a sound problem look
+//! wedged.
 //!
 //! Under the exact law u_n ≥ 0 is all that is asked of velocities, so that rays have normal parts alone.
 
@@ -46,8 +49,9 @@ const SWEEPS: usize = 64;
 /// Multipliers that one thread adds up at a time.
 const PIECE: usize = 8192;
 
-/// What growth looks like, which is no proof: |γ| grows by a third or more in both of two successive doublings of the iteration
-/// count, while the residual keeps nine tenths of its size and ⟨γ, Nγ⟩ / |γ|² loses a quarter of its own.
+/// What growth looks like, which is no proof: |γ| grows by a third or more in both of two successive
+/// doublings of the iteration count, while the residual keeps nine tenths of its size and ⟨γ, Nγ⟩ / |γ|²
+/// loses a quarter of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Strikes {
     last: Option<(f64, f64, f64)>,
@@ -87,8 +91,8 @@ impl Growth {
         self.last = None;
     }
 
-    /// Tells γ and its residual at a due iteration. True where what it has changed by proves that the problem contradicts
-    /// itself.
+    /// Tells γ and its residual at a due iteration. True where what it has changed by proves that the problem
+    /// contradicts itself.
     pub fn tell(&mut self, problem: &Problem, judge: &mut Judge, gamma: &[f64], residual: f64) -> bool {
         self.suspects(gamma, residual) && self.ray.proves(problem, judge)
     }
@@ -203,8 +207,9 @@ impl Ray {
         ROUNDING * ROUNDING * (0..problem.blocks()).map(size).sum::<f64>()
     }
 
-    /// ⟨q, d⟩, and the larger one of ⟨d, Wd⟩ and Σ |(Wd)_i|²/g_i, which is about as small if d is a ray. A file's matrix may have digits
-    /// missing, or be no symmetric one, so that the first vanishes where Wd does not.
+    /// ⟨q, d⟩, and the larger one of ⟨d, Wd⟩ and Σ |(Wd)_i|²/g_i, which is about as small if d is a ray. A
+    /// file's matrix may have digits missing, or be no symmetric one, so that the first vanishes where Wd
+    /// does not.
     fn pull(&self, p: &Explicit) -> [f64; 2] {
         let (mut work, mut curvature, mut squares) = (0.0, 0.0, 0.0);
         for (i, rows) in p.first_row.windows(2).enumerate() {
@@ -261,7 +266,8 @@ impl Ray {
     }
 }
 
-/// √Σ|r_i|²/g_i: |v - v_free|_M if every block were stopped by itself. Under the exact law only normal rows ask for anything.
+/// √Σ|r_i|²/g_i: |v - v_free|_M if every block were stopped by itself. Under the exact law only normal rows
+/// ask for anything.
 fn stopping(problem: &Problem) -> f64 {
     let mut r = [0.0; MAX_ROWS];
     let mut sum = 0.0;
@@ -275,7 +281,8 @@ fn stopping(problem: &Problem) -> f64 {
     sum.sqrt()
 }
 
-/// The nearest direction in which the set goes on for ever; under the exact law, one that normal velocities answer for.
+/// The nearest direction in which the set goes on for ever; under the exact law, one that normal velocities
+/// answer for.
 pub(super) fn recession(set: Set, model: Model, x: &mut [f64]) {
     match set {
         Set::Interval { lo, hi } => {

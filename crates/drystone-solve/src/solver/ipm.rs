@@ -1,6 +1,7 @@
 //! Primal-dual interior point on the cones' own geometry: the referee.
 //!
-//! The relaxed problem min ½ γᵀ(N + C)γ + rᵀγ over K, with s = G γ + g ∈ S of [`cones`], has the optimality conditions
+//! The relaxed problem min ½ γᵀ(N + C)γ + rᵀγ over K, with s = G γ + g ∈ S of [`cones`], has the optimality
+//! conditions
 //!
 //! ```text
 //!     (N + C) γ + r = Gᵀ z,      s = G γ + g,      s ∘ z = 0,      s, z ∈ S
@@ -15,28 +16,31 @@
 //!    (N + C + GᵀW⁻²G) Δγ = -(1 - σ)((N + C)γ + r - Gᵀz) + Gᵀ W⁻¹ (λ \ d), Δz = W⁻¹ (λ \ d - W⁻¹ Δs).
 //! 4. A step of 0.99 of what the cones allow, the same for γ and z.
 //!
-//! γ is inside K from the first iterate to the last. The factor is that of [`System`], with a hair of compliance where a
-//! bilateral row has none; conjugate gradients on the true matrix take out what this and rounding cost. An iteration is
-//! one factorisation. Warm starts do not help an interior method: a guess is used only if it is good enough already.
+//! γ is inside K from the first iterate to the last. The factor is that of [`System`], with a hair of
+//! compliance where a bilateral row has none; conjugate gradients on the true matrix take out what this and
+//! rounding cost. An iteration is one factorisation. Warm starts do not help an interior method: a guess is
+//! used only if it is good enough already.
 //!
-//! Rounding keeps s = G γ from coming nearer to the boundary than 1e-16 |γ|, which leaves residuals of 1e-7 to 1e-9 m/s
-//! where a contact slides. What is left below that is taken off by Newton steps of [`super::prox`] from there (a
-//! crossover), counted as iterations like all others.
+//! Rounding keeps s = G γ from coming nearer to the boundary than 1e-16 |γ|, which leaves residuals of 1e-7
+//! to 1e-9 m/s where a contact slides. What is left below that is taken off by Newton steps of
+//! [`super::prox`] from there (a crossover), counted as iterations like all others.
 //!
-//! **The bias of the interior.** Inside both cones every contact separates, u_n > 0, by a little: errors of one sign, which a simulation adds up
-//! step after step, however small they are. A pile that is held together by friction comes apart in this way: once its contacts are open
-//! the true solution slides. So what is within the tolerance is taken to the boundary by a few Newton steps of [`super::prox`],
-//! which leave closed contacts closed to rounding.
+//! **The bias of the interior.** Inside both cones every contact separates, u_n > 0, by a little: errors of
+//! one sign, which a simulation adds up step after step, however small they are. A pile that is held together
+//! by friction comes apart in this way: once its contacts are open the true solution slides. So what is
+//! within the tolerance is taken to the boundary by a few Newton steps of [`super::prox`], which leave closed
+//! contacts closed to rounding.
 //!
-//! **Exact Coulomb.** There u + s(u) e_n takes the place of u \[DeSaxce1998\], s = Σ μ |z₁| over the cones of a block: the velocities'
-//! tangential parts are those of z. The slip is one more unknown of the same Newton step, eliminated at once: with
-//! B y = Gᵀ y - Σ μ ⟨z₁, y₁⟩/|z₁| e_n, which has B z = Gᵀ z - s e_n, every Gᵀ above becomes B. The matrix N + C + B W⁻² G is not
-//! symmetric and is factored by LU; the rest is the same. The law is not convex: it may have several solutions, and nothing
-//! promises convergence. A pile that can rest may also have a solution in which it slides, and the path with the slip leads
-//! there as readily. So the first try has no slip, which is the relaxed problem: where that rests it solves the exact law
-//! too, and where it nearly does, the last digits are those of [`polish`] from there. Only then comes the slip, at once and,
-//! where there is no progress, in further tries gradually; what is left after that is left to a fixed point on the slip
-//! ([`super::outer`]).
+//! **Exact Coulomb.** There u + s(u) e_n takes the place of u \[DeSaxce1998\], s = Σ μ |z₁| over the cones of
+//! a block: the velocities' tangential parts are those of z. The slip is one more unknown of the same Newton
+//! step, eliminated at once: with B y = Gᵀ y - Σ μ ⟨z₁, y₁⟩/|z₁| e_n, which has B z = Gᵀ z - s e_n, every Gᵀ
+//! above becomes B. The matrix N + C + B W⁻² G is not symmetric and is factored by LU; the rest is the same.
+//! The law is not convex: it may have several solutions, and nothing promises convergence. A pile that can
+//! rest may also have a solution in which it slides, and the path with the slip leads there as readily. So
+//! the first try has no slip, which is the relaxed problem: where that rests it solves the exact law too, and
+//! where it nearly does, the last digits are those of [`polish`] from there. Only then comes the slip, at
+//! once and, where there is no progress, in further tries gradually; what is left after that is left to a
+//! fixed point on the slip ([`super::outer`]).
 
 mod cones;
 mod linear;
@@ -75,13 +79,14 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 
 /// Where a bilateral row has no compliance, the factor has this share of its diagonal.
 const HAIR: f64 = 1e-9;
-/// Under the exact law: the share of the longest step that is taken, where the prediction was poor and where it was good.
+/// Under the exact law: the share of the longest step that is taken, where the prediction was poor and where
+/// it was good.
 const SHY: f64 = 0.9;
 const BOLD: f64 = 0.999;
 /// Iterations without progress after which the path is taken to be lost.
 const PATIENCE: usize = 5;
-/// How much of the slip each try lets in more in each iteration: what sticks in the end is found more easily without it.
-/// The first lets in none: see the module.
+/// How much of the slip each try lets in more in each iteration: what sticks in the end is found more easily
+/// without it. The first lets in none: see the module.
 const GROWTHS: &[f64] = &[0.0, 1.0, 0.2, 1.0 / 15.0];
 /// Share of the first residual from which Newton's method is tried, and how many of its steps.
 const NEAR: f64 = 0.03;
@@ -90,7 +95,8 @@ const DIGITS: f64 = 1e-3;
 /// Iterations that the relaxed problem has at least.
 const RELAXED: usize = 6;
 const NEWTON: usize = 50;
-/// Share of the tolerance to which contacts are closed in the end, m/s below which that is rounding, and the factorisations for it.
+/// Share of the tolerance to which contacts are closed in the end, m/s below which that is rounding, and the
+/// factorisations for it.
 const CLOSED: f64 = 1e-6;
 const ROUNDING: f64 = 1e-13;
 const CLOSING: usize = 4;
@@ -186,8 +192,8 @@ impl Solver for Ipm {
             (self.share, self.growth) = (0.0, growth);
             relaxed = !self.exact || growth == 0.0;
             let centre = self.start(problem);
-            // Iterations since the best, and since one that was much better than the one before it: many of them, late, mean
-            // that rounding has the upper hand, or that the path is lost.
+            // Iterations since the best, and since one that was much better than the one before it: many of
+            // them, late, mean that rounding has the upper hand, or that the path is lost.
             let (mut stale, mut idle, mut here) = (0, 0, f64::INFINITY);
             while out.iterations < stop.iterations {
                 let late = match growth {

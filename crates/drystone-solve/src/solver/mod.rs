@@ -1,7 +1,7 @@
 //! Solvers: one file each, one registry, one interface.
 //!
-//! A solver turns a [`Problem`] and a guess into a [`Solution`]. Not converging is a [`Status`], not an error;
-//! the only error is a malformed problem.
+//! A solver turns a [`Problem`] and a guess into a [`Solution`]. Not converging is a [`Status`], not an
+//! error; the only error is a malformed problem.
 
 mod admm;
 mod apgd;
@@ -62,7 +62,8 @@ pub struct Stop {
     pub iterations: usize,
     /// Cap on wall-clock time.
     pub budget: Option<Duration>,
-    /// Record residual, violation, |Δγ| and objective after every iteration (costs two to three times as much).
+    /// Record residual, violation, |Δγ| and objective after every iteration (costs two to three times as
+    /// much).
     pub history: bool,
 }
 
@@ -147,8 +148,9 @@ pub struct Solution {
     pub attempts: Vec<Attempt>,
     /// The judge's word on `gamma`, where the solver asked for it.
     pub certificate: Option<Certificate>,
-    /// Multipliers grew and the residual did not fall. A problem that contradicts itself looks like this, but slow ones may, too:
-    /// [`Status::Wedged`] is said only where there is a proof. Gradient methods alone look for it.
+    /// Multipliers grew and the residual did not fall. A problem that contradicts itself looks like this, but
+    /// slow ones may, too: [`Status::Wedged`] is said only where there is a proof. Gradient methods alone
+    /// look for it.
     pub grows: bool,
 }
 
@@ -206,8 +208,9 @@ pub trait Solver: Send {
     /// The same without looking the problem over again: for solvers that hand problems on to each other.
     ///
     /// # Safety
-    /// [`Problem::check`] (or its part that looks at indices) must have found nothing wrong with this problem, and the guess must have a number for each
-    /// of its rows: what reads and writes by the problem's indices does not look at bounds.
+    /// [`Problem::check`] (or its part that looks at indices) must have found nothing wrong with this
+    /// problem, and the guess must have a number for each of its rows: what reads and writes by the problem's
+    /// indices does not look at bounds.
     unsafe fn solve_checked(
         &mut self,
         problem: &Problem,
@@ -217,15 +220,16 @@ pub trait Solver: Send {
         self.solve(problem, guess, stop)
     }
 
-    /// From now on returns problems untouched for which one factorisation takes more operations than this. Those that factor
-    /// nothing take no notice.
+    /// From now on returns problems untouched for which one factorisation takes more operations than this.
+    /// Those that factor nothing take no notice.
     fn limit_operations(&mut self, _most: f64) {}
 
-    /// From now on ends where it is not expected to arrive within this many iterations; `usize::MAX` is any number. Those that do not
-    /// look ahead take no notice.
+    /// From now on ends where it is not expected to arrive within this many iterations; `usize::MAX` is any
+    /// number. Those that do not look ahead take no notice.
     fn expect_within(&mut self, _iterations: usize) {}
 
-    /// v = v_free + M⁻¹ D γ of the solution returned last, in the order of the problem's bodies, where the solver has it at hand.
+    /// v = v_free + M⁻¹ D γ of the solution returned last, in the order of the problem's bodies, where the
+    /// solver has it at hand.
     fn velocities(&self) -> Option<&[[f64; 6]]> {
         None
     }
@@ -238,8 +242,8 @@ pub trait Solver: Send {
         None
     }
 
-    /// Whether it solves position problems, too, where it is named: one that has its data on a device does. What corrects positions
-    /// is otherwise the same for every solver, [`Positions`].
+    /// Whether it solves position problems, too, where it is named: one that has its data on a device does.
+    /// What corrects positions is otherwise the same for every solver, [`Positions`].
     fn corrects_positions(&self) -> bool {
         false
     }
@@ -254,11 +258,11 @@ pub struct Info {
     pub title: &'static str,
     /// When to use it.
     pub use_when: &'static str,
-    /// Models it solves by itself. One that knows the relaxed problem alone solves Coulomb's by outer iterations on the
-    /// slip.
+    /// Models it solves by itself. One that knows the relaxed problem alone solves Coulomb's by outer
+    /// iterations on the slip.
     pub models: &'static [&'static str],
-    /// What one iteration is: "sweep", "multiplication", "factorisation", "solve" (with a factor that is kept), or
-    /// "iteration" of whatever solver was picked.
+    /// What one iteration is: "sweep", "multiplication", "factorisation", "solve" (with a factor that is
+    /// kept), or "iteration" of whatever solver was picked.
     pub unit: &'static str,
     /// Key in REFERENCES.bib and place.
     pub citation: &'static str,

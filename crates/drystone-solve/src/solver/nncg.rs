@@ -1,7 +1,7 @@
 //! Nonsmooth nonlinear conjugate gradient over Gauss-Seidel sweeps [SilcowitzHansen2010, Algorithm 2].
 //!
-//! A sweep maps γ to S(γ), and γ - S(γ) vanishes at a solution: it takes the place of the gradient in the method of
-//! Fletcher and Reeves,
+//! A sweep maps γ to S(γ), and γ - S(γ) vanishes at a solution: it takes the place of the gradient in the
+//! method of Fletcher and Reeves,
 //!
 //! ```text
 //!     Δ = S(γ) - γ,    β = |Δ|² / |Δ_before|²,
@@ -9,10 +9,11 @@
 //!     otherwise:   γ ← S(γ) + β p,    p ← β p + Δ
 //! ```
 //!
-//! An iteration is one sweep and a few passes over the multipliers. Declared deviations: |Δ|² is Σ |Δ_i|² / (ωη_i), an
-//! energy, so that masses of any ratio weigh alike; what is returned is always the result of a sweep, hence inside the
-//! cones: the last one, or the best by the sweeps' own measure if that is better, and (relaxed law) never one with a higher
-//! objective than the start. Sweeps know the exact law, so that S may be theirs: then |Δ|² is all that tells a restart.
+//! An iteration is one sweep and a few passes over the multipliers. Declared deviations: |Δ|² is Σ |Δ_i|² /
+//! (ωη_i), an energy, so that masses of any ratio weigh alike; what is returned is always the result of a
+//! sweep, hence inside the cones: the last one, or the best by the sweeps' own measure if that is better, and
+//! (relaxed law) never one with a higher objective than the start. Sweeps know the exact law, so that S may
+//! be theirs: then |Δ|² is all that tells a restart.
 
 use crate::problem::Problem;
 
@@ -44,7 +45,8 @@ pub(super) enum Momentum {
     Nesterov,
 }
 
-/// Residual over the least so far with which Nesterov's momentum has led away: one that converges stays below a tenth of that.
+/// Residual over the least so far with which Nesterov's momentum has led away: one that converges stays below
+/// a tenth of that.
 const AWAY: f64 = 1e3;
 
 /// What the method remembers between sweeps.
@@ -124,8 +126,8 @@ impl Conjugation {
         self.momentum == Momentum::Nesterov && self.run == 0
     }
 
-    /// At the end, without having converged: brings back the best sweep's result, if it is not the last. False if even
-    /// that has a higher objective than the start.
+    /// At the end, without having converged: brings back the best sweep's result, if it is not the last.
+    /// False if even that has a higher objective than the start.
     pub fn choose(&self, problem: &Problem, sweeper: &mut dyn Sweeper) -> bool {
         // A measure that is not a number is not the best either.
         let last_is_best = self.measure <= self.best;

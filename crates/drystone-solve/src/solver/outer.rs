@@ -8,14 +8,16 @@
 //!     4   s ← (1 - θ) s + θ s(u(γ)), and 2
 //! ```
 //!
-//! The exact law may have several solutions: a pile that can rest may have another one in which it slides, and a large s leads
-//! there. With s = 0 the first problem is the relaxed one. Where that rests, it solves the exact law, and is the answer.
+//! The exact law may have several solutions: a pile that can rest may have another one in which it slides,
+//! and a large s leads there. With s = 0 the first problem is the relaxed one. Where that rests, it solves
+//! the exact law, and is the answer.
 //!
-//! Every relaxed problem is convex, so any solver serves. Its tolerance falls with the residual of step 3: the first
-//! ones need not be good. A fixed point need not contract: where the residual has not fallen for three rounds θ is
-//! halved, and what is returned is the γ with the least residual of all rounds.
+//! Every relaxed problem is convex, so any solver serves. Its tolerance falls with the residual of step 3:
+//! the first ones need not be good. A fixed point need not contract: where the residual has not fallen for
+//! three rounds θ is halved, and what is returned is the γ with the least residual of all rounds.
 //!
-//! A W that is not symmetric has no objective either: its skew part is treated like s, as a bias from the last γ.
+//! A W that is not symmetric has no objective either: its skew part is treated like s, as a bias from the
+//! last γ.
 
 use std::time::Instant;
 
@@ -33,7 +35,8 @@ const SHARE: f64 = 0.1;
 const NEAR: f64 = 10.0;
 /// θ is halved after so many rounds without progress.
 const PATIENCE: usize = 3;
-/// A round takes at most one in so many of all iterations, the first one half of them: under a small cap slip must have its rounds, too.
+/// A round takes at most one in so many of all iterations, the first one half of them: under a small cap slip
+/// must have its rounds, too.
 const ROUNDS: usize = 10;
 /// From this cap on it is not small.
 const MANY: usize = 1000;
@@ -77,7 +80,8 @@ impl Outer {
         Self { in_rounds: true, ..Self::new(inner) }
     }
 
-    /// The relaxed problem alone, without any outer iteration: where nothing slides its solution obeys the exact law too.
+    /// The relaxed problem alone, without any outer iteration: where nothing slides its solution obeys the
+    /// exact law too.
     pub fn solve_relaxed(
         &mut self,
         problem: &Problem,

@@ -1,14 +1,15 @@
 //! How many iterations a method will take, by the residuals that it had.
 //!
-//! Residuals of accelerated methods fall about as a power of the number of iterations, e(k) = c k^-p, until the same contacts stick and
-//! slide. Two of them, at k and k/2, tell p and with it where e would be the tolerance:
+//! Residuals of accelerated methods fall about as a power of the number of iterations, e(k) = c k^-p, until
+//! the same contacts stick and slide. Two of them, at k and k/2, tell p and with it where e would be the
+//! tolerance:
 //!
 //! ```text
 //!     p = log2 (e(k/2) / e(k)),      k* = k e(k)^(1/p)                                  e over the tolerance
 //! ```
 //!
-//! On walls of bricks that move, at 1e-6 m/s, p is about one and k* 10,000 and more from the first look on; heaps of boxes at 1e-4 m/s, as
-//! stiff, have arrived by then or are foretold to within a few hundred.
+//! On walls of bricks that move, at 1e-6 m/s, p is about one and k* 10,000 and more from the first look on;
+//! heaps of boxes at 1e-4 m/s, as stiff, have arrived by then or are foretold to within a few hundred.
 
 /// The first look, after twice as many iterations.
 const FIRST: usize = 150;
@@ -28,7 +29,8 @@ impl Default for Outlook {
 }
 
 impl Outlook {
-    /// Tells the residual after iteration `k`, over the tolerance. Returns how many iterations there will be; 0 where nothing is known.
+    /// Tells the residual after iteration `k`, over the tolerance. Returns how many iterations there will be;
+    /// 0 where nothing is known.
     pub fn tell(&mut self, k: usize, residual: f64) -> f64 {
         self.least = self.least.min(residual);
         if k < self.next {

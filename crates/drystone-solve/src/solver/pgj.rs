@@ -1,5 +1,5 @@
-//! Projected Gauss-Jacobi: Algorithm 1 of [TasoraAnitescu2011]. All blocks are updated from the same velocities, so
-//! the iteration is parallel as it stands, but it needs a small ω (the paper: 0.2).
+//! Projected Gauss-Jacobi: Algorithm 1 of [TasoraAnitescu2011]. All blocks are updated from the same
+//! velocities, so the iteration is parallel as it stands, but it needs a small ω (the paper: 0.2).
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, SAFEGUARD, Scheme};
 use super::{BadSpec, Info, Param, Solver, Spec};

@@ -1,5 +1,6 @@
-//! Projected Gauss-Seidel: Algorithm 2 of [TasoraAnitescu2011]. Each block sees the velocities left by the blocks before
-//! it. Blocks are visited colour by colour, so that lanes and threads can share a sweep without changing its result.
+//! Projected Gauss-Seidel: Algorithm 2 of [TasoraAnitescu2011]. Each block sees the velocities left by the
+//! blocks before it. Blocks are visited colour by colour, so that lanes and threads can share a sweep without
+//! changing its result.
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, SAFEGUARD, Scheme};
 use super::grains::PRECISION;

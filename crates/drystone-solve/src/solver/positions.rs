@@ -1,8 +1,9 @@
-//! The solver of position problems: mechanisms by elimination, unless they contradict themselves; everything else by sweeps, which do
-//! not mind.
+//! The solver of position problems: mechanisms by elimination, unless they contradict themselves; everything
+//! else by sweeps, which do not mind.
 //!
-//! It is the same for every solver of velocities. An accurate solution is not what is asked for here: it would lift a whole pile to open
-//! every overlap at once, further than contacts were looked for, and be cut short. Sweeps part neighbours first.
+//! It is the same for every solver of velocities. An accurate solution is not what is asked for here: it
+//! would lift a whole pile to open every overlap at once, further than contacts were looked for, and be cut
+//! short. Sweeps part neighbours first.
 
 use super::auto::is_mechanism;
 use super::fixed_point::{FixedPoint, Scheme};

@@ -1,5 +1,5 @@
-//! Proximal point around a semismooth Newton method: the winner at tight tolerances in the published comparison
-//! \[AcaryBremondHuber2018\], here for the relaxed problem.
+//! Proximal point around a semismooth Newton method: the winner at tight tolerances in the published
+//! comparison \[AcaryBremondHuber2018\], here for the relaxed problem.
 //!
 //! Outer step k makes every block a little compliant about where it stands, a_i = ε_k g_i:
 //!
@@ -7,21 +7,21 @@
 //!     γ_k+1 = argmin over K of  ½ γᵀ(N + C)γ + rᵀγ + Σ ½ a_i |γ_i - γ_k,i|²
 //! ```
 //!
-//! which is γ = P(γ_k - a⁻¹((N + C)γ + r)). With x(θ) = γ_k - a⁻¹((N + C)θ + r) and F(θ) = θ - P(x), the semismooth Newton
-//! step (1 + a⁻¹V(N + C)) d = -F, V = P'(x), is the Newton step of the convex
+//! which is γ = P(γ_k - a⁻¹((N + C)γ + r)). With x(θ) = γ_k - a⁻¹((N + C)θ + r) and F(θ) = θ - P(x), the
+//! semismooth Newton step (1 + a⁻¹V(N + C)) d = -F, V = P'(x), is the Newton step of the convex
 //!
 //! ```text
 //!     φ(θ) = ½ θᵀ(N + C)θ + Σ ½ a_i |P(x_i)|²,      φ' along d = ⟨(N + C)d, F⟩ < 0
 //! ```
 //!
-//! so that a line search on φ' (projections only, no products) makes it converge from anywhere. The matrix is that of
-//! [`System`] with H = (a + VC)⁻¹V. Small ε leaves few outer steps; cold starts begin with a larger one. But the smaller ε, the more of
-//! a step is rounding: from 1e-6 down what is left of the linear system is looked at and taken off, and where that fails (redundant
-//! contacts under uneven masses) ε goes back up by ten and stays there. An iteration is
-//! one factorisation. A guess is used as it is. A cold start begins with a step that takes every contact to be closed and to
-//! stick (any symmetric V gives a step along which φ falls): otherwise contacts would close one layer after the other, one
-//! in each iteration. Where caps end it early, the objective of what is returned is no higher than that of a few sweeps from
-//! the start.
+//! so that a line search on φ' (projections only, no products) makes it converge from anywhere. The matrix is
+//! that of [`System`] with H = (a + VC)⁻¹V. Small ε leaves few outer steps; cold starts begin with a larger
+//! one. But the smaller ε, the more of a step is rounding: from 1e-6 down what is left of the linear system
+//! is looked at and taken off, and where that fails (redundant contacts under uneven masses) ε goes back up
+//! by ten and stays there. An iteration is one factorisation. A guess is used as it is. A cold start begins
+//! with a step that takes every contact to be closed and to stick (any symmetric V gives a step along which φ
+//! falls): otherwise contacts would close one layer after the other, one in each iteration. Where caps end it
+//! early, the objective of what is returned is no higher than that of a few sweeps from the start.
 
 use std::time::Instant;
 
@@ -198,7 +198,8 @@ impl Solver for Prox {
                 }
             }
             let c = self.judge.judge(problem, &self.p);
-            // The start is beaten by a lower objective too: that means better velocities, whatever the worst contact says.
+            // The start is beaten by a lower objective too: that means better velocities, whatever the worst
+            // contact says.
             if c.residual_max < best || (best_is_start && c.dual_objective < objective) {
                 (best, objective, best_is_start) = (c.residual_max, c.dual_objective, false);
                 self.best.clone_from(&self.p);
@@ -217,7 +218,8 @@ impl Solver for Prox {
             self.theta.clone_from(&self.gamma);
             if wedgeable {
                 self.velocity();
-                // Outer steps are what doublings are to sweeps: each moves γ much further than the one before.
+                // Outer steps are what doublings are to sweeps: each moves γ much further than the one
+                // before.
                 let Self { growth, judge, gamma, system, u, .. } = &mut *self;
                 if growth.tell(problem, judge, gamma, c.residual_max)
                     || (system.proves_contradiction(gamma, u) && growth.is_proof(problem, judge, gamma))
@@ -234,8 +236,8 @@ impl Solver for Prox {
             }
         }
         if matches!(out.status, Status::Iterations | Status::Budget) && stop.iterations > 0 {
-            // Cut short, possibly before contacts that are new have any multipliers: a few sweeps from the start are something
-            // to measure up to.
+            // Cut short, possibly before contacts that are new have any multipliers: a few sweeps from the
+            // start are something to measure up to.
             let few = Stop { tolerance: stop.tolerance, iterations: SWEEPS, budget: None, history: false };
             let sweeps = self.sweeps.get_or_insert_with(|| super::make("pgs").ok());
             if let Some(sweeps) = sweeps {
@@ -357,8 +359,8 @@ impl Prox {
         self.d.iter_mut().zip(&self.work).for_each(|(d, f)| *d = f - *d);
     }
 
-    /// Takes off what rounding left of (a + V(N + C)) d = -aF where that is much; false where it cannot be taken off, because the matrix is
-    /// beyond rounding.
+    /// Takes off what rounding left of (a + V(N + C)) d = -aF where that is much; false where it cannot be
+    /// taken off, because the matrix is beyond rounding.
     fn refine(&mut self, problem: &Problem, epsilon: f64, closed: bool) -> bool {
         let mut before = f64::INFINITY;
         self.sum.clone_from(&self.d);
@@ -437,7 +439,8 @@ impl Prox {
         sum
     }
 
-    /// A step at which φ has all but stopped falling: 1 if it still falls there or rises slowly, else near the minimum.
+    /// A step at which φ has all but stopped falling: 1 if it still falls there or rises slowly, else near
+    /// the minimum.
     fn line_search(&self, problem: &Problem, epsilon: f64) -> f64 {
         let first = self.slope(problem, epsilon, 0.0);
         let last = self.slope(problem, epsilon, 1.0);

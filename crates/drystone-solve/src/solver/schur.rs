@@ -1,19 +1,22 @@
 //! Joints by elimination, contacts by sweeps.
 //!
-//! Bilateral rows E need no projection: their multipliers follow from those of all other rows U. With S = N_EE,
+//! Bilateral rows E need no projection: their multipliers follow from those of all other rows U. With S =
+//! N_EE,
 //!
 //! ```text
 //!     γ_E = -S⁻¹ (r_E + N_EU γ_U)
 //!     N' = N_UU - N_UE S⁻¹ N_EU,      r' = r_U - N_UE S⁻¹ r_E,        K ∋ γ_U ⊥ N' γ_U + r' ∈ K*
 //! ```
 //!
-//! which is the problem that is left when every mechanism moves as its joints let it. S falls apart into mechanisms, each of
-//! which is factored on its own (`tree`, `factor`): S = L Lᵀ, Y = L⁻¹ N_EU, N' = N_UU - YᵀY. N' falls apart into islands:
-//! mechanisms and bodies that touch each other. It is small and dense there, and solved by block splitting
-//! [RenoufAcary2006, eq. 6], contact after contact, each exactly. A sweep over N' knows what a joint passes on: a wheel
-//! carries its truck at once, where sweeps over all rows pass the weight on from row to row.
+//! which is the problem that is left when every mechanism moves as its joints let it. S falls apart into
+//! mechanisms, each of which is factored on its own (`tree`, `factor`): S = L Lᵀ, Y = L⁻¹ N_EU, N' = N_UU -
+//! YᵀY. N' falls apart into islands: mechanisms and bodies that touch each other. It is small and dense
+//! there, and solved by block splitting [RenoufAcary2006, eq. 6], contact after contact, each exactly. A
+//! sweep over N' knows what a joint passes on: a wheel carries its truck at once, where sweeps over all rows
+//! pass the weight on from row to row.
 //!
-//! Where an island has too many rows for a dense matrix (a pile), and for matrices from files, another solver does the work.
+//! Where an island has too many rows for a dense matrix (a pile), and for matrices from files, another solver
+//! does the work.
 
 mod alike;
 mod factor;
@@ -149,8 +152,8 @@ impl Solver for Schur {
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
         let jointed = matches!(problem, Problem::Bodies(p) if !p.general.a.is_empty());
-        // Who asks this solver by name will want a word on the solution, and its velocities; elsewhere somebody else judges. Numbers that are
-        // not finite are seen by the judge, too.
+        // Who asks this solver by name will want a word on the solution, and its velocities; elsewhere
+        // somebody else judges. Numbers that are not finite are seen by the judge, too.
         if !(jointed && self.relaxed.is_some()) {
             first_order::check(problem, guess)?;
             // SAFETY: it was looked over in the line before.
@@ -158,7 +161,8 @@ impl Solver for Schur {
         }
         problem.check_form()?;
         first_order::check_guess(problem, guess)?;
-        // SAFETY: indices and the guess's length were looked over in the lines before; numbers that are not finite lead to no index.
+        // SAFETY: indices and the guess's length were looked over in the lines before; numbers that are not
+        // finite lead to no index.
         let mut out = unsafe { self.solve_checked(problem, guess, stop) }?;
         let known = out.certificate.take().filter(|_| self.judged);
         let c = known.unwrap_or_else(|| self.judge.judge(problem, &out.gamma));
@@ -195,7 +199,8 @@ impl Solver for Schur {
         if !stop.history {
             return Ok(self.run(problem, p, guess, stop));
         }
-        // Islands are done one after the other: what all of them have after k sweeps takes a solve of its own.
+        // Islands are done one after the other: what all of them have after k sweeps takes a solve of its
+        // own.
         let mut history = Vec::new();
         let mut before = Solution::start(problem, guess).gamma;
         loop {

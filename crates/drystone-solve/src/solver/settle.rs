@@ -1,21 +1,26 @@
-//! The end of an iteration over balls: Gauss-Seidel steps in f64, and only where the tolerance is not met yet.
+//! The end of an iteration over balls: Gauss-Seidel steps in f64, and only where the tolerance is not met
+//! yet.
 //!
-//! The certificate asks for the largest residual of all contacts. Sweeps with a momentum bring the whole of a heap near its solution; here and
-//! there contacts that begin to stick, slide or open are thrown off for some tens of sweeps. The more contacts there are, the longer is the
-//! wait for a moment at which none is: of 128,000 with a tolerance of 1e-4 m/s some 20 are above it at any time from the 800th sweep to
-//! the 1500th, in ever other places. So, once the residual is small on the whole,
+//! The certificate asks for the largest residual of all contacts. Sweeps with a momentum bring the whole of a
+//! heap near its solution; here and there contacts that begin to stick, slide or open are thrown off for some
+//! tens of sweeps. The more contacts there are, the longer is the wait for a moment at which none is: of
+//! 128,000 with a tolerance of 1e-4 m/s some 20 are above it at any time from the 800th sweep to the 1500th,
+//! in ever other places. So, once the residual is small on the whole,
 //!
 //! ```text
 //!     root mean square ≤ SPREAD tolerance,     largest ≤ REACH tolerance      (the sweeps' own measure, m/s)
 //! ```
 //!
-//! contacts above the tolerance are solved one by one, and after each of them those that share a body with it are looked at, round by
-//! round until none is above: what is too much in one place is handed on to its neighbours (Southwell's relaxation, by rounds). Each contact
-//! is solved exactly (`docs/decisions/0019-two-scales-for-a-cone.md`), so that every step lowers the objective. The judge has the last word:
-//! where it says no, or where too many looks would be taken, sweeps go on as if nothing had been tried.
+//! contacts above the tolerance are solved one by one, and after each of them those that share a body with it
+//! are looked at, round by round until none is above: what is too much in one place is handed on to its
+//! neighbours (Southwell's relaxation, by rounds). Each contact is solved exactly
+//! (`docs/decisions/0019-two-scales-for-a-cone.md`), so that every step lowers the objective. The judge has
+//! the last word: where it says no, or where too many looks would be taken, sweeps go on as if nothing had
+//! been tried.
 //!
-//! Why not earlier? The velocities' error follows the root mean square, not the largest: where SPREAD is larger, fewer sweeps leave larger
-//! errors within the same tolerance (`docs/decisions/0020-fewer-multiplications.md`). With this one heaps of all sizes end alike.
+//! Why not earlier? The velocities' error follows the root mean square, not the largest: where SPREAD is
+//! larger, fewer sweeps leave larger errors within the same tolerance
+//! (`docs/decisions/0020-fewer-multiplications.md`). With this one heaps of all sizes end alike.
 //!
 //! The rounds are one thread's work, in the order of contacts: the number of threads changes no bit.
 
@@ -32,9 +37,11 @@ const SPREAD: f64 = 0.4;
 const REACH: f64 = 10.0;
 /// Contacts are left at this share of the tolerance or less.
 const SHARE: f64 = 0.9;
-/// Among fewer contacts the largest residual is not far from the mean, and a sweep costs next to nothing: a try costs some ten of them.
+/// Among fewer contacts the largest residual is not far from the mean, and a sweep costs next to nothing: a
+/// try costs some ten of them.
 const LEAST: usize = 1024;
-/// Looks that may be taken, as a share of all contacts, and what is above the tolerance at first: more are work for sweeps.
+/// Looks that may be taken, as a share of all contacts, and what is above the tolerance at first: more are
+/// work for sweeps.
 const LOOKS: usize = 4;
 const MANY: usize = 32;
 /// Contacts that one thread looks at.
@@ -64,8 +71,8 @@ impl Settle {
         (self.sorted, self.below, self.after) = (false, f64::INFINITY, 0);
     }
 
-    /// Whether to try after sweep `k`, which saw `stats` of so many blocks (the largest alone in f64). The next time is when that has
-    /// fallen by half, or after half as many sweeps again.
+    /// Whether to try after sweep `k`, which saw `stats` of so many blocks (the largest alone in f64). The
+    /// next time is when that has fallen by half, or after half as many sweeps again.
     pub fn is_due(&mut self, k: usize, stats: &PassStats, blocks: usize, tolerance: f64) -> bool {
         let spread = SPREAD * tolerance;
         let due = tolerance > 0.0
@@ -79,7 +86,8 @@ impl Settle {
         due
     }
 
-    /// Tries to bring all of `gamma`, which is in its cones, below the tolerance; true if the judge says so. Contacts must be of balls.
+    /// Tries to bring all of `gamma`, which is in its cones, below the tolerance; true if the judge says so.
+    /// Contacts must be of balls.
     pub fn run(&mut self, problem: &Problem, judge: &mut Judge, gamma: &mut [f64], tolerance: f64) -> bool {
         let Problem::Bodies(p) = problem else { return false };
         p.velocities(gamma, &mut self.velocities);
@@ -202,8 +210,8 @@ fn above(problem: &Problem, i: usize, v: &[[f64; 6]], gamma: &[f64], limit: f64)
     (g > 0.0 && !within).then_some(u)
 }
 
-/// The multipliers that solve contact `i` of balls, of velocity `u` and multipliers `old`, as long as nothing else changes: the least of
-/// ½ w_n (x_n - p_n)² + ½ w_t |x_t - p_t|² over its cone, p = γ - N_ii⁻¹ u.
+/// The multipliers that solve contact `i` of balls, of velocity `u` and multipliers `old`, as long as nothing
+/// else changes: the least of ½ w_n (x_n - p_n)² + ½ w_t |x_t - p_t|² over its cone, p = γ - N_ii⁻¹ u.
 fn solve(problem: &Problem, mu: f64, i: usize, u: [f64; 3], old: &[f64]) -> [f64; 3] {
     // The mean diagonal is (w_n + 2 w_t) / 3.
     let [mean, across] = problem.block_diagonal(i);

@@ -36,8 +36,8 @@ impl BadSpec {
     }
 }
 
-/// The valid name closest to `given`, if any is close; letters may be large or small, and the beginning of a name is close
-/// to it.
+/// The valid name closest to `given`, if any is close; letters may be large or small, and the beginning of a
+/// name is close to it.
 pub fn nearest<'a>(given: &str, valid: &[&'a str]) -> Option<&'a str> {
     let small = given.to_lowercase();
     let begins = |v: &&&str| small.chars().count() >= 3 && v.to_lowercase().starts_with(&small);

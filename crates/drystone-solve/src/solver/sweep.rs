@@ -1,9 +1,9 @@
 //! Passes over a matrix-free problem: the hot loop of the engine.
 //!
-//! Contact points of one colour share no moving body, so eight of them (four, one) are updated at once, one per lane
-//! of an AVX-512 (AVX2, scalar) register: one source over [`crate::simd`], chosen at run time, the same bits from
-//! all. Long colours are cut into chunks of fixed size that threads may share; the chunks' sums are added in their
-//! order.
+//! Contact points of one colour share no moving body, so eight of them (four, one) are updated at once, one
+//! per lane of an AVX-512 (AVX2, scalar) register: one source over [`crate::simd`], chosen at run time, the
+//! same bits from all. Long colours are cut into chunks of fixed size that threads may share; the chunks'
+//! sums are added in their order.
 //!
 //! Per point, with world vectors [TasoraAnitescu2011, Algorithm 2 (23)-(26)]:
 //!
@@ -111,15 +111,17 @@ impl BodySweeper {
             coulomb: p.model == Model::Coulomb,
         };
         let backward = pass == Pass::Backward;
-        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all indices are
-        // in range, and pieces do not overlap, so no two calls at a time touch the same row or multiplier.
+        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all
+        // indices are in range, and pieces do not overlap, so no two calls at a time touch the same row or
+        // multiplier.
         let visit = |piece: Span| unsafe {
             if piece.serial { kernel::serial(&view, piece, backward) } else { kernel::chunk(&view, piece) }
         };
         colour::walk(&points.spans, &points.regions, backward, &mut self.parts, visit, PassStats::add)
     }
 
-    /// Δγᵀ(N + C)Δγ after a Jacobi pass: the kinetic energy (twice) of the change of velocity, and the springs'.
+    /// Δγᵀ(N + C)Δγ after a Jacobi pass: the kinetic energy (twice) of the change of velocity, and the
+    /// springs'.
     fn curvature(&self, p: &Bodies) -> f64 {
         let mut sum = 0.0;
         for ((row, before), mass) in self.rows.iter().zip(&self.rows_before).zip(&self.masses) {
@@ -193,7 +195,8 @@ impl Sweeper for BodySweeper {
                     continue;
                 }
                 let a = p.points.a[i] as usize;
-                // SAFETY: the problem was checked: bodies are there, and what is visited at a time shares none.
+                // SAFETY: the problem was checked: bodies are there, and what is visited at a time shares
+                // none.
                 unsafe { (*rows.at(a)).push_at(&p.inv_inertia[a], impulse, three(&p.points.arm_a)) };
                 if p.points.b[i] != WORLD {
                     let b = p.points.b[i] as usize;

@@ -204,7 +204,8 @@ fn without_a_tolerance_it_is_pgs() {
     assert_eq!((a.gamma, a.iterations, a.status), (b.gamma, b.iterations, b.status));
 }
 
-/// A solver that has seen other problems gives the same bits as a new one: nothing is kept that decides anything.
+/// A solver that has seen other problems gives the same bits as a new one: nothing is kept that decides
+/// anything.
 #[test]
 fn nothing_is_remembered() {
     let stop = Stop { tolerance: 1e-6, iterations: 500, ..Stop::default() };

@@ -54,7 +54,8 @@ fn with_compliance_the_bound_holds_and_is_near() {
     }
 }
 
-/// Down to springs four decades stiffer than the bodies are light, where the judge's own bound is a hundred times too large.
+/// Down to springs four decades stiffer than the bodies are light, where the judge's own bound is a hundred
+/// times too large.
 #[test]
 fn however_stiff_the_sharp_bound_is_near() {
     let mut loosest = 0.0f64;
@@ -136,7 +137,8 @@ fn without_compliance_a_feasible_velocity_bounds_the_error() {
 
 #[test]
 fn the_backward_error_is_what_must_be_added_to_the_bias() {
-    // One point at rest on the floor with nine tenths of the normal impulse it needs: the rest of the velocity is the error.
+    // One point at rest on the floor with nine tenths of the normal impulse it needs: the rest of the
+    // velocity is the error.
     let p = Problem::Bodies(stack(1));
     let gamma = solve(&p, "prox", 1e-10, 100);
     assert!(certificate(&p, &gamma).backward_error < 1e-9);
@@ -186,7 +188,8 @@ fn with_motors(mut p: Bodies, limits: &[[f64; 2]]) -> Bodies {
     p
 }
 
-/// f(γ) + F(v) by their definitions, with an explicit matrix and the supremum over every interval at one of its ends.
+/// f(γ) + F(v) by their definitions, with an explicit matrix and the supremum over every interval at one of
+/// its ends.
 fn gap_by_definition(p: &Bodies, gamma: &[f64]) -> f64 {
     let problem = Problem::Bodies(p.clone());
     let (mut u, mut r) = (Vec::new(), Vec::new());

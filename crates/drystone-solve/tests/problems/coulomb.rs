@@ -64,7 +64,8 @@ fn relaxed_solutions_do_not_pass_for_exact_ones() {
     assert!(certificate(&coulomb(relaxed), &s.gamma).residual_max > 1e-3);
 }
 
-/// One block that slides: γ_n = -q_n / (W_nn + μ W_nt), the closed form for W with a coupling between normal and slip.
+/// One block that slides: γ_n = -q_n / (W_nn + μ W_nt), the closed form for W with a coupling between normal
+/// and slip.
 #[test]
 fn one_sliding_contact_has_a_closed_form() {
     let (mu, w) = (0.3, [[2.0, 0.4, 0.0], [0.4, 3.0, 0.0], [0.0, 0.0, 3.0]]);
@@ -116,8 +117,8 @@ fn a_warm_start_at_the_solution_costs_nothing() {
     }
 }
 
-/// Pyramids of balls that fall apart, most contacts sliding: a fixed point on the slip takes hundreds to thousands of
-/// factorisations there.
+/// Pyramids of balls that fall apart, most contacts sliding: a fixed point on the slip takes hundreds to
+/// thousands of factorisations there.
 #[test]
 fn the_interior_point_obeys_the_law_where_most_contacts_slide() {
     for (layers, mu) in [(4, 0.0), (4, 0.2), (6, 0.2), (8, 0.2), (8, 0.8), (10, 0.2)] {
@@ -136,8 +137,9 @@ fn the_interior_point_obeys_the_law_where_most_contacts_slide() {
     }
 }
 
-/// A pyramid that can rest has a second solution in which it slides. Whoever solves the relaxed problem on the way, cold or with
-/// a guess of zeros, finds the one in which it rests, which is the relaxed problem's too. (Sweeps promise nothing.)
+/// A pyramid that can rest has a second solution in which it slides. Whoever solves the relaxed problem on
+/// the way, cold or with a guess of zeros, finds the one in which it rests, which is the relaxed problem's
+/// too. (Sweeps promise nothing.)
 #[test]
 fn what_can_rest_rests() {
     let form = pyramid(4, 0.8, 0.0);
@@ -157,8 +159,8 @@ fn what_can_rest_rests() {
     }
 }
 
-/// Friction without limit, or all but: seen by the natural map an approach of 1 m/s counts 1/μ, and no force at all would pass for a
-/// solution. Nobody says that it is solved unless Coulomb's law holds.
+/// Friction without limit, or all but: seen by the natural map an approach of 1 m/s counts 1/μ, and no force
+/// at all would pass for a solution. Nobody says that it is solved unless Coulomb's law holds.
 #[test]
 fn boundless_friction_hides_nothing() {
     for mu in [1e2, 1e4, 1e6, 1e8] {

@@ -1,5 +1,5 @@
-//! The first-order solvers against tiny dense versions of the published algorithms, written down again from the papers
-//! with a full matrix and without any of the shortcuts.
+//! The first-order solvers against tiny dense versions of the published algorithms, written down again from
+//! the papers with a full matrix and without any of the shortcuts.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use drystone_solve::problem::{Bodies, Csr, Explicit, WORLD};
 use drystone_solve::solver::{Record, Status, Stop, make};
 use drystone_solve::{Problem, Set};
 
-/// N as rows, r, the sets with their first rows, and the scale η of every row: in cones of friction one along the normal, and one
-/// across.
+/// N as rows, r, the sets with their first rows, and the scale η of every row: in cones of friction one along
+/// the normal, and one across.
 struct Dense {
     n: Vec<Vec<f64>>,
     r: Vec<f64>,
@@ -85,8 +85,9 @@ impl Dense {
         self.multiply(x).iter().zip(&self.r).map(|(a, b)| a + b).collect()
     }
 
-    /// The same with two scales for each cone: 1/g, with g the mean diagonal of its block, times what makes the scaled one κ times as
-    /// large along the normal as across, and leaves its mean where it was if all blocks are alike.
+    /// The same with two scales for each cone: 1/g, with g the mean diagonal of its block, times what makes
+    /// the scaled one κ times as large along the normal as across, and leaves its mean where it was if all
+    /// blocks are alike.
     fn in_cones(problem: &Problem, kappa: f64) -> Self {
         let mut dense = Self::new(problem, true);
         for (first, _) in &dense.blocks {
@@ -96,7 +97,8 @@ impl Dense {
         dense
     }
 
-    /// P(y - t S g): in variables over the roots of the scales a round cone is a round cone, of another friction.
+    /// P(y - t S g): in variables over the roots of the scales a round cone is a round cone, of another
+    /// friction.
     fn project_step(&self, y: &[f64], t: f64, g: &[f64]) -> Vec<f64> {
         let mut x: Vec<f64> = (0..y.len()).map(|j| y[j] - t * self.eta[j] * g[j]).collect();
         for (first, set) in &self.blocks {
@@ -142,9 +144,9 @@ fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// [Mazhar2015, Algorithm APGD] from zero multipliers, until `multiplications` products of the economical form (one for
-/// every projection and one for L) are spent; L as published, or from the curvature of each step. Returns γ̂, the number of
-/// restarts, and of steps that were made again.
+/// [Mazhar2015, Algorithm APGD] from zero multipliers, until `multiplications` products of the economical
+/// form (one for every projection and one for L) are spent; L as published, or from the curvature of each
+/// step. Returns γ̂, the number of restarts, and of steps that were made again.
 fn apgd(p: &Dense, multiplications: usize, published: bool) -> (Vec<f64>, usize, usize) {
     let rows = p.r.len();
     let mut used = 1;
@@ -194,9 +196,10 @@ fn apgd(p: &Dense, multiplications: usize, published: bool) -> (Vec<f64>, usize,
     }
 }
 
-/// [Birgin2000, Algorithm SPG2] from zero multipliers and α = 1/L; the same counting. What is returned is the iterate with
-/// the least residual: as its step measured it, or the natural map for the last one, which has had no step. The second
-/// number counts line searches that cut a step, the first those that looked back on a higher value than the last.
+/// [Birgin2000, Algorithm SPG2] from zero multipliers and α = 1/L; the same counting. What is returned is the
+/// iterate with the least residual: as its step measured it, or the natural map for the last one, which has
+/// had no step. The second number counts line searches that cut a step, the first those that looked back on a
+/// higher value than the last.
 fn spectral(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
     let rows = p.r.len();
     let ones = vec![1.0; rows];
@@ -238,8 +241,8 @@ fn spectral(p: &Dense, multiplications: usize) -> (Vec<f64>, usize, usize) {
     (best, back, cut)
 }
 
-/// [SilcowitzHansen2010] from zero multipliers: Gauss-Seidel sweeps in the order of the blocks. Returns the sweep with the
-/// least change, the number of restarts and of sweeps that moved on along p.
+/// [SilcowitzHansen2010] from zero multipliers: Gauss-Seidel sweeps in the order of the blocks. Returns the
+/// sweep with the least change, the number of restarts and of sweeps that moved on along p.
 fn nncg(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
     let mut x = vec![0.0; p.r.len()];
     let (mut direction, mut before) = (vec![0.0; p.r.len()], None::<f64>);
@@ -285,8 +288,8 @@ fn nncg(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
     (best, restarts, moved)
 }
 
-/// Gauss-Seidel sweeps in the order of the blocks from zero multipliers, with Nesterov's momentum. Returns the sweep with the least
-/// change, the number of restarts and of sweeps that started beyond the last result.
+/// Gauss-Seidel sweeps in the order of the blocks from zero multipliers, with Nesterov's momentum. Returns
+/// the sweep with the least change, the number of restarts and of sweeps that started beyond the last result.
 fn apgs(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
     let mut x = vec![0.0; p.r.len()];
     let (mut last, mut run) = (x.clone(), 0.0);
@@ -317,8 +320,8 @@ fn apgs(p: &Dense, sweeps: usize) -> (Vec<f64>, usize, usize) {
     (best, restarts, moved)
 }
 
-/// Multipliers after every number of iterations agree with the dense version's, which must have taken both turns that it
-/// counts.
+/// Multipliers after every number of iterations agree with the dense version's, which must have taken both
+/// turns that it counts.
 fn step_by_step(
     name: &str,
     scaled: bool,
@@ -371,7 +374,8 @@ fn apgd_takes_its_steps_from_the_curvature() {
     step_by_step("apgd", true, [33, 34], |p, n| apgd(p, n, false));
 }
 
-/// The heap's bodies as balls that could rest, and the smallest κ of their contacts: solid ones, for which it is 3.5, or of uneven inertia.
+/// The heap's bodies as balls that could rest, and the smallest κ of their contacts: solid ones, for which it
+/// is 3.5, or of uneven inertia.
 fn balls(seed: u64, uneven: bool) -> (Problem, f64) {
     let mut p = heap(10, seed, false);
     let radius = |body: usize| 0.3 + 0.05 * body as f64;

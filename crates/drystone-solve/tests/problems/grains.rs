@@ -1,4 +1,5 @@
-//! Problems of spheres, which solvers iterate on in f32: they must go where f64 goes, and end where the tolerance says.
+//! Problems of spheres, which solvers iterate on in f32: they must go where f64 goes, and end where the
+//! tolerance says.
 
 use crate::common::Dice;
 use drystone_solve::certificate::certificate;
@@ -18,7 +19,8 @@ struct Kind {
     regions: bool,
 }
 
-/// A block of balls of uneven size, side by side and on top of each other on a floor, that would fall for `h`.
+/// A block of balls of uneven size, side by side and on top of each other on a floor, that would fall for
+/// `h`.
 fn pile(side: u32, kind: Kind) -> Problem {
     let mut d = Dice(7);
     let mut p = Bodies::default();
@@ -148,8 +150,8 @@ fn scaled_cones_take_fewer_multiplications() {
     }
 }
 
-/// Sweeps with Nesterov's momentum that solve each contact of solid balls exactly: 1/m along the normal, 3.5/m across. In world
-/// vectors, from zero.
+/// Sweeps with Nesterov's momentum that solve each contact of solid balls exactly: 1/m along the normal,
+/// 3.5/m across. In world vectors, from zero.
 fn exact_sweeps(p: &Bodies, sweeps: usize) -> Vec<[f64; 3]> {
     let add = |x: &mut [f64; 3], s: f64, y: [f64; 3]| (0..3).for_each(|k| x[k] += s * y[k]);
     let cross = |a: [f64; 3], b: [f64; 3]| {
@@ -245,7 +247,8 @@ fn accelerated_sweeps_need_fewer_iterations_than_gradients() {
     }
 }
 
-/// A guess outside the cones has a lower objective than any multipliers inside: it is no start to be bettered.
+/// A guess outside the cones has a lower objective than any multipliers inside: it is no start to be
+/// bettered.
 #[test]
 fn a_guess_outside_the_cones_is_projected() {
     let p = pile(6, kinds()[0]);

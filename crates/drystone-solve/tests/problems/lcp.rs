@@ -1,5 +1,5 @@
-//! Linear complementarity problems: Lemke against enumeration of all bases, projected SOR, and contact problems whose
-//! cones are cut into facets.
+//! Linear complementarity problems: Lemke against enumeration of all bases, projected SOR, and contact
+//! problems whose cones are cut into facets.
 
 use crate::common::{Dice, explicit, heap, pyramid};
 use drystone_solve::colour::Colouring;
@@ -136,7 +136,8 @@ fn projected_sor_agrees_with_lemke() {
     assert!(s.status == LcpStatus::Solved && lcp.natural_map(&s.z) <= 1e-4);
 }
 
-/// With more facets the velocities approach those of the round cone, for both laws, from inside and from outside.
+/// With more facets the velocities approach those of the round cone, for both laws, from inside and from
+/// outside.
 #[test]
 fn facets_converge_to_the_round_cone() {
     let form = heap(8, 21, false);
@@ -192,7 +193,8 @@ fn block_splitting_on_facets_reaches_the_lcp() {
     }
 }
 
-/// Degenerate through and through: where the basis is not made anew, the order among ties is lost and the path circles.
+/// Degenerate through and through: where the basis is not made anew, the order among ties is lost and the
+/// path circles.
 #[test]
 fn pyramids_are_solved_through_all_ties() {
     for (layers, mu, noise, law) in [
@@ -219,7 +221,8 @@ fn pyramids_are_solved_through_all_ties() {
     }
 }
 
-/// The solver of that name: each island as one LCP. Cut short it says so, and sweeps over the same facets take over.
+/// The solver of that name: each island as one LCP. Cut short it says so, and sweeps over the same facets
+/// take over.
 #[test]
 fn lemke_solves_islands_and_says_where_it_did_not() {
     let form = heap(10, 23, false);
@@ -267,9 +270,10 @@ fn hexagon(mu: f64) -> Problem {
     Problem::Bodies(p)
 }
 
-/// [Anitescu2005], "nonconvex solution set": three legs bear the weight, or the other three, and the slip speed λ of the legs that
-/// bear nothing is free. Both are solutions with v = 0, and their mean is none, for any μ > 0. The convex form has neither: what
-/// bears nothing must not slip, and its solutions form a convex set.
+/// [Anitescu2005], "nonconvex solution set": three legs bear the weight, or the other three, and the slip
+/// speed λ of the legs that bear nothing is free. Both are solutions with v = 0, and their mean is none, for
+/// any μ > 0. The convex form has neither: what bears nothing must not slip, and its solutions form a convex
+/// set.
 #[test]
 fn six_contacts_have_two_solutions_whose_mean_is_none() {
     let (facets, weight) = (4, 0.0981);

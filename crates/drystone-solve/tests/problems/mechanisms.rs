@@ -17,8 +17,8 @@ fn in_a_row(g: &General) -> Vec<Span> {
     vec![Span { start: 0, two_end, end: g.a.len() as u32, serial: true }]
 }
 
-/// A heap whose bodies are joined to a tree with a loop, one of them to the world; a motor with a largest force, and a
-/// joint that gives way.
+/// A heap whose bodies are joined to a tree with a loop, one of them to the world; a motor with a largest
+/// force, and a joint that gives way.
 fn mechanism(bodies: usize, seed: u64) -> Bodies {
     let mut p = heap(bodies, seed, false);
     let mut d = Dice(seed + 100);

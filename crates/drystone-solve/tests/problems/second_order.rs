@@ -1,5 +1,5 @@
-//! The interior point, proximal Newton and ADMM solvers against another interior-point code, and where they must not slow
-//! down.
+//! The interior point, proximal Newton and ADMM solvers against another interior-point code, and where they
+//! must not slow down.
 
 use crate::common::{explicit, heap, pyramid, stack};
 use clarabel::algebra::CscMatrix;
@@ -174,7 +174,8 @@ fn a_body_that_cannot_tilt_and_a_body_that_cannot_move_are_no_trouble() {
 
 #[test]
 fn admm_begins_with_the_factor_it_has() {
-    // The second right-hand side is solved with the penalty that the first one found: a fresh solver has to find it.
+    // The second right-hand side is solved with the penalty that the first one found: a fresh solver has to
+    // find it.
     let p = stack(60);
     let mut moved = p.clone();
     moved.v_free.iter_mut().for_each(|v| v[2] *= 1.5);
@@ -197,7 +198,8 @@ fn a_cap_of_one_iteration_is_kept() {
     }
 }
 
-/// Cut short, `prox` returns something that holds bodies up: an objective no higher than ten sweeps reach, not the start.
+/// Cut short, `prox` returns something that holds bodies up: an objective no higher than ten sweeps reach,
+/// not the start.
 #[test]
 fn proximal_steps_cut_short_are_no_worse_than_a_few_sweeps() {
     let problem = Problem::Bodies(heap(200, 31, false));
@@ -222,7 +224,8 @@ fn proximal_steps_cut_short_are_no_worse_than_a_few_sweeps() {
     }
 }
 
-/// Redundant contacts under uneven masses: a proximal compliance below what rounding bears used to end all progress at 1e-3 m/s.
+/// Redundant contacts under uneven masses: a proximal compliance below what rounding bears used to end all
+/// progress at 1e-3 m/s.
 #[test]
 fn the_proximal_compliance_is_not_made_smaller_than_rounding_bears() {
     for (top, most) in [(1e3, 20), (1e5, 60), (1e6, 160)] {
@@ -235,7 +238,8 @@ fn the_proximal_compliance_is_not_made_smaller_than_rounding_bears() {
     }
 }
 
-/// An interior point leaves every contact opening by a little, in every step: within the tolerance, but all of one sign.
+/// An interior point leaves every contact opening by a little, in every step: within the tolerance, but all
+/// of one sign.
 #[test]
 fn what_the_interior_point_finds_at_rest_is_at_rest() {
     for model in [Model::Ccp, Model::Coulomb] {

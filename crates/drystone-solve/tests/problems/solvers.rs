@@ -142,7 +142,8 @@ fn wedged_problems_are_recognised_and_sound_ones_are_not() {
         // The multipliers prove it: a velocity that met both walls would have to be faster than any sane one.
         let needed = certificate(&Problem::Bodies(wedged()), &s.gamma).least_feasible_speed(1.0).unwrap();
         assert!(needed > 5.0, "{}: {needed}", info.name);
-        // A tall chain that needs thousands of sweeps is slow, not wedged, even with a bias that rest does not meet.
+        // A tall chain that needs thousands of sweeps is slow, not wedged, even with a bias that rest does
+        // not meet.
         let mut p = heap(300, 17, false);
         p.points.bias.iter_mut().for_each(|b| *b -= 0.05);
         let mass: f64 = p.inv_mass.iter().map(|m| 1.0 / m).sum();
@@ -191,9 +192,9 @@ fn narrow(angle: f64) -> Bodies {
     p
 }
 
-/// Multipliers that grow for thousands of sweeps are no contradiction: a heavy ball on light ones, a narrow wedge. Matrices
-/// do not say that rest is feasible, as bodies do. Under 1e12 kg the solution is known, every impulse the weight above it, and as
-/// large beside its velocities as a ray is.
+/// Multipliers that grow for thousands of sweeps are no contradiction: a heavy ball on light ones, a narrow
+/// wedge. Matrices do not say that rest is feasible, as bodies do. Under 1e12 kg the solution is known, every
+/// impulse the weight above it, and as large beside its velocities as a ray is.
 #[test]
 fn slow_growth_is_not_called_a_contradiction() {
     let slow = [column(6, 1000.0, 0.5), column(6, 1e6, 0.5), narrow(1e-2), narrow(1e-3), narrow(1e-5)];

@@ -1,12 +1,14 @@
-//! Contacts that resist rolling or spinning: blocks of five rows whose moments share the normal of the friction cone.
+//! Contacts that resist rolling or spinning: blocks of five rows whose moments share the normal of the
+//! friction cone.
 //!
 //! ```text
 //!     |γ_T| ≤ μ γ_n,     |M_T| ≤ ρ γ_n   about the two tangents, or   |M_n| ≤ σ γ_n   about the normal
 //! ```
 //!
-//! with ρ and σ the arms of the pair's law (m) and moments as impulses (N m s). The moment rows are scaled by the pair's
-//! size L, so that all rows are in m/s. Five rows have room for one pair of moments: where a law has both ρ and σ, the
-//! moment about the normal is a row of its own, within ± σ times the normal impulse of the last step.
+//! with ρ and σ the arms of the pair's law (m) and moments as impulses (N m s). The moment rows are scaled by
+//! the pair's size L, so that all rows are in m/s. Five rows have room for one pair of moments: where a law
+//! has both ρ and σ, the moment about the normal is a row of its own, within ± σ times the normal impulse of
+//! the last step.
 
 use drystone_solve::colour::Colouring;
 use drystone_solve::cone::Set;

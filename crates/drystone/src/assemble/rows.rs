@@ -1,4 +1,5 @@
-//! Joints, and what acts along their free coordinates, become scalar rows of the cone complementarity problem.
+//! Joints, and what acts along their free coordinates, become scalar rows of the cone complementarity
+//! problem.
 //!
 //! In the velocity problem a bilateral row is [TasoraAnitescu2011, eq. 16; Negrut2017, eq. 5c]
 //!
@@ -6,23 +7,25 @@
 //!     ∇Ψᵀ v + β(Ψ)/h + (Ψ(q, t + h) - Ψ(q, t))/h = 0
 //! ```
 //!
-//! with β by the kind of stabilisation: nothing, a share of Ψ, or Ψ within a bound. To this comes what the tangent leaves out,
+//! with β by the kind of stabilisation: nothing, a share of Ψ, or Ψ within a bound. To this comes what the
+//! tangent leaves out,
 //!
 //! ```text
 //!     (Ψ(q ⊕ h v, t + h) - Ψ(q, t + h))/h - ∇Ψᵀ v      with v at the start of the step,
 //! ```
 //!
-//! ½ h v·∇²Ψ·v and smaller, and Ψ/h where Ψ is so small that corrections of positions would leave it. Without it the velocity
-//! of a body on a circle points along the tangent at the start of the step; the next step takes the part away that is across
-//! the new tangent, and (hω)² of the energy with it. With it the velocity is the secant, as in the scheme of \[Ryckaert1977\]
-//! (leapfrog steps with Ψ(q⁺) = 0), whose energy stays, and positions need hardly any correction. Where the new position
-//! follows a mean of old and new velocity (θ < 1), the Jacobian is that at q ⊕ (1-θ) h v and acts on the same mean: with θ =
-//! ½ joints do no work at all. In the position problem it is Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic
-//! enters as a compliant row and only in the velocity problem: see [`crate::joint::law`].
+//! ½ h v·∇²Ψ·v and smaller, and Ψ/h where Ψ is so small that corrections of positions would leave it. Without
+//! it the velocity of a body on a circle points along the tangent at the start of the step; the next step
+//! takes the part away that is across the new tangent, and (hω)² of the energy with it. With it the velocity
+//! is the secant, as in the scheme of \[Ryckaert1977\] (leapfrog steps with Ψ(q⁺) = 0), whose energy stays,
+//! and positions need hardly any correction. Where the new position follows a mean of old and new velocity (θ
+//! < 1), the Jacobian is that at q ⊕ (1-θ) h v and acts on the same mean: with θ = ½ joints do no work at
+//! all. In the position problem it is Ψ + ∇Ψᵀ Δq = 0, as the contacts' rows are there. What is elastic enters
+//! as a compliant row and only in the velocity problem: see [`crate::joint::law`].
 //!
-//! Joints are coloured, in the order of their slots, and the rows put into the problem by colour: the same for any number of
-//! threads. A mechanism stays what it is from step to step, so rows are staged in the order of the last problem: then they are in
-//! their places already.
+//! Joints are coloured, in the order of their slots, and the rows put into the problem by colour: the same
+//! for any number of threads. A mechanism stays what it is from step to step, so rows are staged in the order
+//! of the last problem: then they are in their places already.
 
 mod colour;
 mod curvature;
@@ -60,7 +63,8 @@ pub(crate) struct Staged {
     angular: bool,
 }
 
-/// A compliant row of a stiff force: bodies by slot, the second may be [`WORLD`](drystone_solve::problem::WORLD).
+/// A compliant row of a stiff force: bodies by slot, the second may be
+/// [`WORLD`](drystone_solve::problem::WORLD).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elastic {
     pub bodies: [u32; 2],
@@ -87,7 +91,8 @@ pub struct Rows {
     jacobians: Vec<[f64; 12]>,
     sets: Vec<Set>,
     biases: Vec<f64>,
-    /// Of each staged row, the part of its bias that is the scheme's own: arcs and bounces, m/s; NaN for rows that are forces.
+    /// Of each staged row, the part of its bias that is the scheme's own: arcs and bounces, m/s; NaN for rows
+    /// that are forces.
     schemes: Vec<f64>,
     /// Whether some staged row gives.
     soft: bool,
@@ -98,14 +103,16 @@ pub struct Rows {
     /// Joints whose step is taken by others, by slot; empty if there are none.
     pub(crate) elsewhere: Vec<bool>,
     colouring: Colouring,
-    /// What was coloured: the number of bodies, and joints with their bodies' ranks in the order of the problem.
+    /// What was coloured: the number of bodies, and joints with their bodies' ranks in the order of the
+    /// problem.
     coloured: (usize, Vec<(u32, (u32, u32))>),
-    /// First staged row of each joint; staged rows in the order of the problem, empty if that is the order they are in; first
-    /// row there of each joint, and the end.
+    /// First staged row of each joint; staged rows in the order of the problem, empty if that is the order
+    /// they are in; first row there of each joint, and the end.
     runs: Vec<u32>,
     order: Vec<u32>,
     places: Vec<u32>,
-    /// Whether some joint's errors change by more than rotation and what is solved for: lengths, and what follows time.
+    /// Whether some joint's errors change by more than rotation and what is solved for: lengths, and what
+    /// follows time.
     pub(crate) curved: bool,
     /// Whether some joint's limits have restitution.
     pub(crate) bounces: bool,
@@ -132,7 +139,8 @@ impl Rows {
         }
     }
 
-    /// The largest error of a joint's rigid rows over its size ([`SIZE`] times its length), when rows were last staged.
+    /// The largest error of a joint's rigid rows over its size ([`SIZE`] times its length), when rows were
+    /// last staged.
     pub(crate) fn error(&self, joint: usize) -> f64 {
         self.errors.get(joint).copied().unwrap_or(0.0)
     }
@@ -170,7 +178,8 @@ impl Rows {
         all.filter(|((s, _), free)| *free && s.compliance == 0.0).map(|(row, _)| row)
     }
 
-    /// Whether a row of the problem, which has these biases, asks for a motion along an arc and for nothing else.
+    /// Whether a row of the problem, which has these biases, asks for a motion along an arc and for nothing
+    /// else.
     pub(crate) fn is_arc(&self, of_problem: usize) -> bool {
         let Some(s) = self.row(of_problem) else { return false };
         usize::from(s.row) < MOST_ROWS
@@ -185,7 +194,8 @@ impl Rows {
         usize::from(s.row) >= MOST_ROWS && self.scheme(of_problem) < 0.0
     }
 
-    /// The part of the bias of a row of the problem that is the scheme's own, m/s; NaN for rows that are forces.
+    /// The part of the bias of a row of the problem that is the scheme's own, m/s; NaN for rows that are
+    /// forces.
     pub(crate) fn scheme(&self, of_problem: usize) -> f64 {
         let i = if self.order.is_empty() {
             Some(of_problem)

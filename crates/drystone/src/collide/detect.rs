@@ -1,15 +1,15 @@
 //! From positions to contacts: bounds, broad phase, narrow phase, in the order of stable keys.
 //!
-//! A contact exists before the bodies touch, when its gap is within the envelope: the pair's own distance, plus what the two
-//! can approach in one step, plus μ h |u_T|. With the second part a fast body meets its target's surface inside the step
-//! instead of passing through. The third is the gap at which the relaxed model lets a sliding body hover
-//! [TasoraAnitescu2011, eq. 43]: without it the contact would be lost there, and the body would hop. It is never more
-//! than the smaller body's inner radius, and bodies that pass without coming near make no contact at all, so that a body
-//! which flies past does not feel what it passes.
+//! A contact exists before the bodies touch, when its gap is within the envelope: the pair's own distance,
+//! plus what the two can approach in one step, plus μ h |u_T|. With the second part a fast body meets its
+//! target's surface inside the step instead of passing through. The third is the gap at which the relaxed
+//! model lets a sliding body hover [TasoraAnitescu2011, eq. 43]: without it the contact would be lost there,
+//! and the body would hop. It is never more than the smaller body's inner radius, and bodies that pass
+//! without coming near make no contact at all, so that a body which flies past does not feel what it passes.
 //!
-//! Pairs are looked for among boxes with a skin around them, and kept as long as no collider leaves its own [Verlet1967]:
-//! where grains have come to rest that is nearly always. What is paired in vain the narrow phase drops, so when they were
-//! looked for changes no contact.
+//! Pairs are looked for among boxes with a skin around them, and kept as long as no collider leaves its own
+//! [Verlet1967]: where grains have come to rest that is nearly always. What is paired in vain the narrow
+//! phase drops, so when they were looked for changes no contact.
 
 use drystone_solve::crew::{self, Shared};
 use drystone_solve::room;
@@ -33,8 +33,8 @@ const CHUNK: usize = 1024;
 /// The same where shapes have parts, each of which is as much work as a pair.
 const CHUNK_OF_PARTS: usize = 64;
 
-/// The skin, over the inner radius of the collider, or the mean of those that move where that is less: a floor under sand
-/// has the skin of a grain.
+/// The skin, over the inner radius of the collider, or the mean of those that move where that is less: a
+/// floor under sand has the skin of a grain.
 const SKIN: f64 = 0.05;
 /// The same, over what the collider moves in a step: up to its inner radius.
 const SKIN_AHEAD: f64 = 4.0;
@@ -43,11 +43,11 @@ const SKIN_AHEAD: f64 = 4.0;
 pub struct Detector {
     broadphase: Option<Box<dyn BroadPhase>>,
     kind: Option<broadphase::Kind>,
-    /// For how many boxes the broad phase was chosen, unless it was named. Asked again when they have doubled: all of
-    /// them give the same answer, so nothing but the time depends on it.
+    /// For how many boxes the broad phase was chosen, unless it was named. Asked again when they have
+    /// doubled: all of them give the same answer, so nothing but the time depends on it.
     chosen_for: Option<usize>,
-    /// Where each collider may be during this step, with a skin, when the pairs were found, and in which model and order that
-    /// was.
+    /// Where each collider may be during this step, with a skin, when the pairs were found, and in which
+    /// model and order that was.
     skins: Vec<Aabb>,
     revision: u64,
     order: u64,
@@ -118,8 +118,8 @@ impl Detector {
         self.kind
     }
 
-    /// Finds all pairs that could come within `envelope` of each other during a step of `h` at velocities `v`, and maybe
-    /// some more.
+    /// Finds all pairs that could come within `envelope` of each other during a step of `h` at velocities
+    /// `v`, and maybe some more.
     pub fn find_pairs<'a>(
         &mut self,
         model: &Model,
@@ -213,8 +213,8 @@ impl Detector {
         self.find(model, state, v, h, envelope.into(), &[], out);
     }
 
-    /// The same, as much of each contact as `C` keeps, without those among bodies that are `asleep` (by body slot; empty if
-    /// none is) and between them and others that do not move.
+    /// The same, as much of each contact as `C` keeps, without those among bodies that are `asleep` (by body
+    /// slot; empty if none is) and between them and others that do not move.
     pub(crate) fn find<C: Touch + Send>(
         &mut self,
         model: &Model,
@@ -252,7 +252,8 @@ impl Detector {
                 absent,
             }
         };
-        // A sphere's centre is all that is asked for, and walls are few: they are placed where they are asked for.
+        // A sphere's centre is all that is asked for, and walls are few: they are placed where they are asked
+        // for.
         let placed = 8 * model.facts().others > n;
         self.poses.clear();
         self.poses.reserve(if placed { n } else { 0 });
@@ -383,8 +384,8 @@ impl Near<'_> {
     }
 }
 
-/// How far any point of a ball that stays in a box can be from the box's middle: the ball's centre stays in the box less its
-/// radius on all sides.
+/// How far any point of a ball that stays in a box can be from the box's middle: the ball's centre stays in
+/// the box less its radius on all sides.
 fn way(bounds: &Aabb, radius: f64) -> f64 {
     let room = (0.5 * (bounds.max - bounds.min) - DVec3::splat(radius)).max(DVec3::ZERO);
     radius + room.length()

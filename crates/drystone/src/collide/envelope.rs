@@ -1,6 +1,7 @@
 //! How near two colliders are at rest that have a contact.
 
-/// Contacts exist up to a distance of `base + share · size + more`, m, with the size of the pair ([`crate::Model::pair_size`]).
+/// Contacts exist up to a distance of `base + share · size + more`, m, with the size of the pair
+/// ([`crate::Model::pair_size`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Envelope<'a> {
     /// For all pairs, m.
@@ -26,7 +27,8 @@ impl Envelope<'_> {
         self.base + self.of_size(size) + more
     }
 
-    /// By how much the box of a collider grows, m: those of two together by no less than their pair's distance.
+    /// By how much the box of a collider grows, m: those of two together by no less than their pair's
+    /// distance.
     pub(super) fn of_collider(&self, size: f64, body: u32) -> f64 {
         0.5 * self.base + self.of_size(size) + self.more(body)
     }

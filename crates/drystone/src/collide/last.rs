@@ -1,13 +1,13 @@
-//! The contacts that two colliders had in the last step: where there is a choice between contacts that are about equally
-//! good, it should be the same as then.
+//! The contacts that two colliders had in the last step: where there is a choice between contacts that are
+//! about equally good, it should be the same as then.
 
 use std::ops::Range;
 
 use crate::contact::{ContactKey, Remembered};
 use crate::order::Place;
 
-/// Where the contacts of two colliders are among the last step's, at `start` or after it. Most often right there: the
-/// search begins with small strides.
+/// Where the contacts of two colliders are among the last step's, at `start` or after it. Most often right
+/// there: the search begins with small strides.
 pub(super) fn find(
     last: &[Remembered],
     start: usize,
@@ -53,8 +53,8 @@ impl<'a> Last<'a> {
         self.contacts[from..].iter().take_while(same).map(|m| m.key.features())
     }
 
-    /// The contacts of one part of a body with the triangles of a surface; with `swapped` the surface is the first
-    /// collider.
+    /// The contacts of one part of a body with the triangles of a surface; with `swapped` the surface is the
+    /// first collider.
     pub fn with_surface(self, part: u32, swapped: bool) -> LastTouches<'a> {
         LastTouches { last: self, part, swapped }
     }

@@ -1,4 +1,5 @@
-//! The contacts of one pair of colliders: pairs of parts, narrow phase, and which of the points count in this step.
+//! The contacts of one pair of colliders: pairs of parts, narrow phase, and which of the points count in this
+//! step.
 
 use std::ops::Range;
 
@@ -32,8 +33,8 @@ pub(super) struct Look<'a> {
     pub wrapped: Option<(WrappedPair, DVec3)>,
 }
 
-/// All that a contact of two balls needs, in one line of the cache: the slots of bodies and colliders, four times as
-/// large and in the order in which they were added, are not looked at.
+/// All that a contact of two balls needs, in one line of the cache: the slots of bodies and colliders, four
+/// times as large and in the order in which they were added, are not looked at.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Ball {
@@ -312,7 +313,8 @@ impl Look<'_> {
         omega * c.radius.min(apart.length() + other.radius)
     }
 
-    /// How far points of two colliders that turn may be from their tangents at the end of the step, at most, m.
+    /// How far points of two colliders that turn may be from their tangents at the end of the step, at most,
+    /// m.
     fn bend(&self, [i, j]: [u32; 2]) -> f64 {
         let [a, b] = [i, j].map(|k| &self.model.colliders[k as usize]);
         let of = |c: &ColliderSlot, other: &ColliderSlot| match (&c.shape, &c.local) {
@@ -322,9 +324,9 @@ impl Look<'_> {
         of(a, b) + of(b, a)
     }
 
-    /// Whether two shapes at distance `gap` never come within reach of a contact on the straight way of this step. A
-    /// contact's plane has no end, so without this test a body that passes a corner would bounce off thin air.
-    /// Conservative advancement: from distance d the shapes may safely move on by d.
+    /// Whether two shapes at distance `gap` never come within reach of a contact on the straight way of this
+    /// step. A contact's plane has no end, so without this test a body that passes a corner would bounce off
+    /// thin air. Conservative advancement: from distance d the shapes may safely move on by d.
     fn flies_past(&self, a: &Side, b: &Side, mut gap: f64, size: f64, approach: &Approach) -> bool {
         // What rotation may add during the step is simply kept as a distance.
         let near = approach.near + approach.hover(size) + approach.spin;

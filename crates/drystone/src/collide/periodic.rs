@@ -1,7 +1,9 @@
-//! Periodic boxes: what leaves through one face comes back through the opposite one, and bodies touch across the faces.
+//! Periodic boxes: what leaves through one face comes back through the opposite one, and bodies touch across
+//! the faces.
 //!
-//! Centres of mass are kept inside the box. For the broad phase every shape near a lower face gets a ghost one period
-//! further up (and one for each combination of axes); pairs that involve ghosts are real pairs between periodic images.
+//! Centres of mass are kept inside the box. For the broad phase every shape near a lower face gets a ghost
+//! one period further up (and one for each combination of axes); pairs that involve ghosts are real pairs
+//! between periodic images.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -42,7 +44,8 @@ impl Periodic {
         Ok(())
     }
 
-    /// Says whether a moving shape of this radius about its body's centre is small enough to have one nearest image.
+    /// Says whether a moving shape of this radius about its body's centre is small enough to have one nearest
+    /// image.
     pub(crate) fn fits(&self, radius: f64) -> Result<(), String> {
         let too_big = |k: &usize| self.axes[*k] && 4.0 * radius > self.length(*k);
         match (0..3).find(too_big) {
@@ -106,9 +109,9 @@ pub(crate) struct Ghosts {
 }
 
 impl Ghosts {
-    /// Appends the ghosts of all boxes to `boxes`, and whether they move to `movable`. `spans` tells along which axes a
-    /// shape is as long as the period: it needs no copy beside it. The box of a small body that moves far in a step may be
-    /// as long, and does need copies.
+    /// Appends the ghosts of all boxes to `boxes`, and whether they move to `movable`. `spans` tells along
+    /// which axes a shape is as long as the period: it needs no copy beside it. The box of a small body that
+    /// moves far in a step may be as long, and does need copies.
     pub fn add(
         &mut self,
         periodic: &Periodic,
@@ -145,8 +148,8 @@ impl Ghosts {
         }
     }
 
-    /// Takes the pairs that involve ghosts out of `pairs` (of which the first `real` boxes are real) and puts what they
-    /// mean into `wrapped`, sorted.
+    /// Takes the pairs that involve ghosts out of `pairs` (of which the first `real` boxes are real) and puts
+    /// what they mean into `wrapped`, sorted.
     pub fn resolve(&self, real: usize, pairs: &mut Vec<(u32, u32)>, wrapped: &mut Vec<WrappedPair>) {
         wrapped.clear();
         let whose = |k: u32| match (k as usize).checked_sub(real) {

@@ -1,4 +1,5 @@
-//! Questions about single shapes and pairs: rays, signed distance, overlap. Exact up to rounding, no allocation.
+//! Questions about single shapes and pairs: rays, signed distance, overlap. Exact up to rounding, no
+//! allocation.
 
 mod cast;
 mod closest;
@@ -26,10 +27,11 @@ pub struct RayHit {
     pub normal: DVec3,
 }
 
-/// Where the ray from `origin` along the unit vector `direction` first meets the shape, within `max_distance`.
+/// Where the ray from `origin` along the unit vector `direction` first meets the shape, within
+/// `max_distance`.
 ///
-/// Shapes are solid and closed: a ray that starts inside or on the surface hits at distance 0, with the normal against it.
-/// Of meshes, closed ones are solid; open ones are hit from either side.
+/// Shapes are solid and closed: a ray that starts inside or on the surface hits at distance 0, with the
+/// normal against it. Of meshes, closed ones are solid; open ones are hit from either side.
 pub fn ray(shape: &Shape, pose: &Pose, origin: DVec3, direction: DVec3, max_distance: f64) -> Option<RayHit> {
     if !shape.is_convex() {
         return midphase::query::ray(shape, pose, origin, direction, max_distance);
@@ -44,10 +46,10 @@ pub fn ray(shape: &Shape, pose: &Pose, origin: DVec3, direction: DVec3, max_dist
     (distance <= max_distance).then(|| RayHit { distance, point: origin + direction * distance, normal })
 }
 
-/// Signed distance of two shapes, m: negative by the depth of the shortest way apart where they overlap.
-/// Two half-spaces share points however far apart, unless exactly opposed: they count as overlapping without bound.
-/// The overlap with a mesh or height field is that of the deepest contact; between two of them there is no distance
-/// (infinite).
+/// Signed distance of two shapes, m: negative by the depth of the shortest way apart where they overlap. Two
+/// half-spaces share points however far apart, unless exactly opposed: they count as overlapping without
+/// bound. The overlap with a mesh or height field is that of the deepest contact; between two of them there
+/// is no distance (infinite).
 pub fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: &Pose) -> f64 {
     if !(shape_a.is_convex() && shape_b.is_convex()) {
         return midphase::query::distance(shape_a, pose_a, shape_b, pose_b);

@@ -1,7 +1,8 @@
 //! Debug drawing: what a world knows, as lines, points and shapes, for any renderer.
 //!
-//! A renderer implements [`DebugDraw`]; [`World::debug_draw`] calls it with what [`DebugOptions`] asks for. Only [`DebugDraw::line`] has to be
-//! written: points are crosses and shapes are outlines of lines unless the renderer can do better.
+//! A renderer implements [`DebugDraw`]; [`World::debug_draw`] calls it with what [`DebugOptions`] asks for.
+//! Only [`DebugDraw::line`] has to be written: points are crosses and shapes are outlines of lines unless the
+//! renderer can do better.
 
 mod outline;
 

@@ -11,8 +11,8 @@ const CIRCLE: usize = 24;
 /// A half-space is drawn as a square that reaches so far from its origin, m, with so many lines each way.
 const FLOOR: (f64, i32) = (5.0, 5);
 
-/// Calls `line` with the ends of lines that show a shape at a pose, m, world: edges of what has some, circles of what is round. Of a half-space
-/// a grid of 10 m about its origin.
+/// Calls `line` with the ends of lines that show a shape at a pose, m, world: edges of what has some, circles
+/// of what is round. Of a half-space a grid of 10 m about its origin.
 pub fn outline(shape: &Shape, pose: &Pose, line: &mut dyn FnMut(DVec3, DVec3)) {
     let mut local = |a: DVec3, b: DVec3| line(pose.point(a), pose.point(b));
     match shape {

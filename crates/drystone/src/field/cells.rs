@@ -1,8 +1,9 @@
 //! Pairs of points within a distance of each other, by a grid of cells of that size.
 //!
-//! Points are sorted by their cell, so that memory is linear in their number wherever they are; the cells around a point are
-//! found by bisection. Sums over the neighbours of a point run in the order of cells and, within a cell, of coordinates:
-//! they depend neither on the number of threads nor on the order in which bodies were added.
+//! Points are sorted by their cell, so that memory is linear in their number wherever they are; the cells
+//! around a point are found by bisection. Sums over the neighbours of a point run in the order of cells and,
+//! within a cell, of coordinates: they depend neither on the number of threads nor on the order in which
+//! bodies were added.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -79,7 +80,8 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Takes (slot, place, source) of all that take part. In a periodic world the cut-off is at most half of a period.
+    /// Takes (slot, place, source) of all that take part. In a periodic world the cut-off is at most half of
+    /// a period.
     pub fn fill(
         &mut self,
         points: impl Iterator<Item = (u32, DVec3, f64)>,
@@ -123,7 +125,8 @@ impl Cells {
         });
     }
 
-    /// Sums `f(point, other, from other to point, their distance)` over all others within the cut-off, for every point.
+    /// Sums `f(point, other, from other to point, their distance)` over all others within the cut-off, for
+    /// every point.
     pub fn sums(&mut self, f: impl Fn(&Point, &Point, DVec3, f64) -> DVec3 + Sync) {
         let Self { axes, cutoff, points, sums, .. } = self;
         let (axes, points, limit) = (&*axes, points.as_slice(), *cutoff * *cutoff);

@@ -1,9 +1,9 @@
 //! Forces that act on bodies wherever they are: between pairs of them, and by a function of the user's.
 //!
-//! A field is a force beside gravity. The half-implicit scheme takes it at the start of the step, with the other applied
-//! forces: v_free = v + h M⁻¹ f(q, v, t) [TasoraAnitescu2011, eq. 47a]; smooth steps take it at both ends of each of their
-//! parts. That is explicit: a field must change slowly over a step. What is
-//! stiff is better a [`crate::StiffForce`].
+//! A field is a force beside gravity. The half-implicit scheme takes it at the start of the step, with the
+//! other applied forces: v_free = v + h M⁻¹ f(q, v, t) [TasoraAnitescu2011, eq. 47a]; smooth steps take it at
+//! both ends of each of their parts. That is explicit: a field must change slowly over a step. What is stiff
+//! is better a [`crate::StiffForce`].
 
 mod cells;
 mod pair;
@@ -85,8 +85,8 @@ impl fmt::Debug for Field {
 }
 
 impl Field {
-    /// A field by a function of each dynamic body and the time. It may depend on these alone: it is called for several
-    /// bodies at once, and more than once in a step.
+    /// A field by a function of each dynamic body and the time. It may depend on these alone: it is called
+    /// for several bodies at once, and more than once in a step.
     pub fn callback(
         name: impl Into<String>,
         wrench: impl Fn(&View, f64) -> Wrench + Send + Sync + 'static,
@@ -167,7 +167,8 @@ pub(crate) struct Acting {
 }
 
 impl Acting {
-    /// Works out all fields. What acts on bodies that are not dynamic is there too: the reaction to what they do.
+    /// Works out all fields. What acts on bodies that are not dynamic is there too: the reaction to what they
+    /// do.
     pub fn at(&mut self, fields: &[Field], model: &Model, placed: Placed) {
         self.wrench.clear();
         if fields.is_empty() {
@@ -192,8 +193,8 @@ impl Acting {
         }
     }
 
-    /// Works out all fields on the bodies in `slots` alone, which are `placed` in that order, as the wrenches then are. The others are where `state` has
-    /// them.
+    /// Works out all fields on the bodies in `slots` alone, which are `placed` in that order, as the wrenches
+    /// then are. The others are where `state` has them.
     pub fn on_some(&mut self, fields: &[Field], model: &Model, state: &State, slots: &[u32], placed: Placed) {
         self.wrench.clear();
         if fields.is_empty() {
@@ -278,8 +279,8 @@ impl World {
         Placed::of(&self.state)
     }
 
-    /// What the fields do to each body now, by slot; empty without fields. What is said of bodies that are not dynamic is the
-    /// reaction to what they do to others.
+    /// What the fields do to each body now, by slot; empty without fields. What is said of bodies that are
+    /// not dynamic is the reaction to what they do to others.
     pub fn field_wrenches(&self) -> Vec<Wrench> {
         let mut acting = Acting::default();
         acting.at(&self.fields, &self.model, self.placed());

@@ -5,12 +5,14 @@
 //!     U(r) = ∫ f dr from r to R
 //! ```
 //!
-//! s is the charge (or the mass) of a body. The force is shifted by its value at the cut-off R, so that it ends there without
-//! a jump and its potential without a kink [ToxvaerdDyre2011]: energy is kept as well as the integrator does. Within `core`
-//! the force falls to zero in proportion to r, so that what has no shape can pass.
+//! s is the charge (or the mass) of a body. The force is shifted by its value at the cut-off R, so that it
+//! ends there without a jump and its potential without a kink [ToxvaerdDyre2011]: energy is kept as well as
+//! the integrator does. Within `core` the force falls to zero in proportion to r, so that what has no shape
+//! can pass.
 //!
-//! Each of the two bodies works out the force by itself, from the same numbers in the same order but for the sign of the
-//! distance: what it does to one is exactly minus what it does to the other, for any number of threads.
+//! Each of the two bodies works out the force by itself, from the same numbers in the same order but for the
+//! sign of the distance: what it does to one is exactly minus what it does to the other, for any number of
+//! threads.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

@@ -5,8 +5,8 @@
 //!     τ   = -κ φ - χ φ̇,     φ = (-a₂·b₃, a₁·b₃, -a₁·b₂)     the small angles about the axes of A
 //! ```
 //!
-//! The torques follow from the potential ½ Σ κ_k φ_k²: they conserve energy at any angle, but are those of a linear spring
-//! only while sin φ ≈ φ.
+//! The torques follow from the potential ½ Σ κ_k φ_k²: they conserve energy at any angle, but are those of a
+//! linear spring only while sin φ ≈ φ.
 
 use super::equation::{Placed, Sink, Sort};
 use glam::DVec3;

@@ -1,13 +1,15 @@
-//! Assembly: positions and velocities that do not fit the joints are made to, before the first step after a joint was added.
+//! Assembly: positions and velocities that do not fit the joints are made to, before the first step after a
+//! joint was added.
 //!
-//! Positions by Newton's method on Ψ(q) = 0, each step the smallest in the norm of the masses; velocities by one projection:
+//! Positions by Newton's method on Ψ(q) = 0, each step the smallest in the norm of the masses; velocities by
+//! one projection:
 //!
 //! ```text
 //!     Δq = -M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ Ψ(q)              v ← v - M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ (J v + ∂Ψ/∂t)
 //! ```
 //!
-//! by conjugate gradients, which give the pseudo-inverse also where equations repeat each other. Limits and ropes take part
-//! while they are violated. What does not come together is refused, and the joint named.
+//! by conjugate gradients, which give the pseudo-inverse also where equations repeat each other. Limits and
+//! ropes take part while they are violated. What does not come together is refused, and the joint named.
 
 use drystone_solve::Problem;
 use drystone_solve::cone::Set;
@@ -28,13 +30,14 @@ use crate::world::{World, WorldError};
 const LEFT: f64 = 1e-3;
 /// Errors at which Newton's method has arrived.
 const ARRIVED: f64 = 1e-8;
-/// Rounds that do not bring it nearer by a thousandth before it gives up, and in all: each moves a joint by half of its length at most.
+/// Rounds that do not bring it nearer by a thousandth before it gives up, and in all: each moves a joint by
+/// half of its length at most.
 const STUCK: usize = 60;
 const ROUNDS: usize = 10_000;
 
 impl World {
-    /// Makes positions and velocities fit the joints; the first step after a joint was added does this by itself. The error
-    /// names the joint that does not come together.
+    /// Makes positions and velocities fit the joints; the first step after a joint was added does this by
+    /// itself. The error names the joint that does not come together.
     pub fn assemble_joints(&mut self) -> Result<(), WorldError> {
         self.loose = false;
         self.moved();
@@ -174,8 +177,8 @@ impl World {
     }
 }
 
-/// γ with the least Σ g γ² of all that minimise |N γ + r| over the rows that take part: all bilateral ones, and those
-/// unilateral ones that are violated. Conjugate gradients with the diagonal as preconditioner.
+/// γ with the least Σ g γ² of all that minimise |N γ + r| over the rows that take part: all bilateral ones,
+/// and those unilateral ones that are violated. Conjugate gradients with the diagonal as preconditioner.
 fn pseudo_inverse(problem: &Problem, gamma: &mut Vec<f64>) {
     let Problem::Bodies(p) = problem else { return };
     let n = problem.rows();

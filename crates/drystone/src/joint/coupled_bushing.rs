@@ -4,9 +4,10 @@
 //!     f = -K ξ - C ξ̇,     ξ = (a₁·d, a₂·d, a₃·d, φ₁, φ₂, φ₃),     φ = (-a₂·b₃, a₁·b₃, -a₁·b₂)
 //! ```
 //!
-//! Two positive semidefinite matrices have common modes: K = Σ k_m t_m t_mᵀ, C = Σ c_m t_m t_mᵀ with k_m, c_m ≥ 0 (from a factor
-//! of their sum, and the eigenvectors of K in its coordinates) [GolubVanLoan2013, §8.7]. Each is a spring and damper along t_m·ξ, one
-//! elastic row; none couples with another. The forces follow from the potential ½ ξᵀKξ and conserve energy at any angle.
+//! Two positive semidefinite matrices have common modes: K = Σ k_m t_m t_mᵀ, C = Σ c_m t_m t_mᵀ with k_m, c_m
+//! ≥ 0 (from a factor of their sum, and the eigenvectors of K in its coordinates) [GolubVanLoan2013, §8.7].
+//! Each is a spring and damper along t_m·ξ, one elastic row; none couples with another. The forces follow
+//! from the potential ½ ξᵀKξ and conserve energy at any angle.
 
 use super::equation::{Placed, Row, Sink, Sort};
 use crate::stiff::psd::{Factor, eigen};

@@ -8,7 +8,8 @@ use glam::{DQuat, DVec3};
 use super::equation::{MOST_ROWS, Placed, Row, Sink, Sort, jacobian};
 use crate::shape::Pose;
 
-/// One scalar equation Ψ = 0, or inequality Ψ ≥ 0, between a frame of the first body, a frame of the second, and time.
+/// One scalar equation Ψ = 0, or inequality Ψ ≥ 0, between a frame of the first body, a frame of the second,
+/// and time.
 ///
 /// ```
 /// use drystone::joint::{Custom, Equation};
@@ -45,8 +46,8 @@ pub trait Equation: Send + Sync {
     /// Ψ, m.
     fn value(&self, a: &Pose, b: &Pose, time: f64) -> f64;
 
-    /// The coefficients of Ψ̇ for the velocities of the two frames: of the origin of A (m/s), of its rotation (rad/s), and the same of B;
-    /// world axes. What time does by itself is found by differences.
+    /// The coefficients of Ψ̇ for the velocities of the two frames: of the origin of A (m/s), of its rotation
+    /// (rad/s), and the same of B; world axes. What time does by itself is found by differences.
     fn gradient(&self, a: &Pose, b: &Pose, time: f64) -> [DVec3; 4];
 
     /// Whether Ψ ≥ 0 is asked for, and not Ψ = 0.

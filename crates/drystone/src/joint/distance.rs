@@ -1,5 +1,5 @@
-//! Distance: the origins stay ℓ apart (a massless rod with ball joints), or no further than ℓ (a rope), or are drawn
-//! together by a spring with a damper.
+//! Distance: the origins stay ℓ apart (a massless rod with ball joints), or no further than ℓ (a rope), or
+//! are drawn together by a spring with a damper.
 //!
 //! ```text
 //!     rod      |d| - ℓ = 0;          rope     ℓ - |d| ≥ 0;          spring     f = -k (|d| - ℓ) - c |d|˙

@@ -1,8 +1,8 @@
 //! The scalar equations that joints are made of, with their exact Jacobians.
 //!
-//! A joint relates a frame A (origin o_A, axes a_k) fixed to its first body and a frame B (o_B, b_k) fixed to its second;
-//! either body may be the world. With d = o_B - o_A, arms r from the centres of mass to the origins, and the relative
-//! velocity of rotation ω = ω_B - ω_A, every equation Ψ(q, t) = 0 is built from
+//! A joint relates a frame A (origin o_A, axes a_k) fixed to its first body and a frame B (o_B, b_k) fixed to
+//! its second; either body may be the world. With d = o_B - o_A, arms r from the centres of mass to the
+//! origins, and the relative velocity of rotation ω = ω_B - ω_A, every equation Ψ(q, t) = 0 is built from
 //!
 //! ```text
 //!     along     Ψ = a·d       Ψ̇ = a·(v_B + ω_B × r_B) - a·v_A - ω_A·((r_A + d) × a)        a fixed in A
@@ -10,8 +10,9 @@
 //!     length    Ψ = |d|       Ψ̇ = n·(v_B + ω_B × r_B - v_A - ω_A × r_A),   n = d/|d|
 //! ```
 //!
-//! A row is (v_A, ω_A, v_B, ω_B) coefficients, the column of D of [TasoraAnitescu2011, eq. 7-8]. Rows about angles are
-//! multiplied by the joint's length L, so that all rows are in m and m/s, and their multipliers in N s.
+//! A row is (v_A, ω_A, v_B, ω_B) coefficients, the column of D of [TasoraAnitescu2011, eq. 7-8]. Rows about
+//! angles are multiplied by the joint's length L, so that all rows are in m and m/s, and their multipliers in
+//! N s.
 
 use glam::{DMat3, DVec3};
 
@@ -48,8 +49,8 @@ pub struct Row {
     pub jacobian: [f64; 12],
     /// Ψ at the start of the step, m.
     pub error: f64,
-    /// (Ψ(q, t + h) - Ψ(q, t)) / h: what the equation does by itself, m/s. The difference quotient and not ∂Ψ/∂t, so that
-    /// a command is met at the end of the step and not only in the limit.
+    /// (Ψ(q, t + h) - Ψ(q, t)) / h: what the equation does by itself, m/s. The difference quotient and not
+    /// ∂Ψ/∂t, so that a command is met at the end of the step and not only in the limit.
     pub rate: f64,
     /// Whether it is about angles (and so multiplied by L).
     pub angular: bool,
@@ -141,7 +142,8 @@ impl Equations {
     }
 }
 
-/// Takes what a joint demands and leaves, piece by piece. All of it is inlined, so that what is not kept is not worked out.
+/// Takes what a joint demands and leaves, piece by piece. All of it is inlined, so that what is not kept is
+/// not worked out.
 pub(super) trait Sink {
     fn push(&mut self, row: Row);
     fn leave(&mut self, coordinate: impl FnOnce() -> Coordinate);
@@ -205,7 +207,8 @@ impl Sink for Demands<'_> {
     fn remember(&mut self, _: usize, _: f64) {}
 }
 
-/// Errors and rates, and with `VALUES` the values of free coordinates; Jacobians are those of whatever was there before.
+/// Errors and rates, and with `VALUES` the values of free coordinates; Jacobians are those of whatever was
+/// there before.
 pub(super) struct Errors<'a, const VALUES: bool>(&'a mut Equations);
 
 impl<'a, const VALUES: bool> Errors<'a, VALUES> {
@@ -311,8 +314,9 @@ impl Placed<'_> {
         Coordinate { jacobian: self.along_row(a), value: a.dot(self.between()), angular: false }
     }
 
-    /// The angle by which B is turned about the common axis z, θ = atan2(a₂·b₁, a₁·b₁); `k` says where its last value is
-    /// kept. θ̇ = ω·(b₁ × (a₁·b₁ a₂ - a₂·b₁ a₁))/((a₁·b₁)² + (a₂·b₁)²), which is a₃·ω where the axes agree.
+    /// The angle by which B is turned about the common axis z, θ = atan2(a₂·b₁, a₁·b₁); `k` says where its
+    /// last value is kept. θ̇ = ω·(b₁ × (a₁·b₁ a₂ - a₂·b₁ a₁))/((a₁·b₁)² + (a₂·b₁)²), which is a₃·ω where the
+    /// axes agree.
     #[inline(always)]
     pub(super) fn angle_about_z(&self, k: usize) -> Coordinate {
         let (b, x, y) = (self.b(0), self.a(0).dot(self.b(0)), self.a(1).dot(self.b(0)));

@@ -1,12 +1,13 @@
-//! Gear: B turns by the ratio i times what A turns, each about its own axis z, which bearings must hold in the world.
+//! Gear: B turns by the ratio i times what A turns, each about its own axis z, which bearings must hold in
+//! the world.
 //!
 //! ```text
 //!     θ_B - i θ_A = 0;     ∂Ψ/∂t = 0
 //!     θ_K = atan2(r₂·k₁, r₁·k₁),  θ̇_K = ω_K·(k₁ × (r₁·k₁ r₂ - r₂·k₁ r₁))/((r₁·k₁)² + (r₂·k₁)²)
 //! ```
 //!
-//! with r the axes of frame K when the joint was made: angles are from there on, turns counted. Wheels that mesh from
-//! outside have axes of one direction and a negative ratio.
+//! with r the axes of frame K when the joint was made: angles are from there on, turns counted. Wheels that
+//! mesh from outside have axes of one direction and a negative ratio.
 
 use super::equation::{Placed, Row, Sink, jacobian, unwrap};
 use glam::{DMat3, DVec3};

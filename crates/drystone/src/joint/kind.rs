@@ -12,7 +12,8 @@ use super::trajectory::Trajectory;
 use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
 use super::{prismatic, pulley, rack_and_pinion, revolute, rolling_disc, screw, universal};
 
-/// What a joint does. Frame A is fixed to its first body, frame B to its second; z is the axis unless said otherwise.
+/// What a joint does. Frame A is fixed to its first body, frame B to its second; z is the axis unless said
+/// otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -156,7 +157,8 @@ impl Kind {
         self.fill(p, &mut Demands::new(out));
     }
 
-    /// Errors and rates alone, and with `values` those of the free coordinates: all Jacobians are without meaning.
+    /// Errors and rates alone, and with `values` those of the free coordinates: all Jacobians are without
+    /// meaning.
     pub(crate) fn errors_into(&self, p: &Placed, values: bool, out: &mut Equations) {
         match values {
             true => self.fill(p, &mut Errors::<true>::new(out)),

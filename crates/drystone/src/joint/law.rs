@@ -11,12 +11,12 @@
 //!     spring           u + k (x - x₀)/(hk + c) + γ/(h(hk + c)) = 0
 //! ```
 //!
-//! The interval sets make a motor with enough force hold its command exactly and one at its limit push with just that.
-//! The spring's row is f = -k (x + h u - x₀) - c u, implicit in position and velocity.
+//! The interval sets make a motor with enough force hold its command exactly and one at its limit push with
+//! just that. The spring's row is f = -k (x + h u - x₀) - c u, implicit in position and velocity.
 //!
-//! A position motor far from its command does not ask for all of the way in one step: it would arrive too fast to stop. Its
-//! speed is at most √(F g |f - x| / 4), from which half an eighth of the acceleration F g that its force gives to the two
-//! bodies alone (g = J M⁻¹ Jᵀ) brakes in time.
+//! A position motor far from its command does not ask for all of the way in one step: it would arrive too
+//! fast to stop. Its speed is at most √(F g |f - x| / 4), from which half an eighth of the acceleration F g
+//! that its force gives to the two bodies alone (g = J M⁻¹ Jᵀ) brakes in time.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,12 @@
 //! Joints: what relates the motion of two bodies, or of one body and the world.
 //!
-//! A joint has a frame on each of its bodies and a [`Kind`] that says which scalar equations hold between the frames:
-//! see [`equation`]. The coordinates that it leaves free may have motors, limits, friction and springs: see [`law`].
-//! Each equation is one row of the step's cone complementarity problem [TasoraAnitescu2011, eq. 31-34], with all of R as
-//! its admissible set; `assemble/rows.rs` puts them there.
+//! A joint has a frame on each of its bodies and a [`Kind`] that says which scalar equations hold between the
+//! frames: see [`equation`]. The coordinates that it leaves free may have motors, limits, friction and
+//! springs: see [`law`]. Each equation is one row of the step's cone complementarity problem
+//! [TasoraAnitescu2011, eq. 31-34], with all of R as its admissible set; `assemble/rows.rs` puts them there.
 //!
-//! Coordinates and reactions are about the second body relative to the first: a revolute joint's angle rises when B turns
-//! about the axis, seen from A; its reaction is what A (through the joint) does to B.
+//! Coordinates and reactions are about the second body relative to the first: a revolute joint's angle rises
+//! when B turns about the axis, seen from A; its reaction is what A (through the joint) does to B.
 
 mod ball;
 mod bushing;
@@ -69,7 +69,8 @@ pub enum Frames {
     World(Pose),
     /// Each is a frame of the world at the time when the joint is added.
     Worlds(Pose, Pose),
-    /// Frame A in the frame of the first body and frame B in that of the second (of the world, where there is no body).
+    /// Frame A in the frame of the first body and frame B in that of the second (of the world, where there is
+    /// no body).
     Local(Pose, Pose),
 }
 
@@ -120,8 +121,8 @@ fn along(axis: DVec3) -> DQuat {
     }
 }
 
-/// A frame at `position` whose z axis is `axis`, turned there by the shortest way. A zero axis makes a frame that every
-/// joint refuses.
+/// A frame at `position` whose z axis is `axis`, turned there by the shortest way. A zero axis makes a frame
+/// that every joint refuses.
 pub fn frame(position: DVec3, axis: DVec3) -> Pose {
     Pose::new(position, along(axis))
 }
@@ -188,7 +189,8 @@ impl JointDef {
         Self::new(Kind::Ball, a, b, at, DQuat::IDENTITY)
     }
 
-    /// A cross at `at` that turns about the axis `x` of A and carries B on the axis `y`, which is taken across x.
+    /// A cross at `at` that turns about the axis `x` of A and carries B on the axis `y`, which is taken
+    /// across x.
     pub fn universal(
         a: impl Into<Option<BodyId>>,
         b: impl Into<Option<BodyId>>,
@@ -293,7 +295,8 @@ impl JointDef {
         Self::new(Kind::CoupledBushing(Box::new(bushing)), a, b, at, DQuat::IDENTITY)
     }
 
-    /// The point of B (in its own frame) follows functions of time along the axes of A (of the world, without A).
+    /// The point of B (in its own frame) follows functions of time along the axes of A (of the world, without
+    /// A).
     pub fn trajectory(
         a: Option<BodyId>,
         (b, point): (BodyId, DVec3),
@@ -307,8 +310,9 @@ impl JointDef {
         )
     }
 
-    /// Equations of one's own between a frame of A and a frame of B, each in its body's frame (the world's, where there is no body). Their
-    /// gradients are compared with differences of their values when the joint is added.
+    /// Equations of one's own between a frame of A and a frame of B, each in its body's frame (the world's,
+    /// where there is no body). Their gradients are compared with differences of their values when the joint
+    /// is added.
     pub fn custom(
         a: impl Into<Option<BodyId>>,
         b: impl Into<Option<BodyId>>,
@@ -338,7 +342,8 @@ impl JointDef {
         Self::new(Kind::KnifeEdge, a, b, at, rotation)
     }
 
-    /// The disc B about `axis` through its `centre` rolls on the plane of A through `ground` with this normal.
+    /// The disc B about `axis` through its `centre` rolls on the plane of A through `ground` with this
+    /// normal.
     pub fn rolling_disc(
         a: impl Into<Option<BodyId>>,
         (ground, normal): (DVec3, DVec3),
@@ -367,7 +372,8 @@ impl JointDef {
         Self::local(kind, (a, Pose::new(pa, DQuat::IDENTITY)), (b, Pose::new(pb, DQuat::IDENTITY)))
     }
 
-    /// A rod of this length between two points, each given in its body's own frame (of the world, where there is no body).
+    /// A rod of this length between two points, each given in its body's own frame (of the world, where there
+    /// is no body).
     pub fn distance(a: (Option<BodyId>, DVec3), b: (Option<BodyId>, DVec3), length: f64) -> Self {
         Self::points(Kind::Distance { length }, a, b)
     }

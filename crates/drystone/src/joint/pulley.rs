@@ -1,4 +1,5 @@
-//! Pulley: a rope over two points P_A and P_B of the world; with a block and tackle the side of B counts i times.
+//! Pulley: a rope over two points P_A and P_B of the world; with a block and tackle the side of B counts i
+//! times.
 //!
 //! ```text
 //!     |o_A - P_A| + i |o_B - P_B| - ℓ = 0;     ∂Ψ/∂t = 0

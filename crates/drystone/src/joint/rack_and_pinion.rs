@@ -1,5 +1,5 @@
-//! Rack and pinion: the rack B moves along its axis z by the radius r times the angle of the pinion A about its own axis z.
-//! Bearings and guides must hold both axes in the world.
+//! Rack and pinion: the rack B moves along its axis z by the radius r times the angle of the pinion A about
+//! its own axis z. Bearings and guides must hold both axes in the world.
 //!
 //! ```text
 //!     r₃·(o_B - o_B0) - r θ_A = 0;     ∂Ψ/∂t = 0

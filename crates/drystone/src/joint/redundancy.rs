@@ -1,9 +1,9 @@
 //! Which multipliers are not unique: equations of joints that repeat each other.
 //!
-//! The velocities of a step are unique, the multipliers only if Jᵀλ = 0 has no solution but zero. The rows of J, in the
-//! norm of the masses (J M^-½), are made orthogonal one after the other, island by island; a row of which nothing is left
-//! is a sum of others, and its coefficients tell which multipliers may be exchanged for each other. Compliant rows do not
-//! take part: with compliance every multiplier is unique.
+//! The velocities of a step are unique, the multipliers only if Jᵀλ = 0 has no solution but zero. The rows of
+//! J, in the norm of the masses (J M^-½), are made orthogonal one after the other, island by island; a row of
+//! which nothing is left is a sum of others, and its coefficients tell which multipliers may be exchanged for
+//! each other. Compliant rows do not take part: with compliance every multiplier is unique.
 
 use drystone_solve::disjoint::DisjointSets;
 use drystone_solve::problem::WORLD;

@@ -32,7 +32,8 @@ pub struct Joint {
     pub kind: Kind,
     /// Body slots, [`WORLD_BODY`] for the world.
     pub bodies: [u32; 2],
-    /// The frames, relative to the bodies' centres of mass and along their axes (of the world, for the world).
+    /// The frames, relative to the bodies' centres of mass and along their axes (of the world, for the
+    /// world).
     pub frames: [Pose; 2],
     /// The frames in the world when the joint was made.
     pub reference: Box<[Pose; 2]>,

@@ -1,4 +1,5 @@
-//! Trajectory: the origin of B follows given functions of time in A, and so do its axes, if they are given too.
+//! Trajectory: the origin of B follows given functions of time in A, and so do its axes, if they are given
+//! too.
 //!
 //! ```text
 //!     a_k·d - f_k(t) = 0, k = 1, 2, 3;     ∂Ψ/∂t = -ḟ_k

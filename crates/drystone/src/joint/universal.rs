@@ -1,5 +1,5 @@
-//! Universal (Cardan): the origins coincide, and the axis x of A stays at a right angle to the axis y of B: a cross turns
-//! about x in A, and B turns about y on the cross.
+//! Universal (Cardan): the origins coincide, and the axis x of A stays at a right angle to the axis y of B: a
+//! cross turns about x in A, and B turns about y on the cross.
 //!
 //! ```text
 //!     a_k·d = 0, k = 1, 2, 3;     a₁·b₂ = 0;     ∂Ψ/∂t = 0

@@ -18,8 +18,8 @@ fn bad(what: &str, why: impl std::fmt::Display) -> WorldError {
 }
 
 impl World {
-    /// Adds a joint, before or between steps. Its bodies stop colliding with each other unless the definition says that
-    /// they go on.
+    /// Adds a joint, before or between steps. Its bodies stop colliding with each other unless the definition
+    /// says that they go on.
     pub fn add_joint(&mut self, def: JointDef) -> Result<JointId, WorldError> {
         let what = def.describe();
         def.check().map_err(|e| bad(&what, e))?;
@@ -230,7 +230,8 @@ impl World {
         Ok(())
     }
 
-    /// The free coordinates now, m or rad; angles count turns, as long as a step turns by less than half of one.
+    /// The free coordinates now, m or rad; angles count turns, as long as a step turns by less than half of
+    /// one.
     pub fn joint_coordinates(&self, id: JointId) -> Result<Vec<f64>, WorldError> {
         let j = self.joint_slot(id)?;
         let memory = &self.state.joints[j];
@@ -265,8 +266,8 @@ impl World {
         Ok([0, 1].map(|k| self.world_frame(joint.bodies[k], &joint.frames[k])))
     }
 
-    /// How far the joints' equations are from being met by the present positions and velocities. Compliant equations do
-    /// not count.
+    /// How far the joints' equations are from being met by the present positions and velocities. Compliant
+    /// equations do not count.
     pub fn joint_error(&self) -> JointError {
         let mut worst = JointError::default();
         let mut e = Equations::default();
@@ -278,7 +279,8 @@ impl World {
         worst
     }
 
-    /// Number of scalar equations that the joints pose: bilateral ones, motors that command position or speed included.
+    /// Number of scalar equations that the joints pose: bilateral ones, motors that command position or speed
+    /// included.
     #[doc(hidden)]
     pub fn bilaterals(&self) -> usize {
         let t = [self.state.time; 2];
@@ -293,7 +295,8 @@ impl World {
         sum
     }
 
-    /// Sets the number of turns of an angle among the free coordinates: the whole turns that bring it nearest to `near`.
+    /// Sets the number of turns of an angle among the free coordinates: the whole turns that bring it nearest
+    /// to `near`.
     #[doc(hidden)]
     pub fn set_joint_turns(&mut self, id: JointId, coordinate: usize, near: f64) -> Result<(), WorldError> {
         let j = self.joint_slot(id)?;

@@ -1,11 +1,12 @@
 //! Poisson's hypothesis for any number of contacts at once, in two problems \[AnitescuPotra1997\].
 //!
-//! Compression: every contact that is hit comes to rest, u_n ≥ 0 ⊥ γ_c ≥ 0. Expansion: its bodies are given e γ_c along
-//! the normal, and the problem is solved again from there, so that the whole expansion impulse is at least e γ_c.
+//! Compression: every contact that is hit comes to rest, u_n ≥ 0 ⊥ γ_c ≥ 0. Expansion: its bodies are given e
+//! γ_c along the normal, and the problem is solved again from there, so that the whole expansion impulse is
+//! at least e γ_c.
 //!
-//! Friction acts on the given impulse too where the contact still slides after the compression: μ e γ_c against the slip,
-//! but no more than what would end it (by the inertia of the two bodies alone). The problem of the expansion has cones for
-//! what comes on top.
+//! Friction acts on the given impulse too where the contact still slides after the compression: μ e γ_c
+//! against the slip, but no more than what would end it (by the inertia of the two bodies alone). The problem
+//! of the expansion has cones for what comes on top.
 
 use glam::DVec3;
 
@@ -21,8 +22,8 @@ impl Laws {
         self.rows.iter().any(|r| r.expansion > 0.0)
     }
 
-    /// After a compression to velocities `v`, with its impulses in the contacts: adds what the expansion gives to `v`. The
-    /// contacts' impulses are the guess for the second problem then.
+    /// After a compression to velocities `v`, with its impulses in the contacts: adds what the expansion
+    /// gives to `v`. The contacts' impulses are the guess for the second problem then.
     pub fn expand(&mut self, model: &Model, state: &State, contacts: &mut [Contact], v: &mut Velocities) {
         self.compression.clear();
         self.compression.extend(contacts.iter().map(|c| c.impulse));

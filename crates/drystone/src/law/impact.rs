@@ -1,23 +1,24 @@
 //! How fast a contact lets go after a hit.
 //!
-//! Newton's law, as Moreau states it for any number of contacts at once, is u⁺ ≥ e |u⁻| with u⁻ the normal velocity at the
-//! start of the step. A step of finite length hits early: with a gap still open, and before the forces of the step have
-//! acted. Both cost an error of O(h) in the height of the next flight. They are removed by comparing energies instead of
-//! speeds, under the relative acceleration a that the free motion of the step shows. For q ← q + h (θ v⁺ + (1-θ) v) the
-//! scheme keeps
+//! Newton's law, as Moreau states it for any number of contacts at once, is u⁺ ≥ e |u⁻| with u⁻ the normal
+//! velocity at the start of the step. A step of finite length hits early: with a gap still open, and before
+//! the forces of the step have acted. Both cost an error of O(h) in the height of the next flight. They are
+//! removed by comparing energies instead of speeds, under the relative acceleration a that the free motion of
+//! the step shows. For q ← q + h (θ v⁺ + (1-θ) v) the scheme keeps
 //!
 //! ```text
 //!     E(v, x) = ½ v² + a x - (θ - ½) h a v
 //! ```
 //!
-//! exactly in free flight. A hit at the surface turns ½ u² into ½ e² u², so u⁺ is the speed that has E(u⁺, Φ⁺) = e² E(u⁻, Φ)
-//! at the height Φ⁺ = Φ + h (θ u⁺ + (1-θ) u⁻) where the step ends:
+//! exactly in free flight. A hit at the surface turns ½ u² into ½ e² u², so u⁺ is the speed that has E(u⁺,
+//! Φ⁺) = e² E(u⁻, Φ) at the height Φ⁺ = Φ + h (θ u⁺ + (1-θ) u⁻) where the step ends:
 //!
 //! ```text
 //!     ½ (u⁺)² + ½ a h u⁺ + a (Φ + h (1-θ) u⁻) = e² E(u⁻, Φ)
 //! ```
 //!
-//! For e = 1 it is |u⁻| up to the scheme's own rounding of time, for a = 0 it is e |u⁻|, and for h → 0 always.
+//! For e = 1 it is |u⁻| up to the scheme's own rounding of time, for a = 0 it is e |u⁻|, and for h → 0
+//! always.
 
 /// A contact that may be hit in this step.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,8 @@ impl Hit {
         let rest = e * e * energy - a * (gap + h * (1.0 - theta) * before);
         let half = 0.5 * a * h;
         let square = half * half + 2.0 * rest;
-        // No more than what Newton's law says of the speeds themselves, with the step's own share of acceleration.
+        // No more than what Newton's law says of the speeds themselves, with the step's own share of
+        // acceleration.
         (square.max(0.0).sqrt() - half).clamp(0.0, e * (before.abs() + (a * h).abs()))
     }
 }

@@ -1,6 +1,6 @@
-//! What happens between two surfaces that touch: friction, restitution, rolling and spinning resistance, cohesion,
-//! compliance. A [`PairLaw`] is data; `pose.rs` turns the laws of a step's contacts into rows of the problem, `impact.rs`
-//! says how fast a hit lets go, `expansion.rs` does so by impulses.
+//! What happens between two surfaces that touch: friction, restitution, rolling and spinning resistance,
+//! cohesion, compliance. A [`PairLaw`] is data; `pose.rs` turns the laws of a step's contacts into rows of
+//! the problem, `impact.rs` says how fast a hit lets go, `expansion.rs` does so by impulses.
 
 pub(crate) mod expansion;
 pub(crate) mod impact;
@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Impact {
-    /// Normal speeds before and after, all contacts of the step together: u⁺ + e u⁻ ≥ 0 ⊥ γ ≥ 0 \[Moreau1988\].
+    /// Normal speeds before and after, all contacts of the step together: u⁺ + e u⁻ ≥ 0 ⊥ γ ≥ 0
+    /// \[Moreau1988\].
     #[default]
     Newton,
-    /// Normal impulses of compression and expansion: γ_e ≥ e γ_c \[AnitescuPotra1997\]. Costs a second solve in steps with
-    /// a hit.
+    /// Normal impulses of compression and expansion: γ_e ≥ e γ_c \[AnitescuPotra1997\]. Costs a second solve
+    /// in steps with a hit.
     Poisson,
 }
 
@@ -52,8 +53,8 @@ pub struct PairLaw {
     pub rolling: f64,
     /// Arm of spinning resistance, m: the moment about the normal is at most this times the normal force.
     pub spinning: f64,
-    /// Largest tension c between the two shapes, N, shared by their contact points: the normal force may go down to -c,
-    /// and friction holds up to μ (n + c).
+    /// Largest tension c between the two shapes, N, shared by their contact points: the normal force may go
+    /// down to -c, and friction holds up to μ (n + c).
     pub cohesion: f64,
     /// Stiffness k of one contact point, N/m. None: rigid.
     pub stiffness: Option<f64>,

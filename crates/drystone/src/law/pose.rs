@@ -1,6 +1,7 @@
 //! The laws of a step's contacts, posed as rows of the velocity problem.
 //!
-//! With n the normal, Φ the gap, u⁻ the relative velocity at the start of the step and q ← q + h (θ v⁺ + (1-θ) v):
+//! With n the normal, Φ the gap, u⁻ the relative velocity at the start of the step and q ← q + h (θ v⁺ +
+//! (1-θ) v):
 //!
 //! ```text
 //!     rigid         u_n + max(0, (Φ/h + (1-θ) u⁻_n) / θ) ≥ 0  ⊥  γ_n ≥ 0          (overlaps: see Stabilisation)
@@ -10,7 +11,8 @@
 //!     belt          u_T + s_T in place of u_T, s the velocities of the surfaces over their bodies
 //! ```
 //!
-//! Cohesion is exact as a change of variables: the multipliers of the problem are γ', those of the contacts γ.
+//! Cohesion is exact as a change of variables: the multipliers of the problem are γ', those of the contacts
+//! γ.
 
 use drystone_solve::crew;
 use glam::DVec3;
@@ -73,8 +75,8 @@ impl Laws {
         self.on
     }
 
-    /// Decides whether laws must be looked at in this step, and which contacts slide: their friction is the kinetic one
-    /// from here on. Before the user's hook, which sees the coefficient in force.
+    /// Decides whether laws must be looked at in this step, and which contacts slide: their friction is the
+    /// kinetic one from here on. Before the user's hook, which sees the coefficient in force.
     pub fn begin(&mut self, model: &Model, state: &State, settings: &Settings, contacts: &mut [Contact]) {
         let plain = model.materials.is_plain();
         let belts = || {
@@ -181,7 +183,8 @@ impl Laws {
                             self.hits = true;
                         }
                         Impact::Poisson => {
-                            // Of the compression, what the forces of the step itself put in is not to come back.
+                            // Of the compression, what the forces of the step itself put in is not to come
+                            // back.
                             row.expansion = after / (-free).max(after);
                             row.resting = row.bias.min(0.0);
                             row.bias = row.resting - turn;
@@ -193,7 +196,8 @@ impl Laws {
         row
     }
 
-    /// Pulls together what coheres. The tension of a pair is shared by those of its points that are near enough.
+    /// Pulls together what coheres. The tension of a pair is shared by those of its points that are near
+    /// enough.
     fn pull(
         &mut self,
         model: &Model,

@@ -1,9 +1,10 @@
 //! A world as bytes, and back: the run goes on bit for bit.
 //!
-//! What is saved is what decides the steps to come: settings, bodies, shapes, joints, materials, force fields, emitters and sinks, and
-//! the state with its warm starts, sleepers, order of bodies and random numbers. Functions of a program cannot be: a world that has them
-//! among its force fields, motors or guides is refused by their names, and hooks are counted, so that a world that lacks them does not
-//! step as if nothing had happened.
+//! What is saved is what decides the steps to come: settings, bodies, shapes, joints, materials, force
+//! fields, emitters and sinks, and the state with its warm starts, sleepers, order of bodies and random
+//! numbers. Functions of a program cannot be: a world that has them among its force fields, motors or guides
+//! is refused by their names, and hooks are counted, so that a world that lacks them does not step as if
+//! nothing had happened.
 //!
 //! The bytes are sealed ([`crate::seal`]); inside is MessagePack with structures as maps.
 
@@ -66,9 +67,9 @@ struct SavedWorld {
 }
 
 impl World {
-    /// The whole world as bytes: [`World::load`] makes one of them that goes on bit for bit, in this process or another. Hooks are not
-    /// in it: they have to be set again before the next step. The contacts and events of the last step are not either: they are there again
-    /// after the next one, whose contacts begin.
+    /// The whole world as bytes: [`World::load`] makes one of them that goes on bit for bit, in this process
+    /// or another. Hooks are not in it: they have to be set again before the next step. The contacts and
+    /// events of the last step are not either: they are there again after the next one, whose contacts begin.
     ///
     /// ```
     /// use drystone::{BodyDef, Settings, Shape, World};

@@ -1,4 +1,5 @@
-//! Bodies, shapes and joints as they are saved: what many have alike is written once, and is one again when it is read.
+//! Bodies, shapes and joints as they are saved: what many have alike is written once, and is one again when
+//! it is read.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -103,7 +103,8 @@ impl Compound {
         &self.moments
     }
 
-    /// Radius of the smallest ball about the origin that holds all parts, m; a little more where an ellipsoid decides.
+    /// Radius of the smallest ball about the origin that holds all parts, m; a little more where an ellipsoid
+    /// decides.
     pub fn bounding_radius(&self) -> f64 {
         self.bounding_radius
     }
@@ -137,7 +138,8 @@ impl Compound {
     }
 }
 
-/// How far from a point in its frame the furthest point of a convex shape is; for an ellipsoid at most a little less.
+/// How far from a point in its frame the furthest point of a convex shape is; for an ellipsoid at most a
+/// little less.
 fn furthest(shape: &Shape, from: DVec3) -> f64 {
     let axial = |radius: f64, z: f64| (from.truncate().length() + radius).hypot(from.z - z);
     match shape {

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use glam::DVec3;
 
-/// For each point the first that equals it, itself if there is none before. Points must be finite; 0 equals −0.
+/// For each point the first that equals it, itself if there is none before. Points must be finite; 0 equals
+/// −0.
 pub(super) fn first_equal(points: &[DVec3]) -> Vec<u32> {
     let at = |k: u32| points[k as usize];
     let mut order: Vec<u32> = (0..points.len() as u32).collect();

@@ -10,10 +10,10 @@ use crate::collide::midphase::Skin;
 /// Ground as heights over a grid of points centred on the origin in x and y, solid below.
 ///
 /// Point (column i, row j) is at x = (i − (columns−1)/2) dx, y = (j − (rows−1)/2) dy and has height
-/// `heights[j * columns + i]`. Cell (i, j), number c = j (columns−1) + i, lies between that point and the next ones; the
-/// diagonal from (i, j) to (i+1, j+1) cuts it into triangle 2c (towards +x) and triangle 2c + 1 (towards +y), both
-/// counter-clockwise from above. As a shape it may have [`MOST_PARTS`](super::MOST_PARTS) triangles, which is 725 by 725
-/// points.
+/// `heights[j * columns + i]`. Cell (i, j), number c = j (columns−1) + i, lies between that point and the
+/// next ones; the diagonal from (i, j) to (i+1, j+1) cuts it into triangle 2c (towards +x) and triangle 2c +
+/// 1 (towards +y), both counter-clockwise from above. As a shape it may have
+/// [`MOST_PARTS`](super::MOST_PARTS) triangles, which is 725 by 725 points.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Data", into = "Data")]
 pub struct HeightField {
@@ -59,8 +59,8 @@ impl PartialEq for HeightField {
 }
 
 impl HeightField {
-    /// The field of `columns` points along x by `rows` points along y, m apart as `spacing` says. Heights in m, row by
-    /// row.
+    /// The field of `columns` points along x by `rows` points along y, m apart as `spacing` says. Heights in
+    /// m, row by row.
     pub fn new(columns: usize, rows: usize, spacing: [f64; 2], heights: Vec<f64>) -> Result<Self, String> {
         for (name, n) in [("columns", columns), ("rows", rows)] {
             if n < 2 {
@@ -133,7 +133,8 @@ impl HeightField {
         )
     }
 
-    /// The corners of triangle `k`, m; the diagonal of the cell joins the first to the last (2c) or second (2c + 1).
+    /// The corners of triangle `k`, m; the diagonal of the cell joins the first to the last (2c) or second
+    /// (2c + 1).
     pub fn triangle(&self, k: usize) -> [DVec3; 3] {
         let cell = k / 2;
         let (i, j) = (cell % (self.columns - 1), cell / (self.columns - 1));
@@ -151,7 +152,8 @@ impl HeightField {
         (b - a).cross(c - a).normalize()
     }
 
-    /// The triangle across edge `edge` of triangle `k`, as in [`super::TriMesh::neighbour`]; None at the border.
+    /// The triangle across edge `edge` of triangle `k`, as in [`super::TriMesh::neighbour`]; None at the
+    /// border.
     pub fn neighbour(&self, k: usize, edge: usize) -> Option<u32> {
         let (cell, across) = (k / 2, self.columns - 1);
         let (i, j) = (cell % across, cell / across);
@@ -173,8 +175,8 @@ impl HeightField {
         &self.skin
     }
 
-    /// Visits, in rising order, the triangles of cells that the box reaches in x and y, unless the whole cell lies below
-    /// the box. (Solid below: a box far under the surface still meets it.)
+    /// Visits, in rising order, the triangles of cells that the box reaches in x and y, unless the whole cell
+    /// lies below the box. (Solid below: a box far under the surface still meets it.)
     #[doc(hidden)]
     pub fn triangles_in(&self, bounds: &Aabb, mut visit: impl FnMut(u32)) {
         let (Some(i), Some(j)) = (self.cells(bounds, 0), self.cells(bounds, 1)) else { return };

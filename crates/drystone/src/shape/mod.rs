@@ -1,7 +1,9 @@
-//! Collision shapes: geometry in the shape's own frame, with volume, inertia, bounds and support. Lengths in metres.
+//! Collision shapes: geometry in the shape's own frame, with volume, inertia, bounds and support. Lengths in
+//! metres.
 //!
-//! The simple solids are centred on their own origin; a hull, a mesh or a compound lies where its points say, and
-//! [`Shape::centroid`] tells where that is. Shapes with much data hold it behind an [`Arc`]: copies are cheap.
+//! The simple solids are centred on their own origin; a hull, a mesh or a compound lies where its points say,
+//! and [`Shape::centroid`] tells where that is. Shapes with much data hold it behind an [`Arc`]: copies are
+//! cheap.
 
 mod build;
 mod compound;
@@ -29,8 +31,8 @@ pub use pose::Pose;
 
 use crate::collide::Aabb;
 
-/// Coordinates beyond this, and extents below its inverse, are refused in hulls and meshes: their moments would leave the
-/// range of numbers. m
+/// Coordinates beyond this, and extents below its inverse, are refused in hulls and meshes: their moments
+/// would leave the range of numbers. m
 const FARTHEST: f64 = 1e60;
 /// Lengths of shapes, m: their moments go by the fifth power.
 const LARGEST: f64 = 1e12;
@@ -68,8 +70,8 @@ pub enum Shape {
         /// Half the distance of the caps, m.
         half_length: f64,
     },
-    /// A solid cone about the z axis: base disc at z = -height/4, apex at z = 3/4 height, so that the centroid is the
-    /// origin.
+    /// A solid cone about the z axis: base disc at z = -height/4, apex at z = 3/4 height, so that the
+    /// centroid is the origin.
     Cone {
         /// Of the base, m.
         radius: f64,
@@ -117,7 +119,8 @@ impl Shape {
         }
     }
 
-    /// Says what is wrong with the dimensions, if anything. (What cannot be built wrong is not looked at again.)
+    /// Says what is wrong with the dimensions, if anything. (What cannot be built wrong is not looked at
+    /// again.)
     pub fn check(&self) -> Result<(), String> {
         let positive = |name: &str, x: f64| {
             if !(x.is_finite() && x > 0.0) {
@@ -176,8 +179,8 @@ impl Shape {
         }
     }
 
-    /// Volume, centroid and second moments. Infinite volume for what has no bottom (half-space, height field), and not a
-    /// number for a mesh that encloses nothing: [`TriMesh::mass_properties`] says why.
+    /// Volume, centroid and second moments. Infinite volume for what has no bottom (half-space, height
+    /// field), and not a number for a mesh that encloses nothing: [`TriMesh::mass_properties`] says why.
     pub fn moments(&self) -> Moments {
         use std::f64::consts::PI;
         match self {
@@ -228,8 +231,8 @@ impl Shape {
         DMat3::from_diagonal(d)
     }
 
-    /// Radius of the smallest ball about the shape's origin that holds it, m. (A little more for a compound where an
-    /// ellipsoid decides.)
+    /// Radius of the smallest ball about the shape's origin that holds it, m. (A little more for a compound
+    /// where an ellipsoid decides.)
     pub fn bounding_radius(&self) -> f64 {
         match self {
             Shape::Sphere { radius } => *radius,
@@ -248,9 +251,9 @@ impl Shape {
 
     /// Radius of the largest ball about the centroid inside the shape, m: what a deep overlap is measured by.
     ///
-    /// Of a rounded shape, about the centroid of its core. A compound or a mesh can be thin or hollow at its centroid:
-    /// for a compound it is the smallest inner radius among the parts, for a mesh it is infinite, like the half-space
-    /// that it may be ground for: the other shape of a pair decides.
+    /// Of a rounded shape, about the centroid of its core. A compound or a mesh can be thin or hollow at its
+    /// centroid: for a compound it is the smallest inner radius among the parts, for a mesh it is infinite,
+    /// like the half-space that it may be ground for: the other shape of a pair decides.
     pub fn inner_radius(&self) -> f64 {
         match self {
             Shape::Sphere { radius } | Shape::Capsule { radius, .. } => *radius,
@@ -316,9 +319,9 @@ impl Shape {
         }
     }
 
-    /// The point of the shape furthest along `direction` (not zero), all in the shape's frame.
-    /// For a half-space, the origin: it has no furthest point except along its normal. For a height field, the furthest
-    /// point of its surface.
+    /// The point of the shape furthest along `direction` (not zero), all in the shape's frame. For a
+    /// half-space, the origin: it has no furthest point except along its normal. For a height field, the
+    /// furthest point of its surface.
     pub fn support(&self, direction: DVec3) -> DVec3 {
         match self {
             Shape::Sphere { radius } => *radius * direction.normalize_or_zero(),
@@ -352,7 +355,8 @@ impl Shape {
         }
     }
 
-    /// Whether the shape is one convex piece, as the narrow phase takes them. A compound is not, even of one part.
+    /// Whether the shape is one convex piece, as the narrow phase takes them. A compound is not, even of one
+    /// part.
     pub fn is_convex(&self) -> bool {
         !matches!(self, Shape::Mesh(_) | Shape::HeightField(_) | Shape::Compound(_))
     }

@@ -24,8 +24,8 @@ pub(super) fn outer(a: DVec3, b: DVec3) -> DMat3 {
 
 /// Twice the area of a triangle as a vector along its normal: longest side times height.
 ///
-/// The height is made orthogonal to the side twice. A plain cross product would cancel where the triangle is thin, and
-/// turn the normal towards the long side: the far corner would lie off the plane.
+/// The height is made orthogonal to the side twice. A plain cross product would cancel where the triangle is
+/// thin, and turn the normal towards the long side: the far corner would lie off the plane.
 pub(super) fn double_area([a, b, c]: [DVec3; 3]) -> DVec3 {
     cross_of_sides([b - a, c - b, a - c])
 }
@@ -54,7 +54,8 @@ impl Moments {
         Self { volume, centroid: DVec3::ZERO, second: DMat3::from_diagonal(squares) }
     }
 
-    /// The sum of disjoint solids; where solids overlap, matter counts twice. A part may have negative volume: a hole.
+    /// The sum of disjoint solids; where solids overlap, matter counts twice. A part may have negative
+    /// volume: a hole.
     pub fn sum(parts: impl Iterator<Item = Moments> + Clone) -> Self {
         let volume: f64 = parts.clone().map(|p| p.volume).sum();
         if volume == 0.0 {
@@ -91,12 +92,13 @@ impl Moments {
     }
 }
 
-/// Moments of the solid inside a closed surface of triangles (counter-clockwise from outside), by the divergence
-/// theorem: the sum over tetrahedra between each triangle and one common point, signed [Tonon2004].
+/// Moments of the solid inside a closed surface of triangles (counter-clockwise from outside), by the
+/// divergence theorem: the sum over tetrahedra between each triangle and one common point, signed
+/// [Tonon2004].
 ///
-/// For a tetrahedron with one corner at the common point and the others at a, b, c from there, 6V = a·(b×c), the
-/// centroid is (a+b+c)/4 and ∫xxᵀ dV = V/20 (aaᵀ + bbᵀ + ccᵀ + ssᵀ), s = a+b+c. `about` should lie in or near the
-/// solid: sums of far tetrahedra cancel.
+/// For a tetrahedron with one corner at the common point and the others at a, b, c from there, 6V = a·(b×c),
+/// the centroid is (a+b+c)/4 and ∫xxᵀ dV = V/20 (aaᵀ + bbᵀ + ccᵀ + ssᵀ), s = a+b+c. `about` should lie in or
+/// near the solid: sums of far tetrahedra cancel.
 pub(super) fn of_surface(about: DVec3, triangles: impl Iterator<Item = [DVec3; 3]>) -> Moments {
     let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
     for triangle in triangles {

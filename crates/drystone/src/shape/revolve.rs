@@ -15,8 +15,8 @@ pub(super) enum Piece {
     Arc { centre: [f64; 2], radius: f64, from: f64, to: f64 },
 }
 
-/// Nodes and weights of Gauss-Legendre quadrature with 16 points on [−1, 1], the positive half: exact for the polynomials of
-/// lines, and to the last digits for the trigonometric ones of arcs of up to half a turn.
+/// Nodes and weights of Gauss-Legendre quadrature with 16 points on [−1, 1], the positive half: exact for the
+/// polynomials of lines, and to the last digits for the trigonometric ones of arcs of up to half a turn.
 const NODES: [[f64; 2]; 8] = [
     [0.095_012_509_837_637_44, 0.189_450_610_455_068_5],
     [0.281_603_550_779_258_9, 0.182_603_415_044_923_6],

@@ -42,8 +42,8 @@ pub(super) fn ellipsoid(half: DVec3) -> Moments {
     Moments::centred(volume, 0.2 * volume * half * half)
 }
 
-/// How far a disc across the unit vector `axis` reaches along the coordinate axes: r √(1 − a_k²), from the other two
-/// components of the axis where 1 − a_k² would cancel.
+/// How far a disc across the unit vector `axis` reaches along the coordinate axes: r √(1 − a_k²), from the
+/// other two components of the axis where 1 − a_k² would cancel.
 pub(super) fn disc_reach(axis: DVec3, radius: f64) -> DVec3 {
     let s = axis * axis;
     radius * DVec3::new(s.y + s.z, s.x + s.z, s.x + s.y).map(f64::sqrt)

@@ -19,8 +19,8 @@ pub(super) fn moments(core: &Shape, r: f64) -> Moments {
     }
 }
 
-/// The box; slabs on its faces; quarter cylinders along its edges, which make three whole ones; eighths of a ball at its
-/// corners. Along x, with ∫ξ over a quarter disc r³/3 and over an eighth of a ball π r⁴/16.
+/// The box; slabs on its faces; quarter cylinders along its edges, which make three whole ones; eighths of a
+/// ball at its corners. Along x, with ∫ξ over a quarter disc r³/3 and over an eighth of a ball π r⁴/16.
 fn cuboid(half: DVec3, r: f64) -> Moments {
     let along = |a: f64, b: f64, c: f64| {
         let faces = 8.0 * b * c * ((a + r).powi(3) - a.powi(3)) / 3.0 + 8.0 * r * a * (b + c) * a * a / 3.0;
@@ -57,7 +57,8 @@ fn cone(radius: f64, height: f64, r: f64) -> Moments {
     ])
 }
 
-/// The core; a prism on every face; a sector of a cylinder along every edge; a sector of a ball at every vertex.
+/// The core; a prism on every face; a sector of a cylinder along every edge; a sector of a ball at every
+/// vertex.
 fn polyhedron(hull: &Hull, r: f64) -> Moments {
     let mut parts = vec![*hull.moments()];
     parts.extend((0..hull.faces().len()).map(|f| prism(hull, f, r)));
@@ -84,8 +85,9 @@ fn prism(hull: &Hull, f: usize, r: f64) -> Moments {
     }))
 }
 
-/// Along an edge of length l, a sector of angle θ between the normals of its faces. With u halfway between these and w
-/// across: A = θ r²/2, ∫u dA = 2/3 r³ sin(θ/2), ∫u² dA = r⁴/8 (θ + sin θ), ∫w² dA = r⁴/8 (θ − sin θ).
+/// Along an edge of length l, a sector of angle θ between the normals of its faces. With u halfway between
+/// these and w across: A = θ r²/2, ∫u dA = 2/3 r³ sin(θ/2), ∫u² dA = r⁴/8 (θ + sin θ), ∫w² dA = r⁴/8 (θ − sin
+/// θ).
 fn edge_sector(hull: &Hull, e: usize, r: f64) -> Moments {
     let edge = &hull.edges()[e];
     let [a, b] = edge.ends.map(|v| hull.vertices()[v as usize]);
@@ -108,15 +110,18 @@ fn edge_sector(hull: &Hull, e: usize, r: f64) -> Moments {
     }
 }
 
-/// At a vertex, the ball of radius r over the directions in which the vertex is furthest: a spherical polygon between
-/// the normals of its faces. Its sides are great arcs across the edges: the one across the edge of direction e leaves the
-/// polygon along e everywhere. Over the polygon, with ω its area and θ the angles of the arcs,
+/// At a vertex, the ball of radius r over the directions in which the vertex is furthest: a spherical polygon
+/// between the normals of its faces. Its sides are great arcs across the edges: the one across the edge of
+/// direction e leaves the polygon along e everywhere. Over the polygon, with ω its area and θ the angles of
+/// the arcs,
 ///     ∫n dω = −½ Σ θ e,   ∫nnᵀ dω = ⅓ (ω 1 − Σ (∫ n dθ) eᵀ),
-/// both by the divergence theorem on the sphere, for the tangential parts of a constant a and of a (c·n): their
-/// divergences are −2 a·n and a·c − 3 (a·n)(c·n). ([Arvo1995] has all orders.) Along the radius, ∫ρ² dρ = r³/3 and so on.
+/// both by the divergence theorem on the sphere, for the tangential parts of a constant a and of a (c·n):
+/// their divergences are −2 a·n and a·c − 3 (a·n)(c·n). ([Arvo1995] has all orders.) Along the radius, ∫ρ² dρ
+/// = r³/3 and so on.
 ///
-/// In the last formula the sum is left out: each arc comes up at both ends of its edge, with opposite e, and there is no
-/// arm to this term. So `second` is right only for all vertices together, whose sectors make up one ball.
+/// In the last formula the sum is left out: each arc comes up at both ends of its edge, with opposite e, and
+/// there is no arm to this term. So `second` is right only for all vertices together, whose sectors make up
+/// one ball.
 fn vertex_sector(hull: &Hull, v: usize, r: f64) -> Moments {
     let here = hull.vertices()[v];
     let mut first = DVec3::ZERO;
@@ -146,8 +151,8 @@ fn between(m: DVec3, n: DVec3) -> f64 {
     2.0 * (m - n).length().atan2((m + n).length())
 }
 
-/// Area of the spherical polygon whose sides are the arcs: the sum of triangles from a point amid its corners, each by
-/// tan(ω/2) = a·(b×c) / (1 + a·b + b·c + c·a) [VanOosteromStrackee1983, eq. 8].
+/// Area of the spherical polygon whose sides are the arcs: the sum of triangles from a point amid its
+/// corners, each by tan(ω/2) = a·(b×c) / (1 + a·b + b·c + c·a) [VanOosteromStrackee1983, eq. 8].
 fn solid_angle(arcs: &[[DVec3; 2]]) -> f64 {
     let middle = arcs.iter().flatten().copied().sum::<DVec3>().normalize_or_zero();
     let triangle = |[m, n]: &[DVec3; 2]| {

@@ -8,8 +8,8 @@ use crate::state::State;
 use crate::workspace::{Setup, Substeps};
 
 impl Sleepers {
-    /// Counts how long bodies have been at rest, and lets islands fall asleep; with the contacts of those awake, after the
-    /// last thing that could undo the step.
+    /// Counts how long bodies have been at rest, and lets islands fall asleep; with the contacts of those
+    /// awake, after the last thing that could undo the step.
     pub fn fall_asleep(
         &mut self,
         setup: Setup,

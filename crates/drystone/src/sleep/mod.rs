@@ -1,8 +1,10 @@
-//! Sleep: what has come to rest is left out of the steps until something disturbs it. Only where [`Settings::sleep`] asks.
+//! Sleep: what has come to rest is left out of the steps until something disturbs it. Only where
+//! [`Settings::sleep`] asks.
 //!
-//! What hangs together by contacts and joints is an island, and an island sleeps as a whole or not at all. Its bodies fall
-//! asleep when all of them have been slower than a speed for a time; from then on positions do not change by a bit,
-//! velocities are zero, and contacts, with the impulses that warm-start the step in which they wake, are kept as they were.
+//! What hangs together by contacts and joints is an island, and an island sleeps as a whole or not at all.
+//! Its bodies fall asleep when all of them have been slower than a speed for a time; from then on positions
+//! do not change by a bit, velocities are zero, and contacts, with the impulses that warm-start the step in
+//! which they wake, are kept as they were.
 //!
 //! A sleeper wakes, with its island, at the start of the step in which
 //!
@@ -13,8 +15,8 @@
 //! - a body it touches or is joined to, a joint, a material, a law or a setting was changed or removed, or a body that
 //!   is not dynamic was added anywhere.
 //!
-//! All of these compare numbers exactly: the two thresholds say when sleep begins, and nothing else is one. Bodies of
-//! [`crate::StiffForce`]s, which may depend on time in any way, do not sleep.
+//! All of these compare numbers exactly: the two thresholds say when sleep begins, and nothing else is one.
+//! Bodies of [`crate::StiffForce`]s, which may depend on time in any way, do not sleep.
 //!
 //! With nothing asleep a step is bit for bit the one without this option.
 
@@ -33,8 +35,9 @@ use crate::world::{World, WorldError};
 /// When bodies fall asleep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sleep {
-    /// Slower than this counts as rest, m/s: the centre and every other point of the body. None: a hundredth of √(g r), r
-    /// the body's smallest inner radius. That speed takes a body 5e-5 r up; without gravity it is zero, and nothing sleeps.
+    /// Slower than this counts as rest, m/s: the centre and every other point of the body. None: a hundredth
+    /// of √(g r), r the body's smallest inner radius. That speed takes a body 5e-5 r up; without gravity it
+    /// is zero, and nothing sleeps.
     #[serde(default)]
     pub speed: Option<f64>,
     /// For how long, s.
@@ -86,8 +89,8 @@ impl Sleep {
     }
 }
 
-/// Who sleeps, and how long the others have been at rest: the part of the state that is about sleep. By body slot; empty
-/// in worlds without.
+/// Who sleeps, and how long the others have been at rest: the part of the state that is about sleep. By body
+/// slot; empty in worlds without.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
     /// One more than the lowest slot of the island that sleeps, 0 for what is awake.
@@ -157,7 +160,8 @@ pub(crate) struct Sleepers {
     rousing: Vec<bool>,
     /// As it was before the step.
     before: Rest,
-    /// Below which speed a body rests, m/s, by body slot, and for which model, gravity and setting that was worked out.
+    /// Below which speed a body rests, m/s, by body slot, and for which model, gravity and setting that was
+    /// worked out.
     speeds: Vec<f64>,
     reach: Vec<f64>,
     speeds_for: Option<(u64, usize, [f64; 4])>,
@@ -189,7 +193,8 @@ impl Sleepers {
         self.contacts.retain(|c| !c.bodies.iter().any(awake));
     }
 
-    /// The speeds below which bodies rest and the radii about their centres that hold them; `model` says for which bodies.
+    /// The speeds below which bodies rest and the radii about their centres that hold them; `model` says for
+    /// which bodies.
     fn measure(&mut self, model: &Model, settings: &Settings, sleep: &Sleep) {
         let asked = [settings.gravity.x, settings.gravity.y, settings.gravity.z, sleep.speed.unwrap_or(-1.0)];
         let now = (model.revision(), model.bodies.len(), asked);
@@ -236,7 +241,8 @@ impl World {
         Ok(self.state.rest.is_asleep(id.slot as usize))
     }
 
-    /// Wakes a body and its island: for what a world cannot know by itself, as a contact hook that changes its mind.
+    /// Wakes a body and its island: for what a world cannot know by itself, as a contact hook that changes
+    /// its mind.
     pub fn wake(&mut self, id: BodyId) -> Result<(), WorldError> {
         if !self.model.contains(id) {
             return Err(WorldError::NoBody(id));

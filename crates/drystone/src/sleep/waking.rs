@@ -86,7 +86,8 @@ impl Sleepers {
         true
     }
 
-    /// Wakes what the step's contacts disturb. True if that is anybody: their own contacts have to be looked for.
+    /// Wakes what the step's contacts disturb. True if that is anybody: their own contacts have to be looked
+    /// for.
     pub fn rouse_touched(
         &mut self,
         setup: Setup,
@@ -136,8 +137,8 @@ impl Sleepers {
         self.contacts.sort_unstable_by_key(place);
     }
 
-    /// Puts the contacts of sleepers back among the others, for all to see and for the step in which they wake; `index` is
-    /// a contact that is kept in sight.
+    /// Puts the contacts of sleepers back among the others, for all to see and for the step in which they
+    /// wake; `index` is a contact that is kept in sight.
     pub fn put_back(
         &mut self,
         model: &Model,

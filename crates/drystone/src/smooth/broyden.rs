@@ -1,11 +1,13 @@
-//! λ of one part: Broyden's method from the factor of J M⁻¹ Jᵀ, in the form that keeps the steps alone [Kelley1995, §7.3].
+//! λ of one part: Broyden's method from the factor of J M⁻¹ Jᵀ, in the form that keeps the steps alone
+//! [Kelley1995, §7.3].
 
 use super::Around;
 use super::gather::{Found, Goal, walk};
 use super::mechanism::{Mechanism, Part};
 use crate::model::Model;
 
-/// Errors at which Broyden's method stops, over the size of the mechanism, and at which it may where it gets no further.
+/// Errors at which Broyden's method stops, over the size of the mechanism, and at which it may where it gets
+/// no further.
 const DONE: f64 = 1e-14;
 const ARRIVED: f64 = 1e-11;
 const ROUNDS: usize = 60;
@@ -13,8 +15,8 @@ const ROUNDS: usize = 60;
 const MEMORY: usize = 20;
 
 impl Mechanism {
-    /// λ with Ψ(q⁺) = 0; `now` becomes q⁺ and v½⁺. The matrix J(q⁺) M⁻¹ J(q)ᵀ that the factor stands for is neither symmetric nor, where a mechanism
-    /// passes a singular position, of the same sign.
+    /// λ with Ψ(q⁺) = 0; `now` becomes q⁺ and v½⁺. The matrix J(q⁺) M⁻¹ J(q)ᵀ that the factor stands for is
+    /// neither symmetric nor, where a mechanism passes a singular position, of the same sign.
     pub(super) fn meet_positions(&mut self, w: Around, part: Part) -> Option<usize> {
         let n = self.rows.equations.len();
         self.lambda.clear();
@@ -39,7 +41,8 @@ impl Mechanism {
             if worst <= DONE * self.size {
                 return Some(rounds);
             }
-            // Not monotone: only twice without progress means that rounding, or a singular position, lets no more through.
+            // Not monotone: only twice without progress means that rounding, or a singular position, lets no
+            // more through.
             stuck = if worst < 0.5 * best { 0 } else { stuck + 1 };
             if worst < best {
                 best = worst;

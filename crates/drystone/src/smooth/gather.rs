@@ -1,4 +1,5 @@
-//! What a mechanism without contacts is made of at one configuration: equations, forces, and what must stay slack.
+//! What a mechanism without contacts is made of at one configuration: equations, forces, and what must stay
+//! slack.
 
 use glam::{DQuat, DVec3};
 
@@ -228,7 +229,8 @@ fn along(
     }
 }
 
-/// ∫ f dt over a part of the step for a motor that imposes a speed, in the units of its row, by Simpson's rule.
+/// ∫ f dt over a part of the step for a motor that imposes a speed, in the units of its row, by Simpson's
+/// rule.
 pub(super) fn way(joint: &Joint, k: usize, from: f64, to: f64) -> f64 {
     let Some(Command::Speed(f)) = joint.laws.get(k).and_then(|l| l.motor.as_ref()).map(|m| &m.command) else {
         return 0.0;
@@ -256,7 +258,8 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Gathers the joints of a mechanism, whose first `count` bodies are dynamic; angles in `memory` are brought up to date.
+    /// Gathers the joints of a mechanism, whose first `count` bodies are dynamic; angles in `memory` are
+    /// brought up to date.
     pub fn at(
         &mut self,
         model: &Model,

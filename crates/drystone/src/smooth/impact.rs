@@ -1,14 +1,15 @@
 //! Rebounds from limits within a smooth step.
 //!
-//! A limit that is met at speed is met at an instant. The step is cut there, the velocities jump, and the rest of the step goes on from there. With n the limit's row and
-//! N = J M⁻¹ Jᵀ of the equations,
+//! A limit that is met at speed is met at an instant. The step is cut there, the velocities jump, and the
+//! rest of the step goes on from there. With n the limit's row and N = J M⁻¹ Jᵀ of the equations,
 //!
 //! ```text
 //!     v⁺ = v + (w - M⁻¹ Jᵀ N⁻¹ J w) p,      w = M⁻¹ nᵀ,      p = -(1 + e) n v / (n w - (J w)ᵀ N⁻¹ (J w))
 //! ```
 //!
-//! takes ½ (1 - e²) (n v)² / (n w - ...) of energy away, and never gives any. A rebound so slow that forces undo it within a step is no matter of
-//! one instant: the other scheme takes the step, and lets what comes to rest on its limit rest.
+//! takes ½ (1 - e²) (n v)² / (n w - ...) of energy away, and never gives any. A rebound so slow that forces
+//! undo it within a step is no matter of one instant: the other scheme takes the step, and lets what comes to
+//! rest on its limit rest.
 
 use super::Around;
 use super::gather::{Slack, weighted};
@@ -46,8 +47,9 @@ impl Mechanism {
         }
     }
 
-    /// Whether nothing unilateral is about to be rested on at the end of a step of h: each is out of reach of one step's acceleration, or opens or closes faster than
-    /// that could change. Otherwise the step is left to the other scheme: what comes to rest on its limit is not thrown about between the two.
+    /// Whether nothing unilateral is about to be rested on at the end of a step of h: each is out of reach of
+    /// one step's acceleration, or opens or closes faster than that could change. Otherwise the step is left
+    /// to the other scheme: what comes to rest on its limit is not thrown about between the two.
     pub(super) fn stays_slack(&mut self, h: f64) -> bool {
         self.observe();
         self.watched.iter().zip(&self.rows.slacks).all(|(was, s)| {
@@ -56,7 +58,8 @@ impl Mechanism {
         })
     }
 
-    /// Goes from `from`, where the last segment began, to the instant before `end` at which a limit is met, and rebounds from it. None if that is no rebound.
+    /// Goes from `from`, where the last segment began, to the instant before `end` at which a limit is met,
+    /// and rebounds from it. None if that is no rebound.
     pub(super) fn impact(&mut self, w: Around, order: u8, from: f64, end: f64) -> Option<f64> {
         let met = MET * self.size;
         // Newton's method, between two instants of which a limit is passed at the later.

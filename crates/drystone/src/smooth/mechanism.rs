@@ -191,7 +191,8 @@ impl Mechanism {
         self.rows.at(w.model, &self.links, self.count, &self.now, &mut self.memory, s.time);
     }
 
-    /// From one instant to another, in as many substeps as that needs; None if Broyden's method does not arrive.
+    /// From one instant to another, in as many substeps as that needs; None if Broyden's method does not
+    /// arrive.
     pub(super) fn segment(&mut self, w: Around, order: u8, from: f64, to: f64) -> Option<()> {
         // The scheme by name is the papers', and cuts nothing.
         let most = if w.settings.integrator == Integrator::Auto { MOST } else { 1 };
@@ -202,7 +203,8 @@ impl Mechanism {
         let mut n = self.needed(w, to - from).min(most);
         loop {
             let done = self.cut(w, order, n, [from, to]);
-            // As many as it needs where it begins and where it ends: the way back would have as many, so that energy does not drift.
+            // As many as it needs where it begins and where it ends: the way back would have as many, so that
+            // energy does not drift.
             let needed = if done.is_some() { self.needed(w, to - from) } else { 2 * n };
             if done.is_some() && needed <= n || n == most {
                 self.iterations += done?;
@@ -238,8 +240,9 @@ impl Mechanism {
         Some(iterations)
     }
 
-    /// Substeps for which no joint's lever or axis turns by more than [`TURN`], in powers of two, so that their number seldom changes: every change costs a
-    /// little energy, or gives it. What a joint turns about stays where it is.
+    /// Substeps for which no joint's lever or axis turns by more than [`TURN`], in powers of two, so that
+    /// their number seldom changes: every change costs a little energy, or gives it. What a joint turns about
+    /// stays where it is.
     fn needed(&self, w: Around, h: f64) -> usize {
         let mut fastest = 0.0f64;
         for link in &self.links {
@@ -280,10 +283,10 @@ impl Mechanism {
         self.direct.flops() <= LARGE
     }
 
-    /// Whether a smooth step is to be had: nothing asks for the other scheme, joints are not off by much (corrections of positions take that away
-    /// without a speed), and the step is short enough for its springs and dampers as forces:
-    /// with a = M^-½ Jᵀ the largest eigenvalue of Σ k a aᵀ is at most twice the largest sum Σ k |a|² over the springs of one
-    /// body.
+    /// Whether a smooth step is to be had: nothing asks for the other scheme, joints are not off by much
+    /// (corrections of positions take that away without a speed), and the step is short enough for its
+    /// springs and dampers as forces: with a = M^-½ Jᵀ the largest eigenvalue of Σ k a aᵀ is at most twice
+    /// the largest sum Σ k |a|² over the springs of one body.
     fn is_resolved(&self, model: &Model, h: f64) -> bool {
         if self.rows.stops {
             return false;

@@ -1,8 +1,9 @@
 //! Steps of mechanisms that nothing touches: RATTLE on rotations, and a composition of it of fourth order.
 //!
-//! Without contacts, active limits and dry friction a step has only equations and smooth forces, and the half-implicit scheme
-//! (first order, and joints that lose energy) is more modest than it has to be. One part of the step, of length τ, is
-//! \[Andersen1983\] with the free motion of rigid bodies as its drift [DullweberLeimkuhlerMcLachlan1997]:
+//! Without contacts, active limits and dry friction a step has only equations and smooth forces, and the
+//! half-implicit scheme (first order, and joints that lose energy) is more modest than it has to be. One part
+//! of the step, of length τ, is \[Andersen1983\] with the free motion of rigid bodies as its drift
+//! [DullweberLeimkuhlerMcLachlan1997]:
 //!
 //! ```text
 //!     v½  = v + M⁻¹ (½τ f(q, v, t) + J(q)ᵀ λ)                         half a kick
@@ -12,21 +13,25 @@
 //!     0   = J(q⁺) v⁺ + ∂Ψ/∂t                                          decides μ
 //! ```
 //!
-//! Symmetric, of second order, and symplectic where forces have a potential (as far as the drift is exact: it is of fourth
-//! order): energy stays near where it began, for as long as the run is. Equations about velocities alone are held in the
-//! middle of the drift, τ J(q½) v½ = 0, which is symmetric too [McLachlanPerlmutter2006]; a motor that imposes a speed holds its
-//! coordinate to the integral of its command. Five such parts of lengths s, s, 1 - 4s, s, s with s = 1/(4 - ∛4) are of fourth
-//! order \[Suzuki1990\]. A mechanism whose joints turn far in a step takes it in as many equal substeps as that needs.
+//! Symmetric, of second order, and symplectic where forces have a potential (as far as the drift is exact: it
+//! is of fourth order): energy stays near where it began, for as long as the run is. Equations about
+//! velocities alone are held in the middle of the drift, τ J(q½) v½ = 0, which is symmetric too
+//! [McLachlanPerlmutter2006]; a motor that imposes a speed holds its coordinate to the integral of its
+//! command. Five such parts of lengths s, s, 1 - 4s, s, s with s = 1/(4 - ∛4) are of fourth order
+//! \[Suzuki1990\]. A mechanism whose joints turn far in a step takes it in as many equal substeps as that
+//! needs.
 //!
-//! λ comes from a quasi-Newton method that starts from the matrix J M⁻¹ Jᵀ at q, iterated until rounding stops it; positions then fit the joints as
-//! well as numbers can say it, and no position problem follows. Springs, dampers and motors that impose a force are forces f. A
-//! step in which a spring or damper is too stiff for that, in which something unilateral is or would become active, or in which
-//! Broyden's method does not arrive, is not taken: the half-implicit scheme takes it instead. Only a rebound from a limit is part of a smooth step: it happens at
-//! the instant at which the limit is met (`impact.rs`).
+//! λ comes from a quasi-Newton method that starts from the matrix J M⁻¹ Jᵀ at q, iterated until rounding
+//! stops it; positions then fit the joints as well as numbers can say it, and no position problem follows.
+//! Springs, dampers and motors that impose a force are forces f. A step in which a spring or damper is too
+//! stiff for that, in which something unilateral is or would become active, or in which Broyden's method does
+//! not arrive, is not taken: the half-implicit scheme takes it instead. Only a rebound from a limit is part
+//! of a smooth step: it happens at the instant at which the limit is met (`impact.rs`).
 //!
-//! What hangs together by joints is a mechanism, and each of them is stepped by itself: taken, cut into substeps or left to the other scheme whatever others
-//! do. Where the scheme was named, bodies without joints are mechanisms too. Forces between pairs of bodies make one mechanism of all. The two schemes do not meet within
-//! a step: a body that could reach another one has a contact with it.
+//! What hangs together by joints is a mechanism, and each of them is stepped by itself: taken, cut into
+//! substeps or left to the other scheme whatever others do. Where the scheme was named, bodies without joints
+//! are mechanisms too. Forces between pairs of bodies make one mechanism of all. The two schemes do not meet
+//! within a step: a body that could reach another one has a contact with it.
 
 mod broyden;
 mod gather;
@@ -79,7 +84,8 @@ struct Around<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Smooth {
     mechanisms: Vec<Mechanism>,
-    /// What they were drawn up for: the model's revision, with bodies without joints or not, all as one or not.
+    /// What they were drawn up for: the model's revision, with bodies without joints or not, all as one or
+    /// not.
     known: (u64, bool, bool),
     /// Whether every dynamic body is in one.
     all: bool,
@@ -150,8 +156,8 @@ impl Smooth {
         self.mechanisms.iter().any(|m| m.taken).then(|| self.list(model, order))
     }
 
-    /// Contacts were looked for where the free motion leads. A rebound leads elsewhere: a mechanism that comes to others by it is left to the other scheme. Whether
-    /// there is one.
+    /// Contacts were looked for where the free motion leads. A rebound leads elsewhere: a mechanism that
+    /// comes to others by it is left to the other scheme. Whether there is one.
     fn leave_out_who_meet_others(
         &mut self,
         setup: Setup,
@@ -209,7 +215,8 @@ impl Smooth {
         }
     }
 
-    /// Finds the mechanisms: what hangs together by joints, bodies without joints if `free`, or everything as one if `together`.
+    /// Finds the mechanisms: what hangs together by joints, bodies without joints if `free`, or everything as
+    /// one if `together`.
     fn draw_up(&mut self, model: &Model, free: bool, together: bool) {
         let known = (model.revision(), free, together);
         if known.0 != 0 && known == self.known {

@@ -156,7 +156,8 @@ impl Mechanism {
         }
     }
 
-    /// The impulse `p` of a slack, whose M⁻¹ Jᵀ is `own`, and those by which the equations hold against it, `held` for each unit.
+    /// The impulse `p` of a slack, whose M⁻¹ Jᵀ is `own`, and those by which the equations hold against it,
+    /// `held` for each unit.
     pub(super) fn strike(&mut self, w: Around, s: &Slack, own: &[f64; 12], p: f64, held: &[f64]) {
         kick(&self.links[s.joint as usize], self.count, &mut self.now, own, p);
         self.lambda.clear();

@@ -1,9 +1,9 @@
 //! The part of a world that a correction is about.
 //!
-//! In a heap that has come to rest a few contacts in a thousand overlap by more than is left alone. What removes their
-//! overlaps moves them and their neighbours, and dies out further off, because every contact may keep some overlap: so only
-//! bodies up to a number of rings of neighbours away are moved, all others stay where they are, and only the contacts of those
-//! that move are posed, and looked at afterwards.
+//! In a heap that has come to rest a few contacts in a thousand overlap by more than is left alone. What
+//! removes their overlaps moves them and their neighbours, and dies out further off, because every contact
+//! may keep some overlap: so only bodies up to a number of rings of neighbours away are moved, all others
+//! stay where they are, and only the contacts of those that move are posed, and looked at afterwards.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -39,8 +39,9 @@ impl Region {
         self.mark(model, bodies, 1);
     }
 
-    /// Goes on to the neighbours of the neighbours, `rings` times. The ways are those of `contacts`; the ground is on none. Who is of one of the `groups`
-    /// takes all of it along. False if there is nowhere to start from.
+    /// Goes on to the neighbours of the neighbours, `rings` times. The ways are those of `contacts`; the
+    /// ground is on none. Who is of one of the `groups` takes all of it along. False if there is nowhere to
+    /// start from.
     pub fn grow(&self, model: &Model, contacts: &[Gap], rings: u8, mut groups: Option<&mut Islands>) -> bool {
         let whole = |groups: &mut Option<&mut Islands>, ring: u8| {
             if let Some(groups) = groups {

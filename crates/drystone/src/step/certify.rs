@@ -30,7 +30,8 @@ pub(super) fn certify(
         return Err(StepError::Infeasible { step, text: names(setup.model, &missed) });
     }
     report.velocity_problems = 1 + usize::from(compression.is_some());
-    // Of two, one after the other, a bound on the last would be none on the step; nor would be one on another problem's solution.
+    // Of two, one after the other, a bound on the last would be none on the step; nor would be one on another
+    // problem's solution.
     let one = report.velocity_problems == 1 && bounce.is_none();
     if from.kept.is_some() {
         from.keep_solutions(true);

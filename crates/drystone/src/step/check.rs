@@ -63,7 +63,8 @@ pub(super) fn check_positions(
     Err(StepError::NonFinite { step, text })
 }
 
-/// The bodies that were inside the bounds before the step and are not any more; or an error, and the step undone.
+/// The bodies that were inside the bounds before the step and are not any more; or an error, and the step
+/// undone.
 pub(super) fn check_bounds(
     setup: Setup,
     state: &mut State,
@@ -83,11 +84,13 @@ pub(super) fn check_bounds(
     Ok(left)
 }
 
-/// A joint that is off by more than this times its length no longer holds anything, and by more than that it never will again.
+/// A joint that is off by more than this times its length no longer holds anything, and by more than that it
+/// never will again.
 const APART: f64 = 0.1;
 const LOST: f64 = 100.0;
 
-/// A joint whose bodies turn by more than this in a step, rad, is off because the step is too long: nobody's iterations would hold it.
+/// A joint whose bodies turn by more than this in a step, rad, is off because the step is too long: nobody's
+/// iterations would hold it.
 const TURNS: f64 = 0.3;
 
 /// A joint that no longer holds its bodies.
@@ -157,7 +160,8 @@ pub(super) fn check_joints(
     Err(StepError::Apart { step, text })
 }
 
-/// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have changed it).
+/// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have
+/// changed it).
 pub(super) fn bad_contact(model: &Model, collision: &Collision, step: u64, error: &Malformed) -> StepError {
     let finite = |c: &Contact| {
         c.point.is_finite() && c.normal.is_finite() && c.gap.is_finite() && c.mu.is_finite() && c.mu >= 0.0

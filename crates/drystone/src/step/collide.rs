@@ -9,7 +9,8 @@ use crate::settings::Stabilisation;
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Velocity};
 
-/// Finds the step's contacts, with the multipliers they had; in a step of the `whole` world those who are touched wake.
+/// Finds the step's contacts, with the multipliers they had; in a step of the `whole` world those who are
+/// touched wake.
 pub(super) fn collide(
     setup: Setup,
     state: &mut State,

@@ -1,22 +1,29 @@
 //! Islands do not gain energy that nobody put in.
 //!
-//! Without rows that ask for a motion the velocity problem projects v_free on a convex set that has rest in it: energy does not grow. Walls, belts and motors
-//! do work. What else asks for a motion is the scheme: restitution of contacts and of limits, several at once, and joints along arcs. With γ₁ the solution of
-//! all that is asked for, and γ₀ that of what is driven alone, whose work is W₀,
+//! Without rows that ask for a motion the velocity problem projects v_free on a convex set that has rest in
+//! it: energy does not grow. Walls, belts and motors do work. What else asks for a motion is the scheme:
+//! restitution of contacts and of limits, several at once, and joints along arcs. With γ₁ the solution of all
+//! that is asked for, and γ₀ that of what is driven alone, whose work is W₀,
 //!
 //! ```text
 //!     γ(s) = γ₀ + s (γ₁ - γ₀),    v(s) = v₀ + s (v₁ - v₀),    2 E(s) = |v(s)|²_M ≤ 2 E_had + 2 · 2 W₀
 //! ```
 //!
-//! with v less what a free rotation does after the kick (`gyration.rs`), is in the cones and parts every contact at s times the speed that was asked for at least; E(s) is a quadratic. An island that has more energy than it had takes the
-//! largest s in [0, 1] for which E(s) is within what it had and twice the work of what is driven: what bounces off a wall takes up to 1 + e times the impulse of
-//! what stops at it. What it had is E(v₀) and the work of the forces f h = M (v_free - v₀) along the way it goes: of an island that bounces
+//! with v less what a free rotation does after the kick (`gyration.rs`), is in the cones and parts every
+//! contact at s times the speed that was asked for at least; E(s) is a quadratic. An island that has more
+//! energy than it had takes the largest s in [0, 1] for which E(s) is within what it had and twice the work
+//! of what is driven: what bounces off a wall takes up to 1 + e times the impulse of what stops at it. What
+//! it had is E(v₀) and the work of the forces f h = M (v_free - v₀) along the way it goes: of an island that
+//! bounces
 //!
 //! ```text
 //!     2 E_had = |v₀|²_M + max(h fᵀ (v₀ + v(s)), 2 h fᵀ v(s))
 //! ```
 //!
-//! by the mean velocity, for which a ball in flight keeps its energy, or by that of the end, along which the scheme moves it; both are linear in s. Of others it is the larger of the energies of v₀ and v_free. Steps with bounces know γ₀, from which they start; others solve for it where some island has more than it had and what is driven explains.
+//! by the mean velocity, for which a ball in flight keeps its energy, or by that of the end, along which the
+//! scheme moves it; both are linear in s. Of others it is the larger of the energies of v₀ and v_free. Steps
+//! with bounces know γ₀, from which they start; others solve for it where some island has more than it had
+//! and what is driven explains.
 
 use drystone_solve::certificate::Certificate;
 use drystone_solve::problem::Bodies;
@@ -45,7 +52,8 @@ struct Energies {
     bounces: Vec<Option<[f64; 2]>>,
 }
 
-/// Where things bounce off what is driven, its impulses, and with them the energy that a row gives, are up to 1 + e times those without a bounce.
+/// Where things bounce off what is driven, its impulses, and with them the energy that a row gives, are up to
+/// 1 + e times those without a bounce.
 const BOUNCE: f64 = 2.0;
 
 impl Energies {
@@ -130,7 +138,8 @@ impl Work<'_> {
     }
 }
 
-/// Holds every island to the energy it had: see the module. The least share that one took, where that is not all.
+/// Holds every island to the energy it had: see the module. The least share that one took, where that is not
+/// all.
 pub(super) fn limit(
     setup: Setup,
     state: &State,
@@ -163,7 +172,8 @@ pub(super) fn limit(
     let (now, free_now) = (kicked(&v), kicked(&p.v_free));
     let all = Energies::of(to, &islands, &now, &free_now, bouncing);
     let work = Work { settings: setup.settings, collision, posed: to, asks: Asks::All, islands: &islands };
-    // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an island gains, arcs give nothing.
+    // Where nothing bounces, what is driven does the work it would do without arcs: if that is all that an
+    // island gains, arcs give nothing.
     let driven_work = |k: usize| match bounces {
         true => 0.0,
         false => work.of(k, &solution.gamma, &v).iter().sum::<f64>().max(0.0),
@@ -295,7 +305,8 @@ fn largest_share(a: f64, b: f64, c: f64) -> f64 {
     s.clamp(0.0, 1.0)
 }
 
-/// What a compression leaves for an expansion to give back: Poisson's law for several contacts at once, with friction, may give more.
+/// What a compression leaves for an expansion to give back: Poisson's law for several contacts at once, with
+/// friction, may give more.
 pub(super) struct Budget {
     /// By body of the problem: velocities after the compression.
     v: Vec<[f64; 6]>,
@@ -335,8 +346,8 @@ impl Budget {
         Self { v, kicked, had, islands }
     }
 
-    /// v(s) = v_c + s (v_e - v_c) of islands that the expansion gives more than they had: the least s. Free velocities and multipliers
-    /// become those of the blend.
+    /// v(s) = v_c + s (v_e - v_c) of islands that the expansion gives more than they had: the least s. Free
+    /// velocities and multipliers become those of the blend.
     pub fn hold_expansion(
         &self,
         state: &State,

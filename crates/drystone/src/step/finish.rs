@@ -42,7 +42,8 @@ pub(super) fn finish(
     Ok(report)
 }
 
-/// Closes a substep: joints carry what it made of them, except for those of islands that are to take it in halves.
+/// Closes a substep: joints carry what it made of them, except for those of islands that are to take it in
+/// halves.
 pub(super) fn close(model: &Model, state: &mut State, work: &mut Workspace) {
     if model.periodic.is_some() {
         (0..model.bodies.len()).for_each(|i| state.wrap(model, i));

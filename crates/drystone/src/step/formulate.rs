@@ -10,11 +10,11 @@ use crate::settings::{Settings, Stabilisation};
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
-/// What the compliance is multiplied by for motors, limits that bounce and joints that are led: their rows have no cone to press bodies out of, and their own diagonals say little of
-/// the mechanism that they move.
+/// What the compliance is multiplied by for motors, limits that bounce and joints that are led: their rows
+/// have no cone to press bodies out of, and their own diagonals say little of the mechanism that they move.
 const MOTORS: f64 = 1e-2;
-/// And for arcs of joints: those contradict each other only in loops that are closed more than once, by what is of second order in the step, and with
-/// less mechanisms keep their digits.
+/// And for arcs of joints: those contradict each other only in loops that are closed more than once, by what
+/// is of second order in the step, and with less mechanisms keep their digits.
 const ARCS: f64 = 1e-4;
 
 /// What the velocity problem asks for.
@@ -27,11 +27,13 @@ pub(super) enum Asks {
     Driven,
     /// The second problem of a step with Poisson's restitution: see `law/expansion.rs`.
     Expansion,
-    /// The same as all, without corrections of positions: what the multipliers would be if nothing were out of its place. See `step/loads.rs`.
+    /// The same as all, without corrections of positions: what the multipliers would be if nothing were out
+    /// of its place. See `step/loads.rs`.
     Loads,
 }
 
-/// Stiff forces are linearised, and contacts get the rows of their laws: some of both goes into the free velocities.
+/// Stiff forces are linearised, and contacts get the rows of their laws: some of both goes into the free
+/// velocities.
 pub(super) fn forces(
     setup: Setup,
     state: &State,
@@ -46,8 +48,9 @@ pub(super) fn forces(
     Ok(())
 }
 
-/// Poses the velocity problem and its warm start. `driven` are the multipliers of the problem without what the scheme asks for, where they are known: what bounces
-/// is expected to have as much more of them as it is asked to part.
+/// Poses the velocity problem and its warm start. `driven` are the multipliers of the problem without what
+/// the scheme asks for, where they are known: what bounces is expected to have as much more of them as it is
+/// asked to part.
 pub(super) fn formulate(
     setup: Setup,
     state: &State,
@@ -103,7 +106,8 @@ pub(super) fn formulate(
     to.stiffness.condense(&to.assembler, &state.order, asks != Asks::Expansion)
 }
 
-/// Rows that ask for a motion give way a little: the problem always has a solution ([`drystone_solve::problem::Ask`]).
+/// Rows that ask for a motion give way a little: the problem always has a solution
+/// ([`drystone_solve::problem::Ask`]).
 pub(super) fn regularise(
     settings: &Settings,
     state: &State,
@@ -114,7 +118,8 @@ pub(super) fn regularise(
     let Velocity { assembler, asks, pace, islands, .. } = to;
     let Assembler { problem: Problem::Bodies(p), rows, guess, order, .. } = assembler else { return };
     pace.clear();
-    // Velocities at the start of the step, in the order of the problem: whether a row did what it was asked for.
+    // Velocities at the start of the step, in the order of the problem: whether a row did what it was asked
+    // for.
     pace.resize(p.bodies(), [0.0; 6]);
     for slot in 0..p.bodies() {
         let rank = state.order.rank(slot as u32) as usize;

@@ -9,7 +9,8 @@ use crate::motion::{free_rotation, rotate};
 use crate::state::State;
 use crate::workspace::{FreeMotion, Setup};
 
-/// q ← Λ(q, θ v⁺ + (1-θ) v, h) of all but the `others`: θ = 1 in the half-implicit scheme, any from ½ to 1 in Moreau's [RenoufAcary2006, eq. 2].
+/// q ← Λ(q, θ v⁺ + (1-θ) v, h) of all but the `others`: θ = 1 in the half-implicit scheme, any from ½ to 1 in
+/// Moreau's [RenoufAcary2006, eq. 2].
 pub(super) fn integrate(
     setup: Setup,
     s: &mut State,
@@ -59,7 +60,8 @@ pub(super) fn integrate(
         }
         *q = match (gyration.kicked(body, i), free.get(i)) {
             (Some((free, _)), _) => {
-                // Kicked where the step began, then free: contacts do no work on what spins, however far it turns in a step.
+                // Kicked where the step began, then free: contacts do no work on what spins, however far it
+                // turns in a step.
                 let (after, turn) = free_rotation(&body.mass.inertia, before.1 + (*omega - *free), h);
                 *omega = after;
                 (*q * turn).normalize()
@@ -73,8 +75,8 @@ pub(super) fn integrate(
     });
 }
 
-/// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the velocities
-/// follow from where the corrections put the bodies.
+/// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the
+/// velocities follow from where the corrections put the bodies.
 pub(super) fn take_velocities_from_positions(setup: Setup, state: &mut State, moved: &[[f64; 6]]) {
     let h = setup.settings.h;
     for i in setup.model.dynamic().filter(|i| !state.rest.is_asleep(*i)).collect::<Vec<_>>() {

@@ -1,8 +1,8 @@
-//! Large worlds keep what they are between steps, and no more: the memory of a stage is given back at its end, so that the most
-//! that a step takes is that of its largest stage, not the sum of all.
+//! Large worlds keep what they are between steps, and no more: the memory of a stage is given back at its
+//! end, so that the most that a step takes is that of its largest stage, not the sum of all.
 //!
-//! The broad phase, the narrow phase, solvers and corrections see to their own ([`room::MANY`]); what a stage leaves for the next
-//! ones is given back here.
+//! The broad phase, the narrow phase, solvers and corrections see to their own ([`room::MANY`]); what a stage
+//! leaves for the next ones is given back here.
 
 use drystone_solve::room;
 
@@ -12,7 +12,8 @@ fn is_large(setup: Setup) -> bool {
     setup.model.bodies.len() >= room::MANY
 }
 
-/// The velocities are there and judged: their problem is of no more use, unless joints are corrected by its factors.
+/// The velocities are there and judged: their problem is of no more use, unless joints are corrected by its
+/// factors.
 pub(super) fn leave_velocities(setup: Setup, velocity: &mut Velocity) {
     if is_large(setup) {
         velocity.judge.release();

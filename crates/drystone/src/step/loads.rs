@@ -11,13 +11,13 @@
 //!     from the loads    L ← L - θ (v + L),         v ← (1 - θ)(v + L) - θ K x,    x ← x + v
 //! ```
 //!
-//! (L on the right of v is the new one in the last line.) The first is unstable where θ is less than about
-//! K. The second is stable, but what bears a load f gives way by h² f/(θ K). The third is stable for every
-//! θ and K in (0, 1], and nothing gives way for long. A guess with the corrections in it is an integral of
-//! the error over all steps, which a double integrator does not bear; modes that converge slowly, those of
-//! long chains and of heavy loads on light links, come apart by it. So such a step solves twice, each time
-//! with all of the iterations: for the loads, with nothing to correct, from the last step's loads; then
-//! all of it, from there. A load that comes at once is then missed by the share (1 - θ)² of itself; with half of the
+//! (L on the right of v is the new one in the last line.) The first is unstable where θ is less than about K.
+//! The second is stable, but what bears a load f gives way by h² f/(θ K). The third is stable for every θ and
+//! K in (0, 1], and nothing gives way for long. A guess with the corrections in it is an integral of the
+//! error over all steps, which a double integrator does not bear; modes that converge slowly, those of long
+//! chains and of heavy loads on light links, come apart by it. So such a step solves twice, each time with
+//! all of the iterations: for the loads, with nothing to correct, from the last step's loads; then all of it,
+//! from there. A load that comes at once is then missed by the share (1 - θ)² of itself; with half of the
 //! iterations for each it would be 1 - θ, as from zero.
 
 use drystone_solve::Malformed;

@@ -1,8 +1,9 @@
-//! Whether a step has brought about errors of position that are worth correcting, told without looking for contacts and at
-//! joints once more.
+//! Whether a step has brought about errors of position that are worth correcting, told without looking for
+//! contacts and at joints once more.
 //!
-//! Contacts and joints were looked at where the step began. The velocities, which are known, take them from there to where they are now, but for what is of second
-//! order, with r the radius of a shape, or the arm of a joint:
+//! Contacts and joints were looked at where the step began. The velocities, which are known, take them from
+//! there to where they are now, but for what is of second order, with r the radius of a shape, or the arm of
+//! a joint:
 //!
 //! ```text
 //!     ½ (h|ω|)² r            points of a body that turns (a ball about its centre excepted)
@@ -10,10 +11,12 @@
 //!     h (|Δv| + |Δω| r)      contacts were looked for as far as the velocities of before go, and somewhat further
 //! ```
 //!
-//! The distance of convex shapes is a convex function of their displacement: it is no less than its tangent says, so that straight
-//! motion alone brings none of them into another. On ground with valleys it may, and nothing is taken for granted there.
+//! The distance of convex shapes is a convex function of their displacement: it is no less than its tangent
+//! says, so that straight motion alone brings none of them into another. On ground with valleys it may, and
+//! nothing is taken for granted there.
 //!
-//! These are bounds: where they say no, there is nothing that corrections would not leave alone, and nothing that a step does not resolve (arcs are looked at in any case). They save time, and decide nothing.
+//! These are bounds: where they say no, there is nothing that corrections would not leave alone, and nothing
+//! that a step does not resolve (arcs are looked at in any case). They save time, and decide nothing.
 
 use drystone_solve::solver::Status;
 use glam::DVec3;
@@ -25,7 +28,8 @@ use crate::model::{ColliderSlot, NOBODY};
 use crate::shape::Shape;
 use crate::state::State;
 
-/// Whether a step that ended with `status`, its positions integrated, may need a correction; `tolerance` over the size of a pair, or joint.
+/// Whether a step that ended with `status`, its positions integrated, may need a correction; `tolerance` over
+/// the size of a pair, or joint.
 pub(super) fn may(w: &Step, state: &State, rows: &Rows, status: Status, tolerance: f64) -> bool {
     status != Status::Converged
         || w.setup.settings.iterations == 0
@@ -61,7 +65,8 @@ fn arc(w: &Step, c: &ColliderSlot) -> f64 {
     if turn == 0.0 || is_round(c) { 0.0 } else { 0.5 * turn * turn * c.radius }
 }
 
-/// Whether no shape was led away from where its free motion takes it by so much that it may have come to one that it has no contact with.
+/// Whether no shape was led away from where its free motion takes it by so much that it may have come to one
+/// that it has no contact with.
 fn shapes_are_calm(w: &Step, state: &State) -> bool {
     let h = w.setup.settings.h;
     // Beyond what gravity does in a step: half of it for each of two.

@@ -1,8 +1,9 @@
 //! A step in parts: N steps of h/N, each with its own contacts and a share of the iterations, told as one.
 //!
-//! With plain sweeps many short steps of one sweep each are more accurate than one long step of many [Macklin2019]. With
-//! solvers that accelerate, and with overlaps corrected apart, that is not so: `docs/benchmarks/steps.md` has both measured. Parts
-//! are for motion that h does not resolve. Contacts start warm in each of them, and the pairs of the broad phase last for many.
+//! With plain sweeps many short steps of one sweep each are more accurate than one long step of many
+//! [Macklin2019]. With solvers that accelerate, and with overlaps corrected apart, that is not so:
+//! `docs/benchmarks/steps.md` has both measured. Parts are for motion that h does not resolve. Contacts start
+//! warm in each of them, and the pairs of the broad phase last for many.
 
 use drystone_solve::solver::Status;
 
@@ -10,7 +11,8 @@ use super::{StepError, StepReport};
 use crate::state::State;
 use crate::world::World;
 
-/// One step of `w`, in as many parts as its settings say. After an error the state is the one before the first of them.
+/// One step of `w`, in as many parts as its settings say. After an error the state is the one before the
+/// first of them.
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let parts = w.settings.substeps;
     if parts <= 1 {
@@ -57,7 +59,8 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             if w.work.velocity.kept.is_some() {
                 w.keep_solutions(true); // That of a part is not that of the step.
             }
-            // Forces are impulses over h to whoever reads them; the multipliers of the next warm start stay those of a part.
+            // Forces are impulses over h to whoever reads them; the multipliers of the next warm start stay
+            // those of a part.
             w.work.collision.contacts.iter_mut().for_each(|c| c.impulse *= parts as f64);
             Ok(report)
         }

@@ -12,7 +12,8 @@ use crate::motion::{free_rotation, is_ball};
 use crate::state::State;
 use crate::workspace::{FreeMotion, Setup};
 
-/// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that are not dynamic.
+/// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that
+/// are not dynamic.
 pub(super) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> Result<(), StepError> {
     let (model, n) = (setup.model, setup.model.bodies.len());
     let (h, g) = (setup.settings.h, setup.settings.gravity);

@@ -1,17 +1,20 @@
 //! Arcs of contacts of bodies that turn.
 //!
-//! The lowest point of an egg that spins on a table moves over its surface. A step along the tangent lets the egg sink in, in second order, and corrections lift
-//! it again: work against gravity that nobody does, step after step. So the gap of a contact is foretold where the free turn of its bodies leads,
+//! The lowest point of an egg that spins on a table moves over its surface. A step along the tangent lets the
+//! egg sink in, in second order, and corrections lift it again: work against gravity that nobody does, step
+//! after step. So the gap of a contact is foretold where the free turn of its bodies leads,
 //!
 //! ```text
 //!     Φ(q₀) + h D(q₀)ᵀ v + κ ≥ 0,      κ = Φ(q₀ ⊕ h ω) - Φ(q₀) - h D(q₀)ᵀ ω
 //! ```
 //!
-//! with forces along D(q₀) and the gap that of the end: what SHAKE does for joints [Hairer2006, §VII.1.4], which neither gains nor loses energy in the long run. The work of
-//! a contact is γ times the mean of the speeds before and after, and those are opposite while it lasts. A new one is asked to part at no more than it closes at,
-//! -κ ≤ -h Dᵀ v_free: it does no work either.
+//! with forces along D(q₀) and the gap that of the end: what SHAKE does for joints [Hairer2006, §VII.1.4],
+//! which neither gains nor loses energy in the long run. The work of a contact is γ times the mean of the
+//! speeds before and after, and those are opposite while it lasts. A new one is asked to part at no more than
+//! it closes at, -κ ≤ -h Dᵀ v_free: it does no work either.
 //!
-//! Balls about their centres have no arcs. Bodies on joints are left out: their joints have arcs of their own (`assemble/rows/curvature.rs`).
+//! Balls about their centres have no arcs. Bodies on joints are left out: their joints have arcs of their own
+//! (`assemble/rows/curvature.rs`).
 
 use std::collections::HashMap;
 
@@ -53,7 +56,8 @@ impl Predictor {
         if self.arcs.is_empty() { 0.0 } else { self.arcs.get(key).copied().unwrap_or(0.0) }
     }
 
-    /// The gap of a contact at the start, m. One that the turns bring about has none there: its points are those that meet at the end.
+    /// The gap of a contact at the start, m. One that the turns bring about has none there: its points are
+    /// those that meet at the end.
     pub fn gap(&self, c: &Contact) -> f64 {
         if !self.added.is_empty() && self.added.binary_search(&c.key).is_ok() {
             c.gap.max(0.0)

@@ -8,8 +8,9 @@ use crate::smooth::{Smooth, Taken};
 use crate::state::{Motion, State};
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
-/// The steps of mechanisms that nothing touches, where the settings ask for them and they can be had: see `smooth`. If they are not those of the
-/// whole world, their joints are left out of what is posed for the rest.
+/// The steps of mechanisms that nothing touches, where the settings ask for them and they can be had: see
+/// `smooth`. If they are not those of the whole world, their joints are left out of what is posed for the
+/// rest.
 pub(super) fn smooth_step(
     setup: Setup,
     state: &State,

@@ -58,8 +58,8 @@ pub struct StepReport {
     pub step: u64,
     /// What took the step: never [`Integrator::Auto`], and [`Integrator::Euler`] where `Rattle` could not.
     pub integrator: Integrator,
-    /// Dynamic bodies whose step was a smooth one: all of them under [`Integrator::Rattle`], else those of mechanisms that
-    /// nothing touched.
+    /// Dynamic bodies whose step was a smooth one: all of them under [`Integrator::Rattle`], else those of
+    /// mechanisms that nothing touched.
     pub smooth_bodies: usize,
     /// Contacts in the problem: without those of bodies asleep.
     pub contacts: usize,
@@ -75,10 +75,11 @@ pub struct StepReport {
     pub penetration_mean: f64,
     /// How the velocity solve ended.
     pub status: Status,
-    /// Some island would have gained energy that nobody put in, by bounces or by joints along arcs: the least share of what they
-    /// asked for that one took.
+    /// Some island would have gained energy that nobody put in, by bounces or by joints along arcs: the least
+    /// share of what they asked for that one took.
     pub bounce: Option<f64>,
-    /// Contacts and joints that asked for a motion and missed most of it, because others contradict them: those that press hardest first.
+    /// Contacts and joints that asked for a motion and missed most of it, because others contradict them:
+    /// those that press hardest first.
     pub contradiction: Vec<Party>,
     /// The joint that is off by most at the start of the step, where that is more than a tenth of its length.
     pub apart: Option<Apart>,
@@ -92,11 +93,11 @@ pub struct StepReport {
     pub attempts: Vec<Attempt>,
     /// Position problems solved.
     pub position_rounds: usize,
-    /// The judge's word on the velocity problem, or on the worst of several. Several have neither a gap nor a bound on the velocity error: that of each is
-    /// none on what they came to one after the other.
+    /// The judge's word on the velocity problem, or on the worst of several. Several have neither a gap nor a
+    /// bound on the velocity error: that of each is none on what they came to one after the other.
     pub certificate: Certificate,
-    /// Velocity problems that the step was taken by, one after the other: two with restitution by impulses, and as many for each
-    /// part of a step.
+    /// Velocity problems that the step was taken by, one after the other: two with restitution by impulses,
+    /// and as many for each part of a step.
     pub velocity_problems: usize,
     /// Substeps of the island that took the most: 1 where all took the step as one.
     pub substeps: usize,
@@ -106,7 +107,8 @@ pub struct StepReport {
     pub worst_contact: Option<usize>,
     /// Dynamic bodies whose centres left the bounds in this step.
     pub left: Vec<BodyId>,
-    /// What fixed bodies carry over the weight of all, where the step was taken elsewhere: see [`World::support_over_weight`](crate::World::support_over_weight).
+    /// What fixed bodies carry over the weight of all, where the step was taken elsewhere: see
+    /// [`World::support_over_weight`](crate::World::support_over_weight).
     pub support: Option<f64>,
     /// Wall time by stage, in the order of [`Stage::ALL`].
     pub spans: [Duration; 7],

@@ -1,8 +1,9 @@
 //! Substeps of islands whose motion a step does not resolve.
 //!
-//! Contacts are those of one instant, and go along tangents. A small body that is hit off its middle turns by radians in a step; one that is thrown by a wall comes to
-//! bodies that it had no contact with. Neither is seen by the velocity problem; and a wall that hits many bodies through one gives way. So the end of a step is
-//! looked at: an island is not resolved if
+//! Contacts are those of one instant, and go along tangents. A small body that is hit off its middle turns by
+//! radians in a step; one that is thrown by a wall comes to bodies that it had no contact with. Neither is
+//! seen by the velocity problem; and a wall that hits many bodies through one gives way. So the end of a step
+//! is looked at: an island is not resolved if
 //!
 //! ```text
 //!     Φ⁺ < -s r  and  Φ⁺ < Φ - ½ s r                 an overlap beyond a share s of the smaller inner radius r that the step has made larger
@@ -12,8 +13,9 @@
 //!     |Ψ⁺| > ρ  and  |Ψ⁺| > |Ψ| + ½ ρ                a joint that the step has taken further apart than the ρ that corrections reach
 //! ```
 //!
-//! with R the lever of a shape about its body's centre. Such an island is put back to where it was and takes the step in two halves, each of which may be
-//! halved again. All other islands have taken theirs: islands do not meet within a step, because whatever may come near within it has a contact.
+//! with R the lever of a shape about its body's centre. Such an island is put back to where it was and takes
+//! the step in two halves, each of which may be halved again. All other islands have taken theirs: islands do
+//! not meet within a step, because whatever may come near within it has a contact.
 
 use std::collections::HashMap;
 
@@ -150,7 +152,8 @@ struct Met {
     over: bool,
 }
 
-/// Looks whether those who were pending came to others who were not. If they are deep in them, those are pending from now on, too.
+/// Looks whether those who were pending came to others who were not. If they are deep in them, those are
+/// pending from now on, too.
 fn meet(setup: Setup, state: &State, work: &mut Workspace, kept: &[Contact], pending: &mut [bool]) -> Met {
     let (model, h, envelope) = (setup.model, setup.settings.h, setup.envelope());
     let Collision { detector, sleepers, .. } = &mut work.collision;
@@ -204,8 +207,8 @@ pub(super) struct Ends<'a> {
     pub solved: bool,
 }
 
-/// Puts islands that are not resolved back to where the step began: `pending` says of whom they are; nobody, if it is empty. Without `halvings`
-/// left they stay, and the two bodies that are worst are told.
+/// Puts islands that are not resolved back to where the step began: `pending` says of whom they are; nobody,
+/// if it is empty. Without `halvings` left they stay, and the two bodies that are worst are told.
 pub(super) fn put_back(
     setup: Setup,
     state: &mut State,
@@ -335,7 +338,8 @@ impl Step<'_> {
         (0..small.len()).map(is_thrown).collect()
     }
 
-    /// Bodies that were thrown through others, which they `met` on their ways: they may be past them at the end, and overlap nobody.
+    /// Bodies that were thrown through others, which they `met` on their ways: they may be past them at the
+    /// end, and overlap nobody.
     fn passed(&self, met: &[Contact], bad: &mut Vec<([u32; 2], f64)>) {
         let (model, h) = (self.setup.model, self.setup.settings.h);
         // Of a pair that has contacts, another side: the far wall of a box.
@@ -416,8 +420,9 @@ impl Step<'_> {
         }
     }
 
-    /// The square of how far side `k` of a joint, a body, may be from where its curvature was foretold, m²: what is of second order with nothing left out is
-    /// 2 √((b² + c²) c² 2 (r² + 4 L²)) h² at most, which needs no roots.
+    /// The square of how far side `k` of a joint, a body, may be from where its curvature was foretold, m²:
+    /// what is of second order with nothing left out is 2 √((b² + c²) c² 2 (r² + 4 L²)) h² at most, which
+    /// needs no roots.
     pub(super) fn unforetold(&self, state: &State, joint: &Joint, k: usize) -> f64 {
         let (h, i) = (self.setup.settings.h, joint.bodies[k] as usize);
         let (b, r) = (self.saved.omega(i), joint.frames[k].position);
@@ -427,7 +432,8 @@ impl Step<'_> {
         4.0 * squares * reach * (h * h) * (h * h)
     }
 
-    /// How far from its free motion a body's velocity is, m/s. Gravity is in the free motion; what holds a body takes it back, whole or in part, and leads it nowhere.
+    /// How far from its free motion a body's velocity is, m/s. Gravity is in the free motion; what holds a
+    /// body takes it back, whole or in part, and leads it nowhere.
     pub(super) fn led_away(&self, i: usize) -> f64 {
         let v = &self.v[i];
         let fall = self.setup.settings.h * self.setup.settings.gravity;
@@ -448,7 +454,8 @@ impl Step<'_> {
         c.normal.dot(a - b)
     }
 
-    /// How fast the collider turns, without what it turns about an axis of symmetry, rad/s: the faster of before and after the solve.
+    /// How fast the collider turns, without what it turns about an axis of symmetry, rad/s: the faster of
+    /// before and after the solve.
     fn turn(&self, c: &ColliderSlot) -> f64 {
         let i = c.body as usize;
         let v = &self.v[i];

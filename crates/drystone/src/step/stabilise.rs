@@ -11,7 +11,8 @@ use crate::stabilise::{Correction, Work};
 use crate::state::State;
 use crate::workspace::{self, Collision, Position, Setup, Velocity, Workspace};
 
-/// Looks at where a step has brought the bodies: see the module. `smooth`: whether mechanisms took a smooth one.
+/// Looks at where a step has brought the bodies: see the module. `smooth`: whether mechanisms took a smooth
+/// one.
 pub(super) fn stabilise(
     setup: Setup,
     state: &mut State,

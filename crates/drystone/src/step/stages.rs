@@ -1,12 +1,14 @@
-//! The stages of a step one by one, for whoever solves its problems elsewhere: over ranks, say, each of which has a part of the world
-//! ([`World::part`]).
+//! The stages of a step one by one, for whoever solves its problems elsewhere: over ranks, say, each of which
+//! has a part of the world ([`World::part`]).
 //!
 //! Whoever calls them decides what follows what. The order is that of `step.rs`: [`World::stage_predict`],
 //! [`World::stage_contacts`], [`World::stage_pose`], a solution of [`World::staged`], [`World::stage_take`],
-//! [`World::stage_integrate`], position problems from [`World::stage_gaps`] to [`World::stage_shift`], and [`World::stage_end`].
+//! [`World::stage_integrate`], position problems from [`World::stage_gaps`] to [`World::stage_shift`], and
+//! [`World::stage_end`].
 //!
-//! Nothing in a stage depends on a body or contact that is not its own: a pair of bodies with the same bits has the same contacts, with
-//! the same rows, in every part of a world that both of them are in. For that contacts go along their tangents here (no arcs are foretold).
+//! Nothing in a stage depends on a body or contact that is not its own: a pair of bodies with the same bits
+//! has the same contacts, with the same rows, in every part of a world that both of them are in. For that
+//! contacts go along their tangents here (no arcs are foretold).
 
 use drystone_solve::problem::Bodies;
 use drystone_solve::{Malformed, Problem};
@@ -31,7 +33,8 @@ const DUST: f64 = 1e-12;
 pub struct Staged<'a> {
     /// Bodies by slot, and one block of three rows for each contact.
     pub problem: &'a Bodies,
-    /// By block: the place of its contact among [`World::contacts`], or among those of [`World::stage_pose_gaps`].
+    /// By block: the place of its contact among [`World::contacts`], or among those of
+    /// [`World::stage_pose_gaps`].
     pub order: &'a [u32],
     /// What to start from, row by row; empty for a position problem.
     pub guess: &'a [f64],
@@ -77,8 +80,8 @@ impl World {
         &self.work.free.v
     }
 
-    /// Stages 2 and 3: the contacts of the step that are `wanted` (asked with their two body slots), in the order of their colliders, with
-    /// the impulses that they had.
+    /// Stages 2 and 3: the contacts of the step that are `wanted` (asked with their two body slots), in the
+    /// order of their colliders, with the impulses that they had.
     pub fn stage_contacts(&mut self, wanted: impl Fn([u32; 2]) -> bool) {
         let World { model, settings, state, work, .. } = self;
         let (h, envelope) = (settings.h, workspace::envelope(settings));
@@ -114,8 +117,8 @@ impl World {
         Staged { problem: assembler.bodies(), order: &assembler.order, guess: &assembler.guess }
     }
 
-    /// Stage 6: takes the solution of the velocity problem, multipliers row by row and velocities by body slot. The next step starts from
-    /// these multipliers.
+    /// Stage 6: takes the solution of the velocity problem, multipliers row by row and velocities by body
+    /// slot. The next step starts from these multipliers.
     pub fn stage_take(&mut self, gamma: &[f64], v: &[[f64; 6]]) {
         let Workspace { free, collision, velocity, .. } = &mut self.work;
         velocity.assembler.hand_back(gamma, &mut collision.contacts);
@@ -142,7 +145,8 @@ impl World {
         out.retain(|c| wanted(c.bodies));
     }
 
-    /// Poses the position problem of `contacts`; `share` of the size of a pair is what is removed at once, at most.
+    /// Poses the position problem of `contacts`; `share` of the size of a pair is what is removed at once, at
+    /// most.
     pub fn stage_pose_gaps(&mut self, contacts: &[Contact], share: f64) {
         let World { model, state, work, .. } = self;
         let row = |_: usize, c: &Contact| {

@@ -1,4 +1,5 @@
-//! The velocity problem of a step: solved, held to the energy that there is, solved again where things expand.
+//! The velocity problem of a step: solved, held to the energy that there is, solved again where things
+//! expand.
 
 use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
@@ -53,10 +54,11 @@ impl Party {
 
 /// Parties that are named.
 const NAMED: usize = 4;
-/// A row that misses more than this share of the speed that it asks for was contradicted: by others that ask, or by what rests between
-/// walls. What a load does to it within a step is less by far.
+/// A row that misses more than this share of the speed that it asks for was contradicted: by others that ask,
+/// or by what rests between walls. What a load does to it within a step is less by far.
 const MISSED: f64 = 0.5;
-/// A contact that misses more than this share has nowhere to go, and shorter steps do not help: one of a wall that pushes a light body with a heavy one behind it does its part in every one of them.
+/// A contact that misses more than this share has nowhere to go, and shorter steps do not help: one of a wall
+/// that pushes a light body with a heavy one behind it does its part in every one of them.
 const STUCK: f64 = 0.9;
 
 /// Solves the posed problem.
@@ -102,7 +104,8 @@ pub(super) fn solve(
     }
     let [blocks, stuck] = [MISSED, STUCK].map(|share| missed(setup.settings, to, &solution, share));
     let party = |block: usize| Party::of_block(setup.model, &collision.contacts, &to.assembler, block);
-    // What the scheme itself asks for contradicts nobody: arcs, and bounces that are held to the energy there is (`bounce` tells of those).
+    // What the scheme itself asks for contradicts nobody: arcs, and bounces that are held to the energy there
+    // is (`bounce` tells of those).
     let own =
         |block: usize| match (to.assembler.contact_of(block), block.checked_sub(to.assembler.order.len())) {
             (Some(i), _) => {
@@ -150,7 +153,8 @@ fn stop(s: &Settings) -> Stop {
     Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, history: false }
 }
 
-/// The second problem of a step in which contacts give back a share of their compression; see `law/expansion.rs`.
+/// The second problem of a step in which contacts give back a share of their compression; see
+/// `law/expansion.rs`.
 fn expand(
     setup: Setup,
     state: &State,
@@ -174,7 +178,8 @@ fn expand(
     Ok(solution)
 }
 
-/// Blocks that could not do what was asked, those that press hardest first: those that missed it, or, of a rigid problem without a solution, all.
+/// Blocks that could not do what was asked, those that press hardest first: those that missed it, or, of a
+/// rigid problem without a solution, all.
 fn missed(settings: &Settings, from: &Velocity, solution: &Solution, share: f64) -> Vec<usize> {
     let (gamma, assembler) = (&solution.gamma, &from.assembler);
     let mut blocks: Vec<(f64, usize)> = Vec::new();

@@ -1,11 +1,12 @@
-//! Stiff forces between several bodies, taken implicitly by their linearisation [Anitescu2005, "Accommodating stiffness"].
+//! Stiff forces between several bodies, taken implicitly by their linearisation [Anitescu2005, "Accommodating
+//! stiffness"].
 //!
 //! ```text
 //!     M̂ v⁺ = M v_free + h k̂ + D γ,      M̂ = M + h² K + h C,   k̂ = k + C v,   K = -∂k/∂q,   C = -∂k/∂v
 //! ```
 //!
-//! A force k(q, v, t) acts on the bodies of a [`StiffForce`] together; K and C may couple all their directions. Two ways lead
-//! from there to the velocities, and both solve the same equations:
+//! A force k(q, v, t) acts on the bodies of a [`StiffForce`] together; K and C may couple all their
+//! directions. Two ways lead from there to the velocities, and both solve the same equations:
 //!
 //! - **Rows.** Where only one or two of its bodies are dynamic, A = h² K + h C = L Δ Lᵀ gives one compliant row for each pivot,
 //!   Lᵀ v⁺ - y/δ + γ/δ = 0 with L y = h k̂ (what of h k̂ is outside the range of A is an impulse beforehand). The problem stays
@@ -14,10 +15,10 @@
 //!   factored (sparse Cholesky over the bodies) and the problem posed with Dᵀ M̂⁻¹ D as an explicit matrix: for mechanisms and
 //!   networks of moderate size, not for a million grains.
 //!
-//! K and C are replaced by their symmetric parts, and those by their positive parts. The force itself is not touched: what is
-//! left out (a negative stiffness, a follower force's unsymmetric part) acts as an explicit force does. So M̂ is positive
-//! definite whatever the user says, the scheme stays of first order, and where a stiffness is negative nothing needs to be
-//! implicit: the motion is unstable, not the method.
+//! K and C are replaced by their symmetric parts, and those by their positive parts. The force itself is not
+//! touched: what is left out (a negative stiffness, a follower force's unsymmetric part) acts as an explicit
+//! force does. So M̂ is positive definite whatever the user says, the scheme stays of first order, and where
+//! a stiffness is negative nothing needs to be implicit: the motion is unstable, not the method.
 
 pub(crate) mod psd;
 
@@ -42,7 +43,8 @@ use psd::{Factor, clip, symmetrise};
 /// Most bodies of one force: its matrices are dense. What is larger is a sum of several.
 pub const MOST_BODIES: usize = 16;
 
-/// A force and its derivatives, over six coordinates a body: velocity of the centre of mass and angular velocity, world axes.
+/// A force and its derivatives, over six coordinates a body: velocity of the centre of mass and angular
+/// velocity, world axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Linearised {
     /// k: force (N) and torque about the centre of mass (N m) on each body.
@@ -83,8 +85,8 @@ impl fmt::Debug for StiffForce {
 }
 
 impl StiffForce {
-    /// A force whose derivatives are known. `law` is given the bodies in their order, the time (s), and zeros of the right
-    /// sizes to fill.
+    /// A force whose derivatives are known. `law` is given the bodies in their order, the time (s), and zeros
+    /// of the right sizes to fill.
     pub fn new(
         name: impl Into<String>,
         bodies: &[BodyId],
@@ -93,7 +95,8 @@ impl StiffForce {
         Self { name: name.into(), bodies: bodies.to_vec(), law: Arc::new(law) }
     }
 
-    /// A force alone, one wrench for each body; its derivatives are taken by central differences, 24 calls a body.
+    /// A force alone, one wrench for each body; its derivatives are taken by central differences, 24 calls a
+    /// body.
     pub fn by_differences(
         name: impl Into<String>,
         bodies: &[BodyId],
@@ -103,8 +106,8 @@ impl StiffForce {
     }
 }
 
-/// Changes of position (m), angle (rad) and velocity (m/s, rad/s) for central differences: powers of two, so that adding them
-/// does not round.
+/// Changes of position (m), angle (rad) and velocity (m/s, rad/s) for central differences: powers of two, so
+/// that adding them does not round.
 const MOVED: f64 = 1.0 / 1_048_576.0;
 const FASTER: f64 = 1.0 / 8192.0;
 
@@ -148,7 +151,8 @@ fn differences(views: &[View], time: f64, force: &dyn Fn(&[View], f64, &mut [Wre
     }
 }
 
-/// A force over its dynamic bodies alone: A, and the impulse h k̂ less what bodies with prescribed velocities take.
+/// A force over its dynamic bodies alone: A, and the impulse h k̂ less what bodies with prescribed velocities
+/// take.
 #[derive(Clone, Debug, Default)]
 struct Reduced {
     /// Slots, and their ranks in the problem.
@@ -184,8 +188,9 @@ impl Stiffness {
         self.problem.is_some()
     }
 
-    /// Linearises the stiff forces at the start of a step: rows for the assembler and impulses into the free velocities `v` where they
-    /// act on one or two dynamic bodies, elements of M̂ where on more. The error names the force.
+    /// Linearises the stiff forces at the start of a step: rows for the assembler and impulses into the free
+    /// velocities `v` where they act on one or two dynamic bodies, elements of M̂ where on more. The error
+    /// names the force.
     pub fn linearise(
         &mut self,
         setup: Setup,
@@ -234,7 +239,8 @@ impl Stiffness {
         to.extend((0..sorted.len() as u32).map(|slot| sorted[order.rank(slot) as usize]));
     }
 
-    /// Poses the explicit problem, where a force couples three or more bodies and the problem is about a whole step.
+    /// Poses the explicit problem, where a force couples three or more bodies and the problem is about a
+    /// whole step.
     pub fn condense(&mut self, assembler: &Assembler, order: &Order, whole: bool) -> Result<(), Malformed> {
         if self.used == 0 || !whole {
             self.problem = None;
@@ -400,7 +406,8 @@ fn reduce(
     Ok(())
 }
 
-/// Compliant rows of the force in `one`, which acts on one or two bodies; what they cannot say goes into `v_free`.
+/// Compliant rows of the force in `one`, which acts on one or two bodies; what they cannot say goes into
+/// `v_free`.
 fn rows(
     s: &mut Stiffness,
     model: &Model,

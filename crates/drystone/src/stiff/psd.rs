@@ -1,5 +1,5 @@
-//! Symmetric matrices of small size, by rows: factors of those that are positive semidefinite, and the nearest such matrix to
-//! one that is not.
+//! Symmetric matrices of small size, by rows: factors of those that are positive semidefinite, and the
+//! nearest such matrix to one that is not.
 
 /// Pivots below this share of the largest diagonal entry count as zero.
 const ZERO: f64 = 1e-12;
@@ -70,8 +70,8 @@ pub(crate) fn symmetrise(a: &mut [f64], n: usize) {
     }
 }
 
-/// Replaces a symmetric matrix by its positive part, Σ max(λ, 0) q qᵀ: the nearest positive semidefinite one in the
-/// Frobenius norm \[Higham1988\].
+/// Replaces a symmetric matrix by its positive part, Σ max(λ, 0) q qᵀ: the nearest positive semidefinite one
+/// in the Frobenius norm \[Higham1988\].
 pub(super) fn clip(a: &mut [f64], n: usize) {
     let (values, vectors) = eigen(a, n);
     a.fill(0.0);

@@ -24,7 +24,8 @@ fn rounded(core: Shape, radius: f64) -> Shape {
     Shape::Rounded { core: Arc::new(core), radius }
 }
 
-/// A frustum with `sides` sides, radius 1 below and `top` above, from z = -1 to 1. Above, every side has its own corner.
+/// A frustum with `sides` sides, radius 1 below and `top` above, from z = -1 to 1. Above, every side has its
+/// own corner.
 fn frustum(sides: u32, top: f64) -> Vec<DVec3> {
     let corner = |k: u32| {
         let (sin, cos) = (TAU * f64::from(k / 2) / f64::from(sides)).sin_cos();
@@ -34,7 +35,8 @@ fn frustum(sides: u32, top: f64) -> Vec<DVec3> {
     (0..2 * sides).map(corner).collect()
 }
 
-/// Thin rods that touch in the middle and cross at 0.87°: at their ends they lie beside each other, ten radii apart.
+/// Thin rods that touch in the middle and cross at 0.87°: at their ends they lie beside each other, ten radii
+/// apart.
 #[test]
 fn slender_rods_that_cross() {
     let rod = Shape::Cylinder { radius: 0.001, half_length: 0.75 };
@@ -44,7 +46,8 @@ fn slender_rods_that_cross() {
     }
 }
 
-/// Needles about a common centre: their sides face each other over a long stretch, but lie side by side on little of it.
+/// Needles about a common centre: their sides face each other over a long stretch, but lie side by side on
+/// little of it.
 #[test]
 fn needles_in_each_other() {
     let needle = rounded(Shape::Cone { radius: 1.0, height: 1000.0 }, 2.0);
@@ -52,7 +55,8 @@ fn needles_in_each_other() {
     holds(&needle, tilt, &needle, Pose::IDENTITY, 0.0);
 }
 
-/// Different hulls with as many corners, as large, with the same first corner, in one pose: who is called A must not matter.
+/// Different hulls with as many corners, as large, with the same first corner, in one pose: who is called A
+/// must not matter.
 #[test]
 fn hulls_alike_in_one_pose() {
     let corner = |x: i32, y: i32, z: i32| DVec3::new(f64::from(x), f64::from(y), f64::from(z));
@@ -91,8 +95,8 @@ fn one_shape_in_two_orientations() {
     }
 }
 
-/// Faces of 2 km that are flat up to a tenth of a micrometre, a metre apart: directions count that the squares of distances
-/// cannot tell apart.
+/// Faces of 2 km that are flat up to a tenth of a micrometre, a metre apart: directions count that the
+/// squares of distances cannot tell apart.
 #[test]
 fn large_faces_all_but_parallel() {
     let box_of = |noise: [[f64; 3]; 8]| {
@@ -119,8 +123,8 @@ fn large_faces_all_but_parallel() {
     }
 }
 
-/// Two frusta head to tail in one place: more ways out that are all but equally long than the expanding polytope has room
-/// for.
+/// Two frusta head to tail in one place: more ways out that are all but equally long than the expanding
+/// polytope has room for.
 #[test]
 fn many_ways_out() {
     let mut random = Random::new(9);
@@ -130,8 +134,8 @@ fn many_ways_out() {
     holds(&shape, upside_down, &shape, Pose::IDENTITY, 0.0);
 }
 
-/// A pyramid whose tip is a tuft of corners 10⁻¹⁰ apart. Faces merged there are uneven as seen from one of them to the next:
-/// a walk along edges to the furthest corner could end on the tip.
+/// A pyramid whose tip is a tuft of corners 10⁻¹⁰ apart. Faces merged there are uneven as seen from one of
+/// them to the next: a walk along edges to the furthest corner could end on the tip.
 #[test]
 fn a_tip_of_many_corners() {
     for seed in 0..40 {
@@ -153,8 +157,8 @@ fn edges_that_touch_all_but_parallel() {
     holds(&shape, Pose::new(DVec3::ZERO, turn_a), &shape, Pose::new(place, turn_b), 0.0);
 }
 
-/// Upright boxes whose sides meet in one edge, one a little higher: all four edges around a side are as far along the
-/// normal, and only two of them meet.
+/// Upright boxes whose sides meet in one edge, one a little higher: all four edges around a side are as far
+/// along the normal, and only two of them meet.
 #[test]
 fn upright_boxes_corner_to_corner() {
     let half = DVec3::new(0.148_134_733_629_939_95, 0.148_134_733_629_939_95, 0.217_474_944_445_210_62);
@@ -164,8 +168,8 @@ fn upright_boxes_corner_to_corner() {
     holds(&shape, Pose::IDENTITY, &shape, Pose::new(place, turn), 0.0);
 }
 
-/// A coin under the rim of a wide, slightly tilted disc: along the normal the disc is seen as an ellipse, smaller than
-/// round by more than the coin.
+/// A coin under the rim of a wide, slightly tilted disc: along the normal the disc is seen as an ellipse,
+/// smaller than round by more than the coin.
 #[test]
 fn coin_at_the_rim_of_a_tilted_disc() {
     let cone = Shape::Cone { radius: 1000.0, height: 500.0 };
@@ -197,7 +201,8 @@ fn rim_on_rim() {
     holds(&drum, Pose::new(DVec3::ZERO, turn), &sheet, Pose::new(place, upright), f64::INFINITY);
 }
 
-/// A box and a cone that touch: whether the last digit says that they overlap must not depend on how far one looks.
+/// A box and a cone that touch: whether the last digit says that they overlap must not depend on how far one
+/// looks.
 #[test]
 fn touching_to_the_last_digit() {
     let (slab, cone) =
@@ -226,8 +231,8 @@ fn crossed_blades() {
     holds(&blade, Pose::new(DVec3::ZERO, turn_a), &blade, place, 0.0);
 }
 
-/// Boxes of which one stands a little tilted over the other, turned by 45° and not at all: of the corners of the patch, one
-/// of the four that are left speaks for the deepest.
+/// Boxes of which one stands a little tilted over the other, turned by 45° and not at all: of the corners of
+/// the patch, one of the four that are left speaks for the deepest.
 #[test]
 fn deepest_corner_of_a_patch() {
     let shape = Shape::Box { half: DVec3::new(0.5, 1.0, 0.5) };
@@ -245,7 +250,8 @@ fn deepest_corner_of_a_patch() {
     holds(&shape, Pose::new(DVec3::ZERO, turn), &shape, Pose::at(DVec3::Z * 2.000_111_023_693_761), 0.0);
 }
 
-/// Drums one beyond the other that overlap by a hair's breadth of their length: the normal at the ends is that of their rims.
+/// Drums one beyond the other that overlap by a hair's breadth of their length: the normal at the ends is
+/// that of their rims.
 #[test]
 fn drums_rim_to_rim() {
     let drum = Shape::Cylinder { radius: 2.0, half_length: 1.0 };
@@ -254,8 +260,8 @@ fn drums_rim_to_rim() {
     holds(&drum, Pose::new(DVec3::ZERO, turn), &drum, Pose::at(place), 0.0);
 }
 
-/// Caps, a base and a side tilted by less than the root of rounding, of which each lies over a part of the other: the best
-/// normal is between theirs.
+/// Caps, a base and a side tilted by less than the root of rounding, of which each lies over a part of the
+/// other: the best normal is between theirs.
 #[test]
 fn faces_off_parallel_by_less_than_a_root_of_rounding() {
     let disc = Shape::Cylinder { radius: 2.0, half_length: 0.510_560_769_054_703_6 };
@@ -287,7 +293,8 @@ fn faces_off_parallel_by_less_than_a_root_of_rounding() {
     holds(&cone, Pose::new(DVec3::ZERO, tilt_cone), &slab, Pose::new(DVec3::splat(-1.0), tilt_slab), 0.0);
 }
 
-/// Boxes over each other along a sliver, between edges that cross at 10⁻⁷: where they cross is the least distance.
+/// Boxes over each other along a sliver, between edges that cross at 10⁻⁷: where they cross is the least
+/// distance.
 #[test]
 fn edges_that_cross_all_but_parallel() {
     let shape =
@@ -309,7 +316,8 @@ fn edges_that_cross_all_but_parallel() {
     assert!((distance - 2.115_107_428_4e-6).abs() < 1e-12, "{distance}");
 }
 
-/// An edge of 2 km against a corner, to the last digit: of the patch nothing is left but a sliver off the corner.
+/// An edge of 2 km against a corner, to the last digit: of the patch nothing is left but a sliver off the
+/// corner.
 #[test]
 fn edge_on_a_corner() {
     let cube = Shape::Box { half: DVec3::splat(1000.0) };

@@ -1,4 +1,5 @@
-//! Collision detection under the checks of the fuzzer in `fuzz/`: on what it found, and on seeded random bytes.
+//! Collision detection under the checks of the fuzzer in `fuzz/`: on what it found, and on seeded random
+//! bytes.
 
 mod checks;
 mod found;

@@ -1,4 +1,5 @@
-//! Bytes that are the same on every machine. Without a fuzzer to follow the code they must be varied enough by themselves.
+//! Bytes that are the same on every machine. Without a fuzzer to follow the code they must be varied enough
+//! by themselves.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Joints that do not fit at the start, joints that repeat each other, and runs that go on from a saved state.
+//! Joints that do not fit at the start, joints that repeat each other, and runs that go on from a saved
+//! state.
 
 use drystone::joint::{Kind, Motor};
 use drystone::{BodyDef, BodyId, JointDef, MassProperties, Pose, Settings, World};
@@ -60,7 +61,8 @@ fn what_does_not_fit_is_named() {
     assert!(world.assemble_joints().unwrap_err().to_string().contains("opposed"));
 }
 
-/// Four hinges of a planar four-bar pose 20 equations on 18 coordinates with one motion left: three repeat others.
+/// Four hinges of a planar four-bar pose 20 equations on 18 coordinates with one motion left: three repeat
+/// others.
 fn four_bar(compliance: f64) -> (World, Vec<drystone::JointId>) {
     let mut world = World::new(exact()).unwrap();
     let corners =
@@ -84,8 +86,8 @@ fn repeated_equations_are_told() {
     let found = world.redundancy();
     assert_eq!((found.rows, found.rank), (20, 17), "{found:?}");
     assert!(joints.iter().all(|j| found.not_unique.iter().any(|(id, _)| id == j)), "{found:?}");
-    // In the plane the reactions are unique: only what holds the links in it is not. Row 0..3 are forces along the axes of
-    // A's frame, whose z axis is y of the world.
+    // In the plane the reactions are unique: only what holds the links in it is not. Row 0..3 are forces
+    // along the axes of A's frame, whose z axis is y of the world.
     assert!(found.not_unique.iter().all(|(_, row)| *row >= 2), "{found:?}");
     let mut largest = 0f64;
     for _ in 0..500 {
@@ -119,7 +121,8 @@ fn two_motors_on_one_axis() {
     assert!(torques.iter().all(|t| t.abs() < 30.0), "{torques:?}");
 }
 
-/// A chain with a motor, saved in the middle: the rest is the same bit for bit, warm start and turns included.
+/// A chain with a motor, saved in the middle: the rest is the same bit for bit, warm start and turns
+/// included.
 #[test]
 fn a_saved_state_goes_on_bit_for_bit() {
     let make = || {
@@ -173,8 +176,8 @@ fn joined_bodies_do_not_collide() {
     assert_eq!(world.step().unwrap().contacts, 1);
 }
 
-/// A double pendulum of two rods from level: its energy stays, to second order by the middle rule, and does not leak away by
-/// the half-implicit one.
+/// A double pendulum of two rods from level: its energy stays, to second order by the middle rule, and does
+/// not leak away by the half-implicit one.
 #[test]
 fn a_double_pendulum_keeps_its_energy() {
     for (integrator, allowed) in [("euler", 0.02), ("moreau:theta=0.5", 1e-4)] {

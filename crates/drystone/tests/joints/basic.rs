@@ -51,7 +51,8 @@ fn a_hinged_bar_swings_with_its_period() {
     assert!(r.torque.length() < 1e-3, "a free hinge has no torque: {r:?}");
 }
 
-/// A chain of light links with a thousand times their mass at its end whips through its lowest point: steps that would take its joints apart are taken in halves.
+/// A chain of light links with a thousand times their mass at its end whips through its lowest point: steps
+/// that would take its joints apart are taken in halves.
 #[test]
 fn a_chain_with_a_heavy_end_holds() {
     let mut world = World::new(Settings::default()).unwrap();

@@ -113,7 +113,8 @@ fn trajectory() -> Trajectory {
     }
 }
 
-/// What is about velocities only: the blade's own motion across itself, and a disc that rolls about its lowest point.
+/// What is about velocities only: the blade's own motion across itself, and a disc that rolls about its
+/// lowest point.
 #[test]
 fn nonholonomic_rows_are_velocities_of_points() {
     let mut r = Random::new(5);

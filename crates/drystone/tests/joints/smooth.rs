@@ -93,8 +93,8 @@ fn orders_of_convergence() {
     }
 }
 
-/// A spring and a damper between two spinning bodies that a hinge holds together, and a blade on the ground: forces that
-/// depend on velocities, and an equation about velocities alone.
+/// A spring and a damper between two spinning bodies that a hinge holds together, and a blade on the ground:
+/// forces that depend on velocities, and an equation about velocities alone.
 #[test]
 fn dampers_and_blades_keep_the_order() {
     let damped = |order: u8, h: f64| {
@@ -139,7 +139,8 @@ fn energy_does_not_drift() {
     }
 }
 
-/// Links of 10 cm that turn by a third of a radian and more in a step: those take substeps, as many on the way there as on the way back.
+/// Links of 10 cm that turn by a third of a radian and more in a step: those take substeps, as many on the
+/// way there as on the way back.
 #[test]
 fn a_short_double_pendulum_keeps_its_energy() {
     let mut w = World::new(Settings::default()).unwrap();
@@ -419,7 +420,8 @@ fn a_mechanism_beside_a_pile_keeps_its_integrator() {
     assert_eq!((both.bilaterals(), both.redundancy().rows), (10, alone.redundancy().rows));
 }
 
-/// Dry friction in one mechanism, a limit that is reached in another: the third goes on as it was, and so do the two.
+/// Dry friction in one mechanism, a limit that is reached in another: the third goes on as it was, and so do
+/// the two.
 #[test]
 fn what_stops_one_mechanism_does_not_stop_another() {
     let rubbing = |w: &mut World| {
@@ -452,7 +454,8 @@ fn what_stops_one_mechanism_does_not_stop_another() {
         assert_eq!(report.integrator, Integrator::Euler);
         counts[report.smooth_bodies] += 1;
         for k in 0..2 {
-            // Mechanisms that are smooth together share the iteration for their multipliers, and its rounding.
+            // Mechanisms that are smooth together share the iteration for their multipliers, and its
+            // rounding.
             assert!((alone.state().position[k] - all.state().position[k]).length() < 1e-8);
         }
     }

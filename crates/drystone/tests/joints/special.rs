@@ -155,7 +155,8 @@ fn a_coupled_bushing_gives_way_across_the_load() {
     assert!(d.x.abs() > 1e-6 && turn.length() > 1e-6, "{xi:?}");
 }
 
-/// From its place of rest the joint and a stiff force with the same matrices do the same, at 1e9 N/m and 10 ms too.
+/// From its place of rest the joint and a stiff force with the same matrices do the same, at 1e9 N/m and 10
+/// ms too.
 #[test]
 fn a_coupled_bushing_is_a_stiff_force() {
     for size in [1e4, 1e9] {

@@ -5,8 +5,8 @@ use glam::DVec3;
 
 use crate::basic::exact;
 
-/// M̂ = M - h² ∂k/∂q - h ∂k/∂v and k̂ = k - (∂k/∂v) v [Anitescu's lecture on the linearly implicit scheme]: for two
-/// bodies on a line with a spring K and a damper C between them, by hand.
+/// M̂ = M - h² ∂k/∂q - h ∂k/∂v and k̂ = k - (∂k/∂v) v [Anitescu's lecture on the linearly implicit scheme]:
+/// for two bodies on a line with a spring K and a damper C between them, by hand.
 #[test]
 fn a_compliant_row_is_the_implicit_mass_matrix() {
     for (stiffness, damping) in [(200.0, 0.0), (200.0, 5.0), (0.0, 5.0), (1e7, 1e3)] {

@@ -26,7 +26,8 @@ fn sinks_in_by_its_weight() {
     assert!(report.certificate.residual_max < 1e-10);
 }
 
-/// Pressed in, with gravity, it swings with ω = √(k/m); critical damping d = 2 √(k m) lets it come back without a swing.
+/// Pressed in, with gravity, it swings with ω = √(k/m); critical damping d = 2 √(k m) lets it come back
+/// without a swing.
 #[test]
 fn swings_with_its_own_frequency() {
     let omega = (K / M).sqrt();

@@ -1,5 +1,5 @@
-//! The laws of contact against closed forms: restitution, cohesion, belts, static and kinetic friction, compliance,
-//! rolling and spinning resistance, and the integrators they run under.
+//! The laws of contact against closed forms: restitution, cohesion, belts, static and kinetic friction,
+//! compliance, rolling and spinning resistance, and the integrators they run under.
 
 mod belts;
 mod cohesion;

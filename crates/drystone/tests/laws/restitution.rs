@@ -146,7 +146,8 @@ fn slow_hits_do_not_bounce() {
     assert!((drop(0.9) / (0.81 * 0.05) - 1.0).abs() < 0.02, "{}", drop(0.9));
 }
 
-/// A ball that reaches three walls in one step leaves all of them with the energy it came with, whatever the gaps that were left.
+/// A ball that reaches three walls in one step leaves all of them with the energy it came with, whatever the
+/// gaps that were left.
 #[test]
 fn three_walls_at_once() {
     for impact in [Impact::Newton, Impact::Poisson] {
@@ -165,7 +166,8 @@ fn three_walls_at_once() {
     }
 }
 
-/// Bounces that are held to the energy there is are between two solutions, each of which is within the tolerance: so is the word on them, whoever solved.
+/// Bounces that are held to the energy there is are between two solutions, each of which is within the
+/// tolerance: so is the word on them, whoever solved.
 #[test]
 fn what_is_cut_is_certified_by_what_it_is_between() {
     for solver in ["auto", "apgd", "apgs"] {
@@ -219,7 +221,8 @@ fn room(w: &mut World, half: f64) {
     }
 }
 
-/// What turns as it hits, and is no ball, keeps its energy, too: the free rotation of the step is no part of the hit.
+/// What turns as it hits, and is no ball, keeps its energy, too: the free rotation of the step is no part of
+/// the hit.
 #[test]
 fn what_turns_and_bounces_gains_nothing() {
     let shapes = [

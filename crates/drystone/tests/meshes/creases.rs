@@ -147,7 +147,8 @@ fn a_ball_rests_on_a_ball_of_triangles() {
     assert!(w.position(id).unwrap().distance(DVec3::Z * (big + small)) < 1e-3);
     assert_eq!(w.contacts().len(), 1, "a ball touches a convex body in one point");
 
-    // Let go beside the top it rolls off, and is never further from the centre than a ball would be from a ball.
+    // Let go beside the top it rolls off, and is never further from the centre than a ball would be from a
+    // ball.
     let start = DVec3::new(0.2, 0.1, 1.0).normalize() * (big + small);
     let ball = BodyDef::dynamic(Shape::Sphere { radius: small }, 1.0).at(start);
     let (mut w, id) = world(0.002, mesh(ground), LEVEL, 0.5, ball);
@@ -162,7 +163,8 @@ fn a_ball_rests_on_a_ball_of_triangles() {
     assert!(lowest < start.z - 0.1, "it rolls off");
 }
 
-/// The normals of a ball's contacts on bumpy ground are those of the exact distance, by brute force over the triangles.
+/// The normals of a ball's contacts on bumpy ground are those of the exact distance, by brute force over the
+/// triangles.
 #[test]
 fn contacts_of_a_ball_are_the_local_minima_of_its_distance() {
     use drystone::random::Random;
@@ -255,7 +257,8 @@ fn a_ball_that_rolls_from_facet_to_facet_starts_warm() {
     assert!(cold < 20, "{cold} of {} steps began cold, {moved} on other triangles", steps.len());
 }
 
-/// Over a blunt roof and through a wide valley, without friction: bodies pass, do not sink in, and are not pushed aside.
+/// Over a blunt roof and through a wide valley, without friction: bodies pass, do not sink in, and are not
+/// pushed aside.
 #[test]
 fn bodies_slide_over_a_ridge_and_through_a_valley() {
     let slope = 8f64.to_radians().tan();
@@ -287,7 +290,8 @@ fn bodies_slide_over_a_ridge_and_through_a_valley() {
             let (p, v) = (w.position(id).unwrap(), w.velocity(id).unwrap());
             assert!(deepest < 2e-3, "{name} on the {ground_name}: {deepest} m deep");
             assert!((p.y - 0.1).abs() < 0.02 && v.y.abs() < 0.05, "{name} on the {ground_name}: {p} {v}");
-            // What the valley's far side, or landing behind the ridge, takes of the speed: sin² 16° and a little.
+            // What the valley's far side, or landing behind the ridge, takes of the speed: sin² 16° and a
+            // little.
             let lost = (before - energy(&w)) / before;
             assert!((-1e-3..0.16).contains(&lost), "{name} on the {ground_name}: {lost} of the energy lost");
         }

@@ -86,7 +86,8 @@ fn a_drum_rolls_on_its_side_as_over_a_plane() {
     }
 }
 
-/// Warm starting depends on it: as long as a body lies flat its contacts have the same names, whatever triangles it is on.
+/// Warm starting depends on it: as long as a body lies flat its contacts have the same names, whatever
+/// triangles it is on.
 #[test]
 fn contacts_keep_their_names_from_triangle_to_triangle() {
     for (ground_name, ground) in grounds() {
@@ -111,7 +112,8 @@ fn contacts_keep_their_names_from_triangle_to_triangle() {
     }
 }
 
-/// Two halves of a floor whose triangles do not meet corner to corner: no edge has a neighbour across the seam.
+/// Two halves of a floor whose triangles do not meet corner to corner: no edge has a neighbour across the
+/// seam.
 #[test]
 fn a_seam_without_common_corners_is_not_felt() {
     let mut vertices = Vec::new();

@@ -80,7 +80,8 @@ fn a_query_looks_at_few_boxes() {
     assert!(looked.get() < 100 * 600, "{} boxes looked at in 100 queries of 20000", looked.get());
 }
 
-/// Whether boxes A, and B at `relative`, are separated along none of their six face axes, by the projections of corners.
+/// Whether boxes A, and B at `relative`, are separated along none of their six face axes, by the projections
+/// of corners.
 fn near(a: &Aabb, b: &Aabb, relative: &Pose, margin: f64) -> bool {
     let corners = |x: &Aabb| -> [DVec3; 8] {
         std::array::from_fn(|k| {
@@ -139,7 +140,8 @@ fn rays_find_the_first_box() {
     let mut random = Random::new(6);
     for (name, boxes) in sets() {
         let tree = Bvh::new(&boxes);
-        // Entry distance by clipping the ray at each of six planes in turn, written apart from the tree's own test.
+        // Entry distance by clipping the ray at each of six planes in turn, written apart from the tree's own
+        // test.
         let enter = |b: &Aabb, o: DVec3, d: DVec3| -> Option<f64> {
             let (mut from, mut to) = (0.0f64, f64::INFINITY);
             for (n, offset) in [(DVec3::X, b.max.x), (DVec3::Y, b.max.y), (DVec3::Z, b.max.z)]

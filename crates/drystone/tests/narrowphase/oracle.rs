@@ -13,8 +13,8 @@ fn parry(shape: &Shape) -> SharedShape {
     parry_shape(shape).expect("parry has all simple shapes")
 }
 
-/// The distance is proven from both sides: by two points of the shapes that are that close, and by a slab between them
-/// that is that thick. No other engine is needed.
+/// The distance is proven from both sides: by two points of the shapes that are that close, and by a slab
+/// between them that is that thick. No other engine is needed.
 #[test]
 fn distances_of_separated_shapes_are_proven() {
     let mut random = Random(1);
@@ -43,7 +43,8 @@ fn distances_of_separated_shapes_are_proven() {
     assert!(separated > 10_000);
 }
 
-/// In overlap, no direction separates better than the one reported, however the best of many random ones is improved.
+/// In overlap, no direction separates better than the one reported, however the best of many random ones is
+/// improved.
 #[test]
 fn depths_of_overlapping_shapes_are_least() {
     let mut random = Random(2);
@@ -59,7 +60,8 @@ fn depths_of_overlapping_shapes_are_least() {
         let m = manifold(&a, &pa, &b, &pb, 0.0);
         assert_sound(&a, &pa, &b, &pb, 0.0, &m);
         let p = least_gap(&m);
-        // Faces of boxes are preferred to edges by 2 % and 1e-4 of the size, features count as along up to 2°.
+        // Faces of boxes are preferred to edges by 2 % and 1e-4 of the size, features count as along up to
+        // 2°.
         let both_boxes = matches!((&a, &b), (Shape::Box { .. }, Shape::Box { .. }));
         let tolerance = if both_boxes { 0.02 * d.abs() + 0.04 } else { 1e-8 };
         assert!((p.gap - d).abs() <= tolerance, "{} != {d}\n{a:?} {pa:?}\n{b:?} {pb:?}", p.gap);
@@ -110,7 +112,8 @@ fn gaps_near_touching_are_the_distance() {
         let m = manifold(&a, &pa, &b, &pb, 0.02);
         assert_sound(&a, &pa, &b, &pb, 0.02, &m);
         let p = least_gap(&m);
-        // Boxes: patches are right to a part in a thousand at a distance, faces preferred by a little in overlap.
+        // Boxes: patches are right to a part in a thousand at a distance, faces preferred by a little in
+        // overlap.
         let slack = match (&a, &b) {
             (Shape::Box { .. }, Shape::Box { .. }) if d > 0.0 => 1e-3 * d + 1e-11,
             (Shape::Box { .. }, Shape::Box { .. }) => 0.05 * d.abs() + 2e-4,
@@ -122,8 +125,8 @@ fn gaps_near_touching_are_the_distance() {
     assert!(near > 30_000, "{near}");
 }
 
-/// GJK ends with a tolerance, on round cores sometimes at 1e-5: where the two differ, ours must be the smaller one, since
-/// two points of the shapes that are that close cannot be wrong.
+/// GJK ends with a tolerance, on round cores sometimes at 1e-5: where the two differ, ours must be the
+/// smaller one, since two points of the shapes that are that close cannot be wrong.
 #[test]
 fn distances_agree_with_parry() {
     let mut random = Random(3);
@@ -155,8 +158,8 @@ fn distances_agree_with_parry() {
     assert!(they_are_further * 50 < compared, "{they_are_further} of {compared}");
 }
 
-/// Prediction 0, depth only. Where the two differ the support planes decide: a deeper answer is not the least depth, since
-/// ours is reached along its own normal; a shallower one must fail along its own normal.
+/// Prediction 0, depth only. Where the two differ the support planes decide: a deeper answer is not the least
+/// depth, since ours is reached along its own normal; a shallower one must fail along its own normal.
 #[test]
 fn depths_agree_with_parry() {
     let mut random = Random(4);

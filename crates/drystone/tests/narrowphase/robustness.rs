@@ -80,8 +80,8 @@ fn overlapping_shapes_always_have_a_contact() {
     }
 }
 
-/// Patches may say a gap larger than the distance by one part in a thousand, so they may also miss the reach by that;
-/// nothing in the gap may jump as one box slides over another.
+/// Patches may say a gap larger than the distance by one part in a thousand, so they may also miss the reach
+/// by that; nothing in the gap may jump as one box slides over another.
 #[test]
 fn gap_is_continuous_along_a_slide() {
     let mut random = Random(24);

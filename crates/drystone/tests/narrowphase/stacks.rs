@@ -18,7 +18,8 @@ fn jitter(random: &mut Random, pose: &Pose, size: f64) -> Pose {
     )
 }
 
-/// Asserts that A resting on B has `count` points whose names survive motions of 1e-4, in any orientation of the whole.
+/// Asserts that A resting on B has `count` points whose names survive motions of 1e-4, in any orientation of
+/// the whole.
 fn keeps_its_points(seed: u64, a: &Shape, pa: &Pose, b: &Shape, pb: &Pose, count: usize) {
     let mut random = Random(seed);
     for turn in 0..40 {

@@ -62,8 +62,8 @@ pub fn tray(world: &mut World, half: f64, mu: f64) {
     }
 }
 
-/// Asserts the validation rule for a quantity: off by at most 1 % at h = 1 ms, and of observed order 0.9 or more when
-/// h is halved. `measure` takes h.
+/// Asserts the validation rule for a quantity: off by at most 1 % at h = 1 ms, and of observed order 0.9 or
+/// more when h is halved. `measure` takes h.
 pub fn converges(name: &str, exact: f64, measure: impl Fn(f64) -> f64) {
     let (coarse, fine) = (measure(1e-3), measure(5e-4));
     let (e1, e2) = ((coarse - exact).abs() / exact.abs(), (fine - exact).abs() / exact.abs());

@@ -1,16 +1,16 @@
 //! No energy from nowhere.
 //!
-//! With w = v₀ + h g the free velocity, v₁ = w + M⁻¹ D γ the new one and x₁ = x₀ + h v₁, the sum of kinetic and
-//! potential energy changes in a step by exactly
+//! With w = v₀ + h g the free velocity, v₁ = w + M⁻¹ D γ the new one and x₁ = x₀ + h v₁, the sum of kinetic
+//! and potential energy changes in a step by exactly
 //!
 //! ```text
 //!     E₁ - E₀ = -½ |v₁ - v₀|²_M + ⟨γ, u⟩ - ⟨γ, b⟩ + lift
 //! ```
 //!
-//! u = Dᵀv₁ + b the contact velocities of the problem, b ≥ 0 the gaps over h, and `lift` the potential energy that the
-//! position correction adds when it raises bodies out of an overlap. γ ≥ 0, so a solved problem (⟨γ, u⟩ = 0) with no
-//! overlaps can only lose energy, and in general the gain is at most complementarity + lift. The certificate states
-//! the first, the positions show the second.
+//! u = Dᵀv₁ + b the contact velocities of the problem, b ≥ 0 the gaps over h, and `lift` the potential energy
+//! that the position correction adds when it raises bodies out of an overlap. γ ≥ 0, so a solved problem (⟨γ,
+//! u⟩ = 0) with no overlaps can only lose energy, and in general the gain is at most complementarity + lift.
+//! The certificate states the first, the positions show the second.
 
 use drystone::random::Random;
 use drystone::{BodyDef, Impact, Integrator, JointDef, PairLaw, Settings, Shape, Stabilisation, World};
@@ -119,8 +119,8 @@ fn position_correction_adds_only_its_lift() {
     }
 }
 
-/// A heavy ball falls on the short end of a light beam on a hinge: the beam turns by half a radian in a step, and its hinge must not
-/// take the arc on which it was moving for a speed to give to the ball.
+/// A heavy ball falls on the short end of a light beam on a hinge: the beam turns by half a radian in a step,
+/// and its hinge must not take the arc on which it was moving for a speed to give to the ball.
 #[test]
 fn a_lever_gains_nothing_from_the_arc_it_was_on() {
     for restitution in [0.0, 0.05, 0.3, 0.8] {
@@ -145,8 +145,8 @@ fn a_lever_gains_nothing_from_the_arc_it_was_on() {
     }
 }
 
-/// A lattice of balls thrown into a corner at 1.5 diameters a step: bounces of many at once, by Newton's law, would multiply their
-/// energy. Less restitution is taken, and told.
+/// A lattice of balls thrown into a corner at 1.5 diameters a step: bounces of many at once, by Newton's law,
+/// would multiply their energy. Less restitution is taken, and told.
 #[test]
 fn bounces_of_many_at_once_give_no_energy() {
     let mut w = world(Settings { h: 0.005, ..Settings::default() });
@@ -184,8 +184,9 @@ fn gas(h: f64, law: PairLaw, mut random: Random, [speed, spin]: [f64; 2], mu: f6
     w
 }
 
-/// Balls of 0.01 to 100 kg in a closed box, rough and spinning, by Poisson's law: what contacts give back, with friction on it, would be
-/// many times what they took. Less is given, and told; a ball by itself keeps all of its bounce.
+/// Balls of 0.01 to 100 kg in a closed box, rough and spinning, by Poisson's law: what contacts give back,
+/// with friction on it, would be many times what they took. Less is given, and told; a ball by itself keeps
+/// all of its bounce.
 #[test]
 fn expansions_of_many_at_once_give_no_energy() {
     let poisson = |restitution| PairLaw { restitution, impact: Impact::Poisson, ..PairLaw::default() };
@@ -211,8 +212,8 @@ fn expansions_of_many_at_once_give_no_energy() {
     assert!((w.energy().total() - start).abs() <= 0.02 * start, "{} J of {start}", w.energy().total());
 }
 
-/// Balls of 0.01 to 100 kg that cross a closed box in five steps: now and then their bounces contradict each other, and give way or are cut. That must
-/// not multiply their energy either.
+/// Balls of 0.01 to 100 kg that cross a closed box in five steps: now and then their bounces contradict each
+/// other, and give way or are cut. That must not multiply their energy either.
 #[test]
 fn bounces_without_room_give_no_energy() {
     let mut cut = 0;
@@ -232,7 +233,8 @@ fn bounces_without_room_give_no_energy() {
     assert!(cut > 0, "some had no room");
 }
 
-/// A door with a flap, both elastic at their limits: now and then both are hit in one step. Smooth steps keep the energy; half-implicit ones are held to it.
+/// A door with a flap, both elastic at their limits: now and then both are hit in one step. Smooth steps keep
+/// the energy; half-implicit ones are held to it.
 #[test]
 fn limits_hit_at_once_give_no_energy() {
     let (cut, end) = door_with_a_flap(Integrator::Euler);
@@ -266,8 +268,8 @@ fn door_with_a_flap(integrator: Integrator) -> (usize, f64) {
     (cut, w.energy().total() / start)
 }
 
-/// What a heavy body hits flies off faster than anything that was asked for, with no more energy than there was: nothing gives way, and
-/// no bounce is cut.
+/// What a heavy body hits flies off faster than anything that was asked for, with no more energy than there
+/// was: nothing gives way, and no bounce is cut.
 #[test]
 fn a_light_body_hit_by_a_heavy_one_flies_off() {
     for (restitution, mass) in [(0.5, 1e-3), (0.9, 1e-3), (0.5, 1e-6)] {
@@ -309,8 +311,8 @@ fn a_light_body_hit_by_a_heavy_one_flies_off() {
     assert!(speed > 30.0, "{speed} m/s");
 }
 
-/// A torso with an arm and a leg is dropped, in many ways; the arm wedges itself end-on against the leg. What joints ask for there, arcs and
-/// the rest of their errors, is little, and must not become much.
+/// A torso with an arm and a leg is dropped, in many ways; the arm wedges itself end-on against the leg. What
+/// joints ask for there, arcs and the rest of their errors, is little, and must not become much.
 #[test]
 fn limbs_that_wedge_each_other_are_not_thrown() {
     let mut random = Random::new(5);

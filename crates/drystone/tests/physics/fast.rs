@@ -1,4 +1,5 @@
-//! Fast bodies do not pass through thin ones: contacts are looked for as far ahead as the approach speed reaches.
+//! Fast bodies do not pass through thin ones: contacts are looked for as far ahead as the approach speed
+//! reaches.
 
 use drystone::{BodyDef, BodyId, PairLaw, Settings, Shape, World};
 use glam::{DQuat, DVec3};
@@ -29,7 +30,8 @@ fn shot(plate: Plate, body: BodyDef) -> (World, BodyId, BodyId) {
     (w, plate, body)
 }
 
-/// Whether the body's centre crossed the plate's midplane inside its outline, and the deepest overlap, over 15 steps.
+/// Whether the body's centre crossed the plate's midplane inside its outline, and the deepest overlap, over
+/// 15 steps.
 fn shoot(w: &mut World, plate: BodyId, body: BodyId) -> (bool, f64) {
     let seen = |w: &World| {
         let from = w.position(body).unwrap() - w.position(plate).unwrap();
@@ -69,7 +71,8 @@ fn fast_ball_never_passes_a_thin_plate() {
     for radius in [0.005, 0.02, 0.1] {
         for degrees in [0.0, 20.0, 45.0, 70.0, 85.0] {
             for offset in 0..10 {
-                // Starts at every tenth of the way of one step, so that it meets the plate anywhere in a step.
+                // Starts at every tenth of the way of one step, so that it meets the plate anywhere in a
+                // step.
                 let way = 0.6 + 0.1 * offset as f64;
                 let v = SPEED * direction(degrees);
                 let start = DVec3::Z * (THIN + radius) - 0.01 * v * way + DVec3::new(0.13, -0.2, 0.0);
@@ -165,7 +168,8 @@ fn fast_box_and_capsule_in_any_pose_never_pass_a_thin_plate() {
     assert_eq!(passed, [0, 0], "boxes and capsules that passed, of 100 each");
 }
 
-/// What a hit sets moving within a step meets its next neighbour in the step after, deep in it: the report says so.
+/// What a hit sets moving within a step meets its next neighbour in the step after, deep in it: the report
+/// says so.
 #[test]
 fn deep_overlaps_are_told() {
     let mut w = world(Settings { gravity: DVec3::ZERO, ..Settings::default() });
@@ -179,7 +183,8 @@ fn deep_overlaps_are_told() {
     assert!(deep.size == 0.1 && deep.depth > 0.07, "{deep:?}");
 }
 
-/// A ball that is hit is thrown towards a third one, which it had no contact with: it hits that in the same step.
+/// A ball that is hit is thrown towards a third one, which it had no contact with: it hits that in the same
+/// step.
 #[test]
 fn a_blow_does_not_throw_through_others() {
     for speed in [30.0, 100.0] {
@@ -198,7 +203,8 @@ fn a_blow_does_not_throw_through_others() {
     }
 }
 
-/// A ball that runs along a plate by more than its thickness in a step and hits it leaves by the plate's normal, whatever the way to its middle.
+/// A ball that runs along a plate by more than its thickness in a step and hits it leaves by the plate's
+/// normal, whatever the way to its middle.
 #[test]
 fn a_fast_ball_bounces_off_the_face_that_it_hits() {
     let off = PairLaw { restitution: 1.0, ..PairLaw::default() };

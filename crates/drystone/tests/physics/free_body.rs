@@ -1,7 +1,7 @@
 //! A body that nothing touches.
 //!
-//! The gyroscopic rule keeps kinetic energy and the length of the angular momentum to rounding. Its direction in the
-//! world is only as good as the rotation update, which is of fourth order in h.
+//! The gyroscopic rule keeps kinetic energy and the length of the angular momentum to rounding. Its direction
+//! in the world is only as good as the rotation update, which is of fourth order in h.
 
 use drystone::{BodyDef, MassProperties, Settings, World};
 use glam::DVec3;

@@ -11,8 +11,8 @@ fn block(h: f64, angle: f64, mu: f64) -> (World, BodyId) {
     on_slope(h, angle, mu, Shape::Box { half: HALF }, HALF.z)
 }
 
-/// Sticks iff μ ≥ tan θ. A block 0.0003 below the critical μ reaches 0.7 mm/s in a quarter second; one that sticks
-/// moves at the solver's tolerance.
+/// Sticks iff μ ≥ tan θ. A block 0.0003 below the critical μ reaches 0.7 mm/s in a quarter second; one that
+/// sticks moves at the solver's tolerance.
 #[test]
 fn block_sticks_from_the_angle_of_friction_on() {
     for degrees in [15.0f64, 30.0, 40.0] {
@@ -28,8 +28,8 @@ fn block_sticks_from_the_angle_of_friction_on() {
     }
 }
 
-/// a = g (sin θ - μ cos θ). The relaxed model is exact but for the first step, in which the block rises to its hover
-/// gap: that costs h a μ²/(1 + μ²) of speed, so the error is of first order.
+/// a = g (sin θ - μ cos θ). The relaxed model is exact but for the first step, in which the block rises to
+/// its hover gap: that costs h a μ²/(1 + μ²) of speed, so the error is of first order.
 #[test]
 fn block_slides_with_the_acceleration_of_coulomb() {
     for (degrees, mu) in [(30.0f64, 0.3), (20.0, 0.1), (45.0, 0.6)] {

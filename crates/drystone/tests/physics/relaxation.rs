@@ -34,8 +34,8 @@ fn sliding_block_hovers() {
     }
 }
 
-/// A ball left to itself keeps the gap μ h |slip| from step to step while the slip dies, and lies on the floor once it
-/// rolls.
+/// A ball left to itself keeps the gap μ h |slip| from step to step while the slip dies, and lies on the
+/// floor once it rolls.
 #[test]
 fn sliding_ball_hovers_by_its_slip() {
     let (h, mu, v0, radius) = (1e-3, 0.3, 2.0, 0.2);
@@ -76,7 +76,8 @@ fn body_at_gap_zero_takes_off() {
     }
 }
 
-/// The take-off vanishes with h: from gap 0 and rest, pulled sideways, a block rises no further than its hover gap.
+/// The take-off vanishes with h: from gap 0 and rest, pulled sideways, a block rises no further than its
+/// hover gap.
 #[test]
 fn body_that_starts_from_rest_does_not_take_off() {
     let (h, mu, pull) = (1e-3, 0.4, 2.0);
@@ -92,8 +93,8 @@ fn body_that_starts_from_rest_does_not_take_off() {
     assert!(worst < 1e-9, "gap leaves mu h v by {worst}");
 }
 
-/// Under exact Coulomb there is neither gap nor take-off: a body set down at gap 0 with v_t stays there, and slows down
-/// as the closed form says.
+/// Under exact Coulomb there is neither gap nor take-off: a body set down at gap 0 with v_t stays there, and
+/// slows down as the closed form says.
 #[test]
 fn exact_coulomb_neither_hovers_nor_takes_off() {
     for solver in ["pgs", "apgd", "nsgs-ac"] {
@@ -114,9 +115,10 @@ fn exact_coulomb_neither_hovers_nor_takes_off() {
     }
 }
 
-/// A ball in a wedge of two walls that close. By Coulomb's law it is pressed out at c / (2 tan α/2), or jams; the relaxed law lets what slides lift off,
-/// at ½ c (cos α/2 + μ sin α/2) / (sin α/2 - μ cos α/2), which has no bound where the wedge all but jams. What asks for a motion gives way: with a compliance of ε of the diagonal
-/// the ball leaves at c / (2 √ε) at most.
+/// A ball in a wedge of two walls that close. By Coulomb's law it is pressed out at c / (2 tan α/2), or jams;
+/// the relaxed law lets what slides lift off, at ½ c (cos α/2 + μ sin α/2) / (sin α/2 - μ cos α/2), which has
+/// no bound where the wedge all but jams. What asks for a motion gives way: with a compliance of ε of the
+/// diagonal the ball leaves at c / (2 √ε) at most.
 #[test]
 fn closing_walls_do_not_shoot_what_is_between_them() {
     let (mu, c, r) = (0.3, 1.0, 0.1);

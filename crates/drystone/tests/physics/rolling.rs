@@ -9,9 +9,9 @@ const RADIUS: f64 = 0.2;
 
 /// A ball set sliding at `v0` along x.
 ///
-/// It starts at the gap μ h v0 at which the relaxed model lets it slide level [TasoraAnitescu2011, eq. 43]; from gap 0
-/// it would take off at once with μ v0, fly, and touch down some steps later, by when the sliding law is no longer
-/// what one looks at.
+/// It starts at the gap μ h v0 at which the relaxed model lets it slide level [TasoraAnitescu2011, eq. 43];
+/// from gap 0 it would take off at once with μ v0, fly, and touch down some steps later, by when the sliding
+/// law is no longer what one looks at.
 fn thrown(h: f64, mu: f64, v0: f64) -> (World, BodyId) {
     let mut w = world(precise(h));
     add(&mut w, BodyDef::fixed(Shape::HalfSpace).friction(mu));
@@ -54,8 +54,8 @@ fn sliding_ball_rolls_after_two_sevenths() {
     }
 }
 
-/// What the take-off does to the whole: from gap 0 the ball hops, yet ends up rolling at 5/7 v0 all the same, because
-/// no impulse at the lowest point changes the angular momentum about it.
+/// What the take-off does to the whole: from gap 0 the ball hops, yet ends up rolling at 5/7 v0 all the same,
+/// because no impulse at the lowest point changes the angular momentum about it.
 #[test]
 fn take_off_does_not_change_the_final_rolling() {
     let (mu, v0) = (0.2, 3.0);

@@ -7,8 +7,8 @@ use glam::{DQuat, DVec3};
 
 use crate::common::{add, world};
 
-/// Eggs, pills and coins that spin on a table. Taken where they were when a step began, their contacts let them sink in, and each
-/// correction lifts them by a little: the egg had 161 J after 20 s.
+/// Eggs, pills and coins that spin on a table. Taken where they were when a step began, their contacts let
+/// them sink in, and each correction lifts them by a little: the egg had 161 J after 20 s.
 #[test]
 fn spinning_on_a_table_makes_no_energy() {
     let lying = DQuat::from_rotation_y(FRAC_PI_2);
@@ -69,7 +69,8 @@ fn what_turns_far_does_not_turn_through() {
     }
 }
 
-/// What rolls loses by the rule for those who spin: it must not be under it. A coin that leans and rolls in a circle.
+/// What rolls loses by the rule for those who spin: it must not be under it. A coin that leans and rolls in a
+/// circle.
 #[test]
 fn rolling_coins_keep_their_energy() {
     let mut w = world(Settings { h: 0.005, ..Settings::default() });
@@ -93,7 +94,8 @@ fn rolling_coins_keep_their_energy() {
     assert!(end >= 0.9 * start && end <= 1.001 * start, "{start} J, then {end} J");
 }
 
-/// Nor must what rocks: its energy, as steps see it, swings with its phase, and that is no gain. (What is left here is lost by coarse steps.)
+/// Nor must what rocks: its energy, as steps see it, swings with its phase, and that is no gain. (What is
+/// left here is lost by coarse steps.)
 #[test]
 fn rocking_is_not_braked() {
     for (h, keeps) in [(0.01, 0.55), (0.005, 0.7)] {

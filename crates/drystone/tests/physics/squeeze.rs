@@ -55,8 +55,8 @@ fn squeezed_ball_rests_where_overlaps_are_kept_apart_from_velocities() {
     }
 }
 
-/// Overlaps inside the velocity problem contradict each other: two walls each demand that the ball leave it. Both give way, the report says
-/// so, and the ball's own speed stays within what the overlaps demand.
+/// Overlaps inside the velocity problem contradict each other: two walls each demand that the ball leave it.
+/// Both give way, the report says so, and the ball's own speed stays within what the overlaps demand.
 #[test]
 fn squeezed_ball_is_reported_where_overlaps_enter_the_velocities() {
     for (stabilisation, demand) in [("scaled:K=0.2", 0.2), ("scaled:K=1", 1.0), ("clamped:A=0.1", 0.1)] {
@@ -78,8 +78,8 @@ fn squeezed_ball_is_reported_where_overlaps_enter_the_velocities() {
     }
 }
 
-/// A heavy ball on a light one: slow for sweeps, whose multipliers grow for thousands of them, but two balls on a floor cannot
-/// contradict each other.
+/// A heavy ball on a light one: slow for sweeps, whose multipliers grow for thousands of them, but two balls
+/// on a floor cannot contradict each other.
 #[test]
 fn a_heavy_ball_on_a_light_one_is_not_a_contradiction() {
     for (balls, ratio) in [(2, 1000.0), (6, 4.0)] {
@@ -103,8 +103,8 @@ fn a_heavy_ball_on_a_light_one_is_not_a_contradiction() {
     }
 }
 
-/// Eight balls of diameter 1 in a closed box that is 0.05 too small in every direction: a heap that no stabilisation can
-/// set right, as the published pile of 400 in its box.
+/// Eight balls of diameter 1 in a closed box that is 0.05 too small in every direction: a heap that no
+/// stabilisation can set right, as the published pile of 400 in its box.
 fn pressed(solver: &str, stabilisation: &str) -> (World, Vec<BodyId>) {
     let mut w = world(Settings {
         solver: solver.into(),
@@ -128,8 +128,8 @@ fn pressed(solver: &str, stabilisation: &str) -> (World, Vec<BodyId>) {
     (w, balls)
 }
 
-/// Whatever solves and whatever stabilises: no error, nothing thrown out of the box, and where overlaps enter the
-/// velocities the contradiction is told.
+/// Whatever solves and whatever stabilises: no error, nothing thrown out of the box, and where overlaps enter
+/// the velocities the contradiction is told.
 #[test]
 fn a_pressed_heap_ends_well_under_every_solver_and_stabilisation() {
     // Pivots over all contacts of a heap at once take minutes.
@@ -253,8 +253,9 @@ fn motors_against_each_other_and_against_the_floor_are_told() {
     }
 }
 
-/// A cart on two rails that part by six degrees, and a motor that drives it along one of them. It misses what is asked for by a tenth at every
-/// step, which would pull it off the rails by and by; so the motor gives way.
+/// A cart on two rails that part by six degrees, and a motor that drives it along one of them. It misses what
+/// is asked for by a tenth at every step, which would pull it off the rails by and by; so the motor gives
+/// way.
 #[test]
 fn a_cart_on_rails_that_part_stays_on_them() {
     for info in REGISTRY.iter().filter(|info| SOLVES.contains(&info.name)) {
@@ -272,8 +273,8 @@ fn a_cart_on_rails_that_part_stays_on_them() {
     }
 }
 
-/// Three balls that just fit between two walls, the middle one flung at its neighbour: it cannot bounce off, because nobody can
-/// make room. Without the last wall it can.
+/// Three balls that just fit between two walls, the middle one flung at its neighbour: it cannot bounce off,
+/// because nobody can make room. Without the last wall it can.
 #[test]
 fn a_bounce_that_nobody_has_room_for_gives_way() {
     for info in REGISTRY.iter().filter(|info| SOLVES.contains(&info.name)) {
@@ -300,8 +301,8 @@ fn a_bounce_that_nobody_has_room_for_gives_way() {
     }
 }
 
-/// Three balls between two walls again, the middle one a hair out of line: now there is room, to the side, at a speed that goes as one
-/// over the hair.
+/// Three balls between two walls again, the middle one a hair out of line: now there is room, to the side, at
+/// a speed that goes as one over the hair.
 #[test]
 fn a_bounce_with_all_but_no_room_throws_nothing() {
     for info in REGISTRY {
@@ -333,7 +334,8 @@ fn a_bounce_with_all_but_no_room_throws_nothing() {
     }
 }
 
-/// Balls between walls that close in, with restitution by impulses: what has no room does not expand beyond what there was.
+/// Balls between walls that close in, with restitution by impulses: what has no room does not expand beyond
+/// what there was.
 #[test]
 fn what_is_squeezed_does_not_expand() {
     for solver in ["auto", "ipm", "prox", "pgs", "apgd", "nsgs-lemke"] {

@@ -101,7 +101,8 @@ fn post_shares_an_overlap_by_mass() {
     assert_eq!(w.speeds().0, 0.0);
 }
 
-/// A row of balls `apart` from surface to surface, but for two in the middle that are `depth` inside each other.
+/// A row of balls `apart` from surface to surface, but for two in the middle that are `depth` inside each
+/// other.
 fn row(count: usize, apart: f64, depth: f64) -> (World, Vec<BodyId>) {
     let mut w = weightless("post");
     let mut x = 0.0;
@@ -154,8 +155,8 @@ fn gaps_close_in_every_variant_without_overshoot() {
     }
 }
 
-/// Without velocity iterations the position problem alone keeps bodies apart, and the velocities follow from where it
-/// puts them [TasoraAnitescu2011, §5.2]: a column of balls falls on the floor and stays there.
+/// Without velocity iterations the position problem alone keeps bodies apart, and the velocities follow from
+/// where it puts them [TasoraAnitescu2011, §5.2]: a column of balls falls on the floor and stays there.
 #[test]
 fn position_based_limit_keeps_bodies_apart() {
     let mut w = world(Settings { h: H, iterations: 0, ..Settings::default() });
@@ -183,8 +184,8 @@ fn position_based_limit_keeps_bodies_apart() {
     assert!((lowest - 0.1).abs() < 1e-3, "the lowest lies at {lowest}");
 }
 
-/// A chain of eight links of 1 kg that bears fifty: more than a few sweeps a step can solve. The largest error of its joints in
-/// the second half of the run, m.
+/// A chain of eight links of 1 kg that bears fifty: more than a few sweeps a step can solve. The largest
+/// error of its joints in the second half of the run, m.
 fn chain(stabilisation: &str, solver: &str, iterations: usize, warm_start: bool) -> f64 {
     let stabilisation = Stabilisation::parse(stabilisation).unwrap();
     let settings = Settings {
@@ -218,15 +219,16 @@ fn chain(stabilisation: &str, solver: &str, iterations: usize, warm_start: bool)
     worst
 }
 
-/// The guess is the last step's loads, without its corrections: with those in it the chain comes apart, and without any guess it
-/// gives way under its load.
+/// The guess is the last step's loads, without its corrections: with those in it the chain comes apart, and
+/// without any guess it gives way under its load.
 #[test]
 fn a_few_warm_sweeps_hold_a_chain_together() {
     for text in ["scaled:K=0.2", "scaled:K=0.5", "scaled:K=1", "clamped", "scaled:K=0.1,joints=0.8"] {
         for (solver, iterations) in [("pssor", 10), ("pgs", 20), ("pgj", 60)] {
             let [warm, cold] = [true, false].map(|warm| chain(text, solver, iterations, warm));
             println!("{text}, {solver}, {iterations} sweeps: joints off by {warm:.1e} m, cold {cold:.1e} m");
-            // Modes that sweeps hardly see take up their loads slowly: after 3 s those of Jacobi are on their way.
+            // Modes that sweeps hardly see take up their loads slowly: after 3 s those of Jacobi are on their
+            // way.
             let share = if solver == "pgs" { 0.15 } else { 0.5 };
             assert!(warm < share * cold, "{text}, {solver}: {warm} m, cold {cold} m");
         }

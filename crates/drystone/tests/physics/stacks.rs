@@ -7,8 +7,8 @@ use glam::{DQuat, DVec3};
 
 use crate::common::{add, run, tray, world};
 
-/// `n` blocks of length 1, each beyond the one below by `share` of the furthest that stands: 1/(2i) for the i-th from
-/// the top, so that the top one overhangs the floor's edge by share × ½ Σ 1/i.
+/// `n` blocks of length 1, each beyond the one below by `share` of the furthest that stands: 1/(2i) for the
+/// i-th from the top, so that the top one overhangs the floor's edge by share × ½ Σ 1/i.
 fn overhang(n: usize, share: f64) -> World {
     let half = DVec3::new(0.5, 0.25, 0.1);
     let settings = Settings { tolerance: 1e-9, iterations: 20_000, ..Settings::default() };
@@ -43,8 +43,8 @@ fn blocks_overhang_by_half_the_harmonic_sum() {
     }
 }
 
-/// A pile of 30 balls in a tray, settled. Nothing in the model stops a ball that rolls on level ground, so motion is
-/// damped for a while before the measurement.
+/// A pile of 30 balls in a tray, settled. Nothing in the model stops a ball that rolls on level ground, so
+/// motion is damped for a while before the measurement.
 fn pile() -> World {
     let mut w = world(Settings { h: 5e-3, tolerance: 1e-5, iterations: 500, ..Settings::default() });
     tray(&mut w, 0.35, 0.5);
@@ -136,8 +136,9 @@ fn shapes() -> [Shape; 2] {
     [Shape::Sphere { radius: 0.1 }, Shape::Box { half: DVec3::new(0.15, 0.15, 0.1) }]
 }
 
-/// Mass ratio 1000 the wrong way up, with as many sweeps as it takes: it stands. Two blocks share eight contact points,
-/// more than their motion can tell apart; sweeps are so slow on them that some steps end at the cap, but close by.
+/// Mass ratio 1000 the wrong way up, with as many sweeps as it takes: it stands. Two blocks share eight
+/// contact points, more than their motion can tell apart; sweeps are so slow on them that some steps end at
+/// the cap, but close by.
 #[test]
 fn heavy_stands_on_light() {
     let [ball, block] = shapes();
@@ -161,8 +162,8 @@ fn heavy_stands_on_light() {
     }
 }
 
-/// By sweeps and with a cap of 200 it is not solved, and the report says so in every step in which it is not. Left
-/// to itself the engine picks factors, and every step is.
+/// By sweeps and with a cap of 200 it is not solved, and the report says so in every step in which it is not.
+/// Left to itself the engine picks factors, and every step is.
 #[test]
 fn heavy_on_light_says_when_it_is_not_solved() {
     for (shape, solver) in shapes().into_iter().flat_map(|s| [(s.clone(), "pgs"), (s, "auto")]) {
@@ -189,8 +190,9 @@ fn heavy_on_light_says_when_it_is_not_solved() {
     }
 }
 
-/// Faces with seven corners that overlap with others of their kind: up to fourteen corners to choose four from, all of
-/// them about as good as others. At rest the choice must not change, or no step would profit from the one before.
+/// Faces with seven corners that overlap with others of their kind: up to fourteen corners to choose four
+/// from, all of them about as good as others. At rest the choice must not change, or no step would profit
+/// from the one before.
 #[test]
 fn prisms_stacked_askew_keep_their_points() {
     let corner = |k: u32| {

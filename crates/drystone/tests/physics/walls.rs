@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use drystone::{BodyDef, Function, Guide, Settings, Shape, World};
 use glam::DVec3;
 
-/// A blade turns by more than its thickness in a step at its tip. Where the turn leads, a block before it is nearer to the face behind: it is not held there.
+/// A blade turns by more than its thickness in a step at its tip. Where the turn leads, a block before it is
+/// nearer to the face behind: it is not held there.
 #[test]
 fn a_blade_does_not_hold_bodies_on_its_far_side() {
     let mut w = World::new(Settings { gravity: DVec3::ZERO, ..Settings::default() }).unwrap();
@@ -31,7 +32,8 @@ fn a_blade_does_not_hold_bodies_on_its_far_side() {
     assert!(deepest > -0.005, "a contact {deepest} m deep");
 }
 
-/// A wall gives way by its compliance, which is about the mobility of what it touches: a light ball with a heavy one behind it.
+/// A wall gives way by its compliance, which is about the mobility of what it touches: a light ball with a
+/// heavy one behind it.
 #[test]
 fn a_wall_does_not_sink_into_a_light_ball_before_a_heavy_one() {
     for ratio in [10.0, 100.0, 500.0] {

@@ -1,6 +1,7 @@
-//! A small fast ball far from the floor, which it reaches within the step: one frictional contact, one static body.
-//! The contact point lies half-way across the gap, 60 radii from the ball, so the tangential rows of its block are
-//! thousands of times softer than the normal one, and the step η from the trace of the block hardly moves the latter.
+//! A small fast ball far from the floor, which it reaches within the step: one frictional contact, one static
+//! body. The contact point lies half-way across the gap, 60 radii from the ball, so the tangential rows of
+//! its block are thousands of times softer than the normal one, and the step η from the trace of the block
+//! hardly moves the latter.
 
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::DVec3;

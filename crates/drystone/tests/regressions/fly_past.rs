@@ -1,5 +1,5 @@
-//! A body that passes a corner of a box within one long step must not bounce off the plane of its nearest face; a plane
-//! that turns must be seen coming far from its axis.
+//! A body that passes a corner of a box within one long step must not bounce off the plane of its nearest
+//! face; a plane that turns must be seen coming far from its axis.
 
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::DVec3;

@@ -1,5 +1,6 @@
-//! A free body is to keep its angular momentum to 1e-6 over 10 s at h = 1 ms. The rotation is advanced with the angular
-//! velocity at the end of the step, which is of first order; with the mean of start and end it is of second.
+//! A free body is to keep its angular momentum to 1e-6 over 10 s at h = 1 ms. The rotation is advanced with
+//! the angular velocity at the end of the step, which is of first order; with the mean of start and end it is
+//! of second.
 
 use drystone::{BodyDef, MassProperties, Settings, World};
 use glam::DVec3;

@@ -1,5 +1,5 @@
-//! A body that slides in the relaxed model hovers at the gap μ h |v_t| [TasoraAnitescu2011, eq. 43]. Its contact must
-//! therefore be in the active set at that gap, although the body does not approach.
+//! A body that slides in the relaxed model hovers at the gap μ h |v_t| [TasoraAnitescu2011, eq. 43]. Its
+//! contact must therefore be in the active set at that gap, although the body does not approach.
 
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::DVec3;

@@ -1,5 +1,5 @@
-//! Overlaps add up along a stack: when they are all removed at once its top moves far, and must not be pushed into a body
-//! above it that had no contact yet.
+//! Overlaps add up along a stack: when they are all removed at once its top moves far, and must not be pushed
+//! into a body above it that had no contact yet.
 
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::DVec3;

@@ -1,6 +1,7 @@
-//! The status of a solve and the judge's residual must agree: a solve that ends within the tolerance has converged, and
-//! should not go on to its cap. After a look at the true residual that was not good enough, the solver waits until the
-//! sweeps' own measure has fallen further; where that stagnates, it never looks again.
+//! The status of a solve and the judge's residual must agree: a solve that ends within the tolerance has
+//! converged, and should not go on to its cap. After a look at the true residual that was not good enough,
+//! the solver waits until the sweeps' own measure has fallen further; where that stagnates, it never looks
+//! again.
 
 use drystone::solve::Status;
 use drystone::{BodyDef, Settings, Shape, World};

@@ -1,5 +1,5 @@
-//! A fast capsule that comes tilted has one contact point with a box face, at its nearer end: that end stops, and the
-//! other swings through the plate within the step. A half-space gets both ends and stops it.
+//! A fast capsule that comes tilted has one contact point with a box face, at its nearer end: that end stops,
+//! and the other swings through the plate within the step. A half-space gets both ends and stops it.
 
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::{DQuat, DVec3};

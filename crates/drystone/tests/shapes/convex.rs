@@ -1,5 +1,5 @@
-//! What must hold for every convex shape: support, bounds, moments. Membership is decided here, shape by shape, from
-//! the definition; all else is measured against it.
+//! What must hold for every convex shape: support, bounds, moments. Membership is decided here, shape by
+//! shape, from the definition; all else is measured against it.
 
 use drystone::body::principal_moments;
 use drystone::random::Random;
@@ -90,7 +90,8 @@ fn from_hull(hull: &Hull, p: DVec3) -> f64 {
     best
 }
 
-/// Points of the surface: from within along random directions, by bisection. And the extreme ones that this rarely hits.
+/// Points of the surface: from within along random directions, by bisection. And the extreme ones that this
+/// rarely hits.
 fn surface(shape: &Shape, random: &mut Random, count: usize) -> Vec<DVec3> {
     let centre = shape.centroid();
     let far = 2.0 * (shape.bounding_radius() + centre.length());

@@ -52,8 +52,8 @@ fn a_box_wherever_it_lies() {
     }
 }
 
-/// Against the torus itself: V = 2π² R r², I_z = m (R² + ¾ r²), I_x = m (½ R² + ⅝ r²), with the error of the facets,
-/// which falls as the square of their size, extrapolated away.
+/// Against the torus itself: V = 2π² R r², I_z = m (R² + ¾ r²), I_x = m (½ R² + ⅝ r²), with the error of the
+/// facets, which falls as the square of their size, extrapolated away.
 #[test]
 fn a_torus_has_its_inertia() {
     let (ring, tube) = (1.0, 0.3);

@@ -71,8 +71,9 @@ fn a_box_by_formula_and_by_pieces() {
     }
 }
 
-/// Growing by a ball is additive: for convex A, B with convex union, (A∪B)+rB and (A∩B)+rB have together what A+rB and
-/// B+rB have. Cut a box in two overlapping parts by a random pair of parallel planes: hulls of all angles.
+/// Growing by a ball is additive: for convex A, B with convex union, (A∪B)+rB and (A∩B)+rB have together what
+/// A+rB and B+rB have. Cut a box in two overlapping parts by a random pair of parallel planes: hulls of all
+/// angles.
 #[test]
 fn cut_boxes_add_up() {
     let mut random = Random::new(2);
@@ -89,8 +90,8 @@ fn cut_boxes_add_up() {
     }
 }
 
-/// A prism or pyramid over a regular polygon of the area of a disc, against the cylinder or cone: the difference falls
-/// as N⁻², so two of them leave out its leading term.
+/// A prism or pyramid over a regular polygon of the area of a disc, against the cylinder or cone: the
+/// difference falls as N⁻², so two of them leave out its leading term.
 #[test]
 fn polygons_of_many_sides_become_round() {
     let ring = |n: usize, radius: f64, z: f64| -> Vec<DVec3> {

@@ -24,7 +24,8 @@ fn nothing_of_a_sleeping_tower_changes() {
     assert_eq!(w.state().multipliers.len(), contacts);
 }
 
-/// One sweep from nothing would not carry five bricks: what held them before they slept has to be there when they wake.
+/// One sweep from nothing would not carry five bricks: what held them before they slept has to be there when
+/// they wake.
 #[test]
 fn impulses_outlast_sleep() {
     let (mut w, _, bricks) = on_ground(5);

@@ -1,7 +1,8 @@
 //! Drift over 10⁵ steps (1000 s) with the default position correction.
 //!
-//! Overlaps stay flat whatever the solver's tolerance. Creep is the solver's: a residual is a velocity, and what rests
-//! may move by as much. With the default 1e-4 m/s a stack creeps by some 1e-5 m/s; solved to 1e-10 m/s it does not.
+//! Overlaps stay flat whatever the solver's tolerance. Creep is the solver's: a residual is a velocity, and
+//! what rests may move by as much. With the default 1e-4 m/s a stack creeps by some 1e-5 m/s; solved to 1e-10
+//! m/s it does not.
 
 use drystone::random::Random;
 use drystone::{BodyDef, Settings, Shape, World};
@@ -40,7 +41,8 @@ fn watch(name: &str, w: &mut World) -> Vec<Tenth> {
     tenths
 }
 
-/// The last tenth overlaps no more than the first, and hardly more than the correction leaves alone (1e-4 of `size`).
+/// The last tenth overlaps no more than the first, and hardly more than the correction leaves alone (1e-4 of
+/// `size`).
 fn assert_flat_overlap(name: &str, tenths: &[Tenth], size: f64) {
     let (first, last) = (tenths[0].overlap, tenths[9].overlap);
     assert!(
@@ -93,7 +95,8 @@ fn stack_of_boxes_creeps_no_faster_than_the_tolerance() {
     assert!(creep < w.settings().tolerance, "creeps by {creep} m/s");
 }
 
-/// 60 balls in a tray, settled: nothing in the model stops a ball that rolls on level ground, so they are damped first.
+/// 60 balls in a tray, settled: nothing in the model stops a ball that rolls on level ground, so they are
+/// damped first.
 fn pile() -> World {
     let mut w = World::new(Settings::default()).unwrap();
     w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.5)).unwrap();

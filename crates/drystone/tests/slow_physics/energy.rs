@@ -1,5 +1,5 @@
-//! Energy of larger piles: in every step at most what the certificate's complementarity and the lift of the position
-//! correction explain. The identity behind it is derived in the fast suite.
+//! Energy of larger piles: in every step at most what the certificate's complementarity and the lift of the
+//! position correction explain. The identity behind it is derived in the fast suite.
 
 use drystone::random::Random;
 use drystone::{BodyDef, Settings, Shape, World};

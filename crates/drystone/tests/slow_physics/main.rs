@@ -1,4 +1,5 @@
-//! Long runs: what rests must stay where it is for 10⁵ steps, and no energy may come from nowhere in larger piles.
+//! Long runs: what rests must stay where it is for 10⁵ steps, and no energy may come from nowhere in larger
+//! piles.
 
 mod drift;
 mod energy;

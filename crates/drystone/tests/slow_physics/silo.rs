@@ -45,7 +45,8 @@ fn floor_load(fill: f64) -> f64 {
 fn floor_load_saturates() {
     let [four, six, eight] = [4.0, 6.0, 8.0].map(floor_load);
     println!("floor load of 4, 6 and 8 widths: {four:.3}, {six:.3}, {eight:.3} weights of one");
-    // Without walls it would be the fill itself. With σ = (ρ g D/4 μ K)(1 - exp(-4 μ K z/D)) and μ = 0.5 it is 1/(2 K).
+    // Without walls it would be the fill itself. With σ = (ρ g D/4 μ K)(1 - exp(-4 μ K z/D)) and μ = 0.5 it
+    // is 1/(2 K).
     assert!(eight < 0.4 * 8.0, "the walls carry too little: {eight}");
     assert!((eight / six - 1.0).abs() < 0.15 && eight / four < 1.35, "{four}, {six}, {eight}");
 }

@@ -1,5 +1,5 @@
-//! Every broad phase finds exactly the pairs that looking at all of them finds: whatever the boxes, whatever was asked
-//! before, whatever the number of threads.
+//! Every broad phase finds exactly the pairs that looking at all of them finds: whatever the boxes, whatever
+//! was asked before, whatever the number of threads.
 
 use drystone::collide::Aabb;
 use drystone::collide::broadphase::{BroadPhase, Brute, Kind, choose, make};
@@ -209,7 +209,8 @@ fn sizes_over_six_decades() {
 #[test]
 fn touching_lattice_identical_boxes_and_points() {
     let mut candidates = Candidates::new();
-    // Corners of the unit lattice are exact in floating point, also at a large offset: every neighbour touches.
+    // Corners of the unit lattice are exact in floating point, also at a large offset: every neighbour
+    // touches.
     for offset in [0.0, -3.0, 1e9, -1e15] {
         for sign in [1.0, -1.0] {
             let mut scene = Scene::default();
@@ -315,7 +316,8 @@ fn grid_for_like_grains_sap_otherwise() {
     assert_eq!(choose(&[], &[]), Kind::Sap);
 }
 
-/// A box on a coarse lattice, so that equal and touching bounds are common, or far from it, or endless, or none.
+/// A box on a coarse lattice, so that equal and touching bounds are common, or far from it, or endless, or
+/// none.
 fn any_box() -> impl Strategy<Value = Aabb> {
     let corner = prop::array::uniform3(-6i32..6);
     let sides = prop::array::uniform3(0i32..4);

@@ -29,7 +29,8 @@ fn rain() -> (World, Vec<BodyId>) {
     (world, bodies)
 }
 
-/// Compares the detector that has seen all steps with one that has seen nothing; returns the number of contacts.
+/// Compares the detector that has seen all steps with one that has seen nothing; returns the number of
+/// contacts.
 fn compare(world: &World, kept: &mut Detector) -> usize {
     let state = world.state();
     let v: Vec<[f64; 6]> = (0..state.position.len())

@@ -1,4 +1,5 @@
-//! What a world does for its user: bodies, control, events, queries, fields, hooks, saving, and the same bits each time.
+//! What a world does for its user: bodies, control, events, queries, fields, hooks, saving, and the same bits
+//! each time.
 
 mod bodies;
 mod broadphase_agree;

@@ -94,8 +94,8 @@ fn weighted_ball_rocks_at_its_frequency() {
     assert!((w.position(ball).unwrap().z - r).abs() < 1e-4, "the middle of the ball keeps its height");
 }
 
-/// Tilted by 40°, a homogeneous cube falls back on its face; with its centre of mass 0.2 towards the lower edge, which
-/// tips from atan(0.3/0.5) = 31° on, it falls over.
+/// Tilted by 40°, a homogeneous cube falls back on its face; with its centre of mass 0.2 towards the lower
+/// edge, which tips from atan(0.3/0.5) = 31° on, it falls over.
 #[test]
 fn weighted_cube_falls_over_its_edge() {
     let fall = |offset: f64| {

@@ -1,4 +1,5 @@
-//! Thousands of bodies are worked on in the order of a curve, by regions: neither threads nor a resumed run may notice.
+//! Thousands of bodies are worked on in the order of a curve, by regions: neither threads nor a resumed run
+//! may notice.
 
 use drystone::random::Random;
 use drystone::{BodyDef, Settings, Shape, World};

@@ -1,4 +1,5 @@
-//! Rays, moving shapes, overlaps, closest points and projections in worlds of many bodies, against looking at every shape.
+//! Rays, moving shapes, overlaps, closest points and projections in worlds of many bodies, against looking at
+//! every shape.
 
 use drystone::collide::query;
 use drystone::random::Random;

@@ -179,7 +179,8 @@ fn planar_body_keeps_its_plane_whatever_hits_it() {
 
 #[test]
 fn shot_at_a_planar_body_bounces_as_off_a_wall_across_the_plane() {
-    // Across the plane the locked body is as good as infinitely heavy: an inelastic ball stops dead relative to it.
+    // Across the plane the locked body is as good as infinitely heavy: an inelastic ball stops dead relative
+    // to it.
     let mut w = World::new(Settings {
         gravity: DVec3::ZERO,
         tolerance: 1e-10,

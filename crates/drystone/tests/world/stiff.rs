@@ -63,7 +63,8 @@ fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// One step of two or three free bodies: (M + h²K + hC) v⁺ = M v + h (f + k + C v), by rows and by the factor.
+/// One step of two or three free bodies: (M + h²K + hC) v⁺ = M v + h (f + k + C v), by rows and by the
+/// factor.
 #[test]
 fn a_step_solves_the_linear_equations() {
     let mut random = Random::new(2);
@@ -106,7 +107,8 @@ fn a_step_solves_the_linear_equations() {
     }
 }
 
-/// Two bricks on a floor with friction, one of them on a hinge too; a third body only makes the factor necessary.
+/// Two bricks on a floor with friction, one of them on a hinge too; a third body only makes the factor
+/// necessary.
 #[test]
 fn rows_and_the_factored_matrix_agree_in_contact() {
     let mut random = Random::new(8);
@@ -181,7 +183,8 @@ fn a_spring_is_a_spring() {
     assert!(off < 1e-9, "{off:.2e}");
 }
 
-/// Six masses in a ring, each pair joined by a spring that stiffens with its stretch, 1e9 N/m: one force over all six bodies.
+/// Six masses in a ring, each pair joined by a spring that stiffens with its stretch, 1e9 N/m: one force over
+/// all six bodies.
 fn ring(w: &mut World, stiffness: f64) -> Vec<BodyId> {
     let place = |k: usize| {
         let angle = std::f64::consts::TAU * k as f64 / 6.0;
@@ -216,8 +219,8 @@ fn a_network_of_1e9_newton_a_metre_is_stable_at_ten_milliseconds() {
     let ids = ring(&mut w, 1e9);
     w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.3)).unwrap();
     let energy = w.energy();
-    // In the air: the whole falls as a stone does, whatever its parts do, as far as differences know that the stiffness does
-    // not mind where it is.
+    // In the air: the whole falls as a stone does, whatever its parts do, as far as differences know that the
+    // stiffness does not mind where it is.
     let centre = |w: &World| ids.iter().map(|id| w.position(*id).unwrap()).sum::<DVec3>() / 6.0;
     let start = centre(&w);
     for _ in 0..30 {
@@ -282,7 +285,8 @@ fn negative_and_unsymmetric_parts_are_left_out() {
     }
 }
 
-/// A body led through the world pulls the other one by a stiff spring and damper: its velocity is known to the matrix.
+/// A body led through the world pulls the other one by a stiff spring and damper: its velocity is known to
+/// the matrix.
 #[test]
 fn a_led_body_pulls() {
     for others in [1, 3] {

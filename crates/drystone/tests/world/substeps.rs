@@ -19,7 +19,8 @@ fn settings() -> Settings {
     Settings { solver: "pgs".into(), iterations: 60, tolerance: 0.0, ..Settings::default() }
 }
 
-/// With h and iterations divided by a power of two nothing rounds: the parts are the steps of a finer run, bit for bit.
+/// With h and iterations divided by a power of two nothing rounds: the parts are the steps of a finer run,
+/// bit for bit.
 #[test]
 fn parts_are_the_steps_of_a_finer_run() {
     let mut parts = world(Settings { substeps: 4, ..settings() });

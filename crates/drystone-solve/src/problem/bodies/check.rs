@@ -40,7 +40,8 @@ impl Bodies {
             })
     }
 
-    /// Says what is wrong. Without `numbers` those that are finite wherever their products with multipliers are, are not looked at.
+    /// Says what is wrong. Without `numbers` those that are finite wherever their products with multipliers
+    /// are, are not looked at.
     pub(in crate::problem) fn check(&self, numbers: bool) -> Result<(), String> {
         let n = self.bodies();
         let finite = |x: &[f64]| !numbers || all_finite(x);

@@ -50,7 +50,8 @@ impl Columns {
     }
 }
 
-/// Calls `put` for every number below `count`; whether the first, or the second, of what it says was ever true.
+/// Calls `put` for every number below `count`; whether the first, or the second, of what it says was ever
+/// true.
 fn pieces(count: usize, put: impl Fn(usize) -> [bool; 2] + Sync) -> [bool; 2] {
     let seen = [false; 2].map(AtomicBool::new);
     crew::each(count.div_ceil(PIECE), |k| {
@@ -68,8 +69,8 @@ impl Points {
         vectors.chain([&mut self.bias, &mut self.mu])
     }
 
-    /// Replaces all points by `count` new ones, in coloured order; the colours are the caller's. Pieces are made by several
-    /// threads where there are many.
+    /// Replaces all points by `count` new ones, in coloured order; the colours are the caller's. Pieces are
+    /// made by several threads where there are many.
     pub fn fill(&mut self, count: usize, point: impl Fn(usize) -> Point + Sync) {
         self.drift.iter_mut().chain(&mut self.compliance).for_each(Vec::clear);
         // Nothing is written that is written once more below.
@@ -84,7 +85,8 @@ impl Points {
         let to = Columns::of(self);
         let [slides, gives] = pieces(count, |i| {
             let p = point(i);
-            // SAFETY: every number below the count is visited once, and there is room for as many in all columns.
+            // SAFETY: every number below the count is visited once, and there is room for as many in all
+            // columns.
             unsafe { to.put(i, &p) }
         });
         // SAFETY: all have been written.

@@ -17,7 +17,8 @@ struct Side {
 }
 
 impl Bodies {
-    /// N + C of the contact points, column by column: entry (r, c) at r + c · rows. Of size (3 · points)², for a few of them.
+    /// N + C of the contact points, column by column: entry (r, c) at r + c · rows. Of size (3 · points)²,
+    /// for a few of them.
     pub(crate) fn points_matrix(&self, to: &mut Vec<f64>) {
         let p = &self.points;
         let rows = 3 * p.len();

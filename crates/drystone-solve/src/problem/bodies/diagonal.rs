@@ -7,8 +7,9 @@ use super::points::at;
 use super::{Bodies, WORLD};
 
 impl Bodies {
-    /// The diagonal block of a contact between bodies with the same inertia about every axis, where no products of
-    /// inertia need to be worked out: Σ (1/m + (|r|² 1 - r rᵀ)/I), whose largest eigenvalue is at most Σ (1/m + |r|²/I).
+    /// The diagonal block of a contact between bodies with the same inertia about every axis, where no
+    /// products of inertia need to be worked out: Σ (1/m + (|r|² 1 - r rᵀ)/I), whose largest eigenvalue is at
+    /// most Σ (1/m + |r|²/I).
     fn ball_diagonal(&self, i: usize) -> Option<[f64; 2]> {
         let p = &self.points;
         let (mut mean, mut bound, mut normal) = (0.0, 0.0, 0.0);

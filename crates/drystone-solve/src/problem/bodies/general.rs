@@ -37,8 +37,8 @@ impl General {
         self.spans.clear();
     }
 
-    /// Appends a rigid block with one Jacobian row and one bias for each row of its set; the caller keeps the coloured
-    /// order.
+    /// Appends a rigid block with one Jacobian row and one bias for each row of its set; the caller keeps the
+    /// coloured order.
     pub fn push(&mut self, (a, b): (u32, u32), set: Set, jacobian: &[[f64; 12]], bias: &[f64]) {
         if self.first_row.is_empty() {
             self.first_row.push(0);

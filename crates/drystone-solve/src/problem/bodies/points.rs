@@ -18,8 +18,8 @@ pub struct Points {
     pub arm_b: [Vec<f64>; 3],
     /// Added to the relative velocity along the normal: gap/h, walls' own motion; m/s.
     pub bias: Vec<f64>,
-    /// Added to the relative velocity across the normal: belts, walls' own motion; m/s, world axes; empty where nothing
-    /// slides by itself.
+    /// Added to the relative velocity across the normal: belts, walls' own motion; m/s, world axes; empty
+    /// where nothing slides by itself.
     pub drift: [Vec<f64>; 3],
     /// Coefficient of friction; 0 leaves the normal row alone.
     pub mu: Vec<f64>,

@@ -13,7 +13,8 @@ use crate::solver::{Attempt, BadSpec, Solution, Solver, Status, Stop, make, make
 use super::policy::{Method, Stage};
 use super::small::BLOCKS;
 
-/// Share of the tolerance that solvers with factors are asked for, and those that eliminate joints: further digits cost them next to nothing.
+/// Share of the tolerance that solvers with factors are asked for, and those that eliminate joints: further
+/// digits cost them next to nothing.
 const DIGITS: f64 = 1e-3;
 const SOME_DIGITS: f64 = 0.1;
 /// Below this, m/s, they are asked for the tolerance itself: further digits may be those of rounding.
@@ -33,13 +34,14 @@ pub(super) struct Methods {
     judge: Judge,
 }
 
-/// What tolerance to ask for. Of a few contacts that sweeps did not solve (uneven masses) factors are asked for digits once they have solved
-/// them: these may be beyond rounding.
+/// What tolerance to ask for. Of a few contacts that sweeps did not solve (uneven masses) factors are asked
+/// for digits once they have solved them: these may be beyond rounding.
 fn aim(method: Method, polishes: bool, problem: &Problem, tolerance: f64) -> f64 {
     let share = match method {
         _ if tolerance < COARSE || matches!(problem, Problem::Explicit(_)) => 1.0,
         Method::Relaxed => DIGITS,
-        // The exact law may have no solution near by with more digits than were asked for, and another one far away.
+        // The exact law may have no solution near by with more digits than were asked for, and another one
+        // far away.
         Method::Factors | Method::Interior if problem.model() == Model::Coulomb => 1.0,
         Method::Factors if !polishes && problem.blocks() <= BLOCKS => 1.0,
         Method::Factors | Method::Interior => DIGITS,
@@ -92,7 +94,8 @@ impl Methods {
         }
     }
 
-    /// Solves a problem that was looked over, by these stages, until one of them is within the tolerance. The solution has the judge's word.
+    /// Solves a problem that was looked over, by these stages, until one of them is within the tolerance. The
+    /// solution has the judge's word.
     pub fn solve(
         &mut self,
         problem: &Problem,
@@ -127,11 +130,13 @@ impl Methods {
             }
             let within = if stage.looks_ahead { stage.iterations } else { usize::MAX };
             self.get(method).expect_within(within);
-            // An interior point has no use for a guess that is not good enough by itself, but would measure its progress by it.
+            // An interior point has no use for a guess that is not good enough by itself, but would measure
+            // its progress by it.
             let start = best.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             let start = start.filter(|_| method != Method::Interior);
             let mut s = match method {
-                // SAFETY: `auto` has looked the problem over; the start is its guess, which fits, or a solution of this very problem.
+                // SAFETY: `auto` has looked the problem over; the start is its guess, which fits, or a
+                // solution of this very problem.
                 Method::Elimination => unsafe { self.elimination.solve_checked(problem, start, &asked) }?,
                 Method::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
                 // SAFETY: as above.
@@ -170,7 +175,8 @@ impl Methods {
             if (done && !solved) || best.as_ref().is_none_or(|b| residual <= self::residual(b)) {
                 best = Some(s);
             }
-            // What slides in one step slides in the next: a guess may know more about that than the relaxed problem.
+            // What slides in one step slides in the next: a guess may know more about that than the relaxed
+            // problem.
             if method == Method::Relaxed && !done {
                 self.back_to_the_guess(problem, guess, &mut best);
             }
@@ -191,8 +197,8 @@ impl Methods {
         Ok(out)
     }
 
-    /// Under the exact law nothing must fall from iterate to iterate: where a guess is better than what came of it, in its worst block
-    /// and on the whole, it is the solution.
+    /// Under the exact law nothing must fall from iterate to iterate: where a guess is better than what came
+    /// of it, in its worst block and on the whole, it is the solution.
     fn back_to_the_guess(&mut self, problem: &Problem, guess: Option<&[f64]>, out: &mut Option<Solution>) {
         let Some(found) = out.as_ref().filter(|s| matches!(s.status, Status::Iterations | Status::Budget))
         else {

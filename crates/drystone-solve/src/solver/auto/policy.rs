@@ -7,10 +7,11 @@
 //!     grains      all others               sweeps with momentum, interior point, gradients
 //! ```
 //!
-//! Measured over the gallery and the peers' states (docs/decisions/0020, 0021): sweeps with momentum are the quickest to 1e-4 m/s on everything
-//! that moves and has no joints; a warm-started factorisation is as quick, and has ten times the digits, on what rests, which is told by a guess that is within ten
-//! times the tolerance, or a hundred times where faces touch; an interior point takes 15 to 25
-//! factorisations whatever the problem. So a method that may be the quickest is tried for as long as the next one would take at most:
+//! Measured over the gallery and the peers' states (docs/decisions/0020, 0021): sweeps with momentum are the
+//! quickest to 1e-4 m/s on everything that moves and has no joints; a warm-started factorisation is as quick,
+//! and has ten times the digits, on what rests, which is told by a guess that is within ten times the
+//! tolerance, or a hundred times where faces touch; an interior point takes 15 to 25 factorisations whatever
+//! the problem. So a method that may be the quickest is tried for as long as the next one would take at most:
 //! the sum is then never far above the best of them.
 
 use crate::cone::Set;
@@ -69,15 +70,17 @@ pub(super) struct Stage {
 /// As many iterations as the caller allows.
 const REST: usize = usize::MAX;
 
-/// Operations of a factorisation that take as long as one multiplication by N takes for one block (20 ns and 0.5 ns).
+/// Operations of a factorisation that take as long as one multiplication by N takes for one block (20 ns and
+/// 0.5 ns).
 const MULTIPLICATION: f64 = 40.0;
-/// What rests is solved by one or two warm-started factorisations, and what moves not at all by twice as many.
+/// What rests is solved by one or two warm-started factorisations, and what moves not at all by twice as
+/// many.
 const FEW_FACTORISATIONS: usize = 4;
-/// A factorisation is tried first where it takes no longer than so many multiplications: four of them are then the 200 that
-/// gradients need at least where something moves.
+/// A factorisation is tried first where it takes no longer than so many multiplications: four of them are
+/// then the 200 that gradients need at least where something moves.
 const CHEAP: f64 = 50.0;
-/// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many multiplications. Sweeps that
-/// are not expected to arrive within them end when that is seen (`outlook`).
+/// An interior point takes some 20 factorisations; on islands of a hundred bodies that is as long as so many
+/// multiplications. Sweeps that are not expected to arrive within them end when that is seen (`outlook`).
 const TRIAL: usize = 2000;
 /// Factorisations of an interior point that arrives at all.
 const INTERIOR: usize = 60;
@@ -86,7 +89,8 @@ const DEAR: f64 = 400.0;
 /// Sweeps of elimination, of which a mechanism needs a few.
 const ELIMINATION: usize = 100;
 
-/// Sweeps with momentum have no proof: what they have not solved by then, gradients, which have one, go on with.
+/// Sweeps with momentum have no proof: what they have not solved by then, gradients, which have one, go on
+/// with.
 const SWEEPS: usize = 5000;
 
 /// So many bodies are few: their factors are small whatever touches what.
@@ -143,7 +147,8 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
             all.push(s(Method::Conjugate, TRIAL, any));
         }
     } else {
-        // Few contacts cost next to nothing, and walls of bricks, which move along their own weight, need more digits than the tolerance.
+        // Few contacts cost next to nothing, and walls of bricks, which move along their own weight, need
+        // more digits than the tolerance.
         let flat = stiff && is_flat(p, pairs);
         let few = if !stiff {
             0
@@ -200,7 +205,8 @@ fn is_flat(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
 /// Entries of a small matrix of a file.
 const SMALL: usize = 12_000;
 
-/// The stages of a problem from a file, with these shares of `cap`: a cap that is meant for sweeps is far too many factorisations.
+/// The stages of a problem from a file, with these shares of `cap`: a cap that is meant for sweeps is far too
+/// many factorisations.
 pub(super) fn file_stages(problem: &Problem, e: &Explicit, cap: usize) -> Vec<Stage> {
     let share = |x: f64| ((x * cap as f64) as usize).max(1);
     let s = |method, iterations| Stage {
@@ -220,8 +226,9 @@ pub(super) fn file_stages(problem: &Problem, e: &Explicit, cap: usize) -> Vec<St
             s(Method::Blocks, REST),
         ];
     }
-    // Factors serve by outer iterations on the slip, which may converge slowly where sweeps, which know the law, do not. Over a small matrix
-    // sweeps cost next to nothing, and of all sweeps the conjugate ones need the fewest.
+    // Factors serve by outer iterations on the slip, which may converge slowly where sweeps, which know the
+    // law, do not. Over a small matrix sweeps cost next to nothing, and of all sweeps the conjugate ones need
+    // the fewest.
     if e.w.data.len() <= SMALL {
         return vec![
             s(Method::Conjugate, share(0.012)),

@@ -1,16 +1,19 @@
 //! Islands of a few contacts: Gauss-Seidel sweeps over their matrix, and nothing else.
 //!
-//! A pour of grains has thousands of islands of one to ten contacts, each of which takes a sweep or a few tens of them; factors, lanes or
-//! accelerated steps would cost more to set up than to do without. The relative velocities u = (N + C) γ + b are kept up to date with N entry by entry,
-//! which for so few contacts is less work than the way through the bodies.
+//! A pour of grains has thousands of islands of one to ten contacts, each of which takes a sweep or a few
+//! tens of them; factors, lanes or accelerated steps would cost more to set up than to do without. The
+//! relative velocities u = (N + C) γ + b are kept up to date with N entry by entry, which for so few contacts
+//! is less work than the way through the bodies.
 //!
-//! A contact has two scales (docs/decisions/0019-two-scales-for-a-cone.md), g_n = N_nn and g_t, the larger eigenvalue of its tangential part:
+//! A contact has two scales (docs/decisions/0019-two-scales-for-a-cone.md), g_n = N_nn and g_t, the larger
+//! eigenvalue of its tangential part:
 //!
 //! ```text
 //!     d_n = γ_n - u_n / g_n,   d_t = γ_t - u_t / g_t,   γ ← P(d) in the metric of (g_n, g_t, g_t)
 //! ```
 //!
-//! Contacts of balls are solved exactly by that. For all others G⁻¹ N_ii has no eigenvalue of 2 or more, so that every step lowers the objective.
+//! Contacts of balls are solved exactly by that. For all others G⁻¹ N_ii has no eigenvalue of 2 or more, so
+//! that every step lowers the objective.
 
 use crate::cone::{AdmissibleSet, Friction3, MAX_ROWS, Set};
 use crate::model::{Model, slip_term};
@@ -22,7 +25,8 @@ pub(super) const BLOCKS: usize = 12;
 const SWEEPS: usize = 60;
 /// Sweeps that take as long as it takes to make the matrix.
 const MATRIX: usize = 10;
-/// Share of the tolerance that is asked for: most sweeps over few contacts converge fast, and what rests then needs none in the next step.
+/// Share of the tolerance that is asked for: most sweeps over few contacts converge fast, and what rests then
+/// needs none in the next step.
 const DIGITS: f64 = 1e-3;
 
 /// Buffers.
@@ -40,8 +44,9 @@ pub(super) struct Small {
 }
 
 impl Small {
-    /// Sweeps over the contact points of `problem` from `gamma`, which is in its sets, until it is within a share of `tolerance`, or `cap` sweeps. Returns
-    /// whether it is within the tolerance itself, and how many sweeps that took.
+    /// Sweeps over the contact points of `problem` from `gamma`, which is in its sets, until it is within a
+    /// share of `tolerance`, or `cap` sweeps. Returns whether it is within the tolerance itself, and how many
+    /// sweeps that took.
     pub fn sweep(
         &mut self,
         problem: &Problem,
@@ -66,7 +71,8 @@ impl Small {
         }
         p.points_matrix(&mut self.matrix);
         self.find_scales();
-        // Digits beyond the tolerance are asked for as long as they cost no more than those before, and the matrix.
+        // Digits beyond the tolerance are asked for as long as they cost no more than those before, and the
+        // matrix.
         let (aim, mut sweeps, mut last) = (DIGITS * tolerance, 0, most);
         while residual > aim && sweeps < last {
             let seen = self.pass(p, gamma);

@@ -1,13 +1,13 @@
-//! Block splitting, also called nonsmooth Gauss-Seidel: contact after contact, the problem of that contact alone is
-//! solved with all others held [RenoufAcary2006, eq. 6]:
+//! Block splitting, also called nonsmooth Gauss-Seidel: contact after contact, the problem of that contact
+//! alone is solved with all others held [RenoufAcary2006, eq. 6]:
 //!
 //! ```text
 //!     u_i = W_ii γ_i + b_i,     b_i = u_i - W_ii γ_i of the moment,     law(γ_i, u_i)
 //! ```
 //!
-//! W_ii is a few rows; how it is solved is what tells these solvers apart: see [`Local`]. (Projected Gauss-Seidel does
-//! one projection in place of that solve.) One iteration is one sweep over all blocks in the problem's order, on one
-//! thread.
+//! W_ii is a few rows; how it is solved is what tells these solvers apart: see [`Local`]. (Projected
+//! Gauss-Seidel does one projection in place of that solve.) One iteration is one sweep over all blocks in
+//! the problem's order, on one thread.
 
 mod newton;
 mod polyhedral;
@@ -260,13 +260,14 @@ impl Solver for BlockSplitting {
                 out.status = Status::Budget;
                 break;
             }
-            // On facets the round cone's residual stays; sweeps that change nothing have found what there is to find.
+            // On facets the round cone's residual stays; sweeps that change nothing have found what there is
+            // to find.
             if !self.info.is_exact() && measure <= SETTLED * stop.tolerance {
                 break;
             }
         }
-        // Multipliers that grow for ever are the proof that they do; and on facets the round cone's residual does not tell
-        // which of two sweeps is the better one.
+        // Multipliers that grow for ever are the proof that they do; and on facets the round cone's residual
+        // does not tell which of two sweeps is the better one.
         let last = out.status == Status::Wedged || (!self.info.is_exact() && out.status != Status::Diverged);
         out.gamma = if last { self.gamma.clone() } else { self.best.clone() };
         Ok(out)

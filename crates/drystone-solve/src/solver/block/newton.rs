@@ -6,11 +6,11 @@
 //!     Φ_n = γ_n - x_n⁺,      Φ_T = γ_T - P(x_T; μ x_n⁺),      ρ_n = 1/W_nn,  ρ_T = 1/max W_tt
 //! ```
 //!
-//! Relaxed: the natural map Φ = γ - P_K(γ - ρ u), ρ = 1/g. Both are piecewise smooth, and with u = W γ + b the only
-//! unknown is γ: Φ' = 1 - P'(x) (1 - ρ W), a matrix of two or three rows.
+//! Relaxed: the natural map Φ = γ - P_K(γ - ρ u), ρ = 1/g. Both are piecewise smooth, and with u = W γ + b
+//! the only unknown is γ: Φ' = 1 - P'(x) (1 - ρ W), a matrix of two or three rows.
 //!
-//! Steps are halved until |Φ| falls. Where that fails, or the end is not better than the start by the natural map, or
-//! where the block has five rows, projections take over (see `projection`).
+//! Steps are halved until |Φ| falls. Where that fails, or the end is not better than the start by the natural
+//! map, or where the block has five rows, projections take over (see `projection`).
 
 use super::projection::extragradient;
 use super::{BlockSplitting, Local, Matrix, One, Vector};

@@ -1,8 +1,8 @@
-//! The local problem on a cone of facets: by lexicographic Lemke [RenoufAcary2006, section 4.2], or as a quadratic
-//! program over the cone's edges by an active-set method that survives degeneracy (section 4.3).
+//! The local problem on a cone of facets: by lexicographic Lemke [RenoufAcary2006, section 4.2], or as a
+//! quadratic program over the cone's edges by an active-set method that survives degeneracy (section 4.3).
 //!
-//! What is found is the solution for the facets. On the round cone it leaves a residual of about μ (π/ν)² of the sliding
-//! speed, which the certificate shows: these solvers are for comparison with the paper.
+//! What is found is the solution for the facets. On the round cone it leaves a residual of about μ (π/ν)² of
+//! the sliding speed, which the certificate shows: these solvers are for comparison with the paper.
 
 use super::newton::linear_solve;
 use super::{BlockSplitting, Local, Matrix, One, Vector};
@@ -178,8 +178,9 @@ impl Local for Qp {
     }
 }
 
-/// Edges enter one at a time, the first that would lower the objective; with the others held at zero the free ones are
-/// solved for, and those that would become negative leave. Taking the first, not the best, is what keeps ties from cycling.
+/// Edges enter one at a time, the first that would lower the objective; with the others held at zero the free
+/// ones are solved for, and those that would become negative leave. Taking the first, not the best, is what
+/// keeps ties from cycling.
 fn active_set(one: &One, edges: &[Vector]) -> Vector {
     let n = one.rows;
     let mut free: Vec<usize> = Vec::with_capacity(n + 1);

@@ -20,8 +20,8 @@ pub(super) fn solve(one: &One, gamma: &mut Vector) -> bool {
     true
 }
 
-/// A contact that opens or sticks: γ = 0 where b is in the dual cone, γ = -W⁻¹ b where that is in the cone; the same in both
-/// laws, because nothing slides. False if it is neither.
+/// A contact that opens or sticks: γ = 0 where b is in the dual cone, γ = -W⁻¹ b where that is in the cone;
+/// the same in both laws, because nothing slides. False if it is neither.
 pub(super) fn sticks(one: &One, gamma: &mut Vector) -> bool {
     let Set::Friction3 { mu } = one.set else { return false };
     let slip = |x: &Vector| (x[1] * x[1] + x[2] * x[2]).sqrt();

@@ -1,5 +1,6 @@
-//! The contact of two spheres, or of a sphere with a wall, in closed form [RenoufAcary2006, section 4.5]. There the arms
-//! lie along the normal, so that W has no coupling and no preferred tangent: W = diag(w_n, w_t, w_t).
+//! The contact of two spheres, or of a sphere with a wall, in closed form [RenoufAcary2006, section 4.5].
+//! There the arms lie along the normal, so that W has no coupling and no preferred tangent: W = diag(w_n,
+//! w_t, w_t).
 //!
 //! ```text
 //!     coulomb     γ_n = max(0, -b_n / w_n),    γ_T = -b_T / w_t, cut to |γ_T| ≤ μ γ_n

@@ -1,4 +1,5 @@
-//! Contacts in f64: general ones, with an arm for each body, and those of spheres, whose arms lie along the normal.
+//! Contacts in f64: general ones, with an arm for each body, and those of spheres, whose arms lie along the
+//! normal.
 
 use crate::problem::{Bodies, Points};
 use crate::simd::vec3::{Vec3, add, add_scaled, cross, dot, scale, sub};
@@ -68,8 +69,8 @@ impl Row {
     }
 }
 
-/// The compact form of contacts between spheres (or of a sphere with a wall): both arms lie along the normal, and the
-/// inertia is the same about every axis, so that
+/// The compact form of contacts between spheres (or of a sphere with a wall): both arms lie along the normal,
+/// and the inertia is the same about every axis, so that
 ///
 /// ```text
 ///     u = v_A - v_B - (r_A ω_A + r_B ω_B) × n + bias
@@ -94,7 +95,8 @@ impl Spheres {
             let along = |x: [f64; 3]| {
                 let s = x[0] * n[0] + x[1] * n[1] + x[2] * n[2];
                 let off = (0..3).map(|k| (x[k] - s * n[k]).abs()).fold(0.0, f64::max);
-                // Rounding of positions leaves a few ulps of the coordinates, which may be larger than the arm.
+                // Rounding of positions leaves a few ulps of the coordinates, which may be larger than the
+                // arm.
                 (off <= 1e-11 * s.abs()).then_some(s)
             };
             let (Some(a), Some(b)) = (along(at(&points.arm_a)), along(at(&points.arm_b))) else {
@@ -166,8 +168,8 @@ impl<V: F64Lanes> Place<V> {
         }
     }
 
-    /// What the bodies' turning and the second body's motion add to `start`, the first body's velocity (and the bias):
-    /// `a` and `b` are columns of rows. Without SLIDES only the part along the normal counts.
+    /// What the bodies' turning and the second body's motion add to `start`, the first body's velocity (and
+    /// the bias): `a` and `b` are columns of rows. Without SLIDES only the part along the normal counts.
     #[inline(always)]
     pub fn velocity<const TWO: bool, const SPHERES: bool, const SLIDES: bool>(
         &self,

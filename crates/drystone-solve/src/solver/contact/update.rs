@@ -62,7 +62,8 @@ pub(in crate::solver) fn step<V: Lanes>(
     project(sub_scaled(gamma, eta, u), n, friction)
 }
 
-/// Π(γ - S u) with steps η across the normal and κη along it, in the metric of S; `more` is κ - 1 and `un` is n · u.
+/// Π(γ - S u) with steps η across the normal and κη along it, in the metric of S; `more` is κ - 1 and `un` is
+/// n · u.
 #[inline(always)]
 pub(in crate::solver) fn scaled_step<V: Lanes>(
     gamma: Vec3<V>,

@@ -1,6 +1,6 @@
-//! The space over a matrix-free problem. N is never formed: multipliers push forces onto bodies, F = D γ, bodies turn
-//! them into velocities, v = v_free + M⁻¹ F, and blocks read these, u = Dᵀ v + b + C γ. Extrapolation and differences
-//! are linear, so that y needs no pass of its own over the blocks, and
+//! The space over a matrix-free problem. N is never formed: multipliers push forces onto bodies, F = D γ,
+//! bodies turn them into velocities, v = v_free + M⁻¹ F, and blocks read these, u = Dᵀ v + b + C γ.
+//! Extrapolation and differences are linear, so that y needs no pass of its own over the blocks, and
 //!
 //! ```text
 //!     ⟨d, N d⟩ = ⟨Δv, ΔF⟩,      f(γ) = ½ ⟨F, v + v_free⟩ + ⟨b, γ⟩ + ½ ⟨γ, C γ⟩
@@ -130,8 +130,8 @@ fn bodies(problem: &Problem) -> &Bodies {
     p
 }
 
-/// The smallest κ of contacts of spheres, how much more a push across the normal moves them than one along it; one where some do not
-/// rub, yield, or are not alone.
+/// The smallest κ of contacts of spheres, how much more a push across the normal moves them than one along
+/// it; one where some do not rub, yield, or are not alone.
 pub(in crate::solver) fn least_kappa(p: &Bodies) -> f64 {
     let points = &p.points;
     if points.is_empty() || !p.general.a.is_empty() || !points.compliance[0].is_empty() {
@@ -155,9 +155,9 @@ pub(in crate::solver) fn least_kappa(p: &Bodies) -> f64 {
 }
 
 impl BodySpace {
-    /// g of every block, the metric, and the bound on its Lipschitz constant: N ≤ 2 Σ over the two sides of each block,
-    /// so that no eigenvalue exceeds the largest, over bodies, of the sum of the traces η_i tr(J M⁻¹ Jᵀ) of its blocks
-    /// (doubled where a second body moves too).
+    /// g of every block, the metric, and the bound on its Lipschitz constant: N ≤ 2 Σ over the two sides of
+    /// each block, so that no eigenvalue exceeds the largest, over bodies, of the sum of the traces η_i tr(J
+    /// M⁻¹ Jᵀ) of its blocks (doubled where a second body moves too).
     fn measure(&mut self, p: &Bodies, scaling: Scaling) {
         let (n, blocks) = (p.points.len(), p.points.len() + p.general.a.len());
         for field in [&mut self.step, &mut self.weight, &mut self.eta, &mut self.diagonal] {
@@ -465,7 +465,8 @@ impl Space for BodySpace {
             velocity: Table::new(&self.velocity),
             force: TableMut::new(&mut self.trial.force),
         };
-        // SAFETY: the problem was checked, all vectors have an entry for every point, and trial is ours alone.
+        // SAFETY: the problem was checked, all vectors have an entry for every point, and trial is ours
+        // alone.
         let mut sums = unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) };
         self.step_general(p, t, &mut sums);
         let y = Reference { force: &self.force, velocity: &self.velocity };

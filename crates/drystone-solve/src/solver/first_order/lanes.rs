@@ -1,9 +1,11 @@
-//! Passes over all contact points, a few lanes at a time, with sums whose order depends on nothing but the problem.
+//! Passes over all contact points, a few lanes at a time, with sums whose order depends on nothing but the
+//! problem.
 //!
-//! A pass is a [`Work`]: what to do with the points `i .. i + COUNT`. Colours and chunks are those of the sweeps
-//! (`solver::sweep`): chunks of one colour touch different bodies and may run on different threads. Each chunk keeps
-//! eight partial sums, point k of a run going to sum k mod 8 whatever the number of lanes; they are added up in one
-//! order, and the chunks' sums in theirs. So neither threads nor the width of the machine's vectors change a bit.
+//! A pass is a [`Work`]: what to do with the points `i .. i + COUNT`. Colours and chunks are those of the
+//! sweeps (`solver::sweep`): chunks of one colour touch different bodies and may run on different threads.
+//! Each chunk keeps eight partial sums, point k of a run going to sum k mod 8 whatever the number of lanes;
+//! they are added up in one order, and the chunks' sums in theirs. So neither threads nor the width of the
+//! machine's vectors change a bit.
 
 use crate::colour::{self, CHUNK, Span};
 use crate::problem::Points;
@@ -44,7 +46,8 @@ pub(super) trait Work: Sync {
     /// Which of the sums are maxima.
     const MOST: [bool; SUMS];
 
-    /// Works on points `i .. i + COUNT`, which have (TWO) or have not a second body, and adds to `seen` from `slot` on.
+    /// Works on points `i .. i + COUNT`, which have (TWO) or have not a second body, and adds to `seen` from
+    /// `slot` on.
     ///
     /// # Safety
     /// The indices are in range, and no other thread writes what this call touches.
@@ -81,8 +84,8 @@ unsafe fn part<V: F64Lanes, W: Work, const TWO: bool, const SPHERES: bool>(
     }
 }
 
-/// A chunk: points `start..two_end` with two bodies and `two_end..end` with one. Whoever makes one promises what
-/// [`Work::group`] asks for.
+/// A chunk: points `start..two_end` with two bodies and `two_end..end` with one. Whoever makes one promises
+/// what [`Work::group`] asks for.
 struct Chunk<'a, W> {
     work: &'a W,
     spheres: bool,
@@ -123,8 +126,8 @@ pub(super) unsafe fn one_chunk<S: Simd, W: Work>(work: &W, spheres: bool, range:
 /// Does `work` on all points; `parts` is scratch for the sums of pieces.
 ///
 /// # Safety
-/// The problem was checked (neither colours nor regions share a body, indices in range), and what `work` points to is as
-/// long as the problem says and touched by nobody else.
+/// The problem was checked (neither colours nor regions share a body, indices in range), and what `work`
+/// points to is as long as the problem says and touched by nobody else.
 pub(super) unsafe fn all<W: Work>(
     work: &W,
     points: &Points,

@@ -1,5 +1,5 @@
-//! The passes over contact points that first-order methods need, with world vectors throughout: the cone is round, so
-//! that no tangents are chosen.
+//! The passes over contact points that first-order methods need, with world vectors throughout: the cone is
+//! round, so that no tangents are chosen.
 
 use crate::crew::Shared;
 use crate::problem::Points;
@@ -262,7 +262,8 @@ mod tests {
     use crate::problem::WORLD;
     use crate::simd::{Kernel, Simd, every_width};
 
-    /// Points on bodies of their own, 21 with two bodies and 16 with one: whole groups and single ones of both kinds.
+    /// Points on bodies of their own, 21 with two bodies and 16 with one: whole groups and single ones of
+    /// both kinds.
     fn points(soft: bool) -> (Points, usize) {
         let mut p = Points::default();
         let mut bodies = 0;

@@ -1,5 +1,5 @@
-//! Passes over the bodies: forces to velocities, and the inner products that are sums over bodies. Chunks of fixed size,
-//! eight partial sums each (one for every number of a row), added up in one order.
+//! Passes over the bodies: forces to velocities, and the inner products that are sums over bodies. Chunks of
+//! fixed size, eight partial sums each (one for every number of a row), added up in one order.
 
 use rayon::prelude::*;
 

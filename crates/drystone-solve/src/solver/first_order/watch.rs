@@ -1,11 +1,12 @@
-//! Watches over a first-order method: counts its multiplications, remembers the best multipliers, and says when and how
-//! it ended. The same for all of them, so that their statuses mean the same.
+//! Watches over a first-order method: counts its multiplications, remembers the best multipliers, and says
+//! when and how it ended. The same for all of them, so that their statuses mean the same.
 //!
-//! Best is what has the least residual, as the step that led there measured it, for nothing: max |z - y| / (tη), which
-//! for t ≤ 1 is at least the natural-map residual at y (usually the two are equal to three digits). The true residual
-//! is computed where a decision hangs on it. The start is beaten only by multipliers with a lower objective (or the
-//! same, and a lower residual), and nothing with a higher objective than the start is ever returned: since
-//! ½ |v - v*|²_M ≤ f(γ) - f*, that would be worse velocities.
+//! Best is what has the least residual, as the step that led there measured it, for nothing: max |z - y| /
+//! (tη), which for t ≤ 1 is at least the natural-map residual at y (usually the two are equal to three
+//! digits). The true residual is computed where a decision hangs on it. The start is beaten only by
+//! multipliers with a lower objective (or the same, and a lower residual), and nothing with a higher
+//! objective than the start is ever returned: since ½ |v - v*|²_M ≤ f(γ) - f*, that would be worse
+//! velocities.
 
 use std::time::Instant;
 
@@ -45,7 +46,8 @@ pub(in crate::solver) struct Watch<'a> {
     offered: bool,
     looks: usize,
     doubts: bool,
-    /// A residual, and how many multiplications there had been when it was reached: the next is set by one that is a tenth smaller.
+    /// A residual, and how many multiplications there had been when it was reached: the next is set by one
+    /// that is a tenth smaller.
     mark: f64,
     beaten: usize,
     /// Below this the certificate is asked: the tolerance, less what rounding has cost.
@@ -57,7 +59,8 @@ pub(in crate::solver) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Begins with what `space` started from, for which `multiplications` were needed. True if that is good enough.
+    /// Begins with what `space` started from, for which `multiplications` were needed. True if that is good
+    /// enough.
     pub fn start(
         problem: &'a Problem,
         stop: &'a Stop,
@@ -160,8 +163,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Whether the space's arithmetic is at its end: the certificate has said no, by far, where it said yes, or the residual
-    /// has not fallen by a tenth for as many multiplications as it took to get there, and more than a few.
+    /// Whether the space's arithmetic is at its end: the certificate has said no, by far, where it said yes,
+    /// or the residual has not fallen by a tenth for as many multiplications as it took to get there, and
+    /// more than a few.
     pub fn doubts(&self) -> bool {
         self.doubts || self.used > (2 * self.beaten).max(MANY)
     }
@@ -240,7 +244,8 @@ impl<'a> Watch<'a> {
             delta_gamma: change,
             objective: c.dual_objective,
         };
-        // One record for every multiplication, also for those before the first step and those of line searches.
+        // One record for every multiplication, also for those before the first step and those of line
+        // searches.
         let missing = self.used - self.history.len().min(self.used);
         match self.history.last_mut() {
             Some(last) if missing == 0 => *last = record,
@@ -248,8 +253,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The solution: the best multipliers, or, where they grow for ever, the last ones if they are about as good: they
-    /// are the proof.
+    /// The solution: the best multipliers, or, where they grow for ever, the last ones if they are about as
+    /// good: they are the proof.
     pub fn finish(mut self, space: &mut dyn Walk) -> Solution {
         let undecided = matches!(self.status, Status::Iterations | Status::Budget);
         if undecided && !self.looked {

@@ -1,5 +1,5 @@
-//! A few numbers of eight islands at a time: rows of numbers one lane behind the other, world vectors, and the friction cone.
-//! Products are added rounded once.
+//! A few numbers of eight islands at a time: rows of numbers one lane behind the other, world vectors, and
+//! the friction cone. Products are added rounded once.
 
 use crate::simd::F64Lanes;
 use crate::simd::vec3::{Vec3, scale};

@@ -1,9 +1,11 @@
-//! Jacobi passes over fleets: many islands with the same joints, eight at a time, one in each lane of a vector.
+//! Jacobi passes over fleets: many islands with the same joints, eight at a time, one in each lane of a
+//! vector.
 //!
-//! What `sweep` does block by block, with everything that eight trucks need for a pass one number behind the other. Islands do not
-//! know of each other, so an octet can make several passes while its numbers are in the cache. But the safeguard's word (A3) and the
-//! judge's are about all of them: passes are made ahead of their time, what each of them saw is kept until it is asked for, and
-//! where the iteration takes another turn in between, the octets go back to where they were saved and make fewer.
+//! What `sweep` does block by block, with everything that eight trucks need for a pass one number behind the
+//! other. Islands do not know of each other, so an octet can make several passes while its numbers are in the
+//! cache. But the safeguard's word (A3) and the judge's are about all of them: passes are made ahead of their
+//! time, what each of them saw is kept until it is asked for, and where the iteration takes another turn in
+//! between, the octets go back to where they were saved and make fewer.
 
 mod few;
 mod pack;
@@ -24,8 +26,9 @@ use pack::{Lane, Numbers, pack};
 use pass::{Do, Passes};
 use plan::{EMPTY, LANES, Octet, Plan};
 
-/// Most passes made ahead: an octet comes from memory for each such run, and some of it is in vain where somebody looks or a pass is
-/// rejected; at first, and after the first rejection, where another is not to be expected.
+/// Most passes made ahead: an octet comes from memory for each such run, and some of it is in vain where
+/// somebody looks or a pass is rejected; at first, and after the first rejection, where another is not to be
+/// expected.
 const AHEAD: usize = 5;
 const FAR_AHEAD: usize = 20;
 
@@ -44,9 +47,11 @@ pub(super) struct FleetSweeper {
     taken: usize,
     /// Passes that may be asked for yet.
     left: usize,
-    /// How many to make the next time; it grows while nobody looks in between. It decides on the time it takes, never on a result.
+    /// How many to make the next time; it grows while nobody looks in between. It decides on the time it
+    /// takes, never on a result.
     ahead: usize,
-    /// Passes asked for since the problem was taken, and how many of them there were when one was rejected first, if one was.
+    /// Passes asked for since the problem was taken, and how many of them there were when one was rejected
+    /// first, if one was.
     asked: usize,
     rejected: Option<usize>,
 }

@@ -1,4 +1,5 @@
-//! An octet's numbers, number by number for eight islands: everything a pass reads, in the order in which it reads it.
+//! An octet's numbers, number by number for eight islands: everything a pass reads, in the order in which it
+//! reads it.
 //!
 //! ```text
 //!     point:     n, r_A, (r_B), bias, (drift), μ, 1/(1 + μ²), η, 1/η
@@ -7,8 +8,9 @@
 //!     body:      1/m, I⁻¹
 //! ```
 //!
-//! What is in brackets is there only if the slot has a second body, the problem drifting contacts or compliant rows. η = 1/g
-//! [TasoraAnitescu2011, eq. 48]; G = J M⁻¹ Jᵀ + C as in `sweep/groups`. Empty lanes are zeros.
+//! What is in brackets is there only if the slot has a second body, the problem drifting contacts or
+//! compliant rows. η = 1/g [TasoraAnitescu2011, eq. 48]; G = J M⁻¹ Jᵀ + C as in `sweep/groups`. Empty lanes
+//! are zeros.
 
 use crate::cone::Set;
 use crate::problem::{Bodies, WORLD};
@@ -198,7 +200,8 @@ fn point<V: F64Lanes>(
     let three = |f: &[Vec<f64>; 3]| -> [Lane; 3] { std::array::from_fn(|k| of(&slot.ids, |i| f[k][i])) };
     let normal = three(&points.normal);
     to.data.extend(normal);
-    // The sum of the block's diagonal in any frame, Σ_k |r × e_k|² weighed by I⁻¹ and thrice 1/m, or without friction its normal's alone.
+    // The sum of the block's diagonal in any frame, Σ_k |r × e_k|² weighed by I⁻¹ and thrice 1/m, or without
+    // friction its normal's alone.
     let (mut trace, mut along) = (ZERO, ZERO);
     for (side, body) in slot.bodies.into_iter().enumerate().filter(|(_, body)| *body != WORLD) {
         let arm = three(if side == 0 { &points.arm_a } else { &points.arm_b });
@@ -331,8 +334,8 @@ fn run<V: F64Lanes>(on: On<V>, p: &Bodies, slot: &Slot, masses: &[Inverse], to: 
     }
 }
 
-/// The inverse by Gauss-Jordan elimination. A row of which nothing is left depends on those before it: its row and column
-/// become zero, and its multiplier stays as it is.
+/// The inverse by Gauss-Jordan elimination. A row of which nothing is left depends on those before it: its
+/// row and column become zero, and its multiplier stays as it is.
 #[inline(always)]
 fn invert<V: F64Lanes>(on: On<V>, a: &mut [[Lane; MOST]; MOST], n: usize) {
     let diagonal: [Lane; MOST] = std::array::from_fn(|i| a[i][i]);

@@ -1,7 +1,8 @@
 //! Passes over one octet: every number below stands for one island a lane, and no lane looks at another.
 //!
-//! All blocks read the velocities of before and add to their bodies' impulses, which M⁻¹ turns into velocities once, at the
-//! end; then Δγᵀ N Δγ, which A3 asks for, is the sum of impulse times change of velocity.
+//! All blocks read the velocities of before and add to their bodies' impulses, which M⁻¹ turns into
+//! velocities once, at the end; then Δγᵀ N Δγ, which A3 asks for, is the sum of impulse times change of
+//! velocity.
 
 use crate::problem::WORLD;
 use crate::simd::vec3::{Vec3, add, sub};
@@ -104,8 +105,8 @@ struct One<'a, V> {
     seen: [V; 4],
 }
 
-/// Velocities of two bodies, or what is given to them: each one's own, and what the first has and the second has not (its
-/// opposite).
+/// Velocities of two bodies, or what is given to them: each one's own, and what the first has and the second
+/// has not (its opposite).
 struct Seen<V> {
     a: [V; 6],
     b: [V; 6],

@@ -1,8 +1,8 @@
 //! Which islands go through the passes together.
 //!
-//! Islands with the same joints in the same order share an octet, one in each lane. Their contacts need not be the same: an octet
-//! has room for all that any of its islands has, and where an island has none of them its lane is empty: zeros, which move
-//! nothing.
+//! Islands with the same joints in the same order share an octet, one in each lane. Their contacts need not
+//! be the same: an octet has room for all that any of its islands has, and where an island has none of them
+//! its lane is empty: zeros, which move nothing.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -208,7 +208,8 @@ impl Plan {
         (0..self.islands.len()).all(|i| self.describe(i))
     }
 
-    /// Numbers the bodies of an island, as its joints and then its contacts name them; false if there are too many.
+    /// Numbers the bodies of an island, as its joints and then its contacts name them; false if there are too
+    /// many.
     fn describe(&mut self, i: usize) -> bool {
         let island = &mut self.islands[i];
         let parts = &mut self.parts[island.parts.clone()];

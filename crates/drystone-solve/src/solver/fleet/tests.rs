@@ -20,8 +20,8 @@ impl Numbers {
     }
 }
 
-/// Carts of a frame, two wheels and a box: wheels on axles with a limited drive, the frame on a rail, some boxes on the frame and some
-/// beside it. `soft` has compliant rows, `belt` a ground that slides.
+/// Carts of a frame, two wheels and a box: wheels on axles with a limited drive, the frame on a rail, some
+/// boxes on the frame and some beside it. `soft` has compliant rows, `belt` a ground that slides.
 fn carts(count: usize, soft: bool, belt: bool) -> Problem {
     let mut r = Numbers(7);
     let mut p = Bodies::default();
@@ -150,8 +150,8 @@ fn a_fleet_goes_where_its_islands_go_one_by_one() {
     }
 }
 
-/// What the octets do ahead of their time must not be seen: a solve that is looked at after every pass ends with the same bits, and
-/// so does one on several threads.
+/// What the octets do ahead of their time must not be seen: a solve that is looked at after every pass ends
+/// with the same bits, and so does one on several threads.
 #[test]
 fn passes_made_ahead_leave_no_trace() {
     let problem = carts(50, false, false);

@@ -1,5 +1,6 @@
-//! The space of first-order methods over the compact form: see `first_order::BodySpace`, of which this is the f32 twin for
-//! spheres. Velocities are never carried on from step to step: v = v_free + M⁻¹ D γ anew each time.
+//! The space of first-order methods over the compact form: see `first_order::BodySpace`, of which this is the
+//! f32 twin for spheres. Velocities are never carried on from step to step: v = v_free + M⁻¹ D γ anew each
+//! time.
 
 mod kernel;
 
@@ -48,7 +49,8 @@ pub(in crate::solver) struct GrainSpace {
     beta: f32,
     /// v at y.
     velocity: Vec<Row32>,
-    /// β that the trial is to be accepted with, where that is known; that which it will be; and v at the y that comes of it.
+    /// β that the trial is to be accepted with, where that is known; that which it will be; and v at the y
+    /// that comes of it.
     plan: Option<f32>,
     ahead: Option<f32>,
     next: Vec<Row32>,
@@ -81,7 +83,8 @@ impl GrainSpace {
             return false;
         }
         self.kappa = if scaling == Scaling::Cone { self.pack.kappa } else { 1.0 };
-        // Multipliers outside the cones may have a lower objective than any inside, which nothing would then better.
+        // Multipliers outside the cones may have a lower objective than any inside, which nothing would then
+        // better.
         self.pack.read_admissible(p, guess, &mut self.now.gamma);
         self.free.clone_from(&self.pack.free);
         self.inverse.clear();
@@ -116,8 +119,8 @@ impl GrainSpace {
         FLOOR * (self.pack.speed + self.pack.pressed(&self.now.gamma))
     }
 
-    /// See `BodySpace::measure`: the largest, over bodies, of the sum of η_i tr(J M⁻¹ Jᵀ) over its contacts, doubled where
-    /// two bodies move.
+    /// See `BodySpace::measure`: the largest, over bodies, of the sum of η_i tr(J M⁻¹ Jᵀ) over its contacts,
+    /// doubled where two bodies move.
     fn find_bound(&mut self) {
         let tangents = self.across() as f32;
         let normal = self.kappa as f32 * tangents;
@@ -169,8 +172,9 @@ impl GrainSpace {
             force: crew::Shared(trial.force.as_mut_ptr()),
             weights,
         };
-        // The problem was checked: no two points of a span share a body, no two regions do, places that are left over have
-        // rows of their own, and pieces do not overlap; or the span is one piece, and forces are added one row after the other.
+        // The problem was checked: no two points of a span share a body, no two regions do, places that are
+        // left over have rows of their own, and pieces do not overlap; or the span is one piece, and forces
+        // are added one row after the other.
         let visit = |piece: Span| dispatch(Piece { view: &view, piece });
         colour::walk(&pack.spans, &pack.regions, false, parts, visit, add)
     }
@@ -223,7 +227,8 @@ impl GrainSpace {
         self.velocities(0.0);
     }
 
-    /// Σ of the squares of `x`, with the weights of η_t and κ: across the normals, and how much more along them.
+    /// Σ of the squares of `x`, with the weights of η_t and κ: across the normals, and how much more along
+    /// them.
     fn length(&self, x: &[Vectors], weight: impl Fn(f64, f64) -> [f64; 2]) -> f64 {
         let (across, mut sum) = (self.across(), 0.0);
         for (group, x) in self.pack.groups.iter().zip(x) {

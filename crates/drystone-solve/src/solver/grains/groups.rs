@@ -2,10 +2,11 @@
 
 use crate::simd::{F32Lanes, Lanes, Packed, Pair};
 
-/// What a pass does with the contacts of a group, or of two that follow each other. It keeps a maximum and `SUMS` - 1 sums.
+/// What a pass does with the contacts of a group, or of two that follow each other. It keeps a maximum and
+/// `SUMS` - 1 sums.
 pub(super) trait GroupPass<const SUMS: usize> {
-    /// What is read before the group before is written: contacts of a colour share no body, and what is read after a
-    /// write waits for it.
+    /// What is read before the group before is written: contacts of a colour share no body, and what is read
+    /// after a write waits for it.
     type Ahead<V: F32Lanes>: Copy;
     /// Whether contacts with the world are worked on two groups at a time too.
     const WORLD_IN_PAIRS: bool = false;
@@ -16,7 +17,8 @@ pub(super) trait GroupPass<const SUMS: usize> {
     /// The pack has groups `g .. g + EIGHTS`, and nobody else works on their bodies or multipliers.
     unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Self::Ahead<V>;
 
-    /// Works on group `g`, of contacts that have (TWO) or have not a second body, and reads ahead for the `next`, if any.
+    /// Works on group `g`, of contacts that have (TWO) or have not a second body, and reads ahead for the
+    /// `next`, if any.
     ///
     /// # Safety
     /// As [`GroupPass::read`].
@@ -29,8 +31,8 @@ pub(super) trait GroupPass<const SUMS: usize> {
     ) -> Self::Ahead<V>;
 }
 
-/// Groups `start..two_end` of contacts of two bodies and `two_end..end` of contacts with the world. Returns the maximum
-/// and the sums; a NaN is the maximum.
+/// Groups `start..two_end` of contacts of two bodies and `two_end..end` of contacts with the world. Returns
+/// the maximum and the sums; a NaN is the maximum.
 ///
 /// # Safety
 /// As [`GroupPass::read`], for all these groups.

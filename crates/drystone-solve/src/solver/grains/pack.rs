@@ -19,7 +19,8 @@ use put::{Ball, Put};
 /// Bytes of a row.
 const ROW: u32 = size_of::<Row32>() as u32;
 
-/// Eight contacts of one colour, where the pack is not [`Pack::close`]. Places that are left over have no normal and bodies of their own that do not move.
+/// Eight contacts of one colour, where the pack is not [`Pack::close`]. Places that are left over have no
+/// normal and bodies of their own that do not move.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct Group {
@@ -46,8 +47,8 @@ const PIECE: usize = 2048;
 /// Groups of these.
 pub(super) const PIECE_GROUPS: usize = PIECE / 8;
 
-/// How steps follow from a block's diagonal: ω/g, with ω halved where λω times the largest eigenvalue of the block is
-/// twice g or more, if asked for (see `fixed_point`).
+/// How steps follow from a block's diagonal: ω/g, with ω halved where λω times the largest eigenvalue of the
+/// block is twice g or more, if asked for (see `fixed_point`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
     pub omega: f64,
@@ -84,7 +85,8 @@ pub(super) struct Pack {
     pub mass: f64,
     /// The smallest ω.
     pub omega: f64,
-    /// The smallest κ of all contacts: how much more a push across the normal moves them than one along it; one without friction.
+    /// The smallest κ of all contacts: how much more a push across the normal moves them than one along it;
+    /// one without friction.
     pub kappa: f64,
     /// The first row of each region, and the number of rows; empty where rows of regions are no runs.
     pub ranges: Vec<u32>,
@@ -226,7 +228,8 @@ impl Pack {
         }
     }
 
-    /// u of the contacts of group `g`, whose bodies' relative velocities are `seen` and `turn`; PLAIN: nothing drifts.
+    /// u of the contacts of group `g`, whose bodies' relative velocities are `seen` and `turn`; PLAIN:
+    /// nothing drifts.
     #[inline(always)]
     pub fn velocity<V: F32Lanes, const PLAIN: bool>(
         &self,

@@ -56,8 +56,8 @@ pub(in crate::solver) struct GrainSweeper {
 /// What sweeps are asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::solver) struct Form {
-    /// Nesterov's momentum: world vectors for multipliers even where there is no friction, and steps that solve no contact for more
-    /// than it asks.
+    /// Nesterov's momentum: world vectors for multipliers even where there is no friction, and steps that
+    /// solve no contact for more than it asks.
     pub beyond: bool,
     /// Two steps for each contact, along the normal and across.
     pub cone: bool,
@@ -228,8 +228,8 @@ impl GrainSweeper {
 
 fn walk(view: &View, backward: bool, parts: &mut Vec<PassStats>, enter: impl Fn(usize) + Sync) -> PassStats {
     let pack = view.pack;
-    // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every place that
-    // is left over has a row of its own, and pieces do not overlap.
+    // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every place
+    // that is left over has a row of its own, and pieces do not overlap.
     let visit = |piece: Span| dispatch(Piece { view, piece });
     let mut stats =
         colour::walk_after(&pack.spans, &pack.regions, backward, parts, enter, visit, PassStats::add);
@@ -259,7 +259,8 @@ enum What {
 
 struct View<'a> {
     pack: &'a Pack,
-    /// Multipliers before a sweep, and where it leaves those after it: the same place, unless the first are to be kept.
+    /// Multipliers before a sweep, and where it leaves those after it: the same place, unless the first are
+    /// to be kept.
     from: Shared<Vectors>,
     gamma: Shared<Vectors>,
     rows: Shared<Row32>,

@@ -1,7 +1,7 @@
 //! The symmetric cones behind the admissible sets, and their Nesterov-Todd scaling.
 //!
-//! γ ∈ K is written as s = G γ + g ∈ S with S a product of half-lines and second-order cones { s₀ ≥ |s₁| }, both their own
-//! duals; then u = Gᵀ z with z ∈ S:
+//! γ ∈ K is written as s = G γ + g ∈ S with S a product of half-lines and second-order cones { s₀ ≥ |s₁| },
+//! both their own duals; then u = Gᵀ z with z ∈ S:
 //!
 //! ```text
 //!     γ ≥ 0             s = γ                          lo ≤ γ ≤ hi     s = γ - lo, s = hi - γ
@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Rows that have one value only (μ = 0, lo = hi) are fixed. At s, z inside S the scaling W is symmetric with
-//! W z = W⁻¹ s = λ [NesterovTodd1997]; for the second-order cone, with J = diag(1, -1, ...) [Vandenberghe2010, §4.2],
+//! W z = W⁻¹ s = λ [NesterovTodd1997]; for the second-order cone, with J = diag(1, -1, ...)
+//! [Vandenberghe2010, §4.2],
 //!
 //! ```text
 //!     W = η [ w₀  w₁ᵀ ; w₁  1 + w₁w₁ᵀ/(1 + w₀) ],    W⁻² = (2 J w wᵀ J - J) / η²,    η⁴ = sᵀJs / zᵀJz,
@@ -134,7 +135,8 @@ impl Cone {
         }
     }
 
-    /// Takes the exact law's side of the cone at z: from here on B stands for Gᵀ, B y = Gᵀ y - μ ⟨z₁, y₁⟩/|z₁| e_n.
+    /// Takes the exact law's side of the cone at z: from here on B stands for Gᵀ, B y = Gᵀ y - μ ⟨z₁,
+    /// y₁⟩/|z₁| e_n.
     pub fn turn(&mut self, share: f64) {
         let t = (self.z[1] * self.z[1] + self.z[2] * self.z[2]).sqrt();
         self.slide = if t > 0.0 { [share * self.z[1] / t, share * self.z[2] / t] } else { [0.0; 2] };
@@ -222,8 +224,8 @@ impl Cone {
         }
     }
 
-    /// t = G⁻¹ W, so that t tᵀ = (Gᵀ W⁻² G)⁻¹, where this cone is the only one of its block and there is no compliance:
-    /// without the cancellation that an inversion would suffer.
+    /// t = G⁻¹ W, so that t tᵀ = (Gᵀ W⁻² G)⁻¹, where this cone is the only one of its block and there is no
+    /// compliance: without the cancellation that an inversion would suffer.
     pub fn root(&self, first: usize, into: &mut Small) {
         match self.map {
             Map::Line { .. } => into[0][0] = self.eta,

@@ -64,7 +64,8 @@ impl Ipm {
         }
     }
 
-    /// step = (N + C + B W⁻² G)⁻¹ rhs over the rows that are not fixed: the factor, and what refinement takes off.
+    /// step = (N + C + B W⁻² G)⁻¹ rhs over the rows that are not fixed: the factor, and what refinement takes
+    /// off.
     fn solve_exact(&mut self) {
         let Self { system, cg, rhs, step, fixed, barrier, cones, clean, .. } = self;
         step.fill(0.0);
@@ -99,8 +100,8 @@ impl Ipm {
         }
     }
 
-    /// step = (N + C + Gᵀ W⁻² G)⁻¹ rhs over the rows that are not fixed, by conjugate gradients whose preconditioner is
-    /// the factor.
+    /// step = (N + C + Gᵀ W⁻² G)⁻¹ rhs over the rows that are not fixed, by conjugate gradients whose
+    /// preconditioner is the factor.
     pub(super) fn solve(&mut self) {
         if self.exact {
             return self.solve_exact();

@@ -1,12 +1,12 @@
-//! The last digits under the exact law: proximal steps as in [`crate::solver::prox`], each solved by a semismooth Newton method
-//! on Alart and Curnier's function. With a_i = ε g_i and Q of [`crate::cone`]
+//! The last digits under the exact law: proximal steps as in [`crate::solver::prox`], each solved by a
+//! semismooth Newton method on Alart and Curnier's function. With a_i = ε g_i and Q of [`crate::cone`]
 //!
 //! ```text
 //!     F(θ) = θ - Q(x),     x = γ - a⁻¹((N + C)θ + r),     (1 + a⁻¹Q'(N + C)) d = -F
 //! ```
 //!
-//! has a system that is not symmetric (see [`System::factorise_general`]) and no merit function but |aF|, so that it converges
-//! from nearby only: where a step fails, ε grows, which asks for less.
+//! has a system that is not symmetric (see [`System::factorise_general`]) and no merit function but |aF|, so
+//! that it converges from nearby only: where a step fails, ε grows, which asks for less.
 
 use crate::certificate::Judge;
 use crate::problem::Problem;
@@ -36,8 +36,8 @@ pub(super) struct Polish {
 }
 
 impl Polish {
-    /// Improves `gamma`, whose residual is `residual`, until that is within `tolerance` or `most` factorisations were done (or
-    /// `more` says no). Returns how many were, and the residual.
+    /// Improves `gamma`, whose residual is `residual`, until that is within `tolerance` or `most`
+    /// factorisations were done (or `more` says no). Returns how many were, and the residual.
     pub fn run(
         &mut self,
         problem: &Problem,

@@ -1,9 +1,9 @@
 //! Islands that are built alike, eight at a time: a fleet of trucks, a row of robots.
 //!
-//! What `island` does for one, with one island in each lane of a vector: every number below stands for eight, no lane looks at
-//! another, and none of the work is lost to short rows. Islands are alike when their mechanisms have the same joints
-//! in the same order and their contacts are between the same bodies of it. An island that takes long, or that is not one for
-//! plain sweeps, is left to `island`.
+//! What `island` does for one, with one island in each lane of a vector: every number below stands for eight,
+//! no lane looks at another, and none of the work is lost to short rows. Islands are alike when their
+//! mechanisms have the same joints in the same order and their contacts are between the same bodies of it. An
+//! island that takes long, or that is not one for plain sweeps, is left to `island`.
 
 mod branch;
 mod groups;
@@ -81,8 +81,8 @@ pub(super) struct Alike {
     inv_mass: Vec<Lane>,
     inv_inertia: Vec<[Lane; 6]>,
     v_free: Vec<[Lane; 6]>,
-    /// Bilateral rows, six for each node: Jacobian, M⁻¹Jᵀ; S = LLᵀ by slots (`[earlier row][later row]`, as in `factor`);
-    /// one over L's diagonal, zero for rows that depend on others.
+    /// Bilateral rows, six for each node: Jacobian, M⁻¹Jᵀ; S = LLᵀ by slots (`[earlier row][later row]`, as
+    /// in `factor`); one over L's diagonal, zero for rows that depend on others.
     jacobian: Vec<[Lane; 12]>,
     effect: Vec<[Lane; 12]>,
     slots: Vec<[[Lane; SIZE]; SIZE]>,
@@ -94,7 +94,8 @@ pub(super) struct Alike {
     rows: usize,
     /// Columns of `y` in memory: the rows', the right-hand side's, and some that are zero.
     columns: usize,
-    /// L⁻¹ N_EU, row by row, and which nodes each few columns of it reach, by bits: the rest is zero and not written.
+    /// L⁻¹ N_EU, row by row, and which nodes each few columns of it reach, by bits: the rest is zero and not
+    /// written.
     y: Vec<Lane>,
     reach: Vec<u64>,
     /// N', row by row, and r'.

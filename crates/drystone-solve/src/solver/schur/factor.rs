@@ -1,7 +1,8 @@
 //! The factor of one mechanism: S = L Lᵀ in blocks of six by six, one block column after the other.
 //!
-//! Block (i, k) of L is kept as X = L_ikᵀ, so that every inner loop runs along the later node's rows; of a diagonal block the
-//! inverse of its Cholesky factor is kept. A row of which nothing is left depends on those before it: its multiplier is zero.
+//! Block (i, k) of L is kept as X = L_ikᵀ, so that every inner loop runs along the later node's rows; of a
+//! diagonal block the inverse of its Cholesky factor is kept. A row of which nothing is left depends on those
+//! before it: its multiplier is zero.
 
 use crate::problem::{Bodies, WORLD};
 use crate::simd::F64Lanes;
@@ -182,8 +183,8 @@ impl Factor {
         }
     }
 
-    /// The inverse of the Cholesky factor of a diagonal block. Row j of what is left of the block, over the root of its pivot, is
-    /// column j of L.
+    /// The inverse of the Cholesky factor of a diagonal block. Row j of what is left of the block, over the
+    /// root of its pivot, is column j of L.
     #[inline(always)]
     fn diagonal<V: F64Lanes, const N: usize>(&mut self, on: On<V>, k: usize) -> Block {
         let mut l = self.blocks[k];

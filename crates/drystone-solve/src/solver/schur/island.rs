@@ -37,7 +37,8 @@ impl Block {
     }
 }
 
-/// The dense problem of one island. Its columns, and then the right-hand side's, are taken eight at a time: a panel.
+/// The dense problem of one island. Its columns, and then the right-hand side's, are taken eight at a time: a
+/// panel.
 #[derive(Default)]
 pub(super) struct Island {
     pub blocks: Vec<Block>,
@@ -62,8 +63,8 @@ pub(super) struct Island {
     pub slope: Slope,
 }
 
-/// How many rows of a block count, and in which set: of a contact without friction the normal one alone. The others of a guess are
-/// zero.
+/// How many rows of a block count, and in which set: of a contact without friction the normal one alone. The
+/// others of a guess are zero.
 pub(super) fn counted(problem: &Problem, i: usize) -> (usize, Set) {
     match problem.set(i) {
         Set::Friction3 { mu: 0.0 } => (1, Set::NonNegative),

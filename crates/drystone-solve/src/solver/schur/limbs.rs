@@ -1,5 +1,5 @@
-//! Mechanisms without loops, body by body: every body but the root has one node that leads towards it, and a body is done with
-//! before the one that it hangs on.
+//! Mechanisms without loops, body by body: every body but the root has one node that leads towards it, and a
+//! body is done with before the one that it hangs on.
 
 use crate::problem::WORLD;
 

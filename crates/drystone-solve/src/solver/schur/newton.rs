@@ -1,17 +1,18 @@
 //! A small island by Newton's method on all of its contacts at once.
 //!
-//! Relaxed: the natural map Φ = γ - P_K(γ - ρ u). Coulomb: the function of [AlartCurnier1991], see `block/newton.rs`. With u = N' γ + r'
-//! and x = γ - ρ u
+//! Relaxed: the natural map Φ = γ - P_K(γ - ρ u). Coulomb: the function of [AlartCurnier1991], see
+//! `block/newton.rs`. With u = N' γ + r' and x = γ - ρ u
 //!
 //! ```text
 //!     Φ'(γ) = 1 - P'(x) (1 - ρ N'),      γ ← γ - t Φ'⁻¹ Φ
 //! ```
 //!
-//! Where contacts share a load in many ways, Φ' is singular and Φ'Δ = -Φ has many solutions: with N' + ε g in place of N' the smallest
-//! of them is found, and Φ still falls by ε from step to step. Where |Φ| does not fall, nor with half of a step, ε grows as in the
-//! method of Levenberg and Marquardt, and falls again with whole steps. Where nothing helps, sweeps go on, with all that they may take:
-//! steps that led nowhere do not count. Relaxed they go on from where those ended, which is nearer; under the exact law |Φ| falls
-//! on ways that end anywhere, and they go on from the guess.
+//! Where contacts share a load in many ways, Φ' is singular and Φ'Δ = -Φ has many solutions: with N' + ε g in
+//! place of N' the smallest of them is found, and Φ still falls by ε from step to step. Where |Φ| does not
+//! fall, nor with half of a step, ε grows as in the method of Levenberg and Marquardt, and falls again with
+//! whole steps. Where nothing helps, sweeps go on, with all that they may take: steps that led nowhere do not
+//! count. Relaxed they go on from where those ended, which is nearer; under the exact law |Φ| falls on ways
+//! that end anywhere, and they go on from the guess.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
 use crate::model::Model;

@@ -15,9 +15,10 @@ use super::island::{Block, Island};
 use super::wide::{On, WIDE};
 
 impl Island {
-    /// Newton's method and then block splitting on the dense problem; how it ended, and the number of steps and sweeps. For the relaxed law with the conjugate
-    /// gradient over sweeps of [SilcowitzHansen2010, Algorithm 2], as in `nncg`: contacts of one box with one floor share the
-    /// load in many ways, and sweeps alone are slow to settle it.
+    /// Newton's method and then block splitting on the dense problem; how it ended, and the number of steps
+    /// and sweeps. For the relaxed law with the conjugate gradient over sweeps of [SilcowitzHansen2010,
+    /// Algorithm 2], as in `nncg`: contacts of one box with one floor share the load in many ways, and sweeps
+    /// alone are slow to settle it.
     #[inline(always)]
     pub(super) fn solve<V: F64Lanes>(
         &mut self,

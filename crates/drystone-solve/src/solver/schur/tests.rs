@@ -9,8 +9,9 @@ fn some(k: usize) -> f64 {
     ((k * k + 7 * k) as f64 * 12.9898).sin()
 }
 
-/// Carts that carry a box each: a frame on two points, an arm on a hinge with a motor and an end stop, a wheel on a hinge, and
-/// the box with four points on the arm. Every cart has its own speeds and masses; the `odd` one's box lies on three points.
+/// Carts that carry a box each: a frame on two points, an arm on a hinge with a motor and an end stop, a
+/// wheel on a hinge, and the box with four points on the arm. Every cart has its own speeds and masses; the
+/// `odd` one's box lies on three points.
 fn carts(count: usize, mu: f64, odd: usize) -> Bodies {
     let mut p = Bodies::default();
     let mut g = General { first_row: vec![0], ..General::default() };
@@ -179,8 +180,8 @@ fn lanes_do_not_look_at_each_other() {
     assert_eq!(&of_whole[..rows(6)], of_fewer);
 }
 
-/// Chains of four bodies on three joints of three rows, the second body held to the world by two more rows where it is `grounded`;
-/// the last one stands on the ground.
+/// Chains of four bodies on three joints of three rows, the second body held to the world by two more rows
+/// where it is `grounded`; the last one stands on the ground.
 fn chains(count: usize, grounded: bool) -> Bodies {
     let mut p = Bodies::default();
     let mut g = General { first_row: vec![0], ..General::default() };
@@ -267,7 +268,8 @@ fn geared(mu: f64) -> Bodies {
     p
 }
 
-/// Seven points and two limits, more than the bodies have freedoms: quickly to many digits, from nothing and from nearby.
+/// Seven points and two limits, more than the bodies have freedoms: quickly to many digits, from nothing and
+/// from nearby.
 #[test]
 fn all_contacts_at_once_converge_fast() {
     for (model, mu) in [(Model::Ccp, 0.6), (Model::Ccp, 0.1), (Model::Coulomb, 0.3)] {

@@ -1,8 +1,10 @@
-//! Mechanisms: bodies held together by bilateral rows, and the block structure of S = J M⁻¹ Jᵀ + C over those rows.
+//! Mechanisms: bodies held together by bilateral rows, and the block structure of S = J M⁻¹ Jᵀ + C over those
+//! rows.
 //!
-//! A node is a run of at most six bilateral rows between the same two bodies: what a joint and its rigid motors ask for. Two
-//! nodes are coupled where they share a body. Nodes are eliminated in a minimum-degree order, leaves first, so that a tree of
-//! joints fills in nothing. Everything here depends on who is joined to whom alone, and is kept while that stays.
+//! A node is a run of at most six bilateral rows between the same two bodies: what a joint and its rigid
+//! motors ask for. Two nodes are coupled where they share a body. Nodes are eliminated in a minimum-degree
+//! order, leaves first, so that a tree of joints fills in nothing. Everything here depends on who is joined
+//! to whom alone, and is kept while that stays.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -40,7 +42,8 @@ pub(super) struct Tree {
     pub mechanism_of: Vec<u32>,
     /// Nodes at each body, with the side on which it is.
     pub at_body: Vec<Vec<(u32, u8)>>,
-    /// Blocks of S that are not zero before elimination: slot, and a node with its side, twice; those of one slot one behind the other.
+    /// Blocks of S that are not zero before elimination: slot, and a node with its side, twice; those of one
+    /// slot one behind the other.
     pub joins: Vec<Join>,
     pub joins_of: Vec<Range<usize>>,
     /// By node: its neighbours that come later, with the slot of the block between them.
@@ -49,10 +52,12 @@ pub(super) struct Tree {
     pub updates: Vec<Vec<[u32; 3]>>,
     /// Slots of each mechanism; the first ones, by node, are the diagonal's.
     pub slots: Vec<usize>,
-    /// Bodies of each mechanism, as its nodes name them one after the other, and the place of each body among them.
+    /// Bodies of each mechanism, as its nodes name them one after the other, and the place of each body among
+    /// them.
     pub bodies: Vec<Vec<u32>>,
     pub local: Vec<u32>,
-    /// Mechanisms with the same number are built alike: the same nodes between the same bodies, eliminated in one order.
+    /// Mechanisms with the same number are built alike: the same nodes between the same bodies, eliminated in
+    /// one order.
     pub shape: Vec<u32>,
     shapes: BTreeMap<Vec<[u32; 3]>, u32>,
     /// By shape: its bodies from the leaves on, unless joints close a loop.

@@ -1,5 +1,5 @@
-//! Eight numbers at a time, on the vectors that the machine has. Products are added rounded once: half the instructions, and
-//! the same bits wherever they run.
+//! Eight numbers at a time, on the vectors that the machine has. Products are added rounded once: half the
+//! instructions, and the same bits wherever they run.
 
 use std::marker::PhantomData;
 
@@ -117,8 +117,8 @@ impl<V: F64Lanes> On<V> {
     }
 }
 
-// On x86-64 these serve machines from before 2013 and tests. Out of line, because eight calls of a library for each product make kernels several
-// times as large as on vectors, and builds longer by minutes.
+// On x86-64 these serve machines from before 2013 and tests. Out of line, because eight calls of a library
+// for each product make kernels several times as large as on vectors, and builds longer by minutes.
 
 #[cfg_attr(target_arch = "x86_64", inline(never))]
 #[cfg_attr(not(target_arch = "x86_64"), inline(always))]

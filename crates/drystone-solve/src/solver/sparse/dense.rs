@@ -1,7 +1,7 @@
 //! Partial Cholesky of one dense front: the first columns become columns of L, the rest the Schur complement.
 //!
-//! The front is stored by columns, lower triangle only. Panels of a few columns are factored one column at a time; what
-//! is left is updated by tiles that stay in registers.
+//! The front is stored by columns, lower triangle only. Panels of a few columns are factored one column at a
+//! time; what is left is updated by tiles that stay in registers.
 
 use crate::simd::{F64Lanes, Kernel, Simd, dispatch};
 
@@ -10,8 +10,8 @@ pub(super) const PANEL: usize = 32;
 /// Columns of a tile.
 const TILE: usize = 4;
 
-/// Factors the first `width` of `height` columns. A pivot not above `floor` is replaced by one so large that its row
-/// drops out. Returns how many were.
+/// Factors the first `width` of `height` columns. A pivot not above `floor` is replaced by one so large that
+/// its row drops out. Returns how many were.
 pub fn partial_cholesky(front: &mut [f64], height: usize, width: usize, floor: f64) -> usize {
     assert!(front.len() >= height * height && width <= height);
     dispatch(Partial { front, height, width, floor })
@@ -83,8 +83,8 @@ pub(super) unsafe fn subtract<V: F64Lanes>(x: *mut f64, y: *const f64, from: usi
     }
 }
 
-/// Subtracts L Lᵀ of the panel's columns from every later column below the diagonal, or with `WHOLE`, of a front that is
-/// not symmetric, L U from all later rows and columns.
+/// Subtracts L Lᵀ of the panel's columns from every later column below the diagonal, or with `WHOLE`, of a
+/// front that is not symmetric, L U from all later rows and columns.
 #[inline(always)]
 pub(super) unsafe fn update<V: F64Lanes, const WHOLE: bool>(
     f: *mut f64,
@@ -93,8 +93,8 @@ pub(super) unsafe fn update<V: F64Lanes, const WHOLE: bool>(
     end: usize,
 ) {
     let mut j = end;
-    // SAFETY: rows and columns below `height`; without `WHOLE` a tile's rows begin at its own first column, so that it also
-    // writes a few entries above the diagonal, which nobody reads.
+    // SAFETY: rows and columns below `height`; without `WHOLE` a tile's rows begin at its own first column,
+    // so that it also writes a few entries above the diagonal, which nobody reads.
     unsafe {
         while j + TILE <= height {
             let mut i = if WHOLE { end } else { j };

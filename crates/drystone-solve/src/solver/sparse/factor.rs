@@ -1,6 +1,6 @@
-//! The numbers: a multifrontal Cholesky factorisation [DuffReid1983]. Every supernode gathers its matrix entries and its
-//! children's Schur complements in a dense front, eliminates its own columns, and leaves its complement for its parent
-//! on a stack.
+//! The numbers: a multifrontal Cholesky factorisation [DuffReid1983]. Every supernode gathers its matrix
+//! entries and its children's Schur complements in a dense front, eliminates its own columns, and leaves its
+//! complement for its parent on a stack.
 
 use super::dense::partial_cholesky;
 use super::symbolic::Symbolic;
@@ -17,7 +17,8 @@ pub(in crate::solver) struct Factor {
 }
 
 impl Factor {
-    /// Factors the matrix with the given values (see `Pattern`). Pivots not above `floor` drop out; returns how many did.
+    /// Factors the matrix with the given values (see `Pattern`). Pivots not above `floor` drop out; returns
+    /// how many did.
     pub fn compute(&mut self, s: &Symbolic, values: &[f64], floor: f64) -> usize {
         self.columns.resize(s.stored, 0.0);
         self.place.resize(s.sizes.len(), 0);

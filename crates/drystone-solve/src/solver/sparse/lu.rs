@@ -1,5 +1,6 @@
-//! The numbers of a matrix that is not symmetric but has a symmetric pattern: a multifrontal LU factorisation over the
-//! structure of [`Symbolic`], twice the work of Cholesky's. Pivots are chosen within each front's own rows.
+//! The numbers of a matrix that is not symmetric but has a symmetric pattern: a multifrontal LU factorisation
+//! over the structure of [`Symbolic`], twice the work of Cholesky's. Pivots are chosen within each front's
+//! own rows.
 
 use super::lu_front::partial_lu;
 use super::symbolic::Symbolic;
@@ -21,8 +22,8 @@ pub(in crate::solver) struct Lu {
 }
 
 impl Lu {
-    /// Factors the matrix whose blocks (i, j) with i ≤ j are in `values` (see `Pattern`), and whose blocks (j, i) are, transposed,
-    /// at the same places of `mirror`. Pivots of at most `floor` drop out.
+    /// Factors the matrix whose blocks (i, j) with i ≤ j are in `values` (see `Pattern`), and whose blocks
+    /// (j, i) are, transposed, at the same places of `mirror`. Pivots of at most `floor` drop out.
     pub fn compute(&mut self, s: &Symbolic, values: &[f64], mirror: &[f64], floor: f64) {
         self.columns.resize(s.stored, 0.0);
         self.place.resize(s.sizes.len(), 0);
@@ -44,7 +45,8 @@ impl Lu {
             for &(start, row, column, turned) in &node.entries {
                 let (rows, columns) = (s.sizes[row as usize] as usize, s.sizes[column as usize] as usize);
                 let (r, c) = (self.place[row as usize] as usize, self.place[column as usize] as usize);
-                // `values` has the block above the diagonal of the pair (i, j), whichever of them comes first here.
+                // `values` has the block above the diagonal of the pair (i, j), whichever of them comes first
+                // here.
                 let (below, above) = if turned { (mirror, values) } else { (values, mirror) };
                 for j in 0..columns {
                     for i in 0..rows {

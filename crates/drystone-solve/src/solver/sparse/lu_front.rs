@@ -1,15 +1,16 @@
-//! Partial LU of one dense front: the first columns become columns of L and rows of U, the rest the Schur complement.
+//! Partial LU of one dense front: the first columns become columns of L and rows of U, the rest the Schur
+//! complement.
 //!
-//! The front is stored by columns, all of it. Rows change places among those to be eliminated only: the others belong to fronts
-//! that are not there yet. Panels are factored one column at a time; what is left is updated by tiles that stay in
-//! registers.
+//! The front is stored by columns, all of it. Rows change places among those to be eliminated only: the
+//! others belong to fronts that are not there yet. Panels are factored one column at a time; what is left is
+//! updated by tiles that stay in registers.
 
 use crate::simd::{Kernel, Simd, dispatch};
 
 use super::dense::{PANEL, subtract, update};
 
-/// Factors the first `width` of `height` columns. Row j changed places with row `swaps[j]`. A pivot of at most `floor` is
-/// replaced by one so large that its row drops out.
+/// Factors the first `width` of `height` columns. Row j changed places with row `swaps[j]`. A pivot of at
+/// most `floor` is replaced by one so large that its row drops out.
 pub fn partial_lu(front: &mut [f64], height: usize, width: usize, floor: f64, swaps: &mut [u32]) {
     assert!(front.len() >= height * height && width <= height && swaps.len() >= width);
     dispatch(Partial { front, height, width, floor, swaps });

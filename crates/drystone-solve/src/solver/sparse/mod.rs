@@ -1,8 +1,8 @@
-//! Sparse factors of matrices made of small dense blocks: Cholesky's where they are symmetric and positive definite, LU
-//! where only their pattern is symmetric.
+//! Sparse factors of matrices made of small dense blocks: Cholesky's where they are symmetric and positive
+//! definite, LU where only their pattern is symmetric.
 //!
-//! Everything works on nodes (a body with six rows, a constraint block with one to five) instead of scalars, which makes
-//! the analysis cheap:
+//! Everything works on nodes (a body with six rows, a constraint block with one to five) instead of scalars,
+//! which makes the analysis cheap:
 //!
 //! - [`order`]: a minimum-degree order of the nodes on the quotient graph;
 //! - [`symbolic`]: elimination tree, supernodes and their rows;

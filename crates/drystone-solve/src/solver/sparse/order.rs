@@ -1,6 +1,6 @@
-//! A fill-reducing order: minimum degree on the quotient graph, with the approximate degrees, element absorption, mass
-//! elimination and supervariables of [AmestoyDavisDuff1996]. Nodes have weights (their rows), and ties go to the lowest
-//! number, so that the order depends on nothing but the graph.
+//! A fill-reducing order: minimum degree on the quotient graph, with the approximate degrees, element
+//! absorption, mass elimination and supervariables of [AmestoyDavisDuff1996]. Nodes have weights (their
+//! rows), and ties go to the lowest number, so that the order depends on nothing but the graph.
 
 use std::collections::BTreeSet;
 

@@ -1,12 +1,13 @@
 //! The analysis: what the factor will look like, from the pattern alone.
 //!
-//! After a minimum-degree order, the elimination tree \[Liu1990\] and the rows below each node give supernodes: runs of nodes
-//! with (nearly) the same rows, which are eliminated as one dense front. A few zeros are stored where that makes fronts
-//! larger.
+//! After a minimum-degree order, the elimination tree \[Liu1990\] and the rows below each node give
+//! supernodes: runs of nodes with (nearly) the same rows, which are eliminated as one dense front. A few
+//! zeros are stored where that makes fronts larger.
 
 use super::order::minimum_degree;
 
-/// A symmetric matrix of dense blocks: its nodes and which pairs of them have a block. Every node has a diagonal block.
+/// A symmetric matrix of dense blocks: its nodes and which pairs of them have a block. Every node has a
+/// diagonal block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::solver) struct Pattern {
     /// Rows of each node.
@@ -43,8 +44,8 @@ impl Pattern {
         self.sizes.len()
     }
 
-    /// Length of the values: every diagonal block, then the block of every pair, each by rows; a pair's rows are those
-    /// of its first node.
+    /// Length of the values: every diagonal block, then the block of every pair, each by rows; a pair's rows
+    /// are those of its first node.
     pub fn values(&self) -> usize {
         *self.start.last().unwrap_or(&0)
     }
@@ -78,8 +79,8 @@ pub(super) struct Supernode {
     pub height: usize,
     /// Children whose updates it takes over: the last ones on the stack.
     pub children: Vec<u32>,
-    /// Blocks of the matrix that enter here: value offset, row node, column node, and whether the stored block (by rows)
-    /// is the other way round.
+    /// Blocks of the matrix that enter here: value offset, row node, column node, and whether the stored
+    /// block (by rows) is the other way round.
     pub entries: Vec<(usize, u32, u32, bool)>,
     /// Where its columns begin in the factor.
     pub start: usize,

@@ -1,13 +1,15 @@
-//! Runs of bilateral rows between the same two bodies (the equations of a joint) are visited as one block and solved exactly:
+//! Runs of bilateral rows between the same two bodies (the equations of a joint) are visited as one block and
+//! solved exactly:
 //!
 //! ```text
 //!     G = J M⁻¹ Jᵀ + C,      Δγ = -λω G⁻¹ u
 //! ```
 //!
-//! with G⁻¹ of at most six rows, instead of one row after the other with η = 1/G_jj. Nothing is projected, since all of R is
-//! admissible, so that this is the block Gauss-Seidel (or Jacobi) step of [TasoraAnitescu2011, eq. 44] with the full block of
-//! N in the place of B⁻¹. Assumption A3 for such a block is λω < 2. The rows of a joint away from the centres of mass are far
-//! from orthogonal, and sweeps over single rows spend most of their iterations on that alone.
+//! with G⁻¹ of at most six rows, instead of one row after the other with η = 1/G_jj. Nothing is projected,
+//! since all of R is admissible, so that this is the block Gauss-Seidel (or Jacobi) step of
+//! [TasoraAnitescu2011, eq. 44] with the full block of N in the place of B⁻¹. Assumption A3 for such a block
+//! is λω < 2. The rows of a joint away from the centres of mass are far from orthogonal, and sweeps over
+//! single rows spend most of their iterations on that alone.
 
 use crate::cone::Set;
 use crate::problem::{Bodies, WORLD, symmetric};
@@ -111,8 +113,8 @@ fn inverse(p: &Bodies, first: usize, count: usize, step: &[f64]) -> [f64; MOST *
     out
 }
 
-/// The inverse of a symmetric positive matrix by Gauss-Jordan elimination. A row of which nothing is left depends on those
-/// before it: its row and column become zero, and its multiplier stays as it is.
+/// The inverse of a symmetric positive matrix by Gauss-Jordan elimination. A row of which nothing is left
+/// depends on those before it: its row and column become zero, and its multiplier stays as it is.
 fn invert(a: &mut [[f64; MOST]; MOST], n: usize) {
     let diagonal: [f64; MOST] = std::array::from_fn(|i| a[i][i]);
     let mut dead = [false; MOST];

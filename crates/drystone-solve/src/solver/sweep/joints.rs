@@ -1,7 +1,9 @@
-//! The part of a pass that goes over joints: runs of bilateral rows as one block each (see `groups`), other rows on their own.
+//! The part of a pass that goes over joints: runs of bilateral rows as one block each (see `groups`), other
+//! rows on their own.
 //!
-//! A run reads its Jacobian once for u = J v and once for the impulses Jᵀ Δγ, which M⁻¹ then turns into velocities of its two
-//! bodies: M⁻¹Jᵀ as a matrix would be as long as J again, and a sweep over many joints waits for memory.
+//! A run reads its Jacobian once for u = J v and once for the impulses Jᵀ Δγ, which M⁻¹ then turns into
+//! velocities of its two bodies: M⁻¹Jᵀ as a matrix would be as long as J again, and a sweep over many joints
+//! waits for memory.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS};
 use crate::problem::{Bodies, General, WORLD};

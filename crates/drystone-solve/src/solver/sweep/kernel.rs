@@ -48,7 +48,8 @@ type Seen<V> = [V; 3];
 /// Updates points `i .. i + COUNT`, all of one colour and all with (TWO) or without a second body.
 ///
 /// # Safety
-/// The problem, which was checked, has them, and nobody else uses their bodies' rows or multipliers meanwhile.
+/// The problem, which was checked, has them, and nobody else uses their bodies' rows or multipliers
+/// meanwhile.
 #[inline(always)]
 unsafe fn group<
     V: F64Lanes,
@@ -163,13 +164,14 @@ impl Kernel for Chunk<'_> {
 /// A chunk of one colour on the widest registers of this machine.
 ///
 /// # Safety
-/// The problem was checked, no two points of the piece share a body that moves, and no other thread works on their rows
-/// or multipliers.
+/// The problem was checked, no two points of the piece share a body that moves, and no other thread works on
+/// their rows or multipliers.
 pub(super) unsafe fn chunk(view: &PointsView, piece: Span) -> PassStats {
     dispatch(Chunk { view, piece })
 }
 
-/// The points of a piece, `COUNT` at a time, half as many at a time where eight are many, and the rest one by one.
+/// The points of a piece, `COUNT` at a time, half as many at a time where eight are many, and the rest one by
+/// one.
 ///
 /// # Safety
 /// As [`chunk`].

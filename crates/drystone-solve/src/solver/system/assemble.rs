@@ -6,8 +6,8 @@ use super::small::{self, Small};
 use super::{Form, System};
 
 impl System {
-    /// Factors for H = T Tᵀ, one T for each block. (T rather than H: where H has eigenvalues that differ by more than 1e16
-    /// the small ones survive in T.)
+    /// Factors for H = T Tᵀ, one T for each block. (T rather than H: where H has eigenvalues that differ by
+    /// more than 1e16 the small ones survive in T.)
     pub fn factorise(&mut self, t: &[Small]) {
         self.t.clear();
         self.t.extend_from_slice(t);

@@ -6,8 +6,8 @@ use crate::solver::sparse::{Pattern, Symbolic};
 use super::{Form, System, small};
 
 impl System {
-    /// Takes the problem over. The structure of the last factor is kept where the graph has not changed; true if N and C
-    /// are those of the last problem to the bit, so that a factor still holds.
+    /// Takes the problem over. The structure of the last factor is kept where the graph has not changed; true
+    /// if N and C are those of the last problem to the bit, so that a factor still holds.
     pub fn load(&mut self, problem: &Problem) -> bool {
         let mut first: Vec<u32> = (0..problem.blocks()).map(|i| problem.block(i).start as u32).collect();
         first.push(problem.rows() as u32);
@@ -56,8 +56,8 @@ impl System {
         same
     }
 
-    /// Primal or dual, whichever takes less work. The dual is not even looked at where a body with many blocks would
-    /// make it dense.
+    /// Primal or dual, whichever takes less work. The dual is not even looked at where a body with many
+    /// blocks would make it dense.
     fn choose(&mut self) {
         let mut pairs = Vec::new();
         for [a, b] in &self.ends {

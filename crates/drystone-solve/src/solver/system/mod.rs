@@ -1,17 +1,18 @@
 //! The linear systems of the second-order and splitting solvers, over both forms of the problem.
 //!
-//! All of them need (N + H⁻¹)⁻¹ b for some block-diagonal H ⪰ 0, one small matrix for each block: H⁻¹ holds compliance,
-//! barrier or proximal terms. H may be singular (a row that must not move has none). Bodies are normalised by
-//! M⁻¹ = G Gᵀ, D̂ = Gᵀ D, so that N = D̂ᵀ D̂ and a body that cannot turn about some axis needs no special care. With H = T Tᵀ
+//! All of them need (N + H⁻¹)⁻¹ b for some block-diagonal H ⪰ 0, one small matrix for each block: H⁻¹ holds
+//! compliance, barrier or proximal terms. H may be singular (a row that must not move has none). Bodies are
+//! normalised by M⁻¹ = G Gᵀ, D̂ = Gᵀ D, so that N = D̂ᵀ D̂ and a body that cannot turn about some axis needs
+//! no special care. With H = T Tᵀ
 //!
 //! ```text
 //!     primal    (N + H⁻¹)⁻¹ b = H (b - D̂ᵀ P⁻¹ D̂ H b),      P = 1 + Σ D̂_i H_i D̂_iᵀ       six rows a body
 //!     dual      (N + H⁻¹)⁻¹ b = T S⁻¹ Tᵀ b,                 S = 1 + Tᵀ N T               one row a multiplier
 //! ```
 //!
-//! Both matrices are positive definite, and never below 1. Which of them is factored is decided by the work that
-//! takes; an explicit matrix has only the dual. The order and the structure of the factor are kept as long as the graph
-//! of blocks stays the same.
+//! Both matrices are positive definite, and never below 1. Which of them is factored is decided by the work
+//! that takes; an explicit matrix has only the dual. The order and the structure of the factor are kept as
+//! long as the graph of blocks stays the same.
 
 mod assemble;
 mod general;
@@ -230,8 +231,8 @@ impl System {
         }
     }
 
-    /// Any v that satisfies the constraints has |v - v_free|_M ≥ -rᵀγ/√(γᵀ(N + C)γ) (see the certificate). Far beyond
-    /// √Σ|r|²/g, what it would take to stop every block by itself, no such v is meant.
+    /// Any v that satisfies the constraints has |v - v_free|_M ≥ -rᵀγ/√(γᵀ(N + C)γ) (see the certificate).
+    /// Far beyond √Σ|r|²/g, what it would take to stop every block by itself, no such v is meant.
     pub fn proves_contradiction(&self, gamma: &[f64], u: &[f64]) -> bool {
         let work = dot(&self.r, gamma);
         let curvature = dot(gamma, u) - work;

@@ -8,8 +8,8 @@ pub(in crate::solver) type Small = [[f64; MAX_ROWS]; MAX_ROWS];
 /// All zero.
 pub(in crate::solver) const ZERO: Small = [[0.0; MAX_ROWS]; MAX_ROWS];
 
-/// t with t tᵀ = h, lower triangular, for a positive semidefinite h: a pivot that rounding left without value gives a
-/// zero column.
+/// t with t tᵀ = h, lower triangular, for a positive semidefinite h: a pivot that rounding left without value
+/// gives a zero column.
 pub(in crate::solver) fn root(n: usize, h: &Small) -> Small {
     let mut t = ZERO;
     for j in 0..n {
@@ -117,8 +117,8 @@ pub(in crate::solver) fn multiply(n: usize, m: &Small, x: &[f64], y: &mut [f64])
     }
 }
 
-/// L with L Lᵀ = m for a positive semidefinite 3 x 3 matrix (xx, yy, zz, xy, xz, yz), largest pivots first: a body that
-/// cannot turn about some axis has no column for it.
+/// L with L Lᵀ = m for a positive semidefinite 3 x 3 matrix (xx, yy, zz, xy, xz, yz), largest pivots first: a
+/// body that cannot turn about some axis has no column for it.
 pub(super) fn root3(m: &[f64; 6]) -> [[f64; 3]; 3] {
     let mut a = [[m[0], m[3], m[4]], [m[3], m[1], m[5]], [m[4], m[5], m[2]]];
     let scale = m[0].max(m[1]).max(m[2]);

@@ -157,8 +157,8 @@ pub fn stack(height: usize) -> Bodies {
     p
 }
 
-/// Balls of 1 kg and 0.5 m in one plane, layer on layer, in their first step of 0.05 s: the published pyramids.
-/// All places are off by up to `noise`, m, so that ties are ties up to that.
+/// Balls of 1 kg and 0.5 m in one plane, layer on layer, in their first step of 0.05 s: the published
+/// pyramids. All places are off by up to `noise`, m, so that ties are ties up to that.
 pub fn pyramid(layers: usize, mu: f64, noise: f64) -> Bodies {
     let mut p = Bodies::default();
     let mut centres: Vec<[f64; 3]> = Vec::new();

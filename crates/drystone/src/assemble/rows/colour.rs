@@ -7,9 +7,10 @@ use super::{NONE, Rows, Staged};
 use crate::order::Order;
 
 impl Rows {
-    /// Colours the joints and puts their staged rows into the problem, those of one joint one behind the other: solvers may
-    /// take the bilateral ones together. The colours are runs to be visited in order, because rows of a joint share bodies.
-    /// Bodies of a problem are numbered by rank, those of staged rows by slot.
+    /// Colours the joints and puts their staged rows into the problem, those of one joint one behind the
+    /// other: solvers may take the bilateral ones together. The colours are runs to be visited in order,
+    /// because rows of a joint share bodies. Bodies of a problem are numbered by rank, those of staged rows
+    /// by slot.
     pub(crate) fn finish(&mut self, ranks: &Order, bodies: usize, general: &mut General) {
         general.clear();
         let rank = |b: u32| if b == WORLD { b } else { ranks.rank(b) };

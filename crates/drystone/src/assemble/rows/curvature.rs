@@ -13,7 +13,8 @@ pub(super) fn is_curved(kind: &Kind) -> bool {
     matches!(kind, Kind::Distance { .. } | Kind::Rope { .. } | Kind::Pulley { .. })
 }
 
-/// How bodies move, and where they are at the end of a step if they go on like that: each is asked for by several joints.
+/// How bodies move, and where they are at the end of a step if they go on like that: each is asked for by
+/// several joints.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     /// Which step a place is of; this one.

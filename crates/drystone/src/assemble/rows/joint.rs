@@ -72,7 +72,8 @@ impl Stage<'_> {
         self.rows.push(row, set, jacobian, bias, scheme);
     }
 
-    /// Whether a joint's error is one that corrections would leave alone: the step's own motion takes it away.
+    /// Whether a joint's error is one that corrections would leave alone: the step's own motion takes it
+    /// away.
     fn is_small(&self, error: f64) -> bool {
         match self.purpose {
             Purpose::Velocity {

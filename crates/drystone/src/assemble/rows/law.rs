@@ -15,7 +15,8 @@ const FRICTION: usize = 2;
 const SPRING: usize = 3;
 
 impl Stage<'_> {
-    /// All that acts along free coordinate `k`. Rows of angles are multiplied by L, their forces divided by it.
+    /// All that acts along free coordinate `k`. Rows of angles are multiplied by L, their forces divided by
+    /// it.
     pub(super) fn law(&mut self, k: usize, c: &Coordinate, law: &Law) {
         let scale = if c.angular { self.joint.length } else { 1.0 };
         let jacobian = c.jacobian.map(|x| scale * x);
@@ -106,7 +107,8 @@ impl Stage<'_> {
                     self.note((scale * (c.value - f.value(self.time[0]))).abs());
                 }
                 let way = scale * (f.value(end) - c.value);
-                // What the command does in the step, and a share of the error at its start [TasoraAnitescu2008, eq. 4a].
+                // What the command does in the step, and a share of the error at its start
+                // [TasoraAnitescu2008, eq. 4a].
                 let late = (1.0 - follow) * scale * (f.value(self.time[0]) - c.value);
                 let mut speed = if follow == 1.0 { way / h } else { (way - late) / h };
                 if motor.limit.is_finite() {

@@ -30,7 +30,8 @@ impl Rows {
         }
     }
 
-    /// Leaves these multipliers of the general rows for the next step to start from, in place of those of the solution.
+    /// Leaves these multipliers of the general rows for the next step to start from, in place of those of the
+    /// solution.
     pub(crate) fn hand_back_loads(&mut self, gamma: &[f64]) {
         for run in self.places.windows(2) {
             let rows = run[0] as usize..run[1] as usize;

@@ -13,7 +13,8 @@ pub(crate) enum Purpose {
         stabilisation: Stabilisation,
         /// Share of the errors of motors that follow a position which the step takes away.
         follow: f64,
-        /// With motors, limits, friction and springs; without them the problem is about an instant, not about a step.
+        /// With motors, limits, friction and springs; without them the problem is about an instant, not about
+        /// a step.
         laws: bool,
         /// Weight of the new velocity in the new position.
         theta: f64,

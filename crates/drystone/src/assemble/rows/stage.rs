@@ -20,8 +20,8 @@ use crate::state::State;
 const CACHED: usize = 128;
 
 impl Rows {
-    /// Works out all rows for `purpose` from positions, and errors on the way. `v` are the velocities of what is not
-    /// dynamic; `p` has the masses.
+    /// Works out all rows for `purpose` from positions, and errors on the way. `v` are the velocities of what
+    /// is not dynamic; `p` has the masses.
     pub(crate) fn stage(
         &mut self,
         model: &Model,
@@ -150,7 +150,8 @@ impl Rows {
         }
     }
 
-    /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in its inertia.)
+    /// One bilateral row for each body locked to a plane: no velocity across it. (That it does not tilt is in
+    /// its inertia.)
     fn lock_planes(&mut self, model: &Model) {
         if model.facts().planar == 0 {
             return;
@@ -165,7 +166,8 @@ impl Rows {
     }
 }
 
-/// Whether a row is about motions alone that planar bodies do not have: along the normals of their planes, and turns across those.
+/// Whether a row is about motions alone that planar bodies do not have: along the normals of their planes,
+/// and turns across those.
 fn is_locked(jacobian: &[f64; 12], moves: [bool; 2], planes: [Option<&Planar>; 2]) -> bool {
     (0..2).filter(|k| moves[*k]).all(|k| {
         let [linear, angular] = [0, 3].map(|at| DVec3::from_slice(&jacobian[6 * k + at..6 * k + at + 3]));

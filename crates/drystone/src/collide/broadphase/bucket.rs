@@ -1,12 +1,13 @@
 //! A sort by an integer key in linear time, in parallel, with the same result for any number of threads.
 //!
-//! The input comes in chunks, each filled by one task. Then, as in a radix sort from the most significant digit:
+//! The input comes in chunks, each filled by one task. Then, as in a radix sort from the most significant
+//! digit:
 //! 1. every chunk groups its items by the leading bits of the key (the bucket);
 //! 2. every bucket collects its items from all chunks, in the order of the chunks, straight to its place in the
 //!    output, sorted by the remaining bits with a counting sort (several passes where those bits are many).
 //!
-//! Buckets own disjoint parts of the output and read the chunks in a fixed order, so nothing depends on who runs when.
-//! When nearly all keys fall into one bucket the parallelism is lost but not the linear time.
+//! Buckets own disjoint parts of the output and read the chunks in a fixed order, so nothing depends on who
+//! runs when. When nearly all keys fall into one bucket the parallelism is lost but not the linear time.
 
 use std::ops::Range;
 
@@ -77,9 +78,9 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
         });
     }
 
-    /// Sorts the input by `key`, a number of at most `bits` < 64 bits, into `out`. Items of equal key come out in an
-    /// order that depends on the input only; `finish` is given each bucket, where all items of a key are together, to
-    /// put that right where it matters.
+    /// Sorts the input by `key`, a number of at most `bits` < 64 bits, into `out`. Items of equal key come
+    /// out in an order that depends on the input only; `finish` is given each bucket, where all items of a
+    /// key are together, to put that right where it matters.
     pub(super) fn sort_into<K: Fn(&T) -> u64 + Sync>(
         &mut self,
         bits: u32,
@@ -105,7 +106,8 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
         for b in 0..buckets {
             self.starts[b + 1] += self.starts[b];
         }
-        // Every element is written below: what a longer or shorter earlier answer left behind does not matter.
+        // Every element is written below: what a longer or shorter earlier answer left behind does not
+        // matter.
         room::resize(out, total, T::default());
         let spare = if low_bits > DIGIT_BITS { total } else { 0 };
         if self.spare.len() < spare {
@@ -117,7 +119,8 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
 }
 
 impl<T: Copy + Default> Chunk<T> {
-    /// Step 1, in place: what lies at the end of the filled part of a bucket goes to its own, and what was there comes back.
+    /// Step 1, in place: what lies at the end of the filled part of a bucket goes to its own, and what was
+    /// there comes back.
     fn group(&mut self, buckets: usize, bucket: impl Fn(&T) -> usize) {
         self.starts.clear();
         self.starts.resize(buckets + 1, 0);

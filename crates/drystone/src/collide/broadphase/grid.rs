@@ -1,14 +1,15 @@
 //! The grid: boxes are sorted by the cell they lie in and held against what lies in the cells around.
 //!
-//! Made for grains of like size, n of which take O(n): one cell holds a few of them and each meets a few dozen
-//! others. A single grid would do badly as soon as sizes differ, so boxes are first parted by size into levels, each
-//! four times as coarse as the one before and with a grid of its own, as in the hierarchical grids of
-//! [Ericson2005, §7.2]. Grains within a factor of two of the median share one level, and only that level has any work
-//! to do. A box is also held against all finer levels, in the cells that it covers. Walls and floors, hundreds
-//! of times the size of a grain or infinite, belong to no level: they never fill any cells.
+//! Made for grains of like size, n of which take O(n): one cell holds a few of them and each meets a few
+//! dozen others. A single grid would do badly as soon as sizes differ, so boxes are first parted by size into
+//! levels, each four times as coarse as the one before and with a grid of its own, as in the hierarchical
+//! grids of [Ericson2005, §7.2]. Grains within a factor of two of the median share one level, and only that
+//! level has any work to do. A box is also held against all finer levels, in the cells that it covers. Walls
+//! and floors, hundreds of times the size of a grain or infinite, belong to no level: they never fill any
+//! cells.
 //!
-//! No hashing: cells are numbered, boxes sorted by the number ([`BucketSort`]), and cells without boxes do not exist.
-//! Nothing is kept from call to call but memory.
+//! No hashing: cells are numbered, boxes sorted by the number ([`BucketSort`]), and cells without boxes do
+//! not exist. Nothing is kept from call to call but memory.
 
 use std::ops::Range;
 
@@ -176,7 +177,8 @@ impl Grid {
             for at in part(k, task, 0..large.len()) {
                 levels.iter().for_each(|level| level.query(all, &large[at], pairs));
                 if large[at].movable {
-                    // Pairs of two that move are found from the first of them, others from the one that moves.
+                    // Pairs of two that move are found from the first of them, others from the one that
+                    // moves.
                     collect_large(at, large, pairs);
                 }
             }

@@ -1,9 +1,10 @@
 //! One level of the grid: boxes of similar size, sorted by the cell that their smallest corner lies in.
 //!
-//! The cell is a little larger than the largest box of the level. So a box overlaps only boxes whose cells are its own
-//! or one of the 26 around, and a box of any size overlaps only boxes whose cells run, along each axis, from the one
-//! before that of its smallest corner to that of its largest. Cells are numbered along x first, hence cells that are
-//! neighbours along x are neighbours in the sorted order, and what is near a box is a few contiguous runs.
+//! The cell is a little larger than the largest box of the level. So a box overlaps only boxes whose cells
+//! are its own or one of the 26 around, and a box of any size overlaps only boxes whose cells run, along each
+//! axis, from the one before that of its smallest corner to that of its largest. Cells are numbered along x
+//! first, hence cells that are neighbours along x are neighbours in the sorted order, and what is near a box
+//! is a few contiguous runs.
 
 use std::ops::Range;
 
@@ -12,8 +13,8 @@ use glam::DVec3;
 use super::ordered;
 use crate::collide::Aabb;
 
-/// Cells further than this from the centre along an axis are taken together with the last one: the resolution of the
-/// cells of most bodies must not be lost to one that escaped.
+/// Cells further than this from the centre along an axis are taken together with the last one: the resolution
+/// of the cells of most bodies must not be lost to one that escaped.
 const REACH: f64 = (1u64 << 29) as f64;
 
 /// How much larger the cell is than the largest box. Must exceed the rounding of a cell coordinate, at most
@@ -36,7 +37,8 @@ impl Item {
     #[inline]
     pub(super) fn meets(&self, other: &Item) -> bool {
         let (a, b) = (&self.bounds, &other.bounds);
-        // One branch for all bounds: each by itself is nearly random among neighbours, and would be mispredicted.
+        // One branch for all bounds: each by itself is nearly random among neighbours, and would be
+        // mispredicted.
         (a.min.x <= b.max.x)
             & (b.min.x <= a.max.x)
             & (a.min.y <= b.max.y)
@@ -105,8 +107,8 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Cells for the boxes in the summary, which are `start..` of all; their keys begin at `offset`. `size` is the cell
-    /// where all boxes are points.
+    /// Cells for the boxes in the summary, which are `start..` of all; their keys begin at `offset`. `size`
+    /// is the cell where all boxes are points.
     pub(super) fn new(summary: &Summary, centre: DVec3, size: f64, start: usize, offset: u64) -> Self {
         let largest = if summary.largest > 0.0 { summary.largest } else { size };
         let cell = (largest * (1.0 + SLACK)).max(f64::MIN_POSITIVE.sqrt());
@@ -127,7 +129,8 @@ impl Level {
         loop {
             level.low = level.cell(summary.low);
             level.high = level.cell(summary.high);
-            // An empty cell before the first and after the last: no neighbour is taken for a cell of the next row.
+            // An empty cell before the first and after the last: no neighbour is taken for a cell of the next
+            // row.
             let sides: [u64; 3] = std::array::from_fn(|k| (level.high[k] - level.low[k]) as u64 + 3);
             let cells = sides.iter().map(|side| *side as u128).product::<u128>();
             if cells <= CELLS {
@@ -156,10 +159,10 @@ impl Level {
         self.key_of(self.cell(bounds.min))
     }
 
-    /// Appends all pairs within the level whose first box, in sorted order, is in `part`. Parts that share an end
-    /// share no pair. Each cell is held against itself and the half of its neighbours that come later: the rest of its
-    /// row, and three cells of each of four later rows. As the cell moves on, so do the ends of these runs, which are
-    /// therefore found by walking, not by searching.
+    /// Appends all pairs within the level whose first box, in sorted order, is in `part`. Parts that share an
+    /// end share no pair. Each cell is held against itself and the half of its neighbours that come later:
+    /// the rest of its row, and three cells of each of four later rows. As the cell moves on, so do the ends
+    /// of these runs, which are therefore found by walking, not by searching.
     pub(super) fn sweep(&self, all: Sorted, part: Range<usize>, pairs: &mut Vec<(u32, u32)>) {
         let keys = all.keys;
         let last = self.range.end;
@@ -238,8 +241,9 @@ pub(super) fn collect(a: &Item, others: &[Item], pairs: &mut Vec<(u32, u32)>) {
     hits.flush(pairs);
 }
 
-/// The boxes that `a` was found to meet, on their way to the list of pairs. Which of its neighbours a box meets is close
-/// to random: they are gathered here without a branch for each, which would be mispredicted more often than not.
+/// The boxes that `a` was found to meet, on their way to the list of pairs. Which of its neighbours a box
+/// meets is close to random: they are gathered here without a branch for each, which would be mispredicted
+/// more often than not.
 struct Hits<'a> {
     a: &'a Item,
     slots: [u32; Hits::ROOM],

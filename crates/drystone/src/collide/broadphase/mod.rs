@@ -1,15 +1,15 @@
 //! Broad phase: all pairs of boxes that overlap, without looking at all pairs.
 //!
-//! Three ways to the same answer, chosen by [`Kind`]: [`Brute`] looks at every pair and is what the others are tested
-//! against, [`Sap`] keeps sorted lists of box ends from call to call, [`Grid`] sorts the boxes into cells afresh each
-//! time. The answer is a function of the boxes alone, sorted, so that neither the way chosen, nor the number of
-//! threads, nor what was asked before can change a simulation.
+//! Three ways to the same answer, chosen by [`Kind`]: [`Brute`] looks at every pair and is what the others
+//! are tested against, [`Sap`] keeps sorted lists of box ends from call to call, [`Grid`] sorts the boxes
+//! into cells afresh each time. The answer is a function of the boxes alone, sorted, so that neither the way
+//! chosen, nor the number of threads, nor what was asked before can change a simulation.
 //!
 //! # Which is faster
-//! Processor time in milliseconds a call, on one core of a current server, for n bodies between five walls that all
-//! move by 1 % of a typical size between calls. Grains: of one size on a jittered lattice, 3.4 pairs each. Power law: on
-//! the same lattice, sizes of density ∝ d^(-3.5) from 0.3 upwards. "Sweep" is the sweep along a single axis that [`Sap`]
-//! was weighed against.
+//! Processor time in milliseconds a call, on one core of a current server, for n bodies between five walls
+//! that all move by 1 % of a typical size between calls. Grains: of one size on a jittered lattice, 3.4 pairs
+//! each. Power law: on the same lattice, sizes of density ∝ d^(-3.5) from 0.3 upwards. "Sweep" is the sweep
+//! along a single axis that [`Sap`] was weighed against.
 //!
 //! | n       | grains: grid | sap  | sweep | power law: grid | sap  | sweep |
 //! |--------:|-------------:|-----:|------:|----------------:|-----:|------:|
@@ -18,8 +18,8 @@
 //! | 9.7·10⁴ | 38           | 201  | 555   | 35              | 69   | 291   |
 //! | 10⁶     | 370          | 2214 |       |                 |      |       |
 //!
-//! The grid takes time in proportion to n and does not care how far bodies move; sweep and prune gains where they move
-//! less (51 ms instead of 201 ms at 0.1 %). [`choose`] follows from this.
+//! The grid takes time in proportion to n and does not care how far bodies move; sweep and prune gains where
+//! they move less (51 ms instead of 201 ms at 0.1 %). [`choose`] follows from this.
 
 mod brute;
 mod bucket;
@@ -39,12 +39,12 @@ pub trait BroadPhase: Send {
     /// Its name, as [`Kind::from_name`] takes it.
     fn name(&self) -> &'static str;
 
-    /// Replaces the content of `pairs` by every pair (i, j), i < j, of boxes that overlap (touching counts) and of
-    /// which at least one is movable, in lexicographic order, each once.
+    /// Replaces the content of `pairs` by every pair (i, j), i < j, of boxes that overlap (touching counts)
+    /// and of which at least one is movable, in lexicographic order, each once.
     ///
-    /// Bounds may be infinite. A box without a finite point (such as one with min = +∞ and max = -∞, for a slot whose
-    /// body was removed) or with a NaN pairs with nothing. The number of boxes and which of them are movable may
-    /// differ from call to call; the answer depends on the arguments only.
+    /// Bounds may be infinite. A box without a finite point (such as one with min = +∞ and max = -∞, for a
+    /// slot whose body was removed) or with a NaN pairs with nothing. The number of boxes and which of them
+    /// are movable may differ from call to call; the answer depends on the arguments only.
     ///
     /// # Panics
     /// When `boxes` and `movable` differ in length.
@@ -96,11 +96,12 @@ const FEW: usize = 4000;
 /// From here on sweep and prune loses whatever the sizes.
 const MANY: usize = 30_000;
 
-/// Movable boxes are alike when all but one in a hundred are at most so many times the median. (A few boulders among
-/// the grains are no reason to give up the grid: they have levels of their own.)
+/// Movable boxes are alike when all but one in a hundred are at most so many times the median. (A few
+/// boulders among the grains are no reason to give up the grid: they have levels of their own.)
 const ALIKE: f64 = 4.0;
 
-/// The kind that should be fastest for boxes like these: a grid for many of like size, otherwise sweep and prune.
+/// The kind that should be fastest for boxes like these: a grid for many of like size, otherwise sweep and
+/// prune.
 pub fn choose(boxes: &[Aabb], movable: &[bool]) -> Kind {
     let mut sizes: Vec<f64> =
         boxes.iter().zip(movable).filter(|(b, m)| **m && occupied(b)).map(|(b, _)| extent(b)).collect();
@@ -116,7 +117,8 @@ pub fn choose(boxes: &[Aabb], movable: &[bool]) -> Kind {
     if large <= ALIKE * median { Kind::Grid } else { Kind::Sap }
 }
 
-/// Whether the box holds a finite point; not so for the box of a removed body, nor with a NaN among the bounds.
+/// Whether the box holds a finite point; not so for the box of a removed body, nor with a NaN among the
+/// bounds.
 fn occupied(bounds: &Aabb) -> bool {
     bounds.min.cmple(bounds.max).all()
         && bounds.min.max_element() < f64::INFINITY

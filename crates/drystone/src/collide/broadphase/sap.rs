@@ -2,23 +2,26 @@
 //! [TasoraAnitescu2011, §2.3], [Ericson2005, §7.5].
 //!
 //! Bodies move little between calls, so the lists are nearly in order and an insertion sort repairs them in
-//! O(n + swaps). Each swap that brings the lower end of a box below the upper end of another means that the two have
-//! begun to overlap along that axis. This gives, without counting overlaps for each axis and without a hash table:
+//! O(n + swaps). Each swap that brings the lower end of a box below the upper end of another means that the
+//! two have begun to overlap along that axis. This gives, without counting overlaps for each axis and without
+//! a hash table:
 //!
 //!   pairs now = {pairs before that still overlap} ∪ {pairs that began to overlap along some axis and now overlap}
 //!
-//! since two boxes that overlap now and did not before must have begun to along at least one axis. The set is exact,
-//! so it does not depend on the history that led to it. Where ends coincide the lower comes first: touching counts.
+//! since two boxes that overlap now and did not before must have begun to along at least one axis. The set is
+//! exact, so it does not depend on the history that led to it. Where ends coincide the lower comes first:
+//! touching counts.
 //!
-//! A body that is added, or becomes movable or immovable, enters at the far end of the lists and sinks to its place,
-//! swapping with, and so being held against, all that it passes. A body that is removed is dropped from the lists. On
-//! the first call, after large changes, and where bodies move so fast that the swaps would cost more, all pairs are
-//! found anew by [`Subdivision`] and the lists sorted in full.
+//! A body that is added, or becomes movable or immovable, enters at the far end of the lists and sinks to its
+//! place, swapping with, and so being held against, all that it passes. A body that is removed is dropped
+//! from the lists. On the first call, after large changes, and where bodies move so fast that the swaps would
+//! cost more, all pairs are found anew by [`Subdivision`] and the lists sorted in full.
 //!
-//! n grains in a volume have of the order of n^(5/3) ends to swap for a given motion relative to their size (each end
-//! passes those of a whole layer of grains): for large n the [`Grid`](super::Grid) wins. The usual alternative, sorting
-//! along a single axis and sweeping it, has n^(5/3) pairs of boxes to look at however little they move, and was slower
-//! in every case measured: see the table in the [module documentation](super).
+//! n grains in a volume have of the order of n^(5/3) ends to swap for a given motion relative to their size
+//! (each end passes those of a whole layer of grains): for large n the [`Grid`](super::Grid) wins. The usual
+//! alternative, sorting along a single axis and sweeping it, has n^(5/3) pairs of boxes to look at however
+//! little they move, and was slower in every case measured: see the table in the [module
+//! documentation](super).
 
 use super::subdivide::Subdivision;
 use super::{BroadPhase, check, occupied, ordered};
@@ -119,7 +122,8 @@ impl Axis {
         }
     }
 
-    /// Puts the list in order from what it was in the last call, and collects the pairs that this brings together.
+    /// Puts the list in order from what it was in the last call, and collects the pairs that this brings
+    /// together.
     fn repair(&mut self, axis: usize, boxes: &[Aabb], movable: &[bool]) {
         self.started.clear();
         self.refresh(axis, boxes);
@@ -186,7 +190,8 @@ impl Sap {
         let (mut left, mut came) = (false, 0);
         for (k, known) in self.known.iter().enumerate() {
             let slot = now(k);
-            // A slot that changes between fixed and movable leaves and comes back: all its pairs are looked at again.
+            // A slot that changes between fixed and movable leaves and comes back: all its pairs are looked
+            // at again.
             left |= slot != *known && *known != Slot::Empty;
             came += (slot != *known && slot != Slot::Empty) as usize;
         }
@@ -254,8 +259,8 @@ impl Sap {
         true
     }
 
-    /// All pairs from nothing, and the lists too, unless they were given up not long ago: where they are of no use it
-    /// would be a waste to sort them in every call.
+    /// All pairs from nothing, and the lists too, unless they were given up not long ago: where they are of
+    /// no use it would be a waste to sort them in every call.
     fn start_anew(&mut self, boxes: &[Aabb], movable: &[bool]) {
         self.subdivision.pairs(boxes, movable, &mut self.current);
         self.in_order = self.wait == 0;

@@ -1,9 +1,10 @@
 //! All overlapping pairs from scratch, for boxes of any size, by dividing space until a few boxes are left.
 //!
-//! A set of boxes is parted by a plane into those that reach below it and those that reach above; boxes across it go
-//! both ways. A pair found in several parts is reported in one only: that which holds the smallest corner of the two
-//! boxes' intersection. About O(n log n) where boxes do not mostly lie across each other, and no coordinate needs to be
-//! finite. This is how [`Sap`](super::Sap) starts, and what it falls back on.
+//! A set of boxes is parted by a plane into those that reach below it and those that reach above; boxes
+//! across it go both ways. A pair found in several parts is reported in one only: that which holds the
+//! smallest corner of the two boxes' intersection. About O(n log n) where boxes do not mostly lie across each
+//! other, and no coordinate needs to be finite. This is how [`Sap`](super::Sap) starts, and what it falls
+//! back on.
 
 use glam::DVec3;
 
@@ -40,9 +41,9 @@ impl Subdivision {
         pairs.sort_unstable();
     }
 
-    /// Finds the pairs among `sets[start..]` whose corner is not below `low`, the smallest corner of the part at work.
-    /// That it is below the largest needs no check: no box of the set begins above it. Leaves `sets` as it was, but for
-    /// the order from `start`.
+    /// Finds the pairs among `sets[start..]` whose corner is not below `low`, the smallest corner of the part
+    /// at work. That it is below the largest needs no check: no box of the set begins above it. Leaves `sets`
+    /// as it was, but for the order from `start`.
     fn divide(&mut self, boxes: &Boxes, start: usize, low: DVec3, pairs: &mut Vec<(u32, u32)>) {
         let end = self.sets.len();
         // Walls of many fixed pieces need no division: none of their pairs is asked for.
@@ -82,8 +83,8 @@ impl Subdivision {
         self.sets.truncate(end);
     }
 
-    /// A plane through the middle of `sets[start..]`, across the axis along which they spread furthest compared to
-    /// their own extent: of parallel rods, that is an axis across them, however long the rods.
+    /// A plane through the middle of `sets[start..]`, across the axis along which they spread furthest
+    /// compared to their own extent: of parallel rods, that is an axis across them, however long the rods.
     fn plane(&mut self, boxes: &Boxes, start: usize) -> (usize, f64) {
         let set = &self.sets[start..];
         let sampled = set.iter().step_by(set.len().div_ceil(SAMPLE)).map(|k| &boxes.bounds[*k as usize]);

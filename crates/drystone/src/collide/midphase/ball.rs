@@ -1,5 +1,5 @@
-//! A ball against a triangle in closed form: all that a ball touches is the nearest point of the triangle, if that is also
-//! a nearest point of the surface around it.
+//! A ball against a triangle in closed form: all that a ball touches is the nearest point of the triangle, if
+//! that is also a nearest point of the surface around it.
 
 use glam::DVec3;
 

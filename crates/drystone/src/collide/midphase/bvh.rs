@@ -1,12 +1,13 @@
 //! A static tree of bounding boxes over the parts of one shape, in the shape's frame.
 //!
-//! Built once from the top down: the parts of a node are split where the surface area heuristic of [Wald2007], evaluated
-//! at a fixed number of planes (bins), expects the cheapest queries. The nodes lie in one array in the order of a walk
-//! that goes left first, so the left child of node k is k + 1 and only the right one is stored. The same boxes give the
-//! same tree, always; parts of equal boxes keep the order of their numbers.
+//! Built once from the top down: the parts of a node are split where the surface area heuristic of
+//! [Wald2007], evaluated at a fixed number of planes (bins), expects the cheapest queries. The nodes lie in
+//! one array in the order of a walk that goes left first, so the left child of node k is k + 1 and only the
+//! right one is stored. The same boxes give the same tree, always; parts of equal boxes keep the order of
+//! their numbers.
 //!
-//! Queries keep their stack in an array of fixed length and take no memory. They visit parts whose own boxes pass the
-//! test, in an order that depends on the tree and the query only.
+//! Queries keep their stack in an array of fixed length and take no memory. They visit parts whose own boxes
+//! pass the test, in an order that depends on the tree and the query only.
 
 use glam::{DMat3, DVec3};
 
@@ -80,7 +81,8 @@ impl Bvh {
             + size_of_val(self.boxes.as_slice())
     }
 
-    /// Moves the boxes and keeps the tree: half of the surface of all nodes afterwards says how good it still is.
+    /// Moves the boxes and keeps the tree: half of the surface of all nodes afterwards says how good it still
+    /// is.
     pub fn refit(&mut self, bounds: impl Fn(u32) -> Aabb) -> f64 {
         for (part, to) in self.parts.iter().zip(&mut self.boxes) {
             *to = bounds(*part);
@@ -138,9 +140,10 @@ impl Bvh {
         }
     }
 
-    /// Visits pairs (part of this, part of `other`) whose boxes are within `margin` of each other along every axis of
-    /// either frame. `relative` places the other tree in this one's frame. Boxes are turned into each other's axes by
-    /// the boxes around them: some pairs are visited that a tighter test would spare, none is missed.
+    /// Visits pairs (part of this, part of `other`) whose boxes are within `margin` of each other along every
+    /// axis of either frame. `relative` places the other tree in this one's frame. Boxes are turned into each
+    /// other's axes by the boxes around them: some pairs are visited that a tighter test would spare, none is
+    /// missed.
     pub fn pairs(&self, other: &Bvh, relative: &Pose, margin: f64, mut visit: impl FnMut(u32, u32)) {
         if self.is_empty() || other.is_empty() {
             return;
@@ -170,9 +173,10 @@ impl Bvh {
         }
     }
 
-    /// Visits the parts whose boxes are met by the ray `origin + s direction`, 0 ≤ s ≤ max, nearer boxes first (as far
-    /// as the tree tells). `visit(part, max)` returns the new, never larger `max`: a hit makes it the distance of the
-    /// hit, and boxes beyond are spared. `direction` may have any length; s is counted in it.
+    /// Visits the parts whose boxes are met by the ray `origin + s direction`, 0 ≤ s ≤ max, nearer boxes
+    /// first (as far as the tree tells). `visit(part, max)` returns the new, never larger `max`: a hit makes
+    /// it the distance of the hit, and boxes beyond are spared. `direction` may have any length; s is counted
+    /// in it.
     pub fn ray(&self, origin: DVec3, direction: DVec3, max: f64, visit: impl FnMut(u32, f64) -> f64) {
         let inverse = direction.recip();
         let enters = |b: &Aabb| {
@@ -195,9 +199,9 @@ impl Bvh {
         self.nearest(enters, max, visit);
     }
 
-    /// Visits parts in the order of a lower bound for what is sought (as far as the tree tells) while it is at most
-    /// `limit`: `bound` gives it for a box and may only grow as boxes shrink; infinite means never. `visit(part, limit)`
-    /// returns the new, never larger limit.
+    /// Visits parts in the order of a lower bound for what is sought (as far as the tree tells) while it is
+    /// at most `limit`: `bound` gives it for a box and may only grow as boxes shrink; infinite means never.
+    /// `visit(part, limit)` returns the new, never larger limit.
     pub fn nearest(
         &self,
         bound: impl Fn(&Aabb) -> f64,
@@ -363,7 +367,8 @@ impl Build<'_> {
         middle
     }
 
-    /// The axis, and the first bin of the right half, with the least expected cost; None if all centres coincide.
+    /// The axis, and the first bin of the right half, with the least expected cost; None if all centres
+    /// coincide.
     fn cheapest(&self, from: usize, to: usize, centres: &Aabb) -> Option<(usize, usize)> {
         let mut best = None;
         let mut least = f64::INFINITY;

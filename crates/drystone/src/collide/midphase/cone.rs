@@ -1,13 +1,14 @@
 //! The directions in which a surface pushes at its edges and vertices: its normal cone there.
 //!
-//! A unit vector d is admitted at a point q if nothing of the surface around q lies further along d, that is d · u ≤ 0 for
-//! every direction u that leads from q into the surface. Only then is q a nearest point of the whole surface, and not just
-//! of one of its triangles; this is what keeps a sliding body from being tripped by an edge between triangles that it
-//! cannot reach. The Voronoi regions of the features of a convex body [Ericson2005, §9.5] are the convex case.
+//! A unit vector d is admitted at a point q if nothing of the surface around q lies further along d, that is
+//! d · u ≤ 0 for every direction u that leads from q into the surface. Only then is q a nearest point of the
+//! whole surface, and not just of one of its triangles; this is what keeps a sliding body from being tripped
+//! by an edge between triangles that it cannot reach. The Voronoi regions of the features of a convex body
+//! [Ericson2005, §9.5] are the convex case.
 //!
-//! A flat face of a body that lies on a face of the surface is never quite parallel to it. So directions up to 2° outside
-//! are admitted too where a body has such faces, turned back into the cone: then they say nothing that the face next door
-//! does not say itself.
+//! A flat face of a body that lies on a face of the surface is never quite parallel to it. So directions up
+//! to 2° outside are admitted too where a body has such faces, turned back into the cone: then they say
+//! nothing that the face next door does not say itself.
 
 use glam::DVec3;
 
@@ -43,8 +44,9 @@ impl Admission {
 }
 
 impl Admission {
-    /// Where a triangle ends without a neighbour others may go on all the same: at an edge of which they only share a
-    /// part, or which more than two share. Whatever holds the point `at` is asked; `size` is a length of the triangle.
+    /// Where a triangle ends without a neighbour others may go on all the same: at an edge of which they only
+    /// share a part, or which more than two share. Whatever holds the point `at` is asked; `size` is a length
+    /// of the triangle.
     fn ask_others<S: Surface>(&mut self, surface: &S, triangle: u32, at: DVec3, size: f64) {
         if self.direction.is_none() {
             return;
@@ -64,8 +66,8 @@ impl Admission {
     }
 }
 
-/// `d`, turned into the cone of an edge at a point away from its ends; None if the sine of the angle is more than
-/// `slack`.
+/// `d`, turned into the cone of an edge at a point away from its ends; None if the sine of the angle is more
+/// than `slack`.
 pub(super) fn at_edge<S: Surface>(
     surface: &S,
     triangle: u32,

@@ -30,8 +30,8 @@ pub(crate) fn relative(frame: &Pose, pose: &Pose) -> Pose {
     Pose::new(back * (pose.position - frame.position), back * pose.rotation)
 }
 
-/// Visits the pairs of parts of `a` and `b` whose bounds are within `reach` of each other, in an order that depends on the
-/// shapes and where they are only. What is visited is convex, a half-space, or a surface.
+/// Visits the pairs of parts of `a` and `b` whose bounds are within `reach` of each other, in an order that
+/// depends on the shapes and where they are only. What is visited is convex, a half-space, or a surface.
 pub(crate) fn part_pairs<'a>(
     a: Side<'a>,
     b: Side<'a>,

@@ -39,8 +39,8 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// The contacts between shape A and shape B with gap at most `reach` (not negative), sorted by parts and feature.
-    /// There are none between half-spaces, meshes and height fields: ground does not touch ground.
+    /// The contacts between shape A and shape B with gap at most `reach` (not negative), sorted by parts and
+    /// feature. There are none between half-spaces, meshes and height fields: ground does not touch ground.
     pub fn find(
         &mut self,
         shape_a: &Shape,

@@ -1,11 +1,11 @@
-//! The middle phase: which parts of two compound shapes, meshes or height fields come near each other, and what a convex
-//! part makes of a surface of triangles.
+//! The middle phase: which parts of two compound shapes, meshes or height fields come near each other, and
+//! what a convex part makes of a surface of triangles.
 //!
-//! `bvh` is the tree over the parts of a shape, `expand` goes through the pairs of parts. A convex part (`visitor`) against
-//! a surface is `touch`'s business, with edges in `ridge` and balls in `ball`: `surface` is what they know of a mesh or a
-//! height field, `skin` how those are folded, `cone` in which directions their edges push, `pieces` how the narrow phase
-//! sees them, and `reduce` makes few points of many. [`Finder`] does all of it for two shapes at rest, `query` asks about
-//! rays and distances.
+//! `bvh` is the tree over the parts of a shape, `expand` goes through the pairs of parts. A convex part
+//! (`visitor`) against a surface is `touch`'s business, with edges in `ridge` and balls in `ball`: `surface`
+//! is what they know of a mesh or a height field, `skin` how those are folded, `cone` in which directions
+//! their edges push, `pieces` how the narrow phase sees them, and `reduce` makes few points of many.
+//! [`Finder`] does all of it for two shapes at rest, `query` asks about rays and distances.
 
 mod ball;
 mod bvh;

@@ -64,7 +64,8 @@ pub(crate) fn middle(shape: &Shape) -> DVec3 {
     }
 }
 
-/// How round a convex shape is everywhere: the radius of a ball that rolls inside it and touches all of its surface, m.
+/// How round a convex shape is everywhere: the radius of a ball that rolls inside it and touches all of its
+/// surface, m.
 pub(super) fn roundness(shape: &Shape) -> f64 {
     match shape {
         Shape::Sphere { radius } | Shape::Capsule { radius, .. } | Shape::Rounded { radius, .. } => *radius,

@@ -15,7 +15,8 @@ use crate::collide::narrowphase::Manifold;
 use crate::collide::query::{self, Projection, RayHit};
 use crate::shape::{Compound, HeightField, Pose, Shape, TriMesh};
 
-/// Where a ray first meets a compound, mesh or height field, as [`query::ray`] says; nothing for other shapes.
+/// Where a ray first meets a compound, mesh or height field, as [`query::ray`] says; nothing for other
+/// shapes.
 ///
 /// A closed mesh is solid. An open one is hit from either side.
 pub(crate) fn ray(
@@ -56,7 +57,8 @@ fn ray_mesh(mesh: &TriMesh, o: DVec3, d: DVec3, max_distance: f64) -> Option<(f6
         if distance > max {
             return max;
         }
-        // Where triangles share the point, the one that faces the ray most squarely knows from which side it comes.
+        // Where triangles share the point, the one that faces the ray most squarely knows from which side it
+        // comes.
         let facing = -d.dot(mesh.normal(k as usize));
         let better = |(least, most, first): (f64, f64, u32)| {
             let sharper = facing.abs() > most.abs() || facing.abs() == most.abs() && k < first;
@@ -78,7 +80,8 @@ fn ray_mesh(mesh: &TriMesh, o: DVec3, d: DVec3, max_distance: f64) -> Option<(f6
     }
 }
 
-/// Column by column along the axis on which the ray makes most way, and in each only the cells that it crosses.
+/// Column by column along the axis on which the ray makes most way, and in each only the cells that it
+/// crosses.
 fn ray_field(field: &HeightField, o: DVec3, d: DVec3, max_distance: f64) -> Option<(f64, DVec3)> {
     if field.height_at(o.x, o.y).is_some_and(|z| o.z <= z) {
         return Some((0.0, -d));
@@ -233,7 +236,8 @@ impl Ground for TriMesh {
         self.is_closed() && self.is_oriented()
     }
 
-    /// Apart from a triangle, a shape is nearest to an edge of it, or from behind to the face with its foremost point.
+    /// Apart from a triangle, a shape is nearest to an edge of it, or from behind to the face with its
+    /// foremost point.
     fn behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64 {
         let bounds = shape.aabb(place);
         let apart = |b: &Aabb| (b.min - bounds.max).max(bounds.min - b.max).max(DVec3::ZERO).length();
@@ -272,7 +276,8 @@ impl Ground for HeightField {
         true
     }
 
-    /// Beside the field and below its rim, the nearest is its side. (Off a corner, the bounds of the shape have to do.)
+    /// Beside the field and below its rim, the nearest is its side. (Off a corner, the bounds of the shape
+    /// have to do.)
     fn behind(&self, shape: &Shape, place: &Pose, most: f64) -> f64 {
         let half = -self.point(0, 0);
         let bounds = shape.aabb(place);

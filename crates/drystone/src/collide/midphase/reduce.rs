@@ -1,7 +1,8 @@
-//! A few points for many: where a body lies on much of a surface, four well-spread points carry it as well as a thousand.
+//! A few points for many: where a body lies on much of a surface, four well-spread points carry it as well as
+//! a thousand.
 //!
-//! Points of nearly equal normals form a group; of each group at most four stay, chosen as the narrow phase chooses the
-//! corners of a patch.
+//! Points of nearly equal normals form a group; of each group at most four stay, chosen as the narrow phase
+//! chooses the corners of a patch.
 
 use glam::DVec2;
 
@@ -22,8 +23,8 @@ pub(super) struct Groups {
 const GONE: u32 = u32::MAX;
 
 impl Groups {
-    /// Thins out `found`, which comes sorted by name and stays so. Points closer together than `near` with nearly equal
-    /// normals count as one, of which the first stays. `last` are the contacts of the last step.
+    /// Thins out `found`, which comes sorted by name and stays so. Points closer together than `near` with
+    /// nearly equal normals count as one, of which the first stays. `last` are the contacts of the last step.
     pub(super) fn reduce(&mut self, found: &mut Vec<Touch>, near: f64, last: Option<LastTouches>) {
         if found.len() < 2 {
             return;

@@ -10,7 +10,8 @@ use super::touch::{EDGE, Touch, Visit};
 use crate::collide::narrowphase::{ContactPoint, Manifold};
 use crate::collide::query;
 
-/// Names of contacts with edges: two bits the edge (3: a vertex, then the corner), below them the narrow phase's name.
+/// Names of contacts with edges: two bits the edge (3: a vertex, then the corner), below them the narrow
+/// phase's name.
 const EDGE_SHIFT: u32 = 16;
 
 /// An edge is deep in a body from this part of the body's size on.
@@ -98,8 +99,8 @@ impl<S: Surface> Visit<'_, S> {
         }
     }
 
-    /// An edge so deep in the body that the shortest way out is none in which the surface can push: out between its
-    /// faces instead.
+    /// An edge so deep in the body that the shortest way out is none in which the surface can push: out
+    /// between its faces instead.
     fn sunk(&self, k: u32, edge: usize, p: &ContactPoint) -> Option<Touch> {
         let v = self.visitor;
         if p.gap >= -SUNK * v.size {
@@ -117,8 +118,8 @@ impl<S: Surface> Visit<'_, S> {
         Some(Touch { part: k, point: ContactPoint { on_a: hit.point, on_b: p.on_b, normal, gap, feature } })
     }
 
-    /// The part of its way after which the body is near the segment, with the contacts there; None if it passes.
-    /// Conservative advancement: from distance d the body may safely move on by d.
+    /// The part of its way after which the body is near the segment, with the contacts there; None if it
+    /// passes. Conservative advancement: from distance d the body may safely move on by d.
     fn arrival(&self, ends: [DVec3; 2], manifold: &mut Manifold) -> Option<DVec3> {
         let v = self.visitor;
         let length = v.way.length();

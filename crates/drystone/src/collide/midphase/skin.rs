@@ -1,9 +1,10 @@
 //! What a surface of triangles is like across its edges, found once when the surface is made.
 //!
-//! A contact may push away from an edge only where the surface is convex there: then any direction between the normals
-//! of the two triangles separates. Across a flat or concave edge the two faces say everything, and a body that slides
-//! over must not feel the edge. Triangles in one plane that hang together make up a face (a region); contacts name the
-//! region, not the triangle, and so keep their names while a body slides over its triangles.
+//! A contact may push away from an edge only where the surface is convex there: then any direction between
+//! the normals of the two triangles separates. Across a flat or concave edge the two faces say everything,
+//! and a body that slides over must not feel the edge. Triangles in one plane that hang together make up a
+//! face (a region); contacts name the region, not the triangle, and so keep their names while a body slides
+//! over its triangles.
 
 use glam::DVec3;
 
@@ -36,8 +37,8 @@ pub struct Skin {
 }
 
 impl Skin {
-    /// The skin of triangles 0, 1, ... with the given corners (counter-clockwise from outside), unit normals, and
-    /// neighbours across edge e, which runs from corner e to corner e + 1.
+    /// The skin of triangles 0, 1, ... with the given corners (counter-clockwise from outside), unit normals,
+    /// and neighbours across edge e, which runs from corner e to corner e + 1.
     pub fn new(
         corners: impl Fn(u32) -> [DVec3; 3],
         normal: impl Fn(u32) -> DVec3,
@@ -148,7 +149,8 @@ mod tests {
         Skin::new(corners, normal, neighbour, triangles.len() as u32)
     }
 
-    /// Two triangles over the unit square, which share the diagonal; the far corner of the second is `lift` high.
+    /// Two triangles over the unit square, which share the diagonal; the far corner of the second is `lift`
+    /// high.
     fn folded(lift: f64) -> Skin {
         let v = [DVec3::ZERO, DVec3::X, DVec3::new(1.0, 1.0, 0.0), DVec3::new(0.0, 1.0, lift)];
         skin(&v, &[[0, 1, 2], [0, 2, 3]])

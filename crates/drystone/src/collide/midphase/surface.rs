@@ -6,7 +6,8 @@ use super::skin::Skin;
 use crate::collide::Aabb;
 use crate::shape::{HeightField, TriMesh};
 
-/// A surface that is the outside of a solid, in its own frame. Edge e of a triangle runs from corner e to corner e + 1.
+/// A surface that is the outside of a solid, in its own frame. Edge e of a triangle runs from corner e to
+/// corner e + 1.
 pub(crate) trait Surface {
     /// Counter-clockwise from outside.
     fn corners(&self, triangle: u32) -> [DVec3; 3];
@@ -15,11 +16,11 @@ pub(crate) trait Surface {
     /// Across an edge.
     fn neighbour(&self, triangle: u32, edge: usize) -> Option<u32>;
     fn skin(&self) -> &Skin;
-    /// Visits the triangles that could touch something within `bounds`, or within the ball (centre and radius) where
-    /// there is one.
+    /// Visits the triangles that could touch something within `bounds`, or within the ball (centre and
+    /// radius) where there is one.
     fn visit_near(&self, bounds: &Aabb, ball: Option<(DVec3, f64)>, visit: impl FnMut(u32));
-    /// The triangle through which a point inside the solid leaves it soonest; None for a point outside. A mesh is
-    /// solid down to `depth` below its triangles, which is all that can be said of an open one.
+    /// The triangle through which a point inside the solid leaves it soonest; None for a point outside. A
+    /// mesh is solid down to `depth` below its triangles, which is all that can be said of an open one.
     fn way_out(&self, point: DVec3, depth: f64) -> Option<u32>;
     /// Whether the surface is entered on the way from one point to another.
     fn entered(&self, from: DVec3, to: DVec3) -> bool;
@@ -108,8 +109,8 @@ impl Surface for HeightField {
 /// Distances that differ by no more than this part belong to one point of the surface, shared by triangles.
 const TIE: f64 = 1e-9;
 
-/// The nearest triangle to a point, and on which side of it the point lies. Among triangles that share the nearest point
-/// the one whose plane is furthest from the point knows its side; the others see it edge-on.
+/// The nearest triangle to a point, and on which side of it the point lies. Among triangles that share the
+/// nearest point the one whose plane is furthest from the point knows its side; the others see it edge-on.
 pub(crate) struct Nearest {
     pub triangle: u32,
     pub distance: f64,
@@ -150,8 +151,8 @@ pub(crate) fn closest_point(corners: [DVec3; 3], p: DVec3) -> DVec3 {
     closest_feature(corners, p).0
 }
 
-/// The point of a triangle nearest to `p`, and what it belongs to: the plane's foot where that lies within, else the
-/// nearest edge or vertex [Ericson2005, §5.1.5].
+/// The point of a triangle nearest to `p`, and what it belongs to: the plane's foot where that lies within,
+/// else the nearest edge or vertex [Ericson2005, §5.1.5].
 #[inline]
 pub(crate) fn closest_feature([a, b, c]: [DVec3; 3], p: DVec3) -> (DVec3, Feature) {
     let (ab, ac, ap) = (b - a, c - a, p - a);
@@ -185,8 +186,8 @@ pub(crate) fn closest_feature([a, b, c]: [DVec3; 3], p: DVec3) -> (DVec3, Featur
     (a + ab * (vb / sum) + ac * (vc / sum), Feature::Face)
 }
 
-/// The s ≥ 0 at which `origin + s direction` meets the triangle, or infinity. Triangles that share an edge leave no crack
-/// between them wider than rounding.
+/// The s ≥ 0 at which `origin + s direction` meets the triangle, or infinity. Triangles that share an edge
+/// leave no crack between them wider than rounding.
 pub(crate) fn ray_triangle([a, b, c]: [DVec3; 3], origin: DVec3, direction: DVec3) -> f64 {
     let (ab, ac) = (b - a, c - a);
     let across = direction.cross(ac);
@@ -206,8 +207,8 @@ pub(crate) fn ray_triangle([a, b, c]: [DVec3; 3], origin: DVec3, direction: DVec
     if s >= 0.0 { s } else { f64::INFINITY }
 }
 
-/// Visits (triangle, corner) around the vertex at the given corner, starting there: first one way round, then, where the
-/// surface ends, the other. Tells whether the surface ends somewhere around it.
+/// Visits (triangle, corner) around the vertex at the given corner, starting there: first one way round,
+/// then, where the surface ends, the other. Tells whether the surface ends somewhere around it.
 pub(crate) fn around<S: Surface>(
     surface: &S,
     triangle: u32,

@@ -1,7 +1,7 @@
 //! A convex body against a surface of triangles: the outside of a solid.
 //!
-//! The contacts are those of the body with the faces of the surface (all triangles in one plane that hang together), and
-//! with the edges and vertices where it is convex:
+//! The contacts are those of the body with the faces of the surface (all triangles in one plane that hang
+//! together), and with the edges and vertices where it is convex:
 //!
 //! 1. A face is a half-space as far as it reaches: of the points that the narrow phase finds between body and half-space
 //!    those stay that lie over one of its triangles. On flat ground these are all, so that a body slides over a thousand
@@ -9,11 +9,12 @@
 //! 2. An edge is a segment to the narrow phase. Its points stay where the direction of the contact is one in which the
 //!    surface can push there ([`super::cone`]); at the ends of the segment that is the cone of the vertex. Flat and
 //!    concave edges are left out: their faces say everything.
-//! 3. A body whose middle is inside the solid leaves along the normal of the face through which its middle leaves soonest.
+//! 3. A body whose middle is inside the solid leaves along the normal of the face through which its middle
+//!    leaves soonest.
 //!
-//! A body that comes fast is looked at where it arrives: a face counts if the body's point meets its plane over one of
-//! the triangles within the step, an edge if the body comes near it, and then with the direction it has there. The gap
-//! is always the present one along that direction.
+//! A body that comes fast is looked at where it arrives: a face counts if the body's point meets its plane
+//! over one of the triangles within the step, an edge if the body comes near it, and then with the direction
+//! it has there. The gap is always the present one along that direction.
 
 use glam::DVec3;
 
@@ -29,8 +30,8 @@ use crate::shape::{Pose, Shape};
 /// Names of contacts with edges and vertices have this bit, those with faces do not.
 pub(super) const EDGE: u32 = 1 << 18;
 
-/// An overlap of more than this part of the body's size has to show that it is one: the body's middle must see the
-/// surface before the point that overlaps.
+/// An overlap of more than this part of the body's size has to show that it is one: the body's middle must
+/// see the surface before the point that overlaps.
 const DEEP: f64 = 0.1;
 
 /// Points closer together than this part of the body's size, with one normal, are one.
@@ -48,8 +49,8 @@ pub(crate) struct Touch {
 }
 
 impl Touch {
-    /// The parts and the point in the world, for the given part of the body and place of the surface; with `swapped` the
-    /// surface is A.
+    /// The parts and the point in the world, for the given part of the body and place of the surface; with
+    /// `swapped` the surface is A.
     pub(crate) fn placed(&self, part: u32, frame: &Pose, swapped: bool) -> ([u32; 2], ContactPoint) {
         let p = &self.point;
         let (on_a, on_b, normal) = (frame.point(p.on_a), frame.point(p.on_b), frame.rotation * p.normal);
@@ -169,8 +170,8 @@ impl<S: Surface> Visit<'_, S> {
         }
     }
 
-    /// Whether a point of the body meets the plane of the face over one of the triangles, or comes nearest there. Where
-    /// the body is round, the middle of its roundness moves as the body's outline does.
+    /// Whether a point of the body meets the plane of the face over one of the triangles, or comes nearest
+    /// there. Where the body is round, the middle of its roundness moves as the body's outline does.
     pub(super) fn arrives_over(&self, triangles: &[(u32, u32)], core: DVec3, p: &ContactPoint) -> bool {
         let v = self.visitor;
         let moves = v.drift + v.turn.cross(core);
@@ -182,9 +183,9 @@ impl<S: Surface> Visit<'_, S> {
         triangles.iter().any(|&(_, k)| self.is_over(k, at, 0.0))
     }
 
-    /// Whether a point lies over a triangle, or with negative `height` in the part of the solid below it. At a convex
-    /// edge that part ends half-way between the faces. Below a concave one is a wedge that is straight below neither of
-    /// its faces, and belongs to both.
+    /// Whether a point lies over a triangle, or with negative `height` in the part of the solid below it. At
+    /// a convex edge that part ends half-way between the faces. Below a concave one is a wedge that is
+    /// straight below neither of its faces, and belongs to both.
     fn is_over(&self, k: u32, p: DVec3, height: f64) -> bool {
         let s = self.surface;
         let (corners, normal) = (s.corners(k), s.normal(k));

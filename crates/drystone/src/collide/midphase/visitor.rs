@@ -13,8 +13,8 @@ use crate::shape::{Pose, Shape};
 pub(crate) struct Visitor<'a> {
     pub shape: &'a Shape,
     pub pose: Pose,
-    /// The body in the world, and the frame of the surface: some shapes touch a plane in points that the world's axes
-    /// choose.
+    /// The body in the world, and the frame of the surface: some shapes touch a plane in points that the
+    /// world's axes choose.
     pub world: Pose,
     pub frame: Pose,
     /// What it moves during the step relative to the surface, m.
@@ -22,7 +22,8 @@ pub(crate) struct Visitor<'a> {
     /// A point p that moves with it moves by `drift + turn × p`, m.
     pub drift: DVec3,
     pub turn: DVec3,
-    /// Gap up to which a contact exists wherever the body goes, m. What rotation may add to the way is part of it.
+    /// Gap up to which a contact exists wherever the body goes, m. What rotation may add to the way is part
+    /// of it.
     pub near: f64,
     /// Its inner radius, m.
     pub size: f64,
@@ -129,8 +130,8 @@ impl Outline {
         }
     }
 
-    /// Whether the triangle can be touched: a body that stays above its plane, or below it, touches neither the face nor
-    /// its edges.
+    /// Whether the triangle can be touched: a body that stays above its plane, or below it, touches neither
+    /// the face nor its edges.
     pub(super) fn sees(&self, v: &Visitor, corner: DVec3, normal: DVec3) -> Sight {
         let height = (v.pose.position - corner).dot(normal);
         let moves = v.way.dot(normal);

@@ -6,8 +6,8 @@
 //!    bounds the distance of separated boxes from above, so the patch is taken only where both bounds agree.
 //! 3. Otherwise one point: the two edges of the axis in overlap, the exact closest points at a distance.
 //!
-//! Faces are preferred to edges by fixed tolerances that do not look at the past: in a stack the cross products of nearly
-//! parallel edges repeat the face axis with noise, and must never win by noise.
+//! Faces are preferred to edges by fixed tolerances that do not look at the past: in a stack the cross
+//! products of nearly parallel edges repeat the face axis with noise, and must never win by noise.
 
 use glam::DVec3;
 
@@ -16,14 +16,17 @@ use super::closest;
 use super::{ALONG_COS, ContactPoint, Cuboid, Manifold, in_order, sign};
 use crate::shape::Pose;
 
-/// How much less deep an edge must be than the best face: this part of the depth, and this part of the smallest half side.
+/// How much less deep an edge must be than the best face: this part of the depth, and this part of the
+/// smallest half side.
 const EDGE_RELATIVE: f64 = 0.02;
 const EDGE_ABSOLUTE: f64 = 1e-4;
 
-/// Faces of A and B that separate alike, up to this part of the smallest half side, are told apart by their area.
+/// Faces of A and B that separate alike, up to this part of the smallest half side, are told apart by their
+/// area.
 const FACE_TIE: f64 = 1e-3;
 
-/// Edges meet when their closest points differ from the gap by no more than this part of the smallest half sides.
+/// Edges meet when their closest points differ from the gap by no more than this part of the smallest half
+/// sides.
 const MEETING: f64 = 1e-6;
 
 /// The patch of boxes that touch may have a gap of this part of the smallest half side.
@@ -134,7 +137,8 @@ fn separate(a: &Cuboid, b: &Cuboid, reach: f64) -> Option<Axes> {
                 let s = sign(place) / length;
                 let normal = a.axes[i2] * (r[i1][j] * s) - a.axes[i1] * (r[i2][j] * s);
                 if squared < 1e-6 {
-                    // The direction across nearly parallel edges is mostly rounding; what it separates is still certain.
+                    // The direction across nearly parallel edges is mostly rounding; what it separates is
+                    // still certain.
                     separation = normal.dot(b_to_a) - a.radius(normal) - b.radius(normal);
                     if separation <= best {
                         continue;
@@ -223,8 +227,8 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, reach: f64, out: &mut Manifold) {
 
 /// The face to cut against, and whether it belongs to A. None when the contact is between edges.
 ///
-/// Where a face of A and a face of B serve equally well the larger one is taken, since it is also the one that stays best
-/// when the other box tilts; sizes do not change, so neither does the choice.
+/// Where a face of A and a face of B serve equally well the larger one is taken, since it is also the one
+/// that stays best when the other box tilts; sizes do not change, so neither does the choice.
 fn reference_face(a: &Cuboid, b: &Cuboid, axes: &Axes, slack: f64, size: f64) -> Option<(Face, bool)> {
     let (fa, fb) = (axes.face_a, axes.face_b);
     let larger = |fa: Face, fb: Face| {
@@ -259,8 +263,9 @@ fn area(c: &Cuboid, axis: usize) -> f64 {
     c.half[(axis + 1) % 3] * c.half[(axis + 2) % 3]
 }
 
-/// Overlapping boxes whose shortest way apart is across two edges. Where the way is square to a side of a box, several edges
-/// are as far along it: those count that meet. Nothing where none do: then these edges separate no better than others.
+/// Overlapping boxes whose shortest way apart is across two edges. Where the way is square to a side of a
+/// box, several edges are as far along it: those count that meet. Nothing where none do: then these edges
+/// separate no better than others.
 fn edge_contact(a: &Cuboid, b: &Cuboid, edges: &Edges) -> Option<ContactPoint> {
     let (i, j, n) = (edges.axis_a, edges.axis_b, edges.normal);
     let name = |c: &Cuboid, along: usize, edge: DVec3| {
@@ -294,8 +299,8 @@ fn corner_contact(a: &Cuboid, b: &Cuboid, axes: &Axes) -> ContactPoint {
     ContactPoint { on_a, on_b, normal, gap, feature: CLOSEST }
 }
 
-/// Half-way between two points that rounding has brought off each other, `gap` apart along the normal: where edges lie
-/// nearly along each other, their closest points slide along them.
+/// Half-way between two points that rounding has brought off each other, `gap` apart along the normal: where
+/// edges lie nearly along each other, their closest points slide along them.
 fn across(p: DVec3, q: DVec3, normal: DVec3, gap: f64) -> (DVec3, DVec3) {
     let (middle, half) = (0.5 * (p + q), normal * (0.5 * gap));
     (middle + half, middle - half)

@@ -1,9 +1,9 @@
 //! A capsule against a capsule or a box.
 //!
-//! One point between the closest points of the cores; where the core lies along the other core, a face or an edge, two
-//! points at the ends of the common stretch instead, and the closest point as a third if it is nearer than both.
-//! Features: 0 and 1 are the two ends of the stretch, 2 the closest point, 3 and 4 the ends of a capsule that lies along
-//! nothing.
+//! One point between the closest points of the cores; where the core lies along the other core, a face or an
+//! edge, two points at the ends of the common stretch instead, and the closest point as a third if it is
+//! nearer than both. Features: 0 and 1 are the two ends of the stretch, 2 the closest point, 3 and 4 the ends
+//! of a capsule that lies along nothing.
 
 use glam::DVec3;
 
@@ -11,7 +11,8 @@ use super::closest::{segment_box, segment_segment};
 use super::sphere::{round, vanishing};
 use super::{ALONG_COS, ALONG_SIN, ContactPoint, Core, Cuboid, Manifold, sign};
 
-/// End points whose normal is off the closest point's by more than this cosine belong to another side of the core.
+/// End points whose normal is off the closest point's by more than this cosine belong to another side of the
+/// core.
 const SAME_SIDE: f64 = 0.9;
 
 /// Cores that cross leave by their common normal, at depth r_A + r_B: the sum of two segments is flat.
@@ -101,8 +102,8 @@ pub(super) fn capsule_box(capsule: &Core, cuboid: &Cuboid, reach: f64, out: &mut
         along.filter(|(from, to)| from < to).map(|(from, to)| [view.outside(from, 0), view.outside(to, 1)]);
     push_stretch(ends, view.outside(t, 2), capsule.radius, reach, out);
     if ends.is_none() {
-        // Each end is a ball of its own: a tilted capsule that comes fast must not swing one through the box while the
-        // other stops. The point on the farther one may look into the capsule.
+        // Each end is a ball of its own: a tilted capsule that comes fast must not swing one through the box
+        // while the other stops. The point on the farther one may look into the capsule.
         for (end, feature) in [(-1.0, 3), (1.0, 4)] {
             if (end - t).abs() > 1e-9 && view.beyond(end).1 > 1e-12 * size {
                 out.push_within(reach, view.outside(end, feature));
@@ -145,7 +146,8 @@ impl<'a> BoxView<'a> {
         (d, (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt())
     }
 
-    /// The part of the core between the box's planes across each of `dimensions`, `slack` further out, as a range of t.
+    /// The part of the core between the box's planes across each of `dimensions`, `slack` further out, as a
+    /// range of t.
     fn stretch(&self, dimensions: &[usize], slack: f64) -> Option<(f64, f64)> {
         let (mut from, mut to) = (-1.0_f64, 1.0_f64);
         for &k in dimensions {
@@ -184,9 +186,9 @@ impl<'a> BoxView<'a> {
         self.contact(core, core - normal * height, normal, height, feature)
     }
 
-    /// The core touches or crosses the box: the least deep of the three face directions and the three directions across
-    /// core and edge is the shortest way out, since these are the facets of box minus segment.
-    /// `inside` is a point of the core in the box, to fall back on.
+    /// The core touches or crosses the box: the least deep of the three face directions and the three
+    /// directions across core and edge is the shortest way out, since these are the facets of box minus
+    /// segment. `inside` is a point of the core in the box, to fall back on.
     fn core_inside(&self, inside: f64, size: f64, reach: f64, out: &mut Manifold) {
         let h = self.cuboid.half;
         let mut face = 0;

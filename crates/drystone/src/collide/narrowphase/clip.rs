@@ -1,9 +1,10 @@
 //! The patch between a reference face of one box and the incident face of another.
 //!
-//! The incident face is cut to the outline of the reference face [SutherlandHodgman1974]; every corner of what remains is a
-//! contact point whose gap is its height over the reference face. A corner is named by what made it: a corner of either
-//! face, or the crossing of an incident edge with a side of the reference face. Corners of the two faces that nearly
-//! coincide, as in a flush stack, would change their maker with every small motion: near a corner, the corner's name wins.
+//! The incident face is cut to the outline of the reference face [SutherlandHodgman1974]; every corner of
+//! what remains is a contact point whose gap is its height over the reference face. A corner is named by what
+//! made it: a corner of either face, or the crossing of an incident edge with a side of the reference face.
+//! Corners of the two faces that nearly coincide, as in a flush stack, would change their maker with every
+//! small motion: near a corner, the corner's name wins.
 
 use glam::{DVec2, DVec3};
 
@@ -21,8 +22,8 @@ const FACE_SHIFT: u32 = 8;
 /// A corner's name holds within this part of the shorter half side of the two faces.
 const SNAP: f64 = 0.02;
 
-/// A corner of the cut polygon, and the edges before and after it.
-/// Edges 0 to 3 are those of the incident face, 4 to 7 the sides u = +, u = -, v = +, v = - of the reference face.
+/// A corner of the cut polygon, and the edges before and after it. Edges 0 to 3 are those of the incident
+/// face, 4 to 7 the sides u = +, u = -, v = +, v = - of the reference face.
 #[derive(Clone, Copy, Default)]
 struct Corner {
     /// Place on the reference face, from its middle, m.
@@ -123,8 +124,8 @@ pub(super) struct Patch<'a> {
 }
 
 impl<'a> Patch<'a> {
-    /// Cuts the face of `incident` that looks most squarely at the face `side * axis` of `reference`, and keeps the
-    /// corners with height at most `reach`.
+    /// Cuts the face of `incident` that looks most squarely at the face `side * axis` of `reference`, and
+    /// keeps the corners with height at most `reach`.
     pub(super) fn new(reference: &'a Cuboid, axis: usize, side: f64, incident: &Cuboid, reach: f64) -> Self {
         let (ku, kv) = ((axis + 1) % 3, (axis + 2) % 3);
         let (eu, ev, outward) = (reference.axes[ku], reference.axes[kv], reference.axes[axis] * side);
@@ -168,7 +169,8 @@ impl<'a> Patch<'a> {
                     REFERENCE_CORNER | bit(p.uv[0], 0) | bit(p.uv[1], 1)
                 } else {
                     let (edge, cut) = if p.before < 4 { (p.before, p.after) } else { (p.after, p.before) };
-                    // Edges 0 and 2 run along m1 on the side s2 = +, -; edges 1 and 3 along m2 on the side s1 = -, +.
+                    // Edges 0 and 2 run along m1 on the side s2 = +, -; edges 1 and 3 along m2 on the side s1
+                    // = -, +.
                     let edge = match edge {
                         0 => edge_name(m1, m2, 1.0, m, front),
                         1 => edge_name(m2, m1, -1.0, m, front),
@@ -211,8 +213,8 @@ impl<'a> Patch<'a> {
         self.polygon.as_slice().iter().fold(f64::INFINITY, |least, p| least.min(p.height))
     }
 
-    /// At most four of the points, well spread, in the order of their names: see [`four::four`]. With `reference_is_a` the
-    /// reference box is A.
+    /// At most four of the points, well spread, in the order of their names: see [`four::four`]. With
+    /// `reference_is_a` the reference box is A.
     pub(super) fn push_to(&mut self, reference_is_a: bool, name: u32, out: &mut Manifold) {
         if self.polygon.len > MAX_POINTS {
             self.choose(name, &out.last());

@@ -34,7 +34,8 @@ pub(super) fn segment_segment(p: DVec3, u: DVec3, q: DVec3, v: DVec3) -> (f64, f
             (-r.cross(v).dot(across) / determinant, -r.cross(u).dot(across) / determinant)
         };
         if s.abs() <= 1.0 && t.abs() <= 1.0 {
-            // Nearly parallel, both are uncertain along the segments: the foot of one on the other removes most of it.
+            // Nearly parallel, both are uncertain along the segments: the foot of one on the other removes
+            // most of it.
             let t = best_t(s);
             if slanted {
                 return (s, t);
@@ -56,10 +57,12 @@ pub(super) fn segment_segment(p: DVec3, u: DVec3, q: DVec3, v: DVec3) -> (f64, f
     best
 }
 
-/// The parameter of the point of the segment `centre + t * half` closest to the box `[-size, size]`, in its frame.
+/// The parameter of the point of the segment `centre + t * half` closest to the box `[-size, size]`, in its
+/// frame.
 ///
-/// Half the derivative of the squared distance, g(t) = half · (p - clamp(p)), is piecewise linear and never falls, with
-/// corners where the segment crosses one of the six planes: the first zero is found between two of them.
+/// Half the derivative of the squared distance, g(t) = half · (p - clamp(p)), is piecewise linear and never
+/// falls, with corners where the segment crosses one of the six planes: the first zero is found between two
+/// of them.
 pub(super) fn segment_box(centre: [f64; 3], half: [f64; 3], size: [f64; 3]) -> f64 {
     let slope = |t: f64| {
         let mut g = 0.0;
@@ -99,10 +102,10 @@ pub(super) fn segment_box(centre: [f64; 3], half: [f64; 3], size: [f64; 3]) -> f
 
 /// The closest points (on A, on B) of two disjoint boxes that no axis separates by more than `separation`.
 ///
-/// The closest features are either a corner and anything, found by clamping all 16 corners into the other box, or the
-/// insides of two edges. Then the common normal of the edges separates by the whole distance, so that of all 144 pairs
-/// only supporting edges along a best axis remain; faces that cross without a corner over the other lead here too.
-/// All candidates are points of the boxes: the nearest pair wins.
+/// The closest features are either a corner and anything, found by clamping all 16 corners into the other
+/// box, or the insides of two edges. Then the common normal of the edges separates by the whole distance, so
+/// that of all 144 pairs only supporting edges along a best axis remain; faces that cross without a corner
+/// over the other lead here too. All candidates are points of the boxes: the nearest pair wins.
 pub(super) fn box_box(a: &Cuboid, b: &Cuboid, separation: f64) -> (DVec3, DVec3) {
     let b_to_a = a.centre - b.centre;
     let mut best = Pair { squared: f64::INFINITY, on_a: a.centre, on_b: b.centre };
@@ -125,8 +128,8 @@ pub(super) fn box_box(a: &Cuboid, b: &Cuboid, separation: f64) -> (DVec3, DVec3)
                 continue;
             }
             if squared < 1e-12 {
-                // The normal across is mostly rounding. But edges as parallel as that are as near as this all along: they
-                // are those by the closest points so far.
+                // The normal across is mostly rounding. But edges as parallel as that are as near as this all
+                // along: they are those by the closest points so far.
                 let ((p, u), (q, v)) = (edge_by(a, i, best.on_a), edge_by(b, j, best.on_b));
                 let (s, t) = segment_segment(p, u, q, v);
                 let (p, q) = (p + u * s, q + v * t);
@@ -165,7 +168,8 @@ impl Pair {
     }
 }
 
-/// The squared distance and the number of the corner of `from` nearest to the box `to`; `offset` leads from `to` to `from`.
+/// The squared distance and the number of the corner of `from` nearest to the box `to`; `offset` leads from
+/// `to` to `from`.
 fn nearest_corner(from: &Cuboid, to: &Cuboid, offset: DVec3) -> (f64, usize) {
     let c = to.inward(offset);
     let e: [[f64; 3]; 3] = std::array::from_fn(|k| to.inward(from.axes[k] * from.half[k]));
@@ -206,8 +210,8 @@ fn edge_by(cuboid: &Cuboid, axis: usize, point: DVec3) -> (DVec3, DVec3) {
     (cuboid.centre + cuboid.outward(middle), cuboid.axes[axis] * cuboid.half[axis])
 }
 
-/// Calls `visit(centre, half)` for the edge along `axis` that is furthest along `direction` (across that axis); for two
-/// or four edges when rounding could have decided between them.
+/// Calls `visit(centre, half)` for the edge along `axis` that is furthest along `direction` (across that
+/// axis); for two or four edges when rounding could have decided between them.
 pub(super) fn supporting_edges(
     cuboid: &Cuboid,
     axis: usize,

@@ -1,22 +1,24 @@
 //! A convex shape as the general pair sees it: a core, and a ball of some radius rolled around it.
 //!
-//! With h(n) = max n·x the support function of the core, that of the shape is h(n) + radius. Distances of shapes are
-//! distances of cores less the radii, so that round shapes may overlap by as much as their radii and still count as apart.
+//! With h(n) = max n·x the support function of the core, that of the shape is h(n) + radius. Distances of
+//! shapes are distances of cores less the radii, so that round shapes may overlap by as much as their radii
+//! and still count as apart.
 //!
-//! Every core is the hull of a few *pieces*: points, circles, or one smooth surface. Along any direction one piece holds
-//! the furthest point, and while it is the same piece the furthest point moves smoothly; [`Convex::curvature`] says how fast.
+//! Every core is the hull of a few *pieces*: points, circles, or one smooth surface. Along any direction one
+//! piece holds the furthest point, and while it is the same piece the furthest point moves smoothly;
+//! [`Convex::curvature`] says how fast.
 //!
-//! An ellipsoid with semi-axes a ≥ b ≥ c has no radius of curvature below c²/a, therefore a ball of that radius rolls
-//! freely inside it [Schneider2014, thm. 3.2.12], and it is the sum of that ball and a smaller core whose support function
-//! is h(n) - c²/a.
+//! An ellipsoid with semi-axes a ≥ b ≥ c has no radius of curvature below c²/a, therefore a ball of that
+//! radius rolls freely inside it [Schneider2014, thm. 3.2.12], and it is the sum of that ball and a smaller
+//! core whose support function is h(n) - c²/a.
 
 use glam::{DMat3, DVec3};
 
 use super::feature::Feature;
 use crate::shape::{Hull, Pose, Shape};
 
-/// The part of the smallest radius of curvature of an ellipsoid that is taken as its radius: a core with all of it would
-/// come to a point.
+/// The part of the smallest radius of curvature of an ellipsoid that is taken as its radius: a core with all
+/// of it would come to a point.
 const ROLLING: f64 = 0.9;
 
 /// The geometry of a core, in the frame of the shape.
@@ -147,8 +149,8 @@ impl<'a> Convex<'a> {
         }
     }
 
-    /// The second derivatives of the support function of one piece at the unit vector `n`, along the tangents `u` and `v`:
-    /// uu, uv, vv. Radii of curvature where the piece is a surface.
+    /// The second derivatives of the support function of one piece at the unit vector `n`, along the tangents
+    /// `u` and `v`: uu, uv, vv. Radii of curvature where the piece is a surface.
     pub(super) fn curvature(&self, piece: u32, n: DVec3, u: DVec3, v: DVec3) -> [f64; 3] {
         let circle = |radius: f64| {
             // r |n_xy| bends only along the tangent of the circle.
@@ -176,7 +178,8 @@ impl<'a> Convex<'a> {
         }
     }
 
-    /// The axis along which a flat circular face looks, nearest to `direction`: ±z of a cylinder, -z of a cone.
+    /// The axis along which a flat circular face looks, nearest to `direction`: ±z of a cylinder, -z of a
+    /// cone.
     pub(super) fn cap(&self, direction: DVec3) -> Option<DVec3> {
         match self.kind {
             Kind::Cylinder { .. } => Some(if direction.z >= 0.0 { DVec3::Z } else { DVec3::NEG_Z }),
@@ -290,7 +293,8 @@ impl<'a> Pair<'a> {
         Self { offset, scale, ..*self }
     }
 
-    /// Whether A and B stand in canonical order: by kind and size, hulls that are alike by their vertices, then by pose.
+    /// Whether A and B stand in canonical order: by kind and size, hulls that are alike by their vertices,
+    /// then by pose.
     pub(super) fn in_order(a: &Convex, pose_a: &Pose, b: &Convex, pose_b: &Pose) -> bool {
         // Large indices first, as for boxes: what has more structure is A.
         let (of_a, of_b) = (a.signature(), b.signature());
@@ -351,7 +355,8 @@ impl<'a> Pair<'a> {
         self.a.is_polytope() && self.b.is_polytope()
     }
 
-    /// The normals of flat faces of A and B near the unit vector `n`, turned from B to A; `pieces` are furthest along it.
+    /// The normals of flat faces of A and B near the unit vector `n`, turned from B to A; `pieces` are
+    /// furthest along it.
     pub(super) fn faces_near(&self, n: DVec3, pieces: [u32; 2]) -> [Option<DVec3>; 2] {
         let normal = |feature: Feature| match feature {
             Feature::Face { normal, .. } | Feature::Disc { normal, .. } => Some(normal),

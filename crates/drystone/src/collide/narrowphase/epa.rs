@@ -1,12 +1,13 @@
 //! The shortest way apart of overlapping cores: the expanding polytope method [VanDenBergen2003, §4.3.8].
 //!
-//! A polytope inside A - B holds the origin. The distance of its nearest face bounds the depth from below; the support plane
-//! of A - B along the normal of any face bounds it from above, and the best such direction is always a way out. The nearest
-//! face is pushed outward until both bounds agree. Cores with finitely many corners end exactly. On curved ones the
-//! best direction is polished by `refine`, and faces that it explains are left alone.
+//! A polytope inside A - B holds the origin. The distance of its nearest face bounds the depth from below;
+//! the support plane of A - B along the normal of any face bounds it from above, and the best such direction
+//! is always a way out. The nearest face is pushed outward until both bounds agree. Cores with finitely many
+//! corners end exactly. On curved ones the best direction is polished by `refine`, and faces that it explains
+//! are left alone.
 //!
-//! The arrays have a fixed size. When they are full the best direction so far is the answer: it separates the shapes, but
-//! some other direction may do so with less; `every` knows for cores with finitely many corners.
+//! The arrays have a fixed size. When they are full the best direction so far is the answer: it separates the
+//! shapes, but some other direction may do so with less; `every` knows for cores with finitely many corners.
 
 use std::cell::RefCell;
 
@@ -20,8 +21,8 @@ const VERTICES: usize = 128;
 const FACES: usize = 252;
 const NONE: u8 = u8::MAX;
 
-/// Bounds agree within this part of the scale of cores with finitely many corners, where nothing but rounding is left, and
-/// of curved ones.
+/// Bounds agree within this part of the scale of cores with finitely many corners, where nothing but rounding
+/// is left, and of curved ones.
 const EXACT: f64 = 1e-14;
 const CURVED: f64 = 1e-10;
 
@@ -80,8 +81,8 @@ thread_local! {
     static SCRATCH: RefCell<Polytope> = const { RefCell::new(Polytope::EMPTY) };
 }
 
-/// The shortest way apart of two cores that overlap or touch, from the simplex that showed it and an optimum known already.
-/// Nothing when A - B has no inside that could be told from rounding.
+/// The shortest way apart of two cores that overlap or touch, from the simplex that showed it and an optimum
+/// known already. Nothing when A - B has no inside that could be told from rounding.
 pub(super) fn way_out(pair: &Pair, simplex: &Simplex, seed: Option<Optimum>) -> Option<WayOut> {
     SCRATCH.with_borrow_mut(|polytope| {
         polytope.clear();
@@ -119,7 +120,8 @@ impl Polytope {
         self.vertex_count += 1;
     }
 
-    /// Four corners that span a volume, from the corners of the simplex and whatever lies furthest away from them.
+    /// Four corners that span a volume, from the corners of the simplex and whatever lies furthest away from
+    /// them.
     fn start(&mut self, pair: &Pair, simplex: &Simplex) -> bool {
         let least = 1e-13 * pair.scale;
         for c in simplex.corners() {
@@ -295,7 +297,8 @@ impl Polytope {
         })
     }
 
-    /// Weights of the corners that give the point of the face nearest to the origin, and whether the origin is above it.
+    /// Weights of the corners that give the point of the face nearest to the origin, and whether the origin
+    /// is above it.
     fn weights(&self, face: &Face) -> ([f64; 3], bool) {
         let [p, q, r] = face.corners.map(|k| self.w(k));
         let n = face.normal;
@@ -317,8 +320,8 @@ impl Polytope {
         WayOut { normal: -face.normal, depth, on_a, on_b, settled, least: false }
     }
 
-    /// Replaces all faces that `vertex` sees, `seen` among them, by faces from their outline to it. False when there is no
-    /// room, or when rounding leaves no outline.
+    /// Replaces all faces that `vertex` sees, `seen` among them, by faces from their outline to it. False
+    /// when there is no room, or when rounding leaves no outline.
     fn insert(&mut self, seen: usize, vertex: Vertex, slack: f64) -> bool {
         if self.vertex_count == VERTICES {
             return false;

@@ -1,11 +1,12 @@
 //! The shortest way apart of two polytopes, by looking at every one.
 //!
-//! The greatest separation is that of a face of A - B. Such a face is a face of A, a face of B, or spanned by an edge of
-//! each. Seen on the sphere of directions, an edge is the arc between the normals of its two faces, and an edge of A and an
-//! edge of B span a face of A - B where the arcs of A, turned round, and of B cross [Gregorius2013].
+//! The greatest separation is that of a face of A - B. Such a face is a face of A, a face of B, or spanned by
+//! an edge of each. Seen on the sphere of directions, an edge is the arc between the normals of its two
+//! faces, and an edge of A and an edge of B span a face of A - B where the arcs of A, turned round, and of B
+//! cross [Gregorius2013].
 //!
-//! That is every pair of edges, too many to be the first choice. But where A - B has so many faces that are all but as near
-//! as the nearest that `epa` has no room for them, it is exact.
+//! That is every pair of edges, too many to be the first choice. But where A - B has so many faces that are
+//! all but as near as the nearest that `epa` has no room for them, it is exact.
 
 use glam::DVec3;
 
@@ -15,7 +16,8 @@ use super::epa::WayOut;
 /// More pairs of edges than this are not looked at.
 const MOST: usize = 1 << 18;
 
-/// Arcs that miss each other by this much still count as crossing: what a direction separates is measured in any case.
+/// Arcs that miss each other by this much still count as crossing: what a direction separates is measured in
+/// any case.
 const TOUCHING: f64 = 1e-9;
 
 /// An edge, in the frame of A.

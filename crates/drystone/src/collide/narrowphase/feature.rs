@@ -1,6 +1,7 @@
 //! What a core turns towards a contact: a face, a long edge or just a point.
 //!
-//! Features count as looking along a direction up to 2°. The corners of all faces run counter-clockwise, seen from outside.
+//! Features count as looking along a direction up to 2°. The corners of all faces run counter-clockwise, seen
+//! from outside.
 
 use glam::DVec3;
 
@@ -12,7 +13,8 @@ use crate::shape::Hull;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Feature {
     Point,
-    /// A straight line of the core's surface, or the axis of the cylinder of radius `round` that is its surface there.
+    /// A straight line of the core's surface, or the axis of the cylinder of radius `round` that is its
+    /// surface there.
     Segment {
         ends: [DVec3; 2],
         round: f64,
@@ -31,8 +33,8 @@ pub(super) enum Feature {
 }
 
 impl Convex<'_> {
-    /// The feature that looks along the unit vector `direction`, where `piece` holds the furthest point, nearest to `point`
-    /// where there are several.
+    /// The feature that looks along the unit vector `direction`, where `piece` holds the furthest point,
+    /// nearest to `point` where there are several.
     pub(super) fn feature(&self, direction: DVec3, piece: u32, point: DVec3) -> Feature {
         match self.kind {
             Kind::Point | Kind::Ellipsoid { .. } => Feature::Point,
@@ -131,7 +133,8 @@ fn box_feature(half: DVec3, direction: DVec3) -> Feature {
     Feature::Segment { ends: [middle - along, middle + along], round: 0.0 }
 }
 
-/// The best of the faces around the furthest vertex, else the edge there that lies along and is nearest to the point.
+/// The best of the faces around the furthest vertex, else the edge there that lies along and is nearest to
+/// the point.
 fn hull_feature(hull: &Hull, direction: DVec3, vertex: u32, point: DVec3) -> Feature {
     let mut best = (ALONG_COS, None);
     for &f in hull.faces_around(vertex as usize) {

@@ -1,12 +1,12 @@
 //! Which four corners of a patch carry it.
 //!
-//! The first is the deepest, then the one furthest from it, then twice the one that adds most area. In a level patch the
-//! first is the outermost in a fixed direction instead, so that what lies at rest keeps its points although noise decides
-//! which corner is deepest.
+//! The first is the deepest, then the one furthest from it, then twice the one that adds most area. In a
+//! level patch the first is the outermost in a fixed direction instead, so that what lies at rest keeps its
+//! points although noise decides which corner is deepest.
 //!
-//! Where corners are about equally good, as in regular or round patches, the least motion would still change the choice,
-//! and with it what the solver knows from the last step. So the four that carried the patch last time stay as long as they
-//! span nearly as much as the best.
+//! Where corners are about equally good, as in regular or round patches, the least motion would still change
+//! the choice, and with it what the solver knows from the last step. So the four that carried the patch last
+//! time stay as long as they span nearly as much as the best.
 
 use glam::DVec2;
 
@@ -38,7 +38,8 @@ impl Corner {
     pub(crate) const NONE: Self = Self { place: DVec2::ZERO, gap: f64::INFINITY, known: false };
 }
 
-/// One of the four: what it is called after, where it is, and its gap, which is that of the place up to noise.
+/// One of the four: what it is called after, where it is, and its gap, which is that of the place up to
+/// noise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pick {
     pub name: usize,
@@ -61,8 +62,8 @@ impl Picks {
 
 /// At most four of some corners, well spread, and the deepest gap among them.
 ///
-/// If the deepest corner is none of the four, the nearest of them speaks for it: it takes its gap, or, where that differs
-/// by more than noise, its place too, and keeps its own name.
+/// If the deepest corner is none of the four, the nearest of them speaks for it: it takes its gap, or, where
+/// that differs by more than noise, its place too, and keeps its own name.
 pub(crate) fn four(corners: &[Corner]) -> Picks {
     let deepest = best(corners, |c| -c.gap);
     let most = corners.iter().fold(f64::NEG_INFINITY, |most, c| most.max(c.gap));
@@ -111,7 +112,8 @@ fn widest(corners: &[Corner], first: usize) -> [usize; MAX_POINTS] {
     let a = corners[first];
     let second = best(corners, |p| p.place.distance_squared(a.place));
     let b = corners[second];
-    // Patches are often symmetric about that diagonal: one side is preferred a little, so that noise has no say.
+    // Patches are often symmetric about that diagonal: one side is preferred a little, so that noise has no
+    // say.
     let third = best(corners, |p| twice(&a, &b, p).max(-0.95 * twice(&a, &b, p)));
     let c = corners[third];
     let turn = sign(twice(&a, &b, &c));
@@ -132,8 +134,8 @@ fn last(corners: &[Corner]) -> Option<[usize; MAX_POINTS]> {
     (count == MAX_POINTS).then_some(found)
 }
 
-/// Of the quadrilateral of four corners in any order, m²: half the cross product of its diagonals, which of all ways to
-/// pair the corners is the greatest.
+/// Of the quadrilateral of four corners in any order, m²: half the cross product of its diagonals, which of
+/// all ways to pair the corners is the greatest.
 fn area(corners: &[Corner], four: [usize; MAX_POINTS]) -> f64 {
     let [a, b, c, d] = four.map(|k| corners[k].place);
     let pairs = [(b - a).perp_dot(d - c), (c - a).perp_dot(d - b), (d - a).perp_dot(c - b)];

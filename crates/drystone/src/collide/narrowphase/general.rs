@@ -1,9 +1,11 @@
-//! Any two bounded convex shapes: the signed distance of their cores, then the patch around the closest points.
+//! Any two bounded convex shapes: the signed distance of their cores, then the patch around the closest
+//! points.
 //!
 //! 1. `gjk` finds whether the cores are apart, and by how much. Shapes with a radius are done here even when they overlap,
 //!    as long as their cores do not.
 //! 2. Otherwise `epa` finds the shortest way apart, and `every` where there are too many about as short.
-//! 3. Where a core is curved, `refine` brings the normal to the last digits; flat circular faces are recognised.
+//! 3. Where a core is curved, `refine` brings the normal to the last digits; flat circular faces are
+//!    recognised.
 //! 4. `patch` spreads the contact over features that lie along each other.
 
 use glam::{DMat3, DVec3};
@@ -17,8 +19,8 @@ use super::refine::{self, Optimum};
 use super::{ContactPoint, Manifold, SKEW};
 use crate::shape::{Pose, Shape};
 
-/// How closely the bounds of the walk must agree before Newton's method is tried, each time it has not come through: in
-/// parts of the scale of the cores and of their distance.
+/// How closely the bounds of the walk must agree before Newton's method is tried, each time it has not come
+/// through: in parts of the scale of the cores and of their distance.
 const TRIALS: [(f64, f64); 4] = [(0.02, 0.03), (1e-3, 1e-3), (0.0, 1e-6), (0.0, 1e-14)];
 
 /// The signed distance of two cores and where it is reached, in the frame of A.
@@ -36,8 +38,9 @@ pub(super) struct Closest {
 }
 
 impl Closest {
-    /// With points that are right but for the last digits: across the normal they give in to each other as the sizes of
-    /// the cores are, so that the point of a small core stays on it. `low` is the point of A - B least along the normal.
+    /// With points that are right but for the last digits: across the normal they give in to each other as
+    /// the sizes of the cores are, so that the point of a small core stays on it. `low` is the point of A - B
+    /// least along the normal.
     fn new(pair: &Pair, normal: DVec3, low: &Vertex, points: (DVec3, DVec3)) -> Self {
         let separation = normal.dot(low.w);
         let apart = points.0 - points.1;
@@ -86,7 +89,8 @@ fn ordered(a: Convex, pose_a: &Pose, b: Convex, pose_b: &Pose, reach: f64, out: 
     }
 }
 
-/// Signed distance of two bounded convex shapes, m. Not a number for other shapes, or when a pose is not made of numbers.
+/// Signed distance of two bounded convex shapes, m. Not a number for other shapes, or when a pose is not made
+/// of numbers.
 pub(crate) fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: &Pose) -> f64 {
     let (Some(a), Some(b)) = (Convex::of(shape_a), Convex::of(shape_b)) else { return f64::NAN };
     let in_order = Pair::in_order(&a, pose_a, &b, pose_b);
@@ -94,7 +98,8 @@ pub(crate) fn distance(shape_a: &Shape, pose_a: &Pose, shape_b: &Shape, pose_b: 
     closest(&pair, f64::INFINITY).map_or(f64::NAN, |c| c.separation - pair.radii)
 }
 
-/// The closest points of two bounded convex shapes, or those that are to be brought apart where they overlap. Nothing for other shapes.
+/// The closest points of two bounded convex shapes, or those that are to be brought apart where they overlap.
+/// Nothing for other shapes.
 pub(crate) fn closest_points(
     shape_a: &Shape,
     pose_a: &Pose,
@@ -127,7 +132,8 @@ const DEEP: f64 = 0.1;
 /// A core this many times as large as the other is far larger.
 const FAR_LARGER: f64 = 1e3;
 
-/// The points of an overlap must agree with its normal up to this part of the smaller core; there are this many trials.
+/// The points of an overlap must agree with its normal up to this part of the smaller core; there are this
+/// many trials.
 const AGREE: f64 = 1e-9;
 const PUSHES: usize = 8;
 
@@ -202,9 +208,9 @@ fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Found {
     separated(pair, gjk).map_or(Found::Overlap(seed), Found::Apart)
 }
 
-/// From the simplex of two cores that are apart. Where three corners span a plane, its normal is good however small the
-/// distance; otherwise the nearest point gives the direction. Nothing where the walk ended by rounding before a plane could
-/// prove it.
+/// From the simplex of two cores that are apart. Where three corners span a plane, its normal is good however
+/// small the distance; otherwise the nearest point gives the direction. Nothing where the walk ended by
+/// rounding before a plane could prove it.
 fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
     if gjk.lower <= 0.0 {
         return None;
@@ -221,8 +227,8 @@ fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
     let nearest = simplex.nearest();
     let upper = nearest.length();
     for from in [gjk.normal, nearest / upper] {
-        // Squares of distances cannot tell directions apart that differ by less than a root of rounding, and large faces are
-        // long levers. Newton's method can.
+        // Squares of distances cannot tell directions apart that differ by less than a root of rounding, and
+        // large faces are long levers. Newton's method can.
         if upper - best.0 > 1e-13 * pair.scale
             && let Some(o) = refine::climb(pair, from, simplex.corners(), simplex.weights())
             && o.separation > best.0
@@ -231,8 +237,9 @@ fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
         }
     }
     let found = Closest::new(pair, best.1, &pair.support(best.1, gjk.hint), best.2);
-    // Rims of faces that are level but for less than a root of rounding have no curvature for Newton's method, but can be cut
-    // to each other. What is found is a distance of points; it must lie between the bounds.
+    // Rims of faces that are level but for less than a root of rounding have no curvature for Newton's
+    // method, but can be cut to each other. What is found is a distance of points; it must lie between the
+    // bounds.
     if upper - best.0 > 1e-13 * pair.scale
         && !pair.is_polytope()
         && let Some((separation, on_a)) = patch::level(pair, &found)
@@ -246,7 +253,8 @@ fn separated(pair: &Pair, gjk: &Gjk) -> Option<Closest> {
 
 /// `seed` is a direction nothing nearby is better than.
 fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
-    // Touching along a face, the plane of the simplex is the answer: nothing separates better than by nothing.
+    // Touching along a face, the plane of the simplex is the answer: nothing separates better than by
+    // nothing.
     if let Some(plane) = gjk.simplex.plane() {
         for n in [plane, -plane] {
             let low = pair.support(n, gjk.hint);
@@ -289,8 +297,8 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
     let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
     let off = (way.on_a - way.on_b + way.normal * way.depth).length();
     if size_a.max(size_b) > FAR_LARGER * size_a.min(size_b) && off > 1e-6 * size_a.min(size_b) {
-        // Deep in something far larger, rounding is all that is left of the points of the small one: any of its furthest
-        // points will do.
+        // Deep in something far larger, rounding is all that is left of the points of the small one: any of
+        // its furthest points will do.
         let apart = way.normal * -way.depth;
         (way.on_a, way.on_b) = if size_a < size_b { (low.a, low.a - apart) } else { (low.b + apart, low.b) };
     }
@@ -299,10 +307,11 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
 
 /// A way out that is none longer, with points that agree with it.
 ///
-/// Newton's method finds one where surfaces are curved. Otherwise the cores are pushed a little further than apart along the
-/// way out: then they have closest points, and the normal there is a way out as well. Let C be A - B, P the length of the
-/// push, and d the distance of C from where the origin was pushed to, along the new normal n'. The old way n of depth s leaves
-/// d ≥ P - s, and the new one has depth P n·n' - d ≤ s. Where the two normals are one, the points are those of the overlap.
+/// Newton's method finds one where surfaces are curved. Otherwise the cores are pushed a little further than
+/// apart along the way out: then they have closest points, and the normal there is a way out as well. Let C
+/// be A - B, P the length of the push, and d the distance of C from where the origin was pushed to, along the
+/// new normal n'. The old way n of depth s leaves d ≥ P - s, and the new one has depth P n·n' - d ≤ s. Where
+/// the two normals are one, the points are those of the overlap.
 fn agreeing(pair: &Pair, mut way: WayOut) -> WayOut {
     let rounding = 1e-14 * pair.scale;
     let enough = AGREE * pair.a.extent().min(pair.b.extent()) + rounding;

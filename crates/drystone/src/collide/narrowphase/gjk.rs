@@ -1,9 +1,10 @@
 //! How far apart two cores are: the method of Gilbert, Johnson and Keerthi [GilbertJohnsonKeerthi1988].
 //!
-//! The distance of A and B is that of the origin from A - B. A simplex of points of A - B walks towards the origin: its
-//! nearest point v bounds the distance from above, and the support plane of A - B across v bounds it from below. Cores with
-//! finitely many corners are done after a few steps, up to rounding; curved ones come closer with every step, and `refine`
-//! does the rest, so that the walk can be taken up again with a smaller tolerance.
+//! The distance of A and B is that of the origin from A - B. A simplex of points of A - B walks towards the
+//! origin: its nearest point v bounds the distance from above, and the support plane of A - B across v bounds
+//! it from below. Cores with finitely many corners are done after a few steps, up to rounding; curved ones
+//! come closer with every step, and `refine` does the rest, so that the walk can be taken up again with a
+//! smaller tolerance.
 
 use glam::DVec3;
 
@@ -53,7 +54,8 @@ impl Gjk {
         }
     }
 
-    /// Walks until the two bounds differ by no more than `slack`, or `tolerance` of the distance, or by rounding.
+    /// Walks until the two bounds differ by no more than `slack`, or `tolerance` of the distance, or by
+    /// rounding.
     pub(super) fn walk(&mut self, pair: &Pair, reach: f64, slack: f64, tolerance: f64) -> End {
         // Where rounding decides, the result does.
         let reach = reach + 8.0 * f64::EPSILON * pair.scale;

@@ -53,9 +53,9 @@ pub(super) fn capsule(capsule: &Core, half_space: &Pose, reach: f64, out: &mut M
     out.push_within(reach, plane.below(capsule.centre + capsule.half_vector(), capsule.radius, 1));
 }
 
-/// The corners within reach. More than four: those of the face that looks at the plane most squarely. It holds the
-/// deepest corner and is spread widest; the four deepest corners of a tilted thin plate would leave one end bare.
-/// The feature is the corner: bit k is set where the local coordinate k is positive.
+/// The corners within reach. More than four: those of the face that looks at the plane most squarely. It
+/// holds the deepest corner and is spread widest; the four deepest corners of a tilted thin plate would leave
+/// one end bare. The feature is the corner: bit k is set where the local coordinate k is positive.
 pub(super) fn cuboid(cuboid: &Cuboid, half_space: &Pose, reach: f64, out: &mut Manifold) {
     let plane = Plane::new(half_space);
     let centre_height = plane.height(cuboid.centre);
@@ -91,8 +91,9 @@ pub(super) fn cuboid(cuboid: &Cuboid, half_space: &Pose, reach: f64, out: &mut M
     }
 }
 
-/// Any bounded convex shape but those above. Every point of the surface may rest on the plane by itself, so that points
-/// within reach count although they do not lie along it: a tilted body that comes fast must not swing one end through.
+/// Any bounded convex shape but those above. Every point of the surface may rest on the plane by itself, so
+/// that points within reach count although they do not lie along it: a tilted body that comes fast must not
+/// swing one end through.
 pub(super) fn convex(core: &Convex, pose: &Pose, half_space: &Pose, reach: f64, out: &mut Manifold) {
     let plane = Plane::new(half_space);
     let down = -(pose.rotation.conjugate() * plane.normal);
@@ -143,8 +144,8 @@ impl Over<'_> {
         out.push_within(self.reach, ContactPoint { on_a, on_b: on_a - normal * gap, normal, gap, feature });
     }
 
-    /// Standing: the lowest place of the rim below and three fixed ones. Otherwise the lowest place of either rim.
-    /// Features: 0 and 1 the lowest places at -z and +z, 2 to 4 and 5 to 7 the fixed ones there.
+    /// Standing: the lowest place of the rim below and three fixed ones. Otherwise the lowest place of either
+    /// rim. Features: 0 and 1 the lowest places at -z and +z, 2 to 4 and 5 to 7 the fixed ones there.
     fn cylinder(&self, half: f64, out: &mut Manifold) {
         let below = u32::from(self.down.z >= 0.0);
         let lowest = |end: u32| self.core.piece_support(end, self.down);
@@ -184,8 +185,8 @@ impl Over<'_> {
         }
     }
 
-    /// The corners within reach. More than four: those that lie along the plane with the lowest, well spread, and the
-    /// next lowest ones to make four. The feature is the number of the corner.
+    /// The corners within reach. More than four: those that lie along the plane with the lowest, well spread,
+    /// and the next lowest ones to make four. The feature is the number of the corner.
     fn corners(&self, count: u32, corner: impl Fn(u32) -> DVec3, out: &mut Manifold) {
         let (e1, e2) = tangents(-self.down, self.pose.rotation.conjugate() * SKEW);
         let candidate = |k: u32| {

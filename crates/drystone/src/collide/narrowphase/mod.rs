@@ -4,17 +4,17 @@
 //! [TasoraAnitescu2011, §2.4.1], so that a positive normal multiplier pushes A along +n.
 //!
 //! One file per family of pairs: `sphere`, `half_space`, `capsule`, `box_box`; `closest` and `clip` hold the
-//! geometry they share. All other pairs of bounded convex shapes go through `general`: support functions of `convex`,
-//! distance by `gjk` (on a `simplex`), depth by `epa` or `every`, curved surfaces by `refine`, and points of the `patch` between two
-//! `feature`s, which `spread` collects. Where there are more than four points, `four` chooses. `project` knows the nearest
-//! point of every such shape.
-//! [`contacts`] is the dispatch table. Nothing here allocates.
+//! geometry they share. All other pairs of bounded convex shapes go through `general`: support functions of
+//! `convex`, distance by `gjk` (on a `simplex`), depth by `epa` or `every`, curved surfaces by `refine`, and
+//! points of the `patch` between two `feature`s, which `spread` collects. Where there are more than four
+//! points, `four` chooses. `project` knows the nearest point of every such shape. [`contacts`] is the
+//! dispatch table. Nothing here allocates.
 //!
 //! # What the points mean
-//! A contact between round or pointed features is one point, the closest (or, in overlap, the least deep way out). Where
-//! flat or long features lie along each other there are up to [`MAX_POINTS`] points that span the patch, each with its
-//! own gap along the normal. Features count as lying along each other up to 2°, which bounds the relative error of such
-//! a gap by 1 - cos 2° = 6·10⁻⁴.
+//! A contact between round or pointed features is one point, the closest (or, in overlap, the least deep way
+//! out). Where flat or long features lie along each other there are up to [`MAX_POINTS`] points that span the
+//! patch, each with its own gap along the normal. Features count as lying along each other up to 2°, which
+//! bounds the relative error of such a gap by 1 - cos 2° = 6·10⁻⁴.
 
 mod box_box;
 mod capsule;
@@ -50,7 +50,8 @@ pub(crate) use general::{closest_points, distance as convex_distance};
 pub struct ContactPoint {
     /// The point on the surface of A, m.
     pub on_a: DVec3,
-    /// The point on the surface of B, m. `on_a - on_b = gap * normal` up to rounding for closest-point contacts.
+    /// The point on the surface of B, m. `on_a - on_b = gap * normal` up to rounding for closest-point
+    /// contacts.
     pub on_b: DVec3,
     /// Unit normal from B to A.
     pub normal: DVec3,
@@ -93,8 +94,9 @@ impl Default for Manifold {
 }
 
 impl Manifold {
-    /// An empty manifold for shapes whose points had these names, [`ContactPoint::feature`], the last time. Where there are
-    /// more than [`MAX_POINTS`] to choose from and the choice is a close one, the same are chosen again.
+    /// An empty manifold for shapes whose points had these names, [`ContactPoint::feature`], the last time.
+    /// Where there are more than [`MAX_POINTS`] to choose from and the choice is a close one, the same are
+    /// chosen again.
     pub fn after(names: impl IntoIterator<Item = u32>) -> Self {
         let mut last = Names::default();
         for name in names.into_iter().take(MAX_POINTS) {
@@ -158,10 +160,12 @@ impl Manifold {
     }
 }
 
-/// Finds every contact point with gap at most `reach` (not negative, may be infinite) between shape A and shape B.
+/// Finds every contact point with gap at most `reach` (not negative, may be infinite) between shape A and
+/// shape B.
 ///
-/// `out` is cleared first. Swapping A and B gives the same points with `on_a`, `on_b` exchanged and the normal turned
-/// round, bit for bit, unless two equal shapes stand in one pose: then there is no telling them apart.
+/// `out` is cleared first. Swapping A and B gives the same points with `on_a`, `on_b` exchanged and the
+/// normal turned round, bit for bit, unless two equal shapes stand in one pose: then there is no telling them
+/// apart.
 pub fn contacts(
     shape_a: &Shape,
     pose_a: &Pose,
@@ -245,8 +249,8 @@ const NAMES: u32 = (1 << 19) - 1;
 /// A direction skew to anything people build.
 const SKEW: DVec3 = DVec3::new(0.5377, 0.2113, 0.8162);
 
-/// A disc that is tilted by less than this, rad, lies flat: three fixed places of its rim say as much as its deepest one, and
-/// one at rest does not change its contacts.
+/// A disc that is tilted by less than this, rad, lies flat: three fixed places of its rim say as much as its
+/// deepest one, and one at rest does not change its contacts.
 const SQUARE: f64 = 1e-10;
 
 /// Cosines and sines of the fixed places on the rim of a flat circular face, a third of a turn apart.
@@ -259,8 +263,9 @@ fn tangents(n: DVec3, skew: DVec3) -> (DVec3, DVec3) {
     (e1, n.cross(e1))
 }
 
-/// Whether two shapes of one kind stand in canonical order, so that the result does not depend on who is called A.
-/// Sizes decide; equal sizes are ordered by place along the skew direction, then by whatever tells their poses apart.
+/// Whether two shapes of one kind stand in canonical order, so that the result does not depend on who is
+/// called A. Sizes decide; equal sizes are ordered by place along the skew direction, then by whatever tells
+/// their poses apart.
 fn in_order(size_a: &[f64], pose_a: &Pose, size_b: &[f64], pose_b: &Pose) -> bool {
     greater(size_a, size_b).unwrap_or_else(|| {
         let skew = (pose_a.position - pose_b.position).dot(SKEW);

@@ -1,4 +1,5 @@
-//! The point of a core's surface nearest to a point, in closed form or nearly so: what a sphere needs, and a ray.
+//! The point of a core's surface nearest to a point, in closed form or nearly so: what a sphere needs, and a
+//! ray.
 
 use glam::{DVec2, DVec3};
 
@@ -76,8 +77,8 @@ fn cuboid(p: DVec3, half: DVec3) -> Projection {
     Projection { distance: height[k], point, normal }
 }
 
-/// The outline of a solid of revolution in the half-plane (distance from the axis, height): a convex chain that begins and
-/// ends on the axis, with unit outward normals.
+/// The outline of a solid of revolution in the half-plane (distance from the axis, height): a convex chain
+/// that begins and ends on the axis, with unit outward normals.
 struct Profile {
     points: [DVec2; 4],
     len: usize,
@@ -137,8 +138,9 @@ fn revolved(p: DVec3, profile: &Profile) -> Projection {
 }
 
 /// The nearest point x of an ellipsoid satisfies p - x = t x / a² for some t, component by component, so that
-/// Σ (a p / (t + a²))² = 1 with the largest root t > -c² [Eberly2013]. The left side falls in t: Newton's method
-/// from the left of the root never overshoots, and bisection keeps it between its bounds where it is slow.
+/// Σ (a p / (t + a²))² = 1 with the largest root t > -c² [Eberly2013]. The left side falls in t: Newton's
+/// method from the left of the root never overshoots, and bisection keeps it between its bounds where it is
+/// slow.
 fn ellipsoid(p: DVec3, squares: DVec3) -> Projection {
     let least = squares.min_element();
     // In units of the shortest semi-axis.
@@ -183,7 +185,8 @@ fn ellipsoid(p: DVec3, squares: DVec3) -> Projection {
     Projection { distance: s * length * unit, point, normal }
 }
 
-/// A point so deep inside, on the plane across the shortest axis, that the nearest points lie in a pair above and below.
+/// A point so deep inside, on the plane across the shortest axis, that the nearest points lie in a pair above
+/// and below.
 fn deep_in_ellipsoid(squares: DVec3, unit: f64, e: DVec3, z: DVec3, shortest: DVec3) -> Projection {
     let long = |k: usize| if e[k] > 1.0 { e[k] * z[k] / (e[k] - 1.0) } else { 0.0 };
     let mut x = DVec3::new(long(0), long(1), long(2));
@@ -218,8 +221,8 @@ mod tests {
     use crate::random::Random;
     use crate::shape::Shape;
 
-    /// The nearest point is on the surface, no sampled point of the surface is nearer, and the normal is that of the
-    /// support plane.
+    /// The nearest point is on the surface, no sampled point of the surface is nearer, and the normal is that
+    /// of the support plane.
     #[test]
     fn nothing_on_the_surface_is_nearer() {
         let mut random = Random::new(17);
@@ -260,7 +263,8 @@ mod tests {
         assert!((middle.distance + 1.0).abs() < 1e-14 && middle.normal.z.abs() > 1.0 - 1e-14, "{middle:?}");
         let far = core.project(DVec3::X * 5.0);
         assert!((far.distance - 2.0).abs() < 1e-14 && far.point.distance(DVec3::X * 3.0) < 1e-14);
-        // Beyond the centre of curvature at the end of the long axis, c²/a = 1/3 from it, the pole is not nearest.
+        // Beyond the centre of curvature at the end of the long axis, c²/a = 1/3 from it, the pole is not
+        // nearest.
         let inner = core.project(DVec3::X * 2.0);
         assert!(inner.distance > -1.0 && inner.point.x < 3.0, "{inner:?}");
     }

@@ -1,15 +1,16 @@
 //! The last digits of a contact normal between curved cores: Newton's method on the sphere of directions.
 //!
-//! The signed distance is the greatest value over unit n of s(n) = min n·(a - b). On each pair of pieces k of the two cores
-//! it is smooth: the gradient is the point p_k(n) of A - B itself, and the second derivative -R_k, with R_k the radii of
-//! curvature. On the sphere, with tangent steps δ and g_k the part of p_k across n,
+//! The signed distance is the greatest value over unit n of s(n) = min n·(a - b). On each pair of pieces k of
+//! the two cores it is smooth: the gradient is the point p_k(n) of A - B itself, and the second derivative
+//! -R_k, with R_k the radii of curvature. On the sphere, with tangent steps δ and g_k the part of p_k across
+//! n,
 //!
 //!   s_k(n + δ) ≈ s_k + g_k·δ - ½ δ·(R_k + s_k)δ,
 //!
-//! and where up to three pairs meet (an edge, a generator, a corner of the map of normals) the greatest least of them
-//! satisfies Σ λ_k g_k = H δ and s_k + g_k·δ = t for all k, with weights λ_k ≥ 0, Σ λ_k = 1 and H = Σ λ_k (R_k + s_k).
-//! With curved pieces this is one step of sequential quadratic programming, with points alone the exact answer.
-//! The weights give the points of contact: Σ λ_k a_k and Σ λ_k b_k.
+//! and where up to three pairs meet (an edge, a generator, a corner of the map of normals) the greatest least
+//! of them satisfies Σ λ_k g_k = H δ and s_k + g_k·δ = t for all k, with weights λ_k ≥ 0, Σ λ_k = 1 and H = Σ
+//! λ_k (R_k + s_k). With curved pieces this is one step of sequential quadratic programming, with points
+//! alone the exact answer. The weights give the points of contact: Σ λ_k a_k and Σ λ_k b_k.
 
 use glam::{DVec2, DVec3};
 
@@ -17,10 +18,12 @@ use super::convex::{Pair, Vertex};
 
 const STEPS: usize = 16;
 
-/// Nearer than this to the axis of a flat circular face the support function of its rim has a kink, not a curvature.
+/// Nearer than this to the axis of a flat circular face the support function of its rim has a kink, not a
+/// curvature.
 const KINK: f64 = 1e-7;
 
-/// Where s does not bend down, up to this part of its greatest radius of curvature, steps are made as if by the other part.
+/// Where s does not bend down, up to this part of its greatest radius of curvature, steps are made as if by
+/// the other part.
 const SINGULAR: f64 = 1e-13;
 const SOFT: f64 = 0.02;
 
@@ -49,9 +52,9 @@ impl Optimum {
     }
 }
 
-/// The axis of a flat circular face near the unit direction `n`, if it separates at least as well as `lower` and a furthest
-/// point of the other core lies over the face: then nothing nearby separates better. `points` are points of A and B that
-/// may be furthest along the axis where many are.
+/// The axis of a flat circular face near the unit direction `n`, if it separates at least as well as `lower`
+/// and a furthest point of the other core lies over the face: then nothing nearby separates better. `points`
+/// are points of A and B that may be furthest along the axis where many are.
 pub(super) fn cap(pair: &Pair, n: DVec3, lower: f64, points: (DVec3, DVec3)) -> Option<Optimum> {
     let near = |axis: &DVec3| axis.dot(n) > NEAR_CAP;
     let axis_a = pair.a.cap(-n).map(|z| -z).filter(near);
@@ -117,8 +120,8 @@ impl Branch {
     }
 }
 
-/// Climbs from the unit direction `n` and the pieces of `corners` to a greatest separation nearby. Nothing when none is
-/// found, or when it is the axis of a flat circular face.
+/// Climbs from the unit direction `n` and the pieces of `corners` to a greatest separation nearby. Nothing
+/// when none is found, or when it is the axis of a flat circular face.
 pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f64]) -> Option<Optimum> {
     let mut branches = [Branch::new(&Vertex::NONE, 0.0); 3];
     let mut count = 0;
@@ -133,7 +136,8 @@ pub(super) fn climb(pair: &Pair, mut n: DVec3, corners: &[Vertex], weights: &[f6
     }
     let rounding = 4.0 * f64::EPSILON * pair.scale;
     let mut last = f64::INFINITY;
-    // Where many corners are all but in one plane, the branches may take turns: then the best direction met is the answer.
+    // Where many corners are all but in one plane, the branches may take turns: then the best direction met
+    // is the answer.
     let mut best = (f64::NEG_INFINITY, n, branches, count);
     for _ in 0..STEPS {
         if near_kink(pair, n) {
@@ -293,9 +297,9 @@ fn finish(pair: &Pair, n: DVec3, branches: &mut [Branch; 3], count: usize) -> Op
         .filter(|o| o.separation.is_finite() && on_a.is_finite() && on_b.is_finite())
 }
 
-/// The angle around an optimum within which it is the only one. Where s is smooth it is as long as s bends down, and the
-/// bend changes by about its own size in a radian; across an edge or a corner s falls by the slope on either side until the
-/// bend makes up for it. Four times on the safe side.
+/// The angle around an optimum within which it is the only one. Where s is smooth it is as long as s bends
+/// down, and the bend changes by about its own size in a radian; across an edge or a corner s falls by the
+/// slope on either side until the bend makes up for it. Four times on the safe side.
 fn alone(branches: &[Branch]) -> f64 {
     let mut bend = [0.0; 3];
     let mut size = 0.0_f64;

@@ -1,7 +1,9 @@
 //! The point of a simplex nearest to the origin.
 //!
-//! The nearest point lies on a face with the newest corner: the other faces were left behind when it was added. Which side of a face or an edge the origin is on is decided by triple products of edges,
-//! which keep their digits where products of dot products, as in Johnson's recursion [GilbertJohnsonKeerthi1988], cancel.
+//! The nearest point lies on a face with the newest corner: the other faces were left behind when it was
+//! added. Which side of a face or an edge the origin is on is decided by triple products of edges, which keep
+//! their digits where products of dot products, as in Johnson's recursion [GilbertJohnsonKeerthi1988],
+//! cancel.
 
 use glam::DVec3;
 
@@ -77,8 +79,8 @@ impl Simplex {
         self.corners().iter().any(|c| c.w == v.w)
     }
 
-    /// Adds a corner and keeps the smallest face with the nearest point, if that is nearer than before: otherwise nothing
-    /// changes. With four corners that hold the origin, all are kept.
+    /// Adds a corner and keeps the smallest face with the nearest point, if that is nearer than before:
+    /// otherwise nothing changes. With four corners that hold the origin, all are kept.
     pub(super) fn add(&mut self, corner: Vertex) -> Added {
         let new = self.len;
         debug_assert!(new < 4);

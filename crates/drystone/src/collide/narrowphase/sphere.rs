@@ -14,14 +14,15 @@ pub(super) fn vanishing(size: f64) -> f64 {
     (1e-13 * size).powi(2).max(VANISHING)
 }
 
-/// The contact of two spheres, A at `ca` and B at `cb`, at any distance. Coincident centres: normal +z for the larger.
+/// The contact of two spheres, A at `ca` and B at `cb`, at any distance. Coincident centres: normal +z for
+/// the larger.
 #[inline]
 pub fn sphere_sphere(ca: DVec3, ra: f64, cb: DVec3, rb: f64) -> ContactPoint {
     round(ca, ra, cb, rb, VANISHING, if ra < rb { DVec3::NEG_Z } else { DVec3::Z })
 }
 
-/// The contact of the ball about `pa` with the ball about `pb`; `fallback` is the normal when the squared distance of
-/// their centres is at most `vanishing`.
+/// The contact of the ball about `pa` with the ball about `pb`; `fallback` is the normal when the squared
+/// distance of their centres is at most `vanishing`.
 #[inline]
 pub(super) fn round(pa: DVec3, ra: f64, pb: DVec3, rb: f64, vanishing: f64, fallback: DVec3) -> ContactPoint {
     let b_to_a = pa - pb;

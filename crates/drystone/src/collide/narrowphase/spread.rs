@@ -5,7 +5,8 @@ use glam::DVec2;
 use super::MAX_POINTS;
 use super::four::{Corner, four};
 
-/// Before a choice is made, this many are kept; beyond that only the outermost in eight directions, and the deepest.
+/// Before a choice is made, this many are kept; beyond that only the outermost in eight directions, and the
+/// deepest.
 const CAPACITY: usize = 24;
 
 /// Eight directions an eighth of a turn apart, skew to the axes of the plane.
@@ -94,8 +95,8 @@ impl Spread {
         self.len = len;
     }
 
-    /// At most four corners in the order of their keys, well spread, the deepest gap among them: see [`four`]. `known` says
-    /// whether a key was chosen the last time.
+    /// At most four corners in the order of their keys, well spread, the deepest gap among them: see
+    /// [`four`]. `known` says whether a key was chosen the last time.
     pub(super) fn chosen(&mut self, known: impl Fn(u64) -> bool) -> &[Candidate] {
         if self.len > MAX_POINTS {
             let mut corners = [Corner::NONE; CAPACITY];

@@ -21,11 +21,12 @@ const STEPS: usize = 256;
 /// Nearer than this part of the moving shape's size counts as touching.
 const TOUCHING: f64 = 1e-9;
 
-/// Where `shape`, moved from `pose` along the unit vector `direction` by at most `max_distance`, first touches `target`. One that
-/// touches at the start hits at distance 0.
+/// Where `shape`, moved from `pose` along the unit vector `direction` by at most `max_distance`, first
+/// touches `target`. One that touches at the start hits at distance 0.
 ///
-/// The distance of two convex shapes is a convex function of the way, so that Newton's method comes up to its first zero and never
-/// beyond. Against meshes, height fields and compounds the shape moves on by the distance itself, which is safe for any shape.
+/// The distance of two convex shapes is a convex function of the way, so that Newton's method comes up to its
+/// first zero and never beyond. Against meshes, height fields and compounds the shape moves on by the
+/// distance itself, which is safe for any shape.
 pub fn cast(
     shape: &Shape,
     pose: &Pose,

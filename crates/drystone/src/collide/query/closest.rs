@@ -27,8 +27,9 @@ impl ClosestPoints {
     }
 }
 
-/// The closest points of two shapes, or where they overlap the points that are to come apart. Nothing between shapes that have no
-/// distance: two half-spaces, or two of half-space, mesh and height field. Beside a mesh or a height field, overlaps are those of the deepest contact.
+/// The closest points of two shapes, or where they overlap the points that are to come apart. Nothing between
+/// shapes that have no distance: two half-spaces, or two of half-space, mesh and height field. Beside a mesh
+/// or a height field, overlaps are those of the deepest contact.
 pub fn closest_points(
     shape_a: &Shape,
     pose_a: &Pose,
@@ -104,8 +105,8 @@ pub struct Projection {
     pub normal: DVec3,
 }
 
-/// The point of a shape's surface nearest to `point`. A closed mesh is solid, an open one has no inside. Inside a compound, the
-/// surface of the part that `point` is deepest in.
+/// The point of a shape's surface nearest to `point`. A closed mesh is solid, an open one has no inside.
+/// Inside a compound, the surface of the part that `point` is deepest in.
 pub fn project(shape: &Shape, pose: &Pose, point: DVec3) -> Projection {
     let p = pose.inverse_point(point);
     let local = match shape {

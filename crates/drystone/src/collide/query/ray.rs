@@ -29,8 +29,8 @@ pub(super) fn cast(shape: &Shape, o: DVec3, d: DVec3) -> Hit {
     }
 }
 
-/// Where the line enters the ball about the origin. The foot of the perpendicular keeps the digits that the usual
-/// b² - 4ac loses when the ray starts far away.
+/// Where the line enters the ball about the origin. The foot of the perpendicular keeps the digits that the
+/// usual b² - 4ac loses when the ray starts far away.
 fn entry(o: DVec3, d: DVec3, radius: f64) -> Option<f64> {
     let towards = -o.dot(d);
     let room = radius * radius - (o + d * towards).length_squared();
@@ -86,7 +86,8 @@ fn cuboid(o: DVec3, d: DVec3, half: DVec3) -> Hit {
     }
 }
 
-/// The side wall where it is hit between the ends of the core, else the ball at the end that the ray meets first.
+/// The side wall where it is hit between the ends of the core, else the ball at the end that the ray meets
+/// first.
 fn capsule(o: DVec3, d: DVec3, radius: f64, half_length: f64) -> Hit {
     let from_core = |p: DVec3| p - DVec3::Z * p.z.clamp(-half_length, half_length);
     if from_core(o).length_squared() <= radius * radius {
@@ -152,7 +153,8 @@ impl Stretch {
     }
 }
 
-/// From the foot of the perpendicular on the shape's origin, so that a ray from far away keeps the digits of the shape.
+/// From the foot of the perpendicular on the shape's origin, so that a ray from far away keeps the digits of
+/// the shape.
 fn from_nearby(o: DVec3, d: DVec3) -> (DVec3, f64) {
     let t = -o.dot(d);
     (o + d * t, t)
@@ -250,8 +252,8 @@ fn polyhedron(o: DVec3, d: DVec3, hull: &Hull) -> Hit {
     stretch.hit(|_| -d)
 }
 
-/// Newton's method on the distance from the shape along the ray: it is a convex function, so from outside the method comes
-/// up to the first zero and never beyond.
+/// Newton's method on the distance from the shape along the ray: it is a convex function, so from outside the
+/// method comes up to the first zero and never beyond.
 fn by_distance(o: DVec3, d: DVec3, shape: &Convex) -> Hit {
     let mut t = 0.0;
     let mut last = f64::INFINITY;

@@ -58,7 +58,8 @@ impl Tree {
         self.revision = model.revision();
     }
 
-    /// Visits colliders in the order of a lower bound (as far as the tree tells), endless ones first: see [`Bvh::nearest`].
+    /// Visits colliders in the order of a lower bound (as far as the tree tells), endless ones first: see
+    /// [`Bvh::nearest`].
     pub fn nearest(
         &self,
         bound: impl Fn(&Aabb) -> f64,
@@ -78,8 +79,8 @@ impl Tree {
         self.bvh.overlapping(bounds, |k| visit(self.slots[k as usize]));
     }
 
-    /// Visits colliders whose boxes, grown by `reach`, are met by the ray, and all endless ones; the visitor returns the new, never
-    /// larger distance up to which it looks.
+    /// Visits colliders whose boxes, grown by `reach`, are met by the ray, and all endless ones; the visitor
+    /// returns the new, never larger distance up to which it looks.
     pub fn ray(
         &self,
         origin: DVec3,

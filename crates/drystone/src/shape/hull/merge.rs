@@ -1,8 +1,10 @@
-//! From triangles to faces: triangles in one plane become one polygon, and points that are no corners are found.
+//! From triangles to faces: triangles in one plane become one polygon, and points that are no corners are
+//! found.
 //!
-//! Points that should be in one plane are so up to rounding, and the triangles between them may be slivers whose normals
-//! mean nothing. So not normals are compared but distances: a face starts with the largest triangle left and takes in
-//! neighbours all of whose corners are within the tolerance of its plane, which is then fitted to what was taken.
+//! Points that should be in one plane are so up to rounding, and the triangles between them may be slivers
+//! whose normals mean nothing. So not normals are compared but distances: a face starts with the largest
+//! triangle left and takes in neighbours all of whose corners are within the tolerance of its plane, which is
+//! then fitted to what was taken.
 
 use glam::DVec3;
 
@@ -223,8 +225,8 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// Corners that stand out from the line between their neighbours on some face by no more than the tolerance. No two
-/// neighbours at once: together they may well stand out.
+/// Corners that stand out from the line between their neighbours on some face by no more than the tolerance.
+/// No two neighbours at once: together they may well stand out.
 fn blunt(points: &[DVec3], faces: &[Vec<u32>], tolerance: f64) -> Vec<u32> {
     let mut goes = vec![false; points.len()];
     let mut stays = vec![false; points.len()];

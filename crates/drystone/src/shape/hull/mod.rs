@@ -13,14 +13,15 @@ use crate::collide::Aabb;
 use merge::{Polygons, Surface};
 use quickhull::Degenerate;
 
-/// Points are taken for coplanar, collinear or equal up to this share of the extent of the hull, 2⁻⁴³ ≈ 1.1·10⁻¹³.
+/// Points are taken for coplanar, collinear or equal up to this share of the extent of the hull, 2⁻⁴³ ≈
+/// 1.1·10⁻¹³.
 const FLAT: f64 = 1.136_868_377_216_160_3e-13;
 
 /// Up to so many vertices, looking at all is faster than walking along edges.
 const SCAN: usize = 32;
 
-/// Up to this angle faces may be uneven: on a surface that is not quite convex a walk along edges can end below the summit,
-/// by as much as the angle times the size.
+/// Up to this angle faces may be uneven: on a surface that is not quite convex a walk along edges can end
+/// below the summit, by as much as the angle times the size.
 const EVEN: f64 = 1e-10;
 
 /// Cells along the side of a face of the cube of directions.
@@ -28,8 +29,9 @@ const CELLS: usize = 4;
 
 /// A convex polyhedron: the hull of points.
 ///
-/// Faces are polygons, no two of them in one plane; every corner of a polygon is a strictly convex one. Vertices keep
-/// the order of the points, faces and edges have a canonical order: the hull of [`Hull::vertices`] is the same hull.
+/// Faces are polygons, no two of them in one plane; every corner of a polygon is a strictly convex one.
+/// Vertices keep the order of the points, faces and edges have a canonical order: the hull of
+/// [`Hull::vertices`] is the same hull.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Data", into = "Data")]
 pub struct Hull {
@@ -55,7 +57,8 @@ pub struct Hull {
     tolerance: f64,
 }
 
-/// A face of a [`Hull`]: all vertices have `normal · x <= offset`, up to rounding (or the tolerance asked for).
+/// A face of a [`Hull`]: all vertices have `normal · x <= offset`, up to rounding (or the tolerance asked
+/// for).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Face {
     /// Unit outward normal.
@@ -122,9 +125,10 @@ impl Hull {
         Self::with_tolerance(points, 0.0)
     }
 
-    /// The convex hull of points known only so well, m: corners that stand out by no more are dropped, faces that flat
-    /// are one. For points that went through single precision or a text of few digits, where the corners of one face
-    /// would otherwise make several. What is dropped can add up to a few times the tolerance.
+    /// The convex hull of points known only so well, m: corners that stand out by no more are dropped, faces
+    /// that flat are one. For points that went through single precision or a text of few digits, where the
+    /// corners of one face would otherwise make several. What is dropped can add up to a few times the
+    /// tolerance.
     pub fn with_tolerance(points: &[DVec3], tolerance: f64) -> Result<Self, String> {
         if !(tolerance.is_finite() && tolerance >= 0.0) {
             return Err(format!("tolerance must be finite and not negative, got {tolerance}"));
@@ -141,7 +145,8 @@ impl Hull {
         if let Some(k) = points.iter().position(|p| p.abs().max_element() > FARTHEST) {
             return Err(format!("point {k} is too far away: {}", points[k]));
         }
-        // Each round drops what is no corner; the last one finds nothing to drop, so doing it again changes nothing.
+        // Each round drops what is no corner; the last one finds nothing to drop, so doing it again changes
+        // nothing.
         let first = first_equal(points);
         let mut kept: Vec<DVec3> =
             (0..points.len()).filter(|&k| first[k] as usize == k).map(|k| points[k]).collect();
@@ -217,8 +222,8 @@ impl Hull {
         hull
     }
 
-    /// How far corners lie off the plane of their face, as a part of its shortest edge, at most: the angle that is lost where
-    /// faces were merged.
+    /// How far corners lie off the plane of their face, as a part of its shortest edge, at most: the angle
+    /// that is lost where faces were merged.
     fn unevenness(&self) -> f64 {
         let mut most = 0.0_f64;
         for (k, f) in self.faces.iter().enumerate() {
@@ -372,7 +377,8 @@ fn rounding(points: &[DVec3]) -> f64 {
     (FLAT * (high - low).max_element() + 16.0 * f64::EPSILON * far).max(1.0 / FARTHEST)
 }
 
-/// Up to four points by coordinate. The last one is repeated where there are fewer: among equals the first is found.
+/// Up to four points by coordinate. The last one is repeated where there are fewer: among equals the first is
+/// found.
 fn four(points: &[DVec3]) -> [f64; 12] {
     std::array::from_fn(|k| points[(k % 4).min(points.len() - 1)][k / 4])
 }

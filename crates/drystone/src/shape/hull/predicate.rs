@@ -1,16 +1,16 @@
 //! On which side of a plane a point lies: the exact sign of a determinant.
 //!
-//! A fast evaluation answers whenever its error bound allows; otherwise the determinant is summed without rounding as an
-//! expansion, a sum of numbers that do not overlap [Shewchuk1997, grow-expansion]. With every answer exact, the
-//! combinatorics of the hull cannot contradict themselves, whatever the points.
+//! A fast evaluation answers whenever its error bound allows; otherwise the determinant is summed without
+//! rounding as an expansion, a sum of numbers that do not overlap [Shewchuk1997, grow-expansion]. With every
+//! answer exact, the combinatorics of the hull cannot contradict themselves, whatever the points.
 
 use glam::DVec3;
 
 /// Half an ulp of 1.
 const HALF_ULP: f64 = 0.5 * f64::EPSILON;
 
-/// Positive if `p` is on the side of the plane through a, b, c from which they run counter-clockwise, negative if it is
-/// on the other, zero if on the plane: the sign of (b−a)×(c−a)·(p−a), without error.
+/// Positive if `p` is on the side of the plane through a, b, c from which they run counter-clockwise,
+/// negative if it is on the other, zero if on the plane: the sign of (b−a)×(c−a)·(p−a), without error.
 ///
 /// Coordinates must be 0 or between 2⁻¹⁰⁰ and 1 in magnitude, so that no product underflows.
 pub(super) fn side(a: DVec3, b: DVec3, c: DVec3, p: DVec3) -> f64 {
@@ -121,7 +121,8 @@ mod tests {
         let mut zeros = 0;
         let mut hard = 0;
         for _ in 0..20_000 {
-            // Corners of 38 bits, the third one near the line of the first two, the last one near the plane of all.
+            // Corners of 38 bits, the third one near the line of the first two, the last one near the plane
+            // of all.
             let draw = |random: &mut Random, bits: u32| {
                 (random.next_u64() >> (64 - bits)) as i128 - (1 << (bits - 1))
             };
@@ -148,7 +149,8 @@ mod tests {
         assert!(zeros > 1000 && hard > 10, "{zeros} {hard}");
     }
 
-    /// Where differences of coordinates round too: exchanging two points must change the sign and nothing else.
+    /// Where differences of coordinates round too: exchanging two points must change the sign and nothing
+    /// else.
     #[test]
     fn the_order_of_the_points_changes_nothing_but_the_sign() {
         let plain = |a: DVec3, b: DVec3, c: DVec3, p: DVec3| (b - a).cross(c - a).dot(p - a);

@@ -1,14 +1,15 @@
 //! The convex hull as triangles, by quickhull [Barber1996] with exact predicates.
 //!
-//! 1. Start with a tetrahedron of far points. Every other point is listed with one facet that it lies strictly above.
+//! 1. Start with a tetrahedron of far points. Every other point is listed with one facet that it lies
+//!    strictly above.
 //! 2. Take a facet with a list and its furthest point p.
 //! 3. The facets that p lies strictly above are connected; their rim, the horizon, is one simple cycle.
 //! 4. Replace them by the triangles between p and the horizon, and pass their points on to these.
 //!
-//! Points on a facet's plane count as not above it. Seen from p the facets strictly below it fill its silhouette just
-//! once, so step 3 holds without any assumption on the position of the points, and a point outside that lay above a
-//! facet removed in step 4 lies above one of the new ones. The hull may keep triangles in one plane, and vertices in the
-//! middle of edges: [`super::merge`] sees to those.
+//! Points on a facet's plane count as not above it. Seen from p the facets strictly below it fill its
+//! silhouette just once, so step 3 holds without any assumption on the position of the points, and a point
+//! outside that lay above a facet removed in step 4 lies above one of the new ones. The hull may keep
+//! triangles in one plane, and vertices in the middle of edges: [`super::merge`] sees to those.
 
 use glam::DVec3;
 

@@ -1,4 +1,5 @@
-//! The few points of a cloud that can be furthest in some direction: its bounds and support cost what those cost.
+//! The few points of a cloud that can be furthest in some direction: its bounds and support cost what those
+//! cost.
 
 use glam::{DMat3, DVec3};
 

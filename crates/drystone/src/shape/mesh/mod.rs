@@ -15,9 +15,10 @@ use extremes::Extremes;
 
 /// A surface of triangles, counter-clockwise seen from outside.
 ///
-/// Fit for ground, walls and moulds: static and kinematic bodies. It may be open; only [`TriMesh::mass_properties`] asks
-/// for a closed one. Its triangles push to the side from which their corners go counter-clockwise and not to the other, so
-/// that a sheet needs triangles on both sides to hold bodies on both.
+/// Fit for ground, walls and moulds: static and kinematic bodies. It may be open; only
+/// [`TriMesh::mass_properties`] asks for a closed one. Its triangles push to the side from which their
+/// corners go counter-clockwise and not to the other, so that a sheet needs triangles on both sides to hold
+/// bodies on both.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Data", into = "Data")]
 pub struct TriMesh {
@@ -61,8 +62,8 @@ impl PartialEq for TriMesh {
 }
 
 impl TriMesh {
-    /// The mesh of the given vertices and triangles. Exactly equal vertices are welded, unused ones dropped; the
-    /// triangles keep their order. Refuses, by index, what is not finite, out of range or without area.
+    /// The mesh of the given vertices and triangles. Exactly equal vertices are welded, unused ones dropped;
+    /// the triangles keep their order. Refuses, by index, what is not finite, out of range or without area.
     ///
     /// ```
     /// use drystone::shape::TriMesh;
@@ -150,8 +151,8 @@ impl TriMesh {
         self.normals[k]
     }
 
-    /// The triangle across edge `edge` of triangle `k`; edge e runs from corner e to corner e + 1. None where the
-    /// surface ends there, or goes on in more than one triangle or with the opposite orientation.
+    /// The triangle across edge `edge` of triangle `k`; edge e runs from corner e to corner e + 1. None where
+    /// the surface ends there, or goes on in more than one triangle or with the opposite orientation.
     pub fn neighbour(&self, k: usize, edge: usize) -> Option<u32> {
         self.edges.neighbour(k, edge)
     }
@@ -171,8 +172,8 @@ impl TriMesh {
         self.moments.volume
     }
 
-    /// Volume, centroid and second moments of the solid inside; [`Moments::inertia`] makes an inertia of them.
-    /// Refuses an open surface, naming an open edge, and one that is inside out.
+    /// Volume, centroid and second moments of the solid inside; [`Moments::inertia`] makes an inertia of
+    /// them. Refuses an open surface, naming an open edge, and one that is inside out.
     pub fn mass_properties(&self) -> Result<Moments, String> {
         match self.edges.flaw() {
             None if self.moments.volume > 0.0 => Ok(self.moments),

@@ -9,7 +9,8 @@ use crate::shape::moments::cross_of_sides;
 /// A triangle whose height is below this share of its longest side has no area to speak of, nor a normal.
 const THIN: f64 = 1e-14;
 
-/// Welds exactly equal vertices and drops unused ones. Vertices keep their order (equal ones that of their first).
+/// Welds exactly equal vertices and drops unused ones. Vertices keep their order (equal ones that of their
+/// first).
 pub(super) fn weld(
     vertices: &[DVec3],
     mut triangles: Vec<[u32; 3]>,

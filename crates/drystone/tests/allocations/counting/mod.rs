@@ -1,5 +1,5 @@
-//! An allocator that counts, for tests that are alone in their program: it is the whole program's. It counts per thread,
-//! because the test harness has a thread of its own that allocates when it likes.
+//! An allocator that counts, for tests that are alone in their program: it is the whole program's. It counts
+//! per thread, because the test harness has a thread of its own that allocates when it likes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

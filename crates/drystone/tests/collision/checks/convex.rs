@@ -8,11 +8,12 @@ use glam::DVec3;
 use super::draw::Case;
 use super::solid::{extent, height};
 
-/// The distance is known to this part of the size of the shapes and their distance, unless they are deep in each other.
+/// The distance is known to this part of the size of the shapes and their distance, unless they are deep in
+/// each other.
 const GAP: f64 = 1e-9;
 
-/// The same for places on the surfaces, for normals, and for deep overlaps. Where the minimum is flat, rounding leaves its
-/// square root, 1.5·10⁻⁸; a few times that is what kinks next to flat places cost.
+/// The same for places on the surfaces, for normals, and for deep overlaps. Where the minimum is flat,
+/// rounding leaves its square root, 1.5·10⁻⁸; a few times that is what kinks next to flat places cost.
 const FLAT: f64 = 1e-7;
 
 /// Normals are known to this angle where shapes are apart.
@@ -94,7 +95,8 @@ pub fn check(case: &Case) -> Result<(), String> {
     distances(case, nearest, all.points())
 }
 
-/// Numbers are numbers, and where a ball fits into both shapes there is a contact, however near they must be, and it is deep.
+/// Numbers are numbers, and where a ball fits into both shapes there is a contact, however near they must be,
+/// and it is deep.
 pub fn check_overlap(case: &Case) -> Result<(), String> {
     let near = case.contacts(case.reach);
     let distance = query::distance(&case.a, &case.pose_a, &case.b, &case.pose_b);
@@ -126,8 +128,8 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     let mut tilt = 0.0;
     let written_out = |shape: &Shape| matches!(shape, Shape::Box { .. } | Shape::Capsule { .. });
     if written_out(&case.a) && written_out(&case.b) {
-        // Faces come first, with normals up to 2° from the direction of the closest points: along them, the far end of a
-        // large face may reach deeper than the contact by that angle times its length.
+        // Faces come first, with normals up to 2° from the direction of the closest points: along them, the
+        // far end of a large face may reach deeper than the contact by that angle times its length.
         tilt = ALONG_SIN * (diameter(&case.a) + diameter(&case.b));
     }
     if let (Shape::Box { half: ha }, Shape::Box { half: hb }) = (&case.a, &case.b)
@@ -142,8 +144,8 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     if !(distance <= bounds.upper + tolerance) {
         return Err(format!("distance {distance}, but points show at most {}", bounds.upper));
     }
-    // Deep in a curved shape the way out may be longer than the shortest by a little: there may be any number of ways out,
-    // and the search for the shortest has an end. Between flat faces there are only so many.
+    // Deep in a curved shape the way out may be longer than the shortest by a little: there may be any number
+    // of ways out, and the search for the shortest has an end. Between flat faces there are only so many.
     let curved = curved(&case.a) || curved(&case.b);
     let detour = if curved { PATCH * (-distance).max(0.0) } else { 0.0 };
     if !(distance >= bounds.lower - tolerance - detour) {
@@ -157,7 +159,8 @@ fn distances(case: &Case, nearest: &ContactPoint, all: &[ContactPoint]) -> Resul
     if !(proved >= gap - slack - tilt - case.tolerance()) {
         return Err(format!("gap {gap}, but its normal separates by {proved}"));
     }
-    // Bars have normals of their own along each other, and faces of boxes come first; a half-space has but one.
+    // Bars have normals of their own along each other, and faces of boxes come first; a half-space has but
+    // one.
     let plane = matches!(case.a, Shape::HalfSpace) || matches!(case.b, Shape::HalfSpace);
     // Nearer than this the separation says little about the direction.
     let apart = distance > 0.01 * case.size();

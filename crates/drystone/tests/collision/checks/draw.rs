@@ -1,5 +1,5 @@
-//! Shapes and placements out of bytes: all kinds, sizes from a millimetre to a kilometre, and the placements that make
-//! trouble more often than chance would.
+//! Shapes and placements out of bytes: all kinds, sizes from a millimetre to a kilometre, and the placements
+//! that make trouble more often than chance would.
 
 use std::sync::Arc;
 

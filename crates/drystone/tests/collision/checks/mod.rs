@@ -1,5 +1,5 @@
-//! Collision detection against what can be said without it. The cases come out of bytes, so that a fuzzer can look for
-//! bad ones: see `fuzz/` at the root of the repository.
+//! Collision detection against what can be said without it. The cases come out of bytes, so that a fuzzer can
+//! look for bad ones: see `fuzz/` at the root of the repository.
 
 mod bytes;
 mod convex;

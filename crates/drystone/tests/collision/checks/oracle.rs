@@ -1,9 +1,10 @@
 //! Bounds of the signed distance of two convex shapes, from definitions alone.
 //!
-//! With s(n) the distance of the support planes of A and B across the unit vector n, the signed distance is the greatest
-//! s(n). So every direction bounds it from below. From above it is bounded by the distance of any point of A from any point
-//! of B, and in overlap by any two balls about one point, one in A and one in B: the depth is at least the sum of their
-//! radii. Directions and points are searched for, but what is found is a bound however bad the search.
+//! With s(n) the distance of the support planes of A and B across the unit vector n, the signed distance is
+//! the greatest s(n). So every direction bounds it from below. From above it is bounded by the distance of
+//! any point of A from any point of B, and in overlap by any two balls about one point, one in A and one in
+//! B: the depth is at least the sum of their radii. Directions and points are searched for, but what is found
+//! is a bound however bad the search.
 
 use drystone::shape::{Pose, Shape};
 use glam::DVec3;
@@ -22,8 +23,8 @@ pub struct Bounds {
 }
 
 impl Case {
-    /// How far the support plane of A lies above that of B along the unit vector `n`, from B to A. Where one of them is a
-    /// half-space, along its own normal, and without end where that is not `n`.
+    /// How far the support plane of A lies above that of B along the unit vector `n`, from B to A. Where one
+    /// of them is a half-space, along its own normal, and without end where that is not `n`.
     pub fn separation(&self, mut n: DVec3) -> f64 {
         for (shape, pose, side) in [(&self.a, &self.pose_a, -1.0), (&self.b, &self.pose_b, 1.0)] {
             if let Shape::HalfSpace = shape {

@@ -1,5 +1,5 @@
-//! What can be said of one shape from its definition alone: the furthest point along a direction, the height of a point over
-//! the surface, the room around a point inside.
+//! What can be said of one shape from its definition alone: the furthest point along a direction, the height
+//! of a point over the surface, the room around a point inside.
 #![allow(dead_code)]
 
 use drystone::shape::Shape;
@@ -51,9 +51,9 @@ pub fn extent(shape: &Shape) -> f64 {
     }
 }
 
-/// Height of a point over the surface of a convex shape, in its frame. Outside, the shape is at least so far away. Inside,
-/// where it is negative, a ball of that radius about the point lies in the shape; this is not so for a rounded hull
-/// outside its core: see [`room`].
+/// Height of a point over the surface of a convex shape, in its frame. Outside, the shape is at least so far
+/// away. Inside, where it is negative, a ball of that radius about the point lies in the shape; this is not
+/// so for a rounded hull outside its core: see [`room`].
 pub fn height(shape: &Shape, p: DVec3) -> f64 {
     match shape {
         Shape::Sphere { radius } => p.length() - radius,
@@ -86,7 +86,8 @@ pub fn height(shape: &Shape, p: DVec3) -> f64 {
         Shape::Ellipsoid { half } => {
             let f = (p / *half).length();
             if f <= 1.0 {
-                // In units of the semi-axes it is a ball, and no length grows by more than 1 / the shortest of them.
+                // In units of the semi-axes it is a ball, and no length grows by more than 1 / the shortest
+                // of them.
                 return (f - 1.0) * half.min_element();
             }
             let n = (p / (*half * *half)).normalize_or_zero();
@@ -100,8 +101,8 @@ pub fn height(shape: &Shape, p: DVec3) -> f64 {
     }
 }
 
-/// The radius of a ball about a point that lies in a convex shape; negative where there is none, and greater the nearer
-/// the shape is.
+/// The radius of a ball about a point that lies in a convex shape; negative where there is none, and greater
+/// the nearer the shape is.
 pub fn room(shape: &Shape, p: DVec3) -> f64 {
     if let Shape::Rounded { core, radius } = shape
         && let Shape::Hull(hull) = &**core

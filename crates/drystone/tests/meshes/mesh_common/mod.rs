@@ -8,8 +8,8 @@ use drystone::random::Random;
 use drystone::{BodyDef, BodyId, Contact, HeightField, Settings, Shape, TriMesh, World};
 use glam::{DQuat, DVec3};
 
-/// An irregular triangulation of `size` by `size` metres about the origin, with `n` by `n` cells whose inner corners are
-/// shifted at random and whose diagonals fall either way; `height` lifts the corners.
+/// An irregular triangulation of `size` by `size` metres about the origin, with `n` by `n` cells whose inner
+/// corners are shifted at random and whose diagonals fall either way; `height` lifts the corners.
 pub fn irregular(size: f64, n: usize, seed: u64, height: impl Fn(f64, f64) -> f64) -> TriMesh {
     let mut random = Random::new(seed);
     let cell = size / n as f64;

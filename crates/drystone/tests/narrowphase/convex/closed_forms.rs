@@ -226,13 +226,15 @@ fn deep_in_each_other() {
     assert!((apart + distance_apart()).abs() < 1e-11, "{apart}");
     let tetrahedron = hull_of(&[DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z]);
     let box_inside = cuboid(0.01, 0.01, 0.01);
-    // A small box in the middle of the slanted face's inside: out through the nearest side of the tetrahedron.
+    // A small box in the middle of the slanted face's inside: out through the nearest side of the
+    // tetrahedron.
     let d = distance(&box_inside, &at(0.1, 0.2, 0.3), &tetrahedron, &Pose::IDENTITY);
     assert!(close(d, -0.11), "{d}");
 }
 
-/// The shortest way apart of two equal upright eggs, semi-axes 1 and 2, one half a unit above the other: the eggs add up to
-/// one of twice the size, and the offset is a point inside it. Nearest points of the meridian 2 (cos t, 2 sin t) by search.
+/// The shortest way apart of two equal upright eggs, semi-axes 1 and 2, one half a unit above the other: the
+/// eggs add up to one of twice the size, and the offset is a point inside it. Nearest points of the meridian
+/// 2 (cos t, 2 sin t) by search.
 fn distance_apart() -> f64 {
     (0..=1_000_000)
         .map(|k| f64::from(k) * 1e-6 * FRAC_PI_2)

@@ -64,7 +64,8 @@ fn bricks_lie_like_boxes() {
     }
 }
 
-/// Eight corners of an octagon: the four points span most of it, whatever its direction, and hold the deepest one.
+/// Eight corners of an octagon: the four points span most of it, whatever its direction, and hold the deepest
+/// one.
 #[test]
 fn four_points_span_an_octagon() {
     let mut random = Random(402);
@@ -124,7 +125,8 @@ fn a_standing_cylinder_has_its_rim() {
     }
 }
 
-/// Spinning about its axis, an upright cylinder keeps places and gaps of its points; they do not travel with it.
+/// Spinning about its axis, an upright cylinder keeps places and gaps of its points; they do not travel with
+/// it.
 #[test]
 fn spinning_a_standing_cylinder_moves_no_point() {
     let shape = Shape::Cylinder { radius: 0.5, half_length: 0.75 };

@@ -1,7 +1,8 @@
 //! Distance and depth against their definitions, for every two kinds of shapes.
 //!
-//! Apart, two points of the shapes that are that close and a slab between the shapes that is that thick prove the distance.
-//! In overlap the slab proves that the way out is one, and a search over all directions that none is shorter.
+//! Apart, two points of the shapes that are that close and a slab between the shapes that is that thick prove
+//! the distance. In overlap the slab proves that the way out is one, and a search over all directions that
+//! none is shorter.
 
 use drystone::collide::narrowphase::ContactPoint;
 use drystone::collide::query::distance;
@@ -65,7 +66,8 @@ fn distances_and_depths_are_proven() {
     assert!(apart > 1500 && over > 2000, "{apart} {over}");
 }
 
-/// Shapes brought to within a hair of touching, half of them nearly aligned: where normals and features are decided.
+/// Shapes brought to within a hair of touching, half of them nearly aligned: where normals and features are
+/// decided.
 #[test]
 fn nearly_touching_shapes_are_proven() {
     let mut random = Random(102);
@@ -121,8 +123,8 @@ fn shallow_overlaps_are_least() {
     }
 }
 
-/// Parry ends with a tolerance, and on curved shapes rather early: where it claims more than we do, the points are the
-/// proof; where less, the slab.
+/// Parry ends with a tolerance, and on curved shapes rather early: where it claims more than we do, the
+/// points are the proof; where less, the slab.
 #[test]
 fn distances_agree_with_parry() {
     let mut random = Random(104);

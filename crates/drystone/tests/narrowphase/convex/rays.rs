@@ -7,7 +7,8 @@ use parry3d_f64::query::Ray;
 
 use crate::narrowphase_common::{KINDS, Random, depth_of, parry_pose, parry_shape};
 
-/// Outside is positive: for rounded shapes the distance of the core less the radius, where the core's is a distance.
+/// Outside is positive: for rounded shapes the distance of the core less the radius, where the core's is a
+/// distance.
 fn outside(shape: &Shape, pose: &Pose, point: DVec3) -> f64 {
     match shape {
         Shape::Rounded { core, radius } => depth_of(core, pose, point) - radius,

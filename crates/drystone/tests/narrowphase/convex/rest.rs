@@ -16,7 +16,8 @@ fn jitter(random: &mut Random, pose: &Pose, size: f64) -> Pose {
     )
 }
 
-/// Of bars that cross ever so slightly, the closest point may come as a third between the ends of the stretch.
+/// Of bars that cross ever so slightly, the closest point may come as a third between the ends of the
+/// stretch.
 const BETWEEN: u32 = 3 << 17;
 
 fn names(a: &Shape, pa: &Pose, b: &Shape, pb: &Pose) -> Vec<u32> {
@@ -25,7 +26,8 @@ fn names(a: &Shape, pa: &Pose, b: &Shape, pb: &Pose) -> Vec<u32> {
     m.points().iter().map(|p| p.feature).filter(|f| *f != BETWEEN).collect()
 }
 
-/// Asserts that A resting on B has `count` points whose names survive motions of 1e-4, in any orientation of the whole.
+/// Asserts that A resting on B has `count` points whose names survive motions of 1e-4, in any orientation of
+/// the whole.
 fn keeps_its_points(seed: u64, a: &Shape, pa: &Pose, b: &Shape, pb: &Pose, count: usize) {
     let mut random = Random(seed);
     for turn in 0..20 {

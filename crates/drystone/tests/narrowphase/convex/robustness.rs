@@ -1,4 +1,5 @@
-//! Exchanged roles, extreme sizes, degenerate placements: never a number that is none, never a contact missed.
+//! Exchanged roles, extreme sizes, degenerate placements: never a number that is none, never a contact
+//! missed.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 use std::sync::Arc;
@@ -86,7 +87,8 @@ fn kit() -> Vec<Shape> {
     ]
 }
 
-/// Right angles and equal sizes make ties everywhere; the choice must not depend on the order, and must be right.
+/// Right angles and equal sizes make ties everywhere; the choice must not depend on the order, and must be
+/// right.
 #[test]
 fn regular_placements() {
     let mut random = Random(202);
@@ -122,8 +124,8 @@ fn regular_placements() {
         if m.points().is_empty() {
             continue;
         }
-        // Sharp things that just touch do so with many normals, and round ones as deep in each other as their radius of
-        // curvature leave in many directions: the place is known to a root of rounding only.
+        // Sharp things that just touch do so with many normals, and round ones as deep in each other as their
+        // radius of curvature leave in many directions: the place is known to a root of rounding only.
         assert_points(a, &pa, b, &pb, if d > -0.2 { 1e-6 } else { 2e-3 }, &m);
         let p = least_gap(&m);
         touching += usize::from(d.abs() < 1e-12);
@@ -331,7 +333,8 @@ fn any_pose() -> impl Strategy<Value = Pose> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any sizes over twelve decades, in any placement: numbers stay numbers, and the plane between the points holds.
+    /// Any sizes over twelve decades, in any placement: numbers stay numbers, and the plane between the
+    /// points holds.
     #[test]
     fn numbers_stay_numbers(
         a in any_shape(), b in any_shape(), pa in any_pose(), pb in any_pose(),

@@ -1,4 +1,5 @@
-//! What the narrow phase tests share: random shapes and placements, and the definition of distance by support planes.
+//! What the narrow phase tests share: random shapes and placements, and the definition of distance by support
+//! planes.
 #![allow(dead_code)]
 
 #[path = "../../collision/checks/solid.rs"]
@@ -122,16 +123,16 @@ pub fn least_gap(m: &Manifold) -> ContactPoint {
 
 /// How far the support plane of A lies above that of B along the unit vector `n`.
 ///
-/// The signed distance of two convex shapes is the greatest of these over all n: it is never less than any of them, and a
-/// normal for which it is reached proves it.
+/// The signed distance of two convex shapes is the greatest of these over all n: it is never less than any of
+/// them, and a normal for which it is reached proves it.
 pub fn separation(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, n: DVec3) -> f64 {
     let low = pose_a.point(a.support(pose_a.rotation.conjugate() * -n));
     let high = pose_b.point(b.support(pose_b.rotation.conjugate() * n));
     (low - high).dot(n)
 }
 
-/// The best direction that a search finds: random ones, then ever smaller steps about the best. From a given direction only
-/// its neighbourhood is searched.
+/// The best direction that a search finds: random ones, then ever smaller steps about the best. From a given
+/// direction only its neighbourhood is searched.
 pub fn best_direction(
     random: &mut Random,
     a: &Shape,
@@ -200,8 +201,8 @@ pub fn depth_of(shape: &Shape, pose: &Pose, point: DVec3) -> f64 {
     }
 }
 
-/// What must hold of every contact point of convex shapes of any kind and size about 1: the points differ by the gap along
-/// the normal, and both lie on the surfaces up to `tolerance`.
+/// What must hold of every contact point of convex shapes of any kind and size about 1: the points differ by
+/// the gap along the normal, and both lie on the surfaces up to `tolerance`.
 pub fn assert_points(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, tolerance: f64, m: &Manifold) {
     let context = || format!("{a:?} {pose_a:?}\n{b:?} {pose_b:?}\n{:?}", m.points());
     let mut names: Vec<u32> = m.points().iter().map(|p| p.feature).collect();
@@ -220,9 +221,11 @@ pub fn assert_points(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, toleran
                 _ => (shape, 0.0),
             };
             let depth = depth_of(core, pose, point - out * radius);
-            // Bars and edges that lie along each other up to 2° touch with that direction, not that of their side.
+            // Bars and edges that lie along each other up to 2° touch with that direction, not that of their
+            // side.
             let end = p.feature >> 17 == 3 && p.feature & 3 != 0;
-            // Of a level patch with more corners than four, one point may speak for a deeper corner next to it.
+            // Of a level patch with more corners than four, one point may speak for a deeper corner next to
+            // it.
             let tolerance = if m.points().len() == 4 { tolerance.max(1e-4) } else { tolerance };
             let bar = match (shape, core) {
                 (Shape::Capsule { .. }, _) if p.feature < 1 << 17 => f64::INFINITY,
@@ -246,8 +249,8 @@ pub fn assert_sound(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose, reach: f
         assert!(p.gap <= reach, "{}", context());
         let error = p.on_a - p.on_b - p.normal * p.gap;
         assert!(error.length() < 1e-9 * (1.0 + p.gap.abs()), "off by {error}: {}", context());
-        // A capsule that lies along a face up to 2° touches with the direction of the face, not of its own side. Over a
-        // half-space both its end balls count, of which the upper one may look into the capsule.
+        // A capsule that lies along a face up to 2° touches with the direction of the face, not of its own
+        // side. Over a half-space both its end balls count, of which the upper one may look into the capsule.
         // The same for the ends of one that comes tilted towards a box.
         let far_end = p.feature >= 3;
         // Of a level patch with more corners than four, one point may speak for a deeper corner next to it.

@@ -144,8 +144,8 @@ impl GroupPass<4> for View<'_> {
     }
 }
 
-/// Over bodies: ⟨F - F_y, M⁻¹ (F - F_y)⟩ with F_y = F_now + β (F_now - F_before), and ⟨F, 2 v_free + M⁻¹ F⟩. In the same pass
-/// what [`Velocities`] says of F and F_now, where the next β is known.
+/// Over bodies: ⟨F - F_y, M⁻¹ (F - F_y)⟩ with F_y = F_now + β (F_now - F_before), and ⟨F, 2 v_free + M⁻¹ F⟩.
+/// In the same pass what [`Velocities`] says of F and F_now, where the next β is known.
 pub(super) struct Settle<'a> {
     pub force: &'a [Row32],
     pub now: &'a [Row32],

@@ -17,7 +17,8 @@ pub(super) struct Run {
     pub left: u32,
     /// From this place on nobody looks for a second body.
     pub alone: u32,
-    /// Points from this one on have no second body, and those before `alone` the rows from `still` on instead.
+    /// Points from this one on have no second body, and those before `alone` the rows from `still` on
+    /// instead.
     pub two_end: u32,
     pub still: u32,
 }
@@ -64,7 +65,8 @@ impl Pack {
     fn by_colours(&mut self, points: &Points) -> u32 {
         let mut place = 0;
         for s in &points.spans {
-            // A group of both kinds is treated as one of two bodies: who has none gets one that does not move.
+            // A group of both kinds is treated as one of two bodies: who has none gets one that does not
+            // move.
             let alone = place + (s.two_end - s.start).next_multiple_of(8);
             let count = s.end - s.start;
             let end = place + count.next_multiple_of(8);

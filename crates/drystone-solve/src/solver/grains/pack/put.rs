@@ -147,8 +147,9 @@ impl Pack {
             while start < piece.end {
                 let run = &runs[runs.partition_point(|run| run.first <= start) - 1];
                 let end = piece.end.min(run.first + run.count);
-                // SAFETY: the problem was checked: no two points of a piece, and no two pieces or regions that are visited at a
-                // time, share a body; pieces begin with a group of their own, or are visited one after the other.
+                // SAFETY: the problem was checked: no two points of a piece, and no two pieces or regions
+                // that are visited at a time, share a body; pieces begin with a group of their own, or are
+                // visited one after the other.
                 add(&mut put, unsafe { to.put(p, steps, run, Span { start, end, ..piece }) });
                 start = end;
             }

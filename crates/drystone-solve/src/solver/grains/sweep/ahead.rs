@@ -16,7 +16,8 @@ use super::points::Relative;
 use super::rows::Beyond;
 use super::{GrainSweeper, PIECE, groups_of, in_si};
 
-/// Multipliers that are extrapolated are rounded otherwise than their rows: after so many sweeps the rows are made anew.
+/// Multipliers that are extrapolated are rounded otherwise than their rows: after so many sweeps the rows are
+/// made anew.
 const REFRESH: u32 = 64;
 
 /// All a sweep needs; what is shared is as long as the pack says.
@@ -68,8 +69,8 @@ impl Kernel for Piece<'_> {
 /// |S⁻¹ Δ|² (the largest), and the sums of |Δ|², if β is not zero of ⟨Δ, S⁻¹ (γ_new - γ)⟩, and of |S⁻¹ Δ|².
 const SUMS: usize = 4;
 
-/// Updates contacts from γ + β (γ - γ_last); β is not zero where it MOVES. PLAIN: nothing drifts, friction is one number for all,
-/// and the law is the relaxed one.
+/// Updates contacts from γ + β (γ - γ_last); β is not zero where it MOVES. PLAIN: nothing drifts, friction is
+/// one number for all, and the law is the relaxed one.
 struct Update<'a, const PLAIN: bool, const MOVES: bool>(&'a View<'a>);
 
 impl<const PLAIN: bool, const MOVES: bool> GroupPass<SUMS> for Update<'_, PLAIN, MOVES> {
@@ -141,7 +142,8 @@ impl<const PLAIN: bool, const MOVES: bool> GroupPass<SUMS> for Update<'_, PLAIN,
 }
 
 impl GrainSweeper {
-    /// The rows of γ and of γ_last, anew: those of one alone would leave the other's rounding to the momentum, which makes it grow.
+    /// The rows of γ and of γ_last, anew: those of one alone would leave the other's rounding to the
+    /// momentum, which makes it grow.
     pub(super) fn refresh_rows(&mut self, p: &Bodies) {
         self.since = 0;
         self.find_rows(p);
@@ -194,8 +196,8 @@ impl GrainSweeper {
             metric: Metric::new(self.kappa, pack.mu),
             coulomb: p.model == Model::Coulomb,
         };
-        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every place that
-        // is left over has a row of its own, and pieces do not overlap.
+        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every
+        // place that is left over has a row of its own, and pieces do not overlap.
         let visit = |piece: Span| dispatch(Piece { view: &view, piece });
         let mut stats =
             colour::walk_after(&pack.spans, &pack.regions, false, parts, enter, visit, PassStats::add);

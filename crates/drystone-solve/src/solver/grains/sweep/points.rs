@@ -14,8 +14,8 @@ pub(super) type Relative<V> = [Vec3<V>; 2];
 /// Sums of a sweep: max |Δγ|²/(λη)², Σ |Δγ|², Σ |Δγ|²/(λη).
 pub(super) const SUMS: usize = 3;
 
-/// Updates contacts [TasoraAnitescu2011, Algorithm 2 (23)-(26)]. PLAIN: nothing drifts, friction is one number for all, and it
-/// is a whole sweep of the relaxed law.
+/// Updates contacts [TasoraAnitescu2011, Algorithm 2 (23)-(26)]. PLAIN: nothing drifts, friction is one
+/// number for all, and it is a whole sweep of the relaxed law.
 pub(super) struct Update<'a, const PLAIN: bool>(pub &'a View<'a>);
 
 impl<const PLAIN: bool> GroupPass<SUMS> for Update<'_, PLAIN> {

@@ -5,8 +5,8 @@ use crate::simd::{F32Lanes, Kernel, Lanes, Row32, Simd};
 /// Changes of this size are none.
 const TINY: f32 = 1e-30;
 
-/// S + β (y - y_before) in place of S, and of y_before. (Masses are in the rows too, and do not change: their difference is
-/// zero.)
+/// S + β (y - y_before) in place of S, and of y_before. (Masses are in the rows too, and do not change: their
+/// difference is zero.)
 pub(super) struct Extrapolate<'a> {
     pub rows: &'a mut [Row32],
     pub last: &'a [Row32],
@@ -33,8 +33,8 @@ impl Kernel for Extrapolate<'_> {
     }
 }
 
-/// The rows of γ + β (γ - γ_last) in place of those of γ, which take the place of those of γ_last. (Masses are in the rows too, and do
-/// not change: their difference is zero.)
+/// The rows of γ + β (γ - γ_last) in place of those of γ, which take the place of those of γ_last. (Masses
+/// are in the rows too, and do not change: their difference is zero.)
 pub(super) struct Beyond<'a> {
     pub rows: &'a mut [Row32],
     pub last: &'a mut [Row32],

@@ -1,16 +1,16 @@
 //! Mechanisms without loops, body by body from the leaves to the root; eight islands at once.
 //!
-//! With the velocities kept as unknowns nothing fills in, however many joints a body has. A body c, with all that hangs on it, has
-//! the mass M = L Lᵀ and hangs on p by the node J_c v_c + J_p v_p + r + C λ = 0. Then, with g what pushes it (the right-hand side is a
-//! push of zero),
+//! With the velocities kept as unknowns nothing fills in, however many joints a body has. A body c, with all
+//! that hangs on it, has the mass M = L Lᵀ and hangs on p by the node J_c v_c + J_p v_p + r + C λ = 0. Then,
+//! with g what pushes it (the right-hand side is a push of zero),
 //!
 //! ```text
 //!     z = L⁻¹ g,   E = L⁻¹ J_cᵀ,   S = EᵀE + C = K Kᵀ,   y = K⁻¹ (Eᵀ z + r),   W = K⁻¹ J_p
 //!     M_p ← M_p + Wᵀ W,   g_p ← g_p - Wᵀ y,   N'_ij = Σ z_i·z_j - Σ y_i·y_j
 //! ```
 //!
-//! and from the root back: λ = -K⁻ᵀ(y + W v_p), v_c = L⁻ᵀ(z + E λ). Of a leaf z is not needed: M⁻¹ is known, and z_i·z_j is its part
-//! of N_UU. Rows that depend on others of their node get no multiplier.
+//! and from the root back: λ = -K⁻ᵀ(y + W v_p), v_c = L⁻ᵀ(z + E λ). Of a leaf z is not needed: M⁻¹ is known,
+//! and z_i·z_j is its part of N_UU. Rows that depend on others of their node get no multiplier.
 
 use crate::problem::{Bodies, WORLD};
 use crate::simd::F64Lanes;
@@ -33,7 +33,8 @@ pub(super) struct Branch {
     /// M and then L of inner limbs, below and on the diagonal; one over L's diagonal.
     mass: Vec<Square>,
     mass_over: Vec<[Lane; SIZE]>,
-    /// K of the node, one over its diagonal (zero for rows that depend on others), E, K⁻¹Eᵀ (of a leaf K⁻¹ J_c M⁻¹), W, K⁻¹r.
+    /// K of the node, one over its diagonal (zero for rows that depend on others), E, K⁻¹Eᵀ (of a leaf K⁻¹
+    /// J_c M⁻¹), W, K⁻¹r.
     node: Vec<Square>,
     node_over: Vec<[Lane; SIZE]>,
     reach: Vec<Square>,
@@ -51,7 +52,8 @@ pub(super) struct Branch {
     velocity: Vec<[Lane; SIZE]>,
 }
 
-/// The Cholesky factor of the first `n` rows, below and on the diagonal, and one over its diagonal: zero where nothing is left.
+/// The Cholesky factor of the first `n` rows, below and on the diagonal, and one over its diagonal: zero
+/// where nothing is left.
 #[inline(always)]
 fn cholesky<V: F64Lanes>(on: On<V>, a: &mut Square, n: usize) -> [Lane; SIZE] {
     let mut over = [NONE; SIZE];
@@ -118,7 +120,8 @@ fn inverse(i: [f64; 6]) -> [f64; 6] {
 }
 
 impl Alike {
-    /// Whether inner limbs have a mass: bodies that are locked to a plane have no inertia across it, or all of it.
+    /// Whether inner limbs have a mass: bodies that are locked to a plane have no inertia across it, or all
+    /// of it.
     #[inline(always)]
     pub(super) fn has_masses(&self, limbs: &Limbs) -> bool {
         limbs.limbs.iter().filter(|limb| limb.inner).all(|limb| {

@@ -12,7 +12,8 @@ const MOST_NODES: usize = 48;
 /// Which islands are alike.
 #[derive(Default)]
 pub(in super::super) struct Groups {
-    /// How each island is built: shape of its mechanism, then sort and bodies of every block; and a sum of that.
+    /// How each island is built: shape of its mechanism, then sort and bodies of every block; and a sum of
+    /// that.
     words: Vec<u32>,
     ranges: Vec<(u64, u32, std::ops::Range<u32>)>,
     /// Bodies beyond the mechanism's own.
@@ -22,7 +23,8 @@ pub(in super::super) struct Groups {
     pub runs: Vec<u32>,
     /// By island: whether it is one that can be taken in a lane.
     pub apt: Vec<bool>,
-    /// Bodies of those that can, its mechanism's first and the others as its blocks name them; where each island's begin, and the end.
+    /// Bodies of those that can, its mechanism's first and the others as its blocks name them; where each
+    /// island's begin, and the end.
     bodies: Vec<u32>,
     first_body: Vec<u32>,
 }

@@ -1,4 +1,5 @@
-//! Joints eliminated: S = LLᵀ, Y = L⁻¹ N_EU, N' = N_UU - YᵀY, and back to the joints' multipliers; eight islands at once.
+//! Joints eliminated: S = LLᵀ, Y = L⁻¹ N_EU, N' = N_UU - YᵀY, and back to the joints' multipliers; eight
+//! islands at once.
 
 use crate::problem::{Bodies, WORLD};
 use crate::simd::F64Lanes;
@@ -233,7 +234,8 @@ impl Alike {
         }
     }
 
-    /// Which nodes each few columns reach: those at their bodies, and what is eliminated after these and touches them.
+    /// Which nodes each few columns reach: those at their bodies, and what is eliminated after these and
+    /// touches them.
     #[inline(always)]
     fn find_reach(&mut self, tree: &Tree, m: usize) {
         let nodes = tree.mechanisms[m].clone();

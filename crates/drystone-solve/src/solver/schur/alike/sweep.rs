@@ -8,9 +8,11 @@ use super::super::super::Stop;
 use super::super::super::block::{Newton, One, local};
 use super::{Alike, LANES, Lane, NONE, Sort};
 
-/// More sweeps than this from nothing are another's, who looks for contradictions from then on (`Growth` takes three looks).
+/// More sweeps than this from nothing are another's, who looks for contradictions from then on (`Growth`
+/// takes three looks).
 const SWEEPS: usize = 127;
-/// More than this from a guess are Newton's method's, which ends in a few steps where sweeps pass a load to and fro.
+/// More than this from a guess are Newton's method's, which ends in a few steps where sweeps pass a load to
+/// and fro.
 const WARM_SWEEPS: usize = 8;
 
 impl Alike {
@@ -43,7 +45,8 @@ impl Alike {
         let mut newton = Newton::default();
         let (mut last, mut before) = ([f64::NAN; LANES], [f64::NAN; LANES]);
         for k in 1.. {
-            let active: Lane = std::array::from_fn(|l| if done[l].is_none() && k <= most[l] { 1.0 } else { 0.0 });
+            let active: Lane =
+                std::array::from_fn(|l| if done[l].is_none() && k <= most[l] { 1.0 } else { 0.0 });
             if active == NONE {
                 break;
             }

@@ -13,8 +13,8 @@ const SHARP_SIN: f64 = 1e-3;
 /// Normals of single points may differ from the contact's by the angle of this tangent, whose cosine is 0.9.
 const SAME_SIDE_TAN: f64 = 0.484;
 
-/// Where they do not differ, bars may lie beside each other by this part of the smaller radius: a thousandth of it off the
-/// surface.
+/// Where they do not differ, bars may lie beside each other by this part of the smaller radius: a thousandth
+/// of it off the surface.
 const BESIDE: f64 = 0.05;
 
 /// The closest points are at an end when they are this part of the smaller radius from it.
@@ -48,9 +48,10 @@ impl View {
         }
     }
 
-    /// Round bars along each other up to 2°, as far as they lie over each other: slender bars that cross at a small angle
-    /// soon lie beside each other. Each end of the common stretch has its own normal: across the axis of A it leads from
-    /// axis to axis, along it it is that of the closest points. Where the axes have passed each other there is but that one.
+    /// Round bars along each other up to 2°, as far as they lie over each other: slender bars that cross at a
+    /// small angle soon lie beside each other. Each end of the common stretch has its own normal: across the
+    /// axis of A it leads from axis to axis, along it it is that of the closest points. Where the axes have
+    /// passed each other there is but that one.
     pub(super) fn round_segments(
         &self,
         a: [DVec3; 2],
@@ -66,7 +67,8 @@ impl View {
         }
         let (axis_a, axis_b) = (u.normalize(), v.normalize());
         let side = |normal: DVec3, axis: DVec3| normal.reject_from_normalized(axis).normalize_or_zero();
-        // It is the surfaces that lie over each other along the normal: tilted axes do so a little beside them.
+        // It is the surfaces that lie over each other along the normal: tilted axes do so a little beside
+        // them.
         let up = side(closest.normal, axis_a);
         let start = a[0] - up * round_a;
         let beside = side(closest.normal, axis_b) * round_b;
@@ -106,7 +108,8 @@ impl View {
             };
             let on_a = pa - side(normal, axis_a) * round_a - normal * self.radius_a;
             let on_b = pb + side(normal, axis_b) * round_b + normal * self.radius_b;
-            // Nothing is nearer than the closest points, and where they are at this end their normal is exact.
+            // Nothing is nearer than the closest points, and where they are at this end their normal is
+            // exact.
             let gap = (on_a - on_b).dot(normal).max(least);
             let exact = closest.on_a - closest.normal * self.radius_a;
             let (on_a, normal, gap) = if on_a.distance(exact) <= AT_END * thinner {
@@ -122,7 +125,8 @@ impl View {
     }
 }
 
-/// The part of a range in which a number is not negative that is `at_0` at 0 and `at_1` at 1 and straight between them.
+/// The part of a range in which a number is not negative that is `at_0` at 0 and `at_1` at 1 and straight
+/// between them.
 fn clip((from, to): (f64, f64), at_0: f64, at_1: f64) -> (f64, f64) {
     let zero = at_0 / (at_0 - at_1);
     if at_1 > at_0 {

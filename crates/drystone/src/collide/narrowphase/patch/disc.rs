@@ -1,6 +1,7 @@
 //! Flat circular faces on faces with corners, on each other, and under edges.
 //!
-//! The places of a disc are taken on its own plane, where it is round, although along the normal it may be seen as an ellipse.
+//! The places of a disc are taken on its own plane, where it is round, although along the normal it may be
+//! seen as an ellipse.
 
 use glam::{DVec2, DVec3};
 
@@ -48,7 +49,8 @@ impl View {
         Some((foot - half, foot + half))
     }
 
-    /// The place on a rim that is furthest along `direction`, unless that is none, or the disc faces it squarely: see `SQUARE`.
+    /// The place on a rim that is furthest along `direction`, unless that is none, or the disc faces it
+    /// squarely: see `SQUARE`.
     pub(super) fn lowest_on_rim(&self, disc: &Disc, direction: DVec3) -> Option<DVec2> {
         let tilt = direction.reject_from_normalized(disc.normal);
         let squared = tilt.length_squared();
@@ -89,14 +91,15 @@ impl View {
         }
     }
 
-    /// The common part of two discs: where three fixed directions from its middle leave it, and its deepest place, which is
-    /// the deepest of either rim if the other disc holds it, else where the rims cross.
+    /// The common part of two discs: where three fixed directions from its middle leave it, and its deepest
+    /// place, which is the deepest of either rim if the other disc holds it, else where the rims cross.
     pub(super) fn discs(&self, a: &Disc, b: &Disc, spread: &mut Spread) {
         let (ca, cb) = (self.place(a.centre), self.place(b.centre));
         let apart = cb - ca;
         let d = apart.length();
         let towards = if d > self.rounding { apart / d } else { DVec2::X };
-        // On the line of their centres, as both are seen: of a large disc that is tilted, less than its radius.
+        // On the line of their centres, as both are seen: of a large disc that is tilted, less than its
+        // radius.
         let unit = a.radius.min(b.radius);
         let line = [ca, ca + unit * towards];
         let within = self.crosses_rim(line, a, &self.a).zip(self.crosses_rim(line, b, &self.b));

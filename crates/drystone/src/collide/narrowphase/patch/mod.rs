@@ -1,13 +1,15 @@
 //! The contact patch of two features that lie along each other, seen along the contact normal.
 //!
-//! Both features are projected along the normal onto a plane through the closest points. There the patch is the common part
-//! of two outlines (polygons, segments, discs); over it each feature has a height that is linear in the place, and the gap
-//! is their difference. Since the normal is that of the closest points, the least gap of the patch is the distance.
+//! Both features are projected along the normal onto a plane through the closest points. There the patch is
+//! the common part of two outlines (polygons, segments, discs); over it each feature has a height that is
+//! linear in the place, and the gap is their difference. Since the normal is that of the closest points, the
+//! least gap of the patch is the distance.
 //!
-//! Corners of the patch are named by what made them: a corner of either face, the crossing of two edges, a place on a rim.
-//! Corners of the two faces that nearly coincide, as in a flush stack, would change their maker with every small motion:
-//! near a corner, the corner's name wins. On a rim there are three places at fixed directions of the world, so that a
-//! standing cylinder may spin without its points moving, and the deepest one.
+//! Corners of the patch are named by what made them: a corner of either face, the crossing of two edges, a
+//! place on a rim. Corners of the two faces that nearly coincide, as in a flush stack, would change their
+//! maker with every small motion: near a corner, the corner's name wins. On a rim there are three places at
+//! fixed directions of the world, so that a standing cylinder may spin without its points moving, and the
+//! deepest one.
 
 mod bar;
 mod disc;
@@ -23,11 +25,12 @@ use super::general::Closest;
 use super::spread::{Candidate, Spread};
 use super::{ContactPoint, Manifold, tangents};
 
-/// The closest point of bars counts beside the ends of their common stretch when it is nearer by this part of the scale.
+/// The closest point of bars counts beside the ends of their common stretch when it is nearer by this part of
+/// the scale.
 const BETWEEN: f64 = 1e-13;
 
-/// Features within this angle of the normal are level: only its square is left of how the gap along it differs from the
-/// distance.
+/// Features within this angle of the normal are level: only its square is left of how the gap along it
+/// differs from the distance.
 const LEVEL: f64 = 1e-6;
 
 /// Kinds of names, and the names that are no corners.
@@ -128,9 +131,9 @@ pub(super) fn fill(pair: &Pair, closest: &Closest, skew: DVec3, reach: f64, out:
     out.distinct_features();
 }
 
-/// The least distance of the cores between flat faces, and flat faces and edges, that lie along each other all but exactly,
-/// and the point of A there. Along any direction as near as that to their normals it is the same, up to rounding; nothing
-/// where the features are others, too many cornered, or not over each other.
+/// The least distance of the cores between flat faces, and flat faces and edges, that lie along each other
+/// all but exactly, and the point of A there. Along any direction as near as that to their normals it is the
+/// same, up to rounding; nothing where the features are others, too many cornered, or not over each other.
 pub(super) fn level(pair: &Pair, closest: &Closest) -> Option<(f64, DVec3)> {
     let features = features(pair, closest);
     for (core, feature) in [&pair.a, &pair.b].into_iter().zip(&features) {
@@ -149,7 +152,8 @@ pub(super) fn level(pair: &Pair, closest: &Closest) -> Option<(f64, DVec3)> {
     }
     let mut spread = Spread::new();
     view.common(&outlines, &mut spread);
-    // The normal is good to less than the tilt of the faces: the deepest places of rims are found by the gap alone.
+    // The normal is good to less than the tilt of the faces: the deepest places of rims are found by the gap
+    // alone.
     let [a, b] = &outlines;
     for (outline, other, height) in [(a, b, &view.b), (b, a, &view.a)] {
         let Outline::Disc(disc) = outline else { continue };
