@@ -1,4 +1,4 @@
-//! Arrows point down only: every crate of the workspace may use just the crates below it.
+//! Arrows point down only: every crate of the workspace may use just the crates below it. Comments fit the page.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -69,4 +69,55 @@ fn the_reader_sees_every_kind_of_dependency() {
     let manifest = "[dependencies]\ndrystone = { workspace = true }\n[dev-dependencies.drystone-cli]\npath = \"x\"\n\
                     [target.'cfg(unix)'.dependencies]\ndrystone-scene.workspace = true\n[package]\nname = \"drystone-x\"\n";
     assert_eq!(uses(manifest), ["drystone", "drystone-cli", "drystone-scene"]);
+}
+
+/// Most characters of a line of comment, as of code.
+const WIDTH: usize = 110;
+
+/// Whether a comment may be longer: tables, formulas and code are indented by four or begin with a bar.
+fn is_set_apart(comment: &str) -> bool {
+    let text = comment.trim_start_matches(['/', '!']);
+    text.trim_start().starts_with('|') || text.starts_with("    ")
+}
+
+/// The lines of a source file that are longer than they may be, with their numbers.
+fn too_long(source: &str) -> Vec<usize> {
+    let mut in_code = false;
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(source.lines()) {
+        let comment = line.trim_start();
+        if !comment.starts_with("//") {
+            in_code = false;
+            continue;
+        }
+        in_code ^= comment.trim_start_matches(['/', '!', ' ']).starts_with("```");
+        if line.chars().count() > WIDTH && !in_code && !is_set_apart(comment) {
+            found.push(number);
+        }
+    }
+    found
+}
+
+#[test]
+fn comments_fit_the_page() {
+    let long = "x ".repeat(60);
+    assert_eq!(too_long(&format!("// {long}\n// | {long}\n//     {long}\nlet {long}\n/// {long}")), [1, 5]);
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..")];
+    folders.push(folders[0].join("../python"));
+    let (mut files, mut found) = (0, Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !["target", "node_modules"].contains(&name) {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                files += 1;
+                let lines = too_long(&std::fs::read_to_string(&path).unwrap());
+                found.extend(lines.iter().map(|line| format!("{}:{line}", path.display())));
+            }
+        }
+    }
+    assert!(files > 300, "{files} files");
+    assert!(found.is_empty(), "comments of more than {WIDTH} characters:\n{}", found.join("\n"));
 }

@@ -5,9 +5,9 @@
 //!     coulomb     K ∋ γ ⊥ u + s(u) e_n ∈ K*             exact; s(u) = μ |u_T|
 //! ```
 //!
-//! The correction s takes that lift away: then u_n ≥ 0, γ_n u_n = 0, and friction opposes the slip, which is Coulomb's
-//! law with Signorini's condition \[DeSaxce1998\]. With moments that share the normal, s(u) = μ |u_T| + μ_r |u_M|.
-//! Nothing else changes: bilateral rows, motors and limits have no slip.
+//! The correction s takes that lift away: then u_n ≥ 0, γ_n u_n = 0, and friction opposes the slip, which is
+//! Coulomb's law with Signorini's condition \[DeSaxce1998\]. With moments that share the normal, s(u) =
+//! μ |u_T| + μ_r |u_M|. Nothing else changes: bilateral rows, motors and limits have no slip.
 
 use serde::{Deserialize, Serialize};
 

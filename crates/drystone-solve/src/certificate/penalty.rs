@@ -1,10 +1,11 @@
 //! What a block's velocity costs in the primal objective: h(u) = sup over γ in K of -⟨u, γ⟩ - ½ ⟨γ, C γ⟩.
 //!
-//! With C > 0 in every row, γ = C^-½ γ' turns a friction cone into one with μ' = μ √(C_T/C_n), and
-//! h(u) = ½ |P'(-C^-½ u)|². Where the tangential rows are rigid and the normal one is not, the best γ_T is -μ γ_n u_T/|u_T|,
-//! which leaves h(u) = max(0, μ |u_T| - u_n)²/(2 C_n), with μ_r |u_M| added for the five-dimensional cone. Where only the normal
-//! row is rigid h is infinite as soon as u_n < 0, and for u_n ≥ 0 it lies below the value for μ = ∞, ½ |u_T|²/C_T: a
-//! larger F is still a bound, but too large a one to be of use, so that this case counts as rigid.
+//! With C > 0 in every row, γ = C^-½ γ' turns a friction cone into one with μ' = μ √(C_T/C_n), and h(u) =
+//! ½ |P'(-C^-½ u)|². Where the tangential rows are rigid and the normal one is not, the best γ_T is -μ γ_n
+//! u_T/|u_T|, which leaves h(u) = max(0, μ |u_T| - u_n)²/(2 C_n), with μ_r |u_M| added for the
+//! five-dimensional cone. Where only the normal row is rigid h is infinite as soon as u_n < 0, and for u_n ≥
+//! 0 it lies below the value for μ = ∞, ½ |u_T|²/C_T: a larger F is still a bound, but too large a one to be
+//! of use, so that this case counts as rigid.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
 

@@ -2,18 +2,20 @@
 //! steps (1)-(33) numbered as there.
 //!
 //! Declared deviations:
-//! - Velocities are linear in γ, so that u_y of step (8) and the products of step (10) cost nothing: one multiplication
-//!   by N for each projection. In step (10) f(γ) - f(y) - ⟨g, γ - y⟩ is ½ ⟨γ - y, N (γ - y)⟩ exactly, and that is what
-//!   is compared with ½ L |γ - y|². L never exceeds a bound that no eigenvalue exceeds, whatever rounding says.
-//! - The paper (`rule=paper`) doubles L where that comparison fails, throws the step away, and takes a tenth off L after every
-//!   step: one multiplication in seven is thrown away, and L is half as large again as it need be. The comparison says by how
-//!   much it failed (`rule=curvature`): where that is less than half, the step is kept, and L is what it should have been from the
-//!   next one on; where it is more, the step is made again with a little more than that. L is then let down by a fiftieth a step.
+//! - Velocities are linear in γ, so that u_y of step (8) and the products of step (10) cost nothing: one
+//!   multiplication by N for each projection. In step (10) f(γ) - f(y) - ⟨g, γ - y⟩ is ½ ⟨γ - y, N (γ - y)⟩
+//!   exactly, and that is what is compared with ½ L |γ - y|². L never exceeds a bound that no eigenvalue
+//!   exceeds, whatever rounding says.
+//! - The paper (`rule=paper`) doubles L where that comparison fails, throws the step away, and takes a tenth
+//!   off L after every step: one multiplication in seven is thrown away, and L is half as large again as it
+//!   need be. The comparison says by how much it failed (`rule=curvature`): where that is less than half, the
+//!   step is kept, and L is what it should have been from the next one on; where it is more, the step is made
+//!   again with a little more than that. L is then let down by a fiftieth a step.
 //! - A warm start: γ_0 is the guess, projected; in step (5) γ̂_0 = γ_0 + 1, which is the paper's choice for
 //!   γ_0 = 0.
 //! - The metric of `first_order`: steps are t_k S g, lengths Σ |d_i|² / η_i. `scaling=none` is the paper's.
-//! - The residual of step (18) is what the step itself measures (see `first_order::watch`); the certificate's natural
-//!   map decides about convergence.
+//! - The residual of step (18) is what the step itself measures (see `first_order::watch`); the certificate's
+//!   natural map decides about convergence.
 
 use std::time::Instant;
 

@@ -12,8 +12,8 @@
 //! - a kinematic body that moves, however slowly, has a contact or a joint with it,
 //! - what a motor or another function of time in one of its joints asks for changes,
 //! - force or torque on it, applied or by fields, is not what it was when it fell asleep,
-//! - a body it touches or is joined to, a joint, a material, a law or a setting was changed or removed, or a body that
-//!   is not dynamic was added anywhere.
+//! - a body it touches or is joined to, a joint, a material, a law or a setting was changed or removed, or a
+//!   body that is not dynamic was added anywhere.
 //!
 //! All of these compare numbers exactly: the two thresholds say when sleep begins, and nothing else is one.
 //! Bodies of [`crate::StiffForce`]s, which may depend on time in any way, do not sleep.

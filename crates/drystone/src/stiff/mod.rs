@@ -8,12 +8,13 @@
 //! A force k(q, v, t) acts on the bodies of a [`StiffForce`] together; K and C may couple all their
 //! directions. Two ways lead from there to the velocities, and both solve the same equations:
 //!
-//! - **Rows.** Where only one or two of its bodies are dynamic, A = h² K + h C = L Δ Lᵀ gives one compliant row for each pivot,
-//!   Lᵀ v⁺ - y/δ + γ/δ = 0 with L y = h k̂ (what of h k̂ is outside the range of A is an impulse beforehand). The problem stays
-//!   matrix-free and every solver takes it. Eliminating the rows' γ gives M̂ back.
-//! - **M̂ itself.** A force on three or more dynamic bodies has directions that no row with two bodies can say. Then M̂ is
-//!   factored (sparse Cholesky over the bodies) and the problem posed with Dᵀ M̂⁻¹ D as an explicit matrix: for mechanisms and
-//!   networks of moderate size, not for a million grains.
+//! - **Rows.** Where only one or two of its bodies are dynamic, A = h² K + h C = L Δ Lᵀ gives one compliant
+//!   row for each pivot, Lᵀ v⁺ - y/δ + γ/δ = 0 with L y = h k̂ (what of h k̂ is outside the range of A is an
+//!   impulse beforehand). The problem stays matrix-free and every solver takes it. Eliminating the rows' γ
+//!   gives M̂ back.
+//! - **M̂ itself.** A force on three or more dynamic bodies has directions that no row with two bodies can
+//!   say. Then M̂ is factored (sparse Cholesky over the bodies) and the problem posed with Dᵀ M̂⁻¹ D as an
+//!   explicit matrix: for mechanisms and networks of moderate size, not for a million grains.
 //!
 //! K and C are replaced by their symmetric parts, and those by their positive parts. The force itself is not
 //! touched: what is left out (a negative stiffness, a follower force's unsymmetric part) acts as an explicit

@@ -57,8 +57,9 @@ fn sliding_ball_hovers_by_its_slip() {
     assert!(gap.abs() < 1e-9, "a rolling ball lies on the floor, gap {gap}");
 }
 
-/// Set at gap 0 with tangential speed v0, a body leaves with normal speed μ |v_t|, v_t after the step. For a block that
-/// does not turn, m v_n + m g h is the normal impulse and μ times it the friction, so v_n = μ (v0 - μ g h)/(1 + μ²).
+/// Set at gap 0 with tangential speed v0, a body leaves with normal speed μ |v_t|, v_t after the step. For a
+/// block that does not turn, m v_n + m g h is the normal impulse and μ times it the friction, so v_n = μ
+/// (v0 - μ g h)/(1 + μ²).
 #[test]
 fn body_at_gap_zero_takes_off() {
     for (h, mu, v0) in [(1e-3, 0.3, 1.0), (1e-2, 0.5, 4.0), (5e-3, 0.8, 10.0)] {

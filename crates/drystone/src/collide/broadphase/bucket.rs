@@ -3,8 +3,9 @@
 //! The input comes in chunks, each filled by one task. Then, as in a radix sort from the most significant
 //! digit:
 //! 1. every chunk groups its items by the leading bits of the key (the bucket);
-//! 2. every bucket collects its items from all chunks, in the order of the chunks, straight to its place in the
-//!    output, sorted by the remaining bits with a counting sort (several passes where those bits are many).
+//! 2. every bucket collects its items from all chunks, in the order of the chunks, straight to its place in
+//!    the output, sorted by the remaining bits with a counting sort (several passes where those bits are
+//!    many).
 //!
 //! Buckets own disjoint parts of the output and read the chunks in a fixed order, so nothing depends on who
 //! runs when. When nearly all keys fall into one bucket the parallelism is lost but not the linear time.

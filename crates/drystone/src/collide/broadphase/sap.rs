@@ -6,7 +6,8 @@
 //! two have begun to overlap along that axis. This gives, without counting overlaps for each axis and without
 //! a hash table:
 //!
-//!   pairs now = {pairs before that still overlap} ∪ {pairs that began to overlap along some axis and now overlap}
+//! pairs now = {pairs before that still overlap} ∪ {pairs that began to overlap along some axis and now
+//! overlap}
 //!
 //! since two boxes that overlap now and did not before must have begun to along at least one axis. The set is
 //! exact, so it does not depend on the history that led to it. Where ends coincide the lower comes first:

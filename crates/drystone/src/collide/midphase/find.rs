@@ -10,7 +10,8 @@ use crate::shape::{Pose, Shape};
 /// A contact point between parts of two shapes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartContact {
-    /// The parts of A and B: of a compound the number of the part, of a mesh or height field a triangle, else 0.
+    /// The parts of A and B: of a compound the number of the part, of a mesh or height field a triangle,
+    /// else 0.
     pub parts: [u32; 2],
     /// In world coordinates.
     pub point: ContactPoint,

@@ -3,12 +3,12 @@
 //! The contacts are those of the body with the faces of the surface (all triangles in one plane that hang
 //! together), and with the edges and vertices where it is convex:
 //!
-//! 1. A face is a half-space as far as it reaches: of the points that the narrow phase finds between body and half-space
-//!    those stay that lie over one of its triangles. On flat ground these are all, so that a body slides over a thousand
-//!    triangles exactly as over a plane.
-//! 2. An edge is a segment to the narrow phase. Its points stay where the direction of the contact is one in which the
-//!    surface can push there ([`super::cone`]); at the ends of the segment that is the cone of the vertex. Flat and
-//!    concave edges are left out: their faces say everything.
+//! 1. A face is a half-space as far as it reaches: of the points that the narrow phase finds between body and
+//!    half-space those stay that lie over one of its triangles. On flat ground these are all, so that a body
+//!    slides over a thousand triangles exactly as over a plane.
+//! 2. An edge is a segment to the narrow phase. Its points stay where the direction of the contact is one in
+//!    which the surface can push there ([`super::cone`]); at the ends of the segment that is the cone of the
+//!    vertex. Flat and concave edges are left out: their faces say everything.
 //! 3. A body whose middle is inside the solid leaves along the normal of the face through which its middle
 //!    leaves soonest.
 //!

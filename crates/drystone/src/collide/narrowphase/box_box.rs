@@ -1,9 +1,11 @@
 //! Box against box.
 //!
-//! 1. Separating axes: the 3 + 3 face normals and the 9 cross products of edges [GottschalkLinManocha1996]. The largest
-//!    separation found is a lower bound of the distance, and exactly the (negative) signed distance of overlapping boxes.
-//! 2. If a face axis is the best, or all but, the incident face is cut to the reference face (`clip`). Its least height
-//!    bounds the distance of separated boxes from above, so the patch is taken only where both bounds agree.
+//! 1. Separating axes: the 3 + 3 face normals and the 9 cross products of edges [GottschalkLinManocha1996].
+//!    The largest separation found is a lower bound of the distance, and exactly the (negative) signed
+//!    distance of overlapping boxes.
+//! 2. If a face axis is the best, or all but, the incident face is cut to the reference face (`clip`). Its
+//!    least height bounds the distance of separated boxes from above, so the patch is taken only where both
+//!    bounds agree.
 //! 3. Otherwise one point: the two edges of the axis in overlap, the exact closest points at a distance.
 //!
 //! Faces are preferred to edges by fixed tolerances that do not look at the past: in a stack the cross

@@ -1,8 +1,8 @@
 //! Any two bounded convex shapes: the signed distance of their cores, then the patch around the closest
 //! points.
 //!
-//! 1. `gjk` finds whether the cores are apart, and by how much. Shapes with a radius are done here even when they overlap,
-//!    as long as their cores do not.
+//! 1. `gjk` finds whether the cores are apart, and by how much. Shapes with a radius are done here even when
+//!    they overlap, as long as their cores do not.
 //! 2. Otherwise `epa` finds the shortest way apart, and `every` where there are too many about as short.
 //! 3. Where a core is curved, `refine` brings the normal to the last digits; flat circular faces are
 //!    recognised.
