@@ -302,6 +302,19 @@ fn what_comes_and_goes_has_mass() {
     near(&r, "through.bodies", 20.0, 0.0);
 }
 
+/// Shapes of bodies that a sink has taken are nobody's: neither a slope nor the fastest point is looked for on them.
+#[test]
+fn slopes_and_rest_do_not_see_what_has_gone() {
+    let slope =
+        "[[probe]]\nname = \"heap\"\ntype = \"slope\"\nmin = [-1, -1, -1]\nmax = [1, 1, 2]\nevery = 1\n";
+    let mut scene = load("gone", &format!("{RAIN}{slope}[stop]\nrest = true\n")).unwrap();
+    let mut world = scene.world(scene.settings.clone()).unwrap();
+    steps(&mut scene, &mut world, 400);
+    assert!(world.model().slots().count() < 21, "some have gone");
+    let r = serde_json::to_value(scene.probe.results(&world)).unwrap();
+    assert!(r["heap"]["series"]["angle_deg"].as_array().unwrap().iter().any(|x| x.is_number()), "{r}");
+}
+
 /// A run that is resumed has measured what a run that never stopped has, rows of tables included.
 #[test]
 fn meters_go_on() {

@@ -147,8 +147,8 @@ fn fastest(world: &World) -> f64 {
     let mut reach = vec![0.0f64; model.bodies.len()];
     for c in &model.colliders {
         let r = c.place().position.length() + c.shape.bounding_radius();
-        if r.is_finite() {
-            let far = &mut reach[c.body as usize];
+        // What a sink has taken leaves a shape of no body.
+        if let Some(far) = reach.get_mut(c.body as usize).filter(|_| r.is_finite()) {
             *far = far.max(r);
         }
     }

@@ -59,8 +59,10 @@ impl Slope {
         let mut tops: Vec<Option<DVec3>> = vec![None; nx * ny];
         for (k, c) in model.colliders.iter().enumerate() {
             let i = c.body as usize;
+            // What a sink has taken leaves a shape of no body.
+            let Some(body) = model.bodies.get(i) else { continue };
             let x = s.position[i];
-            let dynamic = model.bodies[i].alive && model.bodies[i].inv_mass > 0.0;
+            let dynamic = body.alive && body.inv_mass > 0.0;
             let inside = self.min.cmple(x).all() && x.cmple(self.max).all();
             if !dynamic || !inside || !self.which.has(world, i) || model.is_sensor(k as u32) {
                 continue;
