@@ -53,12 +53,11 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if found.error() > target.threshold {
         println!("note: the threshold of {:.2} % needs more parts", 100.0 * target.threshold);
     }
-    let written = |path: &Path, e: &dyn std::fmt::Display| Failure::input(format!("{}: {e}", path.display()));
     if let Some(path) = &args.out {
-        drystone_record::file::write(path, found.to_obj().as_bytes()).map_err(|e| written(path, &e))?;
+        crate::run::write(path, &found.to_obj())?;
     }
     if let Some(path) = &args.picture {
-        render(&picture(&args.mesh, &surface, &found)).write_png(path).map_err(|e| written(path, &e))?;
+        render(&picture(&args.mesh, &surface, &found)).write_png(path).map_err(Failure::png)?;
     }
     Ok(0)
 }

@@ -2,11 +2,11 @@
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use drystone_record::course;
 use drystone_record::export::{Film, Selection, Table, csv, gltf, parquet, vtp};
-use drystone_record::picture::render;
+use drystone_record::picture::{Image, render};
 use drystone_record::recording::Recording;
 use drystone_solve::solver::BadSpec;
 use drystone_view::replay::Replay;
@@ -61,6 +61,12 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         return Err(Failure::input(format!("--to {shown}: the name must end in {ENDINGS}")));
     }
     let table = Table::NAMES.iter().find(|(name, _)| *name == args.table).map(|(_, table)| *table);
+    if table.is_some() && args.table != "bodies" && !["csv", "parquet"].contains(&ending.as_str()) {
+        return Err(Failure::input(format!(
+            "--table {}: tables are .csv or .parquet, not .{ending}",
+            args.table
+        )));
+    }
     let names: Vec<&str> = Table::NAMES.iter().map(|(name, _)| *name).collect();
     let table = table.ok_or_else(|| Failure::input(BadSpec::unknown("table", &args.table, &names)))?;
     interrupt::leave_nothing();
@@ -80,10 +86,12 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             std::io::Write::flush(&mut text).map_err(bad)
         })?,
         "vtp" => {
-            interrupt::leave_by(|| {
-                eprintln!("drystone: interrupted: the .pvd is not written, whole .vtp files are kept")
-            });
-            vtp(&recording, &selection, &args.to).map_err(Failure::run)?;
+            let stop = interrupt::watch();
+            let written = vtp(&recording, &selection, &args.to, stop.flag()).map_err(Failure::run)?;
+            if written < selection.frames.len() {
+                eprintln!("drystone: interrupted: {written} .vtp files are kept, the .pvd is not written");
+                code = INTERRUPTED;
+            }
         }
         "gltf" => write(&args.to, &gltf(&recording, &selection).map_err(Failure::run)?)?,
         "html" => {
@@ -132,37 +140,71 @@ fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: boo
     let look = args.look.check()?.look(glass(recording), film)?;
     let frames = Film::new(recording, selection, look).map_err(Failure::input)?;
     let stop = interrupt::watch();
-    let mut encoder = if film { Some(ffmpeg(args)?) } else { None };
-    let count = selection.frames.len();
-    for n in 0..count {
-        if stop.came() {
-            eprintln!("drystone: interrupted: {n} of {count} pictures are drawn");
-            break;
-        }
-        let image = render(&frames.picture(n).map_err(Failure::run)?);
-        match encoder.as_mut().and_then(|e| e.stdin.as_mut()) {
-            Some(pipe) => image.encode_png(pipe).map_err(|e| Failure::run(format!("ffmpeg: {e}")))?,
-            None => {
-                let to = numbered(&args.to, n);
-                image.write_png(&to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
+    let mut encoder = if film { Some(Encoder::start(args)?) } else { None };
+    let (count, mut drawn) = (selection.frames.len(), 0);
+    while drawn < count && !stop.came() {
+        let image = render(&frames.picture(drawn).map_err(Failure::run)?);
+        match &mut encoder {
+            Some(encoder) => {
+                if !encoder.take(&image) {
+                    break;
+                }
             }
+            None => image.write_png(numbered(&args.to, drawn)).map_err(Failure::png)?,
         }
+        drawn += 1;
     }
-    if let Some(mut encoder) = encoder {
-        drop(encoder.stdin.take());
-        let status = encoder.wait().map_err(|e| Failure::run(format!("ffmpeg: {e}")))?;
-        if !status.success() {
-            return Err(Failure::run(format!(
-                "ffmpeg ended with {status}: {} is not whole",
-                args.to.display()
-            )));
-        }
+    if let Some(encoder) = encoder {
+        encoder.finish(drawn, &args.to)?;
     }
-    Ok(if stop.came() { INTERRUPTED } else { 0 })
+    if stop.came() {
+        eprintln!("drystone: interrupted: {drawn} of {count} pictures are drawn");
+        return Ok(INTERRUPTED);
+    }
+    Ok(0)
 }
 
-/// A film is made of pictures by ffmpeg.
-fn ffmpeg(args: &Args) -> Result<std::process::Child, Failure> {
+/// ffmpeg, which makes films of pictures; into a file of another name until it is whole.
+struct Encoder {
+    child: Child,
+    place: PathBuf,
+}
+
+impl Encoder {
+    fn start(args: &Args) -> Result<Self, Failure> {
+        let name = args.to.file_name().unwrap_or_default().to_string_lossy();
+        let place = args.to.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let child = ffmpeg(args, &place)?;
+        // If it ends before its time, that is an error, and not the end of this program.
+        #[cfg(unix)]
+        // SAFETY: a signal's action is set to a default one.
+        unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        }
+        Ok(Self { child, place })
+    }
+
+    /// Takes the next picture; false if ffmpeg has ended.
+    fn take(&mut self, image: &Image) -> bool {
+        self.child.stdin.as_mut().is_some_and(|pipe| image.encode_png(pipe).is_ok())
+    }
+
+    /// Ends the film, which is kept if it has pictures.
+    fn finish(mut self, pictures: usize, to: &Path) -> Result<(), Failure> {
+        drop(self.child.stdin.take());
+        let status = self.child.wait().map_err(|e| Failure::run(format!("ffmpeg: {e}")))?;
+        if status.success() && pictures > 0 {
+            return std::fs::rename(&self.place, to).map_err(|e| Failure::writing(to.display(), &e));
+        }
+        let _ = std::fs::remove_file(&self.place);
+        if pictures == 0 {
+            return Ok(());
+        }
+        Err(Failure::run(format!("{}: ffmpeg ended with {status}: no film is written", to.display())))
+    }
+}
+
+fn ffmpeg(args: &Args, place: &Path) -> Result<Child, Failure> {
     let mut command = Command::new("ffmpeg");
     command.args([
         "-y",
@@ -175,7 +217,10 @@ fn ffmpeg(args: &Args) -> Result<std::process::Child, Failure> {
         "-r",
         &args.rate.to_string(),
     ]);
-    command.args(["-i", "-", "-pix_fmt", "yuv420p"]).arg(&args.to).stdin(Stdio::piped());
+    command.args(["-i", "-", "-pix_fmt", "yuv420p", "-f", "mp4"]).arg(place).stdin(Stdio::piped());
+    // A group of its own: Ctrl-C is for this program, which ends the film in order.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn().map_err(|e| {
         Failure::input(format!(
             "--to {}: films are made by ffmpeg, which cannot be started ({e}): install it, or export .png and make the film elsewhere",

@@ -29,9 +29,9 @@ pub struct Files {
     /// Write the motion of every body that can move and the contact force on it over time, by name; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     bodies: Option<PathBuf>,
-    /// Rows of --series and --bodies every N steps, or with an s every so many simulated seconds, as 0.02s.
-    #[arg(long, value_name = "N|SECONDSs", default_value = "1")]
-    series_every: String,
+    /// Rows of --series and --bodies every N steps, or with an s every so many simulated seconds, as 0.02s [default: 1].
+    #[arg(long, value_name = "N|SECONDSs")]
+    series_every: Option<String>,
     /// Write the contact force on every body over time; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     body_forces: Option<PathBuf>,
@@ -41,9 +41,9 @@ pub struct Files {
     /// Write the reaction, coordinates and motor forces of every joint over time; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     joint_forces: Option<PathBuf>,
-    /// Write forces every N steps.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    forces_every: u64,
+    /// Write forces every N steps [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    forces_every: Option<u64>,
 }
 
 /// The files, open.
@@ -71,6 +71,37 @@ impl Files {
         self.outputs().iter().flatten().any(Output::is_standard)
     }
 
+    /// Refuses names of other formats, and options that nothing asks for.
+    pub fn check(&self) -> Result<(), Failure> {
+        let wrong = |option: &str, path: &PathBuf, e: String| {
+            Failure::input(format!("{option} {}: {e}", path.display()))
+        };
+        if let Some(path) = &self.snapshots {
+            snapshot::check_name(path).map_err(|e| wrong("--snapshots", path, e))?;
+        }
+        let tables = [
+            ("--series", &self.series),
+            ("--bodies", &self.bodies),
+            ("--body-forces", &self.body_forces),
+            ("--pair-forces", &self.pair_forces),
+            ("--joint-forces", &self.joint_forces),
+        ];
+        for (option, path) in tables {
+            if let Some(path) = path {
+                table::check_name(path).map_err(|e| wrong(option, path, e))?;
+            }
+        }
+        if self.series_every.is_some() && self.series.is_none() && self.bodies.is_none() {
+            return Err(Failure::input("--series-every needs --series or --bodies"));
+        }
+        if self.forces_every.is_some() && tables[2..].iter().all(|(_, path)| path.is_none()) {
+            return Err(Failure::input(
+                "--forces-every needs --body-forces, --pair-forces or --joint-forces",
+            ));
+        }
+        Ok(())
+    }
+
     /// Creates them, or goes on with them from a checkpoint; snapshots of times up to `now` (s) are there then. The run has steps of `h` up to
     /// `end`, s.
     pub fn open(
@@ -82,12 +113,9 @@ impl Files {
         now: f64,
         (h, end): (f64, f64),
     ) -> Result<Outputs, Failure> {
-        let forces = Every::Steps(self.forces_every);
-        let rows = every("--series-every", &self.series_every)?;
-        if let Some(path) = &self.snapshots {
-            snapshot::check_name(path)
-                .map_err(|e| Failure::input(format!("--snapshots {}: {e}", path.display())))?;
-        }
+        let forces = Every::Steps(self.forces_every.unwrap_or(1));
+        let rows = self.series_every.as_deref().map(|text| every("--series-every", text)).transpose()?;
+        let rows = rows.unwrap_or(Every::Steps(1));
         let tables = [
             ("--series", &self.series, Kind::Run, rows),
             ("--bodies", &self.bodies, Kind::Motion, rows),
@@ -95,12 +123,6 @@ impl Files {
             ("--pair-forces", &self.pair_forces, Kind::Pairs, forces),
             ("--joint-forces", &self.joint_forces, Kind::Joints, forces),
         ];
-        for (option, path, ..) in &tables[..2] {
-            if let Some(path) = path {
-                table::check_name(path)
-                    .map_err(|e| Failure::input(format!("{option} {}: {e}", path.display())))?;
-            }
-        }
         // Where each of the files was at the checkpoint, in the order in which they are asked for here.
         let mut ends = from.map(|from| from.written.iter().copied());
         let mut written = || ends.as_mut().map(|ends| ends.next().unwrap_or(0));
@@ -117,7 +139,7 @@ impl Files {
                     None => Snapshots::create(path, snaps, header),
                     Some(bytes) => Snapshots::resume(path, snaps, header, bytes, now),
                 };
-                Some(opened.map_err(|e| Failure::input(format!("--snapshots {}: {e}", path.display())))?)
+                Some(opened.map_err(|e| Failure::writing(format!("--snapshots {}", path.display()), &e))?)
             }
         };
         let mut series = Vec::new();
@@ -127,7 +149,7 @@ impl Files {
                     None => Series::create(path, kind, often, labels.clone(), &scene.probe.columns()),
                     Some(bytes) => Series::resume(path, kind, often, labels.clone(), bytes),
                 };
-                let file = file.map_err(|e| Failure::input(format!("{option} {}: {e}", path.display())))?;
+                let file = file.map_err(|e| Failure::writing(format!("{option} {}", path.display()), &e))?;
                 series.push((option, file));
             }
         }

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: what is at hand is finished in good order, and the status is 130, whatever the command.
+//! Ctrl-C, SIGTERM, and SIGHUP (but under `nohup`): what is at hand is finished in good order, and the status is 130, whatever the
+//! command.
 //!
 //! The signal is taken from the start of the program on. A command that has something to keep says so by [`watch`] or [`leave`]; until
 //! then there is nothing to lose, and the program ends as soon as it is clear that nobody will.
@@ -54,7 +55,17 @@ pub fn install() -> Result<(), Failure> {
         // The second one must not wait for the first.
         std::thread::spawn(obey);
     };
-    ctrlc::set_handler(handler).map_err(Failure::run)
+    #[cfg(unix)]
+    // SAFETY: a signal's action is set to a default one, before any thread exists.
+    let hangup = unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+    ctrlc::set_handler(handler).map_err(Failure::run)?;
+    // `nohup` lets a program go on when its terminal is gone.
+    #[cfg(unix)]
+    if hangup == libc::SIG_IGN {
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
+    Ok(())
 }
 
 fn plan() -> MutexGuard<'static, Plan> {

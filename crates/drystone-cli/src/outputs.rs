@@ -75,6 +75,24 @@ pub fn check<'a>(
     Ok(())
 }
 
+/// Refuses results where a folder of results goes, and standard output for a folder.
+pub fn apart<'a>(
+    option: &str,
+    folder: &Path,
+    outputs: impl IntoIterator<Item = Option<Output<'a>>>,
+) -> Result<(), Failure> {
+    if folder.as_os_str() == "-" {
+        return Err(Failure::input(format!("{option} -: a folder is needed, not standard output")));
+    }
+    let there = place(folder);
+    match outputs.into_iter().flatten().find(|output| !output.is_standard() && place(output.path) == there) {
+        Some(o) => {
+            Err(Failure::input(format!("{} {}: {option} is there already", o.option, o.path.display())))
+        }
+        None => Ok(()),
+    }
+}
+
 /// One spelling for all paths of a file that need not exist.
 fn place(path: &Path) -> PathBuf {
     if let Ok(place) = path.canonicalize() {

@@ -135,9 +135,8 @@ impl Drawing {
         if let Some(camera) = self.camera {
             picture.camera = camera;
         }
-        drystone_record::file::make_folder(to)
-            .map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
-        render(&picture).write_png(to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))
+        drystone_record::file::make_folder(to).map_err(|e| Failure::writing(to.display(), &e))?;
+        render(&picture).write_png(to).map_err(Failure::png)
     }
 }
 
@@ -245,12 +244,8 @@ fn is_recording(path: &Path) -> bool {
 fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>) -> Result<i32, Failure> {
     let place = |e: String| Failure::input(format!("{}: {e}", args.simulation.scene));
     for name in &args.glass {
-        let before = glass.len();
-        let meant = from.catalogue().bodies.iter().filter(|b| b.name == *name);
-        glass.extend(meant.map(|b| b.id));
-        if glass.len() == before {
-            return Err(place(format!("--glass: there is no body '{name}'")));
-        }
+        let meant = export::called(from.catalogue(), name);
+        glass.extend(meant.map_err(|e| place(format!("--glass: {e}")))?);
     }
     let selection = Selection::new(from, (args.from, args.until), args.every as usize, &[])
         .map_err(|e| place(e.to_string()))?;
@@ -259,8 +254,7 @@ fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>
         None => selection,
     };
     let film = Film::new(from, &selection, drawing.look(glass, false)?).map_err(|e| place(e.to_string()))?;
-    drystone_record::file::make_folder(&args.to)
-        .map_err(|e| Failure::input(format!("{}: {e}", args.to.display())))?;
+    drystone_record::file::make_folder(&args.to).map_err(|e| Failure::writing(args.to.display(), &e))?;
     let stop = interrupt::watch();
     let count = selection.frames.len();
     let bar = progress::waiting(format!("{count} pictures"));
@@ -272,7 +266,7 @@ fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>
         bar.set_message(format!("picture {} of {count}", n + 1));
         let to = if args.at_time.is_some() { args.to.clone() } else { crate::export::numbered(&args.to, n) };
         let image = render(&film.picture(n).map_err(Failure::run)?);
-        image.write_png(&to).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
+        image.write_png(&to).map_err(Failure::png)?;
     }
     bar.finish_and_clear();
     Ok(0)

@@ -124,11 +124,6 @@ impl Keep {
         Ok(Some(Options { folder, every, events, what, double, compress, scene, h }))
     }
 
-    /// Removes the recording that is there, if that was asked for.
-    pub fn clear(&self, plan: &Options) -> Result<(), Failure> {
-        if self.record_replace { recording::remove(&plan.folder).map_err(Failure::input) } else { Ok(()) }
-    }
-
     /// When checkpoints are due.
     pub fn when(&self, scene: &Scene) -> Result<When, Failure> {
         let asked = match &self.checkpoint {
@@ -229,13 +224,22 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins one.
-    pub fn begin(options: Options, when: When, origin: Origin, world: &World) -> Result<Self, Failure> {
-        let mut writer = Writer::create(options).map_err(Failure::input)?;
+    /// Begins one; in place of another, if that was asked for.
+    pub fn begin(
+        keep: &Keep,
+        options: Options,
+        when: When,
+        origin: Origin,
+        world: &World,
+    ) -> Result<Self, Failure> {
         let unsaved = world.check_saving().err().map(|e| e.to_string());
         if let (Some(why), When::Steps(_) | When::Wall(_)) = (&unsaved, when) {
             return Err(Failure::input(format!("--checkpoint: {why}")));
         }
+        if keep.record_replace {
+            recording::remove(&options.folder).map_err(Failure::input)?;
+        }
+        let mut writer = Writer::create(options).map_err(Failure::input)?;
         writer.begin(world).map_err(Failure::run)?;
         Ok(Self {
             writer,

@@ -202,13 +202,24 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     // As snapshots are due: half a step before their time.
     let now = world.state().time + 0.5 * world.settings().h;
     let report =
-        [Output::text("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())];
-    outputs::check(Some(args.simulation.scene.as_ref()), report.into_iter().chain(args.files.outputs()))?;
+        || [Output::text("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())];
+    outputs::check(Some(args.simulation.scene.as_ref()), report().into_iter().chain(args.files.outputs()))?;
     let span = (world.settings().h, steps as f64 * world.settings().h);
-    let mut out = args.files.open(&scene, labels, header, from.as_ref(), now, span)?;
+    args.files.check()?;
     if let Some(dump) = &dump {
         dump.check()?;
     }
+    let plan = args.keep.plan(&scene, world.settings().h)?;
+    // Before any file is begun: a run that is refused leaves all files as they are.
+    let fresh = match (&plan, &from) {
+        (Some(plan), None) => {
+            outputs::apart("--record", &plan.folder, report().into_iter().chain(args.files.outputs()))?;
+            let origin = Origin::here(&args.simulation.scene, steps)?;
+            Some(Recording::begin(&args.keep, plan.clone(), args.keep.when(&scene)?, origin, &world)?)
+        }
+        _ => None,
+    };
+    let mut out = args.files.open(&scene, labels, header, from.as_ref(), now, span)?;
     let stop = interrupt::watch();
     let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
     let mut recorder = Recorder::new(identity);
@@ -216,13 +227,8 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         let kind = "assembled".into();
         recorder.warn(Warning { step: 0, kind, bodies: vec![moved.body], text: moved.text });
     }
-    let mut recording = match (args.keep.plan(&scene, world.settings().h)?, from.as_ref().zip(lock)) {
-        (None, _) => None,
-        (Some(plan), None) => {
-            let origin = Origin::here(&args.simulation.scene, steps)?;
-            args.keep.clear(&plan)?;
-            Some(Recording::begin(plan, args.keep.when(&scene)?, origin, &world)?)
-        }
+    let mut recording = match (plan, from.as_ref().zip(lock)) {
+        (None, _) | (_, None) => fresh,
         (Some(plan), Some((from, lock))) => {
             recorder.load(&from.totals).map_err(|e| Failure::input(format!("the saved report: {e}")))?;
             let (command, folder) = (from.command.clone(), from.folder.clone());
@@ -495,7 +501,8 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
 
 /// Writes a text; a path that cannot be written is bad input.
 pub fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
-    file::write(path, text.as_bytes()).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+    let place = if path.as_os_str() == "-" { "standard output".into() } else { path.to_string_lossy() };
+    file::write(path, text.as_bytes()).map_err(|e| Failure::writing(place, &e))
 }
 
 /// Writes to standard output; a full disk is an error, not a panic.

@@ -54,6 +54,10 @@ pub fn advance_until(world: &mut World, time: f64, stop: &Interrupt) -> Result<b
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     outputs::check(Some(args.simulation.scene.as_ref()), [Output::text("--to", Some(&args.to))])?;
+    // Known now, and not after hours.
+    let name = args.to.display();
+    drystone_record::snapshot::check_name(&args.to)
+        .map_err(|e| Failure::input(format!("--to {name}: {e}")))?;
     let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
     if scene.probe.drive().is_some() {
         return Err(Failure::input(format!(

@@ -207,7 +207,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
 }
 
 pub fn write(frames: &dyn Frames, to: &Path) -> Result<i32, Failure> {
-    let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
+    let place = |e: std::io::Error| Failure::writing(to.display(), &e);
     file::write(to, export::html(frames).map_err(place)?.as_bytes()).map_err(place)?;
     Ok(0)
 }

@@ -45,7 +45,7 @@ pub fn text(run: &str, recording: &Recording) -> String {
     let mut out = String::new();
     let steps = recording.steps();
     let of = |name: &str| recording.column(name).unwrap_or_default();
-    let last = |name: &str| of(name).last().copied().unwrap_or(f64::NAN);
+    let last = |name: &str| of(name).last().copied().unwrap_or(0.0);
     let _ = writeln!(
         out,
         "{run}: {}, {} steps to {:.6} s, {} frames, {} bodies and {} joints seen",
@@ -56,6 +56,9 @@ pub fn text(run: &str, recording: &Recording) -> String {
         recording.catalogue().bodies.len(),
         recording.catalogue().joints.len(),
     );
+    if steps.is_empty() {
+        return out;
+    }
     let converged = of("converged").iter().filter(|x| **x > 0.0).count();
     let _ = writeln!(out, "  solved        {converged} of {} steps within the tolerance", steps.len());
     let _ = writeln!(out, "  iterations    {:.1} a step", mean(&of("iterations")));

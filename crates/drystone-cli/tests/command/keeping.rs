@@ -34,6 +34,38 @@ fn compression_changes_bytes_and_nothing_else() {
     holds(&scratch.bad("run stack --record c --record-compression zip"), &["deflate or none"]);
 }
 
+/// A run that is refused because of its recording has not touched what the run before has written.
+#[test]
+fn a_refused_run_leaves_what_is_there() {
+    let scratch = Scratch::new("keeping-refused");
+    let files = ["s.csv", "b.parquet", "f.csv", "p.csv", "j.csv", "s.json", "r.json"];
+    let line = "run stack --set n=3 --steps 30 --quiet --record rec --series s.csv --bodies b.parquet --body-forces f.csv --pair-forces p.csv \
+                --joint-forces j.csv --snapshots s.json --report r.json";
+    scratch.good(line);
+    let before = files.map(|name| std::fs::read(scratch.at(name)).unwrap());
+    holds(&scratch.bad(line), &["there is a recording already"]);
+    assert_eq!(files.map(|name| std::fs::read(scratch.at(name)).unwrap()), before);
+    // Nor does one that asks for what cannot be take the place of the recording.
+    holds(&scratch.bad(&format!("{line} --record-replace --record-what all")), &["--record-what all"]);
+    holds(&scratch.bad(&line.replace("s.csv", "s.txt")), &["--series s.txt", ".csv or .parquet"]);
+    assert_eq!(Recording::open(&scratch.at("rec")).unwrap().steps().len(), 30);
+    let short = "run stack --steps 1 --quiet";
+    holds(
+        &scratch.bad(&format!("{short} --record one --report one")),
+        &["--report one: --record is there already"],
+    );
+    holds(&scratch.bad(&format!("{short} --record -")), &["--record -: a folder is needed"]);
+    holds(&scratch.bad(&format!("{short} --series-every 2")), &["--series-every needs --series or --bodies"]);
+    holds(
+        &scratch.bad(&format!("{short} --series x.csv --forces-every 2")),
+        &["--forces-every needs --body-forces"],
+    );
+    holds(
+        &scratch.bad(&format!("{short} --pair-forces p.txt")),
+        &["--pair-forces p.txt: the name must end in"],
+    );
+}
+
 /// Nothing that was begun by a process that is gone stays.
 #[test]
 fn what_a_killed_run_had_begun_is_swept_away() {

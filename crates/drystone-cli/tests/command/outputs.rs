@@ -54,6 +54,33 @@ fn places_that_cannot_be_written_are_refused() {
     assert_eq!(scratch.read("file"), "not a folder");
 }
 
+/// A full disk is no mistake of who asked: 1, not 2.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_finds_no_room_is_a_run_that_failed() {
+    let scratch = Scratch::new("outputs-no-room");
+    scratch.good("run stack --steps 3 --quiet --record rec");
+    for name in ["p.png", "g.gltf", "h.html"] {
+        std::os::unix::fs::symlink("/dev/full", scratch.at(name)).unwrap();
+    }
+    for line in [
+        "run stack --steps 1 --quiet --report /dev/full",
+        "run stack --steps 1 --quiet --picture p.png --size 32x32",
+        "picture rec --at 0 --to p.png --size 32x32",
+        "export rec --to g.gltf",
+        "view rec --html h.html",
+    ] {
+        let o = scratch.run(line);
+        assert_eq!(o.code, 1, "{line}: {}", o.err);
+        holds(&o.err, &["No space left on device"]);
+    }
+    let mut command = scratch.command("run stack --steps 1 --report -");
+    command.stdout(File::options().write(true).open("/dev/full").unwrap());
+    let o = crate::scratch::outcome(command);
+    assert_eq!(o.code, 1);
+    holds(&o.err, &["drystone: standard output: No space left on device"]);
+}
+
 #[test]
 fn two_results_in_one_place_are_refused() {
     let scratch = Scratch::new("outputs-twice");

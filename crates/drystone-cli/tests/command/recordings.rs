@@ -236,6 +236,36 @@ fn recordings_are_exported() {
     holds(&scratch.read("p.svg"), &["<svg", "energy", "residual", "overlap"]);
 }
 
+/// Copies by the name of what they are copies of; steps behind the last frame; recordings without steps; what is no recording.
+#[test]
+fn exports_have_all_that_was_asked_for() {
+    let scratch = Scratch::new("export-all");
+    let ball = "shape = { type = \"sphere\", r = 0.1 }\nmass = 1\nmu = 0.5\n";
+    let bodies = format!(
+        "[[body]]\nname = \"brick\"\n{ball}count = [3, 1, 1]\nspacing = [1, 0, 0]\n[[body]]\nname = \"bricks\"\n{ball}position = [0, 5, 0]\n"
+    );
+    scratch.write("s.toml", format!("[settings]\nT = 0.47\nh = 0.01\n{bodies}"));
+    scratch.good("run s.toml --quiet --record rec --record-every 10");
+    let rows = |options: &str| {
+        scratch.good(&format!("export rec --to t.csv --quiet {options}"));
+        scratch.read("t.csv").lines().count() - 1
+    };
+    assert_eq!(rows("--body brick"), 3 * 5);
+    assert_eq!(rows("--body brick[1,0,0]"), 5);
+    holds(&scratch.bad("export rec --to t.csv --body brock"), &["no body 'brock'", "did you mean 'bricks'?"]);
+    assert_eq!(rows("--table steps"), 47);
+    assert_eq!(rows("--table steps --from 0.2 --until 0.3 --every 2"), 11);
+    holds(&scratch.bad("export rec --to t.gltf --table steps"), &["--table steps", ".csv or .parquet"]);
+    scratch.good("picture rec --at 0.1 --glass brick --size 32x32 --to p.png");
+
+    scratch.good("run s.toml --quiet --steps 0 --record none");
+    let text = scratch.good("report none");
+    holds(&text, &["0 steps to 0.000000 s, 1 frames"]);
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    holds(&scratch.bad("report s.toml"), &["s.toml: is no recording: there is no run.00000.h5 beside it"]);
+    holds(&scratch.bad("state s.toml --at-time 1e9 --to s.txt"), &["--to s.txt", ".json or .json.gz"]);
+}
+
 #[test]
 fn snapshots_are_written_as_they_are_taken() {
     let scratch = Scratch::new("snapshots-stream");

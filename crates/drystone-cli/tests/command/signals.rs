@@ -44,6 +44,83 @@ pub fn interrupted(scratch: &Scratch, line: &str) -> Outcome {
     ended_by(scratch, "-INT", line)
 }
 
+/// `nohup` begins a program with SIGHUP ignored: the end of its terminal is not that of the run.
+#[test]
+fn nohup_is_heeded() {
+    let scratch = Scratch::new("signals-nohup");
+    let program = env!("CARGO_BIN_EXE_drystone");
+    let line = "run packing --set n=60 --steps 100000 --quiet --record rec --report r.json";
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-c").arg(format!("trap '' HUP; exec {program} {line}")).current_dir(scratch.at("."));
+    let mut child = shell.spawn().unwrap();
+    let ignores = |process: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let mask = text.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+        mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).is_some_and(|m| m & 1 != 0)
+    };
+    let begun = Instant::now();
+    while !(handles_interrupts(child.id()) && scratch.at("rec/run.00000.h5").exists()) {
+        assert!(begun.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(ignores(child.id()), "SIGHUP is still ignored");
+    let id = child.id().to_string();
+    let send = |signal: &str| {
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success())
+    };
+    send("-HUP");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "the run goes on");
+    send("-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(scratch.json("r.json")["status"], "interrupted");
+}
+
+/// A stand-in for ffmpeg: what it does with its pictures, and with the name of the film, `$last`.
+fn encoder(scratch: &Scratch, does: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(scratch.at("bin")).unwrap();
+    scratch.write("bin/ffmpeg", format!("#!/bin/sh\nfor last; do :; done\n{does}\n"));
+    std::fs::set_permissions(scratch.at("bin/ffmpeg"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", scratch.at("bin").display(), std::env::var("PATH").unwrap())
+}
+
+/// A terminal sends Ctrl-C to ffmpeg, too, which must not end before its film is whole; and an ffmpeg that fails is told.
+#[test]
+fn films_end_in_order() {
+    use std::os::unix::process::CommandExt;
+    let scratch = Scratch::new("signals-film");
+    scratch.good("run stack --set n=2 --steps 200 --quiet --record rec --record-every 1");
+    let path = encoder(&scratch, "cat > \"$last\"");
+    let mut command = scratch.command("export rec --to x.mp4 --size 640x480");
+    command.env("PATH", &path).stderr(Stdio::piped()).process_group(0);
+    let child = command.spawn().unwrap();
+    let begun = Instant::now();
+    let part = scratch.at(&format!(".x.mp4.{}.tmp", child.id()));
+    while !std::fs::metadata(&part).is_ok_and(|m| m.len() > 0) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no film in 60 s");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let group = format!("-{}", child.id());
+    assert!(std::process::Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+    let o = child.wait_with_output().unwrap();
+    let err = String::from_utf8(o.stderr).unwrap();
+    assert_eq!(o.status.code(), Some(130), "{err}");
+    holds(&err, &["interrupted", "of 201 pictures are drawn"]);
+    assert!(
+        std::fs::read(scratch.at("x.mp4")).unwrap().ends_with(b"IEND\xaeB`\x82"),
+        "the last picture is whole"
+    );
+
+    let path = encoder(&scratch, "exit 3");
+    let mut command = scratch.command("export rec --to y.mp4 --size 64x48");
+    command.env("PATH", &path);
+    let o = crate::scratch::outcome(command);
+    assert_eq!(o.code, 1, "{}", o.err);
+    holds(&o.err, &["y.mp4: ffmpeg ended with exit status: 3: no film is written"]);
+    assert!(!scratch.at("y.mp4").exists());
+}
+
 /// A pipe that nobody writes to, or reads from: who opens it waits.
 fn stuck(scratch: &Scratch, name: &str) {
     assert!(std::process::Command::new("mkfifo").arg(scratch.at(name)).status().unwrap().success());

@@ -7,7 +7,9 @@ mod vtp;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::recording::{Catalogue, Frame, RecordError, Recording};
+use drystone_solve::solver::nearest;
+
+use crate::recording::{BodyInfo, Catalogue, Frame, RecordError, Recording};
 
 pub use film::{Film, Look};
 pub use gltf::gltf;
@@ -66,10 +68,13 @@ pub struct Selection {
     pub frames: Vec<usize>,
     /// Numbers of bodies; None: all.
     pub bodies: Option<HashSet<i64>>,
+    /// From when to when, s: steps are between two frames, and behind the last one.
+    pub times: (f64, f64),
 }
 
 impl Selection {
-    /// Every `every`-th of the frames between two times (s), and of those the bodies with these names; all bodies if none is named.
+    /// Every `every`-th of the frames between two times (s), and of those the bodies with these names (`brick` is all copies, `brick[0,0,1]` one
+    /// of them); all bodies if none is named.
     ///
     /// # Errors
     /// For a name that no body has, and times without frames.
@@ -92,20 +97,12 @@ impl Selection {
                 .map_or("it has none yet".to_string(), |(a, b)| format!("they are from {a} s to {b} s"));
             return Err(RecordError::Form(format!("no frame is between these times: {span}")));
         }
-        if names.is_empty() {
-            return Ok(Self { frames, bodies: None });
-        }
-        let known = Names::of(recording.catalogue());
-        let mut bodies = HashSet::new();
+        let mut selection = Self { frames, bodies: None, times: (times.0 - slack, times.1 + slack) };
         for name in names {
-            let before = bodies.len();
-            let meant = |b: &&crate::recording::BodyInfo| b.name == *name || known.body(b.id) == *name;
-            bodies.extend(recording.catalogue().bodies.iter().filter(meant).map(|b| b.id));
-            if bodies.len() == before {
-                return Err(RecordError::Form(format!("there is no body '{name}' in the recording")));
-            }
+            let called = called(recording.catalogue(), name)?;
+            selection.bodies.get_or_insert_default().extend(called);
         }
-        Ok(Self { frames, bodies: Some(bodies) })
+        Ok(selection)
     }
 
     /// Keeps the frame alone that is nearest to a time, s.
@@ -121,6 +118,24 @@ impl Selection {
     pub fn has(&self, body: i64) -> bool {
         self.bodies.as_ref().is_none_or(|b| b.contains(&body))
     }
+}
+
+/// Numbers of the bodies that a name means: those of this name, of copies of such a body, or the one that is told apart from others so.
+///
+/// # Errors
+/// For a name that no body has.
+pub fn called(catalogue: &Catalogue, name: &str) -> Result<Vec<i64>, RecordError> {
+    let known = Names::of(catalogue);
+    let is_copy = |other: &str| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+    let meant = |b: &&BodyInfo| b.name == name || is_copy(&b.name) || known.body(b.id) == name;
+    let found: Vec<i64> = catalogue.bodies.iter().filter(meant).map(|b| b.id).collect();
+    if found.is_empty() {
+        let names: Vec<&str> =
+            catalogue.bodies.iter().map(|b| b.name.as_str()).filter(|n| !n.is_empty()).collect();
+        let hint = nearest(name, &names).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+        return Err(RecordError::Form(format!("there is no body '{name}' in the recording{hint}")));
+    }
+    Ok(found)
 }
 
 /// Names that tell bodies and joints apart: their own where nobody else has it, else with their number.

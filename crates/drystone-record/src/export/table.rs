@@ -106,9 +106,8 @@ pub fn csv(
     };
     writeln!(to, "{head}").map_err(bad)?;
     if table == Table::Steps {
-        let times = selection.frames.iter().map(|k| recording.moments()[*k].time);
-        let (first, last) = times.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
-        for row in recording.steps().iter().filter(|r| r[1] <= last + h && r[1] >= first - h) {
+        let (first, last) = selection.times;
+        for row in recording.steps().iter().filter(|r| first <= r[1] && r[1] <= last) {
             writeln!(to, "{}", join(*row, true)).map_err(bad)?;
         }
         return Ok(());

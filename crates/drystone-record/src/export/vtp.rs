@@ -1,6 +1,7 @@
 //! Surfaces of bodies as a series of VTK's XML files, with a `.pvd` that ParaView opens as one.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use drystone::Motion;
 use glam::DVec3;
@@ -27,11 +28,16 @@ fn array(kind: &str, name: &str, columns: usize, bytes: &[u8]) -> String {
 }
 
 /// Writes `NAME.pvd`, and `NAME_000000.vtp` and so on beside it: triangles of all shapes (static ones too) with the number and the
-/// velocity of their bodies.
+/// velocity of their bodies. Ends before the next file once `stop` is true, without a `.pvd` then; how many files are written.
 ///
 /// # Errors
 /// For a recording that cannot be read, and files that cannot be written.
-pub fn vtp(recording: &Recording, selection: &Selection, to: &Path) -> Result<usize, RecordError> {
+pub fn vtp(
+    recording: &Recording,
+    selection: &Selection,
+    to: &Path,
+    stop: &AtomicBool,
+) -> Result<usize, RecordError> {
     let bad = |file: &Path, e: std::io::Error| RecordError::File { file: file.into(), text: e.to_string() };
     let stem = to.file_stem().map_or("frames".into(), |s| s.to_string_lossy().into_owned());
     let folder = to.parent().unwrap_or(Path::new(""));
@@ -40,6 +46,9 @@ pub fn vtp(recording: &Recording, selection: &Selection, to: &Path) -> Result<us
     let shapes: Vec<Surface> = catalogue.shapes.iter().map(surface::of).collect();
     let mut list = String::new();
     for (n, k) in selection.frames.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(n);
+        }
         let frame = recording.frame(*k)?;
         let rows = rows(&frame);
         let (mut all, mut ids, mut speeds) = (Surface::default(), Vec::new(), Vec::new());

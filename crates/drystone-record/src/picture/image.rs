@@ -1,7 +1,6 @@
 //! A finished image, and its way to and from PNG bytes.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Rows of pixels from top to bottom, three bytes (red, green, blue) each.
@@ -40,14 +39,13 @@ impl Image {
         [self.rgb[k], self.rgb[k + 1], self.rgb[k + 2]]
     }
 
-    /// Writes the image as a PNG file.
+    /// Writes the image as a PNG file, whole or not at all.
     pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), PngError> {
         let path = path.as_ref();
         let at = |source| PngError::File { path: path.display().to_string(), source };
         let mut bytes = Vec::new();
         self.encode_png(&mut bytes)?;
-        let mut file = BufWriter::new(File::create(path).map_err(at)?);
-        file.write_all(&bytes).and_then(|()| file.flush()).map_err(at)
+        crate::file::write(path, &bytes).map_err(at)
     }
 
     /// Writes the image in PNG format to anything that takes bytes.

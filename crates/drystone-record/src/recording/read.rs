@@ -62,12 +62,14 @@ impl Recording {
     /// # Errors
     /// For a folder that cannot be read or has no segments, none of which is whole, or one of a newer form.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let folder = if path.is_file() { path.parent().unwrap_or(Path::new(".")) } else { path };
+        let beside = || path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = if path.is_file() { beside() } else { path };
+        let bad = |text: String| Err(RecordError::File { file: path.into(), text });
         let mut recording = Self::empty(folder);
         recording.refresh()?;
-        let bad = |text: String| Err(RecordError::File { file: folder.into(), text });
         if recording.found.is_empty() {
-            return bad(format!("is no recording: there is no {} in it", segment_name(0)));
+            let place = if path.is_file() { "beside it" } else { "in it" };
+            return bad(format!("is no recording: there is no {} {place}", segment_name(0)));
         }
         if recording.found.iter().all(|f| f.state.is_err()) {
             let lost: Vec<String> = recording.losses().iter().map(Loss::to_string).collect();
