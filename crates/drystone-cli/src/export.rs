@@ -154,14 +154,12 @@ fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: boo
         }
         drawn += 1;
     }
-    if let Some(encoder) = encoder {
-        encoder.finish(drawn, &args.to)?;
-    }
+    let film = encoder.map_or(Ok(()), |encoder| encoder.finish(drawn, &args.to));
     if stop.came() {
         eprintln!("drystone: interrupted: {drawn} of {count} pictures are drawn");
         return Ok(INTERRUPTED);
     }
-    Ok(0)
+    film.map(|()| 0)
 }
 
 /// ffmpeg, which makes films of pictures; into a file of another name until it is whole.
@@ -197,9 +195,6 @@ impl Encoder {
             return std::fs::rename(&self.place, to).map_err(|e| Failure::writing(to.display(), &e));
         }
         let _ = std::fs::remove_file(&self.place);
-        if pictures == 0 {
-            return Ok(());
-        }
         Err(Failure::run(format!("{}: ffmpeg ended with {status}: no film is written", to.display())))
     }
 }
