@@ -70,10 +70,10 @@ def run(
 ) -> dict[str, Any]:
     """Runs a scene and returns the report of `drystone run` as a dictionary.
 
-    `time` (s) or `steps` say how long; settings of the step (see ``World``) and parameters of the scene go by name. `callback` is called
-    with the world after every step. `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
-    `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds. Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``;
-    so has the ``StepError`` of a step that fails.
+    `time` (s) or `steps` say how long, if the scene's `[stop]` does not end it before; settings of the step (see ``World``) and
+    parameters of the scene go by name. `callback` is called with the world after every step. `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
+    `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds.
+    Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``; so has the ``StepError`` of a step that fails.
 
     >>> import drystone as ds
     >>> result = ds.run("stack", n=3, steps=20)
@@ -104,10 +104,10 @@ def run(
     try:
         if record is not None:
             around.enter_context(recording(under_way.world, record, every=record_every, name=under_way.name))
-        done, chunk = 0, 1
-        while done < under_way.steps:
+        done, chunk, stopped = 0, 1, False
+        while done < under_way.steps and not stopped:
             begun = clock.monotonic()
-            done, contacts, residual = under_way.advance(min(chunk, under_way.steps - done))
+            done, contacts, residual, stopped = under_way.advance(min(chunk, under_way.steps - done))
             bar.show(done, contacts, residual)
             # About ten times a second.
             spent = max(clock.monotonic() - begun, 1e-6)

@@ -3,10 +3,9 @@
 use drystone::{Function, Pose};
 use glam::{DMat3, DQuat, DVec3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::errors::input;
+use crate::errors::{argument, input};
 
 /// Three numbers.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +17,8 @@ pub struct Q4(pub [f64; 4]);
 #[derive(Clone, Copy, Debug)]
 pub struct Times(pub u64);
 
-/// PyO3 puts the name of the argument in front of what a `TypeError` says.
 fn numbers<const N: usize>(value: Borrowed<'_, '_, PyAny>, wanted: &str) -> PyResult<[f64; N]> {
-    value.extract().map_err(|_| PyTypeError::new_err(format!("must be {wanted}, got {}", shown(&value))))
+    value.extract().map_err(|_| argument(format!("must be {wanted}, got {}", shown(&value))))
 }
 
 /// A value as messages show it: not all of a long one.

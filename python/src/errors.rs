@@ -6,6 +6,7 @@ use pyo3::PyErr;
 
 mod raised {
     #![allow(missing_docs)]
+    pyo3::import_exception!(drystone._errors, ArgumentError);
     pyo3::import_exception!(drystone._errors, InputError);
     pyo3::import_exception!(drystone._errors, StepError);
 }
@@ -13,6 +14,11 @@ mod raised {
 /// Bad input.
 pub fn input(text: impl std::fmt::Display) -> PyErr {
     raised::InputError::new_err(text.to_string())
+}
+
+/// An argument that is not what it must be: PyO3 tells the error its name.
+pub fn argument(text: impl std::fmt::Display) -> PyErr {
+    raised::ArgumentError::new_err(text.to_string())
 }
 
 pub fn world(e: WorldError) -> PyErr {

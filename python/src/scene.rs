@@ -183,8 +183,8 @@ impl Run {
         self.world.clone_ref(py)
     }
 
-    /// Takes up to `n` steps; (steps done in all, contacts, residual) of the last one.
-    fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64)> {
+    /// Takes up to `n` steps; (steps done in all, contacts, residual) of the last one, and whether the scene says that the run is at its end.
+    fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64, bool)> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         self.world.get().with(py, |w| {
@@ -198,9 +198,11 @@ impl Run {
             let now = (Instant::now(), usage::cpu_seconds());
             recorder.step(world, report, (now.0 - last.0).as_secs_f64(), now.1 - last.1);
             last = (Instant::now(), usage::cpu_seconds());
+            scene.probe.stop().is_none()
         })?;
         let done = self.world.get().with(py, |w| w.state().step);
-        Ok(report.map_or((done, 0, 0.0), |r| (done, r.contacts, r.certificate.residual_max)))
+        let stopped = scene.probe.stop().is_some();
+        Ok(report.map_or((done, 0, 0.0, stopped), |r| (done, r.contacts, r.certificate.residual_max, stopped)))
     }
 
     /// The report as JSON.

@@ -64,7 +64,7 @@ def test_parameters_and_settings() -> None:
         (lambda: ds.load("packing", n=-1), "n"),
         (lambda: ds.load("packing", m=1), "m"),
         (lambda: ds.load("nothing.toml"), "nothing.toml"),
-        (lambda: ds.load("stack").world(tolerance=-1), "tolerance must be"),
+        (lambda: ds.load("stack").world(tolerance=-1), "tolerance: must not be below 0 m/s"),
         (lambda: ds.run("stack", time=-1.0), "time must be finite"),
         (lambda: ds.run("stack", time=1e-9), "nothing to run"),
         (lambda: ds.run("stack", solver="pgss"), "did you mean 'pgs'"),
@@ -75,6 +75,31 @@ def test_bad_scenes_are_refused(call, text: str) -> None:  # type: ignore[no-unt
     with pytest.raises(ds.InputError) as e:
         call()
     assert text in str(e.value)
+
+
+def test_a_run_ends_where_its_scene_says(tmp_path: pathlib.Path) -> None:
+    scene = tmp_path / "falling.toml"
+    scene.write_text(
+        """
+name = "falling"
+[settings]
+h = 0.01
+T = 2
+[[body]]
+name = "ball"
+shape = { type = "sphere", r = 0.1 }
+mass = 1.0
+position = [0, 0, 1]
+[stop]
+when = "ball.z < 0.5"
+"""
+    )
+    result = ds.run(scene)
+    # g h^2 n (n + 1) / 2 > 0.5 m first for n = 32.
+    assert (result["status"], result["steps"]) == ("ok", 32)
+    seen: list[float] = []
+    assert ds.run(scene, callback=lambda world: seen.append(world.time), record=tmp_path / "run")["steps"] == 32
+    assert len(seen) == 32
 
 
 def test_files_are_read_and_checked(tmp_path: pathlib.Path) -> None:

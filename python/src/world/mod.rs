@@ -115,11 +115,11 @@ impl PyWorld {
         }
     }
 
-    /// Takes `n` steps; the last one's report. Hooks are called, and signals looked at.
+    /// Takes `n` steps, or fewer if `each` says so by false; the last one's report. Hooks are called, and signals looked at.
     pub fn take_steps(
         slf: &Bound<'_, Self>,
         n: u64,
-        mut each: impl FnMut(&World, &StepReport) + Send,
+        mut each: impl FnMut(&World, &StepReport) -> bool + Send,
     ) -> PyResult<Option<StepReport>> {
         let (py, this) = (slf.py(), slf.get());
         let (mut left, mut last) = (n, None);
@@ -143,8 +143,7 @@ impl PyWorld {
                         if let (Some(writer), Some(started)) = (record.as_mut(), started) {
                             writer.step(world, &report, started.elapsed().as_secs_f64()).map_err(input)?;
                         }
-                        each(world, &report);
-                        left -= 1;
+                        left = if each(world, &report) { left - 1 } else { 0 };
                         if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
                             return Ok::<_, PyErr>(report);
                         }
@@ -230,7 +229,7 @@ impl PyWorld {
     /// 3
     #[pyo3(signature = (n=Times(1)))]
     fn step(slf: &Bound<'_, Self>, n: Times) -> PyResult<PyReport> {
-        let last = Self::take_steps(slf, n.0, |_, _| ())?;
+        let last = Self::take_steps(slf, n.0, |_, _| true)?;
         last.map(PyReport).ok_or_else(|| input("n must be at least 1"))
     }
 

@@ -113,7 +113,10 @@ impl PyWorld {
             (Recorder::new(store.clone(), w, &[], 1.0 / frames), store, steps)
         });
         let mut fits = true;
-        Self::take_steps(slf, steps, |world, report| fits = fits && recorder.observe(world, report))?;
+        Self::take_steps(slf, steps, |world, report| {
+            fits = fits && recorder.observe(world, report);
+            true
+        })?;
         if !fits {
             return Err(input(format!(
                 "the frames take more than {} MiB: ask for fewer a second",
