@@ -11,6 +11,8 @@ Every step comes with a certificate of how accurate it is. SI units, z up, quate
 0.500 m, residual below 1e-4 m/s: True
 """
 
+import os as _os
+
 from ._drystone import (
     Body,
     Collider,
@@ -42,12 +44,16 @@ from ._drystone import (
     sphere,
     threads,
 )
+from ._drystone import _forked
 from ._batch import Batch
 from ._errors import Error, InputError, StepError
 from ._run import load, run, scenes, solvers
 from ._shapes import compound, height_field, hull, mesh
 from ._solve import solve
 from ._view import Recording, View, recording, view
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_forked)
 
 __all__ = [
     "Batch", "Body", "Collider", "Contact", "ContactEvent", "Contacts", "Drawing", "Error", "Hit", "InputError", "Joint", "JointEvent",

@@ -31,6 +31,8 @@ class Batch(_drystone.Batch):
     @classmethod
     def of(cls, scene: str, count: int, /, *, threads: int | None = None, **parameters: object) -> Batch:
         """`count` worlds of a scene of the gallery or a file."""
+        if count < 0:
+            raise InputError(f"count must not be negative, got {count}")
         loaded = load(scene, **parameters)
         return cls([loaded.world() for _ in range(count)], threads=threads)
 

@@ -71,7 +71,8 @@ def run(
     """Runs a scene and returns the report of `drystone run` as a dictionary.
 
     `time` (s) or `steps` say how long, if the scene's `[stop]` does not end it before; settings of the step (see ``World``) and
-    parameters of the scene go by name. `callback` is called with the world after every step. `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
+    parameters of the scene go by name. `callback` is called with the world after every step.
+    `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
     `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds.
     Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``; so has the ``StepError`` of a step that fails.
 

@@ -14,6 +14,17 @@ from ._drystone import Solution
 from ._errors import InputError
 
 
+def _real(name: str, x: Any) -> NDArray[np.float64]:
+    """Real numbers, from anything that NumPy makes an array of."""
+    try:
+        found = np.asarray(x)
+        if not found.size or found.dtype.kind in "fiub":
+            return found.astype(np.float64)
+    except ValueError:
+        pass
+    raise InputError(f"{name} must be an array of real numbers, got {str(x)[:80]!r}")
+
+
 def _rows(w: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
     """W in compressed sparse rows, from SciPy's sparse matrices or anything that NumPy takes."""
     if hasattr(w, "tocsr"):
@@ -23,10 +34,10 @@ def _rows(w: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.floa
         return (
             np.ascontiguousarray(csr.indptr, dtype=np.int64),
             np.ascontiguousarray(csr.indices, dtype=np.int64),
-            np.ascontiguousarray(csr.data, dtype=np.float64),
+            np.ascontiguousarray(_real("W", csr.data)),
             int(csr.shape[1]),
         )
-    full = np.asarray(w, dtype=np.float64)
+    full = _real("W", w)
     if full.ndim != 2 or full.shape[0] != full.shape[1]:
         raise InputError(f"W must be square, got the shape {full.shape}")
     rows, columns = np.nonzero(full)
@@ -72,7 +83,7 @@ def solve(
             raise InputError(f"{key} is missing")
 
     def column(key: str) -> NDArray[np.float64]:
-        return np.ascontiguousarray(problem.get(key, ()), dtype=np.float64).reshape(-1)
+        return np.ascontiguousarray(_real(key, problem.get(key, ()))).reshape(-1)
 
     indptr, indices, data, columns = _rows(problem["W"])
     q, mu, mu_r = column("q"), column("mu"), column("mu_r")

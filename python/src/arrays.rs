@@ -2,16 +2,38 @@
 
 use drystone::{Pose, World};
 use glam::{DQuat, DVec3};
-use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::ndarray::Dimension;
+use numpy::{Ix2, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::convert::{Q4, quat, wxyz};
-use crate::errors::{input, world as refused};
+use crate::convert::{Q4, quat, shown, unit, wxyz};
+use crate::errors::{argument, input, world as refused};
 use crate::world::PyWorld;
 
-/// An array of rows, as handed in.
-pub type In<'py> = PyArrayLike2<'py, f64, AllowTypeChange>;
+/// An array of real numbers with as many dimensions as `D`, as handed in: anything that NumPy makes one of.
+pub struct In<'py, D: Dimension = Ix2>(pub PyReadonlyArray<'py, f64, D>);
+
+impl<'py, D: Dimension + 'static> FromPyObject<'_, 'py> for In<'py, D> {
+    type Error = PyErr;
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = |got: String| {
+            let n = D::NDIM.unwrap_or_default();
+            argument(format!("must be an array of real numbers with {n} dimensions, got {got}"))
+        };
+        let py = value.py();
+        let numpy = py.import("numpy")?;
+        let all = numpy.call_method1("asarray", (value,)).map_err(|_| wrong(shown(&value)))?;
+        let kind: String = all.getattr("dtype")?.getattr("kind")?.extract()?;
+        if !"fiu".contains(&kind) {
+            return Err(wrong(format!("numbers of the type {}", all.getattr("dtype")?)));
+        }
+        let all = numpy.call_method1("asarray", (all, "float64"))?;
+        let shape = all.getattr("shape")?;
+        let found = all.cast_into::<PyArray<f64, D>>().map_err(|_| wrong(format!("the shape {shape}")))?;
+        Ok(Self(found.try_readonly().map_err(|e| argument(format!("cannot be read: {e}")))?))
+    }
+}
 
 /// Rows that one thread copies at a time.
 const RUN: usize = 1 << 14;
@@ -119,7 +141,7 @@ pub fn read<'py>(
 }
 
 fn check_rows(name: &str, a: &In<'_>, width: usize, rows: Option<usize>) -> PyResult<()> {
-    let shape = a.shape();
+    let shape = a.0.shape();
     if shape[1] != width || rows.is_some_and(|n| n != shape[0]) {
         let n = rows.map_or("n".into(), |n| n.to_string());
         return Err(input(format!(
@@ -132,12 +154,12 @@ fn check_rows(name: &str, a: &In<'_>, width: usize, rows: Option<usize>) -> PyRe
 
 pub fn rows3(name: &str, a: &In<'_>, rows: Option<usize>) -> PyResult<Vec<DVec3>> {
     check_rows(name, a, 3, rows)?;
-    Ok(a.as_array().outer_iter().map(|r| DVec3::new(r[0], r[1], r[2])).collect())
+    Ok(a.0.as_array().outer_iter().map(|r| DVec3::new(r[0], r[1], r[2])).collect())
 }
 
 pub fn rows4(name: &str, a: &In<'_>, rows: Option<usize>) -> PyResult<Vec<DQuat>> {
     check_rows(name, a, 4, rows)?;
-    Ok(a.as_array().outer_iter().map(|r| quat(Q4([r[0], r[1], r[2], r[3]]))).collect())
+    Ok(a.0.as_array().outer_iter().map(|r| quat(Q4([r[0], r[1], r[2], r[3]]))).collect())
 }
 
 /// Sets positions, rotations, velocities and angular velocities of all living bodies; those that are not given stay.
@@ -160,6 +182,27 @@ pub fn set(
 ) -> PyResult<()> {
     let ids: Vec<_> = w.model().slots().filter_map(|i| w.model().id(i as u32)).collect();
     let of = |e: drystone::WorldError, row: u32| input(format!("row {row}: {e}"));
+    // All rows are looked at before the first is set.
+    for (i, id) in ids.iter().map(|id| (id.slot as usize, *id)) {
+        let wrong = |what: &str, x: &dyn std::fmt::Debug| {
+            Err(input(format!("row {i}: {what} must be finite, got {x:?}")))
+        };
+        if let Some(x) = x.map(|x| x[i]).filter(|x| !x.is_finite()) {
+            return wrong("position", &x.to_array());
+        }
+        if let Some(q) = q {
+            unit(q[i]).map_err(|e| input(format!("row {i}: {e}")))?;
+        }
+        if w.motion(id).map_err(refused)? == drystone::Motion::Static {
+            continue;
+        }
+        if let Some(v) = v.map(|v| v[i]).filter(|v| !v.is_finite()) {
+            return wrong("velocity", &v.to_array());
+        }
+        if let Some(omega) = omega.map(|o| o[i]).filter(|o| !o.is_finite()) {
+            return wrong("angular velocity", &omega.to_array());
+        }
+    }
     if x.is_some() || q.is_some() {
         let mut poses = Vec::with_capacity(ids.len());
         for id in &ids {

@@ -1,17 +1,16 @@
 //! Many worlds, stepped side by side.
 
 use drystone::{JointId, Motor, State, StepError, World};
-use numpy::{
-    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods,
-};
+use numpy::{Ix3, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::arrays::{Column, set};
-use crate::convert::{Q4, Times, quat};
+use crate::arrays::{Column, In, set};
+use crate::convert::{Q4, Times, Whole, quat};
 use crate::errors::{input, step as failed, world as refused};
+use crate::threads::{forks, with_threads};
 use crate::world::PyWorld;
 
 /// Worlds of the same number of bodies, stepped in parallel: each by one thread.
@@ -22,6 +21,8 @@ pub struct Batch {
     order: Vec<usize>,
     first: Vec<State>,
     pool: ThreadPool,
+    /// What `forks` said when it was made: in a forked process the pool has no threads.
+    forks: u32,
     bodies: usize,
 }
 
@@ -47,7 +48,10 @@ impl Batch {
             let mut locks: Vec<_> = self.order.iter().map(|&k| (k, worlds[k].lock())).collect();
             locks.sort_unstable_by_key(|(k, _)| *k);
             let mut all: Vec<&mut World> = locks.iter_mut().map(|(_, lock)| &mut **lock).collect();
-            self.pool.install(|| f(&mut all))
+            match self.forks == forks() {
+                true => self.pool.install(|| f(&mut all)),
+                false => with_threads(|| f(&mut all)),
+            }
         })
     }
 
@@ -92,7 +96,8 @@ impl Batch {
 impl Batch {
     #[new]
     #[pyo3(signature = (worlds, *, threads=None))]
-    fn new(py: Python<'_>, worlds: Vec<Py<PyWorld>>, threads: Option<usize>) -> PyResult<Self> {
+    fn new(py: Python<'_>, worlds: Vec<Py<PyWorld>>, threads: Option<Whole>) -> PyResult<Self> {
+        let threads = threads.map(|n| n.0 as usize);
         let counts: Vec<usize> =
             worlds.iter().map(|w| w.get().with(py, |w| w.model().bodies.len())).collect();
         let bodies = counts.first().copied().unwrap_or(0);
@@ -114,7 +119,7 @@ impl Batch {
         }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(input)?;
         let first = worlds.iter().map(|w| w.get().with(py, |w| w.state().clone())).collect();
-        Ok(Self { worlds, order, first, pool, bodies })
+        Ok(Self { worlds, order, first, pool, forks: forks(), bodies })
     }
 
     fn __len__(&self) -> usize {
@@ -157,10 +162,10 @@ impl Batch {
 
     /// Takes all worlds, or those of these numbers, back to how they were when the batch was made.
     #[pyo3(signature = (which=None))]
-    fn reset(&self, py: Python<'_>, which: Option<Vec<usize>>) -> PyResult<()> {
+    fn reset(&self, py: Python<'_>, which: Option<Vec<Whole>>) -> PyResult<()> {
         let mut chosen = vec![which.is_none(); self.worlds.len()];
-        for k in which.unwrap_or_default() {
-            *chosen.get_mut(k).ok_or_else(|| input(format!("there is no world {k}")))? = true;
+        for Whole(k) in which.unwrap_or_default() {
+            *chosen.get_mut(k as usize).ok_or_else(|| input(format!("there is no world {k}")))? = true;
         }
         self.each(py, |k, w| if chosen[k] { w.restore(self.first[k].clone()) } else { Ok(()) })
             .map_err(|(_, e)| refused(e))
@@ -195,18 +200,16 @@ impl Batch {
     fn set_bodies(
         &self,
         py: Python<'_>,
-        positions: Option<PyReadonlyArray3<'_, f64>>,
-        rotations: Option<PyReadonlyArray3<'_, f64>>,
-        velocities: Option<PyReadonlyArray3<'_, f64>>,
-        angular_velocities: Option<PyReadonlyArray3<'_, f64>>,
+        positions: Option<In<'_, Ix3>>,
+        rotations: Option<In<'_, Ix3>>,
+        velocities: Option<In<'_, Ix3>>,
+        angular_velocities: Option<In<'_, Ix3>>,
     ) -> PyResult<()> {
         self.unchanged(py)?;
         let (b, n) = (self.worlds.len(), self.bodies);
-        let rows = |name: &str,
-                    a: &Option<PyReadonlyArray3<'_, f64>>,
-                    width: usize|
-         -> PyResult<Option<Vec<f64>>> {
+        let rows = |name: &str, a: &Option<In<'_, Ix3>>, width: usize| -> PyResult<Option<Vec<f64>>> {
             let Some(a) = a else { return Ok(None) };
+            let a = &a.0;
             if a.shape() != [b, n, width] {
                 let shape = a.shape();
                 return Err(input(format!("{name} must have the shape ({b}, {n}, {width}), got {shape:?}")));

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::collider::PyCollider;
-use crate::convert::{Q4, V3, array3, array4, matrix3, quat, vec3};
+use crate::convert::{Bits, Q4, V3, array3, array4, matrix3, quat, vec3};
 use crate::errors::{input, world as refused};
 use crate::events::ContactSeen;
 use crate::world::saved::reduced;
@@ -219,8 +219,8 @@ impl Body {
     }
 
     /// Sets layers and mask of all its shapes: two shapes collide if each is in a layer that the other's mask has.
-    fn set_filter(&self, py: Python<'_>, layers: u32, mask: u32) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_filter(id, Filter { layers, mask }))
+    fn set_filter(&self, py: Python<'_>, layers: Bits, mask: Bits) -> PyResult<()> {
+        self.ask(py, |w, id| w.set_filter(id, Filter { layers: layers.0, mask: mask.0 }))
     }
 
     /// Lets its surfaces run over it, m/s, body axes: a belt.

@@ -13,6 +13,12 @@ pub struct V3(pub [f64; 3]);
 /// w, x, y, z.
 #[derive(Clone, Copy, Debug)]
 pub struct Q4(pub [f64; 4]);
+/// How many: none or more.
+#[derive(Clone, Copy, Debug)]
+pub struct Whole(pub u64);
+/// A group, layers or a mask.
+#[derive(Clone, Copy, Debug)]
+pub struct Bits(pub u32);
 /// How often: at least once.
 #[derive(Clone, Copy, Debug)]
 pub struct Times(pub u64);
@@ -41,6 +47,22 @@ impl<'py> FromPyObject<'_, 'py> for Q4 {
     type Error = PyErr;
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         numbers(value, "four numbers (w, x, y, z)").map(Q4)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Whole {
+    type Error = PyErr;
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = || argument(format!("must be a whole number, not negative, got {}", shown(&value)));
+        value.extract().map(Self).map_err(|_| wrong())
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Bits {
+    type Error = PyErr;
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = || argument(format!("must be 32 bits, from 0 to 0xffffffff, got {}", shown(&value)));
+        value.extract().map(Self).map_err(|_| wrong())
     }
 }
 
@@ -88,6 +110,31 @@ pub fn pose(position: Option<V3>, rotation: Option<Q4>) -> Pose {
     Pose::new(position.map_or(DVec3::ZERO, vec3), rotation.map_or(DQuat::IDENTITY, quat))
 }
 
+/// Refuses what is no rotation.
+pub fn unit(q: DQuat) -> PyResult<DQuat> {
+    let length = q.length();
+    if length.is_finite() && (length - 1.0).abs() < 1e-3 {
+        Ok(q.normalize())
+    } else {
+        Err(input(format!("rotation must be a unit quaternion, its length is {length}")))
+    }
+}
+
+/// The same as [`pose`], of numbers that make sense.
+pub fn place(position: Option<V3>, rotation: Option<Q4>) -> PyResult<Pose> {
+    let position = position.map_or(Ok(DVec3::ZERO), |x| finite("position", x))?;
+    Ok(Pose::new(position, rotation.map_or(Ok(DQuat::IDENTITY), |q| unit(quat(q)))?))
+}
+
+/// Refuses a distance that is none.
+pub fn reach(max_distance: f64) -> PyResult<f64> {
+    if max_distance >= 0.0 {
+        Ok(max_distance)
+    } else {
+        Err(input(format!("max_distance must not be negative, got {max_distance}")))
+    }
+}
+
 pub fn array3(py: Python<'_>, v: DVec3) -> Bound<'_, PyArray1<f64>> {
     PyArray1::from_slice(py, &v.to_array())
 }
@@ -107,13 +154,14 @@ pub fn function(value: &Bound<'_, PyAny>) -> PyResult<Function> {
     if let Ok(x) = value.extract::<f64>() {
         return Ok(Function::Constant(x));
     }
-    let text: String = value.py().import("json")?.call_method1("dumps", (value,))?.extract()?;
-    let wrong = |e: serde_json::Error| {
+    let wrong = |e: &dyn std::fmt::Display| {
         input(format!(
             "a function of time is a number or one of {{'ramp': ...}}, {{'sine': ...}}, {{'table': ...}}: {e}"
         ))
     };
-    let f: Function = serde_json::from_str(&text).map_err(wrong)?;
+    let text = value.py().import("json")?.call_method1("dumps", (value,));
+    let text: String = text.map_err(|_| wrong(&format!("got {}", shown(value))))?.extract()?;
+    let f: Function = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
     f.check().map_err(input)?;
     Ok(f)
 }

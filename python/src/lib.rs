@@ -15,13 +15,14 @@ mod scene;
 mod settings;
 mod shape;
 mod solve;
+mod threads;
 mod world;
 
 use pyo3::prelude::*;
 
 /// How many threads there are: one a core unless [`set_threads`] said otherwise.
-#[pyfunction]
-fn threads() -> usize {
+#[pyfunction(name = "threads")]
+fn number_of_threads() -> usize {
     rayon::current_num_threads()
 }
 
@@ -90,7 +91,8 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(world::saved::_joint, m)?,
         wrap_pyfunction!(world::record::recording_page, m)?,
         wrap_pyfunction!(devices, m)?,
-        wrap_pyfunction!(threads, m)?,
+        wrap_pyfunction!(threads::_forked, m)?,
+        wrap_pyfunction!(number_of_threads, m)?,
         wrap_pyfunction!(set_threads, m)?,
     ] {
         m.add_function(f)?;

@@ -10,8 +10,10 @@ use drystone_solve::solver;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::convert::Whole;
 use crate::errors::{input, scene as refused};
 use crate::settings;
+use crate::threads::detached;
 use crate::world::PyWorld;
 
 /// Bodies, settings and what to measure: data from which worlds are made.
@@ -30,7 +32,7 @@ impl PyScene {
 /// From a gallery name or a file, with parameters as texts.
 #[pyfunction]
 pub fn load(py: Python<'_>, what: String, parameters: Vec<(String, String)>) -> PyResult<PyScene> {
-    let scene = py.detach(|| drystone_scene::load(&what, &parameters)).map_err(refused)?;
+    let scene = detached(py, || drystone_scene::load(&what, &parameters)).map_err(refused)?;
     Ok(PyScene { what, scene: Mutex::new(scene) })
 }
 
@@ -77,7 +79,7 @@ impl PyScene {
     ) -> PyResult<PyWorld> {
         let mut s = self.with(|s| s.settings.clone());
         settings::apply(&mut s, settings)?;
-        py.detach(|| {
+        detached(py, || {
             let scene = self.scene.lock().unwrap_or_else(PoisonError::into_inner);
             let mut world = scene.world(s).map_err(|e| drystone_scene::placed(&self.what, e))?;
             match drystone_scene::overlaps(&mut world) {
@@ -100,7 +102,7 @@ impl PyScene {
 /// What a file holds, in one line and notes; an error says what is wrong with it.
 #[pyfunction]
 pub fn check(py: Python<'_>, path: String) -> PyResult<String> {
-    py.detach(|| drystone_scene::check(&path)).map_err(refused)
+    detached(py, || drystone_scene::check(&path)).map_err(refused)
 }
 
 /// The gallery: (name, one line, parameters with their defaults and what they are).
@@ -142,7 +144,7 @@ impl Run {
         what: String,
         parameters: Vec<(String, String)>,
         time: Option<f64>,
-        steps: Option<u64>,
+        steps: Option<Whole>,
         allow_overlap: bool,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -152,7 +154,7 @@ impl Run {
         let scene = scene.scene.into_inner().unwrap_or_else(PoisonError::into_inner);
         let time = time.unwrap_or(scene.duration);
         let steps = match steps {
-            Some(n) => n,
+            Some(n) => n.0,
             None if !(time.is_finite() && time >= 0.0) => {
                 return Err(input(format!("time must be finite and not negative, got {time}")));
             }
@@ -202,7 +204,8 @@ impl Run {
         })?;
         let done = self.world.get().with(py, |w| w.state().step);
         let stopped = scene.probe.stop().is_some();
-        Ok(report.map_or((done, 0, 0.0, stopped), |r| (done, r.contacts, r.certificate.residual_max, stopped)))
+        Ok(report
+            .map_or((done, 0, 0.0, stopped), |r| (done, r.contacts, r.certificate.residual_max, stopped)))
     }
 
     /// The report as JSON.

@@ -7,7 +7,7 @@ use glam::DVec3;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::convert::{Q4, V3, array3, matrix3, pose, vec3};
+use crate::convert::{Q4, V3, array3, matrix3, place, pose, vec3};
 use crate::errors::input;
 
 /// A collision shape: geometry in its own frame, lengths in metres.
@@ -54,6 +54,9 @@ impl PyShape {
 
     /// Inertia tensor (3, 3) about the centroid of a homogeneous body of this mass (kg), kg m².
     fn inertia<'py>(&self, py: Python<'py>, mass: f64) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        if !(mass.is_finite() && mass > 0.0) {
+            return Err(input(format!("mass must be positive and finite, got {mass}")));
+        }
         matrix3(py, MassProperties::of_shape(&self.0, mass).inertia)
     }
 
@@ -64,9 +67,9 @@ impl PyShape {
         py: Python<'py>,
         position: Option<V3>,
         rotation: Option<Q4>,
-    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
-        let b = self.0.aabb(&pose(position, rotation));
-        (array3(py, b.min), array3(py, b.max))
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let b = self.0.aabb(&place(position, rotation)?);
+        Ok((array3(py, b.min), array3(py, b.max)))
     }
 
     fn __repr__(&self) -> String {

@@ -9,8 +9,9 @@ use drystone_solve::{Model, solver};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::convert::Whole;
 use crate::errors::{input, scene as refused};
-use crate::world::in_pool;
+use crate::threads::in_pool;
 
 /// What a solver found, and the judge's word on it.
 #[pyclass(frozen, name = "Solution", module = "drystone")]
@@ -121,7 +122,7 @@ pub fn solve_file(
     model: &str,
     solver: &str,
     tolerance: f64,
-    iterations: usize,
+    iterations: Whole,
     budget_ms: Option<f64>,
 ) -> PyResult<Solution> {
     let kind = kind
@@ -132,7 +133,7 @@ pub fn solve_file(
         })
         .transpose()?;
     let file = problem::read(&path, kind).map_err(refused)?;
-    solve(py, file, &Asked { model, solver, tolerance, iterations, budget_ms })
+    solve(py, file, &Asked { model, solver, tolerance, iterations: iterations.0 as usize, budget_ms })
 }
 
 /// A problem from W in compressed sparse rows, q and the coefficients of friction.
@@ -151,7 +152,7 @@ pub fn solve_matrix(
     model: &str,
     solver: &str,
     tolerance: f64,
-    iterations: usize,
+    iterations: Whole,
     budget_ms: Option<f64>,
 ) -> PyResult<Solution> {
     let (data, starts, places) = (data.as_array(), indptr.as_array(), indices.as_array());
@@ -171,5 +172,5 @@ pub fn solve_matrix(
     };
     let list = |a: &PyReadonlyArray1<'_, f64>| a.as_array().to_vec();
     let file = ContactProblem::new(w, list(&q), list(&mu), list(&mu_r)).map_err(refused)?;
-    solve(py, file, &Asked { model, solver, tolerance, iterations, budget_ms })
+    solve(py, file, &Asked { model, solver, tolerance, iterations: iterations.0 as usize, budget_ms })
 }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pathlib
 import pickle
+import subprocess
+import sys
 import threading
 import weakref
 from typing import Any
@@ -271,3 +274,93 @@ def test_a_world_is_in_a_batch_once() -> None:
     worlds = [stack(1)[0] for _ in range(20)]
     with pytest.raises(ds.InputError, match="world 20 is in the batch twice"):
         ds.Batch([*worlds, worlds[0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda w: w.ray([0, 0, 1], [0, 0, -1], -1.0), "max_distance must not be negative, got -1"),
+        (lambda w: w.ray([0, 0, 1], [0, 0, -1], float("nan")), "max_distance must not be negative, got NaN"),
+        (lambda w: w.project([float("nan"), 0, 0]), "point must be three finite numbers"),
+        (lambda w: w.closest(ds.sphere(1), rotation=[0, 0, 0, 0]), "rotation must be a unit quaternion, its length is 0"),
+        (lambda w: w.overlap(ds.sphere(1), position=[0, 0, float("inf")]), "position must be three finite numbers"),
+        (lambda w: ds.sphere(1).inertia(-1.0), "mass must be positive and finite, got -1"),
+        (lambda w: w.add_body(ds.sphere(1), density=0.0), "density must be positive and finite, got 0"),
+        (lambda w: w.add_body(ds.sphere(1), mass=1.0, layers=-1), "^layers must be 32 bits, from 0 to 0xffffffff, got -1$"),
+        (lambda w: w.add_body(ds.sphere(1), mass=1.0, group=-1), "^group must be 32 bits"),
+        (lambda w: ds.World(seed=-1), "^seed must be a whole number, not negative, got -1$"),
+        (lambda w: ds.run("stack", steps=-1), "^steps must be a whole number, not negative, got -1$"),
+        (lambda w: ds.Batch([w], threads=-1), "^threads must be a whole number, not negative, got -1$"),
+        (lambda w: ds.Batch.of("stack", -2), "count must not be negative, got -2"),
+        (lambda w: w.after_step(3), "hook must be a function of the world, got 3"),
+        (lambda w: w.add_bodies(ds.sphere(1), np.zeros((1, 3), complex)), "^positions must be an array of real numbers with 2 dimensions"),
+        (lambda w: w.add_bodies(ds.sphere(1), np.zeros(3)), r"^positions must be .* got the shape \(3,\)$"),
+        (lambda w: ds.solve({"W": np.eye(3) * 1j, "q": [0, 0, 0], "mu": [0.5]}), "W must be an array of real numbers"),
+        (lambda w: ds.solve({"W": "abc", "q": [0, 0, 0], "mu": [0.5]}), "W must be an array of real numbers, got 'abc'"),
+        (lambda w: ds.solve({"W": np.eye(3), "q": [0, 0, 0], "mu": [0.5]}, iterations=-1), "^iterations must be a whole number"),
+    ],
+)
+def test_nonsense_is_refused_as_input(call: Any, text: str) -> None:
+    with pytest.raises(ds.InputError, match=text):
+        call(ds.World())
+
+
+def test_a_motor_needs_a_function_of_time() -> None:
+    world, (cube, *_) = stack()
+    hinge = world.add_joint("revolute", None, cube, axis=[0, 1, 0])
+    with pytest.raises(ds.InputError, match="a function of time is a number or one of .* got <function"):
+        hinge.set_motor(speed=lambda t: t)  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match="there is no body -1"):
+        world[-1]
+
+
+@pytest.mark.parametrize("wrong", ["positions", "rotations", "velocities"])
+def test_one_bad_row_changes_none(wrong: str) -> None:
+    world, cubes = stack()
+    given = {name: world.read(name) + 0.0 for name in ("positions", "rotations", "velocities")}
+    given["positions"][1:, 0] += 1.0
+    given[wrong][2] = np.nan
+    before = world.state_hash
+    with pytest.raises(ds.InputError, match="row 2: "):
+        world.set_bodies(**given)
+    assert world.state_hash == before
+
+
+# Forked processes
+
+
+FORKED = """
+import multiprocessing, os
+import drystone as ds
+
+def pile():
+    world = ds.World()
+    world.add_body(ds.half_space(), motion="static", friction=0.5)
+    for k in range(30):
+        world.add_body(ds.box([0.1, 0.1, 0.1]), mass=1.0, position=[0, 0, 0.1 + 0.2 * k], friction=0.5)
+    return world
+
+def job(world):
+    world.step(10)
+    return world.state_hash, ds.Batch([pile()]).step(2), ds.run("stack", n=3, steps=2)["status"]
+
+batch = ds.Batch([pile(), pile()], threads=2)
+batch.step(2)
+alone = pile()
+alone.step(10)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    found = pool.map_async(job, [pile() for _ in range(4)]).get(60)
+assert {f[0] for f in found} == {alone.state_hash}, found
+child = os.fork()
+if child == 0:
+    batch.step(2)
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+print("same")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_processes_have_threads_of_their_own() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "same\n", done.stderr

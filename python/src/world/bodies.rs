@@ -10,7 +10,7 @@ use super::PyWorld;
 use crate::arrays;
 use crate::body::Body;
 use crate::collider::PyCollider;
-use crate::convert::{Q4, V3, function, quat, vec3};
+use crate::convert::{Bits, Q4, V3, function, quat, vec3};
 use crate::errors::{input, world as refused};
 use crate::shape::PyShape;
 
@@ -44,6 +44,9 @@ pub fn mass_properties(
     let mass = match (mass, density) {
         (Some(_), Some(_)) => return Err(input("mass and density: give one of the two")),
         (Some(mass), None) => mass,
+        (None, Some(density)) if !(density.is_finite() && density > 0.0) => {
+            return Err(input(format!("density must be positive and finite, got {density}")));
+        }
         (None, Some(density)) => density * volume,
         (None, None) => 1.0,
     };
@@ -100,7 +103,7 @@ impl PyWorld {
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (shape=None, *, colliders=None, mass=None, density=None, inertia=None, centre=None,
         position=V3([0.0; 3]), rotation=Q4([1.0, 0.0, 0.0, 0.0]), velocity=V3([0.0; 3]), angular_velocity=V3([0.0; 3]),
-        friction=0.0, material=None, motion="dynamic", group=0, layers=1, mask=u32::MAX, planar=None, name=None,
+        friction=0.0, material=None, motion="dynamic", group=Bits(0), layers=Bits(1), mask=Bits(u32::MAX), planar=None, name=None,
         surface_velocity=None, charge=0.0))]
     fn add_body(
         slf: &Bound<'_, Self>,
@@ -117,15 +120,16 @@ impl PyWorld {
         friction: f64,
         material: Option<&str>,
         motion: &str,
-        group: u32,
-        layers: u32,
-        mask: u32,
+        group: Bits,
+        layers: Bits,
+        mask: Bits,
         planar: Option<V3>,
         name: Option<String>,
         surface_velocity: Option<V3>,
         charge: f64,
     ) -> PyResult<Body> {
         let (py, this) = (slf.py(), slf.get());
+        let (Bits(group), Bits(layers), Bits(mask)) = (group, layers, mask);
         let motion = self::motion(motion)?;
         let mut all: Vec<Collider> = Vec::new();
         if let Some(shape) = shape {
@@ -175,7 +179,7 @@ impl PyWorld {
 
     /// Adds a body of one shape at each of these positions (n, 3), m; returns their rows in the arrays.
     #[pyo3(signature = (shape, positions, *, mass=None, density=None, rotations=None, velocities=None, friction=0.0,
-        motion="dynamic", group=0))]
+        motion="dynamic", group=Bits(0)))]
     fn add_bodies<'py>(
         &self,
         py: Python<'py>,
@@ -187,8 +191,9 @@ impl PyWorld {
         velocities: Option<arrays::In<'py>>,
         friction: f64,
         motion: &str,
-        group: u32,
+        group: Bits,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let Bits(group) = group;
         let motion = self::motion(motion)?;
         let collider = Collider::new(shape.0, friction);
         collider.check(motion).map_err(input)?;
@@ -247,8 +252,8 @@ impl PyWorld {
             };
             slf.get().with(py, named)
         } else {
-            let row: u32 = which.extract()?;
-            slf.get().with(py, |w| w.model().id(row))
+            let row: i64 = which.extract()?;
+            u32::try_from(row).ok().and_then(|row| slf.get().with(py, |w| w.model().id(row)))
         };
         match found {
             Some(id) => Ok(Self::body(slf, id)),

@@ -6,6 +6,8 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use super::PyWorld;
+use crate::convert::shown;
+use crate::errors::input;
 
 /// Functions of a world, in the order in which they are called.
 #[derive(Default)]
@@ -24,8 +26,13 @@ impl Hooks {
         self.lock().iter().map(|hook| hook.clone_ref(py)).collect()
     }
 
-    pub fn push(&self, hook: Py<PyAny>) {
-        self.lock().push(hook);
+    pub fn add(&self, py: Python<'_>, hook: &Py<PyAny>) -> PyResult<()> {
+        let called = hook.bind(py);
+        if !called.is_callable() {
+            return Err(input(format!("hook must be a function of the world, got {}", shown(called))));
+        }
+        self.lock().push(hook.clone_ref(py));
+        Ok(())
     }
 
     pub fn set(&self, hooks: Vec<Py<PyAny>>) {

@@ -25,10 +25,11 @@ use hooks::Hooks;
 use user_data::Objects;
 
 use crate::body::Body;
-use crate::convert::Times;
+use crate::convert::{Times, Whole};
 use crate::errors::{input, step as failed, world as refused};
 use crate::report::PyReport;
 use crate::settings;
+use crate::threads::{detached, with_threads};
 
 /// Steps are taken in one go for so long before somebody looks for Ctrl-C.
 const WITHOUT_LOOKING: Duration = Duration::from_millis(50);
@@ -74,7 +75,7 @@ impl PyState {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let bytes = py.detach(|| self.0.save()).map_err(input)?;
+        let bytes = detached(py, || self.0.save()).map_err(input)?;
         let make = py.import("drystone._drystone")?.getattr("_state")?;
         (make, (PyBytes::new(py, &bytes),)).into_pyobject(py)
     }
@@ -108,10 +109,14 @@ impl PyWorld {
 
     /// Calls `f` with the world. Who has to wait for it lets Python go on meanwhile.
     pub fn with<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut World) -> R + Send) -> R {
+        let ask = |mut world: MutexGuard<'_, World>| {
+            let world: &mut World = &mut world;
+            with_threads(|| f(world))
+        };
         match self.world.try_lock() {
-            Ok(mut world) => f(&mut world),
-            Err(TryLockError::Poisoned(world)) => f(&mut world.into_inner()),
-            Err(TryLockError::WouldBlock) => py.detach(|| f(&mut self.lock())),
+            Ok(world) => ask(world),
+            Err(TryLockError::Poisoned(world)) => ask(world.into_inner()),
+            Err(TryLockError::WouldBlock) => py.detach(|| ask(self.lock())),
         }
     }
 
@@ -135,19 +140,23 @@ impl PyWorld {
                 let world: &mut World = &mut world;
                 let mut record = this.record.lock().unwrap_or_else(PoisonError::into_inner);
                 let record: &mut Option<Writer> = &mut record;
-                rayon::scope(|_| {
-                    let begun = Instant::now();
-                    loop {
-                        let started = record.as_ref().map(|_| Instant::now());
-                        let report = world.step().map_err(failed)?;
-                        if let (Some(writer), Some(started)) = (record.as_mut(), started) {
-                            writer.step(world, &report, started.elapsed().as_secs_f64()).map_err(input)?;
+                with_threads(|| {
+                    rayon::scope(|_| {
+                        let begun = Instant::now();
+                        loop {
+                            let started = record.as_ref().map(|_| Instant::now());
+                            let report = world.step().map_err(failed)?;
+                            if let (Some(writer), Some(started)) = (record.as_mut(), started) {
+                                writer
+                                    .step(world, &report, started.elapsed().as_secs_f64())
+                                    .map_err(input)?;
+                            }
+                            left = if each(world, &report) { left - 1 } else { 0 };
+                            if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
+                                return Ok::<_, PyErr>(report);
+                            }
                         }
-                        left = if each(world, &report) { left - 1 } else { 0 };
-                        if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
-                            return Ok::<_, PyErr>(report);
-                        }
-                    }
+                    })
                 })
             });
             last = Some(report?);
@@ -173,19 +182,14 @@ impl PyWorld {
     }
 }
 
-/// Runs `f` without the interpreter, on a thread of the pool: this thread would be one more than there are cores.
-pub fn in_pool<R: Send>(py: Python<'_>, f: impl FnOnce() -> R + Send) -> R {
-    py.detach(|| rayon::scope(|_| f()))
-}
-
 #[pymethods]
 impl PyWorld {
     #[new]
-    #[pyo3(signature = (*, seed=1, **settings))]
-    fn new(seed: u64, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    #[pyo3(signature = (*, seed=Whole(1), **settings))]
+    fn new(seed: Whole, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut s = Settings::default();
         settings::apply(&mut s, settings)?;
-        Ok(Self::of(World::with_seed(s, seed).map_err(refused)?))
+        Ok(Self::of(World::with_seed(s, seed.0).map_err(refused)?))
     }
 
     /// How it steps, as keywords.
@@ -234,15 +238,15 @@ impl PyWorld {
     }
 
     /// Calls `hook(world)` before every step; returns it, so that it can decorate.
-    fn before_step(&self, py: Python<'_>, hook: Py<PyAny>) -> Py<PyAny> {
-        self.before.push(hook.clone_ref(py));
-        hook
+    fn before_step(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        self.before.add(py, &hook)?;
+        Ok(hook)
     }
 
     /// Calls `hook(world)` after every step; returns it, so that it can decorate.
-    fn after_step(&self, py: Python<'_>, hook: Py<PyAny>) -> Py<PyAny> {
-        self.after.push(hook.clone_ref(py));
-        hook
+    fn after_step(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        self.after.add(py, &hook)?;
+        Ok(hook)
     }
 
     /// Forgets all hooks.
@@ -264,12 +268,12 @@ impl PyWorld {
 
     /// Moves a mechanism to a nearby state of rest.
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.lock().settle().map(drop)).map_err(refused)
+        detached(py, || self.lock().settle().map(drop)).map_err(refused)
     }
 
     /// Makes positions and velocities fit the joints; the first step does this by itself.
     fn assemble(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.lock().assemble_joints()).map_err(refused)
+        detached(py, || self.lock().assemble_joints()).map_err(refused)
     }
 
     /// Kinetic and potential energy of the dynamic bodies, J.
@@ -287,7 +291,7 @@ impl PyWorld {
 
     /// Deepest and mean overlap now, m.
     fn penetration(&self, py: Python<'_>) -> (f64, f64) {
-        let p = py.detach(|| self.lock().penetration());
+        let p = detached(py, || self.lock().penetration());
         (p.max, p.mean)
     }
 

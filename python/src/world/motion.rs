@@ -36,8 +36,8 @@ impl PyWorld {
     }
 
     #[setter]
-    fn set_positions(&self, py: Python<'_>, rows: arrays::In<'_>) -> PyResult<()> {
-        arrays::write(self, py, [Some(&rows), None, None, None])
+    fn set_positions(&self, py: Python<'_>, positions: arrays::In<'_>) -> PyResult<()> {
+        arrays::write(self, py, [Some(&positions), None, None, None])
     }
 
     /// Orientations (n, 4), (w, x, y, z): a copy.
@@ -47,8 +47,8 @@ impl PyWorld {
     }
 
     #[setter]
-    fn set_rotations(&self, py: Python<'_>, rows: arrays::In<'_>) -> PyResult<()> {
-        arrays::write(self, py, [None, Some(&rows), None, None])
+    fn set_rotations(&self, py: Python<'_>, rotations: arrays::In<'_>) -> PyResult<()> {
+        arrays::write(self, py, [None, Some(&rotations), None, None])
     }
 
     /// Velocities of the centres of mass, (n, 3), m/s: a copy.
@@ -58,8 +58,8 @@ impl PyWorld {
     }
 
     #[setter]
-    fn set_velocities(&self, py: Python<'_>, rows: arrays::In<'_>) -> PyResult<()> {
-        arrays::write(self, py, [None, None, Some(&rows), None])
+    fn set_velocities(&self, py: Python<'_>, velocities: arrays::In<'_>) -> PyResult<()> {
+        arrays::write(self, py, [None, None, Some(&velocities), None])
     }
 
     /// Angular velocities in world axes, (n, 3), rad/s: a copy.
@@ -69,8 +69,8 @@ impl PyWorld {
     }
 
     #[setter]
-    fn set_angular_velocities(&self, py: Python<'_>, rows: arrays::In<'_>) -> PyResult<()> {
-        arrays::write(self, py, [None, None, None, Some(&rows)])
+    fn set_angular_velocities(&self, py: Python<'_>, angular_velocities: arrays::In<'_>) -> PyResult<()> {
+        arrays::write(self, py, [None, None, None, Some(&angular_velocities)])
     }
 
     /// One of positions, rotations, velocities, angular_velocities, into `out` where it is given: no memory is taken then.

@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::PyWorld;
 use crate::body::Body;
-use crate::convert::{Q4, V3, array3, direction as towards, finite, pose, vec3};
+use crate::convert::{Q4, V3, array3, direction as towards, finite, place, reach};
 use crate::errors::world as refused;
 use crate::query::{Asked, Hit};
 use crate::shape::PyShape;
@@ -30,9 +30,9 @@ impl PyWorld {
         max_distance: f64,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(slf, which)?;
+        let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
         let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
-        let found = asked.with(slf, |w, f| w.ray_first(origin, direction, max_distance, f));
+        let found = asked.with(slf, |w, f| w.ray_first(origin, direction, reach, f));
         Ok(found.map(|f| Hit::ray(slf, &f)))
     }
 
@@ -45,9 +45,9 @@ impl PyWorld {
         max_distance: f64,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Hit>> {
-        let asked = Asked::new(slf, which)?;
+        let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
         let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
-        let found = asked.with(slf, |w, f| w.ray_all(origin, direction, max_distance, f));
+        let found = asked.with(slf, |w, f| w.ray_all(origin, direction, reach, f));
         Ok(found.iter().map(|f| Hit::ray(slf, f)).collect())
     }
 
@@ -62,9 +62,9 @@ impl PyWorld {
         rotation: Option<Q4>,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(slf, which)?;
-        let (at, direction) = (pose(position, rotation), towards("direction", direction)?);
-        let found = asked.with(slf, |w, f| w.cast_shape(&shape.0, &at, direction, max_distance, f));
+        let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
+        let (at, direction) = (place(position, rotation)?, towards("direction", direction)?);
+        let found = asked.with(slf, |w, f| w.cast_shape(&shape.0, &at, direction, reach, f));
         Ok(found.map(|f| Hit::cast(slf, &f)))
     }
 
@@ -78,7 +78,7 @@ impl PyWorld {
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Body>> {
         let asked = Asked::new(slf, which)?;
-        let at = pose(position, rotation);
+        let at = place(position, rotation)?;
         let found = asked.with(slf, |w, f| w.overlapping(&shape.0, &at, f));
         let mut bodies: Vec<BodyId> = found.into_iter().map(|f| f.0).collect();
         bodies.sort_unstable();
@@ -96,9 +96,9 @@ impl PyWorld {
         rotation: Option<Q4>,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(slf, which)?;
-        let at = pose(position, rotation);
-        let found = asked.with(slf, |w, f| w.closest(&shape.0, &at, max_distance, f));
+        let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
+        let at = place(position, rotation)?;
+        let found = asked.with(slf, |w, f| w.closest(&shape.0, &at, reach, f));
         Ok(found.map(|f| Hit::closest(slf, &f)))
     }
 
@@ -110,8 +110,9 @@ impl PyWorld {
         max_distance: f64,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
-        let asked = Asked::new(slf, which)?;
-        let found = asked.with(slf, |w, f| w.project_point(vec3(point), max_distance, f));
+        let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
+        let point = finite("point", point)?;
+        let found = asked.with(slf, |w, f| w.project_point(point, reach, f));
         Ok(found.map(|f| Hit::projection(slf, &f)))
     }
 

@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use super::PyWorld;
 use crate::errors::input;
+use crate::threads::detached;
 
 /// Frames of a page take at most this, bytes.
 const MOST_FRAMES: usize = 256 << 20;
@@ -39,7 +40,7 @@ impl PyWorld {
             (Some(_), Some(_)) => return Err(input("every and steps: give one of the two")),
             _ => return Err(input("every (s) and steps must be above 0")),
         };
-        py.detach(|| {
+        detached(py, || {
             let world = self.lock();
             let mut kept = self.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if kept.is_some() {
@@ -70,7 +71,7 @@ impl PyWorld {
 
     /// Ends the recording; all of it is on the disk afterwards.
     fn _end_record(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| {
+        detached(py, || {
             let _world = self.lock();
             let writer = self.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             writer.map_or(Ok(()), |writer| writer.finish().map(|_| ()))
@@ -124,7 +125,7 @@ impl PyWorld {
             )));
         }
         store.close("");
-        slf.py().detach(|| html(store.as_ref()))
+        detached(slf.py(), || html(store.as_ref()))
     }
 }
 
@@ -136,7 +137,7 @@ fn html(frames: &dyn Frames) -> PyResult<String> {
 /// The page of a recording.
 #[pyfunction]
 pub fn recording_page(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    py.detach(|| {
+    detached(py, || {
         let replay = Replay::open(&path, MOST_FRAMES).map_err(input)?;
         html(&replay)
     })
