@@ -35,7 +35,7 @@ export class Driver {
                 kbd.textContent = keyName(k);
                 keys.append(kbd);
             }
-            const slider = Object.assign(document.createElement("input"), { type: "range", min: -1, max: 1, step: 0.05, value: 0, id: `control-${i}` });
+            const slider = Object.assign(document.createElement("input"), { type: "range", min: c.hold || c.keys[1] || c.range[0] < 0 ? -1 : 0, max: 1, step: 0.05, value: 0, id: `control-${i}` });
             slider.addEventListener("input", () => { this.slid[i] = Number(slider.value); this.tell(); });
             const back = () => { this.slid[i] = 0; slider.value = 0; this.tell(); };
             slider.addEventListener("change", back);
@@ -72,6 +72,8 @@ export class Driver {
         this.controls.forEach((c, i) => {
             const keys = (this.held.has(c.keys[0]) ? 1 : 0) - (this.held.has(c.keys[1]) ? 1 : 0);
             const value = keys || this.slid[i] || this.pad(c.gamepad);
+            // The slider shows what keys and the gamepad do.
+            if (!this.slid[i]) this.rows[i].slider.value = value;
             if (value === this.last[i]) return;
             this.last[i] = value;
             this.send(command.control(i, value));

@@ -26,9 +26,9 @@ class App {
         this.fitted = false;
         this.liveNumbers = { times: [], all: [] };
         this.driver = new Driver((bytes) => this.source.send(bytes));
-        this.timings = { drawn: 0 };
+        this.timings = { drawn: 0, script: performance.now() };
         const on = {
-            hello: (h) => this.hello(h),
+            hello: (h) => { this.timings.hello = performance.now(); this.hello(h); },
             stage: () => { this.stale = true; },
             frame: (i) => this.arrived(i),
             live: (bytes) => { this.pending = bytes; },
@@ -40,6 +40,7 @@ class App {
         const packed = $("frames");
         this.source = packed ? new DocumentSource(on, packed) : new SocketSource(on);
         this.view = new View3D($("canvas"));
+        this.timings.view = performance.now();
         this.inspector = new Inspector(this);
         this.bind();
         this.theme(localStorageGet("drystone-theme"));
@@ -93,7 +94,7 @@ class App {
     arrived(i) {
         const slider = $("slider");
         slider.max = this.source.frames.length - 1;
-        if (i === 0) { this.go(0); this.playing = true; this.buttons(); }
+        if (i === 0) { this.timings.frame = performance.now(); this.go(0); this.playing = true; this.buttons(); }
         this.plotsDue = true;
     }
 
@@ -187,13 +188,13 @@ class App {
         if (this.index < 0) return;
         if (this.stale || this.view.stage !== this.source.stage) {
             this.view.setStage(this.source.stage);
-            this.kinds();
+            this.kind = null;
             this.stale = false;
         }
         this.paint();
+        if (!this.fitted) { this.fitted = true; this.view.fit(this.decoder); this.cutRange(); }
         this.view.follow(this.decoder, this.following ? this.inspector.body : null);
         this.view.update(this.decoder, this.tints);
-        if (!this.fitted) { this.fitted = true; this.view.fit(this.decoder); this.cutRange(); this.view.update(this.decoder, this.tints); }
         this.inspector.show();
         const c = this.decoder.contacts;
         $("contact-note").textContent = c && c.shown < c.all ? `the ${c.shown.toLocaleString()} strongest of ${c.all.toLocaleString()}` : "";
@@ -218,6 +219,7 @@ class App {
         const tints = this.tints, channel = this.info.channels.findIndex((c) => c.name === this.colour);
         const set = (i, rgb) => { tints[3 * i] = rgb[0]; tints[3 * i + 1] = rgb[1]; tints[3 * i + 2] = rgb[2]; };
         if (channel < 0 || this.colour === "island") {
+            if (!this.kind) this.kinds();
             for (let i = 0; i < n; i++) {
                 if ((motions[i] & 3) === 3) set(i, STONE);
                 else set(i, channel < 0 ? kindColour(this.kind[i]) : hueColour(d.value(channel, i)));
@@ -225,14 +227,9 @@ class App {
             this.legend(null);
         } else {
             const log = this.colour === "residual";
-            let most = log ? -99 : 0;
-            const codes = d.coded(channel);
-            for (let i = 0; codes && i < n; i++) {
-                const v = HALF[codes[i]];
-                if (v > most && v < Infinity && d.alive[i] && (motions[i] & 3) === 1) most = v;
-            }
+            const codes = d.coded(channel), [most, all] = codes ? this.range(codes) : [-99, -99];
             const before = this.scales[this.colour] ?? (log ? -99 : 0);
-            const top = log ? Math.max(before, Math.ceil(most)) : Math.max(before, most > 0 ? nice(most) : 0);
+            const top = log ? Math.max(before, Math.ceil(all)) : Math.max(before, most > 0 ? nice(most) : 0);
             this.scales[this.colour] = top;
             const high = log ? (top > -90 ? top : 0) : top || 1, low = log ? high - 6 : 0;
             const place = this.places(low, high);
@@ -242,10 +239,31 @@ class App {
                 tints[3 * i] = MAP[k]; tints[3 * i + 1] = MAP[k + 1]; tints[3 * i + 2] = MAP[k + 2];
             }
             const unit = this.info.channels[channel].unit;
-            this.legend(log ? [`1e${low}`, `1e${high}`, `${this.colour}, ${unit}`] : [show(low), show(high), `${this.colour}, ${unit}`]);
+            this.legend(log ? [`1e${low}`, `1e${high}`, `${this.colour}, ${unit}`] : [show(low), `${all > high ? "≥ " : ""}${show(high)}`, `${this.colour}, ${unit}`]);
         }
         const picked = this.inspector.body;
         if (picked !== null && picked < n) set(picked, [255, 92, 40]);
+    }
+
+    /**
+     * What the colours go up to, and the greatest value of all. Of many bodies one in a hundred may be above the first, and has its colour: a
+     * single blow, or a chain of forces, would leave all others dark.
+     */
+    range(codes) {
+        const { n, alive } = this.decoder, motions = this.source.stage.motions, counts = (this.counts ??= new Uint32Array(0x7c00)).fill(0);
+        let count = 0, all = -99;
+        for (let i = 0; i < n; i++) {
+            if (!alive[i] || (motions[i] & 3) !== 1) continue;
+            const v = HALF[codes[i]];
+            if (!(v < Infinity && v > -90)) continue;
+            if (v > all) all = v;
+            // Codes of numbers that are not negative are in the order of the numbers.
+            if (codes[i] < 0x7c00) counts[codes[i]]++;
+            count++;
+        }
+        let above = Math.floor(count / 100), code = 0x7bff;
+        while (code > 0 && above >= counts[code]) above -= counts[code--];
+        return [HALF[code], all];
     }
 
     /** Where each code is in the map of colours; 65535: nowhere. */

@@ -56,15 +56,12 @@ export class SocketSource extends Source {
         address.protocol = "ws:";
         this.socket = new WebSocket(address);
         this.socket.binaryType = "arraybuffer";
-        this.socket.onopen = () => this.send(command.hello());
+        // A live run passes over the second: it has no frames to choose from.
+        this.socket.onopen = () => { this.send(command.hello()); this.send(command.want(0, 1)); };
         this.socket.onmessage = (e) => this.take(new Uint8Array(e.data));
         this.socket.onclose = () => on.closed();
     }
     send(bytes) { if (this.socket.readyState === 1) this.socket.send(bytes); }
-    take(bytes) {
-        super.take(bytes);
-        if (bytes[0] === HELLO && !this.hello.live) this.send(command.want(0, 1));
-    }
     status(s) {
         if (s.next !== undefined) this.end = s.end ?? null;
         super.status(s);

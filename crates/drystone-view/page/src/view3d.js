@@ -9,26 +9,45 @@ import { MAP } from "./colour.js";
 
 const VIEWS = { iso: [0.62, -0.85, 0.52], front: [0, -1, 0.06], side: [1, 0, 0.06], top: [0, -0.001, 1] };
 
-/** Whether a processor draws, and not a graphics card. */
-function drawsInSoftware() {
-    const gl = document.createElement("canvas").getContext("webgl2");
-    if (!gl) return true;
-    const about = gl.getExtension("WEBGL_debug_renderer_info");
-    const name = gl.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
-    gl.getExtension("WEBGL_lose_context")?.loseContext();
-    return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+/**
+ * A renderer, with smooth edges where a graphics card draws: they cost a processor several times the picture. Which of the two it is only a
+ * context can tell, and a processor needs long for one: it keeps this one, and a card, for which they are cheap, gets another on a fresh canvas.
+ */
+function rendererFor(canvas) {
+    const attributes = { alpha: true, depth: true, stencil: false, premultipliedAlpha: true, powerPreference: "high-performance" };
+    const context = canvas.getContext("webgl2", { ...attributes, antialias: false });
+    const about = context?.getExtension("WEBGL_debug_renderer_info");
+    const name = context?.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : context.RENDERER) ?? "";
+    if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)) return new THREE.WebGLRenderer({ canvas, context });
+    context?.getExtension("WEBGL_lose_context")?.loseContext();
+    const fresh = canvas.cloneNode();
+    canvas.replaceWith(fresh);
+    return new THREE.WebGLRenderer({ ...attributes, canvas: fresh, antialias: true });
+}
+
+/** Least and greatest corner of a piece where its body is now. */
+function boxOf({ body, size, pose }, g, bodies) {
+    let low = [-size[0], -size[1], -size[2]], high = [...size];
+    if (g.kind === "capsule") [low, high] = [[-g.radius, -g.radius, -g.radius - g.half], [g.radius, g.radius, g.radius + g.half]];
+    if (g.kind === "mesh") {
+        [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+        g.vertices.forEach((x, k) => { low[k % 3] = Math.min(low[k % 3], x); high[k % 3] = Math.max(high[k % 3], x); });
+    }
+    const box = new THREE.Box3(new THREE.Vector3(...low), new THREE.Vector3(...high)), one = new THREE.Vector3(1, 1, 1);
+    const place = (v, q) => box.applyMatrix4(new THREE.Matrix4().compose(new THREE.Vector3(...v), new THREE.Quaternion(...q), one));
+    if (pose) place(pose.subarray(0, 3), pose.subarray(3));
+    place(bodies.position(body), bodies.rotation(body));
+    return [box.min.toArray(), box.max.toArray()];
 }
 
 export class View3D {
     constructor(canvas) {
         THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
-        this.software = drawsInSoftware();
-        // Smooth edges cost a processor several times the picture.
-        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.software, powerPreference: "high-performance" });
+        this.renderer = rendererFor(canvas);
         this.scene = new THREE.Scene();
         this.camera = new THREE.PerspectiveCamera(38, 1, 0.01, 1000);
         this.camera.up.set(0, 0, 1);
-        this.controls = new OrbitControls(this.camera, canvas);
+        this.controls = new OrbitControls(this.camera, this.renderer.domElement);
         this.controls.addEventListener("change", () => { this.dirty = true; });
         this.controls.zoomToCursor = true;
         this.ground = new Ground();
@@ -91,21 +110,25 @@ export class View3D {
         if (this.balls) { this.balls.uniforms.cutAxis.value = axis; this.balls.uniforms.cutAt.value = at; }
         this.dirty = true;
     }
-    /** Box around what moves, and what stands around it. */
+    /** Box around what moves, and around what stands there where that leaves it large enough to be seen. */
     bounds(bodies) {
-        const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity], p = [0, 0, 0];
-        const take = (moving) => {
-            for (let b = 0; b < bodies.n; b++) {
-                if (!bodies.alive[b] || ((this.stage.motions[b] & 3) !== 3) !== moving) continue;
-                const r = this.radii[b];
-                if (!moving && !(r > 0 && r < 4 * this.size)) continue;
-                bodies.position(b, p);
-                for (let k = 0; k < 3; k++) { low[k] = Math.min(low[k], p[k] - r); high[k] = Math.max(high[k], p[k] + r); }
-            }
-            this.size = Math.max(1e-6, Math.hypot(high[0] - low[0], high[1] - low[1], high[2] - low[2]) || 1);
-        };
-        take(true);
-        if (!isFinite(low[0])) { low.fill(-0.5); high.fill(0.5); this.size = 1; }
+        let low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+        const p = [0, 0, 0], { motions, instances, geometries } = this.stage, stands = (b) => (motions[b] & 3) === 3;
+        for (let b = 0; b < bodies.n; b++) {
+            if (!bodies.alive[b] || stands(b)) continue;
+            bodies.position(b, p);
+            for (let k = 0; k < 3; k++) { low[k] = Math.min(low[k], p[k] - this.radii[b]); high[k] = Math.max(high[k], p[k] + this.radii[b]); }
+        }
+        const moving = isFinite(low[0]), across = (a, b) => Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]);
+        const most = moving ? 2.5 * across(low, high) : Infinity;
+        for (const i of instances) {
+            if (i.body >= bodies.n || !bodies.alive[i.body] || !stands(i.body) || geometries[i.geometry].kind === "plane") continue;
+            const [a, b] = boxOf(i, geometries[i.geometry], bodies);
+            const wide = [a.map((x, k) => Math.min(x, low[k])), b.map((x, k) => Math.max(x, high[k]))];
+            if (across(...wide) <= most) [low, high] = wide;
+        }
+        if (!isFinite(low[0])) { low.fill(-0.5); high.fill(0.5); }
+        this.size = Math.max(1e-6, across(low, high) || 1);
         const middle = [0, 1, 2].map((k) => 0.5 * (low[k] + high[k]));
         return { low, high, middle };
     }

@@ -145,6 +145,10 @@ const tests = {
         const page = await open(server.url);
         await until(page, () => drystone.source.end !== null && drystone.source.frames.length > 40);
         const key = (k) => page.keyboard.press(k), ask = (f) => get(page, f);
+        // The camera sees the walls, too, and not only what moves between them.
+        const outside = await ask(() => [...drystone.source.stage.motions].map((m, i) => i).filter((i) => (drystone.source.stage.motions[i] & 3) === 3 && drystone.view.radii[i] > 0)
+            .filter((i) => drystone.decoder.position(i).some((x, k) => x < drystone.box.low[k] || x > drystone.box.high[k])));
+        assert.deepEqual(outside, [], "bodies that stand outside the picture");
         const canvas = async (name) => { await page.waitForTimeout(250); await shot(page, name); return page.locator("#canvas").screenshot(); };
         await key("End");
         if (await ask(() => drystone.playing)) await key("p");
@@ -152,7 +156,8 @@ const tests = {
         // Colours, forces, joints, cut: each changes the picture.
         let before = await canvas("keys-start");
         for (const [k, name, holds] of [
-            ["k", "keys-colour", () => drystone.colour === "force"],
+            // A few strong ones do not leave all others dark: colours end below the strongest, and the legend says so.
+            ["k", "keys-colour", () => drystone.colour === "force" && document.getElementById("legend-high").textContent.startsWith("≥ ")],
             ["q", "keys-chains", () => drystone.view.forces.mode === "chains"],
             ["q", "keys-arrows", () => drystone.view.forces.mode === "arrows"],
             ["q", "keys-no-forces", () => drystone.view.forces.mode === "off"],
@@ -309,6 +314,9 @@ const tests = {
         // Ahead until the forks are under the pallet, stop, lift, lean back, and away with it.
         await page.keyboard.down("ArrowUp");
         await until(page, `drystone.decoder.position(${frame})[0] > ${from[0] + 1.2}`);
+        // The sliders show what the keys do; one that only brakes has nothing to the left of nothing.
+        assert.equal(await page.locator("#control-0").inputValue(), "1");
+        assert.equal(await page.locator("#control-2").getAttribute("min"), "0");
         await page.keyboard.up("ArrowUp");
         await page.keyboard.down("r");
         await until(page, `drystone.decoder.position(${pallet})[2] > ${pallet0[2] + 0.15}`);
