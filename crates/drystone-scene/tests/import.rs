@@ -298,6 +298,42 @@ fn what_is_wrong_names_its_line() {
     );
 }
 
+/// Numbers whose squares have no end are refused by the name of the body; what cannot be printed does not get into the scene file.
+#[test]
+fn what_a_scene_file_cannot_hold_stays_out_of_it() {
+    let folder = Folder::new();
+    let tool = "<link name=\"tool\">\n    <inertial>";
+    assert!(ARM.contains(tool));
+    let far = ARM.replace(tool, &format!("{tool}<origin xyz=\"0 0 1e300\"/>"));
+    let e = folder.import("a.urdf", &far, false).err().unwrap().to_string();
+    assert!(
+        e.contains("a.urdf: mass, centre or inertia of body 'fore' comes out as no finite number"),
+        "{e}"
+    );
+    let (made, scene) =
+        folder.import("a.urdf", &ARM.replacen("\"revolute\"", "\"rev\u{7f}lute\"", 1), false).unwrap();
+    assert!(made.notes.iter().any(|n| n.contains("rev\u{7f}lute")), "{:?}", made.notes);
+    assert_eq!(scene.name, "arm");
+}
+
+/// An arm that reaches below its base at the start does not begin within the floor.
+#[test]
+fn the_floor_is_below_an_arm_that_hangs() {
+    let folder = Folder::new();
+    let hanging = ARM.replacen("<robot name=\"arm\">", "<robot name=\"arm\"><!-- upside down -->", 1);
+    let (made, scene) = folder.import("a.urdf", &hanging, true).unwrap();
+    let floor = |s: &Scene| s.bodies.iter().find(|b| b.name.as_deref() == Some("floor")).unwrap().position.z;
+    assert_eq!(floor(&scene), 0.0);
+    assert!(!made.notes.iter().any(|n| n.contains("the floor is at")));
+    let text = "<mujoco><worldbody><body name=\"a\" pos=\"0 0 0\"><geom size=\"0.1\"/><body name=\"b\" pos=\"0 0 -0.3\">\
+                <joint axis=\"0 1 0\"/><geom size=\"0.05\"/></body></body></worldbody></mujoco>";
+    let (made, scene) = folder.import("m.xml", text, true).unwrap();
+    assert!((floor(&scene) + 0.35).abs() < 1e-9, "{}", made.text);
+    assert!(made.notes.iter().any(|n| n.contains("the floor is at z = -0.35 m")), "{:?}", made.notes);
+    let mut world = scene.world(scene.settings.clone()).unwrap();
+    world.step().unwrap();
+}
+
 /// Whatever a damaged file holds, it is refused or read, and nothing panics.
 #[test]
 fn damaged_files_are_refused() {

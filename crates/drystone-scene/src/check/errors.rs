@@ -14,7 +14,7 @@ pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec
     let mut errors: Vec<SceneError> = Vec::new();
     let mut rest = root.clone();
     let mut taken: Vec<Taken> = Vec::new();
-    loop {
+    while taken.len() < 2 * MOST {
         let error = match file::scene_of(source, &rest, &Vec::new()) {
             Ok(scene) if errors.is_empty() => return Ok(scene),
             Ok(_) => return Err(errors),
@@ -43,9 +43,10 @@ pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec
         let again = taken.iter().any(|t| t.place == place);
         match take_out(&mut rest, source, &place, again) {
             Some((key, index, name)) => taken.push(Taken { key, index, name, field, place }),
-            None => return Err(errors),
+            None => break,
         }
     }
+    Err(errors)
 }
 
 /// The field that is said to be missing.
@@ -74,8 +75,10 @@ impl Taken {
         // What a table says about itself once one of its fields is gone and nothing took its place.
         let field = error.field.as_deref().unwrap_or_default();
         let gone = stand_in(&self.key, 0).is_none();
-        let around =
-            gone && !field.is_empty() && self.field.len() > field.len() && self.field.starts_with(field);
+        // A table of a list, not the list: what the list says of itself is another matter.
+        let around = gone
+            && !field.is_empty()
+            && self.field.strip_prefix(field).is_some_and(|inside| inside.starts_with('.'));
         match missing(&error.message) {
             Some(key) => key == self.key && self.field.starts_with(field),
             None => around || self.name.as_ref().is_some_and(named),
@@ -205,7 +208,7 @@ fn in_node(node: &mut Node, key: &str, is: &dyn Fn(usize) -> bool, again: bool) 
                 let here = is(list[k].offset);
                 match if here { Found::Here } else { in_node(&mut list[k], key, is, again) } {
                     Found::Nothing => {}
-                    Found::Here if table => return Found::Done(take_item(list, k, key)),
+                    Found::Here if table => return Found::Done(take_item(list, k, key, again)),
                     // A number of a vector: the vector is no longer one.
                     other => return other,
                 }
@@ -223,18 +226,18 @@ fn in_node(node: &mut Node, key: &str, is: &dyn Fn(usize) -> bool, again: bool) 
     }
 }
 
-/// Takes an item out of a list. A body or a shape is replaced by one that nothing is wrong with: joints may name it.
-fn take_item(list: &mut Vec<Node>, k: usize, key: &str) -> What {
+/// Takes an item out of a list. A body or a shape is replaced by one that nothing is wrong with, unless that was tried: joints may name it.
+fn take_item(list: &mut Vec<Node>, k: usize, key: &str, again: bool) -> What {
     let name = match list[k].get("name").map(|n| &n.value) {
         Some(Value::Text(t)) => Some(t.to_string()),
         _ => None,
     };
     let offset = list[k].offset;
-    if let Some(value) = stand_in("shape", offset).filter(|_| key == "shape") {
+    if let Some(value) = stand_in("shape", offset).filter(|_| key == "shape" && !again) {
         list[k].value = value;
         return (key.into(), None, None);
     }
-    if key != "body" {
+    if key != "body" || again {
         list.remove(k);
         return (key.into(), Some(k), name);
     }

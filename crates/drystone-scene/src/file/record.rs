@@ -39,13 +39,17 @@ fn what(at: &At) -> Result<What, Fault> {
 
 /// A number of steps, or text such as `"0.02s"`.
 pub(super) fn every(at: &At) -> Result<Every, Fault> {
+    let wanted = "must be a whole number of steps, or seconds as text such as \"0.02s\"";
     let Value::Text(text) = &at.node.value else {
-        return Ok(Every::Steps(at.whole(1, i64::MAX)? as u64));
+        let x = at.number()?;
+        let steps = x.fract() == 0.0 && (1.0..=i64::MAX as f64).contains(&x);
+        return if steps { Ok(Every::Steps(x as u64)) } else { Err(at.fault(format!("{wanted}, got {x}"))) };
     };
     let seconds = text.strip_suffix('s').and_then(|t| t.trim().parse().ok());
-    seconds.filter(|s: &f64| s.is_finite() && *s > 0.0).map(Every::Seconds).ok_or_else(|| {
-        at.fault(format!("must be a number of steps, or seconds as text such as \"0.02s\", got \"{text}\""))
-    })
+    seconds
+        .filter(|s: &f64| s.is_finite() && *s > 0.0)
+        .map(Every::Seconds)
+        .ok_or_else(|| at.fault(format!("{wanted}, got \"{text}\"")))
 }
 
 /// Where bodies of a file are, once those that do not move were put behind the others: numbers in the order of the file; empty if that

@@ -67,6 +67,9 @@ pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, Scen
         field: Some(w.tag).filter(|t| !t.is_empty()),
         message: w.message,
     })?;
+    if let Some(what) = robot.endless() {
+        return Err(fail(format!("{what} comes out as no finite number: are its numbers too large?")));
+    }
     Ok(write::scene(robot, path, to, options))
 }
 
@@ -188,6 +191,31 @@ struct Robot {
 }
 
 impl Robot {
+    /// What has a number that is not finite: those of the file are, but sums and products of large ones need not be.
+    fn endless(&self) -> Option<String> {
+        let pose = |p: &Pose| p.position.is_finite() && p.rotation.is_finite();
+        let mass = |m: &MassProperties| {
+            m.mass.is_finite() && m.centre.is_finite() && (0..3).all(|k| m.inertia.col(k).is_finite())
+        };
+        for b in &self.bodies {
+            if !pose(&b.pose) || !b.shapes.iter().all(|g| pose(&g.pose)) {
+                return Some(format!("the place of body '{}'", b.name));
+            }
+            if !b.mass.as_ref().is_none_or(mass) {
+                return Some(format!("mass, centre or inertia of body '{}'", b.name));
+            }
+        }
+        let links = self.links.iter();
+        let good = |l: &&Link| {
+            let limits = l.limits.unwrap_or_default();
+            let (stiffness, rest) = l.spring.unwrap_or_default();
+            let all = [limits[0], limits[1], l.effort.unwrap_or(0.0), l.friction, l.damping, stiffness, rest];
+            l.anchor.is_finite() && l.axis.is_finite() && all.iter().all(|x| x.is_finite())
+        };
+        let mut wrong = links.filter(|l| !good(l));
+        wrong.next().map(|l| format!("joint '{}'", l.name))
+    }
+
     /// Counts an element that nothing is made of.
     fn leave(&mut self, document: &Document, node: Node) {
         let line = document.text_pos_at(node.range().start).row;

@@ -26,8 +26,19 @@ pub(super) fn scene(mut robot: Robot, from: &Path, to: &Path, options: Options) 
         notes.push(format!("'{}' has no mass: {m} kg are taken", body.name));
         body.mass = Some(MassProperties::principal(m, DVec3::splat(0.4 * m * r * r)));
     }
-    let lift = if robot.bodies.iter().any(|b| b.fixed) { 0.0 } else { -lowest(&robot) };
-    let text = text(&robot, lift, from, to, options, &notes);
+    let mounted = robot.bodies.iter().any(|b| b.fixed);
+    let lift = if mounted { 0.0 } else { -lowest(robot.bodies.iter()) };
+    // An arm may hang below the plate that it is mounted on: the floor is below all that moves.
+    let low = if mounted { lowest(robot.bodies.iter().filter(|b| !b.fixed)).min(0.0) } else { 0.0 };
+    let has_ground = robot.bodies.iter().any(|b| b.shapes.iter().any(|g| g.form == Form::Plane));
+    let floor = (!has_ground).then_some(low);
+    if floor.is_some_and(|z| z < 0.0) {
+        notes.push(format!(
+            "the floor is at z = {} m: so far down the robot reaches at the start",
+            short(low)
+        ));
+    }
+    let text = text(&robot, lift, floor, from, to, options, &notes);
     Imported { text, notes, bodies: robot.bodies.len(), joints: robot.links.len() }
 }
 
@@ -40,9 +51,9 @@ fn fix_base(robot: &mut Robot) {
 }
 
 /// The lowest point of all shapes, m.
-fn lowest(robot: &Robot) -> f64 {
+fn lowest<'a>(bodies: impl Iterator<Item = &'a Body>) -> f64 {
     let mut low = f64::INFINITY;
-    for body in &robot.bodies {
+    for body in bodies {
         for g in &body.shapes {
             let pose = body.pose.compose(&g.pose);
             let below = |reach: f64| pose.position.z - reach;
@@ -70,13 +81,23 @@ fn lowest(robot: &Robot) -> f64 {
     if low.is_finite() { low } else { 0.0 }
 }
 
-fn text(robot: &Robot, lift: f64, from: &Path, to: &Path, options: Options, notes: &[String]) -> String {
+/// `floor`: its height, if the robot's file has none.
+fn text(
+    robot: &Robot,
+    lift: f64,
+    floor: Option<f64>,
+    from: &Path,
+    to: &Path,
+    options: Options,
+    notes: &[String],
+) -> String {
     let mut out = String::new();
     let mut put = |line: String| {
         let _ = writeln!(out, "{line}");
     };
-    put(format!("# Made of {} by drystone import.", from.file_name().unwrap_or_default().to_string_lossy()));
-    notes.iter().for_each(|n| put(format!("# {}", n.replace('\n', " "))));
+    let name = from.file_name().unwrap_or_default().to_string_lossy();
+    put(format!("# Made of {} by drystone import.", printable(&name)));
+    notes.iter().for_each(|n| put(format!("# {}", printable(n))));
     put(format!("\nname = {}\n", quoted(&robot.name)));
     put("[parameters]".into());
     put("mu = { default = 0.8, range = [0, 2], about = \"friction where the robot's file says none\" }\n"
@@ -85,9 +106,11 @@ fn text(robot: &Robot, lift: f64, from: &Path, to: &Path, options: Options, note
     if let Some(g) = robot.gravity {
         put(format!("gravity = {}", list(g)));
     }
-    if robot.bodies.iter().all(|b| b.shapes.iter().all(|g| g.form != Form::Plane)) {
-        put("\n[[body]]\nname = \"floor\"\nmotion = \"static\"\nshape = { type = \"plane\" }\nmu = \"= mu\""
-            .into());
+    if let Some(z) = floor {
+        let place = if z == 0.0 { String::new() } else { format!("\nposition = [0, 0, {}]", short(z)) };
+        put(format!(
+            "\n[[body]]\nname = \"floor\"\nmotion = \"static\"\nshape = {{ type = \"plane\" }}{place}\nmu = \"= mu\""
+        ));
     }
     for body in &robot.bodies {
         put(body_text(body, lift, to));
@@ -98,13 +121,17 @@ fn text(robot: &Robot, lift: f64, from: &Path, to: &Path, options: Options, note
     out
 }
 
+/// Without control characters, which have no place in a scene file.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
-    for c in text.chars() {
+    for c in printable(text).chars() {
         match c {
             '"' => out += "\\\"",
             '\\' => out += "\\\\",
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
