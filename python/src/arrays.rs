@@ -1,4 +1,5 @@
-//! States and contacts of all bodies as NumPy arrays. Row i of a state is the body with `index` i; rows of removed bodies are NaN.
+//! States and contacts of all bodies as NumPy arrays. Row i of a state is the body with `index` i; rows of
+//! removed bodies are NaN.
 
 use drystone::{Pose, World};
 use glam::{DQuat, DVec3};
@@ -162,7 +163,8 @@ pub fn rows4(name: &str, a: &In<'_>, rows: Option<usize>) -> PyResult<Vec<DQuat>
     Ok(a.0.as_array().outer_iter().map(|r| quat(Q4([r[0], r[1], r[2], r[3]]))).collect())
 }
 
-/// Sets positions, rotations, velocities and angular velocities of all living bodies; those that are not given stay.
+/// Sets positions, rotations, velocities and angular velocities of all living bodies; those that are not
+/// given stay.
 pub fn write(world: &PyWorld, py: Python<'_>, given: [Option<&In<'_>>; 4]) -> PyResult<()> {
     let n = Some(world.with(py, |w| w.model().bodies.len()));
     let names = Column::NAMES.map(|(name, _)| name);

@@ -27,7 +27,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Calls `f` with every world and its number, in parallel. What the last of those that fail says is not lost: the first one's is raised.
+    /// Calls `f` with every world and its number, in parallel. What the last of those that fail says is not
+    /// lost: the first one's is raised.
     fn each<E: Send>(
         &self,
         py: Python<'_>,
@@ -40,8 +41,9 @@ impl Batch {
         })
     }
 
-    /// Calls `f` in the pool with all worlds. Their locks are taken before: a thread of the pool that waits within a step may take up another job,
-    /// and must not find it waiting for a world. They are taken in one order, whatever the batch, so that two batches cannot wait for each other.
+    /// Calls `f` in the pool with all worlds. Their locks are taken before: a thread of the pool that waits
+    /// within a step may take up another job, and must not find it waiting for a world. They are taken in one
+    /// order, whatever the batch, so that two batches cannot wait for each other.
     fn locked<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut [&mut World]) -> R + Send) -> R {
         let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
         py.detach(|| {
@@ -145,7 +147,8 @@ impl Batch {
         self.pool.current_num_threads()
     }
 
-    /// Takes `n` steps of every world, in parallel; Ctrl-C is looked for between steps. The error of a step that fails says in which world.
+    /// Takes `n` steps of every world, in parallel; Ctrl-C is looked for between steps. The error of a step
+    /// that fails says in which world.
     #[pyo3(signature = (n=Times(1)))]
     fn step(&self, py: Python<'_>, n: Times) -> PyResult<()> {
         for _ in 0..n.0 {
@@ -195,7 +198,8 @@ impl Batch {
         self.state(py, Column::AngularVelocity)
     }
 
-    /// Sets states of all bodies of all worlds, in the shapes in which they are read; what is not given stays.
+    /// Sets states of all bodies of all worlds, in the shapes in which they are read; what is not given
+    /// stays.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,

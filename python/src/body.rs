@@ -70,7 +70,8 @@ impl Body {
         self.ask(py, |w, id| w.set_name(id, name))
     }
 
-    /// Whatever you leave with it: any object, None if there is none. Copies and pickles of the world have it, too.
+    /// Whatever you leave with it: any object, None if there is none. Copies and pickles of the world have
+    /// it, too.
     #[getter]
     fn user_data(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.ask(py, |w, id| w.motion(id).map(drop))?;
@@ -106,7 +107,8 @@ impl Body {
         self.ask(py, |w, id| w.set_pose(id, w.position(id)?, quat(rotation)))
     }
 
-    /// Puts it somewhere else: origin of its frame (m) and orientation. Velocities stay; its contacts begin anew.
+    /// Puts it somewhere else: origin of its frame (m) and orientation. Velocities stay; its contacts begin
+    /// anew.
     fn set_pose(&self, py: Python<'_>, position: V3, rotation: Q4) -> PyResult<()> {
         self.ask(py, |w, id| w.set_pose(id, vec3(position), quat(rotation)))
     }
@@ -138,7 +140,8 @@ impl Body {
         Ok(array3(py, self.ask(py, |w, id| w.velocity_at(id, vec3(point)))?))
     }
 
-    /// Mean acceleration of the centre of mass in the last step, m/s²; None unless the world records accelerations.
+    /// Mean acceleration of the centre of mass in the last step, m/s²; None unless the world records
+    /// accelerations.
     #[getter]
     fn acceleration<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         Ok(self.ask(py, |w, id| w.acceleration(id))?.map(|(a, _)| array3(py, a)))
@@ -179,7 +182,8 @@ impl Body {
         Ok(array3(py, self.ask(py, |w, id| w.mass(id))?.centre))
     }
 
-    /// Sets mass (kg), inertia (three moments or a (3, 3) tensor about the centre, kg m²) and centre of mass (its frame, m).
+    /// Sets mass (kg), inertia (three moments or a (3, 3) tensor about the centre, kg m²) and centre of mass
+    /// (its frame, m).
     #[pyo3(signature = (mass, *, inertia, centre=V3([0.0; 3])))]
     fn set_mass_properties(
         &self,
@@ -218,7 +222,8 @@ impl Body {
         self.ask(py, |w, id| w.set_friction(id, friction))
     }
 
-    /// Sets layers and mask of all its shapes: two shapes collide if each is in a layer that the other's mask has.
+    /// Sets layers and mask of all its shapes: two shapes collide if each is in a layer that the other's mask
+    /// has.
     fn set_filter(&self, py: Python<'_>, layers: Bits, mask: Bits) -> PyResult<()> {
         self.ask(py, |w, id| w.set_filter(id, Filter { layers: layers.0, mask: mask.0 }))
     }
@@ -241,7 +246,8 @@ impl Body {
         self.ask(py, |w, id| w.apply_torque(id, vec3(torque)))
     }
 
-    /// Changes its velocities at once by an impulse (N s) at a world point (m; the centre of mass if none is given).
+    /// Changes its velocities at once by an impulse (N s) at a world point (m; the centre of mass if none is
+    /// given).
     #[pyo3(signature = (impulse, point=None))]
     fn apply_impulse(&self, py: Python<'_>, impulse: V3, point: Option<V3>) -> PyResult<()> {
         self.ask(py, |w, id| w.apply_impulse(id, vec3(impulse), point.map(vec3)))

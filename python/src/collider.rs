@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use crate::convert::{Bits, Q4, V3, pose};
 use crate::shape::PyShape;
 
-/// A shape fixed to a body: its place (m) and rotation in the body's frame, friction, material, layers and mask. A sensor reports what overlaps it
-/// and pushes nothing.
+/// A shape fixed to a body: its place (m) and rotation in the body's frame, friction, material, layers and
+/// mask. A sensor reports what overlaps it and pushes nothing.
 #[pyclass(frozen, name = "Collider", module = "drystone")]
 pub struct PyCollider {
     pub collider: Collider,

@@ -201,7 +201,8 @@ impl PyJoint {
         self.ask(py, |w, id| Ok(w.joint(id)?.name.clone()))
     }
 
-    /// Whatever you leave with it: any object, None if there is none. Copies and pickles of the world have it, too.
+    /// Whatever you leave with it: any object, None if there is none. Copies and pickles of the world have
+    /// it, too.
     #[getter]
     fn user_data(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.ask(py, |w, id| w.joint(id).map(drop))?;
@@ -268,9 +269,11 @@ impl PyJoint {
         Ok(PyArray1::from_slice(py, &reaction.motor[..n]))
     }
 
-    /// Puts a motor on a free coordinate that imposes a speed (m/s, rad/s), a position (m, rad) or a force (N, N m), up to `limit` (N, N m).
+    /// Puts a motor on a free coordinate that imposes a speed (m/s, rad/s), a position (m, rad) or a force
+    /// (N, N m), up to `limit` (N, N m).
     ///
-    /// A command is a number, or a function of time as scene files have them: `{'sine': {'amplitude': 1, 'frequency': 2}}`.
+    /// A command is a number, or a function of time as scene files have them:
+    /// `{'sine': {'amplitude': 1, 'frequency': 2}}`.
     #[pyo3(signature = (*, speed=None, position=None, force=None, limit=f64::INFINITY, coordinate=0))]
     fn set_motor(
         &self,
@@ -296,7 +299,8 @@ impl PyJoint {
         self.ask(py, |w, id| w.set_motor(id, coordinate, None))
     }
 
-    /// Sets the ends of a free coordinate, m or rad, with a coefficient of restitution; without numbers there are none.
+    /// Sets the ends of a free coordinate, m or rad, with a coefficient of restitution; without numbers there
+    /// are none.
     #[pyo3(signature = (lower=f64::NEG_INFINITY, upper=f64::INFINITY, *, restitution=0.0, coordinate=0))]
     fn set_limits(
         &self,
@@ -311,7 +315,8 @@ impl PyJoint {
         self.ask(py, |w, id| w.set_limits(id, coordinate, limits))
     }
 
-    /// Puts a spring (N/m, N m/rad) with a damper (N s/m, N m s/rad) on a free coordinate; `rest` in m or rad.
+    /// Puts a spring (N/m, N m/rad) with a damper (N s/m, N m s/rad) on a free coordinate; `rest` in m or
+    /// rad.
     #[pyo3(signature = (stiffness, damping=0.0, *, rest=0.0, coordinate=0))]
     fn set_spring(
         &self,

@@ -1,4 +1,5 @@
-//! drystone for Python: what `import drystone` finds. The names, types and docstrings are in `python/drystone`.
+//! drystone for Python: what `import drystone` finds. The names, types and docstrings are in
+//! `python/drystone`.
 
 mod arrays;
 mod batch;
@@ -36,7 +37,8 @@ fn set_threads(n: usize) -> PyResult<()> {
     pool.map_err(|_| errors::input("threads can be set once, before the first step"))
 }
 
-/// GPUs that solvers whose names begin with `cuda-` can use: name, memory and so on, as `drystone devices` tells them. None if there is no driver.
+/// GPUs that solvers whose names begin with `cuda-` can use: name, memory and so on, as `drystone devices`
+/// tells them. None if there is no driver.
 #[pyfunction]
 fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
     let Ok((_, all)) = drystone_cuda::devices() else { return Ok(Vec::new()) };

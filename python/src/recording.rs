@@ -11,7 +11,8 @@ use pyo3::types::{PyDict, PyList};
 use crate::errors::input;
 use crate::world::motion_name;
 
-/// A recording: moments of a run, and numbers of every step. Frames are read from the disk when they are asked for.
+/// A recording: moments of a run, and numbers of every step. Frames are read from the disk when they are
+/// asked for.
 #[pyclass(frozen, name = "_Recording", module = "drystone", subclass)]
 pub struct PyRecording(Recording);
 

@@ -69,7 +69,8 @@ impl PyScene {
         settings::told(py, &settings)
     }
 
-    /// A world at time zero, with settings (see `World`) that may differ from the scene's own. Bodies deep in each other are refused unless `allow_overlap`.
+    /// A world at time zero, with settings (see `World`) that may differ from the scene's own. Bodies deep in
+    /// each other are refused unless `allow_overlap`.
     #[pyo3(signature = (*, allow_overlap=false, **settings))]
     fn world(
         &self,
@@ -185,7 +186,8 @@ impl Run {
         self.world.clone_ref(py)
     }
 
-    /// Takes up to `n` steps; (steps done in all, contacts, residual) of the last one, and whether the scene says that the run is at its end.
+    /// Takes up to `n` steps; (steps done in all, contacts, residual) of the last one, and whether the scene
+    /// says that the run is at its end.
     fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64, bool)> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// How often this process was forked, counted from the one that began.
 static FORKS: AtomicU32 = AtomicU32::new(0);
-/// The pool of a forked process, from its first use on. No lock: another thread may have held it while the process was forked.
+/// The pool of a forked process, from its first use on. No lock: another thread may have held it while the
+/// process was forked.
 static POOL: AtomicPtr<ThreadPool> = AtomicPtr::new(ptr::null_mut());
 
 /// How often this process was forked.
@@ -16,7 +17,8 @@ pub fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
-/// Called in a forked process, before anything else. A pool of its parent's is left as it is: who would end its threads is not there.
+/// Called in a forked process, before anything else. A pool of its parent's is left as it is: who would end
+/// its threads is not there.
 #[pyfunction]
 pub fn _forked() {
     POOL.store(ptr::null_mut(), Ordering::Release);

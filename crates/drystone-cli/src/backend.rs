@@ -54,7 +54,9 @@ impl Backend {
         }
     }
 
-    /// Takes a world to the device as a whole, where it is one of grains and the solver has no parameters that only problems know. `whole` is false where somebody has to see problems or contacts of every step.
+    /// Takes a world to the device as a whole, where it is one of grains and the solver has no parameters
+    /// that only problems know. `whole` is false where somebody has to see problems or contacts of every
+    /// step.
     pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, Failure> {
         let mut out = Stepper { grains: None, why: None };
         let Some(engine) = &self.engine else { return Ok(out) };

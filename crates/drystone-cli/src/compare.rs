@@ -1,5 +1,5 @@
-//! `drystone compare`: the problem of one step, or problems from files, solved by several solvers and judged by one
-//! certificate.
+//! `drystone compare`: the problem of one step, or problems from files, solved by several solvers and judged
+//! by one certificate.
 
 mod profile;
 
@@ -29,22 +29,23 @@ const PROBLEM_SOLVERS: &str = "auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac";
 pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
-    /// More contact problems, or folders of them: where the first one is no scene but a problem (.json, .dat, .hdf5) or a
-    /// folder, solvers are compared by performance profiles. --tolerance is then relative to |q| [default: 1e-8], and
-    /// a solve ends after --budget-ms [default: 5000, of the wall's clock: what is not solved by then may be on an idler
-    /// machine] or --iterations [default: 100000].
+    /// More contact problems, or folders of them: where the first one is no scene but a problem (.json, .dat,
+    /// .hdf5) or a folder, solvers are compared by performance profiles. --tolerance is then relative to |q|
+    /// [default: 1e-8], and a solve ends after --budget-ms [default: 5000, of the wall's clock: what is not
+    /// solved by then may be on an idler machine] or --iterations [default: 100000].
     #[arg(value_name = "PROBLEM")]
     more: Vec<PathBuf>,
-    /// Solvers with parameters, separated by commas: pgs,pgj:omega=0.3,pssor (a part with = and no : continues the one before).
-    /// [default: pgj,pgs,pssor; for problems auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac]
+    /// Solvers with parameters, separated by commas: pgs,pgj:omega=0.3,pssor (a part with = and no :
+    /// continues the one before). [default: pgj,pgs,pssor; for problems
+    /// auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac]
     #[arg(long, value_name = "LIST")]
     solvers: Option<String>,
     /// Take the problem of the step at this time, s [default: the scene's whole duration].
     #[arg(long, value_name = "S")]
     at_time: Option<f64>,
-    /// Iterations for every solver compared [default: --iterations, or 200]. --tolerance, --iterations and --budget-ms hold for
-    /// the run up to the step and for the solvers compared; without --tolerance those do all their iterations (`auto` has
-    /// the scene's tolerance).
+    /// Iterations for every solver compared [default: --iterations, or 200]. --tolerance, --iterations and
+    /// --budget-ms hold for the run up to the step and for the solvers compared; without --tolerance those do
+    /// all their iterations (`auto` has the scene's tolerance).
     #[arg(long, value_name = "N")]
     sweeps: Option<usize>,
     /// Start from the last step's multipliers instead of zero.
@@ -123,7 +124,8 @@ impl Quantity {
     }
 }
 
-/// Splits `pgs:omega=1,lambda=0.9,pgj` at the commas before a new solver: a part with `=` and no `:` is a parameter.
+/// Splits `pgs:omega=1,lambda=0.9,pgj` at the commas before a new solver: a part with `=` and no `:` is a
+/// parameter.
 pub fn split(list: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for part in list.split(',').filter(|p| !p.is_empty()) {

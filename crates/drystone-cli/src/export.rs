@@ -22,9 +22,8 @@ use crate::run::{INTERRUPTED, say, write};
 pub struct Args {
     /// The recording: its folder.
     recording: PathBuf,
-    /// What to write, by its ending: .csv, .parquet, .vtp (a series, and a .pvd for ParaView), .gltf (an animation), .html (the viewer
-    /// with the recording inside), .png (a series of frames), .mp4
-    /// (by ffmpeg).
+    /// What to write, by its ending: .csv, .parquet, .vtp (a series, and a .pvd for ParaView), .gltf (an
+    /// animation), .html (the viewer with the recording inside), .png (a series of frames), .mp4 (by ffmpeg).
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
     /// Which table a .csv or .parquet is: bodies, contacts, joints or steps.
@@ -106,7 +105,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     Ok(code)
 }
 
-/// Writes a file under another name, and gives it its own when it is whole; Ctrl-C and errors leave none. Pipes are written as they are.
+/// Writes a file under another name, and gives it its own when it is whole; Ctrl-C and errors leave none.
+/// Pipes are written as they are.
 fn beside(to: &Path, write: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
     if std::fs::metadata(to).is_ok_and(|m| !m.is_file()) {
         return write(to);

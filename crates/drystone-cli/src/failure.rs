@@ -17,7 +17,8 @@ impl Failure {
         Self { code: 2, message: message.to_string() }
     }
 
-    /// A result could not be written: bad input if its place is the reason, else (a full disk, say) a run that failed.
+    /// A result could not be written: bad input if its place is the reason, else (a full disk, say) a run
+    /// that failed.
     pub fn writing(place: impl std::fmt::Display, e: &std::io::Error) -> Self {
         use std::io::ErrorKind as Kind;
         let misplaced = matches!(

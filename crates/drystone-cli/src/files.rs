@@ -20,25 +20,31 @@ pub struct Files {
     /// Write positions and velocities at the scene's snapshot times, as they are taken; .json or .json.gz.
     #[arg(long, value_name = "FILE.json")]
     pub snapshots: Option<PathBuf>,
-    /// Snapshots every N steps, or with an s every so many simulated seconds, as 0.5s, instead of the scene's times.
+    /// Snapshots every N steps, or with an s every so many simulated seconds, as 0.5s, instead of the scene's
+    /// times.
     #[arg(long, value_name = "N|SECONDSs", requires = "snapshots")]
     snapshots_every: Option<String>,
-    /// Write energies, contacts, what came and went, and what the scene's probes say over time; .csv or .parquet, - is standard output.
+    /// Write energies, contacts, what came and went, and what the scene's probes say over time; .csv or
+    /// .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     series: Option<PathBuf>,
-    /// Write the motion of every body that can move and the contact force on it over time, by name; .csv or .parquet, - is standard output.
+    /// Write the motion of every body that can move and the contact force on it over time, by name; .csv or
+    /// .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     bodies: Option<PathBuf>,
-    /// Rows of --series and --bodies every N steps, or with an s every so many simulated seconds, as 0.02s [default: 1].
+    /// Rows of --series and --bodies every N steps, or with an s every so many simulated seconds, as 0.02s
+    /// [default: 1].
     #[arg(long, value_name = "N|SECONDSs")]
     series_every: Option<String>,
     /// Write the contact force on every body over time; .csv or .parquet, - is standard output.
     #[arg(long, value_name = "FILE.csv")]
     body_forces: Option<PathBuf>,
-    /// Write the force between every pair of bodies in contact over time; .csv or .parquet, - is standard output.
+    /// Write the force between every pair of bodies in contact over time; .csv or .parquet, - is standard
+    /// output.
     #[arg(long, value_name = "FILE.csv")]
     pair_forces: Option<PathBuf>,
-    /// Write the reaction, coordinates and motor forces of every joint over time; .csv or .parquet, - is standard output.
+    /// Write the reaction, coordinates and motor forces of every joint over time; .csv or .parquet, - is
+    /// standard output.
     #[arg(long, value_name = "FILE.csv")]
     joint_forces: Option<PathBuf>,
     /// Write forces every N steps [default: 1].
@@ -102,8 +108,8 @@ impl Files {
         Ok(())
     }
 
-    /// Creates them, or goes on with them from a checkpoint; snapshots of times up to `now` (s) are there then. The run has steps of `h` up to
-    /// `end`, s.
+    /// Creates them, or goes on with them from a checkpoint; snapshots of times up to `now` (s) are there
+    /// then. The run has steps of `h` up to `end`, s.
     pub fn open(
         &self,
         scene: &Scene,

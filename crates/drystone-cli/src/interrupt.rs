@@ -1,8 +1,9 @@
-//! Ctrl-C, SIGTERM, and SIGHUP (but under `nohup`): what is at hand is finished in good order, and the status is 130, whatever the
-//! command.
+//! Ctrl-C, SIGTERM, and SIGHUP (but under `nohup`): what is at hand is finished in good order, and the status
+//! is 130, whatever the command.
 //!
-//! The signal is taken from the start of the program on. A command that has something to keep says so by [`watch`] or [`leave`]; until
-//! then there is nothing to lose, and the program ends as soon as it is clear that nobody will.
+//! The signal is taken from the start of the program on. A command that has something to keep says so by
+//! [`watch`] or [`leave`]; until then there is nothing to lose, and the program ends as soon as it is clear
+//! that nobody will.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +47,8 @@ impl Interrupt {
     }
 }
 
-/// Takes the signals, from now to the end of the program. The first one does what was planned, the second ends the program at once.
+/// Takes the signals, from now to the end of the program. The first one does what was planned, the second
+/// ends the program at once.
 pub fn install() -> Result<(), Failure> {
     let handler = || {
         if CAME.swap(true, Ordering::Relaxed) {
@@ -111,8 +113,8 @@ pub fn leave_nothing() {
     leave_by(|| eprintln!("drystone: interrupted: nothing was written"));
 }
 
-/// From now on Ctrl-C writes what is known of a solve, and how long it took, and ends the program: a solve in one piece has
-/// nothing to show before its end.
+/// From now on Ctrl-C writes what is known of a solve, and how long it took, and ends the program: a solve in
+/// one piece has nothing to show before its end.
 pub fn leave(name: &str, mut known: Value, report: Option<PathBuf>) {
     let (name, begun) = (name.to_string(), Instant::now());
     leave_by(move || {

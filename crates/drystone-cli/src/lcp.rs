@@ -1,4 +1,5 @@
-//! Linear complementarity problems: `drystone solve --model lcp`, and the tables of Anitescu2005 by `drystone lcp`.
+//! Linear complementarity problems: `drystone solve --model lcp`, and the tables of Anitescu2005 by
+//! `drystone lcp`.
 
 mod tables;
 
@@ -70,7 +71,8 @@ struct Report {
     residual_over_q: Option<f64>,
     /// max |min(z, w)|.
     residual: f64,
-    /// Largest distance of a contact's r from its round cone; null for a bare LCP, as is all that is known of contacts alone.
+    /// Largest distance of a contact's r from its round cone; null for a bare LCP, as is all that is known of
+    /// contacts alone.
     cone_violation: Option<f64>,
     /// Neither is minimised by an LCP in general: always null, so that readers of any report find them.
     objective: Option<f64>,

@@ -23,7 +23,8 @@ use crate::view::Serve;
 pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
-    /// Write what was driven, when the program ends: `drystone run SCENE --inputs FILE` does it again to the same bits.
+    /// Write what was driven, when the program ends: `drystone run SCENE --inputs FILE` does it again to the
+    /// same bits.
     #[arg(long, value_name = "FILE.json")]
     inputs: Option<PathBuf>,
     /// Wait for the page to let it go.

@@ -51,7 +51,8 @@ enum Command {
     /// Go on with a recorded run from its last checkpoint, to the same bits as if it had never stopped.
     #[command(allow_negative_numbers = true)]
     Resume(resume::Args),
-    /// Write a recording in another form: tables, surfaces for ParaView, a glTF animation, an HTML file, pictures, a film.
+    /// Write a recording in another form: tables, surfaces for ParaView, a glTF animation, an HTML file,
+    /// pictures, a film.
     #[command(allow_negative_numbers = true)]
     Export(export::Args),
     /// Sum up a recording, or two side by side, and draw their course.
@@ -66,8 +67,8 @@ enum Command {
     Import(import::Args),
     /// Print the JSON Schema of scene files, for editors that complete from it.
     Schema,
-    /// Validate a scene file or flat state: what it holds and what looks like a slip; exit 2 with all errors by file, line,
-    /// column and field.
+    /// Validate a scene file or flat state: what it holds and what looks like a slip; exit 2 with all errors
+    /// by file, line, column and field.
     Check(catalogue::CheckArgs),
     /// Solve one step of a scene, or problems from files, with several solvers, judged by one certificate.
     #[command(allow_negative_numbers = true)]
@@ -75,7 +76,8 @@ enum Command {
     /// Solve a bare contact problem from a file; exit 3 if the tolerance was not reached.
     #[command(allow_negative_numbers = true)]
     Solve(solve::Args),
-    /// Pyramids of balls as linear complementarity problems, and the relaxed law against the exact one as h falls.
+    /// Pyramids of balls as linear complementarity problems, and the relaxed law against the exact one as h
+    /// falls.
     Lcp(lcp::Args),
     /// Race every solver on the same step: velocity errors, stacks, interior point beside first order.
     Race(race::Args),
@@ -87,10 +89,12 @@ enum Command {
     /// Simulate to a time and write the flat state that any engine can start from.
     #[command(allow_negative_numbers = true)]
     State(state::Args),
-    /// Draw a scene or state as a PNG, or a recording or snapshots as a series of them, without GPU or display.
+    /// Draw a scene or state as a PNG, or a recording or snapshots as a series of them, without GPU or
+    /// display.
     #[command(allow_negative_numbers = true)]
     Picture(portrait::Args),
-    /// Look at a recording, a scene, a flat state or a snapshot file in the browser, or write one HTML file of it. Scenes are simulated while you look.
+    /// Look at a recording, a scene, a flat state or a snapshot file in the browser, or write one HTML file
+    /// of it. Scenes are simulated while you look.
     #[command(allow_negative_numbers = true)]
     View(Box<view::Args>),
     /// Simulate a scene in real time behind a page in the browser: drag, add and drive while it runs.

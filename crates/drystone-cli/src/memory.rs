@@ -1,9 +1,9 @@
 //! The program's memory.
 //!
-//! What stages take and give back in every step is mimalloc's, which is fast because it keeps it at hand for a second or so. The arrays
-//! of a million bodies are too large for that: what one stage has given back is still there while the next one takes its own, and
-//! more so the faster the steps are. These come from the system and return to it at once, and grow where they are: their pages are
-//! moved, not copied.
+//! What stages take and give back in every step is mimalloc's, which is fast because it keeps it at hand for
+//! a second or so. The arrays of a million bodies are too large for that: what one stage has given back is
+//! still there while the next one takes its own, and more so the faster the steps are. These come from the
+//! system and return to it at once, and grow where they are: their pages are moved, not copied.
 
 use std::alloc::{GlobalAlloc, Layout};
 
@@ -19,7 +19,8 @@ fn is_large(layout: &Layout) -> bool {
     layout.size() >= LARGE && layout.align() <= system::PAGE
 }
 
-// SAFETY: whose a piece of memory is follows from its layout alone, so that everything goes back to where it came from.
+// SAFETY: whose a piece of memory is follows from its layout alone, so that everything goes back to where it
+// came from.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match is_large(&layout) {
@@ -48,8 +49,8 @@ unsafe impl GlobalAlloc for Memory {
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller sees to it that `size` is one for this alignment; `place` came from the source that its layout says, and
-        // whatever is copied is there on both sides.
+        // SAFETY: the caller sees to it that `size` is one for this alignment; `place` came from the source
+        // that its layout says, and whatever is copied is there on both sides.
         unsafe {
             let wanted = Layout::from_size_align_unchecked(size, layout.align());
             match (is_large(&layout), is_large(&wanted)) {

@@ -46,8 +46,8 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Refuses places that cannot be written, two results in one place, results over `input`, and names that promise another
-/// format.
+/// Refuses places that cannot be written, two results in one place, results over `input`, and names that
+/// promise another format.
 pub fn check<'a>(
     input: Option<&Path>,
     outputs: impl IntoIterator<Item = Option<Output<'a>>>,

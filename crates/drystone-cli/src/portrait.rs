@@ -22,8 +22,8 @@ use crate::simulation::{Prepared, Simulation};
 /// How pictures look.
 #[derive(clap::Args, Clone)]
 pub struct Look {
-    /// View: iso, front, side or top; or the eye and the point it looks at, m, and if given the opening in degrees:
-    /// X,Y,Z:X,Y,Z[:DEG].
+    /// View: iso, front, side or top; or the eye and the point it looks at, m, and if given the opening in
+    /// degrees: X,Y,Z:X,Y,Z[:DEG].
     #[arg(long, value_name = "NAME|EYE:AT[:DEG]", default_value = "iso", allow_hyphen_values = true)]
     camera: String,
     /// What colour means: speed, kind, force, or scene (what the scene itself has to show, speed if nothing).
@@ -32,7 +32,8 @@ pub struct Look {
     /// Pixels, width x height.
     #[arg(long, value_name = "WxH", default_value = "1280x800")]
     size: String,
-    /// Leave out what is below a plane, to see inside: shapes whose middle has a smaller coordinate. y=0 opens the front.
+    /// Leave out what is below a plane, to see inside: shapes whose middle has a smaller coordinate. y=0
+    /// opens the front.
     #[arg(long, value_name = "AXIS=M")]
     cut: Option<String>,
 }
@@ -165,8 +166,8 @@ impl Drawing {
 pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
-    /// Simulate to this time first, s [0]. Of recordings and snapshots: the one frame that is nearest to it [default: all, as
-    /// FILE_000000.png, FILE_000001.png, ...].
+    /// Simulate to this time first, s [0]. Of recordings and snapshots: the one frame that is nearest to it
+    /// [default: all, as FILE_000000.png, FILE_000001.png, ...].
     #[arg(long, visible_alias = "at", value_name = "S")]
     at_time: Option<f64>,
     /// Of recordings and snapshots: frames from this time on, s.

@@ -1,8 +1,8 @@
 //! `drystone race`: every solver on the same step, and what it has reached after so many iterations.
 //!
-//! Four tables: the velocity error against iterations on packings, the iterations that a stack takes against its height,
-//! the time of first-order methods beside an interior point method at ten thousand multipliers, and the block-splitting
-//! solvers on steps of a packing, a Brazil nut and a wall.
+//! Four tables: the velocity error against iterations on packings, the iterations that a stack takes against
+//! its height, the time of first-order methods beside an interior point method at ten thousand multipliers,
+//! and the block-splitting solvers on steps of a packing, a Brazil nut and a wall.
 
 mod blocks;
 
@@ -215,7 +215,8 @@ impl Args {
     }
 }
 
-/// The best solution at hand: what `apgd` finds, then factorisations from there, whichever the certificate likes best.
+/// The best solution at hand: what `apgd` finds, then factorisations from there, whichever the certificate
+/// likes best.
 fn reference(p: &Bodies, size: usize, args: &Args) -> Result<(Entry, Vec<f64>), Failure> {
     let stop = |iterations| Stop { budget: None, ..args.stop(1e-12, iterations) };
     let mut best = enter(p, "apgd:precision=double", size, 1e-12, None, &stop(200_000))?;

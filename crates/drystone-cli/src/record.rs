@@ -15,10 +15,12 @@ use crate::failure::Failure;
 /// What of a run is kept.
 #[derive(clap::Args, Clone)]
 pub struct Keep {
-    /// Record the run in a folder: HDF5 that h5py, pandas, ParaView and `drystone export` read, while it grows and after a crash.
+    /// Record the run in a folder: HDF5 that h5py, pandas, ParaView and `drystone export` read, while it
+    /// grows and after a crash.
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
-    /// A frame every N steps, or with an s every so many simulated seconds, as 0.02s [default: the scene's own, 10].
+    /// A frame every N steps, or with an s every so many simulated seconds, as 0.02s [default: the scene's
+    /// own, 10].
     #[arg(long, value_name = "N|SECONDSs")]
     record_every: Option<String>,
     /// Frames also in steps in which bodies come or go, or two begin to push each other.
@@ -27,18 +29,21 @@ pub struct Keep {
     /// Take the place of a recording that is in the folder; without it that is an error.
     #[arg(long)]
     record_replace: bool,
-    /// What a frame has beside the bodies: contacts, joints, both, or none [default: the scene's own, contacts,joints].
+    /// What a frame has beside the bodies: contacts, joints, both, or none [default: the scene's own,
+    /// contacts,joints].
     #[arg(long, value_name = "LIST")]
     record_what: Option<String>,
-    /// Precision of the numbers in frames: f32 or f64. Steps and the catalogue are always in f64 [default: the scene's own, f32].
+    /// Precision of the numbers in frames: f32 or f64. Steps and the catalogue are always in f64 [default:
+    /// the scene's own, f32].
     #[arg(long, value_name = "f32|f64")]
     record_precision: Option<String>,
     /// Compression of long tables: deflate, or none for disks that are faster than processors.
     #[arg(long, value_name = "deflate|none")]
     record_compression: Option<String>,
-    /// Write a checkpoint into the recording every N steps, or with an s every so many seconds of wall time: 1000, or 60s; end: none before the
-    /// end. `drystone resume` goes on from the last one. There is one at the end, and after Ctrl-C, in any case [default: the scene's own,
-    /// every 60 s, and seldomer where that would take more than 2 % of the time].
+    /// Write a checkpoint into the recording every N steps, or with an s every so many seconds of wall time:
+    /// 1000, or 60s; end: none before the end. `drystone resume` goes on from the last one. There is one at
+    /// the end, and after Ctrl-C, in any case [default: the scene's own, every 60 s, and seldomer where that
+    /// would take more than 2 % of the time].
     #[arg(long, value_name = "STEPS|SECONDSs|end")]
     checkpoint: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! How fast a sweep takes its contacts from memory, against how fast this machine can [Williams2009].
 //!
-//! A sweep does some fifty operations a contact on what it streams, so that the bandwidth of wherever its contacts are (a
-//! cache, or memory) is its roof. That roof is measured in the same run, on as many bytes as the contacts take and by as
-//! many threads: y ← y + s x, two numbers read and one written.
+//! A sweep does some fifty operations a contact on what it streams, so that the bandwidth of wherever its
+//! contacts are (a cache, or memory) is its roof. That roof is measured in the same run, on as many bytes as
+//! the contacts take and by as many threads: y ← y + s x, two numbers read and one written.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -18,7 +18,8 @@ const CHUNK: usize = 1 << 13;
 /// One line of the roofline.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Roofline {
-    /// Read and written of a contact in one sweep; velocities of bodies, which stay in the cache, are not counted.
+    /// Read and written of a contact in one sweep; velocities of bodies, which stay in the cache, are not
+    /// counted.
     pub bytes_per_contact_iteration: f64,
     /// That, over the time of a contact and iteration, preparing the solve included.
     pub gb_per_s: f64,
@@ -54,8 +55,8 @@ impl Roofline {
     }
 }
 
-/// Bandwidth of y ← y + s x over about `bytes` of memory, GB/s: the best of several passes, since all that can happen to
-/// one is to be disturbed.
+/// Bandwidth of y ← y + s x over about `bytes` of memory, GB/s: the best of several passes, since all that
+/// can happen to one is to be disturbed.
 pub fn stream(bytes: usize) -> f64 {
     let n = (bytes / 16).max(CHUNK);
     let x = vec![1.0f64; n];

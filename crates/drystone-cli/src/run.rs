@@ -49,23 +49,23 @@ pub struct Args {
     /// Draw the last state.
     #[arg(long, value_name = "FILE.png")]
     picture: Option<PathBuf>,
-    /// Contact forces of the last step, in the report: unique are the smallest ones that give its velocities, with a word for each contact whether its
-    /// force is determined, that is, could not be another one.
+    /// Contact forces of the last step, in the report: unique are the smallest ones that give its velocities,
+    /// with a word for each contact whether its force is determined, that is, could not be another one.
     #[arg(long, value_name = "unique")]
     forces: Option<String>,
-    /// Write the problem of every N-th step to a folder, as JSON and as FCLib's HDF5, with the multipliers that it started from
-    /// and those that were found; steps with limits, motors, joints that rub, spinning friction, or rolling friction at some
-    /// contacts only, as JSON alone.
+    /// Write the problem of every N-th step to a folder, as JSON and as FCLib's HDF5, with the multipliers
+    /// that it started from and those that were found; steps with limits, motors, joints that rub, spinning
+    /// friction, or rolling friction at some contacts only, as JSON alone.
     #[arg(long, value_name = "EVERY:FOLDER")]
     dump_problems: Option<String>,
-    /// Multiplications by N that may be spent once, after the last step, on a sharp bound of its velocity error; 0
-    /// leaves the certificate's own [default: 500 where that has one (compliance everywhere), else 0]. The error is that of the
-    /// centres of mass, weighted by mass; there is none under coulomb, nor of a step that was taken by several problems
-    /// one after the other (--substeps, restitution by impulses).
+    /// Multiplications by N that may be spent once, after the last step, on a sharp bound of its velocity
+    /// error; 0 leaves the certificate's own [default: 500 where that has one (compliance everywhere), else
+    /// 0]. The error is that of the centres of mass, weighted by mass; there is none under coulomb, nor of a
+    /// step that was taken by several problems one after the other (--substeps, restitution by impulses).
     #[arg(long, value_name = "N")]
     bound: Option<usize>,
-    /// Do again what was driven in a live run (`drystone live --inputs`): the same scene and parameters give the same bits. Runs as
-    /// long as that did [default: nothing is driven].
+    /// Do again what was driven in a live run (`drystone live --inputs`): the same scene and parameters give
+    /// the same bits. Runs as long as that did [default: nothing is driven].
     #[arg(long, value_name = "FILE.json", conflicts_with_all = ["time", "steps"])]
     inputs: Option<PathBuf>,
     /// No progress bar and no summary.
@@ -273,7 +273,8 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
             None => stepper.step(&mut world),
             Some(dump) => {
                 world.step_keeping_problem().map_err(|e| e.to_string()).map(|(report, problem, guess)| {
-                    // A step that was posed again, or taken in parts, went on with the multipliers of another problem.
+                    // A step that was posed again, or taken in parts, went on with the multipliers of another
+                    // problem.
                     let kept = world
                         .kept_solution()
                         .filter(|_| report.bounce.is_none() && report.velocity_problems == 1);

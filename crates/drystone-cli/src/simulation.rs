@@ -35,71 +35,85 @@ pub struct Simulation {
     /// Step h, s [default: the scene's own].
     #[arg(long, value_name = "H")]
     pub step: Option<f64>,
-    /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow the mean of old
-    /// and new velocities), rattle:order=4 (or 2; smooth motion of mechanisms, euler in steps with contacts), auto (rattle
-    /// in worlds with joints, euler in others) [default: the scene's own, auto].
+    /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow
+    /// the mean of old and new velocities), rattle:order=4 (or 2; smooth motion of mechanisms, euler in steps
+    /// with contacts), auto (rattle in worlds with joints, euler in others) [default: the scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub integrator: Option<String>,
-    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|); coulomb, the exact law; or
-    /// lcp[:facets=4,form=stewart], a linear complementarity problem on cones of facets (form=convex: of the relaxed law), by the solver lemke [default], nsgs-lemke
-    /// or nsgs-qp [default: the scene's own, ccp].
+    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|); coulomb, the
+    /// exact law; or lcp[:facets=4,form=stewart], a linear complementarity problem on cones of facets
+    /// (form=convex: of the relaxed law), by the solver lemke [default], nsgs-lemke or nsgs-qp [default: the
+    /// scene's own, ccp].
     #[arg(long, value_name = "ccp|coulomb|lcp")]
     pub model: Option<String>,
-    /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`) [default: the scene's own, auto].
+    /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`) [default: the
+    /// scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub solver: Option<String>,
     /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
     #[arg(long, value_name = "M_PER_S")]
     pub tolerance: Option<f64>,
-    /// Cap on iterations of a velocity problem, for each island and each of its substeps; 0 leaves everything to the position problem [default: the scene's own, 20000].
+    /// Cap on iterations of a velocity problem, for each island and each of its substeps; 0 leaves everything
+    /// to the position problem [default: the scene's own, 20000].
     #[arg(long, value_name = "N")]
     pub iterations: Option<usize>,
-    /// Speed before accuracy: at most 70 iterations for each island, and each of its substeps. Piles that move are not solved to the tolerance then; the report says how many steps are.
+    /// Speed before accuracy: at most 70 iterations for each island, and each of its substeps. Piles that
+    /// move are not solved to the tolerance then; the report says how many steps are.
     #[arg(long, conflicts_with = "iterations")]
     pub fast: bool,
-    /// Compliance of what asks for a motion (moving walls, motors, bounces, overlaps), over its own diagonal of N; 0 is the rigid problem of the
-    /// papers, which may have no solution: that ends the run with an error [default: 1e-2].
+    /// Compliance of what asks for a motion (moving walls, motors, bounces, overlaps), over its own diagonal
+    /// of N; 0 is the rigid problem of the papers, which may have no solution: that ends the run with an
+    /// error [default: 1e-2].
     #[arg(long, value_name = "C")]
     pub compliance: Option<f64>,
-    /// Cap on the time of one velocity problem, ms: of an island, in a step or in one of its substeps. (Results then depend on the machine's speed.)
+    /// Cap on the time of one velocity problem, ms: of an island, in a step or in one of its substeps.
+    /// (Results then depend on the machine's speed.)
     #[arg(long, value_name = "MS")]
     pub budget_ms: Option<f64>,
-    /// Begin every velocity problem from zero, not from the last step's multipliers: to see what they are worth.
+    /// Begin every velocity problem from zero, not from the last step's multipliers: to see what they are
+    /// worth.
     #[arg(long)]
     pub cold: bool,
-    /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and --budget-ms.
+    /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and
+    /// --budget-ms.
     #[arg(long, value_name = "N")]
     pub substeps: Option<usize>,
-    /// Substeps that an island may take where a step does not resolve its motion, a power of two; 1: never (mechanisms that nothing touches choose their own by RATTLE) [default: 256].
+    /// Substeps that an island may take where a step does not resolve its motion, a power of two; 1: never
+    /// (mechanisms that nothing touches choose their own by RATTLE) [default: 256].
     #[arg(long, value_name = "N")]
     pub max_substeps: Option<usize>,
     /// Cap on iterations of one position problem.
     #[arg(long, value_name = "N")]
     pub position_iterations: Option<usize>,
-    /// What happens to overlaps: none, moreau (the same, contacts that touch alone), scaled:K=0.2, clamped:A=0.1, post:tolerance=1e-4,accept=1e-4,reach=0.1,rounds=3.
+    /// What happens to overlaps: none, moreau (the same, contacts that touch alone), scaled:K=0.2,
+    /// clamped:A=0.1, post:tolerance=1e-4,accept=1e-4,reach=0.1,rounds=3.
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub stabilisation: Option<String>,
     /// Broad phase: sap, grid or brute [default: chosen by the sizes].
     #[arg(long, value_name = "NAME")]
     pub broadphase: Option<String>,
-    /// Distance at which contacts exist before touching, m [default: |g| h^2 + 0.2 % of the pair's smaller inner radius]; grows with speed.
+    /// Distance at which contacts exist before touching, m [default: |g| h^2 + 0.2 % of the pair's smaller
+    /// inner radius]; grows with speed.
     #[arg(long, value_name = "M")]
     pub envelope: Option<f64>,
     /// Threads [default: one per core]; any number gives bitwise the same result.
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Where velocity and position problems are solved: on the processor, or on an NVIDIA GPU (see `drystone devices`) by apgd or pgj [auto: apgd].
+    /// Where velocity and position problems are solved: on the processor, or on an NVIDIA GPU (see
+    /// `drystone devices`) by apgd or pgj [auto: apgd].
     #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
     pub backend: String,
-    /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded speed.
+    /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded
+    /// speed.
     #[arg(long)]
     pub allow_overlap: bool,
-    /// Begin at a static equilibrium: the bodies are moved to a nearby state of rest before the first step; an error says
-    /// why there is none.
+    /// Begin at a static equilibrium: the bodies are moved to a nearby state of rest before the first step;
+    /// an error says why there is none.
     #[arg(long)]
     pub settle: bool,
-    /// Leave bodies that have come to rest out of the steps until something disturbs them: their positions do not change
-    /// meanwhile. At rest is what has been slower than speed (m/s; if not set, 0.01 sqrt(g r)) for time (s; 0.5).
+    /// Leave bodies that have come to rest out of the steps until something disturbs them: their positions do
+    /// not change meanwhile. At rest is what has been slower than speed (m/s; if not set, 0.01 sqrt(g r)) for
+    /// time (s; 0.5).
     #[arg(long, value_name = "speed=M_PER_S,time=S", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub sleep: Option<String>,
 }
@@ -142,8 +156,8 @@ pub fn pairs(set: &[String]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 impl Simulation {
-    /// Loads the scene, applies the options, builds the world, refuses deep overlaps, and puts joints together. The scene's bodies are the
-    /// world's from then on.
+    /// Loads the scene, applies the options, builds the world, refuses deep overlaps, and puts joints
+    /// together. The scene's bodies are the world's from then on.
     pub fn prepare(&self) -> Result<Prepared, Failure> {
         let backend = Backend::choose(&self.backend)?;
         let threads = pool(self.threads)?;
@@ -151,7 +165,8 @@ impl Simulation {
         Ok(Prepared { scene, world, threads, backend, labels, assembled })
     }
 
-    /// The scene that a snapshot file belongs to: the one that was `given` by --scene, or the one that the file names.
+    /// The scene that a snapshot file belongs to: the one that was `given` by --scene, or the one that the
+    /// file names.
     pub fn of_snapshots(&self, file: &str, named: &str, given: Option<&str>) -> Result<Prepared, Failure> {
         let scene = given.unwrap_or(named).to_string();
         Self { scene, ..self.clone() }.prepare().map_err(|e| match given {

@@ -27,26 +27,27 @@ const ITERATIONS: usize = 100_000;
 pub struct Args {
     /// A contact problem: the uniform JSON form (.json, .json.gz), Siconos text (.dat) or FCLib (.hdf5, .h5).
     problem: PathBuf,
-    /// What a .dat file holds, where its name does not say: fc (W), gfc (M and H), rfc or grfc (with rolling friction), or
-    /// lcp (a linear complementarity problem).
+    /// What a .dat file holds, where its name does not say: fc (W), gfc (M and H), rfc or grfc (with rolling
+    /// friction), or lcp (a linear complementarity problem).
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of facets [default:
-    /// ccp; lcp for a file that holds one].
+    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of
+    /// facets [default: ccp; lcp for a file that holds one].
     #[arg(long, value_name = "ccp|coulomb|lcp")]
     model: Option<String>,
-    /// Solver with parameters (see `drystone solvers`) [default: auto]; for lcp: lemke:pivots=N or psor:omega=1 [default:
-    /// lemke].
+    /// Solver with parameters (see `drystone solvers`) [default: auto]; for lcp: lemke:pivots=N or
+    /// psor:omega=1 [default: lemke].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     solver: Option<String>,
-    /// Where to solve: on the processor, or on an NVIDIA GPU (see `drystone devices`) by apgd or pgj [auto: apgd].
+    /// Where to solve: on the processor, or on an NVIDIA GPU (see `drystone devices`) by apgd or pgj [auto:
+    /// apgd].
     #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
     backend: String,
     /// Largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations.
     #[arg(long, value_name = "T", default_value_t = 1e-6)]
     tolerance: f64,
-    /// Cap on iterations (sweeps, multiplications or factorisations, see `drystone solvers`; pivots of lemke) [default: 100000;
-    /// 20 n + 1000 pivots].
+    /// Cap on iterations (sweeps, multiplications or factorisations, see `drystone solvers`; pivots of lemke)
+    /// [default: 100000; 20 n + 1000 pivots].
     #[arg(long, value_name = "N")]
     iterations: Option<usize>,
     /// Cap on the time, ms.
@@ -58,11 +59,12 @@ pub struct Args {
     /// Facets of every cone, for --model lcp [default: 8].
     #[arg(long, value_name = "N")]
     facets: Option<usize>,
-    /// Law on the facets, for --model lcp: stewart (Stewart and Trinkle's, Coulomb's law) or convex (Anitescu's relaxation)
-    /// [default: stewart].
+    /// Law on the facets, for --model lcp: stewart (Stewart and Trinkle's, Coulomb's law) or convex
+    /// (Anitescu's relaxation) [default: stewart].
     #[arg(long, value_name = "stewart|convex")]
     form: Option<String>,
-    /// Where the facets lie, for --model lcp: inner (edges on the round cone) or outer (faces on it) [default: inner].
+    /// Where the facets lie, for --model lcp: inner (edges on the round cone) or outer (faces on it)
+    /// [default: inner].
     #[arg(long, value_name = "inner|outer")]
     cone: Option<String>,
     /// Put r and u, normal first, into the report.

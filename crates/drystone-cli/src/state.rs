@@ -25,7 +25,8 @@ pub struct Args {
 /// For worlds that flat states have no words for.
 const INSTEAD: &str = "; a checkpoint can (run --record FOLDER, then resume FOLDER --time S)";
 
-/// Steps the world to a time, with a progress bar. Ctrl-C and SIGTERM end it after the step: false, and it is said where it was.
+/// Steps the world to a time, with a progress bar. Ctrl-C and SIGTERM end it after the step: false, and it is
+/// said where it was.
 pub fn advance(world: &mut World, time: f64) -> Result<bool, Failure> {
     let whole = advance_until(world, time, &interrupt::watch())?;
     if !whole {

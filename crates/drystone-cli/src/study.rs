@@ -1,7 +1,8 @@
-//! `drystone study`: the same scene with other options again and again, one number of each report, a table and a plot.
+//! `drystone study`: the same scene with other options again and again, one number of each report, a table
+//! and a plot.
 //!
-//! Every run is a `drystone run` in a process of its own: a run that dies takes no other with it, peak memory is its
-//! own, and every option of `run` that changes the simulation is handed on as it was given.
+//! Every run is a `drystone run` in a process of its own: a run that dies takes no other with it, peak memory
+//! is its own, and every option of `run` that changes the simulation is handed on as it was given.
 
 mod course;
 mod list;
@@ -57,8 +58,8 @@ pub struct Args {
     /// What tells the curves apart; all runs are done for each value.
     #[arg(long = "for", value_name = "NAME=W1,W2,...")]
     curves: Option<String>,
-    /// The number to compare, by its path in the report: penetration_m.mean, ms_per_step.solve, ... A list of pairs (time and
-    /// value, as scene_results.nut_height_m) is drawn as a curve for each run.
+    /// The number to compare, by its path in the report: penetration_m.mean, ms_per_step.solve, ... A list of
+    /// pairs (time and value, as scene_results.nut_height_m) is drawn as a curve for each run.
     #[arg(long, value_name = "REPORT.PATH")]
     measure: String,
     /// How long to simulate, s [default: the scene's own].
@@ -135,8 +136,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let given: Vec<String> = std::env::args_os().skip(2).map(|a| a.to_string_lossy().into_owned()).collect();
     let arguments = handed_on(&given, &names);
 
-    // In the order of the curves; every run is rehearsed without a step first, so that a wrong value or name is told
-    // before anything is computed.
+    // In the order of the curves; every run is rehearsed without a step first, so that a wrong value or name
+    // is told before anything is computed.
     let settings = |curve: usize, x: usize| {
         let mut set: Vec<(&str, &str)> = vary.pairs(x);
         set.extend(by.iter().flat_map(|l| l.pairs(curve)));
@@ -222,7 +223,8 @@ fn finish(args: &Args, study: &Study) -> Result<i32, Failure> {
     Ok(if study.interrupted { INTERRUPTED } else { 0 })
 }
 
-/// One run, to its end. It gets Ctrl-C from the terminal by itself, and a signal to this process alone is handed on.
+/// One run, to its end. It gets Ctrl-C from the terminal by itself, and a signal to this process alone is
+/// handed on.
 fn launch(arguments: &[String], stop: &Interrupt) -> Result<Run, Failure> {
     let program = std::env::current_exe().map_err(Failure::run)?;
     let mut command = Command::new(program);

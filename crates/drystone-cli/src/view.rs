@@ -25,7 +25,8 @@ pub struct Serve {
     /// Port of the page; 0 is any free one.
     #[arg(long, value_name = "P", default_value_t = 0)]
     port: u16,
-    /// Address to listen at. Beyond this machine (0.0.0.0 is everywhere) the page needs the token that is part of the printed address.
+    /// Address to listen at. Beyond this machine (0.0.0.0 is everywhere) the page needs the token that is
+    /// part of the printed address.
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
     /// Do not open a browser.

@@ -1,4 +1,5 @@
-//! Arrows point down only: every crate of the workspace may use just the crates below it. Comments fit the page.
+//! Arrows point down only: every crate of the workspace may use just the crates below it. Comments fit the
+//! page.
 
 use std::collections::BTreeMap;
 use std::path::Path;

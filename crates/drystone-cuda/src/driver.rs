@@ -1,4 +1,5 @@
-//! The functions of NVIDIA's driver that are used, loaded when they are first asked for: the program is built and started without them.
+//! The functions of NVIDIA's driver that are used, loaded when they are first asked for: the program is built
+//! and started without them.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
@@ -35,7 +36,8 @@ macro_rules! functions {
         impl Functions {
             fn load(library: &Library) -> Result<Self, Error> {
                 $(
-                    // SAFETY: the type is that of the driver's header, and the pointer is kept beside the library.
+                    // SAFETY: the type is that of the driver's header, and the pointer is kept beside the
+                    // library.
                     let $field = *unsafe {
                         library.get::<unsafe extern "system" fn($($argument),*) -> c_int>($symbol.as_bytes())
                     }
@@ -147,7 +149,8 @@ impl Driver {
         }
         let text = |get: unsafe extern "system" fn(c_int, *mut *const c_char) -> c_int| {
             let mut text = std::ptr::null();
-            // SAFETY: the pointer is to a live variable; what it becomes is null or a string of the driver's own.
+            // SAFETY: the pointer is to a live variable; what it becomes is null or a string of the driver's
+            // own.
             unsafe {
                 get(code, &mut text);
                 (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -331,7 +334,8 @@ impl Driver {
     /// Starts a kernel with one argument.
     ///
     /// # Safety
-    /// The kernel takes a `T`, and all addresses in it are those of device memory as large as the kernel expects.
+    /// The kernel takes a `T`, and all addresses in it are those of device memory as large as the kernel
+    /// expects.
     pub unsafe fn launch<T>(
         &self,
         function: usize,
@@ -377,7 +381,8 @@ impl Driver {
         Ok(graph)
     }
 
-    /// Makes a graph ready to be played; `old` is one with the same kernels in the same order, or 0. The graph is done with.
+    /// Makes a graph ready to be played; `old` is one with the same kernels in the same order, or 0. The
+    /// graph is done with.
     pub fn ready(&self, graph: usize, old: usize) -> Result<usize, Error> {
         let f = &self.functions;
         let mut ready = old;

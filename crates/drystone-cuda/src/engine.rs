@@ -97,7 +97,8 @@ impl Engine {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// The argument is the kernel's, and all addresses in it are those of device memory as large as the counts say.
+    /// The argument is the kernel's, and all addresses in it are those of device memory as large as the
+    /// counts say.
     pub(crate) unsafe fn launch<T: Argument>(
         &self,
         kernel: Kernel,
@@ -111,7 +112,8 @@ impl Engine {
     }
 }
 
-/// Launches that are recorded once and played many times: the host takes some microseconds for each launch, and one play is one.
+/// Launches that are recorded once and played many times: the host takes some microseconds for each launch,
+/// and one play is one.
 pub(crate) struct Recording {
     engine: Arc<Engine>,
     ready: usize,

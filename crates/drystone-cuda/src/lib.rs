@@ -1,11 +1,12 @@
 //! Cone complementarity problems solved on an NVIDIA GPU.
 //!
-//! The crate builds without CUDA and needs nothing but NVIDIA's driver where it runs: kernels are shipped as PTX, which the driver compiles for the
-//! device that it finds. [`devices`] says what there is, [`install`] makes `cuda-apgd` and `cuda-pgj` known to
-//! [`drystone_solve::solver::make`], and an [`Error`] says which of driver, device and memory is missing and what to do.
+//! The crate builds without CUDA and needs nothing but NVIDIA's driver where it runs: kernels are shipped as
+//! PTX, which the driver compiles for the device that it finds. [`devices`] says what there is, [`install`]
+//! makes `cuda-apgd` and `cuda-pgj` known to [`drystone_solve::solver::make`], and an [`Error`] says which of
+//! driver, device and memory is missing and what to do.
 //!
-//! Everything is in f64. No sum depends on the launch geometry, nothing is contracted to fused multiply-adds, and the tests
-//! run the same kernel text as plain C, bit for bit: see `docs/guide/cuda.md`.
+//! Everything is in f64. No sum depends on the launch geometry, nothing is contracted to fused multiply-adds,
+//! and the tests run the same kernel text as plain C, bit for bit: see `docs/guide/cuda.md`.
 
 mod driver;
 mod engine;

@@ -1,4 +1,5 @@
-//! A problem with an explicit matrix in the form of the device: all its blocks are general ones, and its rows take the place of bodies.
+//! A problem with an explicit matrix in the form of the device: all its blocks are general ones, and its rows
+//! take the place of bodies.
 
 use drystone_solve::Problem;
 use drystone_solve::problem::Explicit;

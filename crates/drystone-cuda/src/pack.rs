@@ -28,7 +28,8 @@ pub(crate) struct Incidence {
     parts: Vec<u32>,
 }
 
-/// Points of a body that one thread adds up. Longer lists are cut into parts of as many, which threads of their own add up first.
+/// Points of a body that one thread adds up. Longer lists are cut into parts of as many, which threads of
+/// their own add up first.
 const PART: u32 = 64;
 
 impl Incidence {
@@ -147,8 +148,8 @@ pub(crate) fn code(set: Set) -> (u32, [f64; 2]) {
     }
 }
 
-/// Words of the input and of the working memory, and the arguments of all kernels, whose addresses are words into either: inputs from 0 on, the rest from
-/// `input` on.
+/// Words of the input and of the working memory, and the arguments of all kernels, whose addresses are words
+/// into either: inputs from 0 on, the rest from `input` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed {
     pub args: Args,

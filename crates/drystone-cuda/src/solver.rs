@@ -425,7 +425,8 @@ pub(crate) fn write_control(control: &Control, words: &mut [u64]) {
 /// Reads one.
 pub(crate) fn read_control(words: &[u64]) -> Control {
     assert!(8 * words.len() >= size_of::<Control>(), "all of it");
-    // SAFETY: the words are as many as the control block takes, and any bits are one: it is made of plain numbers.
+    // SAFETY: the words are as many as the control block takes, and any bits are one: it is made of plain
+    // numbers.
     unsafe { words.as_ptr().cast::<Control>().read() }
 }
 

@@ -1,5 +1,6 @@
-//! Watches over an iteration that runs on the device, with the words of `drystone-solve`'s first-order methods: when the certificate is asked, what
-//! is returned, and how a problem that contradicts itself is told.
+//! Watches over an iteration that runs on the device, with the words of `drystone-solve`'s first-order
+//! methods: when the certificate is asked, what is returned, and how a problem that contradicts itself is
+//! told.
 
 use std::time::Instant;
 
@@ -20,7 +21,8 @@ pub(crate) struct Watch<'a> {
     pub stop: &'a Stop,
     begun: Instant,
     pub status: Status,
-    /// Below this residual the certificate is asked: the tolerance, less what rounding has cost. Negative: never.
+    /// Below this residual the certificate is asked: the tolerance, less what rounding has cost. Negative:
+    /// never.
     pub threshold: f64,
     growth_due: usize,
     strikes: Strikes,

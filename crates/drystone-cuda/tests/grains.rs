@@ -1,4 +1,5 @@
-//! Worlds of grains take whole steps on the device: the kernel text, run on the CPU, against the engine's own step.
+//! Worlds of grains take whole steps on the device: the kernel text, run on the CPU, against the engine's own
+//! step.
 
 mod pretend;
 
@@ -78,7 +79,8 @@ fn no_bit_depends_on_how_kernels_are_launched() {
     assert!(seen.iter().all(|hash| *hash == seen[0]), "{seen:x?}");
 }
 
-/// Solved to many digits, the velocities of one step are those of the engine's own: the same contacts, biases, cones and masses.
+/// Solved to many digits, the velocities of one step are those of the engine's own: the same contacts,
+/// biases, cones and masses.
 #[test]
 fn a_step_is_the_step_of_the_cpu() {
     let engine = open("grains", &[]).unwrap();

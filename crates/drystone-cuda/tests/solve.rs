@@ -1,4 +1,5 @@
-//! The kernel text, run on the CPU, solves the problems of real scenes to the tolerance; the judge is the CPU's.
+//! The kernel text, run on the CPU, solves the problems of real scenes to the tolerance; the judge is the
+//! CPU's.
 
 #[path = "pretend/lattice.rs"]
 mod lattice;
@@ -11,7 +12,8 @@ use drystone_solve::{Model, Problem, Solver, Status, Stop};
 use lattice::{lattice, plated};
 use pretend::{open, problem, solver};
 
-/// Scenes with contacts of spheres and boxes, joints, motors, limits, rolling friction, belts and moving walls.
+/// Scenes with contacts of spheres and boxes, joints, motors, limits, rolling friction, belts and moving
+/// walls.
 const SCENES: &[(&str, &[(&str, &str)], usize)] = &[
     ("packing", &[("n", "220")], 60),
     ("packing", &[("n", "40"), ("shape", "box")], 60),

@@ -56,7 +56,8 @@ pub struct Run {
     /// Begin every velocity problem from zero.
     #[arg(long)]
     pub cold: bool,
-    /// Parts that a step may be taken in where it does not resolve the motion, a power of two; 1: never. All bodies take them together.
+    /// Parts that a step may be taken in where it does not resolve the motion, a power of two; 1: never. All
+    /// bodies take them together.
     #[arg(long, value_name = "N")]
     pub max_substeps: Option<usize>,
     /// Cap on iterations of one position problem.

@@ -43,7 +43,8 @@ pub trait Comm {
     /// One message to every rank, and one from every rank.
     fn swap(&self, to: Vec<Vec<u8>>) -> Vec<Vec<u8>>;
 
-    /// Numbers to and from neighbours, one after the other in `send` and `receive`; `meanwhile` is done while they are on their way.
+    /// Numbers to and from neighbours, one after the other in `send` and `receive`; `meanwhile` is done while
+    /// they are on their way.
     fn exchange(
         &self,
         neighbours: &[Neighbour],

@@ -1,4 +1,5 @@
-//! Space, cut in halves until every rank has a box: recursive bisection \[BergerBokhari1987\]. Results do not depend on where it is cut.
+//! Space, cut in halves until every rank has a box: recursive bisection \[BergerBokhari1987\]. Results do not
+//! depend on where it is cut.
 
 use glam::DVec3;
 
@@ -45,7 +46,8 @@ impl Cut {
         }
     }
 
-    /// Cuts space so that every rank has about the same weight; `bodies` are this rank's own, with their weights.
+    /// Cuts space so that every rank has about the same weight; `bodies` are this rank's own, with their
+    /// weights.
     pub fn new(comm: &dyn Comm, bodies: &[(DVec3, i64)]) -> Self {
         let mut nodes = vec![Node::Box { rank: 0 }];
         let mut open = vec![Open { node: 0, ranks: 0..comm.size() }];

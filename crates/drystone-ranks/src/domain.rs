@@ -20,7 +20,8 @@ const WEIGHT: f64 = 1000.0;
 
 /// The bodies of a rank: its own, copies of others' near its border, and all that are not dynamic.
 pub struct Domain {
-    /// All bodies as the scene has them. Motions in it are those of the start, or of where [`Domain::fetch`] last brought them.
+    /// All bodies as the scene has them. Motions in it are those of the start, or of where [`Domain::fetch`]
+    /// last brought them.
     pub whole: World,
     /// By slot of the whole: the place in the global order.
     order: Vec<u32>,
@@ -29,7 +30,8 @@ pub struct Domain {
     pub part: Part,
     /// By slot of the part: whether this rank owns it.
     pub own: Vec<bool>,
-    /// Slots of the part: own bodies that somebody has as a ghost, the other own ones, and ghosts in the order in which they come.
+    /// Slots of the part: own bodies that somebody has as a ghost, the other own ones, and ghosts in the
+    /// order in which they come.
     pub movers: Movers,
     pub reach: Reach,
     /// By slot of the part: where own bodies were when ghosts were chosen, and the reach that was then.
@@ -103,8 +105,8 @@ impl Domain {
         slots
     }
 
-    /// Whether some own body of some rank may meet a body that its rank has no copy of, in a step at velocities `v` and with contacts looked
-    /// for `more` further, m.
+    /// Whether some own body of some rank may meet a body that its rank has no copy of, in a step at
+    /// velocities `v` and with contacts looked for `more` further, m.
     pub fn is_short(&self, comm: &dyn Comm, v: &[[f64; 6]], more: f64) -> bool {
         let state = self.part.world.state();
         let slots = &self.movers.slots[..self.movers.own];
@@ -124,8 +126,9 @@ impl Domain {
         self.age += 1;
     }
 
-    /// Bodies go to who owns the place where they are, and ghosts are chosen anew, for contacts `more` further than the envelope, m. `seconds` is what
-    /// this rank has computed since the last time: where ranks differ by much, space is cut anew.
+    /// Bodies go to who owns the place where they are, and ghosts are chosen anew, for contacts `more`
+    /// further than the envelope, m. `seconds` is what this rank has computed since the last time: where
+    /// ranks differ by much, space is cut anew.
     pub fn rebuild(&mut self, comm: &dyn Comm, more: f64, seconds: f64) -> Result<(), RanksError> {
         self.rebuilds += 1;
         let kept = self.keep();

@@ -1,7 +1,8 @@
-//! Sums of doubles without rounding, whose result does not depend on the order of the terms: a long accumulator in integers \[Kulisch1971\].
+//! Sums of doubles without rounding, whose result does not depend on the order of the terms: a long
+//! accumulator in integers \[Kulisch1971\].
 //!
-//! Terms are cut at 2^-320 (each by itself, so that the order still does not matter), and must be below 2^300 in size: what is
-//! larger, or no number, makes the sum infinite.
+//! Terms are cut at 2^-320 (each by itself, so that the order still does not matter), and must be below 2^300
+//! in size: what is larger, or no number, makes the sum infinite.
 
 /// Digits of 32 bits, the lowest of which counts 2^-320.
 const DIGITS: usize = 20;
@@ -65,7 +66,8 @@ impl Exact {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a += b);
     }
 
-    /// As integers, to be added to those of other ranks one by one: digits are brought below 2^32 in size first.
+    /// As integers, to be added to those of other ranks one by one: digits are brought below 2^32 in size
+    /// first.
     pub fn words(&mut self) -> &[i64; WORDS] {
         self.carry();
         &self.words

@@ -1,4 +1,5 @@
-//! The certificate of a problem over ranks: as `drystone-solve` defines it, every contact counted once, sums without rounding.
+//! The certificate of a problem over ranks: as `drystone-solve` defines it, every contact counted once, sums
+//! without rounding.
 
 use drystone_solve::certificate::Certificate;
 use glam::DVec3;

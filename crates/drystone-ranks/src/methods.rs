@@ -1,4 +1,5 @@
-//! The methods that walk over ranks: `pgj`, `apgd` and `bb`, as `drystone-solve` has them, in double precision.
+//! The methods that walk over ranks: `pgj`, `apgd` and `bb`, as `drystone-solve` has them, in double
+//! precision.
 
 use drystone_solve::solver::{Spec, Status};
 
@@ -12,7 +13,8 @@ pub const SOLVERS: [&str; 3] = ["apgd", "bb", "pgj"];
 pub enum Method {
     /// Accelerated projected gradient descent \[Mazhar2015\].
     Apgd,
-    /// The spectral projected gradient method \[Birgin2000\]: how many values of the objective it looks back on.
+    /// The spectral projected gradient method \[Birgin2000\]: how many values of the objective it looks back
+    /// on.
     Bb {
         /// See there.
         memory: usize,
@@ -27,7 +29,8 @@ pub enum Method {
 }
 
 impl Method {
-    /// Reads a solver with its parameters; what does not work over ranks is refused by name. `auto` is `apgd`.
+    /// Reads a solver with its parameters; what does not work over ranks is refused by name. `auto` is
+    /// `apgd`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let spec = Spec::parse(text).map_err(|e| e.to_string())?;
         let known: &[&str] = match spec.name.as_str() {
@@ -82,7 +85,8 @@ pub struct Ended {
 
 /// L to begin with: what packed spheres have, about. The first steps correct it.
 const FIRST: f64 = 3.0;
-/// Rules for L, as in `apgd`: how far the curvature of a step may be above it, L of a step that is made again, and what a step leaves of it.
+/// Rules for L, as in `apgd`: how far the curvature of a step may be above it, L of a step that is made
+/// again, and what a step leaves of it.
 const SLACK: f64 = 1.5;
 const MARGIN: f64 = 1.05;
 const LET_DOWN: f64 = 0.98;
@@ -168,7 +172,8 @@ pub fn solve(walk: &mut Walk, method: Method, stop: Stop) -> Ended {
     ended(status, &watch, omega, last)
 }
 
-/// Algorithm APGD of \[Mazhar2015\], with the deviations of `drystone-solve` (its `rule=curvature`, `scaling=trace`).
+/// Algorithm APGD of \[Mazhar2015\], with the deviations of `drystone-solve` (its `rule=curvature`,
+/// `scaling=trace`).
 fn apgd(walk: &mut Walk, watch: &mut Watch) -> Status {
     let (mut theta, mut l, most) = (1.0f64, FIRST, walk.bound());
     let again = |l: f64, t: &Trial| t.curvature > SLACK * l * t.length && l < most;

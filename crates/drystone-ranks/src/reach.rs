@@ -48,7 +48,8 @@ impl Reach {
         self.radius[slot as usize]
     }
 
-    /// How far beyond its radius a body may have contacts in a step at velocity `v`, m: two have one only where both reaches meet.
+    /// How far beyond its radius a body may have contacts in a step at velocity `v`, m: two have one only
+    /// where both reaches meet.
     pub fn of(&self, slot: u32, v: &[f64; 6]) -> f64 {
         let (radius, inner) = (self.radius[slot as usize], self.inner[slot as usize]);
         let (speed, turn) = (DVec3::new(v[0], v[1], v[2]).length(), DVec3::new(v[3], v[4], v[5]).length());

@@ -93,7 +93,8 @@ impl<'c> Ranks<'c> {
         (self.wall - self.compared.0 - (waited - self.compared.1)).max(1e-6)
     }
 
-    /// A step of the part's own length, in halves where it has to be, of which each may be taken in halves so many times again.
+    /// A step of the part's own length, in halves where it has to be, of which each may be taken in halves so
+    /// many times again.
     fn advance(&mut self, halvings: u32) -> Result<StepReport, RanksError> {
         let (comm, busy, recuts) = (self.comm, self.busy(), self.domain.recuts);
         let kept = (halvings > 0).then(|| self.domain.keep());
@@ -121,7 +122,8 @@ impl<'c> Ranks<'c> {
         reach.step(&part.world);
     }
 
-    /// The whole world. Motions in it are those of the start, or at rank 0 those of the last [`Ranks::fetch`].
+    /// The whole world. Motions in it are those of the start, or at rank 0 those of the last
+    /// [`Ranks::fetch`].
     pub fn world(&mut self) -> &mut World {
         &mut self.domain.whole
     }

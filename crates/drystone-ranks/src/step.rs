@@ -14,9 +14,11 @@ use crate::methods::{Ended, Method, Stop, solve};
 use crate::run::RanksError;
 use crate::walk::Walk;
 
-/// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along a stack.
+/// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along
+/// a stack.
 const AHEAD: f64 = 4.0;
-/// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken in halves.
+/// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken
+/// in halves.
 const RESOLVED: f64 = drystone::grains::RESOLVED;
 
 /// What became of a step.
@@ -62,8 +64,8 @@ fn any(comm: &dyn Comm, here: bool) -> bool {
     flag[0] > 0.0
 }
 
-/// Makes sure that all contacts of own bodies at velocities `v` (empty: at rest), `more` further than the envelope, m, are found here. True if bodies
-/// have changed places for that.
+/// Makes sure that all contacts of own bodies at velocities `v` (empty: at rest), `more` further than the
+/// envelope, m, are found here. True if bodies have changed places for that.
 fn cover(
     comm: &dyn Comm,
     domain: &mut Domain,
@@ -214,7 +216,8 @@ fn is_unresolved(domain: &Domain, gaps: &[Contact]) -> bool {
     })
 }
 
-/// Removes overlaps of where bodies have come to: see `stabilise.rs` of drystone, which this follows for one island that is everywhere.
+/// Removes overlaps of where bodies have come to: see `stabilise.rs` of drystone, which this follows for one
+/// island that is everywhere.
 fn correct(comm: &dyn Comm, domain: &mut Domain, last: bool) -> Result<Corrected, RanksError> {
     let mut out = Corrected { rounds: 0, unresolved: false };
     let Some(how) = domain.part.world.removal() else { return Ok(out) };
@@ -285,8 +288,8 @@ fn find(comm: &dyn Comm, domain: &mut Domain, more: f64, gaps: &mut Vec<Contact>
     Ok(())
 }
 
-/// The furthest that a point of a body would move, m, and the share of the correction that is taken: nobody moves by more than half of the distance up
-/// to which its contacts were looked for.
+/// The furthest that a point of a body would move, m, and the share of the correction that is taken: nobody
+/// moves by more than half of the distance up to which its contacts were looked for.
 fn shares(comm: &dyn Comm, domain: &Domain, moved: &[[f64; 6]], base: f64, share: f64) -> (f64, f64) {
     // The largest way, and the largest of ways over what is allowed.
     let mut most = [0.0f64, 1.0];

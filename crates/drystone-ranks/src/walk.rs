@@ -1,4 +1,5 @@
-//! Multipliers of a rank's contacts, and the velocities that belong to them: the same iterates on every rank, to the last bit.
+//! Multipliers of a rank's contacts, and the velocities that belong to them: the same iterates on every rank,
+//! to the last bit.
 //!
 //! All methods minimise f(γ) = ½ γᵀ(N + C)γ + rᵀγ over the friction cones by steps
 //!
@@ -6,8 +7,9 @@
 //!     z = P(y - t S u_y),     S = diag(η_i 1),     y = γ + β (γ - γ_before),     u_y = (N + C) y + r
 //! ```
 //!
-//! with η_i from the trace of a contact's own block \[TasoraAnitescu2011, eq. 48\]. Velocities are linear in γ: one sum over the contacts of each body
-//! for each step. A contact between bodies of two owners is worked on by both.
+//! with η_i from the trace of a contact's own block \[TasoraAnitescu2011, eq. 48\]. Velocities are linear in
+//! γ: one sum over the contacts of each body for each step. A contact between bodies of two owners is worked
+//! on by both.
 
 use drystone::step::Staged;
 use drystone_solve::crew;
@@ -292,7 +294,8 @@ impl<'a> Walk<'a> {
         std::array::from_fn(|_| at.next().map_or(0.0, |w| Exact::from_words(w).value()))
     }
 
-    /// Impulses and velocities of z for own bodies, and with them the velocities of ghosts; the four sums of a step from y.
+    /// Impulses and velocities of z for own bodies, and with them the velocities of ghosts; the four sums of
+    /// a step from y.
     fn gather(&mut self) -> [Exact; 4] {
         let Self { comm, movers, unknowns, bodies, masses, first, entries, touches, parts, .. } = self;
         let (now, before, next, beta) = (self.now, self.before, self.next, self.beta);
@@ -519,7 +522,8 @@ impl<'a> Walk<'a> {
         out
     }
 
-    /// Sums over contacts, each counted once, by body and then without rounding; the squares and products of the whole.
+    /// Sums over contacts, each counted once, by body and then without rounding; the squares and products of
+    /// the whole.
     pub fn sum<const N: usize>(&self, term: impl Fn(usize) -> [f64; N]) -> [f64; N] {
         let mut sums = [Exact::default(); N];
         for i in 0..self.movers.own {
@@ -557,7 +561,8 @@ impl<'a> Walk<'a> {
         most
     }
 
-    /// No eigenvalue of S^½ (N + C) S^½ is above this: two bodies a contact, and three rows, with what those give way by.
+    /// No eigenvalue of S^½ (N + C) S^½ is above this: two bodies a contact, and three rows, with what those
+    /// give way by.
     pub fn bound(&self) -> f64 {
         let mut most = [0.0f64];
         for i in 0..self.movers.own {

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a file through a temporary name beside it, so that a reader never sees half of it. `-` is standard output; a
-/// link is followed; a pipe or device is written to as it is. Folders on the way are made.
+/// Writes a file through a temporary name beside it, so that a reader never sees half of it. `-` is standard
+/// output; a link is followed; a pipe or device is written to as it is. Folders on the way are made.
 pub fn write(to: &Path, content: &[u8]) -> std::io::Result<()> {
     if to.as_os_str() == "-" {
         let mut out = std::io::stdout().lock();

@@ -7,8 +7,8 @@ use drystone::{BodyDef, Flow, Model};
 
 /// Tells the bodies of a run apart by name, in the order of the scene.
 ///
-/// A body that the scene begins with is called by its name if no other is. All others are called by their name, or `body`, and their
-/// number: the slot, and after a point how many bodies had the slot before.
+/// A body that the scene begins with is called by its name if no other is. All others are called by their
+/// name, or `body`, and their number: the slot, and after a point how many bodies had the slot before.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     /// Bodies that the scene begins with.

@@ -1,4 +1,5 @@
-//! What a run leaves behind: recordings with checkpoints, reports, snapshots, force series, pictures and plots.
+//! What a run leaves behind: recordings with checkpoints, reports, snapshots, force series, pictures and
+//! plots.
 
 pub mod course;
 pub mod export;

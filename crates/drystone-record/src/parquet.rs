@@ -1,7 +1,8 @@
-//! Tables as Parquet, for pandas, DuckDB and their like: flat ones of whole numbers, real numbers and texts, any of which may be empty.
+//! Tables as Parquet, for pandas, DuckDB and their like: flat ones of whole numbers, real numbers and texts,
+//! any of which may be empty.
 //!
-//! Of the format [<https://parquet.apache.org/docs/file-format/>] only what such a table needs: row groups of one page a column, plain values,
-//! gzip. Metadata are in Thrift's compact protocol.
+//! Of the format [<https://parquet.apache.org/docs/file-format/>] only what such a table needs: row groups of
+//! one page a column, plain values, gzip. Metadata are in Thrift's compact protocol.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -36,7 +37,8 @@ impl Kind {
     }
 }
 
-/// Makes a Parquet file of a CSV file with a header; `kind` says what a column of a name holds. It appears at once and whole.
+/// Makes a Parquet file of a CSV file with a header; `kind` says what a column of a name holds. It appears at
+/// once and whole.
 ///
 /// # Errors
 /// For files that cannot be read or written, and cells that are not what their column holds.

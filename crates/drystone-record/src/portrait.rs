@@ -138,8 +138,8 @@ pub fn portrait(world: &World, how: &Portrait) -> Picture {
 const LINE: f64 = 0.003;
 const INK: Rgb = Rgb([0.15, 0.15, 0.18]);
 
-/// Joints as thin lines: between their two ends where those are apart, over the points of pulleys, and from the end to the
-/// centre of a body that has no shape to show.
+/// Joints as thin lines: between their two ends where those are apart, over the points of pulleys, and from
+/// the end to the centre of a body that has no shape to show.
 fn links(world: &World, items: &mut Vec<Item>) {
     let (model, state) = (world.model(), world.state());
     let mut lines: Vec<[DVec3; 2]> = Vec::new();
@@ -261,7 +261,8 @@ fn convex(hull: &Hull) -> Solid {
     Solid::Convex { vertices: hull.vertices().to_vec(), faces }
 }
 
-/// The palette for colour-blind eyes as far as it goes (black is hard to see the shape of), then an endless one.
+/// The palette for colour-blind eyes as far as it goes (black is hard to see the shape of), then an endless
+/// one.
 pub(crate) fn kind_colour(index: usize) -> Rgb {
     if index + 1 < CATEGORIES.len() { category(index) } else { distinct(index) }
 }

@@ -1,4 +1,5 @@
-//! What happens over time, as tables with names: a row for the run, or for each body, pair of bodies, or joint, and moment.
+//! What happens over time, as tables with names: a row for the run, or for each body, pair of bodies, or
+//! joint, and moment.
 
 use std::path::Path;
 
@@ -115,7 +116,8 @@ impl Series {
         self.every.is_due(s.step, s.time, world.settings().h)
     }
 
-    /// Writes the rows of the step just done, if it is due; of the start, without a report, those of motion alone.
+    /// Writes the rows of the step just done, if it is due; of the start, without a report, those of motion
+    /// alone.
     ///
     /// # Errors
     /// For a disk that is full.

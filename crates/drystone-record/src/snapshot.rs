@@ -1,7 +1,7 @@
 //! Snapshots in the form that drivers of other engines write, so that one script judges all.
 //!
-//! The file is whole JSON after every snapshot: what ends it is written again behind the next one. Of a `.json.gz` every piece is a member
-//! of its own, which readers of gzip put together.
+//! The file is whole JSON after every snapshot: what ends it is written again behind the next one. Of a
+//! `.json.gz` every piece is a member of its own, which readers of gzip put together.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};

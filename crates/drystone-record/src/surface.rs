@@ -21,7 +21,8 @@ const CUTS: usize = 2;
 /// Half the side of the square that stands for a floor without end, m.
 const FLOOR: f64 = 20.0;
 
-/// The surface of a shape. What is round has corners (32 around an axis, 162 on a ball), and a floor without end is a square of 40 m.
+/// The surface of a shape. What is round has corners (32 around an axis, 162 on a ball), and a floor without
+/// end is a square of 40 m.
 pub fn of(shape: &Shape) -> Surface {
     match shape {
         Shape::HalfSpace => square(),
@@ -191,7 +192,8 @@ mod tests {
         s.triangles.iter().map(|t| at(t[0]).dot(at(t[1]).cross(at(t[2]))) / 6.0).sum()
     }
 
-    /// Closed, the right way out, and nearly as large as the shape: every edge is run through once in each direction.
+    /// Closed, the right way out, and nearly as large as the shape: every edge is run through once in each
+    /// direction.
     #[test]
     fn surfaces_are_closed_and_hold_the_volume() {
         let cube = Shape::Box { half: DVec3::new(0.5, 1.0, 1.5) };

@@ -1,7 +1,7 @@
 //! Tables that grow while a run goes on: CSV, or Parquet; `-` is standard output.
 //!
-//! A Parquet file can only be read once it has its end. Until then rows are in a CSV file beside it, `NAME.parquet.csv`, which a run that is
-//! killed leaves behind and a run that is resumed goes on with.
+//! A Parquet file can only be read once it has its end. Until then rows are in a CSV file beside it,
+//! `NAME.parquet.csv`, which a run that is killed leaves behind and a run that is resumed goes on with.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -161,7 +161,8 @@ impl Table {
         Ok(())
     }
 
-    /// How many bytes of rows there are; they are on their way to the disk. None of a stream: what it had cannot be taken back.
+    /// How many bytes of rows there are; they are on their way to the disk. None of a stream: what it had
+    /// cannot be taken back.
     ///
     /// # Errors
     /// For a disk that is full.

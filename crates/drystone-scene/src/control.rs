@@ -1,8 +1,9 @@
 //! Controls: what a driver moves while a scene runs. Each commands motors, or brakes, of the scene's joints.
 //!
-//! A control has a value in units of its own and follows its input, from -1 to 1, by at most `rate` a second: either the
-//! input says where it is to be between the ends of its range, or, for a lever that stays (`hold`), how fast it is moved.
-//! Nothing happens to a motor until the first input of a control that commands it: the scene's own program goes on.
+//! A control has a value in units of its own and follows its input, from -1 to 1, by at most `rate` a second:
+//! either the input says where it is to be between the ends of its range, or, for a lever that stays
+//! (`hold`), how fast it is moved. Nothing happens to a motor until the first input of a control that
+//! commands it: the scene's own program goes on.
 
 use drystone::function::Function;
 use drystone::joint::{Command, Law, Motor};
@@ -40,8 +41,8 @@ pub const PAGE_KEYS: &[(&str, &str)] = &[
     ("Slash", "the list of keys"),
 ];
 
-/// Keys beside letters, digits and those of the number pad that a control may have. Not those that a browser, the system or a
-/// keyboard's layout has a use for: Escape, Tab, Shift, F5.
+/// Keys beside letters, digits and those of the number pad that a control may have. Not those that a browser,
+/// the system or a keyboard's layout has a use for: Escape, Tab, Shift, F5.
 const KEYS: &[&str] = &[
     "ArrowUp",
     "ArrowDown",
@@ -76,7 +77,8 @@ const KEYS: &[&str] = &[
     "NumpadEnter",
 ];
 
-/// Whether a browser calls a key so, and a control may have it; otherwise what is wrong, with the name that may be meant.
+/// Whether a browser calls a key so, and a control may have it; otherwise what is wrong, with the name that
+/// may be meant.
 fn check_key(key: &str) -> Result<(), String> {
     let one = |rest: &str, good: fn(&char) -> bool| {
         let mut letters = rest.chars();
@@ -114,7 +116,8 @@ pub enum Quantity {
     Force,
     /// Dry friction, N or N m: a brake.
     Friction,
-    /// The amplitude of a position motor that swings, over its own: 0 stands in the middle, -1 swings the other way.
+    /// The amplitude of a position motor that swings, over its own: 0 stands in the middle, -1 swings the
+    /// other way.
     Gain,
 }
 

@@ -23,7 +23,8 @@ use crate::control::{Control, Driver};
 pub enum Input {
     /// Moves the control of this number to -1 to 1.
     Control(usize, f64),
-    /// Pulls a body by a spring: its slot and generation, the point in its axes from its centre of mass, and where to (world), m.
+    /// Pulls a body by a spring: its slot and generation, the point in its axes from its centre of mass, and
+    /// where to (world), m.
     Drag(u32, u32, [f64; 3], [f64; 3]),
     /// Lets go of it.
     Release,
@@ -154,7 +155,8 @@ impl Steering {
         })
     }
 
-    /// Takes an input, between steps. What cannot be done (a body that is gone, one that does not fit) is told and left.
+    /// Takes an input, between steps. What cannot be done (a body that is gone, one that does not fit) is
+    /// told and left.
     pub fn take(&mut self, world: &mut World, input: &Input) -> Result<(), String> {
         match input {
             Input::Control(number, value) => self.driver.set(world, *number, *value),

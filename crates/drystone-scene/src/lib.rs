@@ -1,6 +1,7 @@
 //! Scenes: the gallery of named ones, scene files, and flat states.
 //!
-//! A [`Scene`] is data: bodies, settings, and what to measure. [`load`] makes one from a gallery name or a file.
+//! A [`Scene`] is data: bodies, settings, and what to measure. [`load`] makes one from a gallery name or a
+//! file.
 
 mod check;
 pub mod control;
@@ -37,12 +38,12 @@ pub use memory::Memory;
 /// `--set KEY=VALUE` in the order given.
 pub(crate) type Overrides = Vec<(String, String)>;
 
-/// Moves the kinematic bodies of a scene: called before every step. It may depend on the world alone, so that a run goes
-/// on from a saved state as it would have.
+/// Moves the kinematic bodies of a scene: called before every step. It may depend on the world alone, so that
+/// a run goes on from a saved state as it would have.
 pub type Drive = Arc<dyn Fn(&mut World) + Send + Sync>;
 
-/// What a scene does beside its bodies: measures while it runs and says at the end (the report's `scene_results`), moves
-/// what is driven, and tells pictures what to show.
+/// What a scene does beside its bodies: measures while it runs and says at the end (the report's
+/// `scene_results`), moves what is driven, and tells pictures what to show.
 pub trait Probe: Send {
     /// Called before the first step, if the run is not resumed.
     fn begin(&mut self, _world: &World) {}
@@ -52,7 +53,8 @@ pub trait Probe: Send {
     fn observes(&self) -> bool {
         true
     }
-    /// Shows everything that [`Probe::observe`] changes, so that a run can be resumed; nothing where it changes nothing.
+    /// Shows everything that [`Probe::observe`] changes, so that a run can be resumed; nothing where it
+    /// changes nothing.
     fn memory(&mut self, memory: &mut Memory);
     /// Called at the end.
     fn results(&mut self, world: &World) -> BTreeMap<String, Value>;
@@ -189,7 +191,8 @@ impl Scene {
         self.world_of(self.bodies.iter().cloned(), settings)
     }
 
-    /// The same from the scene's own bodies, which it has no longer afterwards: half of the memory where there are millions.
+    /// The same from the scene's own bodies, which it has no longer afterwards: half of the memory where
+    /// there are millions.
     pub fn take_world(&mut self, settings: Settings) -> Result<World, SceneError> {
         let bodies = std::mem::take(&mut self.bodies);
         self.world_of(bodies.into_iter(), settings)

@@ -13,8 +13,8 @@ const FILE_KEYS: &[&str] = &["h", "T", "mu", "seed"];
 
 /// Makes a scene of a gallery name, a scene file (`.toml`, `.json`) or a flat state (`.json`, `.json.gz`).
 ///
-/// `set` overrides parameters of a gallery scene, those that a file declares, and its `h`, `T` (s), `mu` and `seed`; the last of several with
-/// one key counts.
+/// `set` overrides parameters of a gallery scene, those that a file declares, and its `h`, `T` (s), `mu` and
+/// `seed`; the last of several with one key counts.
 pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     if gallery::ENTRIES.iter().any(|e| e.name == what) {
         return gallery::find(what)?.scene(set);
@@ -52,7 +52,8 @@ pub fn load(what: &str, set: &[(String, String)]) -> Result<Scene, SceneError> {
     Ok(scene)
 }
 
-/// The files that a scene is made of, meshes left out: its own and those that it includes; none for a gallery name.
+/// The files that a scene is made of, meshes left out: its own and those that it includes; none for a gallery
+/// name.
 ///
 /// # Errors
 /// For files that cannot be read.
@@ -68,8 +69,8 @@ pub fn files(what: &str) -> Result<Vec<PathBuf>, SceneError> {
     Ok(source.files())
 }
 
-/// What a scene file declares under `[parameters]`, in its order, with the values that `set` gives it; nothing for a gallery
-/// name, a flat state, or a file of a gallery scene.
+/// What a scene file declares under `[parameters]`, in its order, with the values that `set` gives it;
+/// nothing for a gallery name, a flat state, or a file of a gallery scene.
 ///
 /// # Errors
 /// For a file that cannot be read, and values that it does not allow.
@@ -86,7 +87,8 @@ pub fn parameters(what: &str, set: &[(String, String)]) -> Result<Vec<file::Para
     file::parameters(&source, &root, &set.to_vec())
 }
 
-/// Both kinds of JSON file may be called `.json`: the keys at the top tell. A draw is a flat state if it has a key that scene files have not.
+/// Both kinds of JSON file may be called `.json`: the keys at the top tell. A draw is a flat state if it has
+/// a key that scene files have not.
 pub(crate) fn is_flat(source: &Source, root: &Node) -> bool {
     let Value::Table(entries) = &root.value else { return true };
     let score = |fields: &[&str]| entries.iter().filter(|e| fields.contains(&e.key.as_ref())).count();

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::{Memory, Probe};
 
-/// Something that a scene file puts on top of what a scene measures: `[[probe]]`, `[stop]`. No method has a default, so that none
-/// can be forgotten.
+/// Something that a scene file puts on top of what a scene measures: `[[probe]]`, `[stop]`. No method has a
+/// default, so that none can be forgotten.
 pub(crate) trait Layer: Send {
     /// Called before the first step, if the run is not resumed.
     fn begin(&mut self, world: &World);
@@ -29,8 +29,9 @@ pub(crate) trait Layer: Send {
 
 /// A scene's own probe, and the layers of its file over it.
 ///
-/// What layers have no part in (joints, drives, paint) is asked of the scene's own probe by `Deref`: nothing is forwarded method by method.
-/// There is no `DerefMut`: a method that changes a probe is one of those below, or cannot be called.
+/// What layers have no part in (joints, drives, paint) is asked of the scene's own probe by `Deref`: nothing
+/// is forwarded method by method. There is no `DerefMut`: a method that changes a probe is one of those
+/// below, or cannot be called.
 pub struct Measurement {
     own: Box<dyn Probe>,
     layers: Vec<Box<dyn Layer>>,

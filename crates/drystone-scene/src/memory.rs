@@ -1,4 +1,5 @@
-//! What a probe has seen so far, as bytes, so that a run that is resumed measures on as if it had never stopped.
+//! What a probe has seen so far, as bytes, so that a run that is resumed measures on as if it had never
+//! stopped.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +15,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Keeps a field that changes while a scene runs. Saving and loading show the same fields in the same order.
+    /// Keeps a field that changes while a scene runs. Saving and loading show the same fields in the same
+    /// order.
     pub fn keep<T: Serialize + DeserializeOwned>(&mut self, name: &str, value: &mut T) {
         if self.wrong.is_some() {
             return;

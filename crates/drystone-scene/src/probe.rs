@@ -57,7 +57,8 @@ impl Places {
         Self { start, sizes }
     }
 
-    /// `standing`: no body is further than a tenth of its own size from its place; and the largest such distance.
+    /// `standing`: no body is further than a tenth of its own size from its place; and the largest such
+    /// distance.
     pub fn report(&self, world: &World, results: &mut Results) {
         let now = &world.state().position;
         let away = |i: usize| (now[i] - self.start[i]).length();

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use drystone_record::recording::{Every, What};
 
-/// What the `[record]` of a scene file says; None where it says nothing. Options of the command line count more.
+/// What the `[record]` of a scene file says; None where it says nothing. Options of the command line count
+/// more.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// Where to: a run is recorded whether or not the command line asks for it.

@@ -1,7 +1,8 @@
-//! Contact problems from other people's simulations, against reference objectives: every solver that is fit for accuracy,
-//! and both readers.
+//! Contact problems from other people's simulations, against reference objectives: every solver that is fit
+//! for accuracy, and both readers.
 //!
-//! The collection is not part of the repository: DRYSTONE_PROBLEMS names its folder. Without it the tests say so.
+//! The collection is not part of the repository: DRYSTONE_PROBLEMS names its folder. Without it the tests say
+//! so.
 
 use std::path::PathBuf;
 
@@ -59,7 +60,8 @@ fn published_problems_agree_with_their_references() {
             );
             let entry = &reference["problems"][&name];
             let Some(best) = entry["ccp"]["objective"].as_f64() else { continue };
-            // Where rounding made W indefinite the reference clipped its eigenvalues: the value is less sharp there.
+            // Where rounding made W indefinite the reference clipped its eigenvalues: the value is less sharp
+            // there.
             let clipped = entry["ccp"]["psd_clip_rel"].as_f64().unwrap_or(0.0) > 0.0;
             let slack = if clipped { 1e-4 } else { 1e-6 } * best.abs() + 1e-12;
             compared += 1;
@@ -202,8 +204,8 @@ fn times(p: &ContactProblem, probe: usize) -> Vec<f64> {
     (0..p.q.len()).map(|i| p.w.row_dot(i, &x)).collect()
 }
 
-/// The default solver on the whole collection: objectives and velocities of the relaxed problems, and the published test
-/// for exact Coulomb on every problem with a reference.
+/// The default solver on the whole collection: objectives and velocities of the relaxed problems, and the
+/// published test for exact Coulomb on every problem with a reference.
 #[test]
 fn auto_solves_the_published_problems() {
     let Some(folder) = folder() else { return };
@@ -214,7 +216,8 @@ fn auto_solves_the_published_problems() {
         let name = path.file_stem().unwrap().to_str().unwrap().to_string();
         let file = problem::read(&path, None).unwrap();
         let entry = &reference["problems"][&name];
-        // Entries with a note have q at the level of rounding: they must not fail, and have no numbers to compare.
+        // Entries with a note have q at the level of rounding: they must not fail, and have no numbers to
+        // compare.
         let robustness = entry.get("note").is_some();
         for model in [Model::Ccp, Model::Coulomb] {
             let begun = std::time::Instant::now();
@@ -262,13 +265,14 @@ fn auto_solves_the_published_problems() {
     println!("auto: {relaxed} relaxed and {exact} exact problems compared; missing {missing:#?}");
     assert!(relaxed >= 40 && exact >= 44, "{relaxed}, {exact}");
     assert!(missing.is_empty(), "{missing:#?}");
-    // Its reference has |r - P(r - u)| = 6.7e-7 |q| and an objective that is 1.7e-9 too high; u by auto, ipm, prox and apgd agree to
-    // 5e-9 with each other, and to 8e-7 with the reference's own solver (clarabel) once the problem is scaled.
+    // Its reference has |r - P(r - u)| = 6.7e-7 |q| and an objective that is 1.7e-9 too high; u by auto, ipm,
+    // prox and apgd agree to 5e-9 with each other, and to 8e-7 with the reference's own solver (clarabel)
+    // once the problem is scaled.
     assert!(worse.iter().all(|n| n == "Spheres-i099-356-679.hdf5"), "references that are worse: {worse:?}");
 }
 
-/// Whether the reference, not `u`, is what is far off: its own multipliers are further from solving the problem than the whole
-/// difference needs, their objective is higher, and another method agrees with `u`.
+/// Whether the reference, not `u`, is what is far off: its own multipliers are further from solving the
+/// problem than the whole difference needs, their objective is higher, and another method agrees with `u`.
 fn reference_is_worse(file: &ContactProblem, vectors: &Value, u: &[f64], scale: f64) -> bool {
     let numbers =
         |key: &str| vectors[key].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>();

@@ -1,4 +1,5 @@
-//! Robots of other programs as scene files: masses, places, joints, what was not understood, and that they hold their pose.
+//! Robots of other programs as scene files: masses, places, joints, what was not understood, and that they
+//! hold their pose.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,7 +71,8 @@ const ARM: &str = r#"<?xml version="1.0"?>
   <transmission name="u"/>
 </robot>"#;
 
-/// An arm whose file stands it on a link named `world` has its base already: its first moving link is not held, too.
+/// An arm whose file stands it on a link named `world` has its base already: its first moving link is not
+/// held, too.
 #[test]
 fn a_base_that_is_fixed_already_is_the_base() {
     let text = ARM.replace("name=\"base\"", "name=\"world\"").replace("link=\"base\"", "link=\"world\"");
@@ -298,7 +300,8 @@ fn what_is_wrong_names_its_line() {
     );
 }
 
-/// Numbers whose squares have no end are refused by the name of the body; what cannot be printed does not get into the scene file.
+/// Numbers whose squares have no end are refused by the name of the body; what cannot be printed does not get
+/// into the scene file.
 #[test]
 fn what_a_scene_file_cannot_hold_stays_out_of_it() {
     let folder = Folder::new();

@@ -1,6 +1,8 @@
-//! Scene files that something is wrong with, each with what `drystone check` says of it in the file beside it.
+//! Scene files that something is wrong with, each with what `drystone check` says of it in the file beside
+//! it.
 //!
-//! `DRYSTONE_REWRITE=1 cargo test -p drystone-scene --test malformed` writes those anew: read the difference before it is kept.
+//! `DRYSTONE_REWRITE=1 cargo test -p drystone-scene --test malformed` writes those anew: read the difference
+//! before it is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +28,8 @@ fn malformed_files_are_refused_in_words_that_help() {
     for path in &scenes {
         let (name, said) = (path.file_name().unwrap().to_string_lossy().into_owned(), said(&folder, path));
         assert!(!said.starts_with("read without"), "{name}: {said}");
-        // Every complaint begins with the file, and with line and column unless it is about the file as a whole.
+        // Every complaint begins with the file, and with line and column unless it is about the file as a
+        // whole.
         assert!(said.lines().all(|l| l.starts_with(&name)), "{name}: {said}");
         let kept = path.with_extension("txt");
         if rewrite {

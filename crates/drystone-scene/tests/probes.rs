@@ -116,7 +116,8 @@ normal = [1, 0, 0]
             "periodic = { min = [0, -1, -1], max = [0.8, 1, 1], axes = [\"x\"] }\ngravity"
         )
     );
-    // In 1 s each goes 1 m: all pass at 0.555 m, and the one that began at 0.4 m again a period of 0.8 m later.
+    // In 1 s each goes 1 m: all pass at 0.555 m, and the one that began at 0.4 m again a period of 0.8 m
+    // later.
     near(&results("round", &text), "round.bodies", 6.0, 0.0);
 }
 
@@ -302,7 +303,8 @@ fn what_comes_and_goes_has_mass() {
     near(&r, "through.bodies", 20.0, 0.0);
 }
 
-/// Shapes of bodies that a sink has taken are nobody's: neither a slope nor the fastest point is looked for on them.
+/// Shapes of bodies that a sink has taken are nobody's: neither a slope nor the fastest point is looked for
+/// on them.
 #[test]
 fn slopes_and_rest_do_not_see_what_has_gone() {
     let slope =
@@ -337,8 +339,8 @@ fn meters_go_on() {
     assert_eq!(serde_json::to_string(&a).unwrap(), serde_json::to_string(&b).unwrap());
 }
 
-/// Probes and conditions to stop are layers over one scene: each has its say, in columns, rows, results and memory, and what the scene itself
-/// brings (its drive here) is not hidden by them.
+/// Probes and conditions to stop are layers over one scene: each has its say, in columns, rows, results and
+/// memory, and what the scene itself brings (its drive here) is not hidden by them.
 #[test]
 fn probes_and_a_stop_go_together() {
     let text = format!(

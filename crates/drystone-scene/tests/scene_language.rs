@@ -1,5 +1,5 @@
-//! What scene files can say beside plain tables: parameters, formulas, loops, includes, copies by a rule, stop conditions;
-//! and every way to get them wrong.
+//! What scene files can say beside plain tables: parameters, formulas, loops, includes, copies by a rule,
+//! stop conditions; and every way to get them wrong.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

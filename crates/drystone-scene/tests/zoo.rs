@@ -98,7 +98,8 @@ fn failures_only_become_fewer() {
 fn failures_of_many_scenes() {
     let sum = run(1001, 100_000);
     for (check, ceiling) in CEILINGS {
-        // What has no failure in 1000 may have one in a few thousand; but a wrong certificate, or other bits, never.
+        // What has no failure in 1000 may have one in a few thousand; but a wrong certificate, or other bits,
+        // never.
         let never = matches!(check, Check::Certificate | Check::Determinism | Check::Twin);
         // Four standard deviations of a count.
         let rate = if never { 0 } else { 100 * ceiling.max(1) };

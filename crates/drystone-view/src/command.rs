@@ -1,4 +1,5 @@
-//! What a page may ask for: short messages of fixed kinds. Anything else is refused, and the connection closed.
+//! What a page may ask for: short messages of fixed kinds. Anything else is refused, and the connection
+//! closed.
 
 use crate::codec::{Broken, Put, Reader, VERSION};
 

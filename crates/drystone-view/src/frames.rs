@@ -34,7 +34,8 @@ pub struct Parameter {
     pub choices: Vec<String>,
     /// Whole numbers alone.
     pub whole: bool,
-    /// Whether a page may change it. A word that the scene lists no choices for may be the name of a file, which is not for pages to say.
+    /// Whether a page may change it. A word that the scene lists no choices for may be the name of a file,
+    /// which is not for pages to say.
     pub open: bool,
 }
 

@@ -6,9 +6,10 @@
 //!                                                                      └──> one HTML file
 //! ```
 //!
-//! [`Frames`] is what the server shows: encoded frames by number, kept in a [`Store`] while a scene is simulated
-//! ([`Recorder`]), read from a snapshot file ([`snapshots`]), or a recording. A [`live`] run has none: each viewer is sent
-//! the newest moment when it is ready for it. Messages are described in `docs/guide/viewer.md`.
+//! [`Frames`] is what the server shows: encoded frames by number, kept in a [`Store`] while a scene is
+//! simulated ([`Recorder`]), read from a snapshot file ([`snapshots`]), or a recording. A [`live`] run has
+//! none: each viewer is sent the newest moment when it is ready for it. Messages are described in
+//! `docs/guide/viewer.md`.
 
 pub mod codec;
 pub mod command;

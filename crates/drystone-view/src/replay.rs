@@ -17,7 +17,8 @@ use crate::stage::{Stage, Told};
 
 /// How often it looks for more.
 const LOOK: Duration = Duration::from_millis(300);
-/// A recording that nobody has written to for so long is one that was killed: segments are closed after a minute at most.
+/// A recording that nobody has written to for so long is one that was killed: segments are closed after a
+/// minute at most.
 const SILENT: Duration = Duration::from_secs(90);
 /// The standard acceleration of gravity, m/s², for recordings that do not say theirs.
 const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.806_65);
@@ -288,7 +289,8 @@ impl Inner {
         }
     }
 
-    /// What plots show: of the frame's own step, but the largest residual and overlap of all steps since the frame before.
+    /// What plots show: of the frame's own step, but the largest residual and overlap of all steps since the
+    /// frame before.
     fn numbers(&self, k: usize, frame: &Frame, there: usize) -> Vec<f32> {
         let mut all = vec![0.0; NUMBERS.len()];
         let steps = self.recording.steps();

@@ -1,4 +1,5 @@
-//! Snapshot files (`drystone run --snapshots`): positions and velocities at a few times. Shapes are those of the scene.
+//! Snapshot files (`drystone run --snapshots`): positions and velocities at a few times. Shapes are those of
+//! the scene.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What stays as it is while a run goes on: shapes, names, joints. Bodies get numbers in the order in which they come, and
-//! keep them: a slot that is given away again is another number.
+//! What stays as it is while a run goes on: shapes, names, joints. Bodies get numbers in the order in which
+//! they come, and keep them: a slot that is given away again is another number.
 //!
 //! ```text
 //!     stage     2  epoch:u32
@@ -75,7 +75,8 @@ pub struct Told {
 }
 
 impl Stage {
-    /// The stage of a world; `glass` are the slots of bodies that are not to hide others. `epoch` tells it from others.
+    /// The stage of a world; `glass` are the slots of bodies that are not to hide others. `epoch` tells it
+    /// from others.
     pub fn new(world: &World, glass: &[usize], epoch: u32) -> Self {
         let mut stage = Self { epoch, quantum: quantum(world), glass: glass.to_vec(), ..Self::default() };
         stage.follow(world);
@@ -175,7 +176,8 @@ impl Stage {
         (first..self.bodies()).filter(|&i| !shaped[i]).for_each(|i| self.balls[i] = false);
     }
 
-    /// The pieces of a shape with the numbers of their geometries; large ones are kept once for each shape in memory.
+    /// The pieces of a shape with the numbers of their geometries; large ones are kept once for each shape in
+    /// memory.
     fn pieces_of(&mut self, shape: &Shape) -> Vec<(u32, drystone::Pose, DVec3)> {
         if let Shape::Sphere { radius } = shape {
             let ball = self.geometry("ball".into(), || Geometry::Ball);
@@ -310,7 +312,8 @@ fn quantum(world: &World) -> f64 {
     quantum_of(sizes, world.state().position.iter().copied())
 }
 
-/// Of the inner radii of moving shapes and the places of all bodies: a power of two, so that multiples of it are exact.
+/// Of the inner radii of moving shapes and the places of all bodies: a power of two, so that multiples of it
+/// are exact.
 fn quantum_of(sizes: impl Iterator<Item = f64>, places: impl Iterator<Item = DVec3>) -> f64 {
     let least = sizes.filter(|x| x.is_finite() && *x > 0.0).fold(f64::INFINITY, f64::min);
     let least = if least.is_finite() { least } else { 1.0 };

@@ -93,7 +93,11 @@ pub fn mass_properties(
 impl PyWorld {
     /// Adds a body of a shape, or of several colliders.
     ///
-    /// `mass` (kg) or `density` (kg/m³); inertia and centre of mass are those of a homogeneous body unless given. `position` (m) and `rotation` (w, x, y, z) are of the body's frame, `velocity` (m/s) of its centre of mass, `angular_velocity` (rad/s) in world axes. `friction`, `material`, `layers`, `mask` and `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than 0 do not collide; `planar` is the normal of a plane that it is locked to.
+    /// `mass` (kg) or `density` (kg/m³); inertia and centre of mass are those of a homogeneous body unless
+    /// given. `position` (m) and `rotation` (w, x, y, z) are of the body's frame, `velocity` (m/s) of its
+    /// centre of mass, `angular_velocity` (rad/s) in world axes. `friction`, `material`, `layers`, `mask` and
+    /// `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than 0 do not collide;
+    /// `planar` is the normal of a plane that it is locked to.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -279,7 +283,8 @@ impl PyWorld {
         slf.get().with(slf.py(), |w| w.set_collides(a, b, collide)).map_err(refused)
     }
 
-    /// Lets a kinematic body follow functions of time: (direction, way in m) and (axis, angle in rad). Without any it goes on by its own velocity.
+    /// Lets a kinematic body follow functions of time: (direction, way in m) and (axis, angle in rad).
+    /// Without any it goes on by its own velocity.
     #[pyo3(signature = (body, *, along=None, about=None))]
     fn set_guide(
         slf: &Bound<'_, Self>,
@@ -299,7 +304,8 @@ impl PyWorld {
         slf.get().with(slf.py(), |w| w.set_guide(id, guide)).map_err(refused)
     }
 
-    /// Says what happens between two materials: friction, restitution, rolling and spinning resistance (arms, m), cohesion (N), stiffness (N/m) and damping (N s/m).
+    /// Says what happens between two materials: friction, restitution, rolling and spinning resistance (arms,
+    /// m), cohesion (N), stiffness (N/m) and damping (N s/m).
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (a, b, *, friction, kinetic_friction=None, restitution=0.0, rolling=0.0, spinning=0.0, cohesion=0.0,
         stiffness=None, damping=0.0))]

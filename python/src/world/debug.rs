@@ -57,7 +57,9 @@ impl DebugDraw for Lines {
 
 #[pymethods]
 impl PyWorld {
-    /// What the world knows as lines and points: colliders, boxes around them, contacts and their normals, joints; forces (length of 1 N, m), velocities (length of 1 m/s, m) and axes (length, m) where they are asked for. `size` is the length of normals and frames, m.
+    /// What the world knows as lines and points: colliders, boxes around them, contacts and their normals,
+    /// joints; forces (length of 1 N, m), velocities (length of 1 m/s, m) and axes (length, m) where they are
+    /// asked for. `size` is the length of normals and frames, m.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()

@@ -27,11 +27,23 @@ fn functions(all: [Bound<'_, PyAny>; 3]) -> PyResult<[Function; 3]> {
 
 #[pymethods]
 impl PyWorld {
-    /// Joins two bodies (None is the world): fixed, revolute, prismatic, cylindrical, ball, universal, planar, point_on_line, point_on_plane, distance, rope, spring, screw, gear, rack_and_pinion, pulley, bushing, trajectory, knife_edge, rolling_disc.
+    /// Joins two bodies (None is the world): fixed, revolute, prismatic, cylindrical, ball, universal,
+    /// planar, point_on_line, point_on_plane, distance, rope, spring, screw, gear, rack_and_pinion, pulley,
+    /// bushing, trajectory, knife_edge, rolling_disc.
     ///
-    /// `position` (m) and `axis` are in the world as the bodies are now. universal takes `axis_b`; distance, rope and spring go to `position_b` and have a `length` (m; as now if not given), a spring `stiffness` (N/m) and `damping` (N s/m); screw a `pitch` (m a turn); gear a `ratio`; rack_and_pinion `axis_b` and `radius` (m).
+    /// `position` (m) and `axis` are in the world as the bodies are now. universal takes `axis_b`; distance,
+    /// rope and spring go to `position_b` and have a `length` (m; as now if not given), a spring `stiffness`
+    /// (N/m) and `damping` (N s/m); screw a `pitch` (m a turn); gear a `ratio`; rack_and_pinion `axis_b` and
+    /// `radius` (m).
     ///
-    /// A pulley's rope goes from `position` on A over the two `points` of the world to `position_b` on B, whose side counts `ratio` times. A bushing has `stiffness` (N/m) and `damping` (N s/m), `angular_stiffness` (N m/rad) and `angular_damping` (N m s/rad), each a number or one for each axis. trajectory takes `follow`, three functions of time (m) along the axes of A, for the point `position` of B (its own frame), and perhaps `turn`, three functions for the rotation vector (rad). knife_edge is a blade along `axis`, with `axis_b` up. rolling_disc has its `position_b` (centre), `axis_b` and `radius` (m) on the plane through `position` with the normal `axis`. `compliance` is in m/N and rad/(N m).
+    /// A pulley's rope goes from `position` on A over the two `points` of the world to `position_b` on B,
+    /// whose side counts `ratio` times. A bushing has `stiffness` (N/m) and `damping` (N s/m),
+    /// `angular_stiffness` (N m/rad) and `angular_damping` (N m s/rad), each a number or one for each axis.
+    /// trajectory takes `follow`, three functions of time (m) along the axes of A, for the point `position`
+    /// of B (its own frame), and perhaps `turn`, three functions for the rotation vector (rad). knife_edge is
+    /// a blade along `axis`, with `axis_b` up. rolling_disc has its `position_b` (centre), `axis_b` and
+    /// `radius` (m) on the plane through `position` with the normal `axis`. `compliance` is in m/N and rad/(N
+    /// m).
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()

@@ -1,4 +1,5 @@
-//! A world. Everything goes through a lock that is never held while Python runs, so that threads may share one.
+//! A world. Everything goes through a lock that is never held while Python runs, so that threads may share
+//! one.
 
 mod bodies;
 pub mod debug;
@@ -36,9 +37,10 @@ const WITHOUT_LOOKING: Duration = Duration::from_millis(50);
 
 /// Bodies, joints, contacts and time.
 ///
-/// Settings go by keyword, with the names and meanings of the command line: `step` (s), `gravity` (m/s²), `model` ("ccp" or "coulomb"), `solver`,
-/// `tolerance` (m/s), `iterations`, `budget_ms`, `compliance`, `substeps`, `max_substeps`, `integrator`, `stabilisation`,
-/// `position_iterations`, `envelope` (m), `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers.
+/// Settings go by keyword, with the names and meanings of the command line: `step` (s), `gravity` (m/s²),
+/// `model` ("ccp" or "coulomb"), `solver`, `tolerance` (m/s), `iterations`, `budget_ms`, `compliance`,
+/// `substeps`, `max_substeps`, `integrator`, `stabilisation`, `position_iterations`, `envelope` (m),
+/// `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers.
 #[pyclass(frozen, weakref, subclass, name = "World", module = "drystone")]
 pub struct PyWorld {
     world: Mutex<World>,
@@ -120,7 +122,8 @@ impl PyWorld {
         }
     }
 
-    /// Takes `n` steps, or fewer if `each` says so by false; the last one's report. Hooks are called, and signals looked at.
+    /// Takes `n` steps, or fewer if `each` says so by false; the last one's report. Hooks are called, and
+    /// signals looked at.
     pub fn take_steps(
         slf: &Bound<'_, Self>,
         n: u64,
@@ -135,7 +138,8 @@ impl PyWorld {
                 this.before.call(slf)?;
             }
             let report = py.detach(|| {
-                // The lock first: a thread of the pool that waits within a step may take up another one's job, and must not find it waiting for this world.
+                // The lock first: a thread of the pool that waits within a step may take up another one's
+                // job, and must not find it waiting for this world.
                 let mut world = this.lock();
                 let world: &mut World = &mut world;
                 let mut record = this.record.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,7 +229,8 @@ impl PyWorld {
         format!("{:016x}", self.with(py, |w| w.state().hash()))
     }
 
-    /// Takes `n` steps and returns the last one's report. Python goes on in other threads meanwhile, hooks are called, Ctrl-C works.
+    /// Takes `n` steps and returns the last one's report. Python goes on in other threads meanwhile, hooks
+    /// are called, Ctrl-C works.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World(gravity=[0, 0, 0])

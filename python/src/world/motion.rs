@@ -73,7 +73,8 @@ impl PyWorld {
         arrays::write(self, py, [None, None, None, Some(&angular_velocities)])
     }
 
-    /// One of positions, rotations, velocities, angular_velocities, into `out` where it is given: no memory is taken then.
+    /// One of positions, rotations, velocities, angular_velocities, into `out` where it is given: no memory
+    /// is taken then.
     #[pyo3(signature = (what, out=None))]
     fn read<'py>(
         slf: &Bound<'py, Self>,
@@ -89,7 +90,8 @@ impl PyWorld {
         arrays::read(slf, arrays::Column::parse(what)?, out.map(own).transpose()?)
     }
 
-    /// Sets states of all bodies at once; what is not given stays. Contacts begin anew where positions or rotations are set.
+    /// Sets states of all bodies at once; what is not given stays. Contacts begin anew where positions or
+    /// rotations are set.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,

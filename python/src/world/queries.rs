@@ -15,7 +15,9 @@ use crate::shape::PyShape;
 impl PyWorld {
     /// The first body that a ray hits within `max_distance` (m); None if there is none.
     ///
-    /// Keywords of all questions say who is asked: only bodies of this `motion`, only shapes that would collide with these `layers` and this `mask`, none of `exclude`, and no `sensors` unless they are asked for.
+    /// Keywords of all questions say who is asked: only bodies of this `motion`, only shapes that would
+    /// collide with these `layers` and this `mask`, none of `exclude`, and no `sensors` unless they are asked
+    /// for.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -51,7 +53,8 @@ impl PyWorld {
         Ok(found.iter().map(|f| Hit::ray(slf, f)).collect())
     }
 
-    /// The first body that a shape touches on its straight way from a pose along `direction`, by at most `max_distance` (m).
+    /// The first body that a shape touches on its straight way from a pose along `direction`, by at most
+    /// `max_distance` (m).
     #[pyo3(signature = (shape, direction, max_distance=f64::INFINITY, *, position=None, rotation=None, **which))]
     fn cast_shape<'py>(
         slf: &Bound<'py, Self>,

@@ -18,7 +18,9 @@ const MOST_FRAMES: usize = 256 << 20;
 
 #[pymethods]
 impl PyWorld {
-    /// Begins a recording in a folder: from now on every step that `World.step` takes is written down, with a frame every `every` seconds of simulated time or every `steps` steps. See `recording` for a context manager.
+    /// Begins a recording in a folder: from now on every step that `World.step` takes is written down, with a
+    /// frame every `every` seconds of simulated time or every `steps` steps. See `recording` for a context
+    /// manager.
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (folder, every=None, steps=None, contacts=true, joints=true, double=false, replace=false, name="world"))]
     fn _record(
@@ -89,7 +91,8 @@ impl PyWorld {
         slf.py().import("drystone._view")?.getattr("view")?.call((slf, duration), how)
     }
 
-    /// A page with the world as it is, after `duration` more seconds of simulated time if that is not 0, of which there are `frames` a second.
+    /// A page with the world as it is, after `duration` more seconds of simulated time if that is not 0, of
+    /// which there are `frames` a second.
     #[pyo3(signature = (duration, frames, title))]
     fn _page(slf: &Bound<'_, Self>, duration: f64, frames: f64, title: &str) -> PyResult<String> {
         if !(duration.is_finite() && duration >= 0.0) {

@@ -11,8 +11,8 @@ use crate::errors::input;
 use crate::joint::PyJoint;
 use crate::threads::detached;
 
-/// What a pickle holds: the bytes of `save`, hooks before and after steps, attributes of a class of the user's own, and what was left with bodies and
-/// joints.
+/// What a pickle holds: the bytes of `save`, hooks before and after steps, attributes of a class of the
+/// user's own, and what was left with bodies and joints.
 type Pickled<'py> =
     (Bound<'py, PyBytes>, Vec<Py<PyAny>>, Vec<Py<PyAny>>, Option<Bound<'py, PyDict>>, Vec<(Key, Py<PyAny>)>);
 
@@ -73,7 +73,8 @@ pub fn _joint(world: Py<PyWorld>, slot: u32, generation: u32) -> PyJoint {
     PyJoint { world, id: JointId { slot, generation } }
 }
 
-/// What makes an object again that is this one of a world: a function of this module, and what it is called with.
+/// What makes an object again that is this one of a world: a function of this module, and what it is called
+/// with.
 pub fn reduced<'py>(
     py: Python<'py>,
     function: &str,

@@ -1,12 +1,15 @@
-//! `drystone compare` on problems from files: every solver on every problem, and performance profiles \[DolanMore2002\].
+//! `drystone compare` on problems from files: every solver on every problem, and performance profiles
+//! \[DolanMore2002\].
 //!
-//! With t_ps the time that solver s takes on problem p, and the ratio r_ps = t_ps / min over s of t_ps, the profile of s is
+//! With t_ps the time that solver s takes on problem p, and the ratio r_ps = t_ps / min over s of t_ps, the
+//! profile of s is
 //!
 //! ```text
 //!     ρ_s(τ) = share of the problems with r_ps ≤ τ
 //! ```
 //!
-//! ρ_s(1) is how often s was the fastest, and ρ_s for large τ how much it solves at all. A problem is solved when
+//! ρ_s(1) is how often s was the fastest, and ρ_s for large τ how much it solves at all. A problem is solved
+//! when
 //! |r - P(r - u)| ≤ tolerance |q|, whatever the solver says of itself.
 
 use std::collections::BTreeSet;
@@ -93,8 +96,8 @@ struct Profiles<'a> {
 /// The files that a list of paths means.
 pub struct Files {
     paths: Vec<PathBuf>,
-    /// Left out because the same problem (the same name but for its ending, in the same folder) came before: JSON first, as
-    /// `--dump-problems` writes each twice.
+    /// Left out because the same problem (the same name but for its ending, in the same folder) came before:
+    /// JSON first, as `--dump-problems` writes each twice.
     twice: usize,
     /// Linear complementarity problems, left out of folders.
     lcps: usize,

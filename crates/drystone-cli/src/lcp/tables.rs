@@ -1,5 +1,5 @@
-//! `drystone lcp`: the tables of \[Anitescu2005\]. Pyramids of balls by Lemke beside solvers on round cones, and what the
-//! relaxed law differs from the exact one by as the step is halved.
+//! `drystone lcp`: the tables of \[Anitescu2005\]. Pyramids of balls by Lemke beside solvers on round cones,
+//! and what the relaxed law differs from the exact one by as the step is halved.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,7 +37,8 @@ pub struct Args {
     /// Cap on pivots.
     #[arg(long, value_name = "N", default_value_t = 3000)]
     pivots: usize,
-    /// Solvers on the round cones to show beside, separated by commas; the quickest that reaches 1e-8 m/s is named.
+    /// Solvers on the round cones to show beside, separated by commas; the quickest that reaches 1e-8 m/s is
+    /// named.
     #[arg(long, value_name = "LIST", default_value = "auto,prox,apgd,nncg,nsgs-ac,ipm")]
     solvers: String,
     /// Halvings of h = 0.1 s in the second table, relaxed law against exact; 0 leaves it out.

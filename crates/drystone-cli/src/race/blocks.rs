@@ -1,6 +1,7 @@
-//! The comparison of [RenoufAcary2006, section 5]: local solvers of block splitting on a sphere packing, a Brazil nut and a
-//! masonry wall on sinking ground. Steps are taken at even distances from one run by `auto`, so that all solvers meet the
-//! same problems with the same guesses, from the fall to rest; CPU time is that of the solves.
+//! The comparison of [RenoufAcary2006, section 5]: local solvers of block splitting on a sphere packing, a
+//! Brazil nut and a masonry wall on sinking ground. Steps are taken at even distances from one run by `auto`,
+//! so that all solvers meet the same problems with the same guesses, from the fall to rest; CPU time is that
+//! of the solves.
 
 use drystone_record::usage::cpu_seconds;
 use drystone_solve::Problem;
@@ -12,8 +13,8 @@ use super::Args;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// The paper's scenes, and the step of those whose own is too long for a comparison: with a tenth of a second the Brazil nut's
-/// floor strikes so hard that no sweeps are enough.
+/// The paper's scenes, and the step of those whose own is too long for a comparison: with a tenth of a second
+/// the Brazil nut's floor strikes so hard that no sweeps are enough.
 const SCENES: [(&str, Option<&str>); 3] = [("packing", None), ("brazil-nut", Some("0.01")), ("wall", None)];
 /// Residual that ends a solve, m/s.
 const GOAL: f64 = 1e-4;

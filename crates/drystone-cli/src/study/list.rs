@@ -32,7 +32,8 @@ pub struct List {
 }
 
 impl List {
-    /// Reads `NAME=V1,V2`, `NAME=V1;V2`, `NAME+NAME=V+V` and `NAME=TEXT@V`; refuses names that cannot be varied.
+    /// Reads `NAME=V1,V2`, `NAME=V1;V2`, `NAME+NAME=V+V` and `NAME=TEXT@V`; refuses names that cannot be
+    /// varied.
     pub fn parse(option: &str, text: &str) -> Result<Self, Failure> {
         let wrong = |what: String| Failure::input(format!("{option} {text}: {what}"));
         let (names, values) = text.split_once('=').ok_or_else(|| wrong("expected NAME=V1,V2,...".into()))?;

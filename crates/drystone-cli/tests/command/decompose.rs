@@ -1,4 +1,5 @@
-//! `drystone decompose`: what it prints, keeps, writes and draws, and what it leaves behind when it is cut short.
+//! `drystone decompose`: what it prints, keeps, writes and draws, and what it leaves behind when it is cut
+//! short.
 
 use std::process::Stdio;
 use std::time::Duration;

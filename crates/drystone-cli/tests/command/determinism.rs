@@ -54,8 +54,8 @@ fn the_papers_packing() {
     }
 }
 
-/// A layer of balls on a floor, side by side with small gaps and overlaps and random speeds: so many contacts of one
-/// colour, and so many pairs, that every stage hands work to several threads.
+/// A layer of balls on a floor, side by side with small gaps and overlaps and random speeds: so many contacts
+/// of one colour, and so many pairs, that every stage hands work to several threads.
 fn layer(side: usize) -> Value {
     let mut seed = 1u64;
     let mut random = || {

@@ -1,4 +1,5 @@
-//! `--backend cuda` and `devices`, with a driver of one pretended device that runs the kernel text on the CPU.
+//! `--backend cuda` and `devices`, with a driver of one pretended device that runs the kernel text on the
+//! CPU.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -128,7 +128,8 @@ fn steps_too_long_for_numbers_fail_and_do_not_panic() {
     }
 }
 
-/// Too few sweeps with too long steps for a mechanism with loops, whose errors the next step asks to be undone at once: each step by itself looks sound.
+/// Too few sweeps with too long steps for a mechanism with loops, whose errors the next step asks to be
+/// undone at once: each step by itself looks sound.
 #[test]
 fn a_mechanism_that_comes_apart_ends_the_run() {
     let scratch = Scratch::new("ending-apart");

@@ -1,9 +1,11 @@
-//! `check`, and `run` on the same files: good ones, and every kind of bad one with file, line, column and field.
+//! `check`, and `run` on the same files: good ones, and every kind of bad one with file, line, column and
+//! field.
 
 use crate::bodies::{ball, floor, state};
 use crate::scratch::{Scratch, holds, number};
 
-/// One ball on a floor. A case replaces a part of it; « in the replacement marks the place the diagnostic must give.
+/// One ball on a floor. A case replaces a part of it; « in the replacement marks the place the diagnostic
+/// must give.
 const FLAT: &str = r#"{"name": "one", "h": 0.01, "T": 1, "gravity": [0, 0, -9.81],
  "mu": 0.4, "restitution": 0,
  "statics": [{"shape": "plane", "pos": [0, 0, 0]}],

@@ -1,4 +1,5 @@
-//! What is kept of a run, where and how: compression, checkpoints, tables on standard output, snapshots, what a killed run leaves.
+//! What is kept of a run, where and how: compression, checkpoints, tables on standard output, snapshots, what
+//! a killed run leaves.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! What the command does, seen from outside: the built program, its exit status, what it prints and what it writes.
+//! What the command does, seen from outside: the built program, its exit status, what it prints and what it
+//! writes.
 
 mod bodies;
 mod catalogue;

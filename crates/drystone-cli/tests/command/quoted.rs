@@ -1,6 +1,6 @@
-//! Figures that the documents quote are those of today. `docs/quoted.toml` names the place, the command and the values; what
-//! takes a few seconds is asked in every run of the tests, all of it with `--run-ignored all`, and `docs/make.sh TABLE` puts
-//! today's figures in.
+//! Figures that the documents quote are those of today. `docs/quoted.toml` names the place, the command and
+//! the values; what takes a few seconds is asked in every run of the tests, all of it with
+//! `--run-ignored all`, and `docs/make.sh TABLE` puts today's figures in.
 
 use std::collections::HashMap;
 use std::fs;
@@ -28,8 +28,8 @@ struct Quote {
     line: String,
     /// What `drystone run` is given.
     run: String,
-    /// `path`, `path*factor` in the report, and after a colon how it is printed: `2s` two significant digits, `3f` three
-    /// decimals, `1e` one decimal and an exponent.
+    /// `path`, `path*factor` in the report, and after a colon how it is printed: `2s` two significant digits,
+    /// `3f` three decimals, `1e` one decimal and an exponent.
     values: Vec<String>,
     /// What it takes here, s: up to [`CHEAP`] it is asked in every run of the tests.
     seconds: f64,
@@ -91,7 +91,8 @@ fn today(quote: &Quote, report: &Value) -> String {
     line
 }
 
-/// Runs what the quotes ask for, each command once, and returns what stands elsewhere than in today's figures.
+/// Runs what the quotes ask for, each command once, and returns what stands elsewhere than in today's
+/// figures.
 fn stale(quotes: &[Quote]) -> Vec<String> {
     let scratch = Scratch::new(&format!("quoted-{}", quotes.len()));
     let mut reports: HashMap<&str, Value> = HashMap::new();

@@ -236,7 +236,8 @@ fn recordings_are_exported() {
     holds(&scratch.read("p.svg"), &["<svg", "energy", "residual", "overlap"]);
 }
 
-/// Copies by the name of what they are copies of; steps behind the last frame; recordings without steps; what is no recording.
+/// Copies by the name of what they are copies of; steps behind the last frame; recordings without steps; what
+/// is no recording.
 #[test]
 fn exports_have_all_that_was_asked_for() {
     let scratch = Scratch::new("export-all");
@@ -279,7 +280,8 @@ fn snapshots_are_written_as_they_are_taken() {
     holds(&scratch.bad("run packing --steps 1 --snapshots s.txt"), &["s.txt", ".json or .json.gz"]);
 }
 
-/// Needs Python with h5py, pandas and vtk: `DRYSTONE_PYTHON=... cargo test -p drystone-cli --test command -- --ignored other_programs`.
+/// Needs Python with h5py, pandas and vtk:
+/// `DRYSTONE_PYTHON=... cargo test -p drystone-cli --test command -- --ignored other_programs`.
 #[test]
 #[ignore = "needs Python with h5py, pandas and vtk"]
 fn other_programs_read_recordings() {

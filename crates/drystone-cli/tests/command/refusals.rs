@@ -1,4 +1,5 @@
-//! Bad usage: exit status 2, a message that helps on standard error, nothing on standard output, nothing written.
+//! Bad usage: exit status 2, a message that helps on standard error, nothing on standard output, nothing
+//! written.
 
 use crate::scratch::{Scratch, holds, outcome, refused};
 

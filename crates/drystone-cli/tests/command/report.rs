@@ -338,7 +338,8 @@ fn a_bench_says_what_it_streams() {
     assert!(n("setup_s") > 0.0 && n("peak_bytes_per_body") > 100.0);
 }
 
-/// A stack on stiff springs after ten sweeps a step: the certificate's own bound, and what is made of it after the last step.
+/// A stack on stiff springs after ten sweeps a step: the certificate's own bound, and what is made of it
+/// after the last step.
 #[test]
 fn the_bound_of_the_last_step_is_sharpened_where_there_is_one() {
     let scratch = Scratch::new("report-bound");

@@ -1,4 +1,5 @@
-//! Scene files as people write them: `new`, `schema`, `check`, declared parameters, stop conditions; recordings in the viewer; `import`.
+//! Scene files as people write them: `new`, `schema`, `check`, declared parameters, stop conditions;
+//! recordings in the viewer; `import`.
 
 use crate::scratch::Scratch;
 

@@ -69,7 +69,8 @@ impl Scratch {
         o.out
     }
 
-    /// Runs a command that must be refused as bad input, without a word on standard output; returns standard error.
+    /// Runs a command that must be refused as bad input, without a word on standard output; returns standard
+    /// error.
     pub fn bad(&self, line: &str) -> String {
         let o = self.run(line);
         refused(line, o)

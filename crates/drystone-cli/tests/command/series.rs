@@ -99,7 +99,8 @@ fn parquet_ends_where_the_run_ends() {
     holds(&scratch.bad("run s.toml --series x.csv --bodies x.csv"), &["--series is there"]);
 }
 
-/// Needs Python with pyarrow: `DRYSTONE_PYTHON=... cargo test -p drystone-cli --test command -- --ignored pyarrow`.
+/// Needs Python with pyarrow:
+/// `DRYSTONE_PYTHON=... cargo test -p drystone-cli --test command -- --ignored pyarrow`.
 #[test]
 #[ignore = "needs Python with pyarrow and pandas"]
 fn pyarrow_reads_parquet() {

@@ -85,7 +85,8 @@ fn encoder(scratch: &Scratch, does: &str) -> String {
     format!("{}:{}", scratch.at("bin").display(), std::env::var("PATH").unwrap())
 }
 
-/// A terminal sends Ctrl-C to ffmpeg, too, which must not end before its film is whole; and an ffmpeg that fails is told.
+/// A terminal sends Ctrl-C to ffmpeg, too, which must not end before its film is whole; and an ffmpeg that
+/// fails is told.
 #[test]
 fn films_end_in_order() {
     use std::os::unix::process::CommandExt;

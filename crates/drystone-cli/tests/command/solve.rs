@@ -80,8 +80,8 @@ fn every_solver_reports_the_same_solution() {
     assert!(r.get("r").is_none() && r.get("u").is_none());
 }
 
-/// A body of 1 kg that a motor of at most 2 N s should bring from 5 m/s to rest, and one that a motor which can pull alone holds: both
-/// objectives, by hand, are the same at the solution.
+/// A body of 1 kg that a motor of at most 2 N s should bring from 5 m/s to rest, and one that a motor which
+/// can pull alone holds: both objectives, by hand, are the same at the solution.
 #[test]
 fn a_motor_at_its_limit_has_no_duality_gap() {
     let scratch = Scratch::new("solve-motor");
@@ -299,7 +299,8 @@ fn exact_coulomb_and_facets() {
     assert!(number(&r, "cpu_s") >= 0.0 && number(&r, "residual_over_q") == 0.0 && r["objective"].is_null());
     assert!(number(&l, "cpu_s") >= 0.0 && number(&l, "residual_over_q") < 1e-12, "{l}");
     assert!(number(&l, "cone_violation") < 1e-12 && l["duality_gap_rel"].is_null(), "{l}");
-    // Half a step of a sweep, by hand: z = (0.5, 0) and w = (-0.5, 2), so that |min(z, w)| is 0.5 and |q| the root of 5.
+    // Half a step of a sweep, by hand: z = (0.5, 0) and w = (-0.5, 2), so that |min(z, w)| is 0.5 and |q| the
+    // root of 5.
     let o = scratch.run("solve lcp_one.dat --solver psor:omega=0.5 --iterations 1 --report half.json");
     let half = number(&scratch.json("half.json"), "residual_over_q");
     assert!(o.code == 3 && (half - 0.5 / 5f64.sqrt()).abs() < 1e-12, "{half}");
@@ -333,7 +334,8 @@ fn problems_of_a_run_can_be_read_back() {
         seen.push((number(&r, "contacts"), number(&r, "objective")));
     }
     assert!(seen[0] == seen[1] && seen[0].0 > 0.0, "{seen:?}");
-    // What the run started from and went on with is there: the second solves the problem, the first is what the step before left.
+    // What the run started from and went on with is there: the second solves the problem, the first is what
+    // the step before left.
     let dumped = |step: usize| scratch.json(&format!("problems/stack-{step:06}.json"));
     let line = "solve problems/stack-000004.json --tolerance 1e-10 --vectors --report -";
     let known: Value = serde_json::from_str(&scratch.good(line)).unwrap();

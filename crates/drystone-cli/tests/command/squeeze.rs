@@ -1,11 +1,13 @@
-//! Bodies pressed into a box slightly too small: no arrangement without overlap exists near by, and none is to explode.
+//! Bodies pressed into a box slightly too small: no arrangement without overlap exists near by, and none is
+//! to explode.
 
 use serde_json::{Value, json};
 
 use crate::bodies::{ball_of, length, snapshot, state};
 use crate::scratch::{Scratch, holds, number};
 
-/// Balls of 1 m in a cubic lattice of side `n`, in a closed box that is `short` of their size in every direction.
+/// Balls of 1 m in a cubic lattice of side `n`, in a closed box that is `short` of their size in every
+/// direction.
 fn pressed(n: usize, short: f64) -> Value {
     let side = n as f64 - short;
     let pitch = side / n as f64;

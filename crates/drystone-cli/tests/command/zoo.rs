@@ -29,7 +29,8 @@ fn a_seed_is_the_same_scene_alone_and_in_a_run() {
 #[test]
 fn failures_are_listed_with_the_command_that_repeats_them() {
     let scratch = Scratch::new("zoo-failures");
-    // A ball of this shaker is deep in its wall in one step today; once it is not, another scene has to take its place here.
+    // A ball of this shaker is deep in its wall in one step today; once it is not, another scene has to take
+    // its place here.
     let o = scratch.run("zoo --seed 5825 --count 5 --kind shaker --check");
     assert_eq!(o.code, 1, "{}", o.out);
     assert!(o.out.contains("shaker overlap step ") && o.out.contains("one alone: drystone zoo --seed "));

@@ -1,11 +1,12 @@
 //! A world of grains that takes its steps on the device: balls that move, among shapes that do not.
 //!
-//! The whole step is there: prediction, broad phase, narrow phase, warm starts, the cone problem, its certificate, integration and
-//! position correction. What crosses the bus in a step are counts, the control block of the iteration and a report of
-//! [`told::ALL`](layout::told) numbers. Positions and contacts stay until [`GrainsOnDevice::fetch`] brings them home.
+//! The whole step is there: prediction, broad phase, narrow phase, warm starts, the cone problem, its
+//! certificate, integration and position correction. What crosses the bus in a step are counts, the control
+//! block of the iteration and a report of [`told::ALL`](layout::told) numbers. Positions and contacts stay
+//! until [`GrainsOnDevice::fetch`] brings them home.
 //!
-//! A step that the device cannot take as one (an overlap of more than 5 % of a grain that the step itself has made) is left to the CPU, which
-//! takes substeps: see [`GrainsOnDevice::step`].
+//! A step that the device cannot take as one (an overlap of more than 5 % of a grain that the step itself has
+//! made) is left to the CPU, which takes substeps: see [`GrainsOnDevice::step`].
 
 mod layout;
 mod memory;
@@ -85,7 +86,8 @@ pub struct GrainsOnDevice {
 }
 
 impl GrainsOnDevice {
-    /// Takes a world to the device; the reason, where it is not one of grains. `jacobi` is the relaxation factor of `pgj`, where that is to iterate and not `apgd`.
+    /// Takes a world to the device; the reason, where it is not one of grains. `jacobi` is the relaxation
+    /// factor of `pgj`, where that is to iterate and not `apgd`.
     pub fn new(
         engine: Arc<Engine>,
         world: &mut World,

@@ -12,7 +12,8 @@ use super::{GrainsError, GrainsOnDevice};
 use crate::error::Error;
 use crate::kernels::Kernel;
 
-/// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along a stack.
+/// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along
+/// a stack.
 const AHEAD: f64 = 4.0;
 /// Times that the judge may find single precision not good enough before double precision goes on.
 const ASKED: usize = 2;
@@ -32,8 +33,8 @@ struct Corrected {
 }
 
 impl GrainsOnDevice {
-    /// One step. The world is where [`GrainsOnDevice::fetch`] last left it, except after a step that the device could not take as one: that one
-    /// the world itself takes.
+    /// One step. The world is where [`GrainsOnDevice::fetch`] last left it, except after a step that the
+    /// device could not take as one: that one the world itself takes.
     pub fn step(&mut self, world: &mut World) -> Result<StepReport, GrainsError> {
         self.engine.enter()?;
         if world.grains_changed(&self.world) {
@@ -169,7 +170,8 @@ impl GrainsOnDevice {
         Ok(Solved { status, iterations: self.control.used as usize, told })
     }
 
-    /// Removes overlaps of where grains have come to: see `stabilise.rs` of drystone, which this follows for one island that is everywhere.
+    /// Removes overlaps of where grains have come to: see `stabilise.rs` of drystone, which this follows for
+    /// one island that is everywhere.
     fn correct(&mut self, number: u64, set: usize) -> Result<Corrected, GrainsError> {
         let how = self.correction;
         self.args.centres = self.args.place_after;

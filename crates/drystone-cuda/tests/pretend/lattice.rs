@@ -10,7 +10,8 @@ pub fn plated(side: usize) -> (Problem, Vec<f64>) {
     build(side, true)
 }
 
-/// `side`³ balls of 0.1 m, each in contact with those before it along the three axes or with a wall, some of them a little apart; and a guess.
+/// `side`³ balls of 0.1 m, each in contact with those before it along the three axes or with a wall, some of
+/// them a little apart; and a guess.
 pub fn lattice(side: usize) -> (Problem, Vec<f64>) {
     build(side, false)
 }

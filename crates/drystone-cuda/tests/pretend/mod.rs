@@ -12,7 +12,8 @@ use drystone_scene::load;
 use drystone_solve::Problem;
 use drystone_solve::solver::Spec;
 
-/// Compiles the driver with options of its own, unless that was done before with the same sources; each name has its own library.
+/// Compiles the driver with options of its own, unless that was done before with the same sources; each name
+/// has its own library.
 pub fn library(name: &str, options: &[&str]) -> PathBuf {
     let source = include_str!("../driver/libcuda.c");
     let texts = kernels::SOURCES.iter().chain(options).chain([&source]);
@@ -23,7 +24,8 @@ pub fn library(name: &str, options: &[&str]) -> PathBuf {
     if out.exists() {
         return out;
     }
-    // Several tests may want the same library at the same time: each compiles its own, and the last one stays.
+    // Several tests may want the same library at the same time: each compiles its own, and the last one
+    // stays.
     let own = folder.join(format!("{}-{:?}.so", std::process::id(), std::thread::current().id()));
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/driver/libcuda.c");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());

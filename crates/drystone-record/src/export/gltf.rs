@@ -53,8 +53,8 @@ fn single<const N: usize>(x: [f64; N]) -> [f32; N] {
     x.map(|x| x as f32)
 }
 
-/// The text of the file: bodies with their shapes, named, and their motion over the selected frames. Bodies that are not there in a frame
-/// have no size in it.
+/// The text of the file: bodies with their shapes, named, and their motion over the selected frames. Bodies
+/// that are not there in a frame have no size in it.
 ///
 /// # Errors
 /// For a recording that cannot be read.

@@ -73,8 +73,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Every `every`-th of the frames between two times (s), and of those the bodies with these names (`brick` is all copies, `brick[0,0,1]` one
-    /// of them); all bodies if none is named.
+    /// Every `every`-th of the frames between two times (s), and of those the bodies with these names
+    /// (`brick` is all copies, `brick[0,0,1]` one of them); all bodies if none is named.
     ///
     /// # Errors
     /// For a name that no body has, and times without frames.
@@ -120,7 +120,8 @@ impl Selection {
     }
 }
 
-/// Numbers of the bodies that a name means: those of this name, of copies of such a body, or the one that is told apart from others so.
+/// Numbers of the bodies that a name means: those of this name, of copies of such a body, or the one that is
+/// told apart from others so.
 ///
 /// # Errors
 /// For a name that no body has.

@@ -83,7 +83,8 @@ fn join(numbers: impl IntoIterator<Item = f64>, double: bool) -> String {
     numbers.into_iter().map(cell).collect::<Vec<_>>().join(",")
 }
 
-/// Writes a table. Lengths in m, times in s, forces in N (impulses over the step), angles in rad; what is not known is empty.
+/// Writes a table. Lengths in m, times in s, forces in N (impulses over the step), angles in rad; what is not
+/// known is empty.
 ///
 /// # Errors
 /// For a recording that cannot be read, and a place that cannot be written.

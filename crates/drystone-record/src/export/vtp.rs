@@ -27,8 +27,9 @@ fn array(kind: &str, name: &str, columns: usize, bytes: &[u8]) -> String {
     )
 }
 
-/// Writes `NAME.pvd`, and `NAME_000000.vtp` and so on beside it: triangles of all shapes (static ones too) with the number and the
-/// velocity of their bodies. Ends before the next file once `stop` is true, without a `.pvd` then; how many files are written.
+/// Writes `NAME.pvd`, and `NAME_000000.vtp` and so on beside it: triangles of all shapes (static ones too)
+/// with the number and the velocity of their bodies. Ends before the next file once `stop` is true, without a
+/// `.pvd` then; how many files are written.
 ///
 /// # Errors
 /// For a recording that cannot be read, and files that cannot be written.

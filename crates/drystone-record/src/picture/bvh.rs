@@ -1,8 +1,8 @@
 //! A tree of boxes over the solids, so that a ray meets few of them.
 //!
-//! Four children a node, built top-down by the surface area heuristic over bins [Wald2007]. Boxes are kept in f32
-//! about the middle of the scene and rounded outwards: they may let a ray through to a solid that it misses, never
-//! the other way round. What a ray hits is decided by the solids themselves, in f64.
+//! Four children a node, built top-down by the surface area heuristic over bins [Wald2007]. Boxes are kept in
+//! f32 about the middle of the scene and rounded outwards: they may let a ray through to a solid that it
+//! misses, never the other way round. What a ray hits is decided by the solids themselves, in f64.
 
 use glam::DVec3;
 
@@ -81,8 +81,8 @@ struct Builder<'a> {
 }
 
 impl Bvh {
-    /// A tree over the boxes `(low, high)`. Rays may start from `eye` and from what is seen around the boxes: how
-    /// far away that is sets how much boxes are widened to cover the rounding of rays to f32.
+    /// A tree over the boxes `(low, high)`. Rays may start from `eye` and from what is seen around the boxes:
+    /// how far away that is sets how much boxes are widened to cover the rounding of rays to f32.
     pub fn build(boxes: &[(DVec3, DVec3)], eye: DVec3) -> Self {
         if boxes.is_empty() {
             return Self::default();
@@ -102,8 +102,9 @@ impl Bvh {
         Self { nodes: builder.nodes, order: builder.order, centre }
     }
 
-    /// Visits the solids whose boxes the ray may meet before `t_max`. `visit` gets the place of a solid and the
-    /// bound, may lower the bound, and ends the traversal by returning true. Near children come first if `ORDERED`.
+    /// Visits the solids whose boxes the ray may meet before `t_max`. `visit` gets the place of a solid and
+    /// the bound, may lower the bound, and ends the traversal by returning true. Near children come first if
+    /// `ORDERED`.
     #[inline]
     pub fn traverse<const ORDERED: bool>(
         &self,
@@ -115,7 +116,8 @@ impl Bvh {
             return;
         }
         let o = (ray.origin - self.centre).as_vec3().to_array();
-        // A zero would make 0/0 out of a box face through the origin; a tiny slope in its stead hits the same boxes.
+        // A zero would make 0/0 out of a box face through the origin; a tiny slope in its stead hits the same
+        // boxes.
         let inverse = ray.direction.to_array().map(|d| {
             let d = d as f32;
             1.0 / if d.abs() < 1e-18 { 1e-18_f32.copysign(d) } else { d }

@@ -123,25 +123,27 @@ impl Axes {
 }
 
 impl Camera {
-    /// Vertical opening of a fitted camera, degrees: narrow, so that near and far bodies keep their proportions.
+    /// Vertical opening of a fitted camera, degrees: narrow, so that near and far bodies keep their
+    /// proportions.
     pub const FITTED_FOV: f64 = 28.0;
     /// Share of the frame that a fitted camera keeps free around the box.
     pub const MARGIN: f64 = 0.07;
 
     /// The nearest camera of the view from which all of the box lies within the frame, with a small margin.
-    /// `aspect` is width over height. A box that is empty or not finite is taken as the unit box at the origin.
+    /// `aspect` is width over height. A box that is empty or not finite is taken as the unit box at the
+    /// origin.
     pub fn fit(bounds_min: DVec3, bounds_max: DVec3, view: View, aspect: f64) -> Self {
         Self::fit_all(&[(bounds_min, bounds_max)], view, aspect)
     }
 
-    /// Like [`Camera::fit`], for several boxes: nearer than the box around them all would allow, where they lie across
-    /// the picture. Boxes that are empty or not finite are left out.
+    /// Like [`Camera::fit`], for several boxes: nearer than the box around them all would allow, where they
+    /// lie across the picture. Boxes that are empty or not finite are left out.
     pub fn fit_all(boxes: &[(DVec3, DVec3)], view: View, aspect: f64) -> Self {
         Self::fit_beside(boxes, view, aspect, 0.0)
     }
 
-    /// Like [`Camera::fit_all`], with the boxes in the left part of the frame: the share `free` of its width at the right
-    /// edge, at most a half, is left for a legend.
+    /// Like [`Camera::fit_all`], with the boxes in the left part of the frame: the share `free` of its width
+    /// at the right edge, at most a half, is left for a legend.
     pub fn fit_beside(boxes: &[(DVec3, DVec3)], view: View, aspect: f64, free: f64) -> Self {
         let usable = |b: &&(DVec3, DVec3)| b.0.is_finite() && b.1.is_finite() && b.0.cmple(b.1).all();
         let mut boxes: Vec<(DVec3, DVec3)> = boxes.iter().filter(usable).copied().collect();
@@ -156,8 +158,9 @@ impl Camera {
         let right = left * (1.0 - 2.0 * free.clamp(0.0, 0.5));
         let centre = 0.5 * (low + high);
 
-        // A corner (x, y, z) in picture axes is in frame when x - c_x ≤ (d - z) right, c_x - x ≤ (d - z) left, and alike in
-        // y, where d is the distance of the eye and c its shift. The least d and the shift follow from the extremes.
+        // A corner (x, y, z) in picture axes is in frame when x - c_x ≤ (d - z) right, c_x - x ≤ (d - z)
+        // left, and alike in y, where d is the distance of the eye and c its shift. The least d and the shift
+        // follow from the extremes.
         let mut most = [f64::NEG_INFINITY; 4];
         let mut nearest = f64::NEG_INFINITY;
         for (low, high) in &boxes {
@@ -183,8 +186,9 @@ impl Camera {
         Self { from: at + axes.back * distance, at, up: view.up(), fov: Self::FITTED_FOV }
     }
 
-    /// Picture coordinates of a world point in a frame of the given size: pixels right of the left edge, pixels
-    /// below the upper edge, and the distance in front of the eye along the line of sight (m). `None` behind it.
+    /// Picture coordinates of a world point in a frame of the given size: pixels right of the left edge,
+    /// pixels below the upper edge, and the distance in front of the eye along the line of sight (m). `None`
+    /// behind it.
     pub fn project(&self, point: DVec3, width: usize, height: usize) -> Option<DVec3> {
         let p = self.axes().local(point - self.from);
         let depth = -p.z;

@@ -1,9 +1,9 @@
 //! Colours, and the maps from numbers and indices to colours.
 //!
-//! The sequential map is a straight climb in lightness through the Oklab space [Ottosson2020], from a dark violet
-//! over teal to a bright yellow, re-parametrised by arc length: equal steps of the value are equal steps of
-//! perceived colour, and the order survives printing in grey. The categorical palette is the one of [OkabeIto2008],
-//! which the common kinds of colour blindness keep apart.
+//! The sequential map is a straight climb in lightness through the Oklab space [Ottosson2020], from a dark
+//! violet over teal to a bright yellow, re-parametrised by arc length: equal steps of the value are equal
+//! steps of perceived colour, and the order survives printing in grey. The categorical palette is the one of
+//! [OkabeIto2008], which the common kinds of colour blindness keep apart.
 
 use std::sync::OnceLock;
 
@@ -70,7 +70,8 @@ pub enum ColourMap {
 const TABLE: usize = 256;
 
 impl ColourMap {
-    /// The colour at `t`: 0 is the lower end and 1 the upper; values outside are held at the ends, NaN is grey.
+    /// The colour at `t`: 0 is the lower end and 1 the upper; values outside are held at the ends, NaN is
+    /// grey.
     pub fn at(self, t: f64) -> Rgb {
         if t.is_nan() {
             return Rgb::grey(0.5);
@@ -111,8 +112,8 @@ pub fn category(index: usize) -> Rgb {
     CATEGORIES[index % CATEGORIES.len()]
 }
 
-/// Colour number `index` of an endless row, for things to be told apart that are too many for [`category`]: hues a golden
-/// angle from each other, so that neighbours in the row never look alike, in three lightnesses.
+/// Colour number `index` of an endless row, for things to be told apart that are too many for [`category`]:
+/// hues a golden angle from each other, so that neighbours in the row never look alike, in three lightnesses.
 pub fn distinct(index: usize) -> Rgb {
     let hue = (250.0 + 137.507_764 * index as f64) % 360.0;
     let lightness = [0.66, 0.78, 0.55][index % 3];

@@ -1,8 +1,8 @@
 //! Convex solids beyond balls, boxes and capsules: where a line enters and leaves them, and their normals.
 //!
-//! Everything here is in the solid's own frame. Rounded solids are met by Newton's method: the distance to a convex core
-//! along a line is a convex function, so that from outside its tangents never overshoot, and a tangent that no longer
-//! falls proves that the line passes by.
+//! Everything here is in the solid's own frame. Rounded solids are met by Newton's method: the distance to a
+//! convex core along a line is a convex function, so that from outside its tangents never overshoot, and a
+//! tangent that no longer falls proves that the line passes by.
 
 use glam::{DVec2, DVec3};
 
@@ -80,7 +80,8 @@ impl Figure {
 
     /// The part of the line inside, both ends possibly behind the origin.
     pub fn span(&self, ray: &Ray) -> Span {
-        // Measured from the point of the line nearest to the middle of the solid: an eye far away costs no digits.
+        // Measured from the point of the line nearest to the middle of the solid: an eye far away costs no
+        // digits.
         let shift = -ray.origin.dot(ray.direction);
         let near = Ray { origin: ray.at(shift), direction: ray.direction };
         let (enter, leave) = match self {

@@ -1,8 +1,9 @@
 //! A small stroke font, drawn for this crate: letters as pen strokes on a grid, sharp at any size.
 //!
-//! A glyph is a list of strokes; a stroke is a chain of points, two characters (x, y) each, digits in base 36. The
-//! baseline is y = 4, small letters reach y = 12, capitals and digits y = 16, tails y = 0. After `~` the points are the
-//! control polygon of a quadratic B-spline, closed if the last point is the first; else the ends are on the curve.
+//! A glyph is a list of strokes; a stroke is a chain of points, two characters (x, y) each, digits in
+//! base 36. The baseline is y = 4, small letters reach y = 12, capitals and digits y = 16, tails y = 0. After
+//! `~` the points are the control polygon of a quadratic B-spline, closed if the last point is the first;
+//! else the ends are on the curve.
 
 use super::Image;
 
@@ -166,7 +167,8 @@ pub(super) fn width(text: &str, size: f32) -> f32 {
     (units - if text.is_empty() { 0.0 } else { GAP }) * size / CAPITAL
 }
 
-/// Writes a line of text whose baseline starts at pixel (x, y), with a halo that keeps it apart from what is behind.
+/// Writes a line of text whose baseline starts at pixel (x, y), with a halo that keeps it apart from what is
+/// behind.
 pub(super) fn write(image: &mut Image, x: f32, y: f32, size: f32, text: &str, ink: [u8; 3], halo: [u8; 3]) {
     let unit = size / CAPITAL;
     let mut pen = x;

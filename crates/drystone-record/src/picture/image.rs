@@ -59,7 +59,8 @@ impl Image {
         Ok(writer.finish()?)
     }
 
-    /// Mixes a colour into a pixel; `cover` is the share of the pixel it takes. Outside of the image nothing happens.
+    /// Mixes a colour into a pixel; `cover` is the share of the pixel it takes. Outside of the image nothing
+    /// happens.
     pub(super) fn blend(&mut self, x: i64, y: i64, colour: [u8; 3], cover: f32) {
         if x < 0 || y < 0 || x >= self.width as i64 || y >= self.height as i64 {
             return;

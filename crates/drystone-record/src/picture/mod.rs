@@ -1,8 +1,10 @@
-//! Pictures of bodies: a small ray caster on the CPU, PNG out. No window, no GPU, no knowledge of the engine's world.
+//! Pictures of bodies: a small ray caster on the CPU, PNG out. No window, no GPU, no knowledge of the
+//! engine's world.
 //!
-//! A [`Picture`] is a list of solids with places and colours, a camera and a frame; [`render`] makes an [`Image`] of
-//! it. Every solid is exact at every sample (a sphere is a sphere, a rounded cone a rounded cone, not triangles), each
-//! pixel takes several samples, and the same picture gives the same bytes for any number of threads.
+//! A [`Picture`] is a list of solids with places and colours, a camera and a frame; [`render`] makes an
+//! [`Image`] of it. Every solid is exact at every sample (a sphere is a sphere, a rounded cone a rounded
+//! cone, not triangles), each pixel takes several samples, and the same picture gives the same bytes for any
+//! number of threads.
 //!
 //! ```
 //! use drystone_record::picture::{Item, Picture, Rgb, Solid, View, render};
@@ -57,8 +59,8 @@ pub enum Solid {
         /// Half the length of the core segment, m.
         half_length: f64,
     },
-    /// All points with z <= 0: a wide chequered plane that fades into the background. It shows only from its free
-    /// side, and casts no shadow, so that planes can stand around a scene as walls.
+    /// All points with z <= 0: a wide chequered plane that fades into the background. It shows only from its
+    /// free side, and casts no shadow, so that planes can stand around a scene as walls.
     Ground,
     /// A cylinder about z, with flat ends.
     Cylinder {
@@ -99,7 +101,8 @@ pub enum Solid {
         vertices: Vec<DVec3>,
         /// Indices of the corners.
         triangles: Vec<[u32; 3]>,
-        /// Edges at which the surface turns by less than this look round, degrees; 0 shows every triangle flat.
+        /// Edges at which the surface turns by less than this look round, degrees; 0 shows every triangle
+        /// flat.
         crease: f64,
     },
 }
@@ -194,7 +197,8 @@ pub struct Item {
     pub rotation: DQuat,
     /// Colour of the surface.
     pub colour: Rgb,
-    /// 1 for opaque. Below 1 each face lets the light of what is behind through, and the item casts no shadow.
+    /// 1 for opaque. Below 1 each face lets the light of what is behind through, and the item casts no
+    /// shadow.
     pub opacity: f32,
     /// Index of the item of which this is another piece: no line is drawn where they meet.
     pub piece_of: Option<u32>,

@@ -64,8 +64,8 @@ impl Legend {
     }
 }
 
-/// Lengths in heights of capitals: to the edges of the picture, the width of the colour scale, from there to its labels,
-/// and what a line of the heading may be long.
+/// Lengths in heights of capitals: to the edges of the picture, the width of the colour scale, from there to
+/// its labels, and what a line of the heading may be long.
 const MARGIN: f32 = 2.0;
 const BAR: f32 = 1.3;
 const BESIDE: f32 = 0.9;

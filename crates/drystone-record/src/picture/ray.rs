@@ -1,5 +1,5 @@
-//! Rays against solids. Convex solids answer with the span of the ray inside them, so that entry and exit are both
-//! at hand where a solid is translucent.
+//! Rays against solids. Convex solids answer with the span of the ray inside them, so that entry and exit are
+//! both at hand where a solid is translucent.
 
 use glam::{DMat3, DVec3};
 
@@ -58,7 +58,8 @@ pub(super) struct Pill {
 pub(super) fn ball_span(ray: &Ray, centre: DVec3, radius: f64) -> Option<(f64, f64)> {
     let to_centre = centre - ray.origin;
     let along = to_centre.dot(ray.direction);
-    // The offset of the centre from the ray, rather than |to_centre|² - along², keeps digits when the ball is far.
+    // The offset of the centre from the ray, rather than |to_centre|² - along², keeps digits when the ball is
+    // far.
     let off = to_centre - along * ray.direction;
     let discriminant = radius * radius - off.length_squared();
     if discriminant < 0.0 {
@@ -136,8 +137,8 @@ impl Pill {
     }
 }
 
-/// Where the ray crosses the triangle, from either side [MollerTrumbore1997]: the distance, and the shares of the
-/// second and third corner.
+/// Where the ray crosses the triangle, from either side [MollerTrumbore1997]: the distance, and the shares of
+/// the second and third corner.
 pub(super) fn triangle_crossing(ray: &Ray, [a, b, c]: &[DVec3; 3]) -> Option<(f64, f64, f64)> {
     let (ab, ac) = (*b - *a, *c - *a);
     let p = ray.direction.cross(ac);

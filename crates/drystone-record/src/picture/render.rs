@@ -1,8 +1,9 @@
-//! From a picture to an image: samples in bands of rows, light shared among neighbours, 2x2 samples to a pixel.
+//! From a picture to an image: samples in bands of rows, light shared among neighbours, 2x2 samples to a
+//! pixel.
 //!
-//! Each sample looks along one of 64 directions at the light disc and at the sky, its neighbours in an 8x8 block along
-//! the others. The mean over the block, taken over samples of the same surface only, is a soft shadow of 64 rays at
-//! the price of one [interleaved sampling, KellerHeidrich2001].
+//! Each sample looks along one of 64 directions at the light disc and at the sky, its neighbours in an 8x8
+//! block along the others. The mean over the block, taken over samples of the same surface only, is a soft
+//! shadow of 64 rays at the price of one [interleaved sampling, KellerHeidrich2001].
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -120,8 +121,9 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Sums along the rows of the blocks. Rows first and columns after is 16 look-ups a sample instead of 64; where
-    /// surfaces meet the result differs a little from the full block, and still mixes only like with like.
+    /// Sums along the rows of the blocks. Rows first and columns after is 16 look-ups a sample instead of 64;
+    /// where surfaces meet the result differs a little from the full block, and still mixes only like with
+    /// like.
     fn shares_across(&self) -> Vec<Shares> {
         let width = self.eye.width;
         let mut sums = Vec::with_capacity(self.samples.len());
@@ -178,8 +180,9 @@ impl<'a> Band<'a> {
     }
 }
 
-/// Which of the shared directions a sample takes: each once in any 8x8 block, neighbours far apart (the ordered dither
-/// of [Bayer1973], whose entries interleave the bits of the row and of column xor row, lowest bit first).
+/// Which of the shared directions a sample takes: each once in any 8x8 block, neighbours far apart (the
+/// ordered dither of [Bayer1973], whose entries interleave the bits of the row and of column xor row, lowest
+/// bit first).
 fn turn(column: usize, row: i64) -> usize {
     let (x, y) = (column % BLOCK, row.rem_euclid(BLOCK as i64) as usize);
     (0..3).fold(0, |order, bit| {

@@ -1,4 +1,5 @@
-//! The items of a picture made ready for rays: opaque solids and translucent ones each in a tree, grounds in a list.
+//! The items of a picture made ready for rays: opaque solids and translucent ones each in a tree, grounds in
+//! a list.
 
 use glam::{DMat3, DVec3, Vec3};
 
@@ -27,8 +28,9 @@ pub(super) struct Hit {
     pub item: u32,
     /// Unit normal on the side that the ray comes from, as the light takes it.
     pub normal: DVec3,
-    /// Where rays towards the light begin: the point itself, except on smoothed triangles, where it is the point of the
-    /// round surface that they stand for. Their own edges would throw shadows on it [Hanika2021].
+    /// Where rays towards the light begin: the point itself, except on smoothed triangles, where it is the
+    /// point of the round surface that they stand for. Their own edges would throw shadows on it
+    /// [Hanika2021].
     pub start: DVec3,
     /// Distance to the nearest edge of the face, m; `None` where the solid is round or a mesh.
     pub to_edge: Option<f64>,
@@ -72,7 +74,8 @@ pub(super) struct Scene {
     pub opaque: Solids,
     pub translucent: Solids,
     pub planes: Vec<Plane>,
-    /// Half the middle item's extent, m: the scale on which crevices between bodies are dark. 0 without bodies.
+    /// Half the middle item's extent, m: the scale on which crevices between bodies are dark. 0 without
+    /// bodies.
     pub body_size: f64,
     /// Items that could not be drawn.
     pub left_out: usize,
@@ -197,7 +200,8 @@ impl Solids {
                 if let Some((_, u, v)) = triangle_crossing(ray, &corners) {
                     let shares = [1.0 - u - v, u, v];
                     smooth = Some(shares[0] * l + u * m + v * n);
-                    // Up to the planes through the corners that the normals there stand on, mixed like the normals.
+                    // Up to the planes through the corners that the normals there stand on, mixed like the
+                    // normals.
                     for ((share, corner), n) in shares.into_iter().zip(corners).zip([l, m, n]) {
                         lift += share * (corner - point).dot(n).max(0.0) * n;
                     }

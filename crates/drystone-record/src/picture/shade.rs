@@ -1,8 +1,8 @@
 //! Light and surfaces: what a sample looks like once it is known what it hits and how much light gets there.
 //!
-//! One key light with a disc wide enough for soft shadows, a sky that is brighter above (+z) than below, darkened in
-//! crevices, a faint highlight, and a slight darkening where a surface turns away from the eye. All sums are over
-//! amounts of light, not over encoded colours.
+//! One key light with a disc wide enough for soft shadows, a sky that is brighter above (+z) than below,
+//! darkened in crevices, a faint highlight, and a slight darkening where a surface turns away from the eye.
+//! All sums are over amounts of light, not over encoded colours.
 
 use std::f64::consts::PI;
 
@@ -19,7 +19,8 @@ const LIGHT_RADIUS: f64 = 0.07;
 /// Crevices are dark up to this many body sizes away from a neighbour.
 const CREVICE: f64 = 2.0;
 const KEY: f32 = 0.76;
-/// A weak light from the other side, without shadow, so that faces turned from the key light keep their shape.
+/// A weak light from the other side, without shadow, so that faces turned from the key light keep their
+/// shape.
 const FILL: f32 = 0.16;
 const SKY: Vec3 = Vec3::new(0.46, 0.48, 0.52);
 const BOUNCE: Vec3 = Vec3::new(0.25, 0.24, 0.23);
@@ -193,8 +194,8 @@ impl<'a> Studio<'a> {
         (albedo * (1.0 + 0.035 * field as f32), fade as f32)
     }
 
-    /// Colour and cover of a translucent surface. Edges of boxes and rims of round bodies cover more, which is what
-    /// makes a clear container readable.
+    /// Colour and cover of a translucent surface. Edges of boxes and rims of round bodies cover more, which
+    /// is what makes a clear container readable.
     fn veil(&self, hit: &Hit, ray: &Ray) -> (Vec3, f32) {
         let item = &self.picture.items[hit.item as usize];
         let point = ray.at(hit.t);
@@ -221,8 +222,8 @@ impl<'a> Studio<'a> {
         (albedo * light, cover + (1.0 - cover) * 0.5 * rim)
     }
 
-    /// The light that reaches the eye, with the shares of key light and sky that arrive at the surface, and how much
-    /// of a line along an edge is drawn over it.
+    /// The light that reaches the eye, with the shares of key light and sky that arrive at the surface, and
+    /// how much of a line along an edge is drawn over it.
     pub fn light(&self, s: &Sample, key_share: f32, sky_share: f32, line: f32) -> Vec3 {
         let mut light = self.background;
         if s.item != Sample::NOTHING {
@@ -236,7 +237,8 @@ impl<'a> Studio<'a> {
             let open = 0.15 + 0.85 * sky_share;
             let mut out = s.albedo * ((ambient + Vec3::splat(fill)) * open + Vec3::splat(diffuse));
             if s.is_ground {
-                // Relative to the fully lit plane, so that it meets the background without a step in brightness.
+                // Relative to the fully lit plane, so that it meets the background without a step in
+                // brightness.
                 let full = ambient + Vec3::splat(fill + s.normal.dot(key).max(0.0) * KEY);
                 out = out / full * 1.02;
             } else {

@@ -1,9 +1,11 @@
-//! Normals at the corners of triangles, so that a surface of many small ones looks as round as it is meant to be.
+//! Normals at the corners of triangles, so that a surface of many small ones looks as round as it is meant to
+//! be.
 
 use glam::{DVec3, Vec3};
 
-/// A normal for each corner of each triangle: the mean, weighted by angle \[ThurmerWuthrich1998\], over the triangles at that
-/// corner that are turned from this one by less than `crease` (degrees). Sharper edges stay sharp.
+/// A normal for each corner of each triangle: the mean, weighted by angle \[ThurmerWuthrich1998\], over the
+/// triangles at that corner that are turned from this one by less than `crease` (degrees). Sharper edges stay
+/// sharp.
 pub(super) fn corner_normals(vertices: &[DVec3], triangles: &[[u32; 3]], crease: f64) -> Vec<[Vec3; 3]> {
     let least = crease.to_radians().cos();
     let corners = |t: usize| triangles[t].map(|i| vertices[i as usize]);
@@ -61,7 +63,8 @@ mod tests {
             assert!(flat.as_dvec3().dot(a) > 0.0, "corners go round the wrong way");
             assert!(normals.iter().all(|n| n.abs_diff_eq(flat, 1e-6)));
         }
-        // By angle each face counts the same at a corner, however it is split: the corner's own direction comes out.
+        // By angle each face counts the same at a corner, however it is split: the corner's own direction
+        // comes out.
         for (t, normals) in triangles.iter().zip(corner_normals(&vertices, &triangles, 180.0)) {
             for (i, n) in t.iter().zip(normals) {
                 assert!(n.abs_diff_eq(vertices[*i as usize].normalize().as_vec3(), 1e-6));

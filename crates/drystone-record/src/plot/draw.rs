@@ -226,8 +226,8 @@ fn steps(run: &[(f64, f64)]) -> Vec<(f64, f64)> {
     corners.chain(run.last().copied()).collect()
 }
 
-/// A long line with the first, lowest, highest and last point of each half pixel column only: it looks the same and
-/// keeps files small. Lines that turn back in x are left as they are.
+/// A long line with the first, lowest, highest and last point of each half pixel column only: it looks the
+/// same and keeps files small. Lines that turn back in x are left as they are.
 fn thinned(line: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     const ENOUGH: usize = 4000;
     if line.len() <= ENOUGH || line.windows(2).any(|w| w[1].0 < w[0].0) {

@@ -39,8 +39,8 @@ impl Axis {
         Self { label: label.into(), log: true, range: None }
     }
 
-    /// The axis with fixed ends. Ends that are not finite, in the wrong order, or not positive on a logarithmic axis
-    /// are ignored.
+    /// The axis with fixed ends. Ends that are not finite, in the wrong order, or not positive on a
+    /// logarithmic axis are ignored.
     pub fn range(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
         self

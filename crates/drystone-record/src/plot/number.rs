@@ -1,6 +1,7 @@
 //! Numbers as people read them.
 
-/// A number in few characters: four significant digits, no trailing zeros, powers of ten where they save space.
+/// A number in few characters: four significant digits, no trailing zeros, powers of ten where they save
+/// space.
 pub fn short(x: f64) -> String {
     if !x.is_finite() {
         return if x.is_nan() { "nan".to_string() } else { if x > 0.0 { "inf" } else { "-inf" }.to_string() };
@@ -36,8 +37,8 @@ pub(super) fn power_of_ten(exponent: i32) -> String {
     "10".chars().chain(raised).collect()
 }
 
-/// Labels of ticks a `step` apart, all with the same number of decimals, and the power of ten that multiplies them
-/// when the plain numbers would be long.
+/// Labels of ticks a `step` apart, all with the same number of decimals, and the power of ten that multiplies
+/// them when the plain numbers would be long.
 pub(super) fn evenly_spaced(ticks: &[f64], step: f64) -> (Vec<String>, Option<i32>) {
     let largest = ticks.iter().fold(0.0_f64, |m, t| m.max(t.abs()));
     let exponent = if largest > 0.0 { largest.log10().floor() as i32 } else { 0 };

@@ -41,8 +41,8 @@ impl Scale {
         value.is_finite() && value.abs() < 1e300 && (!log || value > 1e-300)
     }
 
-    /// A scale over the values that it takes, widened by a share `margin` of its length at both ends. A linear scale
-    /// that comes close to zero starts there if `from_zero`.
+    /// A scale over the values that it takes, widened by a share `margin` of its length at both ends. A
+    /// linear scale that comes close to zero starts there if `from_zero`.
     pub fn around(values: impl Iterator<Item = f64>, log: bool, margin: f64, from_zero: bool) -> Self {
         let (low, high) = values
             .filter(|&v| Self::takes(log, v))

@@ -161,8 +161,8 @@ impl Catalogue {
         *self == Self::default()
     }
 
-    /// Adds what a segment tells, whose shapes and materials are numbered from these on. What is lost before them keeps its numbers,
-    /// and colliders of lost shapes are left out.
+    /// Adds what a segment tells, whose shapes and materials are numbered from these on. What is lost before
+    /// them keeps its numbers, and colliders of lost shapes are left out.
     pub(super) fn take(&mut self, mut news: Self, first_shape: usize, first_material: usize) {
         self.shapes.resize(first_shape.max(self.shapes.len()), LOST);
         self.materials.resize(first_material.max(self.materials.len()), String::new());
@@ -182,7 +182,8 @@ impl Catalogue {
         self.gone.extend(news.gone);
     }
 
-    /// Tables of all that is in it; shapes are numbered from `first_shape`, and their meshes by these numbers.
+    /// Tables of all that is in it; shapes are numbered from `first_shape`, and their meshes by these
+    /// numbers.
     pub(super) fn tables(&self, first_shape: usize) -> Vec<Table> {
         let mut tables = Vec::new();
         let mut add = |group: &str, name: &str, values: Values, columns: usize| {

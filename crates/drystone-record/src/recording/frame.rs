@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// Rows that are worth a thread.
 const MANY: usize = 8192;
 
-/// The number of a body or joint in a recording, of its slot and generation: no two that ever exist in a run have the same.
-/// As long as no slot was given away before, it is the slot.
+/// The number of a body or joint in a recording, of its slot and generation: no two that ever exist in a run
+/// have the same. As long as no slot was given away before, it is the slot.
 pub fn number(slot: u32, generation: u32) -> i64 {
     i64::from(generation) << 32 | i64::from(slot)
 }
@@ -129,7 +129,8 @@ pub struct JointInfo {
     pub kind: String,
     /// Numbers of its bodies; [`NOBODY`] for the world.
     pub bodies: [i64; 2],
-    /// Its frame on each of them, relative to centre of mass and axes; recordings of older versions do not say.
+    /// Its frame on each of them, relative to centre of mass and axes; recordings of older versions do not
+    /// say.
     pub frames: Option<[Pose; 2]>,
 }
 

@@ -79,8 +79,8 @@ fn numbers<T: H5Type>(
     if x.is_empty() { Ok(()) } else { set.write_raw(x) }
 }
 
-/// Rows `start` to `start + rows` of a table, as one block: the library writes every block of a selection down, and of single
-/// numbers that would be more than the numbers themselves.
+/// Rows `start` to `start + rows` of a table, as one block: the library writes every block of a selection
+/// down, and of single numbers that would be more than the numbers themselves.
 fn rows(start: usize, rows: usize, columns: usize) -> Selection {
     let (mut begin, mut block) = (vec![start as u64], vec![rows as u64]);
     if columns > 1 {

@@ -1,5 +1,6 @@
-//! The index of a recording in the form that VTK and ParaView read: a VTKHDF file of points that move, whose numbers stay in the
-//! segments. Each body that can move is a point with its number, orientation and velocities.
+//! The index of a recording in the form that VTK and ParaView read: a VTKHDF file of points that move, whose
+//! numbers stay in the segments. Each body that can move is a point with its number, orientation and
+//! velocities.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! One process writes into a recording at a time.
 //!
-//! The lock is the operating system's, on a file in the folder: it ends with the process that holds it, however that ends. What the
-//! file says is for people, and means nothing while nobody holds the lock. Who reads a recording does not look at it.
+//! The lock is the operating system's, on a file in the folder: it ends with the process that holds it,
+//! however that ends. What the file says is for people, and means nothing while nobody holds the lock. Who
+//! reads a recording does not look at it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};

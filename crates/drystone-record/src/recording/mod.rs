@@ -1,12 +1,13 @@
 //! Recordings: what a run was, moment by moment, in files that other programs open as they are.
 //!
-//! A recording is a folder. `run.00000.h5`, `run.00001.h5`, ... are its segments: HDF5 files that are written under another name, closed,
-//! and renamed, so that whoever reads never sees half of one, and a run that is killed loses the last of them at most. `run-N.vtkhdf`
-//! is an index of the first N frames for ParaView and VTK; each has a name of its own, and the newest is the one with the highest number.
+//! A recording is a folder. `run.00000.h5`, `run.00001.h5`, ... are its segments: HDF5 files that are written
+//! under another name, closed, and renamed, so that whoever reads never sees half of one, and a run that is
+//! killed loses the last of them at most. `run-N.vtkhdf` is an index of the first N frames for ParaView and
+//! VTK; each has a name of its own, and the newest is the one with the highest number.
 //! `checkpoint-N.drystone` are what a run can be resumed from after step N.
 //!
-//! One process writes at a time ([`Lock`]). Behind each segment stand sums; whoever opens a recording compares them, reads what is whole, and
-//! can ask for what is not ([`Recording::losses`]).
+//! One process writes at a time ([`Lock`]). Behind each segment stand sums; whoever opens a recording
+//! compares them, reads what is whole, and can ask for what is not ([`Recording::losses`]).
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

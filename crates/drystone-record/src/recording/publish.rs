@@ -1,4 +1,5 @@
-//! The thread that puts whole segments in their places, one after the other, while the next one is being made.
+//! The thread that puts whole segments in their places, one after the other, while the next one is being
+//! made.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;

@@ -37,7 +37,8 @@ impl Moment {
     }
 }
 
-/// A recording that is read. It can be sent to other threads, and each frame is read from the disk when it is asked for.
+/// A recording that is read. It can be sent to other threads, and each frame is read from the disk when it is
+/// asked for.
 #[derive(Clone, Debug)]
 pub struct Recording {
     folder: PathBuf,
@@ -57,7 +58,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Opens a recording: its folder, or a file in it. Segments that are missing or damaged are left out; see [`Self::losses`].
+    /// Opens a recording: its folder, or a file in it. Segments that are missing or damaged are left out; see
+    /// [`Self::losses`].
     ///
     /// # Errors
     /// For a folder that cannot be read or has no segments, none of which is whole, or one of a newer form.

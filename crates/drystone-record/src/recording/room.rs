@@ -48,7 +48,8 @@ impl Room {
     }
 }
 
-/// While it lives there is somebody who writes; then nobody has to wait any more, and what is handed over is lost.
+/// While it lives there is somebody who writes; then nobody has to wait any more, and what is handed over is
+/// lost.
 pub(super) struct Closing(pub Arc<Room>);
 
 impl Drop for Closing {

@@ -48,7 +48,8 @@ impl Segment {
         self.frames.iter().map(|f| (f.time, f.bodies.id.len())).unzip()
     }
 
-    /// Its tables, with numbers in single or double precision; those of the catalogue and of steps are always double.
+    /// Its tables, with numbers in single or double precision; those of the catalogue and of steps are always
+    /// double.
     pub fn tables(&self, double: bool, first_shape: usize) -> Vec<Table> {
         let mut tables = self.news.tables(first_shape);
         tables.extend(made(&self.columns(double), self.bytes() > MUCH));

@@ -1,4 +1,5 @@
-//! Files of named tables: what recordings need of a container, and no more. HDF5 is the one there is (`hdf5.rs`).
+//! Files of named tables: what recordings need of a container, and no more. HDF5 is the one there is
+//! (`hdf5.rs`).
 
 use std::path::Path;
 
@@ -68,7 +69,8 @@ pub(super) trait Store: Send {
     /// A file with notes at its top; closed when this returns, and not yet sure to outlive a power cut.
     fn write(&self, to: &Path, notes: &[(&str, String)], tables: &[Table]) -> Result<(), RecordError>;
 
-    /// A file in the VTKHDF form: notes of groups, tables of its own, and tables put together from parts, one after the other.
+    /// A file in the VTKHDF form: notes of groups, tables of its own, and tables put together from parts, one
+    /// after the other.
     fn write_index(
         &self,
         to: &Path,

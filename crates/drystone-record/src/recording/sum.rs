@@ -1,6 +1,7 @@
 //! Sums that tell whether a segment is still what was written.
 //!
-//! They stand behind the last byte of the HDF5, which says itself where it ends: its readers do not look further.
+//! They stand behind the last byte of the HDF5, which says itself where it ends: its readers do not look
+//! further.
 //!
 //! ```text
 //!     first step: u64   last step: u64   CRC-32 of all before: u32   CRC-32 of these 20 bytes: u32   "drystone"

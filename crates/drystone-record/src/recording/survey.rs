@@ -30,7 +30,8 @@ pub struct Loss {
     pub segments: Vec<(usize, Fault)>,
     /// The first step that is lost.
     pub first: u64,
-    /// The first step after it that is not; None if nothing later is known. Not above `first` if no step is lost.
+    /// The first step after it that is not; None if nothing later is known. Not above `first` if no step is
+    /// lost.
     pub until: Option<u64>,
 }
 
@@ -163,7 +164,8 @@ impl Span {
     }
 }
 
-/// What is lost among segments that follow each other from the first on, of a run that is known to have come to a step.
+/// What is lost among segments that follow each other from the first on, of a run that is known to have come
+/// to a step.
 pub(super) fn losses(found: &[Found], reached: Option<u64>) -> Vec<Loss> {
     let (mut all, mut open) = (Vec::new(), Vec::new());
     // The first step that nothing has told of yet.

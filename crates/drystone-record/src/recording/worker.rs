@@ -1,4 +1,5 @@
-//! The thread that makes segments of what a run hands over, and a second one behind it that puts them in their places.
+//! The thread that makes segments of what a run hands over, and a second one behind it that puts them in
+//! their places.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use super::survey::{SUMMED, segment_name};
 
 /// Segments are closed when they are about this large in memory, bytes.
 const LARGE: usize = 128 << 20;
-/// And when they are this old, at least and at most: a share of the run's age in between, so that their number stays small.
+/// And when they are this old, at least and at most: a share of the run's age in between, so that their
+/// number stays small.
 const OLD: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 const SHARE: u32 = 20;
 /// How much the threads give way to those that simulate (nice).
@@ -95,10 +97,12 @@ impl Default for Worker {
     }
 }
 
-/// What simulates goes first where there are fewer cores than threads. Threads that this one starts are as modest.
+/// What simulates goes first where there are fewer cores than threads. Threads that this one starts are as
+/// modest.
 fn give_way() {
     #[cfg(target_os = "linux")]
-    // SAFETY: a system call without memory; on Linux it is about the calling thread alone. If it is refused nothing is lost.
+    // SAFETY: a system call without memory; on Linux it is about the calling thread alone. If it is refused
+    // nothing is lost.
     unsafe {
         let now = libc::getpriority(libc::PRIO_PROCESS, 0);
         libc::setpriority(libc::PRIO_PROCESS, 0, now + NICE);

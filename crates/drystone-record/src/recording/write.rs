@@ -116,8 +116,8 @@ impl Writer {
         Ok(Self::start(lock, options, Tracker::default(), Worker::default()))
     }
 
-    /// Goes on with a recording after `step`: what it has of later steps is removed. What is missing or damaged of the steps before stays
-    /// so, and is told by [`Self::losses`].
+    /// Goes on with a recording after `step`: what it has of later steps is removed. What is missing or
+    /// damaged of the steps before stays so, and is told by [`Self::losses`].
     ///
     /// # Errors
     /// For a folder that cannot be read, and files that cannot be removed.
@@ -316,8 +316,8 @@ impl Drop for Writer {
     }
 }
 
-/// How many segments stay when a recording is gone on with after a step, and the number of the next. What is lost of the steps before is
-/// never written over: its numbers stay free.
+/// How many segments stay when a recording is gone on with after a step, and the number of the next. What is
+/// lost of the steps before is never written over: its numbers stay free.
 fn place_after(found: &[Found], step: u64) -> (usize, usize) {
     let last = |f: &Found| f.span.map_or(0, |s| s.last);
     let kept = found.iter().position(|f| last(f) > step).unwrap_or(found.len());

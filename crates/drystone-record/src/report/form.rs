@@ -99,7 +99,8 @@ pub struct Recorded {
     pub busy_s: f64,
     /// How long the run waited for them.
     pub wait_s: f64,
-    /// How many, bytes of the last, and means of how long the run stood still for one and of how long one then took to be written.
+    /// How many, bytes of the last, and means of how long the run stood still for one and of how long one
+    /// then took to be written.
     pub checkpoints: usize,
     pub checkpoint_bytes: u64,
     pub checkpoint_halt_s: f64,
@@ -183,7 +184,8 @@ pub struct SolverUse {
     pub statuses: BTreeMap<String, u64>,
     /// Steps in which a row that asks for a motion missed most of it, because others contradict it.
     pub contradictory_steps: u64,
-    /// Steps in which an island took less of its bounces, or of its joints' arcs, than asked for: all of it would have given it energy.
+    /// Steps in which an island took less of its bounces, or of its joints' arcs, than asked for: all of it
+    /// would have given it energy.
     pub cut_bounces: u64,
     /// By name: which solvers did the velocity problems. One, unless `auto` picked.
     pub used: BTreeMap<Cow<'static, str>, Used>,

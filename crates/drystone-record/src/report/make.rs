@@ -171,7 +171,8 @@ impl Recorder {
         self.totals.statuses.get("converged").copied().unwrap_or(0)
     }
 
-    /// Whether at least 99 % of the steps are within the tolerance; None where there is no tolerance to be within.
+    /// Whether at least 99 % of the steps are within the tolerance; None where there is no tolerance to be
+    /// within.
     fn solved(&self, settings: &Settings) -> Option<bool> {
         (settings.tolerance > 0.0).then(|| 100 * self.converged() >= 99 * self.totals.steps)
     }

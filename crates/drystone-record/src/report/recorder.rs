@@ -92,7 +92,8 @@ impl Recorder {
         }
     }
 
-    /// What was added up so far, so that a run that is resumed reports on all of it. The last step's own report is not in it.
+    /// What was added up so far, so that a run that is resumed reports on all of it. The last step's own
+    /// report is not in it.
     ///
     /// # Errors
     /// Naming what cannot be written.

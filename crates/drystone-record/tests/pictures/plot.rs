@@ -1,4 +1,5 @@
-//! Charts as documents: well-formed, with the right ticks, gaps where data is missing, and a legend beside the data.
+//! Charts as documents: well-formed, with the right ticks, gaps where data is missing, and a legend beside
+//! the data.
 
 use drystone_record::plot::{Axis, Chart, Grid, Series, Style};
 

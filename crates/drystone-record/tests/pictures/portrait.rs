@@ -1,5 +1,5 @@
-//! What shapes look like, held against the engine's own idea of them: the outline of a picture is where the support
-//! function says that the shape ends.
+//! What shapes look like, held against the engine's own idea of them: the outline of a picture is where the
+//! support function says that the shape ends.
 
 use drystone::{BodyDef, Pose, Settings, Shape, World};
 use drystone_record::picture::{Image, Picture, Rgb, Solid, View, render};
@@ -80,8 +80,8 @@ fn outlines_are_where_the_support_function_says() {
                 if !all_round && sin < 0.5 {
                     continue;
                 }
-                // The outline seen from a point: the support in the direction that is perpendicular to the line of
-                // sight there. A few rounds find it.
+                // The outline seen from a point: the support in the direction that is perpendicular to the
+                // line of sight there. A few rounds find it.
                 let mut edge = turn * shape.support(turn.conjugate() * out);
                 for _ in 0..20 {
                     let sight = (edge - eye).normalize();

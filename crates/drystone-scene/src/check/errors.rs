@@ -149,8 +149,8 @@ enum Found {
     Done(What),
 }
 
-/// Takes out what stands at a place. Where tables cannot do without it, something that nothing is wrong with takes its
-/// place, unless that was tried.
+/// Takes out what stands at a place. Where tables cannot do without it, something that nothing is wrong with
+/// takes its place, unless that was tried.
 fn take_out(root: &mut Node, source: &Source, spot: &Spot, again: bool) -> Option<What> {
     spot.1?;
     let is = |offset: usize| {
@@ -226,7 +226,8 @@ fn in_node(node: &mut Node, key: &str, is: &dyn Fn(usize) -> bool, again: bool) 
     }
 }
 
-/// Takes an item out of a list. A body or a shape is replaced by one that nothing is wrong with, unless that was tried: joints may name it.
+/// Takes an item out of a list. A body or a shape is replaced by one that nothing is wrong with, unless that
+/// was tried: joints may name it.
 fn take_item(list: &mut Vec<Node>, k: usize, key: &str, again: bool) -> What {
     let name = match list[k].get("name").map(|n| &n.value) {
         Some(Value::Text(t)) => Some(t.to_string()),

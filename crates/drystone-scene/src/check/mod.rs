@@ -19,10 +19,11 @@ use crate::{Scene, SceneError, file};
 /// The share of the smaller inner radius from which on an overlap is refused unless it is asked for.
 const DEEP_OVERLAP: f64 = 0.5;
 
-/// Reads a file as [`load`] would and builds its world. Says what it holds in a line, then masses, sizes, extent, energy and
-/// contacts, and in a line each what looks like a slip: friction that is left out or out of proportion, bodies in each other,
-/// meshes that are open, inside out or in millimetres, pairs of materials that nothing is made of, joints whose bodies had to be moved,
-/// gears without bearings, keys that the page has a use for.
+/// Reads a file as [`load`] would and builds its world. Says what it holds in a line, then masses, sizes,
+/// extent, energy and contacts, and in a line each what looks like a slip: friction that is left out or out
+/// of proportion, bodies in each other, meshes that are open, inside out or in millimetres, pairs of
+/// materials that nothing is made of, joints whose bodies had to be moved, gears without bearings, keys that
+/// the page has a use for.
 ///
 /// # Errors
 /// All that is wrong with a scene file: the first as the error's fields, the others on lines of their own.
@@ -81,13 +82,14 @@ fn joined(errors: Vec<SceneError>) -> SceneError {
     first
 }
 
-/// Makes positions and velocities fit the joints, and says so where bodies were moved for it by more than a drawing is off. Where
-/// they cannot be, the error says where in the file the joint is.
+/// Makes positions and velocities fit the joints, and says so where bodies were moved for it by more than a
+/// drawing is off. Where they cannot be, the error says where in the file the joint is.
 pub fn assemble(world: &mut World, what: &str) -> Result<Option<Assembled>, SceneError> {
     let before = world.state().position.clone();
     world.assemble_joints().map_err(|e| {
         let text = e.to_string();
-        // Joints of a file are numbered as it has them, and the message begins with the one that does not fit.
+        // Joints of a file are numbered as it has them, and the message begins with the one that does not
+        // fit.
         let named = world.joints().find(|j| text.starts_with(&(world.model().describe_joint(j.slot) + " ")));
         let field = named.map(|j| format!("joints[{}]", j.slot));
         placed(what, SceneError { field, ..SceneError::new(text) })

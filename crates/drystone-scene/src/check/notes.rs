@@ -157,7 +157,8 @@ pub(super) fn overlaps(world: &mut World, refused: f64) -> Option<String> {
     ))
 }
 
-/// Bodies of one shape at one place that do not push each other apart: the same twice, or one that was not moved.
+/// Bodies of one shape at one place that do not push each other apart: the same twice, or one that was not
+/// moved.
 pub(super) fn coincident(scene: &Scene, world: &mut World) -> Option<String> {
     let overlapping = world.deep_overlaps(OVERLAP);
     let told = |i: usize, j: usize| {
@@ -247,8 +248,8 @@ pub(super) fn bearings(scene: &Scene) -> Vec<String> {
     notes
 }
 
-/// Keys of controls that the page has a use for, or that several controls share. Controls that share all of two keys or more act together, as
-/// the two sides of a vehicle that turns like a tank: they are meant to.
+/// Keys of controls that the page has a use for, or that several controls share. Controls that share all of
+/// two keys or more act together, as the two sides of a vehicle that turns like a tank: they are meant to.
 pub(super) fn keys(scene: &Scene) -> Vec<String> {
     let mut notes = Vec::new();
     let mut seen: Vec<(&str, &Control)> = Vec::new();

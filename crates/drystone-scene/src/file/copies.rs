@@ -25,8 +25,8 @@ use crate::text::{At, Fault};
 /// Bodies that a file may make: more are taken for a slip.
 static MOST_BODIES: AtomicI64 = AtomicI64::new(10_000_000);
 
-/// Lets scene files make at most so many bodies from now on, ten million unless told otherwise: for programs that read files of
-/// people whom they do not know.
+/// Lets scene files make at most so many bodies from now on, ten million unless told otherwise: for programs
+/// that read files of people whom they do not know.
 pub fn limit_bodies(most: usize) {
     MOST_BODIES.store(most.min(i64::MAX as usize) as i64, Ordering::Relaxed);
 }

@@ -16,7 +16,8 @@ use super::copies;
 use crate::expression::{Expression, Wrong};
 use crate::text::{At, Entry, Fault, Node, Value};
 
-/// Copies that the loops of a file may make in all: more are made by `copies` of a body, in a fraction of the memory.
+/// Copies that the loops of a file may make in all: more are made by `copies` of a body, in a fraction of the
+/// memory.
 const MOST_COPIES: usize = 1_000_000;
 
 /// What a name stands for.

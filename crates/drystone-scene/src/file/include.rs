@@ -1,4 +1,5 @@
-//! `include = ["parts.toml"]`: lists of the included files come first, and of two values the including file's counts.
+//! `include = ["parts.toml"]`: lists of the included files come first, and of two values the including file's
+//! counts.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! The mesh files that a scene file names: found relative to it, read once, shared by all bodies that use them.
+//! The mesh files that a scene file names: found relative to it, read once, shared by all bodies that use
+//! them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -52,8 +52,8 @@ fn tensor(at: &At) -> Result<DMat3, Fault> {
     }
 }
 
-/// Of homogeneous shapes: the shares of the mass are those of the volume, and each inertia is carried to the common
-/// centre (Steiner): I = Σ R Iᵢ Rᵀ + mᵢ (d² 1 - d dᵀ). Where shapes overlap, matter counts twice.
+/// Of homogeneous shapes: the shares of the mass are those of the volume, and each inertia is carried to the
+/// common centre (Steiner): I = Σ R Iᵢ Rᵀ + mᵢ (d² 1 - d dᵀ). Where shapes overlap, matter counts twice.
 fn of_shapes(matter: &[(Pose, Shape)], mass: f64, volume: f64) -> MassProperties {
     let share = |shape: &Shape| mass * shape.volume() / volume;
     let place = |(pose, shape): &(Pose, Shape)| pose.point(shape.centroid());

@@ -1,5 +1,5 @@
-//! Scene files: TOML or JSON with the same fields, described in `docs/guide/scene-files.md`. Either a gallery scene with
-//! other parameters, or settings and bodies of its own.
+//! Scene files: TOML or JSON with the same fields, described in `docs/guide/scene-files.md`. Either a gallery
+//! scene with other parameters, or settings and bodies of its own.
 
 mod body;
 mod control;
@@ -62,7 +62,8 @@ pub(crate) fn tree<'t>(source: &'t Source, root: Node<'t>) -> Result<Node<'t>, S
     include::resolve(source, root)
 }
 
-/// What a file declares, with the values that `--set` gives it; what belongs to the gallery is declared there.
+/// What a file declares, with the values that `--set` gives it; what belongs to the gallery is declared
+/// there.
 pub(crate) fn parameters(
     source: &Source,
     root: &Node,

@@ -1,4 +1,5 @@
-//! `[parameters]`: the numbers and words that a file declares, for `--set`, `study` and the sliders of a live run.
+//! `[parameters]`: the numbers and words that a file declares, for `--set`, `study` and the sliders of a live
+//! run.
 
 use super::expand::{Item, Scope};
 use crate::text::{At, Fault, Source, Value};

@@ -52,8 +52,8 @@ pub(super) fn every(at: &At) -> Result<Every, Fault> {
         .ok_or_else(|| at.fault(format!("{wanted}, got \"{text}\"")))
 }
 
-/// Where bodies of a file are, once those that do not move were put behind the others: numbers in the order of the file; empty if that
-/// is their order anyway.
+/// Where bodies of a file are, once those that do not move were put behind the others: numbers in the order
+/// of the file; empty if that is their order anyway.
 pub(super) fn order(fixed: impl Iterator<Item = bool> + Clone) -> Vec<usize> {
     let movable = fixed.clone().filter(|f| !f).count();
     let (mut moves, mut stands) = (0, movable);

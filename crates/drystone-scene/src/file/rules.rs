@@ -1,4 +1,5 @@
-//! Who touches whom, and how: layers and masks of shapes, materials and their pairs, the bounds and periods of the world.
+//! Who touches whom, and how: layers and masks of shapes, materials and their pairs, the bounds and periods
+//! of the world.
 
 use drystone::collide::Periodic;
 use drystone::{Bounds, Combine, Filter, Impact, Leaving, Materials, PairLaw};

@@ -1,4 +1,5 @@
-//! A JSON Schema of scene files, for editors that complete and check while one types. Its names are the parser's own lists.
+//! A JSON Schema of scene files, for editors that complete and check while one types. Its names are the
+//! parser's own lists.
 
 use drystone::field::Source;
 use drystone::{Combine, Impact};

@@ -1,4 +1,5 @@
-//! Tables of time from a CSV file: `{ table = { file = "quake.csv", value = "ew", scale = 9.81, integrate = 2 } }`.
+//! Tables of time from a CSV file:
+//! `{ table = { file = "quake.csv", value = "ew", scale = 9.81, integrate = 2 } }`.
 
 use std::path::Path;
 

@@ -65,7 +65,8 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Changes how something steps: `table` is a JSON object with fields of `[settings]`. The error names the field and has no place.
+/// Changes how something steps: `table` is a JSON object with fields of `[settings]`. The error names the
+/// field and has no place.
 ///
 /// ```
 /// let mut settings = drystone::Settings::default();

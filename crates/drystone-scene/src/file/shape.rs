@@ -13,8 +13,8 @@ use super::settings::{not_negative, positive};
 use crate::mesh::Target;
 use crate::text::{At, Fault, Value};
 
-/// A collider, and what its matter is made of in the body's frame: the shapes whose mass it has. These differ where a
-/// solid is collided with by parts that stand for it.
+/// A collider, and what its matter is made of in the body's frame: the shapes whose mass it has. These differ
+/// where a solid is collided with by parts that stand for it.
 pub(super) struct Read {
     pub collider: Collider,
     pub matter: Vec<(Pose, Shape)>,

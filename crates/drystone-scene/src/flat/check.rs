@@ -1,4 +1,5 @@
-//! What numbers a flat state may hold. Errors name the field; where there is a text, the caller finds its place.
+//! What numbers a flat state may hold. Errors name the field; where there is a text, the caller finds its
+//! place.
 
 use super::{BodyShape, FlatBody, FlatState, FlatStatic, JointKind, StaticShape};
 use crate::SceneError;
@@ -177,7 +178,8 @@ impl FlatBody {
         finite("omega", &self.omega)
     }
 
-    /// Every dimension the shape needs, and none it has no use for. A body without shape may keep any of them.
+    /// Every dimension the shape needs, and none it has no use for. A body without shape may keep any of
+    /// them.
     fn shape_fields(&self) -> Result<(), SceneError> {
         let (name, wanted): (_, &[&str]) = match self.shape {
             BodyShape::Sphere => ("sphere", &["r"]),

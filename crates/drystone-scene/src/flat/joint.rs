@@ -31,8 +31,8 @@ impl FlatJoint {
     }
 }
 
-/// Writes a joint down as it is now; the error says what the format cannot express. `index` gives the number of a body in
-/// the state, -1 for what never moves.
+/// Writes a joint down as it is now; the error says what the format cannot express. `index` gives the number
+/// of a body in the state, -1 for what never moves.
 pub(super) fn of_joint(world: &World, slot: usize, index: impl Fn(u32) -> i64) -> Result<FlatJoint, String> {
     let model = world.model();
     let joint: &Joint = &model.joints[slot];

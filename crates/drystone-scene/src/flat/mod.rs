@@ -1,8 +1,9 @@
 //! Flat states: bodies, walls and joints in one JSON object that any engine can start from.
 //!
-//! SI units, z up. Poses are of the centre of mass, which is the centre of the shape; the principal axes of inertia are
-//! the axes of the shape, and the points of a convex hull are given in that frame; angular velocities are in world axes. A plane is the half-space z <= pos.z. Bodies of one
-//! group other than 0 do not collide with each other. One coefficient of friction holds for all.
+//! SI units, z up. Poses are of the centre of mass, which is the centre of the shape; the principal axes of
+//! inertia are the axes of the shape, and the points of a convex hull are given in that frame; angular
+//! velocities are in world axes. A plane is the half-space z <= pos.z. Bodies of one group other than 0 do
+//! not collide with each other. One coefficient of friction holds for all.
 
 mod check;
 mod joint;
@@ -192,7 +193,8 @@ pub struct Drive {
     pub fmax: f64,
 }
 
-/// Reads a `.json` or `.json.gz` file; refuses what is not a flat state or cannot be one, with line and column.
+/// Reads a `.json` or `.json.gz` file; refuses what is not a flat state or cannot be one, with line and
+/// column.
 pub fn read(path: impl AsRef<Path>) -> Result<FlatState, SceneError> {
     FlatState::of_source(&Source::open(path.as_ref())?)
 }

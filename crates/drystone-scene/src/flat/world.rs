@@ -113,8 +113,8 @@ impl FlatStatic {
 
 /// Writes a world down as it is now; refuses, naming the body, what the format cannot express.
 ///
-/// Read back, everything has the same bits, except that the angular velocity of a turned body (kept in body axes,
-/// written in world axes) and a quaternion (normalised when a body is added) may differ by rounding.
+/// Read back, everything has the same bits, except that the angular velocity of a turned body (kept in body
+/// axes, written in world axes) and a quaternion (normalised when a body is added) may differ by rounding.
 pub fn of_world(world: &World, name: &str, duration: f64, snaps: &[f64]) -> Result<FlatState, SceneError> {
     let (model, state, settings) = (world.model(), world.state(), world.settings());
     let mut colliders: Vec<Vec<usize>> = vec![Vec::new(); model.bodies.len()];
@@ -291,9 +291,9 @@ fn bare(shape: BodyShape) -> FlatBody {
     }
 }
 
-/// Shape and dimensions of a dynamic body; `local` is relative to its centre of mass. Points can be given in any frame,
-/// so that a hull is always possible: then also the rotation from the principal frame to the body's, unless they agree, and
-/// the moments in it.
+/// Shape and dimensions of a dynamic body; `local` is relative to its centre of mass. Points can be given in
+/// any frame, so that a hull is always possible: then also the rotation from the principal frame to the
+/// body's, unless they agree, and the moments in it.
 fn of_shape(shape: &Shape, local: &Pose, inertia: &DMat3) -> Result<(FlatBody, Option<DQuat>), String> {
     if let Shape::Hull(hull) = shape {
         let mut body = bare(BodyShape::Convex);

@@ -1,9 +1,10 @@
-//! Andrews' squeezing mechanism: seven bodies in a plane, ten pins, one freedom. A torque of 33 mN m drives a crank of 7 mm from
-//! rest against a spring of 4530 N/m; after 30 ms the crank has turned by 15.8 rad [MazziaMagherini2008, "Andrews' squeezing
-//! mechanism"; Schiehlen1990]. The angles there are known to fifteen digits.
+//! Andrews' squeezing mechanism: seven bodies in a plane, ten pins, one freedom. A torque of 33 mN m drives a
+//! crank of 7 mm from rest against a spring of 4530 N/m; after 30 ms the crank has turned by 15.8 rad
+//! [MazziaMagherini2008, "Andrews' squeezing mechanism"; Schiehlen1990]. The angles there are known to
+//! fifteen digits.
 //!
-//! The plane is x, z, without gravity; the bodies' angles, and so the positions of their joints, follow the test set, whose
-//! names the constants have.
+//! The plane is x, z, without gravity; the bodies' angles, and so the positions of their joints, follow the
+//! test set, whose names the constants have.
 
 use drystone::{BodyDef, JointDef, MassProperties, Motor, Settings, World};
 use glam::{DQuat, DVec3};
@@ -91,7 +92,8 @@ fn place(p: [f64; 2]) -> DVec3 {
 struct Plan {
     /// Centres and angles of the bodies.
     bodies: [([f64; 2], f64); 7],
-    /// Pins: between crank and rod, where four bodies meet, between 4 and 5, between 6 and 7, and the end of the spring.
+    /// Pins: between crank and rod, where four bodies meet, between 4 and 5, between 6 and 7, and the end of
+    /// the spring.
     crank: [f64; 2],
     meet: [f64; 2],
     upper: [f64; 2],

@@ -1,8 +1,9 @@
 //! A semicircular arch of dry blocks with radial joints.
 //!
-//! With friction high enough that nothing slides, such an arch stands iff a line of thrust fits into its thickness: iff
-//! t/R ≥ 0.1075, R being the radius of the centre line [Milankovitch1907; MakrisAlexakis2013]. A thinner one folds at five
-//! hinges. Of few blocks the limit is lower, because hinges can only form where there is a joint.
+//! With friction high enough that nothing slides, such an arch stands iff a line of thrust fits into its
+//! thickness: iff t/R ≥ 0.1075, R being the radius of the centre line [Milankovitch1907; MakrisAlexakis2013].
+//! A thinner one folds at five hinges. Of few blocks the limit is lower, because hinges can only form where
+//! there is a joint.
 
 use std::f64::consts::PI;
 

@@ -1,12 +1,14 @@
 //! Random arrangements of bodies in a box, without overlaps, at a given solid fraction.
 //!
-//! Bodies are strewn uniformly, overlaps and all, and then pushed apart: every pair that is closer than a small
-//! clearance is moved and turned along its contact normal by what is lacking, pair after pair, until none overlaps.
-//! Dropping bodies one by one where there is room would stop near a fraction of 0.38; this goes well beyond. Only sums,
-//! products and roots of numbers drawn from the seed are used, so a seed means the same scene on every machine.
+//! Bodies are strewn uniformly, overlaps and all, and then pushed apart: every pair that is closer than a
+//! small clearance is moved and turned along its contact normal by what is lacking, pair after pair, until
+//! none overlaps. Dropping bodies one by one where there is room would stop near a fraction of 0.38; this
+//! goes well beyond. Only sums, products and roots of numbers drawn from the seed are used, so a seed means
+//! the same scene on every machine.
 //!
-//! Where there are thousands, they are put in the order of a curve through their places first, so that neighbours lie
-//! together in memory, and pushed further than to the clearance, as in successive over-relaxation: a third as many sweeps.
+//! Where there are thousands, they are put in the order of a curve through their places first, so that
+//! neighbours lie together in memory, and pushed further than to the clearance, as in successive
+//! over-relaxation: a third as many sweeps.
 
 use drystone::collide::Aabb;
 use drystone::collide::broadphase::{self, BroadPhase};
@@ -27,15 +29,16 @@ const MOST_SWEEPS: usize = 4000;
 /// From so many bodies on they are sorted, and pushed by `FURTHER` times what is lacking.
 const MANY: usize = 4096;
 const FURTHER: f64 = 1.8;
-/// Sweeps that pairs are then kept for at least: in the first ones all bodies move far, and what is missed comes next.
+/// Sweeps that pairs are then kept for at least: in the first ones all bodies move far, and what is missed
+/// comes next.
 const KEPT: usize = 4;
 
 /// Clearance to aim at, over the smallest inner radius.
 const CLEARANCE: f64 = 0.02;
 
-/// Places `shapes`, randomly turned, in |x| <= size.x/2, |y| <= size.y/2, 0 <= z <= size.z, the lowest on the floor and
-/// the highest at the top. Where there are many they come back in the order of a curve. Says what went wrong if they do not
-/// fit.
+/// Places `shapes`, randomly turned, in |x| <= size.x/2, |y| <= size.y/2, 0 <= z <= size.z, the lowest on the
+/// floor and the highest at the top. Where there are many they come back in the order of a curve. Says what
+/// went wrong if they do not fit.
 pub(super) fn strew(shapes: Vec<Shape>, size: DVec3, random: &mut Random) -> Result<Vec<Grain>, String> {
     let place = |shape: Shape| {
         let round = matches!(shape, Shape::Sphere { .. });
@@ -79,7 +82,8 @@ struct Pile {
     /// By grain: where it was then, and how far its surface has turned since, m.
     start: Vec<DVec3>,
     turned: Vec<f64>,
-    /// Counts sweeps; in which each grain was last moved, and in which each pair was last found to be far enough apart.
+    /// Counts sweeps; in which each grain was last moved, and in which each pair was last found to be far
+    /// enough apart.
     sweep: u32,
     shifted: Vec<u32>,
     apart: Vec<u32>,
@@ -160,8 +164,8 @@ impl Pile {
         self.collect(grains);
         let mut since = 0;
         for _ in 0..MOST_SWEEPS {
-            // Pairs stay complete until two bodies have come nearer by the margin together; half of that is left for the
-            // sweep to come. Should one be missed, it is found before all is said to be well.
+            // Pairs stay complete until two bodies have come nearer by the margin together; half of that is
+            // left for the sweep to come. Should one be missed, it is found before all is said to be well.
             since += 1;
             if since > self.kept && self.way(grains) > 0.25 * (self.margin - self.clearance) {
                 self.collect(grains);
@@ -307,7 +311,8 @@ mod tests {
 
     use super::*;
 
-    /// Those that are sorted and pushed further are as free as few are, all there, and a seed means one arrangement.
+    /// Those that are sorted and pushed further are as free as few are, all there, and a seed means one
+    /// arrangement.
     #[test]
     fn many_are_strewn_without_overlap() {
         let shapes =

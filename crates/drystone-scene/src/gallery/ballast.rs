@@ -1,5 +1,5 @@
-//! Ballast: random convex stones poured onto uneven ground, as the assemblies of complex shapes that [RenoufAcary2006, §1]
-//! names as an aim. The ground is a height field: a shallow bowl with waves in it.
+//! Ballast: random convex stones poured onto uneven ground, as the assemblies of complex shapes that
+//! [RenoufAcary2006, §1] names as an aim. The ground is a height field: a shallow bowl with waves in it.
 
 use drystone::random::Random;
 use drystone::{BodyDef, Settings, Shape, World};

@@ -1,11 +1,12 @@
 //! The Brazil nut effect: a large ball under small ones rises while the floor is shaken.
 //!
-//! [Anitescu2005]: 270 bodies, steps of 100 ms for 50 s, friction and restitution 0.5; the large ball is at the top after
-//! about 40 shakes. [RenoufAcary2006, §5]: 800 balls of radius 1 on one of radius 2 in a box, a periodic displacement of
-//! the floor. Neither gives box or motion: here the bed at rest is less than half as high as the box is wide, and the floor swings
-//! by 1.5 m about its middle, 40 times in 50 s, with 3.9 g at its turning points. In a box as wide as its bed is high
-//! (`across` = 5 for 270 balls) the walls hold the balls back, the large ball is half-way up after 40 shakes, and balls between
-//! opposite walls have nowhere to go in steps of 100 ms, in which the floor moves by up to 0.75 m.
+//! [Anitescu2005]: 270 bodies, steps of 100 ms for 50 s, friction and restitution 0.5; the large ball is at
+//! the top after about 40 shakes. [RenoufAcary2006, §5]: 800 balls of radius 1 on one of radius 2 in a box, a
+//! periodic displacement of the floor. Neither gives box or motion: here the bed at rest is less than half as
+//! high as the box is wide, and the floor swings by 1.5 m about its middle, 40 times in 50 s, with 3.9 g at
+//! its turning points. In a box as wide as its bed is high (`across` = 5 for 270 balls) the walls hold the
+//! balls back, the large ball is half-way up after 40 shakes, and balls between opposite walls have nowhere
+//! to go in steps of 100 ms, in which the floor moves by up to 0.75 m.
 
 use std::f64::consts::FRAC_PI_2;
 

@@ -20,11 +20,12 @@ impl Region {
     }
 }
 
-/// Sample points across the region and a body: errors of the fraction stay below a thousandth from some tens of bodies.
+/// Sample points across the region and a body: errors of the fraction stay below a thousandth from some tens
+/// of bodies.
 const POINTS_A_RADIUS: f64 = 8.0;
 
-/// Volume of the dynamic bodies inside the region over the region's volume, by counting the points of a cubic lattice
-/// that lie in them; a point in an overlap of two bodies counts twice.
+/// Volume of the dynamic bodies inside the region over the region's volume, by counting the points of a cubic
+/// lattice that lie in them; a point in an overlap of two bodies counts twice.
 pub(super) fn solid_fraction(world: &World, region: &Region, size: f64) -> Option<f64> {
     if region.is_empty() {
         return None;
@@ -72,8 +73,9 @@ fn contains(shape: &Shape, p: DVec3) -> bool {
     }
 }
 
-/// Mean number of neighbours, walls included, that a dynamic body chosen by `counts` touches: a pair touches when a
-/// contact between them carries more than a millionth of the lighter one's weight. None if no body is chosen.
+/// Mean number of neighbours, walls included, that a dynamic body chosen by `counts` touches: a pair touches
+/// when a contact between them carries more than a millionth of the lighter one's weight. None if no body is
+/// chosen.
 pub(super) fn mean_contacts(world: &World, counts: impl Fn(DVec3) -> bool) -> Option<(f64, usize)> {
     let (model, state): (&Model, &State) = (world.model(), world.state());
     let settings = world.settings();

@@ -1,6 +1,6 @@
-//! Salt: as many balls with a positive as with a negative charge, at random in space without gravity, fall together. What
-//! touches in the end has opposite charges, nearly always; and as the forces of each pair are opposite, nothing that they do to
-//! each other moves the whole.
+//! Salt: as many balls with a positive as with a negative charge, at random in space without gravity, fall
+//! together. What touches in the end has opposite charges, nearly always; and as the forces of each pair are
+//! opposite, nothing that they do to each other moves the whole.
 
 use drystone::field::Pair;
 use drystone::random::Random;

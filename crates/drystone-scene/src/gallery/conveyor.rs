@@ -1,5 +1,5 @@
-//! A belt conveyor: boxes fall on a running belt, are carried along and dropped at its end. Each is dragged with μ g until
-//! it runs with the belt.
+//! A belt conveyor: boxes fall on a running belt, are carried along and dropped at its end. Each is dragged
+//! with μ g until it runs with the belt.
 
 use drystone::{BodyDef, Emitter, Flow, Settings, Shape, Sink, World};
 use glam::DVec3;

@@ -1,8 +1,9 @@
-//! Newton's cradle: balls that hang side by side, the first of them drawn aside. With restitution 1 the last one swings to
-//! the height from which the first one fell, and the others stay.
+//! Newton's cradle: balls that hang side by side, the first of them drawn aside. With restitution 1 the last
+//! one swings to the height from which the first one fell, and the others stay.
 //!
-//! Which balls move is decided by the order of the hits: balls that touch would all be hit at once, and Moreau's law then
-//! sends the first one back and the others on together. There is a gap between them that takes longer than one step.
+//! Which balls move is decided by the order of the hits: balls that touch would all be hit at once, and
+//! Moreau's law then sends the first one back and the others on together. There is a gap between them that
+//! takes longer than one step.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! A rotating drum, half full: the bed climbs with the wall until it slides, and its surface keeps a dynamic angle of
-//! repose. The angle is that of the bed's centre of mass from straight below the axis, which is the angle of the surface
-//! for a bed that fills a segment.
+//! A rotating drum, half full: the bed climbs with the wall until it slides, and its surface keeps a dynamic
+//! angle of repose. The angle is that of the bed's centre of mass from straight below the axis, which is the
+//! angle of the surface for a bed that fills a segment.
 
 use std::f64::consts::{PI, TAU};
 

@@ -1,7 +1,7 @@
-//! An ellipse dropped on a table [Anitescu2005, "Elliptic body simulation"]: axes 4 and 8, dropped from a height of 8 with
-//! angular velocity 3. The slides show how far it sinks into the table, with and without constraint stabilisation: a
-//! step that lets the linearised gap reach zero leaves an overlap of O(h²); one that only stops the approach adds such
-//! an overlap in every step, O(h) in all.
+//! An ellipse dropped on a table [Anitescu2005, "Elliptic body simulation"]: axes 4 and 8, dropped from a
+//! height of 8 with angular velocity 3. The slides show how far it sinks into the table, with and without
+//! constraint stabilisation: a step that lets the linearised gap reach zero leaves an overlap of O(h²); one
+//! that only stops the approach adds such an overlap in every step, O(h) in all.
 //!
 //! The body is an ellipsoid with the inertia of the lamina, locked to its plane.
 
@@ -64,7 +64,8 @@ struct Ellipse {
     off_plane: f64,
 }
 
-/// Height of the lowest point: the ellipsoid reaches |A n| below its centre, A being the matrix of its semi-axes.
+/// Height of the lowest point: the ellipsoid reaches |A n| below its centre, A being the matrix of its
+/// semi-axes.
 fn lowest(world: &World) -> f64 {
     let state = world.state();
     let down = state.rotation[0].conjugate() * DVec3::Z;

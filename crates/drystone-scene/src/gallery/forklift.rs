@@ -1,8 +1,8 @@
-//! Forklift trucks [TasoraAnitescu2011, section 6.1, table 1]: each picks up a pallet, turns away with it, sets it down and
-//! leaves; or each takes a bend too fast and rolls over.
+//! Forklift trucks [TasoraAnitescu2011, section 6.1, table 1]: each picks up a pallet, turns away with it,
+//! sets it down and leaves; or each takes a bend too fast and rolls over.
 //!
-//! The trucks stand on a grid, each with a pallet of its own, and do the same: how the cost grows with their number is what
-//! the paper's table shows. The truck itself is in `truck.rs`.
+//! The trucks stand on a grid, each with a pallet of its own, and do the same: how the cost grows with their
+//! number is what the paper's table shows. The truck itself is in `truck.rs`.
 
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
-//! N four-bar linkages in a row, of the IFToMM library of benchmarks [Gonzalez2006, A02]: N + 1 upright bars on the ground,
-//! joined at the top by N level ones, all of 1 m and 1 kg, moving to the right at 1 m/s. Twice in every turn all bars lie in
-//! one line; there the mechanism has N + 1 freedoms for an instant, and equations of joints that repeat each other.
+//! N four-bar linkages in a row, of the IFToMM library of benchmarks [Gonzalez2006, A02]: N + 1 upright bars
+//! on the ground, joined at the top by N level ones, all of 1 m and 1 kg, moving to the right at 1 m/s. Twice
+//! in every turn all bars lie in one line; there the mechanism has N + 1 freedoms for an instant, and
+//! equations of joints that repeat each other.
 //!
-//! It stays a row of parallelograms, and so is a pendulum that turns over: inertia (N + 1)/3 + N, moment of the weight
-//! ((N + 1)/2 + N) g. Its closed form is Jacobi's: see `elliptic.rs`.
+//! It stays a row of parallelograms, and so is a pendulum that turns over: inertia (N + 1)/3 + N, moment of
+//! the weight ((N + 1)/2 + N) g. Its closed form is Jacobi's: see `elliptic.rs`.
 
 use drystone::{BodyDef, JointDef, MassProperties, World};
 use glam::DVec3;

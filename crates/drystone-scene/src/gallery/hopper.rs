@@ -1,11 +1,13 @@
-//! A wedge hopper that empties through a slot: the rate does not depend on how full it is [Beverloo1961], and goes with the
-//! width D of the slot as (D - 1.4 d)^{3/2}, d being the diameter of the grains. For a slot of length L
+//! A wedge hopper that empties through a slot: the rate does not depend on how full it is [Beverloo1961], and
+//! goes with the width D of the slot as (D - 1.4 d)^{3/2}, d being the diameter of the grains. For a slot of
+//! length L
 //!
 //! ```text
 //!     W = 1.03 ρ √g (L - 1.4 d) (D - 1.4 d)^{3/2}
 //! ```
 //!
-//! with ρ the bulk density [BrownRichards1970]; walls in front and behind that are part of the bin do not shorten L.
+//! with ρ the bulk density [BrownRichards1970]; walls in front and behind that are part of the bin do not
+//! shorten L.
 
 use std::f64::consts::PI;
 

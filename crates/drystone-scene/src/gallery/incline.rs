@@ -1,5 +1,6 @@
 //! A body on a tilted plane, against the closed forms: a block sticks iff μ ≥ tan θ and otherwise slides with
-//! g (sin θ - μ cos θ); a ball rolls iff μ ≥ (2/7) tan θ, with (5/7) g sin θ, and otherwise slides like the block.
+//! g (sin θ - μ cos θ); a ball rolls iff μ ≥ (2/7) tan θ, with (5/7) g sin θ, and otherwise slides like the
+//! block.
 
 use drystone::{BodyDef, Shape, World};
 use glam::{DQuat, DVec3};

@@ -53,8 +53,9 @@ use crate::{Measurement, Probe, Scene, SceneError};
 
 pub use params::{ParamInfo, Params};
 
-/// For grains that are poured: one that is hit from above may be pushed sideways in a step by a tenth of its radius and more,
-/// into others which it was not near, and corrections have to reach that far. What is left of that may be a thousandth of it.
+/// For grains that are poured: one that is hit from above may be pushed sideways in a step by a tenth of its
+/// radius and more, into others which it was not near, and corrections have to reach that far. What is left
+/// of that may be a thousandth of it.
 const POURING: Stabilisation = Stabilisation::Post { tolerance: 5e-4, accept: 1e-3, reach: 0.5, rounds: 6 };
 
 /// A scene of the gallery.

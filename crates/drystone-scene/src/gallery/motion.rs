@@ -1,10 +1,11 @@
-//! Motion that scenes prescribe and measure: kinematic bodies that follow a path, and the creep of bodies at rest.
+//! Motion that scenes prescribe and measure: kinematic bodies that follow a path, and the creep of bodies at
+//! rest.
 
 use drystone::World;
 use glam::DVec3;
 
-/// Gives a kinematic body the velocity that brings it to `target` at the end of the coming step. A path followed in this
-/// way adds up no rounding: the body ends where the path ends.
+/// Gives a kinematic body the velocity that brings it to `target` at the end of the coming step. A path
+/// followed in this way adds up no rounding: the body ends where the path ends.
 pub(super) fn bring(world: &mut World, slot: usize, target: DVec3) {
     let velocity = (target - world.state().position[slot]) / world.settings().h;
     if let Some(id) = world.model().id(slot as u32) {
@@ -18,8 +19,8 @@ pub(super) fn ramp(t: f64, start: f64, speed: f64, length: f64) -> f64 {
     (speed * (t - start)).clamp(0.0, length)
 }
 
-/// Share of a way that starts and ends at rest, gone at time `t` when it begins at `start` and takes `span`. The largest
-/// speed is 3/2 of the mean, the largest acceleration 6/span² of the way.
+/// Share of a way that starts and ends at rest, gone at time `t` when it begins at `start` and takes `span`.
+/// The largest speed is 3/2 of the mean, the largest acceleration 6/span² of the way.
 pub(super) fn ease(t: f64, start: f64, span: f64) -> f64 {
     let s = ((t - start) / span).clamp(0.0, 1.0);
     s * s * (3.0 - 2.0 * s)

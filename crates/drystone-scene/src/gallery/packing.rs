@@ -132,8 +132,8 @@ struct Packing {
 }
 
 impl Packing {
-    /// One diameter off the walls (a quarter of the section where that is less) and the floor, and below the uppermost
-    /// bodies: up to one radius under the height that nine of ten centres do not exceed.
+    /// One diameter off the walls (a quarter of the section where that is less) and the floor, and below the
+    /// uppermost bodies: up to one radius under the height that nine of ten centres do not exceed.
     fn inside(&self, world: &World) -> bulk::Region {
         let state = world.state();
         let mut heights: Vec<f64> = world.model().dynamic().map(|i| state.position[i].z).collect();

@@ -1,4 +1,5 @@
-//! Painlevé's rod [Anitescu2005, "A Painleve paradox example"]: it slides on one end, and pushes itself into the floor.
+//! Painlevé's rod [Anitescu2005, "A Painleve paradox example"]: it slides on one end, and pushes itself into
+//! the floor.
 //!
 //! With m the mass, l the length and I = m l²/12, a normal force f at the end gives the end the acceleration
 //!
@@ -6,9 +7,9 @@
 //!     -g + ... + (f/m) (1 + 3 cos θ (cos θ - μ sin θ))
 //! ```
 //!
-//! (the slides print l/(2I) where l²/(4I) belongs). Where the bracket is negative no finite force keeps the end out of the
-//! floor: the rod jams, its end stops at once and the rod tumbles over it. Time stepping has a solution all the same, an
-//! impulse. The bracket can be negative for μ > 4/3 only.
+//! (the slides print l/(2I) where l²/(4I) belongs). Where the bracket is negative no finite force keeps the
+//! end out of the floor: the rod jams, its end stops at once and the rod tumbles over it. Time stepping has a
+//! solution all the same, an impulse. The bracket can be negative for μ > 4/3 only.
 
 use drystone::{BodyDef, MassProperties, Settings, Shape, World};
 use drystone_solve::Model;

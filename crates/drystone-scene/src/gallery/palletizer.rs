@@ -1,8 +1,10 @@
-//! A palletizing device [TasoraAnitescu2011, fig. 1]: rollers bring boxes against a stop; when a row is complete a pusher
-//! slides it onto a pallet, and when a layer is complete the pallet goes down by the height of a box.
+//! A palletizing device [TasoraAnitescu2011, fig. 1]: rollers bring boxes against a stop; when a row is
+//! complete a pusher slides it onto a pallet, and when a layer is complete the pallet goes down by the height
+//! of a box.
 //!
-//! The paper shows the device but gives no sizes. Here boxes are 0.4 m x 0.26 m x 0.25 m. The rollers turn in their places;
-//! they, the pusher and the pallet are kinematic and follow a timetable, so whatever goes wrong with the boxes shows.
+//! The paper shows the device but gives no sizes. Here boxes are 0.4 m x 0.26 m x 0.25 m. The rollers turn in
+//! their places; they, the pusher and the pallet are kinematic and follow a timetable, so whatever goes wrong
+//! with the boxes shows.
 
 use std::sync::Arc;
 
@@ -46,7 +48,8 @@ const SPACING: f64 = 0.1;
 /// From the first roller's place to where a row ends against the stop there is so much more than a row, m.
 const SLACK: f64 = 0.03;
 
-/// A plate fills the gap between rollers and pallet. Each surface lies lower than the one before, so that nothing catches.
+/// A plate fills the gap between rollers and pallet. Each surface lies lower than the one before, so that
+/// nothing catches.
 const PLATE: [f64; 2] = [0.185, 0.235];
 const STEP_DOWN: f64 = 0.002;
 /// The pallet begins here, and the last row of a layer a little further, m.
@@ -70,8 +73,8 @@ const BACK: [f64; 2] = [5.4, 0.8];
 const LOWER: [f64; 2] = [6.2, 0.4];
 const SINK: [f64; 2] = [5.2, 1.0];
 
-/// How far a box may be from its place, over its smallest extent. Pushed boxes end 21 to 27 mm away, by how the micrometres of overlap
-/// that a step leaves fall out.
+/// How far a box may be from its place, over its smallest extent. Pushed boxes end 21 to 27 mm away, by how
+/// the micrometres of overlap that a step leaves fall out.
 const SHARE: f64 = 0.12;
 
 fn build(p: &Params) -> Result<Made, SceneError> {

@@ -1,10 +1,11 @@
-//! The pebble-bed reactor [TasoraAnitescu2011, §6.3]: a silo with a conical bottom full of pebbles, a column of graphite in
-//! the middle and fuel around it. Once filled, pebbles are taken out below and put in above.
+//! The pebble-bed reactor [TasoraAnitescu2011, §6.3]: a silo with a conical bottom full of pebbles, a column
+//! of graphite in the middle and fuel around it. Once filled, pebbles are taken out below and put in above.
 //!
-//! The paper's vessel holds 170,000 pebbles; with fewer, radius and height go with the cube root of their number, the
-//! pebbles stay. The vessel is filled all at once: pebbles are strewn at random, without overlaps, at a solid fraction just
-//! below that of the bed, in the vessel and above it, and settle. The uppermost then fall by a sixth of the height only,
-//! and a filled vessel takes hundreds of steps, where one pouring after the other would take thousands.
+//! The paper's vessel holds 170,000 pebbles; with fewer, radius and height go with the cube root of their
+//! number, the pebbles stay. The vessel is filled all at once: pebbles are strewn at random, without
+//! overlaps, at a solid fraction just below that of the bed, in the vessel and above it, and settle. The
+//! uppermost then fall by a sixth of the height only, and a filled vessel takes hundreds of steps, where one
+//! pouring after the other would take thousands.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -163,7 +164,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     })
 }
 
-/// Places of `n` pebbles in the vessel, from the plug up: a box around it is strewn, and what is not inside is left out.
+/// Places of `n` pebbles in the vessel, from the plug up: a box around it is strewn, and what is not inside
+/// is left out.
 fn strew(vessel: &Vessel, n: usize, fraction: f64, seed: u64) -> Result<Vec<DVec3>, String> {
     let below = vessel.below() * fraction / VOLUME;
     let inner = PI * (vessel.radius - R).powi(2);
@@ -233,7 +235,8 @@ struct Reactor {
     /// s
     filled: Option<f64>,
     begun: Option<Begun>,
-    /// Pebbles above the cone that have not sunk by [`DESCENT`] since circulation began, and where they were then.
+    /// Pebbles above the cone that have not sunk by [`DESCENT`] since circulation began, and where they were
+    /// then.
     sinking: Vec<(BodyId, DVec3)>,
     /// Of those that have: by how much their distance from the axis had changed as they did, m.
     sunk: Vec<f64>,

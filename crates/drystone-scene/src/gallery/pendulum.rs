@@ -1,6 +1,6 @@
 //! The simple pendulum of the IFToMM library of benchmarks: 1 kg on a massless rod of 1 m, released level
-//! [Gonzalez2006, A01]. Its motion in closed form is Jacobi's: see `elliptic.rs`. The rods behind it show where it is
-//! after equal times.
+//! [Gonzalez2006, A01]. Its motion in closed form is Jacobi's: see `elliptic.rs`. The rods behind it show
+//! where it is after equal times.
 
 use drystone::{BodyDef, JointDef, Shape, World};
 use glam::DVec3;

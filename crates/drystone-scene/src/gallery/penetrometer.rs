@@ -1,5 +1,5 @@
-//! A cone penetration test: a cone is pushed into a settled bed at constant speed, and its resistance is measured over the
-//! depth.
+//! A cone penetration test: a cone is pushed into a settled bed at constant speed, and its resistance is
+//! measured over the depth.
 
 use drystone::{BodyDef, Function, Guide, Settings, Shape, World};
 use glam::{DQuat, DVec3};

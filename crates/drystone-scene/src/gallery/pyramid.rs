@@ -1,6 +1,6 @@
-//! Cannonball pyramids [Anitescu2005, "Solving the LCP"]: the published ones have 10, 21, 36, 55 and 210 bodies, which
-//! are the triangles of 4, 6, 8, 10 and 20 layers, all balls in one vertical plane. Pyramids on a triangular and on a
-//! square base are offered too.
+//! Cannonball pyramids [Anitescu2005, "Solving the LCP"]: the published ones have 10, 21, 36, 55 and 210
+//! bodies, which are the triangles of 4, 6, 8, 10 and 20 layers, all balls in one vertical plane. Pyramids on
+//! a triangular and on a square base are offered too.
 
 use drystone::{BodyDef, Settings, Shape, World};
 use glam::DVec3;
@@ -55,7 +55,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     })
 }
 
-/// Centres, layer by layer. Every ball of a layer touches its neighbours, and lies in the hollow between those below.
+/// Centres, layer by layer. Every ball of a layer touches its neighbours, and lies in the hollow between
+/// those below.
 fn places(base: Base, layers: usize) -> Vec<DVec3> {
     let d = 2.0 * RADIUS;
     let mut all = Vec::new();
@@ -76,7 +77,8 @@ fn places(base: Base, layers: usize) -> Vec<DVec3> {
                 let z = RADIUS + up * d * (2.0f64 / 3.0).sqrt();
                 let row = d * 0.75f64.sqrt();
                 for j in 0..edge {
-                    // Row j has one ball less; its centre of gravity, and so the pyramid's axis, is at a third.
+                    // Row j has one ball less; its centre of gravity, and so the pyramid's axis, is at a
+                    // third.
                     let y = row * (j as f64 - (edge - 1) as f64 / 3.0);
                     all.extend(
                         (0..edge - j).map(|i| DVec3::new(d * (i as f64 - 0.5 * (edge - j - 1) as f64), y, z)),

@@ -34,8 +34,8 @@ impl Rings {
         area * (self.high - self.low)
     }
 
-    /// Solid fraction of every ring, balls of `radius` being around `centres`. What of a ball lies in a ring is counted by
-    /// the points of a lattice in it.
+    /// Solid fraction of every ring, balls of `radius` being around `centres`. What of a ball lies in a ring
+    /// is counted by the points of a lattice in it.
     pub fn solid_fractions(&self, centres: &[DVec3], radius: f64) -> Vec<f64> {
         let mut solid = vec![0.0; self.count];
         if self.high <= self.low {
@@ -83,7 +83,8 @@ fn ball(radius: f64) -> Vec<DVec3> {
 mod tests {
     use super::*;
 
-    /// A simple cubic lattice of touching balls has a solid fraction of π/6 in every ring that is wide enough.
+    /// A simple cubic lattice of touching balls has a solid fraction of π/6 in every ring that is wide
+    /// enough.
     #[test]
     fn lattice_has_its_fraction() {
         let centres: Vec<DVec3> = (0..40 * 40 * 12)

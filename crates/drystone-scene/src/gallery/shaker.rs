@@ -1,8 +1,8 @@
 //! The shaker [TasoraAnitescu2008, §3.2]: small spheres fall into a box and flow out of a lateral opening.
 //!
-//! The paper gives no sizes. Here the box is a cube that the settled spheres would just fill, so that everything scales
-//! with the cube root of their number. It stands on a plinth, so that what has flowed out does not dam the opening,
-//! which is half as wide as the box.
+//! The paper gives no sizes. Here the box is a cube that the settled spheres would just fill, so that
+//! everything scales with the cube root of their number. It stands on a plinth, so that what has flowed out
+//! does not dam the opening, which is half as wide as the box.
 
 use std::f64::consts::PI;
 
@@ -42,8 +42,8 @@ const PARAMS: &[ParamInfo] = &[
 
 /// Solid fraction of a poured bed of spheres, from which the box is sized.
 const POURED: f64 = 0.6;
-/// Spacing of the lattice they start on, and the largest shift from it along an axis, over the diameter. Neighbours
-/// keep SPACING - 2 JITTER > 1 diameters along one axis at least.
+/// Spacing of the lattice they start on, and the largest shift from it along an axis, over the diameter.
+/// Neighbours keep SPACING - 2 JITTER > 1 diameters along one axis at least.
 const SPACING: f64 = 1.12;
 const JITTER: f64 = 0.055;
 /// Height of the plinth over the width of the box.

@@ -1,5 +1,6 @@
-//! Direct shear: a box of grains is cut in two at mid-height. The upper frame moves along, a loaded plate lies on the
-//! grains, and the force that the frame needs over the weight that rests on the cut is the friction of the soil.
+//! Direct shear: a box of grains is cut in two at mid-height. The upper frame moves along, a loaded plate
+//! lies on the grains, and the force that the frame needs over the weight that rests on the cut is the
+//! friction of the soil.
 
 use drystone::{BodyDef, Collider, Function, Guide, MassProperties, Pose, Settings, Shape, World};
 use glam::DVec3;

@@ -1,5 +1,5 @@
-//! A body set sliding on a level floor, against the closed forms: a block loses μ g and stops after v₀²/(2 μ g); a ball
-//! rolls without slip from t = 2 v₀/(7 μ g) on, at (5/7) v₀.
+//! A body set sliding on a level floor, against the closed forms: a block loses μ g and stops after v₀²/(2 μ
+//! g); a ball rolls without slip from t = 2 v₀/(7 μ g) on, at (5/7) v₀.
 
 use drystone::{BodyDef, World};
 use glam::DVec3;

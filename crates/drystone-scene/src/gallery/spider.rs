@@ -1,9 +1,9 @@
-//! A walking robot [TasoraAnitescu2008, section 3.1]: six legs of six parts each, moved by two servomotors a leg, 37 parts
-//! in all.
+//! A walking robot [TasoraAnitescu2008, section 3.1]: six legs of six parts each, moved by two servomotors a
+//! leg, 37 parts in all.
 //!
-//! The paper shows the robot but gives no sizes. Here a leg is a coxa that swings about the vertical, and three parallel
-//! bars (a femur and two rods) that carry a knee plate and a shin: the bars keep both upright, so that the foot goes up and
-//! down as the femur turns.
+//! The paper shows the robot but gives no sizes. Here a leg is a coxa that swings about the vertical, and
+//! three parallel bars (a femur and two rods) that carry a knee plate and a shin: the bars keep both upright,
+//! so that the foot goes up and down as the femur turns.
 //!
 //! ```text
 //!          hip │      femur                              rows of a leg
@@ -14,8 +14,8 @@
 //!                               ● foot
 //! ```
 //!
-//! 36 rows for 36 degrees of freedom: loops are closed without repeating an equation, and the motors decide the rest. Three
-//! legs stand while the other three step ahead.
+//! 36 rows for 36 degrees of freedom: loops are closed without repeating an equation, and the motors decide
+//! the rest. Three legs stand while the other three step ahead.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
@@ -111,7 +111,8 @@ impl Leg {
         self.out.cross(DVec3::Z)
     }
 
-    /// A box in the leg's plane from one point to another; `half` is half its width across that plane and in it.
+    /// A box in the leg's plane from one point to another; `half` is half its width across that plane and in
+    /// it.
     fn bar(&self, from: [f64; 2], to: [f64; 2], half: [f64; 2], mass: f64, mu: f64) -> BodyDef {
         let (a, b) = (self.at(from), self.at(to));
         let along = b - a;
@@ -178,8 +179,8 @@ struct Gait {
 }
 
 impl Gait {
-    /// Angle of a hip from where it is at the start: the foot goes from ahead to astern in the first half of the leg's own
-    /// period, on the ground, and back in the second.
+    /// Angle of a hip from where it is at the start: the foot goes from ahead to astern in the first half of
+    /// the leg's own period, on the ground, and back in the second.
     fn swing(&self, leg: &Leg) -> Function {
         let start = if leg.first { 1.0 } else { -1.0 };
         // An angle about the vertical takes a left foot astern, a right one ahead.

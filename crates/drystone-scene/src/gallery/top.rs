@@ -1,5 +1,5 @@
-//! A heavy symmetric top: a cone that spins on its apex, released without precession. Its axis nods between two angles and goes
-//! round [Goldstein2002, §5.7]. With u = cos θ, a = I₃ω₃/I₁, b = 2mgl/I₁, p = a²/2b:
+//! A heavy symmetric top: a cone that spins on its apex, released without precession. Its axis nods between
+//! two angles and goes round [Goldstein2002, §5.7]. With u = cos θ, a = I₃ω₃/I₁, b = 2mgl/I₁, p = a²/2b:
 //!
 //! ```text
 //!     u̇² = b (u₀ - u)(u - u₁)(u₂ - u),     u₁,₂ = p ∓ √(p² - 2p u₀ + 1)
@@ -40,7 +40,8 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let spin = p.number("spin", 1.0, 1000.0)?;
     let tilt = p.number("tilt_deg", 1.0, 120.0)?.to_radians();
     let settings = exact();
-    // The shape's apex points up: the body's z axis is from the base to the apex, the top's own axis the opposite.
+    // The shape's apex points up: the body's z axis is from the base to the apex, the top's own axis the
+    // opposite.
     let up = DVec3::new(tilt.sin(), 0.0, tilt.cos());
     let turn = DQuat::from_rotation_y(tilt) * DQuat::from_rotation_x(std::f64::consts::PI);
     let def = seen(BodyDef::solid(Shape::Cone { radius: RADIUS, height: HEIGHT }, DENSITY));
@@ -88,8 +89,8 @@ impl Form {
         4.0 * complete((self.start - low) / (high - low)) / (self.b * (high - low)).sqrt()
     }
 
-    /// Angle of precession in one nod, by the trapezoidal rule over ψ with u = u₁ + (u₀ - u₁) sin² ψ: periodic, so that it
-    /// converges faster than any power.
+    /// Angle of precession in one nod, by the trapezoidal rule over ψ with u = u₁ + (u₀ - u₁) sin² ψ:
+    /// periodic, so that it converges faster than any power.
     fn precession(&self) -> f64 {
         let [low, high] = self.roots();
         let n = 400;

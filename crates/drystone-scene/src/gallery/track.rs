@@ -46,7 +46,8 @@ impl Track {
         self.history.push((world.state().time, self.speed(world)));
     }
 
-    /// Mean over the second half of the run, m/s²: the first steps only bring the body to its hovering height.
+    /// Mean over the second half of the run, m/s²: the first steps only bring the body to its hovering
+    /// height.
     fn acceleration(&self) -> Option<f64> {
         let (t0, v0) = *self.history.get(self.history.len() / 2)?;
         let (t1, v1) = *self.history.last()?;

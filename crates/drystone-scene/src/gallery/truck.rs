@@ -1,15 +1,17 @@
-//! A forklift truck [TasoraAnitescu2011, section 6.1]: frame, two front wheels, steering strut with the driven rear wheel,
-//! mast and carriage, in six joints; and a EUR pallet with a load.
+//! A forklift truck [TasoraAnitescu2011, section 6.1]: frame, two front wheels, steering strut with the
+//! driven rear wheel, mast and carriage, in six joints; and a EUR pallet with a load.
 //!
-//! The paper gives the parts and joints but no sizes. There are two trucks. [`Kind::Counterbalance`] has the sizes of a small
-//! three-wheel counterbalance truck (wheelbase 1.25 m, 2.4 t). [`Kind::Light`] has the sizes, masses and moments of inertia of the
-//! program that the paper's first author published with his engine [TasoraForklift]: 430 kg, a mast of 100 kg, parts with
-//! moments of inertia like large balls. It has the paper's 34 rows, 20 iterations and 5 ms, so that the paper's figures are
-//! most likely its. The pallet is of the size of EN 13698-1, its deck boards drawn together to one slab; the light truck
-//! enters it from its long side.
+//! The paper gives the parts and joints but no sizes. There are two trucks. [`Kind::Counterbalance`] has the
+//! sizes of a small three-wheel counterbalance truck (wheelbase 1.25 m, 2.4 t). [`Kind::Light`] has the
+//! sizes, masses and moments of inertia of the program that the paper's first author published with his
+//! engine [TasoraForklift]: 430 kg, a mast of 100 kg, parts with moments of inertia like large balls. It has
+//! the paper's 34 rows, 20 iterations and 5 ms, so that the paper's figures are most likely its. The pallet
+//! is of the size of EN 13698-1, its deck boards drawn together to one slab; the light truck enters it from
+//! its long side.
 //!
-//! Bilateral rows: six joints of five, three rheonomic constraints (tilt, lift, steering) and the drive's: 34, as many as
-//! in the paper. The drive asks for a speed and has a largest torque; brakes are dry friction in the front wheels.
+//! Bilateral rows: six joints of five, three rheonomic constraints (tilt, lift, steering) and the drive's:
+//! 34, as many as in the paper. The drive asks for a speed and has a largest torque; brakes are dry friction
+//! in the front wheels.
 //!
 //! Truck axes: x ahead, z up, the origin on the ground under the middle of the front axle.
 

@@ -1,5 +1,5 @@
-//! A silo: a cylinder about the z axis over a cone, and below it a pipe that a plug closes. Its walls are flat plates that
-//! touch the round ones from outside.
+//! A silo: a cylinder about the z axis over a cone, and below it a pipe that a plug closes. Its walls are
+//! flat plates that touch the round ones from outside.
 
 use std::f64::consts::{PI, TAU};
 
@@ -76,7 +76,8 @@ impl Vessel {
                 |radius: f64, low: f64, high: f64| turn * DVec3::new(radius + t, 0.0, 0.5 * (low + high));
             let half = DVec3::new(t, wide, 0.5 * (self.top + thickness));
             plate(turn, upright(self.radius, -thickness, self.top), half);
-            // As wide below as above: the inside is convex, so what is too much of a plate lies behind its neighbours.
+            // As wide below as above: the inside is convex, so what is too much of a plate lies behind its
+            // neighbours.
             let tilt = turn * DQuat::from_rotation_y(-self.slope);
             let length = (self.radius - self.outlet) / self.slope.cos() + thickness;
             let at = turn * DVec3::new(self.outlet, 0.0, rim) + tilt * DVec3::new(0.5 * length, 0.0, -t);
@@ -98,7 +99,8 @@ mod tests {
 
     const VESSEL: Vessel = Vessel { radius: 2.0, top: 5.0, slope: PI / 6.0, outlet: 0.5, pipe: 0.4 };
 
-    /// By shooting rays: the nearest plate in many directions is as far as the formula says, but for the plates' corners.
+    /// By shooting rays: the nearest plate in many directions is as far as the formula says, but for the
+    /// plates' corners.
     #[test]
     fn plates_are_where_the_formula_says() {
         let mut world = drystone::World::new(drystone::Settings::default()).unwrap();

@@ -1,5 +1,6 @@
-//! A masonry wall on ground of which one part moves [RenoufAcary2006, fig. 3]: dry bricks in running bond, half bricks at
-//! the ends of every other course. The paper gives no sizes; here a brick is 1 m x 0.5 m x 0.5 m, as heavy as stone.
+//! A masonry wall on ground of which one part moves [RenoufAcary2006, fig. 3]: dry bricks in running bond,
+//! half bricks at the ends of every other course. The paper gives no sizes; here a brick is 1 m x 0.5 m x 0.5
+//! m, as heavy as stone.
 
 use std::sync::Arc;
 
@@ -46,7 +47,8 @@ const HEIGHT: f64 = 0.5;
 const DENSITY: f64 = 2000.0;
 /// The ground is still for so long first, s.
 const STILL: f64 = 0.25;
-/// A brick has left its place when it is further from it than this share of its height: of its smallest extent.
+/// A brick has left its place when it is further from it than this share of its height: of its smallest
+/// extent.
 const SHARE: f64 = 0.1;
 
 fn build(p: &Params) -> Result<Made, SceneError> {
@@ -155,8 +157,8 @@ struct Wall {
 }
 
 impl Wall {
-    /// How far a brick is from where the ground below would have taken it, m. One that straddles the edge may go with
-    /// either part.
+    /// How far a brick is from where the ground below would have taken it, m. One that straddles the edge may
+    /// go with either part.
     fn away(&self, world: &World, i: usize) -> f64 {
         let brick = &self.bricks[i];
         let d = world.state().position[i] - brick.start;
@@ -171,7 +173,8 @@ impl Wall {
         }
     }
 
-    /// Bed joints that have opened: pairs of bricks, the second of which lay on the first, that are apart now.
+    /// Bed joints that have opened: pairs of bricks, the second of which lay on the first, that are apart
+    /// now.
     fn open_joints(&self, world: &World) -> Vec<[usize; 2]> {
         let id = |i: usize| world.model().id(i as u32);
         let apart = |i: usize, j: usize| match (id(i), id(j)) {

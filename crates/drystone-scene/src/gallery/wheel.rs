@@ -1,12 +1,14 @@
-//! A rigid wheel on sand, as in a single-wheel test rig: a carriage moves along the bin at one speed, a fork on it carries the
-//! load and is free to move up and down, and the wheel is turned at the speed that gives the slip asked for,
+//! A rigid wheel on sand, as in a single-wheel test rig: a carriage moves along the bin at one speed, a fork
+//! on it carries the load and is free to move up and down, and the wheel is turned at the speed that gives
+//! the slip asked for,
 //!
 //! ```text
 //!     s = 1 - v / (ω R)
 //! ```
 //!
-//! What the sand pushes the wheel ahead with, less what it resists, is the drawbar pull. It is negative at no slip, grows with
-//! slip, and cannot exceed the weight times the tangent of the sand's angle of friction [Wong2008, chapter 2].
+//! What the sand pushes the wheel ahead with, less what it resists, is the drawbar pull. It is negative at no
+//! slip, grows with slip, and cannot exceed the weight times the tangent of the sand's angle of friction
+//! [Wong2008, chapter 2].
 
 use drystone::random::Random;
 use drystone::{BodyDef, Filter, Function, Guide, JointDef, MassProperties, Motor, Settings, Shape, World};

@@ -1,4 +1,5 @@
-//! Robots that other programs wrote, as scene files: URDF and MJCF. What was not understood is told, with its lines.
+//! Robots that other programs wrote, as scene files: URDF and MJCF. What was not understood is told, with its
+//! lines.
 //!
 //! ```text
 //!     file ──> Robot (bodies, joints, notes) ──> text of a scene file
@@ -40,8 +41,8 @@ pub struct Imported {
     pub joints: usize,
 }
 
-/// Makes a scene file of a robot's file (`.urdf`, or `.xml` in MuJoCo's form); `to` is where it will be, so that paths of meshes are
-/// relative to it.
+/// Makes a scene file of a robot's file (`.urdf`, or `.xml` in MuJoCo's form); `to` is where it will be, so
+/// that paths of meshes are relative to it.
 ///
 /// # Errors
 /// For files that cannot be read, with line and column where they are not what they should be.
@@ -191,7 +192,8 @@ struct Robot {
 }
 
 impl Robot {
-    /// What has a number that is not finite: those of the file are, but sums and products of large ones need not be.
+    /// What has a number that is not finite: those of the file are, but sums and products of large ones need
+    /// not be.
     fn endless(&self) -> Option<String> {
         let pose = |p: &Pose| p.position.is_finite() && p.rotation.is_finite();
         let mass = |m: &MassProperties| {

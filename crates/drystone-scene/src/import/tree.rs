@@ -1,4 +1,5 @@
-//! An XML file with all that it includes, as one tree; every element knows the file and the line that it stands in.
+//! An XML file with all that it includes, as one tree; every element knows the file and the line that it
+//! stands in.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,8 +58,8 @@ impl Element {
     }
 }
 
-/// The tree below a node, with what `<include file="..."/>` names in the place of that element; paths are relative to the folder of
-/// the first file, as MuJoCo has it.
+/// The tree below a node, with what `<include file="..."/>` names in the place of that element; paths are
+/// relative to the folder of the first file, as MuJoCo has it.
 pub(super) fn with_included(root: Node, folder: &Path) -> Result<Element, Wrong> {
     let mut work = Work { folder, seen: Vec::new() };
     let mut out = Vec::new();

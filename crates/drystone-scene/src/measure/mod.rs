@@ -1,7 +1,8 @@
 //! What a scene file measures by `[[probe]]`: meters with names, over whatever the scene itself measures.
 //!
-//! A meter keeps totals (mass that has passed, impulses) from step to step. Its values are read now and then: by itself for the
-//! report, and by whoever asks for rows of a table. Each reader has a mark of its own, from which rates and mean forces count.
+//! A meter keeps totals (mass that has passed, impulses) from step to step. Its values are read now and then:
+//! by itself for the report, and by whoever asks for rows of a table. Each reader has a mark of its own, from
+//! which rates and mean forces count.
 
 mod force;
 mod passing;
@@ -103,7 +104,8 @@ impl Meter {
         }
     }
 
-    /// The values now, in the order of the columns; NaN for what is not known. Rates are means since the mark.
+    /// The values now, in the order of the columns; NaN for what is not known. Rates are means since the
+    /// mark.
     fn read(&self, world: &World, mark: &mut Mark) -> Vec<f64> {
         let (totals, time) = (self.totals(world), world.state().time);
         let passed = time - mark.time;

@@ -17,7 +17,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Solid volume over the volume of the box; bodies whose centres are in it; these over all; their mass (kg).
+    /// Solid volume over the volume of the box; bodies whose centres are in it; these over all; their mass
+    /// (kg).
     pub fn read(&self, world: &World) -> [f64; 4] {
         let (model, s) = (world.model(), world.state());
         let (mut inside, mut all, mut mass) = (0u64, 0u64, 0.0);
@@ -40,7 +41,8 @@ impl Region {
         [volume / (self.max - self.min).element_product(), inside as f64, fraction, mass]
     }
 
-    /// Of a shape, as far as it is in the box, m³: exact if all of it is, by points of a lattice if a face cuts it.
+    /// Of a shape, as far as it is in the box, m³: exact if all of it is, by points of a lattice if a face
+    /// cuts it.
     fn volume(&self, world: &World, collider: usize) -> f64 {
         let (model, s) = (world.model(), world.state());
         let bounds = model.collider_aabb(s, collider);

@@ -27,8 +27,8 @@ pub(crate) struct Slope {
 }
 
 impl Slope {
-    /// Angle over the horizontal (degrees), and height of the fitted surface in the middle of the region (m). The angle has the sign of
-    /// the slope along a direction; down and out is above zero for a cone.
+    /// Angle over the horizontal (degrees), and height of the fitted surface in the middle of the region (m).
+    /// The angle has the sign of the slope along a direction; down and out is above zero for a cone.
     pub fn read(&self, world: &World) -> [f64; 2] {
         let tops = self.tops(world);
         let middle = 0.5 * (self.min + self.max);

@@ -1,5 +1,5 @@
-//! Planes worth cutting a concave solid along: the faces and the bisectors of its concave edges, where clean cuts are,
-//! and evenly spaced ones across its own axes and the world's.
+//! Planes worth cutting a concave solid along: the faces and the bisectors of its concave edges, where clean
+//! cuts are, and evenly spaced ones across its own axes and the world's.
 
 use std::collections::HashMap;
 
@@ -90,7 +90,8 @@ pub(super) fn concave_edges(surface: &Surface) -> Vec<Concave> {
             let Some(&(other, fourth)) = across.get(&(j, i)).filter(|_| i < j) else { continue };
             let edge = surface.vertices[j as usize] - surface.vertices[i as usize];
             let (m, n) = (normal(k), normal(other));
-            // From the normal of this triangle to the neighbour's, about the edge: below 0 where it is concave.
+            // From the normal of this triangle to the neighbour's, about the edge: below 0 where it is
+            // concave.
             let angle = m.cross(n).dot(edge.normalize_or_zero()).atan2(m.dot(n));
             if angle < -LEAST_ANGLE {
                 let weight = -angle * edge.length();

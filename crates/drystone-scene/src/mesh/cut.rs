@@ -1,4 +1,5 @@
-//! A closed surface cut in two by a plane, each half closed again by a lid where the plane went through the solid.
+//! A closed surface cut in two by a plane, each half closed again by a lid where the plane went through the
+//! solid.
 
 use std::collections::HashMap;
 
@@ -85,8 +86,8 @@ pub(super) fn clip(triangle: [u32; 3], sides: &Sides, keep: i8, into: &mut Vec<K
     }
 }
 
-/// The halves below and above the plane, or `None` where it does not go through, or where the surface crosses itself
-/// so that no lid can be found.
+/// The halves below and above the plane, or `None` where it does not go through, or where the surface crosses
+/// itself so that no lid can be found.
 pub(super) fn cut(surface: &Surface, plane: &Plane) -> Option<[Surface; 2]> {
     let sides = Sides::new(surface, plane);
     if !sides.parts() {
@@ -201,8 +202,8 @@ fn rings(mut edges: Vec<(u32, u32)>, corner: &dyn Fn(u32) -> Corner) -> Option<V
     Some(rings)
 }
 
-/// The pieces of a surface that share no vertex, in the order of their first triangles. A piece that is inside out is a
-/// cavity of another: then all stay together.
+/// The pieces of a surface that share no vertex, in the order of their first triangles. A piece that is
+/// inside out is a cavity of another: then all stay together.
 pub(super) fn pieces(surface: &Surface) -> Vec<Surface> {
     let mut sets = DisjointSets::new(surface.vertices.len());
     for &[a, b, c] in &surface.triangles {

@@ -1,10 +1,10 @@
 //! Convex parts of a concave solid.
 //!
-//! The solid itself is cut, by planes, into pieces whose hulls take up little more room than they do; hulls that fit
-//! together are joined again. As in \[MamouGhorbel2009\] the measure is volume, and the piece that is worst is cut along
-//! the best of a set of planes; as in \[WeiLiu2022\] the planes cut triangles, not voxels, and a cut is judged by what
-//! can be cut next. So an angle bracket falls into its two boxes exactly, and a hull never leaves out anything of the
-//! solid.
+//! The solid itself is cut, by planes, into pieces whose hulls take up little more room than they do; hulls
+//! that fit together are joined again. As in \[MamouGhorbel2009\] the measure is volume, and the piece that
+//! is worst is cut along the best of a set of planes; as in \[WeiLiu2022\] the planes cut triangles, not
+//! voxels, and a cut is judged by what can be cut next. So an angle bracket falls into its two boxes exactly,
+//! and a hull never leaves out anything of the solid.
 
 use std::sync::Arc;
 
@@ -74,8 +74,8 @@ impl Decomposition {
     }
 }
 
-/// Cuts a closed surface into convex parts. The same surface and target give the same parts, bit for bit, for any
-/// number of threads.
+/// Cuts a closed surface into convex parts. The same surface and target give the same parts, bit for bit, for
+/// any number of threads.
 pub fn decompose(surface: &Surface, target: &Target) -> Result<Decomposition, MeshError> {
     target.check().map_err(|e| MeshError::new(Place::Whole, e))?;
     surface.check_solid()?;

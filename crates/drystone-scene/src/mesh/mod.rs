@@ -1,8 +1,8 @@
-//! Triangle surfaces from files: Wavefront OBJ and STL, what can be wrong with them, the mass of what they enclose, and
-//! convex parts of concave ones.
+//! Triangle surfaces from files: Wavefront OBJ and STL, what can be wrong with them, the mass of what they
+//! enclose, and convex parts of concave ones.
 //!
-//! [`read`] takes a file by its ending and refuses, by line or triangle, what is no surface. Whether the surface
-//! encloses a solid is a second question, asked only where volume matters: [`Surface::check_solid`].
+//! [`read`] takes a file by its ending and refuses, by line or triangle, what is no surface. Whether the
+//! surface encloses a solid is a second question, asked only where volume matters: [`Surface::check_solid`].
 
 mod candidates;
 mod cut;
@@ -231,8 +231,8 @@ fn is_thin(a: DVec3, b: DVec3, c: DVec3) -> bool {
     (b - a).cross(c - a).length() <= THINNEST * longest
 }
 
-/// Gives each place one index. Files that write a corner once a triangle, or again for another texture, become
-/// connected; nothing is moved.
+/// Gives each place one index. Files that write a corner once a triangle, or again for another texture,
+/// become connected; nothing is moved.
 #[derive(Default)]
 struct Weld {
     vertices: Vec<DVec3>,
@@ -276,7 +276,8 @@ fn shorten(word: &str) -> String {
     word.chars().take(40).collect::<String>().escape_debug().to_string() + "..."
 }
 
-/// The lines of a text file with their numbers. Bytes that are not UTF-8 (old comments) become question marks.
+/// The lines of a text file with their numbers. Bytes that are not UTF-8 (old comments) become question
+/// marks.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, std::borrow::Cow<'_, str>)> {
     let end = |line: &&[u8]| line.last() == Some(&b'\r');
     bytes.split(|&b| b == b'\n').enumerate().map(move |(k, line)| {

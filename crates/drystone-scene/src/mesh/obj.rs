@@ -1,5 +1,5 @@
-//! Wavefront OBJ: vertices, and faces of three or more corners. Normals, textures and materials are passed over; what
-//! would be geometry of another kind (curves, free-form surfaces) is refused by name.
+//! Wavefront OBJ: vertices, and faces of three or more corners. Normals, textures and materials are passed
+//! over; what would be geometry of another kind (curves, free-form surfaces) is refused by name.
 
 use std::fmt::Write;
 
@@ -73,7 +73,8 @@ impl Reader {
         let mut words = text.split_whitespace();
         match words.next() {
             None => Ok(()),
-            // A fourth number is a weight of free-form surfaces, four to six are colours: neither moves the corner.
+            // A fourth number is a weight of free-form surfaces, four to six are colours: neither moves the
+            // corner.
             Some("v") => {
                 if self.positions.len() == u32::MAX as usize {
                     return Err("more vertices than can be counted".into());

@@ -1,8 +1,9 @@
 //! Convex parts of a mesh file, kept beside it so that they are found once.
 //!
-//! The file is called `NAME.parts-KEY.obj`, where KEY is made of the bytes of the mesh, the scale and the target: it is
-//! never out of date, and any viewer of OBJ files shows it. It is written whole or not at all, and read only if its own
-//! sum is right. A folder that cannot be written to costs the time of finding the parts again, nothing else.
+//! The file is called `NAME.parts-KEY.obj`, where KEY is made of the bytes of the mesh, the scale and the
+//! target: it is never out of date, and any viewer of OBJ files shows it. It is written whole or not at all,
+//! and read only if its own sum is right. A folder that cannot be written to costs the time of finding the
+//! parts again, nothing else.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -15,7 +15,8 @@ use super::quick::hull_volume_of;
 /// Planes tried across each axis of a piece, and of the pieces that would come of it.
 const SLICES: usize = 11;
 const SLICES_AHEAD: usize = 5;
-/// Planes for which the next cut is looked at too. A cut that gains nothing by itself may make a clean one possible.
+/// Planes for which the next cut is looked at too. A cut that gains nothing by itself may make a clean one
+/// possible.
 const LOOKED_AT: usize = 8;
 /// Pieces with more triangles are not looked into ahead: it would take long, and there will be cuts enough.
 const FORESEEN: usize = 4000;
@@ -187,8 +188,8 @@ impl Piece {
         Some(scale.cost(excess, bend))
     }
 
-    /// Volumes of solid and hull of what is on one side, piece by piece. Seen from a point of the plane the lid adds
-    /// nothing to the volume, so there is no need to find it.
+    /// Volumes of solid and hull of what is on one side, piece by piece. Seen from a point of the plane the
+    /// lid adds nothing to the volume, so there is no need to find it.
     fn halves(&self, plane: &Plane, sides: &Sides, keep: i8) -> Option<Vec<(f64, f64)>> {
         let surface = &self.surface;
         let base = plane.normal * plane.offset;

@@ -1,7 +1,7 @@
 //! Polygons into triangles by cutting ears, holes first joined to the outside by bridges [Eberly2002].
 //!
-//! Every corner is kept, also those in the middle of a straight side: a neighbour may have a corner there, and the
-//! surface must stay closed.
+//! Every corner is kept, also those in the middle of a straight side: a neighbour may have a corner there,
+//! and the surface must stay closed.
 
 use glam::{DVec2, DVec3};
 
@@ -55,8 +55,8 @@ fn doubled_area(ring: &[Corner]) -> f64 {
     (0..ring.len()).map(|k| (ring[k].at - base).perp_dot(ring[(k + 1) % ring.len()].at - base)).sum()
 }
 
-/// Splits what lies inside of the rings: counter-clockwise ones bound it from outside, clockwise ones are holes.
-/// `None` where that cannot be, because rings cross.
+/// Splits what lies inside of the rings: counter-clockwise ones bound it from outside, clockwise ones are
+/// holes. `None` where that cannot be, because rings cross.
 pub(super) fn triangulate(rings: Vec<Vec<Corner>>) -> Option<Vec<[u32; 3]>> {
     let area: f64 = rings.iter().map(|r| doubled_area(r)).sum();
     let (holes, mut outers): (Vec<_>, Vec<_>) = rings.into_iter().partition(|r| doubled_area(r) < 0.0);
@@ -130,7 +130,8 @@ fn blocks(a: &Corner, b: &Corner, c: &Corner, d: &Corner) -> bool {
     c1 * d1 <= 0.0 && a1 * b1 <= 0.0 && !(c1 == 0.0 && d1 == 0.0 && a1 == 0.0 && b1 == 0.0)
 }
 
-/// Cuts the ring down to nothing and returns twice the area that was cut off. `None` when nothing convex is left.
+/// Cuts the ring down to nothing and returns twice the area that was cut off. `None` when nothing convex is
+/// left.
 fn cut_ears(ring: &[Corner], into: &mut Vec<[u32; 3]>) -> Option<f64> {
     let n = ring.len();
     let mut next: Vec<usize> = (0..n).map(|k| (k + 1) % n).collect();

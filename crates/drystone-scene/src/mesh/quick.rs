@@ -1,7 +1,8 @@
-//! The volume of a convex hull, fast and nearly exact, for weighing thousands of cuts. The parts themselves are made
-//! with the engine's own hulls.
+//! The volume of a convex hull, fast and nearly exact, for weighing thousands of cuts. The parts themselves
+//! are made with the engine's own hulls.
 //!
-//! Quickhull \[Barber1996\]: points further out than a face by more than a hair are added, the furthest first.
+//! Quickhull \[Barber1996\]: points further out than a face by more than a hair are added, the furthest
+//! first.
 
 use glam::DVec3;
 
@@ -145,8 +146,8 @@ impl<'a> Build<'a> {
         }
         for new in first..self.faces.len() as u32 {
             let [a, b, _] = self.faces[new as usize].corners;
-            // The next face of the cone begins where this one ends. Where rounding made the horizon cross itself,
-            // one does not.
+            // The next face of the cone begins where this one ends. Where rounding made the horizon cross
+            // itself, one does not.
             let after = self.begins[b as usize];
             if after < first || after == u32::MAX || self.faces[after as usize].corners[0] != b {
                 return None;

@@ -1,4 +1,5 @@
-//! Triangles without area, which programs that tessellate leave behind: taken out so that the surface stays closed.
+//! Triangles without area, which programs that tessellate leave behind: taken out so that the surface stays
+//! closed.
 
 use std::collections::HashMap;
 
@@ -8,8 +9,8 @@ use super::is_thin;
 
 /// Takes out triangles without area and says how many there were.
 ///
-/// One that comes twice to a corner leaves no hole. One whose corners lie on a line does: its neighbour along the long
-/// side is cut in two at the corner between.
+/// One that comes twice to a corner leaves no hole. One whose corners lie on a line does: its neighbour along
+/// the long side is cut in two at the corner between.
 pub(super) fn take_out_thin(vertices: &[DVec3], triangles: &mut Vec<[u32; 3]>) -> usize {
     let thin = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|i| vertices[i as usize]);

@@ -1,8 +1,8 @@
 //! The solid that a closed surface encloses: whether there is one, and its volume, centre and inertia.
 //!
-//! Integrals over the solid are sums over tetrahedra from one point to every triangle, signed by the side on which it
-//! lies: with corners a, b, c from that point, V = a · (b × c) / 6, first moment V (a + b + c) / 4, and second moment
-//! ∫ x xᵀ = V/20 (a aᵀ + b bᵀ + c cᵀ + s sᵀ), s = a + b + c [Tonon2004].
+//! Integrals over the solid are sums over tetrahedra from one point to every triangle, signed by the side on
+//! which it lies: with corners a, b, c from that point, V = a · (b × c) / 6, first moment V (a + b + c) / 4,
+//! and second moment ∫ x xᵀ = V/20 (a aᵀ + b bᵀ + c cᵀ + s sᵀ), s = a + b + c [Tonon2004].
 
 use std::collections::HashMap;
 
@@ -17,7 +17,8 @@ fn outer(a: DVec3, b: DVec3) -> DMat3 {
 }
 
 impl Surface {
-    /// Volume, centre and second moment of what it encloses; meaningful when [`Surface::check_solid`] finds no fault.
+    /// Volume, centre and second moment of what it encloses; meaningful when [`Surface::check_solid`] finds
+    /// no fault.
     pub fn moments(&self) -> Moments {
         let (low, high) = self.bounds();
         let base = 0.5 * (low + high);
@@ -39,8 +40,8 @@ impl Surface {
         Shape::mesh(self.vertices.clone(), self.triangles.clone())
     }
 
-    /// Says why the surface encloses no solid: it is open, its triangles disagree about where outside is, or it is
-    /// inside out.
+    /// Says why the surface encloses no solid: it is open, its triangles disagree about where outside is, or
+    /// it is inside out.
     pub fn check_solid(&self) -> Result<(), MeshError> {
         let mut sides: HashMap<(u32, u32), (u32, u32)> = HashMap::with_capacity(3 * self.triangles.len() / 2);
         // Of each edge: how often it is passed from the lower to the higher corner, and the other way.

@@ -1,5 +1,5 @@
-//! STL: text or binary, told apart by their length, since binary files may begin with "solid" too. The normals of the
-//! file are passed over: the order of the corners says where outside is.
+//! STL: text or binary, told apart by their length, since binary files may begin with "solid" too. The
+//! normals of the file are passed over: the order of the corners says where outside is.
 
 use glam::{DVec3, Vec3};
 

@@ -1,7 +1,7 @@
 //! From bodies to contacts: W = Hᵀ M⁻¹ H and q = Hᵀ M⁻¹ f + w.
 //!
-//! M couples the degrees of freedom of one body, or of one flexible part, and no others: it is split into its connected
-//! parts, and each is factorised as a dense matrix.
+//! M couples the degrees of freedom of one body, or of one flexible part, and no others: it is split into its
+//! connected parts, and each is factorised as a dense matrix.
 
 use drystone_solve::disjoint::DisjointSets;
 use drystone_solve::problem::Csr;

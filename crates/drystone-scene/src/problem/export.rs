@@ -11,12 +11,14 @@ use super::{ContactProblem, Kind, fclib};
 use crate::SceneError;
 
 impl ContactProblem {
-    /// Any problem; W is formed, compliance included. The contacts of the dimension that most of them have come first.
+    /// Any problem; W is formed, compliance included. The contacts of the dimension that most of them have
+    /// come first.
     pub fn from_problem(name: impl Into<String>, problem: &Problem) -> Self {
         Self::from_step(name, problem, &[], &[])
     }
 
-    /// The same with multipliers to start from and those that were found, in the problem's own order of rows; either may be empty.
+    /// The same with multipliers to start from and those that were found, in the problem's own order of rows;
+    /// either may be empty.
     pub fn from_step(name: impl Into<String>, problem: &Problem, guess: &[f64], solution: &[f64]) -> Self {
         let explicit = problem.to_explicit();
         let dimension_of = |set: &Set| match set {
@@ -89,7 +91,8 @@ impl ContactProblem {
         value.to_string() + "\n"
     }
 
-    /// What FCLib's form has no words for, where there is such a thing: it has contacts of one dimension and bilateral rows.
+    /// What FCLib's form has no words for, where there is such a thing: it has contacts of one dimension and
+    /// bilateral rows.
     pub fn beyond_fclib(&self) -> Option<&'static str> {
         self.others.iter().find_map(|set| match set {
             Set::Free => None,
@@ -109,8 +112,8 @@ impl ContactProblem {
         self.beyond_fclib().is_none().then(|| fclib::file(self))
     }
 
-    /// Writes `NAME.json` and, where that form can hold it, `NAME.hdf5` into a folder, which is made if need be. Returns
-    /// whether there are two.
+    /// Writes `NAME.json` and, where that form can hold it, `NAME.hdf5` into a folder, which is made if need
+    /// be. Returns whether there are two.
     pub fn save(&self, folder: &Path) -> Result<bool, SceneError> {
         let fail = |path: PathBuf, e: std::io::Error| SceneError {
             file: Some(path),

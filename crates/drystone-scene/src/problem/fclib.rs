@@ -1,13 +1,13 @@
-//! FCLib's HDF5 files: `/fclib_local` with W and q, or `/fclib_global` and `/fclib_global_rolling` with M, H, f and w.
-//! Bilateral rows have multipliers λ and zero velocity,
+//! FCLib's HDF5 files: `/fclib_local` with W and q, or `/fclib_global` and `/fclib_global_rolling` with M, H,
+//! f and w. Bilateral rows have multipliers λ and zero velocity,
 //!
 //! ```text
 //!     local    u = W r + V λ + q,   0 = Vᵀ r + R λ + s
 //!     global   M v = f + H r + G λ,   u = Hᵀ v + w,   0 = Gᵀ v + b
 //! ```
 //!
-//! A matrix is a group of m, n, nz and the arrays p, i, x: nz ≥ 0 triplets (i rows, p columns), -1 compressed columns, -2
-//! compressed rows.
+//! A matrix is a group of m, n, nz and the arrays p, i, x: nz ≥ 0 triplets (i rows, p columns), -1 compressed
+//! columns, -2 compressed rows.
 
 use std::ops::Range;
 
@@ -245,7 +245,8 @@ pub(super) fn file(p: &ContactProblem) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// M = diag(2, 4, 5), one planar contact on the first two coordinates, one bilateral row on the second and third.
+    /// M = diag(2, 4, 5), one planar contact on the first two coordinates, one bilateral row on the second
+    /// and third.
     #[test]
     fn bilateral_rows_of_bodies_follow_the_contacts() {
         let m = Csr::from_rows(3, vec![vec![(0, 2.0)], vec![(1, 4.0)], vec![(2, 5.0)]]);
@@ -279,7 +280,8 @@ mod tests {
         assert_eq!(problem(&bytes(&g(3), &[]), "p").unwrap_err().0, "b");
     }
 
-    /// What the reference implementation looks for: `/guesses/1` and `/solution`, contacts and bilateral rows apart.
+    /// What the reference implementation looks for: `/guesses/1` and `/solution`, contacts and bilateral rows
+    /// apart.
     #[test]
     fn multipliers_are_written_beside_the_problem() {
         let p = ContactProblem {

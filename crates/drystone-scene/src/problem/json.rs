@@ -20,7 +20,8 @@ pub(super) const SETS: &[(&str, &[&str])] = &[
     ("rolling5", &["mu", "mu_r"]),
 ];
 
-/// W and q that a file gives twice, as such and by its bodies, may differ by this share of their largest entry.
+/// W and q that a file gives twice, as such and by its bodies, may differ by this share of their largest
+/// entry.
 const AGREEMENT: f64 = 1e-6;
 
 pub(super) fn problem(root: &Node) -> Result<ContactProblem, Fault> {

@@ -41,12 +41,12 @@ pub struct Report {
     pub residual_scaled: f64,
     /// Largest distance of a contact's r from its cone.
     pub cone_violation: f64,
-    /// Largest distance of a contact's u (corrected, under Coulomb's law) from the dual cone. A motor with a limit to either side
-    /// allows every u.
+    /// Largest distance of a contact's u (corrected, under Coulomb's law) from the dual cone. A motor with a
+    /// limit to either side allows every u.
     pub dual_cone_violation: f64,
     /// |rᵀu + Σ σ_i(-u_i)| / |objective| with the support function σ_i of each set: 0 for cones, the limits' share for motors.
-    /// Null where u is not dual feasible (to the tolerance, or 1e-6 |q|), where the objective is 0 and the gap is not, and under
-    /// Coulomb's law.
+    /// Null where u is not dual feasible (to the tolerance, or 1e-6 |q|), where the objective is 0 and the
+    /// gap is not, and under Coulomb's law.
     pub duality_gap_rel: Option<f64>,
     /// |W - Wᵀ| / |W|: above rounding, the relaxed problem is that of the symmetric part.
     pub asymmetry: f64,
@@ -82,8 +82,8 @@ pub struct Outcome {
     pub natural: f64,
 }
 
-/// Solves until |r - P(r - u)| is at most `goal`. A solver stops by the certificate's residual, which has another scale
-/// for each contact: where it stopped too early it goes on from there with a smaller tolerance.
+/// Solves until |r - P(r - u)| is at most `goal`. A solver stops by the certificate's residual, which has
+/// another scale for each contact: where it stopped too early it goes on from there with a smaller tolerance.
 pub fn reach(
     file: &ContactProblem,
     problem: &Problem,
@@ -133,7 +133,8 @@ pub fn reach(
     }
 }
 
-/// The report on what a solver made of a problem to a `tolerance` over |q|; `[wall_s, cpu_s]` are the times it took.
+/// The report on what a solver made of a problem to a `tolerance` over |q|; `[wall_s, cpu_s]` are the times
+/// it took.
 pub fn judge(
     file: &ContactProblem,
     problem: &Problem,
@@ -147,7 +148,8 @@ pub fn judge(
     let convex = problem.model() == Model::Ccp;
     let held = file.cannot_move(problem.model());
     let (gap, outside) = duality_gap(problem, &out.r, &out.u);
-    // It is a gap only where u belongs to a feasible velocity. A solution to the tolerance is as close as that.
+    // It is a gap only where u belongs to a feasible velocity. A solution to the tolerance is as close as
+    // that.
     let feasible = outside <= tolerance.max(FEASIBLE) * file.scale();
     let ratio = |x: f64, y: f64| if x == 0.0 { Some(0.0) } else { Some(x / y).filter(|z| z.is_finite()) };
     Report {

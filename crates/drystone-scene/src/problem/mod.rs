@@ -4,10 +4,11 @@
 //!     u = W r + q,     K ∋ r ⊥ u ∈ K*          rows of a contact normal first: (n, t), (n, t, t) or (n, t, t, m, m)
 //! ```
 //!
-//! There W, r, q are what the papers call N, γ, r. Three forms are read: a uniform JSON, the text form of Siconos
-//! (`.dat`), and FCLib's HDF5; the first and the last are written, too. Problems given by bodies, M v = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and
-//! q = Hᵀ M⁻¹ f + w. After the rows of the contacts there may be those of other blocks: bilateral rows (joints) in JSON and
-//! HDF5, limits and motors in JSON alone.
+//! There W, r, q are what the papers call N, γ, r. Three forms are read: a uniform JSON, the text form of
+//! Siconos (`.dat`), and FCLib's HDF5; the first and the last are written, too. Problems given by bodies, M v
+//! = f + H r and u = Hᵀ v + w, are reduced to W = Hᵀ M⁻¹ H and q = Hᵀ M⁻¹ f + w. After the rows of the
+//! contacts there may be those of other blocks: bilateral rows (joints) in JSON and HDF5, limits and motors
+//! in JSON alone.
 
 mod eliminate;
 mod export;
@@ -86,7 +87,8 @@ pub struct ContactProblem {
     pub mu_r: Vec<f64>,
     /// What follows the contacts in W and q: bilateral rows, limits, motors, contacts of another dimension.
     pub others: Vec<Set>,
-    /// r to start from, as a simulation had it, and the r that it went on with; empty where the file has none.
+    /// r to start from, as a simulation had it, and the r that it went on with; empty where the file has
+    /// none.
     pub guess: Vec<f64>,
     /// See `guess`.
     pub solution: Vec<f64>,
@@ -168,9 +170,9 @@ impl ContactProblem {
         self.q.iter().map(|x| x * x).sum::<f64>().sqrt()
     }
 
-    /// Divides q by a power of two where its numbers are so large or so small that their squares are no numbers any more, and
-    /// returns that power (1 elsewhere). The cones know no unit: r and u of the solution are divided by it, as
-    /// limits of motors are, and nothing else changes.
+    /// Divides q by a power of two where its numbers are so large or so small that their squares are no
+    /// numbers any more, and returns that power (1 elsewhere). The cones know no unit: r and u of the
+    /// solution are divided by it, as limits of motors are, and nothing else changes.
     pub fn normalise(&mut self) -> f64 {
         let largest = self.q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         if largest == 0.0 || (LEAST..=MOST).contains(&largest) {
@@ -187,7 +189,8 @@ impl ContactProblem {
         unit
     }
 
-    /// The first contact with no entry in W although its q asks it to move: nothing can be done about that one.
+    /// The first contact with no entry in W although its q asks it to move: nothing can be done about that
+    /// one.
     pub fn cannot_move(&self, model: Model) -> Option<usize> {
         let d = self.dimension;
         (0..self.contacts()).find(|&i| {
@@ -232,8 +235,8 @@ impl ContactProblem {
         sum.sqrt()
     }
 
-    /// From W, q and the friction of contacts of three rows each, normal first; five with rolling friction `mu_r`, two where the sizes say
-    /// so.
+    /// From W, q and the friction of contacts of three rows each, normal first; five with rolling friction
+    /// `mu_r`, two where the sizes say so.
     ///
     /// # Errors
     /// For sizes that do not fit, and numbers that no problem can have: it says which.
@@ -301,7 +304,8 @@ impl ContactProblem {
         self.check_definite().map_or(Ok(()), |text| wrong("W", text))
     }
 
-    /// What the diagonal gives away: a matrix DᵀM⁻¹D has no negative numbers there, and nothing beside a zero.
+    /// What the diagonal gives away: a matrix DᵀM⁻¹D has no negative numbers there, and nothing beside a
+    /// zero.
     fn check_definite(&self) -> Option<String> {
         let largest = self.w.data.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         for i in 0..self.w.rows() {
@@ -327,7 +331,8 @@ fn mismatch(kind: Kind, dimension: usize) -> String {
     format!("is {dimension}, but kind {kind:?} has {rows}").to_lowercase()
 }
 
-/// Reads a contact problem; `kind` where the content of a `.dat` file cannot tell (its name is asked otherwise).
+/// Reads a contact problem; `kind` where the content of a `.dat` file cannot tell (its name is asked
+/// otherwise).
 pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem, SceneError> {
     let path = path.as_ref();
     let refuse = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
@@ -369,8 +374,8 @@ pub fn read(path: impl AsRef<Path>, kind: Option<Kind>) -> Result<ContactProblem
     Ok(problem)
 }
 
-/// Whether a file is a contact problem: by its name, or, where scenes may have such a name, by its keys. One that cannot be read may be
-/// one: an error says more than silence.
+/// Whether a file is a contact problem: by its name, or, where scenes may have such a name, by its keys. One
+/// that cannot be read may be one: an error says more than silence.
 pub fn is_one(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     let name = path.to_string_lossy();

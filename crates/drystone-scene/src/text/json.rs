@@ -1,5 +1,5 @@
-//! JSON [RFC8259] into a tree with places. Strict, and on purpose aware of what other programs write by mistake: bare
-//! NaN and Infinity, numbers beyond f64, keys given twice, text after the end.
+//! JSON [RFC8259] into a tree with places. Strict, and on purpose aware of what other programs write by
+//! mistake: bare NaN and Infinity, numbers beyond f64, keys given twice, text after the end.
 
 use std::borrow::Cow;
 

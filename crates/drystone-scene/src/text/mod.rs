@@ -1,5 +1,5 @@
-//! Text with places: a tree of values that remember where they stand, read from JSON or TOML, so that every complaint
-//! about a file can say line and column.
+//! Text with places: a tree of values that remember where they stand, read from JSON or TOML, so that every
+//! complaint about a file can say line and column.
 
 mod at;
 mod json;
@@ -84,7 +84,8 @@ impl<'t> Node<'t> {
         Node { offset: self.offset + base, value }
     }
 
-    /// The deepest node on a path like `bodies[3].pos[1]`: the node itself, or the last one on the way that exists.
+    /// The deepest node on a path like `bodies[3].pos[1]`: the node itself, or the last one on the way that
+    /// exists.
     pub fn locate(&self, path: &str) -> &Node<'t> {
         let mut here = self;
         for step in path.split(['.', '[']).filter(|s| !s.is_empty()) {

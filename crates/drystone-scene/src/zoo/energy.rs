@@ -26,7 +26,8 @@ pub(super) struct Watch {
     mass: f64,
     /// Σ m |g| times the lift that is allowed, J.
     lift: f64,
-    /// ½ h |g|, m/s: the half-implicit scheme keeps the energy of x - ½ h v, so that what is counted swings by ½ h m g·v.
+    /// ½ h |g|, m/s: the half-implicit scheme keeps the energy of x - ½ h v, so that what is counted swings
+    /// by ½ h m g·v.
     phase: f64,
     tolerance: f64,
     start: f64,
@@ -68,7 +69,8 @@ impl Watch {
     pub(super) fn observe(&mut self, world: &World) -> Option<String> {
         let now = self.energy(world);
         self.most_kinetic = self.most_kinetic.max(now.kinetic);
-        // A step may leave every velocity wrong by the tolerance τ: |ΔE| ≤ Σ m v τ + ½ m τ² ≤ τ √(2 M K) + ½ M τ².
+        // A step may leave every velocity wrong by the tolerance τ: |ΔE| ≤ Σ m v τ + ½ m τ² ≤ τ √(2 M K) + ½
+        // M τ².
         let tau = self.tolerance;
         self.drift += tau * (2.0 * self.mass * self.most_kinetic).sqrt() + 0.5 * self.mass * tau * tau;
         let excess = now.kinetic + now.potential - self.start;

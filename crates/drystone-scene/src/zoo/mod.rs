@@ -3,7 +3,8 @@
 //! A seed determines a scene completely: its kind, the bodies, joints, laws and settings, and how many steps
 //! it runs. [`scene`] builds one, [`check::run`] steps it and checks it, [`batch::run`] does so for a range
 //! of seeds on several threads. The kinds are in [`KINDS`]; many are recipes of scenes in which an invariant
-//! was once broken, with random perturbations. `docs/guide/random-scenes.md` describes the checks and their bounds.
+//! was once broken, with random perturbations. `docs/guide/random-scenes.md` describes the checks and their
+//! bounds.
 
 pub mod batch;
 pub mod check;

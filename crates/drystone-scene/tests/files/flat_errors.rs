@@ -37,7 +37,8 @@ fn refused(text: &str) -> SceneError {
     e
 }
 
-/// What the replacement gives: field and message, and a place that is where the replacement begins (plus `shift`).
+/// What the replacement gives: field and message, and a place that is where the replacement begins (plus
+/// `shift`).
 #[track_caller]
 fn check(from: &str, to: &str, shift: usize, field: &str, message: &str) {
     let text = with(from, to);

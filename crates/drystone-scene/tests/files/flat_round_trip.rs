@@ -197,8 +197,8 @@ fn static_bodies_of_several_boxes_become_several_statics() {
     assert_eq!(flat.statics.iter().map(|s| s.pos).collect::<Vec<_>>(), [[0.0, 0.0, 3.0], [5.0, 0.0, 3.0]]);
 }
 
-/// A hull anywhere in its body, with any inertia, is written in the principal frame about the centre of mass, and is
-/// the same body there: the same points, mass and motion in the world.
+/// A hull anywhere in its body, with any inertia, is written in the principal frame about the centre of mass,
+/// and is the same body there: the same points, mass and motion in the world.
 #[test]
 fn hulls_are_written_in_their_principal_frame() {
     let mut random = drystone::random::Random::new(8);

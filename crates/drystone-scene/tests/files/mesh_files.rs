@@ -234,7 +234,8 @@ fn written_files_keep_every_bit() {
     assert!((0..ball.triangles.len()).all(|k| read.corners(k) == ball.corners(k)));
 }
 
-/// Whatever is done to a file, it is read or refused: no panic, no endless work, and what is read is a surface.
+/// Whatever is done to a file, it is read or refused: no panic, no endless work, and what is read is a
+/// surface.
 fn survives(read: fn(&[u8]) -> Result<Surface, mesh::MeshError>, good: &[u8], rounds: usize) {
     let check = |bytes: &[u8]| {
         if let Ok(s) = read(bytes) {

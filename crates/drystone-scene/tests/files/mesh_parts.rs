@@ -1,5 +1,5 @@
-//! Convex parts: exact where they can be, never smaller than the solid, better than voxels, the same every time, and
-//! kept beside the mesh.
+//! Convex parts: exact where they can be, never smaller than the solid, better than voxels, the same every
+//! time, and kept beside the mesh.
 
 use std::time::{Duration, Instant};
 

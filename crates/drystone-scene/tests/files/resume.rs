@@ -1,4 +1,5 @@
-//! A run that is saved, loaded into a new world and gone on with is the run that never stopped, bit for bit: over the whole gallery.
+//! A run that is saved, loaded into a new world and gone on with is the run that never stopped, bit for bit:
+//! over the whole gallery.
 
 use drystone::{Settings, Sleep, World};
 use drystone_scene::{Scene, gallery, load, memory};

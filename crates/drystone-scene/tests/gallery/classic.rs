@@ -153,8 +153,8 @@ fn shaker_has_an_opening_and_balls_leave_by_it() {
     assert_eq!(closed["flowed_out"], 0);
 }
 
-/// Spheres that are hit are pushed into others within the step: corrections must reach as far, or overlaps of some percent
-/// stay for a step.
+/// Spheres that are hit are pushed into others within the step: corrections must reach as far, or overlaps of
+/// some percent stay for a step.
 #[test]
 fn poured_spheres_hardly_overlap() {
     let (_, results) = run(scene("shaker", &[("n", "1000"), ("T", "0.8")]));
@@ -216,7 +216,8 @@ fn pyramids_have_the_published_bodies_and_stand() {
     }
 }
 
-/// The exact law has a second solution for a pyramid at rest, in which it slides apart: nobody is to give that one.
+/// The exact law has a second solution for a pyramid at rest, in which it slides apart: nobody is to give
+/// that one.
 #[test]
 fn pyramids_stand_under_the_exact_law() {
     for solver in ["auto", "ipm", "prox", "pgs"] {
@@ -228,7 +229,8 @@ fn pyramids_stand_under_the_exact_law() {
     }
 }
 
-/// Errors within the tolerance must not add up, all of one sign, to contacts that open: the pyramid is held together by friction.
+/// Errors within the tolerance must not add up, all of one sign, to contacts that open: the pyramid is held
+/// together by friction.
 #[test]
 fn pyramids_stand_for_long_under_the_interior_point() {
     for model in [Model::Ccp, Model::Coulomb] {

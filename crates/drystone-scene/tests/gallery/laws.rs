@@ -1,4 +1,5 @@
-//! Scenes that live by their contact laws and by what moves them. Small versions; the slow suite has the papers' sizes.
+//! Scenes that live by their contact laws and by what moves them. Small versions; the slow suite has the
+//! papers' sizes.
 
 use crate::common::{near, number, run, scene};
 
@@ -27,7 +28,8 @@ fn belt_delivers() {
     assert!(number(&results, "delivered") >= 3.0, "{results:?}");
 }
 
-/// Where the bracket is negative the rod jams at once, where it is positive it slides on; no energy comes from nowhere.
+/// Where the bracket is negative the rod jams at once, where it is positive it slides on; no energy comes
+/// from nowhere.
 #[test]
 fn rod_jams_where_it_must() {
     let (_, jams) = run(scene("painleve", &[("T", "0.3")]));

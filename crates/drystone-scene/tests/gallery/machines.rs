@@ -9,7 +9,8 @@ fn a_truck_picks_up_a_pallet_carries_it_and_sets_it_down() {
     let (world, results) = run(scene("forklift", &[]));
     assert_eq!(results["bilaterals_a_truck"], 34, "as in the paper");
     assert_eq!((&results["delivered"], &results["upright"]), (&1.into(), &1.into()), "{results:?}");
-    // Raised by the height asked for less the play under its deck; then on the ground, turned and shifted with the truck.
+    // Raised by the height asked for less the play under its deck; then on the ground, turned and shifted
+    // with the truck.
     let lifted = number(&results, "pallet_highest_m");
     assert!((0.3..0.5).contains(&lifted), "{results:?}");
     assert!(number(&results, "pallet_moved_m") > 1.5, "{results:?}");
@@ -67,7 +68,8 @@ fn without_friction_the_spider_stays_where_it_is() {
     assert!(number(&results, "body_lengths").abs() < 0.5, "{results:?}");
 }
 
-/// With stabilisation inside the velocity problem and a few sweeps: the papers' schemes on the papers' mechanisms.
+/// With stabilisation inside the velocity problem and a few sweeps: the papers' schemes on the papers'
+/// mechanisms.
 fn papers(
     name: &str,
     solver: &str,
@@ -86,8 +88,9 @@ fn papers(
     run_with(scene, settings)
 }
 
-/// The published 50 symmetric sweeps [TasoraAnitescu2008, section 3.1] are too few for our spider, whose trunk is heavy and whose links are light: it gives way
-/// under its weight. But it holds together, and with four times as many it walks.
+/// The published 50 symmetric sweeps [TasoraAnitescu2008, section 3.1] are too few for our spider, whose
+/// trunk is heavy and whose links are light: it gives way under its weight. But it holds together, and with
+/// four times as many it walks.
 #[test]
 fn the_spider_holds_together_by_symmetric_sweeps() {
     for text in ["scaled:K=0.2", "scaled:K=0.5", "scaled:K=1", "clamped"] {

@@ -1,4 +1,5 @@
-//! Mechanisms without contact, against closed forms and published solutions; with the settings of their scenes.
+//! Mechanisms without contact, against closed forms and published solutions; with the settings of their
+//! scenes.
 
 use drystone::{Integrator, Settings};
 

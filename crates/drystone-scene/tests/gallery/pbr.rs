@@ -36,7 +36,8 @@ fn graphite_starts_in_the_middle() {
     assert_eq!(scene.bodies.iter().filter(|b| b.motion == Motion::Static).count(), 2);
 }
 
-/// Fills, then circulates: nothing is lost, hardly anything overlaps, and the bed sinks as fast as pebbles are taken out.
+/// Fills, then circulates: nothing is lost, hardly anything overlaps, and the bed sinks as fast as pebbles
+/// are taken out.
 #[test]
 fn vessel_fills_and_circulates() {
     let (world, results) = run(scene("pbr", &[("n", "800"), ("fill", "1"), ("rate", "40"), ("T", "2.5")]));

@@ -60,8 +60,8 @@ fn wall_cracks_over_the_edge_of_ground_that_sinks() {
     assert!(detached.iter().all(|i| [9, 16, 22, 23, 29, 30, 31].contains(i)), "{post:?}");
     assert!(number(&post, "floor_force_over_weight") > 0.99);
 
-    // The other stabilisation moves every brick to the same place within a tenth of its height: less than it takes to
-    // be detached.
+    // The other stabilisation moves every brick to the same place within a tenth of its height: less than it
+    // takes to be detached.
     let (other, clamped) = cracked("0.25", "clamped");
     for i in world.model().dynamic() {
         let apart = (world.state().position[i] - other.state().position[i]).length();

@@ -10,9 +10,10 @@ use crate::parts::Parts;
 
 /// Every step is solved until residuals are below this share of the scene's speed.
 pub const SOLVED: f64 = 1e-10;
-/// What velocities may differ by after the first step, over the scene's speed. The two runs end at different places within
-/// the tolerance, and velocities are off by the residual times a condition number: some 1e5 for the worst of these scenes, with
-/// masses up to a million to one. An asymmetry of contacts or laws shows in the third digit.
+/// What velocities may differ by after the first step, over the scene's speed. The two runs end at different
+/// places within the tolerance, and velocities are off by the residual times a condition number: some 1e5 for
+/// the worst of these scenes, with masses up to a million to one. An asymmetry of contacts or laws shows in
+/// the third digit.
 pub const SAME: f64 = 5e-5;
 /// What that grows by in a step, as bodies hit each other.
 pub const GROWTH: f64 = 4.0;
@@ -22,7 +23,8 @@ pub const STEPS: usize = 3;
 /// Kinds that are described by more than bodies, joints and settings, or that repeat in space.
 pub const APART: [&str; 2] = ["emitter", "periodic"];
 
-/// Kinds whose runs are not determined by the scene to rounding: the exact law of friction has several solutions.
+/// Kinds whose runs are not determined by the scene to rounding: the exact law of friction has several
+/// solutions.
 pub const UNDETERMINED: [&str; 1] = ["tilt-wall"];
 
 /// Seeds whose differences of rounding grow by more than fourfold a step.
@@ -98,8 +100,8 @@ pub fn motion(world: &World, slot: usize) -> Motion {
 }
 
 impl Tally {
-    /// Steps both worlds. `image` says what slot and motion in the second world should be for a body of the first; a run
-    /// ends at a step that is not solved, or of which `skip` says that it cannot be compared.
+    /// Steps both worlds. `image` says what slot and motion in the second world should be for a body of the
+    /// first; a run ends at a step that is not solved, or of which `skip` says that it cannot be compared.
     pub fn run(
         &mut self,
         name: &str,

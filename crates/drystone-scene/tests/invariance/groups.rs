@@ -1,4 +1,5 @@
-//! Groups of bodies that come apart and meet again: as long as they are apart, each is what it is alone, bit for bit.
+//! Groups of bodies that come apart and meet again: as long as they are apart, each is what it is alone, bit
+//! for bit.
 
 use drystone::{BodyDef, PairLaw, Settings, Shape, World};
 use glam::{DQuat, DVec3};
@@ -53,8 +54,8 @@ fn meet(w: &World, sizes: &[usize]) -> bool {
     w.contacts().iter().map(groups).any(|[a, b]| a != b && a > 0 && b > 0)
 }
 
-/// Two heaps slide towards each other on a floor: until they meet, each has the bits that it has alone. (Corrections of positions
-/// look ahead: at the end of the step before they may have met.)
+/// Two heaps slide towards each other on a floor: until they meet, each has the bits that it has alone.
+/// (Corrections of positions look ahead: at the end of the step before they may have met.)
 #[test]
 fn heaps_that_meet_were_alone_before() {
     let places = [(DVec3::X * -1.0, DVec3::X * 2.0), (DVec3::X * 1.0, DVec3::X * -1.5)];
@@ -78,8 +79,8 @@ fn heaps_that_meet_were_alone_before() {
     assert!(met.is_some_and(|k| k > 10), "{met:?}");
 }
 
-/// A plank falls on two heaps: until it touches one, heaps and plank have the bits that they have alone; until it touches
-/// the second, that one has.
+/// A plank falls on two heaps: until it touches one, heaps and plank have the bits that they have alone;
+/// until it touches the second, that one has.
 #[test]
 fn heaps_under_a_bridge_are_alone_until_it_touches_them() {
     // The second heap is lower: the plank comes to it later.
@@ -126,8 +127,8 @@ fn heaps_under_a_bridge_are_alone_until_it_touches_them() {
     panic!("the bridge does not touch both: {touched:?}");
 }
 
-/// A box of balls bursts, and walls throw them back: while the two halves have no contact with each other, one has the same
-/// bits whether the other is still there or was taken away when they parted.
+/// A box of balls bursts, and walls throw them back: while the two halves have no contact with each other,
+/// one has the same bits whether the other is still there or was taken away when they parted.
 #[test]
 fn halves_that_part_are_alone_until_they_meet_again() {
     let build = || {

@@ -1,4 +1,5 @@
-//! Without anything fixed and without gravity, momentum and angular momentum stay what they are, and energy does not grow.
+//! Without anything fixed and without gravity, momentum and angular momentum stay what they are, and energy
+//! does not grow.
 
 use drystone::{Stabilisation, World};
 use drystone_scene::zoo::scene;
@@ -7,7 +8,8 @@ use glam::DVec3;
 use crate::compare::APART;
 use crate::parts::Parts;
 
-/// Of all bodies: Σ m v, Σ (m x × v + I ω) about the origin, kinetic energy; and what the first two are sums of, without signs.
+/// Of all bodies: Σ m v, Σ (m x × v + I ω) about the origin, kinetic energy; and what the first two are sums
+/// of, without signs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     momentum: DVec3,
@@ -42,8 +44,9 @@ const ROUNDING: f64 = 1e-13;
 const TURNING: f64 = 2e-5;
 /// Share of the energy that an island may gain in a step by rounding and the tolerance, times the steps.
 const SLACK: f64 = 1e-6 * STEPS as f64;
-/// The same for bodies that are no balls: energy is held in the velocity problem, where a body has turned freely already, and
-/// its spin is kicked before it turns. To second order in the angle of a step these are the same.
+/// The same for bodies that are no balls: energy is held in the velocity problem, where a body has turned
+/// freely already, and its spin is kicked before it turns. To second order in the angle of a step these are
+/// the same.
 const KICKED: f64 = 1e-3;
 
 /// Bodies and joints of random scenes, free and thrown at each other.
@@ -67,8 +70,8 @@ fn are_balls(parts: &Parts) -> bool {
     })
 }
 
-/// Forces between bodies are opposite: the sum of m v changes by rounding alone, whatever happens between them, and however
-/// roughly it is solved.
+/// Forces between bodies are opposite: the sum of m v changes by rounding alone, whatever happens between
+/// them, and however roughly it is solved.
 #[test]
 fn momentum_is_kept() {
     let (mut faults, mut contacts) = (Vec::new(), 0);
@@ -90,8 +93,8 @@ fn momentum_is_kept() {
     assert!(contacts > 1000, "{contacts}");
 }
 
-/// The two forces of a contact act at the two surfaces, a gap apart: that alone, and the accuracy with which bodies that are
-/// no balls turn freely, changes angular momentum.
+/// The two forces of a contact act at the two surfaces, a gap apart: that alone, and the accuracy with which
+/// bodies that are no balls turn freely, changes angular momentum.
 #[test]
 fn angular_momentum_changes_by_gaps_alone() {
     let (mut faults, mut contacts) = (Vec::new(), 0);

@@ -39,12 +39,13 @@ fn another_order_of_bodies_and_joints_does_not_matter() {
     compare(true).check(100);
 }
 
-/// So many bodies that they are sorted in space: to the tolerance of the steps, it does not matter in which order they are
-/// added. (Bits differ: which body of a contact is called the first is told by slots.)
+/// So many bodies that they are sorted in space: to the tolerance of the steps, it does not matter in which
+/// order they are added. (Bits differ: which body of a contact is called the first is told by slots.)
 #[test]
 fn the_order_of_many_bodies_does_not_matter() {
     const SIDE: usize = 17;
-    /// m/s: that of the steps times the condition number of the heap, which is below the number of its layers squared.
+    /// m/s: that of the steps times the condition number of the heap, which is below the number of its layers
+    /// squared.
     const ALLOWED: f64 = 1e-9 * (SIDE * SIDE) as f64;
     let n = SIDE.pow(3);
     let ball = |k: usize| {

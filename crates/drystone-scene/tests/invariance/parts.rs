@@ -179,8 +179,8 @@ impl Parts {
         new
     }
 
-    /// All dynamic bodies without anything that is fixed to the world and without gravity, thrown at their common centre
-    /// such that the farthest ones would be there after `time` seconds.
+    /// All dynamic bodies without anything that is fixed to the world and without gravity, thrown at their
+    /// common centre such that the farthest ones would be there after `time` seconds.
     pub fn gathered(&self, time: f64) -> Self {
         let mut new = self.only(|_, b| b.def.motion == Motion::Dynamic && b.def.planar.is_none());
         new.settings.gravity = DVec3::ZERO;
@@ -208,7 +208,8 @@ impl Parts {
         new
     }
 
-    /// Both in one world, with the settings and materials of the first: what is in one collides with nothing of the other.
+    /// Both in one world, with the settings and materials of the first: what is in one collides with nothing
+    /// of the other.
     pub fn and(&self, other: &Parts) -> Self {
         let mut new = self.clone();
         new.bodies.extend(other.bodies.iter().cloned());

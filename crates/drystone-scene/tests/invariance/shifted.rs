@@ -1,5 +1,5 @@
-//! A scene that is seen from a train does the same: a constant velocity of everything, floors and walls included, changes
-//! nothing but where things are.
+//! A scene that is seen from a train does the same: a constant velocity of everything, floors and walls
+//! included, changes nothing but where things are.
 
 use drystone::{BodyDef, Function, MassProperties, Motion, StepReport, World};
 use glam::{DQuat, DVec3};
@@ -10,8 +10,8 @@ use crate::parts::{Part, Parts, id};
 /// Longer than any run, s.
 const LONG: f64 = 1024.0;
 
-/// The same scene with the velocity `v` of everything. What was fixed becomes kinematic; joints with the world become
-/// joints with a kinematic body that is added last.
+/// The same scene with the velocity `v` of everything. What was fixed becomes kinematic; joints with the
+/// world become joints with a kinematic body that is added last.
 fn shifted(old: &Parts, v: DVec3) -> Parts {
     let mut new = old.clone();
     for b in &mut new.bodies {
@@ -62,8 +62,8 @@ fn compare(scenes: Vec<(String, Parts)>, skip: fn(&StepReport) -> bool) -> Tally
     tally
 }
 
-/// Steps in which an island was held to the energy that it had: the slack of that, and what counts as energy at all, are
-/// those of the world's frame.
+/// Steps in which an island was held to the energy that it had: the slack of that, and what counts as energy
+/// at all, are those of the world's frame.
 fn held(report: &StepReport) -> bool {
     report.bounce.is_some()
 }
@@ -79,8 +79,8 @@ fn a_common_velocity_of_free_bodies_does_not_matter() {
     compare(all, held).check(100);
 }
 
-/// The same on floors and between walls that move along. Without compliance: that of rows that ask for a motion is for what
-/// moves in the world's frame.
+/// The same on floors and between walls that move along. Without compliance: that of rows that ask for a
+/// motion is for what moves in the world's frame.
 #[test]
 fn a_common_velocity_of_everything_does_not_matter() {
     let mut all = scenes(1..=100, &[]);

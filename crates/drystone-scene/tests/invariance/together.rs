@@ -1,4 +1,5 @@
-//! Two scenes in one world that have nothing to do with each other are what each of them is alone, bit for bit.
+//! Two scenes in one world that have nothing to do with each other are what each of them is alone, bit for
+//! bit.
 
 use drystone::{BodyDef, JointDef, Settings, Shape, World};
 use drystone_scene::zoo::scene;
@@ -11,8 +12,9 @@ use crate::{bits, steps};
 /// Where the second scene is, m: what is left of its digits there it has alone, too.
 const FAR: DVec3 = DVec3::new(4096.0, -2048.0, 1024.0);
 
-/// What is left of a difference that begins with another rounding, after the first step that has it, over the largest number:
-/// one of sums of some ten numbers, times the condition of the step's problem; or one iteration more or fewer of a solver that stops at the tolerance.
+/// What is left of a difference that begins with another rounding, after the first step that has it, over the
+/// largest number: one of sums of some ten numbers, times the condition of the step's problem; or one
+/// iteration more or fewer of a solver that stops at the tolerance.
 const ROUNDED: f64 = 1e-5;
 
 /// The first step at which a scene differs from what it is alone.

@@ -1,8 +1,8 @@
 //! A scene that is turned, gravity along with it, or seen in a mirror does the same.
 //!
-//! The two runs round differently, and what they differ by grows from step to step, faster where bodies hit each other.
-//! Scenes are therefore solved far more accurately than usual, and compared over few steps, from the start and from
-//! where they are after some time.
+//! The two runs round differently, and what they differ by grows from step to step, faster where bodies hit
+//! each other. Scenes are therefore solved far more accurately than usual, and compared over few steps, from
+//! the start and from where they are after some time.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -23,8 +23,8 @@ enum Map {
     Mirror,
 }
 
-/// The matrix that a mirror has in a body's own axes, such that the shape keeps its kind: x to -x, and of height fields,
-/// whose diagonals go one way, x to y.
+/// The matrix that a mirror has in a body's own axes, such that the shape keeps its kind: x to -x, and of
+/// height fields, whose diagonals go one way, x to y.
 #[derive(Clone, Copy, PartialEq)]
 enum Own {
     X,

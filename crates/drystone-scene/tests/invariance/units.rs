@@ -8,7 +8,8 @@ use drystone_scene::zoo::scene;
 use crate::parts::{Parts, frames};
 use crate::steps;
 
-/// What one unit of length, mass and time is in new ones. Powers of 64: square and cube roots of them are powers of two.
+/// What one unit of length, mass and time is in new ones. Powers of 64: square and cube roots of them are
+/// powers of two.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     length: f64,
@@ -208,8 +209,8 @@ const TIMES: [Units; 2] = [Units { time: 64.0, ..SAME }, Units { time: 1.0 / 64.
 
 /// Runs scenes in other units: the first step of each that differs.
 ///
-/// The tolerance is such that it is above 1e-5 m/s in all units: below that the solvers that factor are asked for fewer
-/// digits.
+/// The tolerance is such that it is above 1e-5 m/s in all units: below that the solvers that factor are asked
+/// for fewer digits.
 fn differences(units: &[Units]) -> Vec<String> {
     let mut found = Vec::new();
     for seed in 1..=100 {

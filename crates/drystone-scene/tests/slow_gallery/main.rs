@@ -19,8 +19,8 @@ fn arch_of_forty_blocks_stands_iff_it_is_thick_enough() {
     }
 }
 
-/// The published wall: the same stair of joints opens and the same bricks but for one leave their places, whichever
-/// stabilisation is used. (Solved to 1e-5 m/s only, the lowest joint differs.)
+/// The published wall: the same stair of joints opens and the same bricks but for one leave their places,
+/// whichever stabilisation is used. (Solved to 1e-5 m/s only, the lowest joint differs.)
 #[test]
 fn wall_of_full_size_cracks_in_the_same_way() {
     let [post, clamped] = ["post", "clamped"].map(|text| {
@@ -65,8 +65,8 @@ fn palletizer_fills_its_pallet() {
     assert!(number(&results, "largest_overlap_m") < 1e-3, "{results:?}");
 }
 
-/// Frictionless spheres, poured: random close packing, isostatic but for the few that rattle. They settle slowly: 0.630
-/// after 30 s, 0.632 after 55.
+/// Frictionless spheres, poured: random close packing, isostatic but for the few that rattle. They settle
+/// slowly: 0.630 after 30 s, 0.632 after 55.
 #[test]
 fn random_close_packing() {
     let set = [("n", "3000"), ("mu", "0"), ("T", "45"), ("height", "75")];

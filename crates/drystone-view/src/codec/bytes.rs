@@ -167,7 +167,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Numbers of two bytes: one sign bit, five of exponent, ten of mantissa (IEEE 754 binary16), rounded to nearest.
+/// Numbers of two bytes: one sign bit, five of exponent, ten of mantissa (IEEE 754 binary16), rounded to
+/// nearest.
 pub fn half(x: f32) -> u16 {
     let bits = x.to_bits();
     let sign = (bits >> 16) as u16 & 0x8000;

@@ -64,7 +64,8 @@ impl Decoder {
         } else if self.next != Some(index) {
             return Err(Broken::Value("the frame before this one is missing"));
         }
-        // A set of n takes at least n/512 bytes: no message can ask for more memory than a multiple of its own size.
+        // A set of n takes at least n/512 bytes: no message can ask for more memory than a multiple of its
+        // own size.
         if n > 512 * (r.left() + 1) {
             return Err(Broken::Short);
         }

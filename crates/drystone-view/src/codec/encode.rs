@@ -30,7 +30,8 @@ impl Encoder {
         self.frames
     }
 
-    /// The frame of a moment: of the channels in `mask` (bit k for channel k of [`CHANNELS`]) and, if asked for, contacts.
+    /// The frame of a moment: of the channels in `mask` (bit k for channel k of [`CHANNELS`]) and, if asked
+    /// for, contacts.
     pub fn encode(&mut self, now: &Snapshot, mask: u16, contacts: bool) -> Vec<u8> {
         let n = now.position.len();
         let key = !self.begun;

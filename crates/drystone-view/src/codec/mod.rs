@@ -13,9 +13,10 @@
 //!     set       which bodies: one bit for each 64 bodies, then 64 bits for each of those that is set
 //! ```
 //!
-//! A key frame (flag 1) predicts zeros, with all bodies gone. Other frames predict that each body goes on as it did from the
-//! frame before last to the last; one that came in the last (in a key frame, all) that it stays. The reader does the same arithmetic, so that errors do not add up: every position is
-//! within half a quantum.
+//! A key frame (flag 1) predicts zeros, with all bodies gone. Other frames predict that each body goes on as
+//! it did from the frame before last to the last; one that came in the last (in a key frame, all) that it
+//! stays. The reader does the same arithmetic, so that errors do not add up: every position is within half a
+//! quantum.
 
 mod bytes;
 mod decode;

@@ -1,5 +1,5 @@
-//! Keeps steps within their time by capping iterations, not time: a cap is an input like others, and a run that is done again
-//! with the same caps gives the same bits on any machine.
+//! Keeps steps within their time by capping iterations, not time: a cap is an input like others, and a run
+//! that is done again with the same caps gives the same bits on any machine.
 
 /// Fewest iterations that are allowed.
 const FEWEST: usize = 4;
@@ -31,7 +31,8 @@ impl Governor {
         self.cap
     }
 
-    /// A step took so long, of which so long to solve (s), with so many iterations, and had this much time: the new cap, if it changes.
+    /// A step took so long, of which so long to solve (s), with so many iterations, and had this much time:
+    /// the new cap, if it changes.
     pub fn step(&mut self, took: f64, solve: f64, budget: f64, iterations: usize) -> Option<usize> {
         // A single slow step says little: the first ones are such.
         let weight = if self.since == 0 { 1.0 } else { 0.25 };

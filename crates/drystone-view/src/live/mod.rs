@@ -191,7 +191,8 @@ impl<'a> Live<'a> {
         Ended { log: self.log, tally: self.tally }
     }
 
-    /// Obeys what has come, does a step if one is due, and shows it. One that is stopped waits for a command, so long at most.
+    /// Obeys what has come, does a step if one is due, and shows it. One that is stopped waits for a command,
+    /// so long at most.
     pub fn turn(&mut self, patience: Duration) {
         let wait = if self.running || self.owed > 0 { Duration::ZERO } else { patience };
         while let Some(command) = self.desk.next(wait) {

@@ -1,4 +1,5 @@
-//! A page that stays connected: it asks, and is sent what it asked for. Nothing is queued for a page that does not read.
+//! A page that stays connected: it asks, and is sent what it asked for. Nothing is queued for a page that
+//! does not read.
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! Who may connect: this machine only, unless told otherwise, and then only with the token; and no page of somebody else.
+//! Who may connect: this machine only, unless told otherwise, and then only with the token; and no page of
+//! somebody else.
 
 use std::net::SocketAddr;
 
@@ -25,8 +26,8 @@ impl Guard {
         self.token.as_deref()
     }
 
-    /// Any request: the host that it was meant for must be this one, or a page elsewhere could reach here by giving its own
-    /// name our address.
+    /// Any request: the host that it was meant for must be this one, or a page elsewhere could reach here by
+    /// giving its own name our address.
     pub fn check(&self, request: &Request) -> Result<(), Refusal> {
         if request.method != "GET" {
             return Err((405, "only GET is answered"));

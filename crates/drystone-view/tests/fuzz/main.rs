@@ -1,5 +1,5 @@
-//! Damaged texts and messages: scene files, robots' files, what a page says to a live run. None may end the program, hang it, or take
-//! all memory.
+//! Damaged texts and messages: scene files, robots' files, what a page says to a live run. None may end the
+//! program, hang it, or take all memory.
 //!
 //! A second of each in the test suite. For longer, from another seed each time:
 //!
@@ -7,8 +7,9 @@
 //!     DRYSTONE_FUZZ_SECONDS=600 cargo test -p drystone-view --test fuzz scene -- --nocapture
 //! ```
 //!
-//! What fails is kept in `out/fuzz`, and is run again, with all that is there, by `DRYSTONE_FUZZ_FILES=out/fuzz/...`. Targets: `scene`,
-//! `urdf`, `mjcf`, `live`. `fuzz/run` runs the same targets under libFuzzer, which looks for inputs that reach new code.
+//! What fails is kept in `out/fuzz`, and is run again, with all that is there, by
+//! `DRYSTONE_FUZZ_FILES=out/fuzz/...`. Targets: `scene`, `urdf`, `mjcf`, `live`. `fuzz/run` runs the same
+//! targets under libFuzzer, which looks for inputs that reach new code.
 
 mod mutate;
 mod targets;
@@ -44,7 +45,8 @@ fn kept() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../out/fuzz")
 }
 
-/// Runs a target on what the mutator makes; a case is on disk while it runs, so that one that ends the program is there afterwards.
+/// Runs a target on what the mutator makes; a case is on disk while it runs, so that one that ends the
+/// program is there afterwards.
 fn run(name: &str, seeds: Vec<Vec<u8>>, words: &[&str], target: &mut dyn FnMut(&[u8]) -> Result<(), String>) {
     drystone_scene::limit_bodies(2000);
     if let Ok(files) = std::env::var("DRYSTONE_FUZZ_FILES") {

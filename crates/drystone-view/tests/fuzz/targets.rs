@@ -1,4 +1,5 @@
-//! What is done with damaged bytes, and what must hold of it. Shared with `fuzz/`, which runs it under libFuzzer.
+//! What is done with damaged bytes, and what must hold of it. Shared with `fuzz/`, which runs it under
+//! libFuzzer.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -161,7 +162,8 @@ impl Robot {
                 // What no real robot could have is for the world to refuse.
                 let _ = scene.world(scene.settings.clone());
             }
-            // Whatever the robot's file holds, what is written is a scene file: nothing is wrong with its form.
+            // Whatever the robot's file holds, what is written is a scene file: nothing is wrong with its
+            // form.
             Err(e) if e.field.is_none() && e.place.is_some() || e.message.contains("unknown field") => {
                 return Err(format!("wrote no scene file: {e}"));
             }
@@ -198,7 +200,8 @@ pub fn live_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A live run and a server: messages are obeyed or refused, frames can be read, and others are served as before.
+/// A live run and a server: messages are obeyed or refused, frames can be read, and others are served as
+/// before.
 pub struct Live {
     run: live::Live<'static>,
     link: live::Link,

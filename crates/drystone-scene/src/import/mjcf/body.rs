@@ -68,7 +68,8 @@ impl Reader {
         Ok((mass, shapes))
     }
 
-    /// The bodies in a body: `local` is where its frame is in that of body `number`, which it may have become part of.
+    /// The bodies in a body: `local` is where its frame is in that of body `number`, which it may have become
+    /// part of.
     fn inner(&mut self, parts: &[Part], number: usize, local: &Pose, pose: &Pose) -> Read<()> {
         for p in parts.iter().filter(|p| p.node.is("body")) {
             let inner = p.frame.compose(&self.pose(p.node, &p.class)?);

@@ -1,6 +1,6 @@
-//! The part of HDF5 that FCLib's files use, read and written without a library: superblock version 0, groups as symbol
-//! tables, object headers version 1, and datasets of integers and doubles that lie in one piece. Whatever else a file
-//! may have is refused by name.
+//! The part of HDF5 that FCLib's files use, read and written without a library: superblock version 0, groups
+//! as symbol tables, object headers version 1, and datasets of integers and doubles that lie in one piece.
+//! Whatever else a file may have is refused by name.
 
 mod read;
 mod write;

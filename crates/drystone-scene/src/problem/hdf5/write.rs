@@ -71,7 +71,8 @@ impl Out {
             }
             Data::Real(x) => {
                 x.iter().for_each(|x| self.put(x.to_bits(), 8));
-                // Class 1, version 1, sign at bit 63, exponent 11 bits at 52 with bias 1023, mantissa 52 bits at 0.
+                // Class 1, version 1, sign at bit 63, exponent 11 bits at 52 with bias 1023, mantissa 52 bits
+                // at 0.
                 (x.len(), vec![0x11, 0x20, 63, 0, 8, 0, 0, 0, 0, 0, 64, 0, 52, 11, 0, 52, 0xff, 3, 0, 0])
             }
         };
