@@ -443,7 +443,7 @@ fn mistakes_are_told_with_their_place() {
         ("sink", probe("type = \"sunk\""), vec!["the scene has no sink"]),
         ("late", probe("type = \"energy\"\nstart = 2"), vec!["probe[0].start", "after the end"]),
         ("often", probe("type = \"energy\"\nevery = \"often\""), vec!["probe[0].every", "0.02s"]),
-        ("never", probe("type = \"energy\"\nevery = 0"), vec!["probe[0].every", "whole number from 1"]),
+        ("never", probe("type = \"energy\"\nevery = 0"), vec!["probe[0].every", "whole number of steps"]),
         ("what", format!("{TRAIN}[record]\nwhat = [\"contact\"]"), vec!["record.what[0]", "'contacts'?"]),
         ("precise", format!("{TRAIN}[record]\nprecision = \"f16\""), vec!["record.precision", "f32, f64"]),
     ] {
