@@ -4,27 +4,40 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use drystone_cuda::kernels;
+
 use super::scratch::Scratch;
 
-/// Compiles the driver into a folder that the loader looks into first.
-fn driver(scratch: &Scratch, options: &[&str]) -> PathBuf {
-    let folder = scratch.at("driver");
-    std::fs::create_dir_all(&folder).unwrap();
+/// A folder with the driver, for the loader to look into first: compiled with these options, unless that was
+/// done before with the same sources.
+fn driver(options: &[&str]) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../drystone-cuda/tests/driver/libcuda.c");
+    let text = std::fs::read_to_string(source).unwrap();
+    let texts = kernels::SOURCES.iter().chain(options).copied().chain([text.as_str()]);
+    let hash = kernels::hash(texts.flat_map(|text| text.bytes()));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{hash:016x}"));
+    let library = folder.join("libcuda.so.1");
+    if library.exists() {
+        return folder;
+    }
+    std::fs::create_dir_all(&folder).unwrap();
+    // Several tests may want it at the same time: each compiles its own, and the last one stays.
+    let own = folder.join(format!("{}.so", std::process::id()));
     let done = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
         .args(["-std=gnu11", "-O2", "-ffp-contract=off", "-shared", "-fPIC"])
         .args(options)
         .arg(source)
         .args(["-lm", "-lpthread", "-o"])
-        .arg(folder.join("libcuda.so.1"))
+        .arg(&own)
         .status();
     assert!(done.unwrap().success());
+    std::fs::rename(own, library).unwrap();
     folder
 }
 
 /// Exit status, standard output and standard error of the command with that driver.
 fn run(scratch: &Scratch, options: &[&str], line: &str) -> (i32, String, String) {
-    let folder = driver(scratch, options);
+    let folder = driver(options);
     let out = scratch.command(line).env("LD_LIBRARY_PATH", folder).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (out.status.code().unwrap_or(-1), text(&out.stdout), text(&out.stderr))
