@@ -138,7 +138,7 @@ fn a_pressed_heap_ends_well_under_every_solver_and_stabilisation() {
             let what = format!("{}, {stabilisation}", info.name);
             let (mut w, balls) = pressed(info.name, stabilisation);
             let mut wedged = 0;
-            for step in 0..12 {
+            for step in 0..8 {
                 let report = w.step().unwrap_or_else(|e| panic!("{what}: {e}"));
                 let named = !report.contradiction.is_empty();
                 assert!(
