@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../crates/drystone/tests/collision/checks/mod.rs"]
+#[path = "../crates/drystone-tests/tests/collision/checks/mod.rs"]
 mod checks;
 
 static ONLY_OVERLAP: LazyLock<bool> =

@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Its tests solve the problems of scenes.
     ("drystone-cuda", &["drystone", "drystone-solve", "drystone-scene"]),
     ("drystone", &["drystone-solve"]),
+    ("drystone-tests", &["drystone", "drystone-solve"]),
     ("drystone-ranks", &["drystone", "drystone-solve"]),
     ("drystone-record", &["drystone", "drystone-solve"]),
     ("drystone-scene", &["drystone", "drystone-solve", "drystone-record"]),

@@ -1,32 +1,32 @@
 //! The examples run; what they claim is asserted in them.
 
-#[path = "../examples/add_remove.rs"]
+#[path = "../../drystone/examples/add_remove.rs"]
 mod add_remove;
-#[path = "../examples/checkpoint.rs"]
+#[path = "../../drystone/examples/checkpoint.rs"]
 mod checkpoint;
-#[path = "../examples/contacts_callback.rs"]
+#[path = "../../drystone/examples/contacts_callback.rs"]
 mod contacts_callback;
-#[path = "../examples/controller.rs"]
+#[path = "../../drystone/examples/controller.rs"]
 mod controller;
-#[path = "../examples/custom_constraint.rs"]
+#[path = "../../drystone/examples/custom_constraint.rs"]
 mod custom_constraint;
-#[path = "../examples/custom_solver.rs"]
+#[path = "../../drystone/examples/custom_solver.rs"]
 mod custom_solver;
-#[path = "../examples/debug_draw.rs"]
+#[path = "../../drystone/examples/debug_draw.rs"]
 mod debug_draw;
-#[path = "../examples/events.rs"]
+#[path = "../../drystone/examples/events.rs"]
 mod events;
-#[path = "../examples/falling_stack.rs"]
+#[path = "../../drystone/examples/falling_stack.rs"]
 mod falling_stack;
-#[path = "../examples/friction_law.rs"]
+#[path = "../../drystone/examples/friction_law.rs"]
 mod friction_law;
-#[path = "../examples/mechanism.rs"]
+#[path = "../../drystone/examples/mechanism.rs"]
 mod mechanism;
-#[path = "../examples/parallel_worlds.rs"]
+#[path = "../../drystone/examples/parallel_worlds.rs"]
 mod parallel_worlds;
-#[path = "../examples/queries.rs"]
+#[path = "../../drystone/examples/queries.rs"]
 mod queries;
-#[path = "../examples/solve_problem.rs"]
+#[path = "../../drystone/examples/solve_problem.rs"]
 mod solve_problem;
 
 macro_rules! run {
@@ -42,7 +42,7 @@ macro_rules! run {
         #[test]
         fn all_are_run() {
             let here = [$(stringify!($name)),*];
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../drystone/examples");
             for entry in std::fs::read_dir(folder).unwrap() {
                 let name = entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
                 assert!(here.contains(&name.as_str()), "{name} is not run");
