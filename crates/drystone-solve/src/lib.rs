@@ -30,6 +30,10 @@ pub mod room;
 mod simd;
 pub mod solver;
 
+// Problems of tests/ name the crate, and unit tests share some.
+#[cfg(test)]
+extern crate self as drystone_solve;
+
 pub use certificate::Certificate;
 pub use cone::Set;
 pub use model::Model;

@@ -128,19 +128,4 @@ mod tests {
         assert!(Spec::parse("pgs:").unwrap_err().0.contains("no parameters"));
         assert!(Spec::parse("pgs:omega=NaN").unwrap().number("omega", 1.0).is_err());
     }
-
-    #[test]
-    fn errors_name_the_nearest() {
-        let e = super::super::make("pgss").err().unwrap().0;
-        assert!(e.contains("did you mean 'pgs'") && e.contains("pssor"), "{e}");
-        for (given, meant) in [("PGS", "'pgs'"), ("nsgs", "'nsgs-"), ("Prox", "'prox'"), ("nncg-", "'nncg'")]
-        {
-            let e = super::super::make(given).err().unwrap().0;
-            assert!(e.contains(&format!("did you mean {meant}")), "{given}: {e}");
-        }
-        let e = super::super::make("pgs:omgea=1").err().unwrap().0;
-        assert!(e.contains("did you mean 'omega'"), "{e}");
-        let e = super::super::make("pgs:omega=-1").err().unwrap().0;
-        assert!(e.contains("omega") && e.contains("above 0"), "{e}");
-    }
 }

@@ -11,3 +11,4 @@ mod lcp;
 mod mechanisms;
 mod second_order;
 mod solvers;
+mod walls;

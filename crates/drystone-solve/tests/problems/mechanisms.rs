@@ -1,5 +1,6 @@
 //! Joints by elimination (`schur`) against a solver that knows nothing of joints.
 
+use crate::common::carts::carts;
 use crate::common::{Dice, heap};
 use drystone_solve::certificate::certificate;
 use drystone_solve::colour::Span;
@@ -120,5 +121,22 @@ fn velocities_at_hand_are_the_solutions() {
         let mut v = Vec::new();
         problem.velocities(&solution.gamma, &mut v);
         assert_eq!(solver.velocities(), Some(v.as_slice()));
+    }
+}
+
+/// Of islands that are alike, passes alone would not see all of it: γ = max(0, NaN) is 0.
+#[test]
+fn what_is_no_number_is_refused() {
+    let spoils: [fn(&mut Bodies); 3] =
+        [|p| p.v_free[37][2] = f64::NAN, |p| p.general.bias[11] = f64::NAN, |p| p.points.mu[5] = f64::NAN];
+    let stop = Stop { tolerance: 0.0, iterations: 20, ..Stop::default() };
+    let solve = |problem: &Problem| make("pgj").unwrap().solve(problem, None, &stop);
+    assert!(solve(&carts(24, false, false)).is_ok());
+    for (k, spoil) in spoils.into_iter().enumerate() {
+        let mut problem = carts(24, false, false);
+        if let Problem::Bodies(p) = &mut problem {
+            spoil(p);
+        }
+        assert!(solve(&problem).is_err(), "number {k}");
     }
 }

@@ -287,3 +287,17 @@ fn threads_do_not_change_a_bit() {
         }
     }
 }
+
+#[test]
+fn errors_name_the_nearest() {
+    let e = make("pgss").err().unwrap().0;
+    assert!(e.contains("did you mean 'pgs'") && e.contains("pssor"), "{e}");
+    for (given, meant) in [("PGS", "'pgs'"), ("nsgs", "'nsgs-"), ("Prox", "'prox'"), ("nncg-", "'nncg'")] {
+        let e = make(given).err().unwrap().0;
+        assert!(e.contains(&format!("did you mean {meant}")), "{given}: {e}");
+    }
+    let e = make("pgs:omgea=1").err().unwrap().0;
+    assert!(e.contains("did you mean 'omega'"), "{e}");
+    let e = make("pgs:omega=-1").err().unwrap().0;
+    assert!(e.contains("omega") && e.contains("above 0"), "{e}");
+}

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod carts;
+
 use drystone_solve::colour::Colouring;
 use drystone_solve::cone::AdmissibleSet;
 use drystone_solve::problem::{Bodies, Csr, Explicit, General, WORLD};
