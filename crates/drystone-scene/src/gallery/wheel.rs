@@ -30,12 +30,13 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 const PARAMS: &[ParamInfo] = &[
-    param("n", "1800", "", "grains"),
+    param("n", "3000", "", "grains"),
     param("r", "0.01", "m", "radius of the grains"),
     param("mu", "0.5", "", "coefficient of friction, of grains and wheel"),
     param("radius", "0.1", "m", "of the wheel"),
     param("width", "0.1", "m", "of the wheel"),
     param("load", "8", "kg", "on the sand: wheel, fork and what it carries"),
+    param("torque", "5", "", "the most that the drive gives, over load and radius"),
     param("slip", "0.3", "", "1 - speed over that of the tread; 0: it rolls, below: it is braked"),
     param("speed", "0.2", "m/s", "of the carriage"),
     param("settle", "0.6", "s", "before it starts"),
@@ -51,9 +52,10 @@ const SPACING: f64 = 1.08;
 const JITTER: f64 = 0.03;
 /// Share of the load that is the wheel's own mass.
 const WHEEL: f64 = 0.2;
-/// From the wheel to the walls at either end of its way, over its radius; beside it, over its width.
+/// From the wheel to the walls at either end of its way, over its radius; beside it, over its width. Where
+/// walls are two or three grains away, these jam between them and the wheel.
 const ENDS: f64 = 1.6;
-const BESIDE: f64 = 0.35;
+const BESIDE: f64 = 1.0;
 
 fn build(p: &Params) -> Result<Made, SceneError> {
     let n = p.whole("n", 100, 1_000_000)? as usize;
@@ -62,6 +64,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let radius = p.positive("radius", 100.0)?;
     let width = p.positive("width", 100.0)?;
     let load = p.positive("load", 1e6)?;
+    let torque = p.positive("torque", 1e6)? * load * radius * Settings::default().gravity.length();
     let slip = p.number("slip", -10.0, 0.95)?;
     let speed = p.positive("speed", 100.0)?;
     let settle = p.positive("settle", 1e3)?;
@@ -90,7 +93,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let joints = vec![
         JointDef::prismatic(body_id(slots[0]), body_id(slots[1]), start, DVec3::Z).named("guide"),
         JointDef::revolute(body_id(slots[1]), body_id(slots[2]), start, DVec3::Y)
-            .motor(0, Motor::speed(spin))
+            .motor(0, Motor::speed(spin).limited(torque))
             .named("axle"),
     ];
     bodies.push(ground(mu));

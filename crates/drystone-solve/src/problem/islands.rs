@@ -13,6 +13,10 @@ use crate::disjoint::DisjointSets;
 
 use super::{Bodies, General, Points, Problem, WORLD};
 
+/// Rows of contacts, limits and motors that a mechanism has at most. An island with more of them is a heap,
+/// though it has joints: a wheel on sand.
+pub(crate) const MECHANISM: usize = 384;
+
 /// In place of an island's number.
 const NONE: u32 = u32::MAX;
 
@@ -26,8 +30,10 @@ pub struct Islands {
     local: Vec<u32>,
     bodies: Lists,
     blocks: Lists,
-    /// By island: whether it has bilateral rows.
-    jointed: Vec<bool>,
+    /// By island: whether it has bilateral rows, and at most [`MECHANISM`] others.
+    mechanism: Vec<bool>,
+    /// By island: how many others it has.
+    others: Vec<usize>,
 }
 
 /// Lists of numbers, one behind the other.
@@ -97,7 +103,7 @@ impl Islands {
                 self.of_body[root]
             };
         }
-        let Self { of_body, local, bodies, blocks, jointed, .. } = self;
+        let Self { of_body, local, bodies, blocks, mechanism, others, .. } = self;
         bodies.fill(count as usize, n, |i| of_body[i]);
         local.clear();
         local.resize(n, 0);
@@ -106,21 +112,29 @@ impl Islands {
         }
         let first = |i: usize| if i < points.len() { points.a[i] } else { general.a[i - points.len()] };
         blocks.fill(count as usize, p.blocks(), |i| of_body[first(i) as usize]);
-        jointed.clear();
-        jointed.resize(count as usize, false);
-        for (set, a) in general.set.iter().zip(&general.a) {
-            jointed[of_body[*a as usize] as usize] |= *set == Set::Free;
+        mechanism.clear();
+        mechanism.resize(count as usize, false);
+        others.clear();
+        others.resize(count as usize, 0);
+        points.a.iter().for_each(|a| others[of_body[*a as usize] as usize] += 3);
+        for (i, (set, a)) in general.set.iter().zip(&general.a).enumerate() {
+            let k = of_body[*a as usize] as usize;
+            match set {
+                Set::Free => mechanism[k] = true,
+                _ => others[k] += general.rows(i).len(),
+            }
         }
+        mechanism.iter_mut().zip(others).for_each(|(is, others)| *is &= *others <= MECHANISM);
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.jointed.len()
+        self.mechanism.len()
     }
 
     /// Whether there are none: the problem has no blocks.
     pub fn is_empty(&self) -> bool {
-        self.jointed.is_empty()
+        self.mechanism.is_empty()
     }
 
     /// The island of a body, if a block touches it.
@@ -138,9 +152,9 @@ impl Islands {
         self.blocks.get(k)
     }
 
-    /// Whether island `k` has bilateral rows.
-    pub fn is_jointed(&self, k: usize) -> bool {
-        self.jointed[k]
+    /// Whether island `k` is a mechanism: it has bilateral rows, and at most [`MECHANISM`] others.
+    pub fn is_mechanism(&self, k: usize) -> bool {
+        self.mechanism[k]
     }
 
     /// Memory, bytes.
@@ -154,10 +168,10 @@ impl Islands {
         to.take(p, self.bodies(k), self.blocks(k), &self.local);
     }
 
-    /// Makes `to` the problem of all islands of `p` with bilateral rows, taken together.
-    pub fn extract_jointed(&mut self, p: &Bodies, to: &mut Extract) {
-        let Self { of_body, local, jointed, .. } = self;
-        let there = |body: u32| of_body[body as usize] != NONE && jointed[of_body[body as usize] as usize];
+    /// Makes `to` the problem of all mechanisms of `p`, taken together.
+    pub fn extract_mechanisms(&mut self, p: &Bodies, to: &mut Extract) {
+        let Self { of_body, local, mechanism, .. } = self;
+        let there = |body: u32| of_body[body as usize] != NONE && mechanism[of_body[body as usize] as usize];
         let bodies: Vec<u32> = (0..p.bodies() as u32).filter(|b| there(*b)).collect();
         let kept: Vec<u32> = bodies.iter().map(|b| local[*b as usize]).collect();
         bodies.iter().zip(0..).for_each(|(body, place)| local[*body as usize] = place);

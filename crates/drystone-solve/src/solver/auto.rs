@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!     1   islands: bodies that blocks join (`problem::islands`)
-//!     2   those with joints by elimination, all at once: `schur` takes islands one by one, or eight that are alike in lanes
+//!     2   mechanisms by elimination, all at once: `schur` takes islands one by one, or eight that are alike in lanes
 //!     3   the others, and what elimination left, one by one: a few contacts by sweeps (`small`), all others by the stages of
 //!         the policy (`policy`) until one is within the tolerance, each going on from the best multipliers so far
 //!     4   the judge's word on the whole
@@ -193,16 +193,16 @@ impl Auto {
         out: &mut Solution,
     ) -> Result<Vec<usize>, Malformed> {
         let all = 0..self.islands.len();
-        let jointed: Vec<usize> = all.clone().filter(|k| self.islands.is_jointed(*k)).collect();
-        if jointed.len() < 2 {
+        let mechanisms: Vec<usize> = all.clone().filter(|k| self.islands.is_mechanism(*k)).collect();
+        if mechanisms.len() < 2 {
             return Ok(all.collect());
         }
-        let whole = jointed.len() == self.islands.len();
+        let whole = mechanisms.len() == self.islands.len();
         let mut together = std::mem::take(&mut self.together);
         let guess: Vec<f64> = match whole {
             true => out.gamma.clone(),
             false => {
-                self.islands.extract_jointed(p, &mut together);
+                self.islands.extract_mechanisms(p, &mut together);
                 together.rows.iter().map(|row| out.gamma[*row as usize]).collect()
             }
         };
@@ -234,13 +234,13 @@ impl Auto {
         }
         self.together = together;
         if residual <= stop.tolerance {
-            return Ok(all.filter(|k| !self.islands.is_jointed(*k)).collect());
+            return Ok(all.filter(|k| !self.islands.is_mechanism(*k)).collect());
         }
         // Not all of them: those that are not are for the policy, each by itself.
         let worker = &mut self.workers[0];
         let mut left = Vec::new();
         for k in all {
-            if self.islands.is_jointed(k) && solved {
+            if self.islands.is_mechanism(k) && solved {
                 self.islands.extract(p, k, &mut worker.island);
                 let rows: Vec<f64> = worker.island.rows.iter().map(|row| out.gamma[*row as usize]).collect();
                 if worker.methods.residual(&worker.island.problem, &rows) <= stop.tolerance {
@@ -359,7 +359,7 @@ impl Solver for Auto {
         };
         self.islands.find(p);
         let one = self.islands.len() == 1;
-        if stop.history || (one && (problem.blocks() >= LARGE || self.islands.is_jointed(0))) {
+        if stop.history || (one && (problem.blocks() >= LARGE || self.islands.is_mechanism(0))) {
             // One problem as it is.
             let mut s = self.worker().by_stages(problem, guess, stop, begun)?;
             self.finish(problem, stop, &mut s);

@@ -38,6 +38,7 @@ use crate::certificate::Judge;
 use crate::cone::Set;
 use crate::disjoint::DisjointSets;
 use crate::model::Model;
+use crate::problem::islands::MECHANISM;
 use crate::problem::{Bodies, Malformed, Problem, WORLD};
 use crate::simd::dispatch;
 
@@ -67,8 +68,6 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     }))
 }
 
-/// Most rows of an island's dense matrix.
-const MOST: usize = 384;
 /// Groups of islands that are alike which are in work at once, where there are several threads.
 const POOL: usize = 16;
 
@@ -296,7 +295,7 @@ impl Schur {
         let rows = |island: &(Vec<u32>, Vec<u32>)| {
             island.0.iter().map(|i| problem.block(*i as usize).len()).sum::<usize>()
         };
-        self.islands[..self.used].iter().all(|island| rows(island) <= MOST)
+        self.islands[..self.used].iter().all(|island| rows(island) <= MECHANISM)
     }
 
     /// The island of a body, a new one if need be.

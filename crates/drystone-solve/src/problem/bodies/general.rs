@@ -1,5 +1,7 @@
 //! Blocks with explicit rows.
 
+use std::ops::Range;
+
 use crate::colour::Span;
 use crate::cone::Set;
 
@@ -49,6 +51,11 @@ impl General {
         self.jacobian.extend_from_slice(jacobian);
         self.bias.extend_from_slice(bias);
         self.first_row.push(self.jacobian.len() as u32);
+    }
+
+    /// The rows of block `i`.
+    pub(crate) fn rows(&self, i: usize) -> Range<usize> {
+        self.first_row[i] as usize..self.first_row[i + 1] as usize
     }
 
     /// Declares that no two blocks share a body, and that each joins one body to the world.

@@ -1,7 +1,8 @@
 //! Which methods an island is given, in which order and with how much of each.
 //!
 //! ```text
-//!     mechanism   bilateral rows           elimination, factors, interior point, gradients
+//!     mechanism   bilateral rows and       elimination, factors, interior point, gradients
+//!                 few contacts
 //!     stiff       few bodies, faces,       factors (of heaps of few bodies and uneven masses if at rest), sweeps with momentum,
 //!                 uneven masses            interior point, gradients
 //!     grains      all others               sweeps with momentum, interior point, gradients
@@ -17,6 +18,7 @@
 use crate::cone::Set;
 use crate::crew;
 use crate::model::Model;
+use crate::problem::islands::MECHANISM;
 use crate::problem::{Bodies, Explicit, Problem, WORLD};
 
 use super::small::BLOCKS;
@@ -123,7 +125,7 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
     let any = f64::INFINITY;
     let exact = p.model == Model::Coulomb;
     let last = if exact { s(Method::Conjugate, REST, any) } else { s(Method::Gradients, REST, any) };
-    if p.general.set.contains(&Set::Free) {
+    if is_mechanism(p) {
         return vec![
             s(Method::Elimination, ELIMINATION, any),
             s(if exact { Method::Relaxed } else { Method::Factors }, 5 * FEW_FACTORISATIONS, DEAR),
@@ -174,7 +176,15 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
     all
 }
 
-/// Whether an island without joints is one for factors.
+/// Whether an island is one for elimination: it has joints, and no more contacts than that takes. A wheel on
+/// sand is a heap that has a few joints.
+fn is_mechanism(p: &Bodies) -> bool {
+    let g = &p.general;
+    let others = (0..g.set.len()).filter(|i| g.set[*i] != Set::Free).map(|i| g.rows(i).len());
+    g.set.contains(&Set::Free) && 3 * p.points.len() + others.sum::<usize>() <= MECHANISM
+}
+
+/// Whether an island is one for factors.
 fn is_stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
     p.bodies() <= FEW_BODIES || is_uneven(p) || is_flat(p, pairs)
 }
