@@ -4,7 +4,7 @@
 #     docs/make.sh figures|pictures [path of the drystone binary]
 #     docs/make.sh TABLE
 #
-# The first runs the commands of docs/figures/README.md or docs/pictures/README.md, about three minutes each on one core. The
+# The first runs the commands of docs/figures/README.md or docs/pictures/README.md, three to five minutes each on one core. The
 # second runs the commands that docs/quoted.toml has for a table and puts today's figures into the documents; without a name
 # it lists the tables. The result does not depend on the machine's speed or number of cores, but for figures that are
 # `measured`.
