@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use drystone_record::usage;
 use drystone_scene::problem::{self, ContactProblem, Kind, judge, reach};
 use drystone_solve::problem::Csr;
-use drystone_solve::{Model, solver};
+use drystone_solve::{FrictionLaw, solver};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -85,7 +85,7 @@ struct Asked<'a> {
 }
 
 fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<Solution> {
-    let model = Model::parse(asked.model).map_err(input)?;
+    let model = FrictionLaw::parse(asked.model).map_err(input)?;
     let tolerance = asked.tolerance;
     if !(tolerance.is_finite() && tolerance >= 0.0) {
         return Err(input(format!("tolerance must be finite and not negative, got {tolerance}")));

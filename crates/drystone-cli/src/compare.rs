@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use drystone_record::plot::{Axis, Chart, Series};
 use drystone_scene::problem;
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use drystone_solve::certificate::certificate;
 use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
 use serde::Serialize;
@@ -293,7 +293,7 @@ fn compare_problems(args: &Args, first: PathBuf, specs: &[String]) -> Result<i32
     if !(0.0..=1e9).contains(&ms) {
         return Err(Failure::input(format!("--budget-ms must be from 0 to 1e9, got {ms}")));
     }
-    let model = s.model.as_deref().map(Model::parse).transpose().map_err(Failure::input)?;
+    let model = s.model.as_deref().map(FrictionLaw::parse).transpose().map_err(Failure::input)?;
     // Times are compared: one thread, unless said otherwise.
     pool(s.threads.or(Some(1)))?;
     let mut paths = vec![first];

@@ -11,7 +11,7 @@ use drystone_scene::problem::{self, Kind};
 use drystone_solve::certificate::certificate;
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpSolution, LcpStatus, Polyhedral, lemke, polyhedral, psor};
 use drystone_solve::solver::{BadSpec, Param, Spec};
-use drystone_solve::{Model, Problem};
+use drystone_solve::{FrictionLaw, Problem};
 use serde::Serialize;
 use serde_json::json;
 
@@ -150,7 +150,7 @@ pub fn solve(asked: &Asked, report: Option<&Path>) -> Result<i32, Failure> {
         kind = "lcp";
     } else {
         let file = problem::read(asked.problem, asked.kind)?;
-        let law = if form == Form::Convex { Model::Ccp } else { Model::Coulomb };
+        let law = if form == Form::Convex { FrictionLaw::Ccp } else { FrictionLaw::Coulomb };
         let problem = file.under(law);
         cut = polyhedral(&problem, form, facets).map_err(place)?;
         name = file.name.clone();

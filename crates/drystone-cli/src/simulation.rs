@@ -7,7 +7,7 @@ use drystone::collide::broadphase;
 use drystone::{Integrator, Settings, Sleep, Stabilisation, World};
 use drystone_record::labels::Labels;
 use drystone_scene::{Assembled, Scene};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{BadSpec, Param, Spec};
 
 use crate::backend::Backend;
@@ -231,7 +231,7 @@ impl Simulation {
         if let Some(model) = &self.model {
             (s.model, s.solver) = match model.split(':').next() {
                 Some("lcp") => self.facets(model)?,
-                _ => (Model::parse(model).map_err(Failure::input)?, s.solver),
+                _ => (FrictionLaw::parse(model).map_err(Failure::input)?, s.solver),
             };
         }
         if let Some(tolerance) = self.tolerance {
@@ -298,12 +298,12 @@ impl Simulation {
     }
 
     /// The law and the solver of `--model lcp`.
-    fn facets(&self, model: &str) -> Result<(Model, String), Failure> {
+    fn facets(&self, model: &str) -> Result<(FrictionLaw, String), Failure> {
         let spec = Spec::parse(model).map_err(|e| Failure::input(format!("--model: {e}")))?;
         spec.check(&LCP).map_err(|e| Failure::input(format!("--model: {e}")))?;
         let law = match spec.text("form") {
-            None | Some("stewart") => Model::Coulomb,
-            Some("convex") => Model::Ccp,
+            None | Some("stewart") => FrictionLaw::Coulomb,
+            Some("convex") => FrictionLaw::Ccp,
             Some(other) => {
                 return Err(Failure::input(BadSpec::unknown("form", other, &["stewart", "convex"])));
             }

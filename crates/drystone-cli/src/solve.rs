@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use drystone_record::usage;
 use drystone_scene::problem::{self, Kind, Report, judge, reach};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{self, BadSpec};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub struct Args {
     /// friction), or lcp (a linear complementarity problem).
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of
+    /// FrictionLaw: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of
     /// facets [default: ccp; lcp for a file that holds one].
     #[arg(long, value_name = "ccp|coulomb|lcp")]
     model: Option<String>,
@@ -83,8 +83,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     };
     let lcp = args.model.as_deref() == Some("lcp") || bare_lcp;
     let model = match args.model.as_deref() {
-        None | Some("lcp") => Model::Ccp,
-        Some(name) => Model::parse(name)
+        None | Some("lcp") => FrictionLaw::Ccp,
+        Some(name) => FrictionLaw::parse(name)
             .map_err(|_| Failure::input(BadSpec::unknown("model", name, &["ccp", "coulomb", "lcp"])))?,
     };
     let kind = args.kind.as_deref().filter(|_| !bare_lcp).map(parse_kind).transpose()?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use drystone_solve::certificate::{Certificate, Judge};
 use drystone_solve::solver::{BadSpec, Info, Param, Spec};
-use drystone_solve::{Malformed, Model, Problem, Solution, Solver, Status, Stop};
+use drystone_solve::{FrictionLaw, Malformed, Problem, Solution, Solver, Status, Stop};
 
 use crate::engine::{DeviceMemory, Engine, HostMemory};
 use crate::error::Error;
@@ -467,7 +467,7 @@ impl Solver for CudaSolver {
         if guess.is_some_and(|g| g.len() != problem.rows() || !g.iter().all(|x| x.is_finite())) {
             return Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())));
         }
-        if problem.model() != Model::Ccp {
+        if problem.model() != FrictionLaw::Ccp {
             return Err(Malformed(
                 "the device solves the relaxed law; rounds around it solve the exact one".into(),
             ));

@@ -267,7 +267,7 @@ fn what_is_not_a_world_of_grains_is_named() {
     w.before_step(|_| {});
     assert_eq!(why(&mut w), "functions of the user's in the step");
     let mut w = world();
-    w.set_settings(Settings { model: drystone_solve::Model::Coulomb, ..Settings::default() }).unwrap();
+    w.set_settings(Settings { model: drystone_solve::FrictionLaw::Coulomb, ..Settings::default() }).unwrap();
     assert_eq!(why(&mut w), "the exact friction law");
     let mut w = world();
     let cone = Shape::Cone { radius: 1.0, height: 1.0 };

@@ -8,7 +8,7 @@ mod pretend;
 use drystone_cuda::{Geometry, kernels};
 use drystone_solve::certificate::certificate;
 use drystone_solve::solver::make;
-use drystone_solve::{Model, Problem, Solver, Status, Stop};
+use drystone_solve::{FrictionLaw, Problem, Solver, Status, Stop};
 use lattice::{lattice, plated};
 use pretend::{open, problem, solver};
 
@@ -167,7 +167,7 @@ fn the_bits_of_a_lattice_stay_what_they_are() {
 fn the_exact_law_is_solved_by_rounds() {
     let engine = open("solve", &[]).unwrap();
     let (mut problem, guess) = problem("packing", &[("n", "60")], 60);
-    problem.set_model(Model::Coulomb);
+    problem.set_model(FrictionLaw::Coulomb);
     let stop = Stop { tolerance: 1e-4, iterations: 20_000, ..Stop::default() };
     let inner = Box::new(solver(&engine, "cuda-apgd"));
     let found = drystone_solve::solver::with_slip(inner).solve(&problem, Some(&guess), &stop).unwrap();
@@ -214,7 +214,7 @@ fn a_problem_that_cannot_be_solved_is_refused_and_remembered() {
     let (mut problem, guess) = problem("packing", &[("n", "30")], 40);
     let e = solver(&engine, "cuda-apgd").solve(&problem, Some(&guess[1..]), &Stop::default()).unwrap_err();
     assert!(e.0.contains("the guess needs"), "{e}");
-    problem.set_model(Model::Coulomb);
+    problem.set_model(FrictionLaw::Coulomb);
     let e = solver(&engine, "cuda-apgd").solve(&problem, None, &Stop::default()).unwrap_err();
     assert!(e.0.contains("relaxed law"), "{e}");
 }

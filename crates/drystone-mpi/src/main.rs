@@ -145,7 +145,7 @@ fn simulate(comm: &Processes, run: &Run) -> Result<i32, Failure> {
     let mut failed: Option<String> = None;
     while done < steps {
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
-        let told = match drystone_solve::crew::with(|| ranks.step()) {
+        let told = match drystone_solve::parallel::with_team(|| ranks.step()) {
             Ok(told) => told,
             Err(RanksError::Step(e)) => {
                 failed = Some(e.to_string());

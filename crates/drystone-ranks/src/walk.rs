@@ -12,7 +12,7 @@
 //! on by both.
 
 use drystone::step::Staged;
-use drystone_solve::crew;
+use drystone_solve::parallel;
 use drystone_solve::problem::WORLD;
 use glam::DVec3;
 
@@ -302,7 +302,7 @@ impl<'a> Walk<'a> {
         let (unknowns, touches, masses) = (&*unknowns, &*touches, &*masses);
         let mut sums = [Exact::default(); 4];
         let mut work = |from: usize, run: &mut [Mover]| {
-            crew::chunks(run, PIECE, parts, |k, run| {
+            parallel::map_chunks(run, PIECE, parts, |k, run| {
                 let mut sums = [Exact::default(); 4];
                 for (i, body) in (from + k..).zip(run) {
                     let mut terms = [0.0f64; 4];
@@ -361,7 +361,7 @@ impl<'a> Walk<'a> {
     /// Takes impulses and velocities of γ from γ itself; γ_before and z are γ.
     fn refresh(&mut self) {
         let (now, touches) = (self.now, &self.touches);
-        crew::chunks(&mut self.unknowns, PIECE, &mut self.largest, |k, run| {
+        parallel::map_chunks(&mut self.unknowns, PIECE, &mut self.largest, |k, run| {
             for (u, t) in run.iter_mut().zip(&touches[k..]) {
                 u.gamma = [u.gamma[now]; 3];
                 (u.push, u.terms) = (t.place(u.gamma[0]), [0.0; 4]);
@@ -405,7 +405,7 @@ impl<'a> Walk<'a> {
     pub fn step(&mut self, t: f64) -> Trial {
         let (now, before, next, beta) = (self.now, self.before, self.next, self.beta);
         let (touches, bodies) = (&self.touches, &self.bodies);
-        crew::chunks(&mut self.unknowns, PIECE, &mut self.largest, |k, run| {
+        parallel::map_chunks(&mut self.unknowns, PIECE, &mut self.largest, |k, run| {
             let mut largest = 0.0f64;
             for (x, touch) in run.iter_mut().zip(&touches[k..]) {
                 let velocity = |body: u32| {
@@ -476,7 +476,7 @@ impl<'a> Walk<'a> {
     pub fn residual(&mut self) -> f64 {
         let Self { touches, unknowns, bodies, now, largest, .. } = self;
         let (touches, unknowns, bodies, now) = (&*touches, &*unknowns, &*bodies, *now);
-        crew::ranges(touches.len(), PIECE, largest, |run| {
+        parallel::map_ranges(touches.len(), PIECE, largest, |run| {
             run.map(|i| {
                 let (gamma, t) = (unknowns[i].gamma[now], &touches[i]);
                 let u = t.relative(|body| bodies[body as usize].v[now]) + t.give(gamma);

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use drystone_scene::problem::{self, ContactProblem};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use drystone_solve::certificate::certificate;
 use drystone_solve::lcp::{LcpStatus, lemke};
 use drystone_solve::solver::{Status, Stop, make};
@@ -115,7 +115,7 @@ fn published_problems_have_coulomb_solutions() {
                 );
                 assert!(!matches!(s.status, Status::Wedged | Status::Diverged), "{solver}, {name}");
                 exact.apply(&s.gamma, &mut u);
-                let reached = file.natural_map(Model::Coulomb, &s.gamma, &u);
+                let reached = file.natural_map(FrictionLaw::Coulomb, &s.gamma, &u);
                 if reached <= goal {
                     solved[k] += known as usize;
                     done = true;
@@ -219,10 +219,10 @@ fn auto_solves_the_published_problems() {
         // Entries with a note have q at the level of rounding: they must not fail, and have no numbers to
         // compare.
         let robustness = entry.get("note").is_some();
-        for model in [Model::Ccp, Model::Coulomb] {
+        for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
             let begun = std::time::Instant::now();
             // Velocities are compared under the relaxed law alone: a digit more.
-            let goal = if model == Model::Ccp { 1e-9 } else { 1e-8 };
+            let goal = if model == FrictionLaw::Ccp { 1e-9 } else { 1e-8 };
             let (r, u, attempts) = to_goal("auto", &file, model, goal, 100_000);
             let reached = file.natural_map(model, &r, &u) / file.scale();
             println!(
@@ -230,7 +230,7 @@ fn auto_solves_the_published_problems() {
                 model.name(),
                 begun.elapsed().as_secs_f64()
             );
-            if model == Model::Coulomb {
+            if model == FrictionLaw::Coulomb {
                 let known = entry["coulomb"]["solved"] == Value::Bool(true);
                 exact += (known && reached <= 1e-8) as usize;
                 if known && reached > 1e-8 {
@@ -277,9 +277,9 @@ fn reference_is_worse(file: &ContactProblem, vectors: &Value, u: &[f64], scale: 
     let numbers =
         |key: &str| vectors[key].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>();
     let (r_ref, u_ref) = (numbers("ccp_r_one_optimum"), numbers("ccp_u"));
-    let (r_other, u_other, _) = to_goal("ipm", file, Model::Ccp, 1e-12, 300);
+    let (r_other, u_other, _) = to_goal("ipm", file, FrictionLaw::Ccp, 1e-12, 300);
     let far = u.iter().zip(&u_other).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
-    let natural = |r: &[f64], u: &[f64]| file.natural_map(Model::Ccp, r, u) / file.scale();
+    let natural = |r: &[f64], u: &[f64]| file.natural_map(FrictionLaw::Ccp, r, u) / file.scale();
     let objective = |r: &[f64]| certificate(&file.ccp(), r).dual_objective;
     far <= 1e-7 * scale
         && natural(&r_other, &u_other) <= 1e-10
@@ -291,7 +291,7 @@ fn reference_is_worse(file: &ContactProblem, vectors: &Value, u: &[f64], scale: 
 fn to_goal(
     solver: &str,
     file: &ContactProblem,
-    model: Model,
+    model: FrictionLaw,
     tolerance: f64,
     iterations: usize,
 ) -> (Vec<f64>, Vec<f64>, String) {

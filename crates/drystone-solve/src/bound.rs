@@ -24,7 +24,7 @@
 
 use crate::certificate::Judge;
 use crate::cone::Set;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::{Bodies, Malformed, Problem};
 use crate::solver::{Stop, make};
 
@@ -118,7 +118,7 @@ pub fn velocity_error(
 ) -> Result<Option<SharpBound>, Malformed> {
     let sharp = sharp_bound(problem, gamma, multiplications)?;
     let Problem::Bodies(bodies) = problem else { return Ok(None) };
-    if sharp.is_some() || problem.model() == Model::Coulomb || problem.rows() == 0 {
+    if sharp.is_some() || problem.model() == FrictionLaw::Coulomb || problem.rows() == 0 {
         return Ok(sharp);
     }
     let mass: f64 = bodies.inv_mass.iter().filter(|m| **m > 0.0).map(|m| 1.0 / m).sum();

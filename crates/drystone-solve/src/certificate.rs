@@ -30,7 +30,7 @@
 //!     backward error   max dist(u_i, { w ∈ K_i* : ⟨γ_i, w⟩ = 0 })        m/s; times h, gaps in m
 //! ```
 //!
-//! Under exact Coulomb (see [`crate::model`]) the residual, both violations, the complementarity and the
+//! Under exact Coulomb (see [`crate::friction_law`]) the residual, both violations, the complementarity and the
 //! backward error are those of u + s(u) e_n; no objective belongs to that law, so there is no gap and no
 //! bound, and f is the relaxed problem's.
 //!
@@ -51,8 +51,8 @@ mod points;
 use serde::Serialize;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
-use crate::crew;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
+use crate::parallel;
 use crate::problem::{Bodies, Explicit, Problem, symmetric};
 
 use penalty::{penalty, support_within};
@@ -133,7 +133,7 @@ pub fn certificate(problem: &Problem, gamma: &[f64]) -> Certificate {
 #[derive(Clone, Debug, Default)]
 struct Tally {
     c: Certificate,
-    model: Model,
+    model: FrictionLaw,
     /// Blocks so far.
     blocks: usize,
     /// Σ e_i².
@@ -221,11 +221,11 @@ impl Judge {
 
     /// Over bodies: D γ once, M⁻¹ once for each body, and every block once.
     fn bodies(&mut self, problem: &Problem, p: &Bodies, gamma: &[f64], t: &mut Tally) {
-        crew::zeros(&mut self.v, p.bodies(), [0.0; 6]);
+        parallel::fill(&mut self.v, p.bodies(), [0.0; 6]);
         p.push_points(gamma, &mut self.v);
         let general = &p.general;
         p.push_general(&gamma[3 * p.points.len()..], &mut self.v);
-        crew::chunks(&mut self.v, PIECE, &mut self.energies, |first, run| {
+        parallel::map_chunks(&mut self.v, PIECE, &mut self.energies, |first, run| {
             let mut sums = [0.0; 2];
             for (i, v) in (first..).zip(run) {
                 let (f, free) = (*v, &p.v_free[i]);
@@ -296,7 +296,7 @@ impl Judge {
         }
         parts.clear();
         parts.resize(n.div_ceil(PIECE), Tally::new(t.model));
-        crew::chunks(parts, 1, &mut Vec::<()>::new(), |k, part| {
+        parallel::map_chunks(parts, 1, &mut Vec::<()>::new(), |k, part| {
             points::judge(p, k * PIECE..n.min((k + 1) * PIECE), gamma, v, &mut part[0]);
         });
         parts.drain(..).for_each(|part| t.merge(part));
@@ -327,9 +327,9 @@ fn matrix(problem: &Problem, p: &Explicit, gamma: &[f64], t: &mut Tally) {
 
 impl Tally {
     /// Of no blocks yet.
-    fn new(model: Model) -> Self {
+    fn new(model: FrictionLaw) -> Self {
         // Only the relaxed problem has an objective, and a theorem about growing multipliers.
-        let convex = (model == Model::Ccp).then_some(0.0);
+        let convex = (model == FrictionLaw::Ccp).then_some(0.0);
         Self { model, penalties: convex, bias: convex, ..Self::default() }
     }
 
@@ -492,7 +492,7 @@ mod tests {
     use super::*;
 
     /// Points between pairs of twenty bodies, with multipliers that solve nothing.
-    fn heap(n: usize, model: Model) -> (Problem, Vec<f64>) {
+    fn heap(n: usize, model: FrictionLaw) -> (Problem, Vec<f64>) {
         let mut p = Bodies { model, ..Bodies::default() };
         p.inv_mass = vec![0.5; 20];
         p.inv_inertia = vec![[1.0, 2.0, 3.0, 0.1, 0.2, 0.3]; 20];
@@ -512,7 +512,7 @@ mod tests {
 
     #[test]
     fn pieces_add_up() {
-        for model in [Model::Ccp, Model::Coulomb] {
+        for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
             let (problem, gamma) = heap(2 * PIECE + 77, model);
             let mut judge = Judge::default();
             let c = judge.judge(&problem, &gamma);
@@ -537,7 +537,7 @@ mod tests {
 
     #[test]
     fn residuals_of_blocks_are_those_of_the_whole() {
-        for model in [Model::Ccp, Model::Coulomb] {
+        for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
             let (problem, gamma) = heap(150, model);
             let c = certificate(&problem, &gamma);
             let all = Judge::default().residuals(&problem, &gamma);

@@ -12,7 +12,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::crew::{self, Shared};
+use crate::parallel::{self, Shared};
 use crate::problem::WORLD;
 
 /// A run of blocks in the coloured order.
@@ -93,16 +93,16 @@ impl Colouring {
         self.sort(pairs, region, count);
         for masks in &mut self.masks {
             // Worlds without joints colour nothing for every one of their bodies.
-            crew::zeros(masks, if pairs.is_empty() { 0 } else { bodies }, 0);
+            parallel::fill(masks, if pairs.is_empty() { 0 } else { bodies }, 0);
         }
-        crew::resize(&mut self.colour, pairs.len(), 0);
+        parallel::resize(&mut self.colour, pairs.len(), 0);
         self.starts.clear();
         self.starts.resize(count + 1, [[0; 2]; COLOURS]);
-        crew::resize(&mut self.order, pairs.len(), 0);
+        parallel::resize(&mut self.order, pairs.len(), 0);
         let [inside, across] = self.masks.each_mut().map(|m| Shared(m.as_mut_ptr()));
         let (colour, starts) = (Shared(self.colour.as_mut_ptr()), Shared(self.starts.as_mut_ptr()));
         let (listed, lists, order) = (&self.listed, &self.lists, Shared(self.order.as_mut_ptr()));
-        crew::each(count + 1, |k| {
+        parallel::for_each(count + 1, |k| {
             // The longest first.
             let place = count - k;
             let masks = if place == count { &across } else { &inside };
@@ -147,15 +147,15 @@ impl Colouring {
     /// Lists the blocks of each region, and after them those that join regions, or all where there are none.
     fn sort(&mut self, pairs: &[(u32, u32)], region: Option<&[u32]>, count: usize) {
         let Self { listed, lists, place, counts, .. } = self;
-        crew::resize(place, pairs.len(), 0);
-        crew::resize(listed, pairs.len(), 0);
+        parallel::resize(place, pairs.len(), 0);
+        parallel::resize(listed, pairs.len(), 0);
         // A counting sort in which every piece counts for itself: a row of places each.
         let (pieces, width) = (pairs.len().div_ceil(PIECE), count + 1);
         counts.clear();
         counts.resize(pieces * width, 0);
         let (to, rows) = (Shared(place.as_mut_ptr()), Shared(counts.as_mut_ptr()));
         let range = |piece: usize| piece * PIECE..pairs.len().min((piece + 1) * PIECE);
-        crew::each(pieces, |piece| {
+        parallel::for_each(pieces, |piece| {
             // SAFETY: each piece has a row, and each block is in one piece.
             let row = unsafe { std::slice::from_raw_parts_mut(rows.at(piece * width), width) };
             for i in range(piece) {
@@ -180,7 +180,7 @@ impl Colouring {
             lists.push(at);
         }
         let (to, rows) = (Shared(listed.as_mut_ptr()), Shared(counts.as_mut_ptr()));
-        crew::each(pieces, |piece| {
+        parallel::for_each(pieces, |piece| {
             // SAFETY: as above, and every block has a place in the list that is no other's.
             let row = unsafe { std::slice::from_raw_parts_mut(rows.at(piece * width), width) };
             for i in range(piece) {
@@ -262,7 +262,7 @@ pub(crate) fn walk_after<T: Copy + Default + Send>(
     parts.clear();
     parts.resize(tasks, T::default());
     let to = Shared(parts.as_mut_ptr());
-    crew::phases(&starts, |task| {
+    parallel::for_each_phase(&starts, |task| {
         let k = starts.partition_point(|start| *start <= task) - 1;
         let own = task - starts[k];
         let part = phase(k).map_or_else(|| region(own), |span| visit(span.piece(own as u32, length(&span))));
@@ -340,11 +340,11 @@ pub(crate) fn sound(bodies: usize, a: &[u32], b: &[u32], spans: &[Span], regions
         })
     };
     let joins = regions.last().map_or(0, |k| *k as usize);
-    crew::all_tasks(inside, |r| {
+    parallel::all_tasks(inside, |r| {
         (regions[r] as usize..regions[r + 1] as usize).all(|k| check(k, r as u32 + 1, spans[k]))
     }) && (joins..spans.len()).all(|k| {
         let (span, length) = (spans[k], spans[k].share());
-        crew::all_tasks(span.pieces(length) as usize, |c| check(k, 0, span.piece(c as u32, length)))
+        parallel::all_tasks(span.pieces(length) as usize, |c| check(k, 0, span.piece(c as u32, length)))
     })
 }
 

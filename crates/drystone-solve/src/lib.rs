@@ -19,14 +19,14 @@ pub mod certificate;
 pub mod colour;
 pub mod cone;
 #[doc(hidden)]
-pub mod crew;
-#[doc(hidden)]
 pub mod disjoint;
+pub mod friction_law;
 pub mod lcp;
-pub mod model;
-pub mod problem;
 #[doc(hidden)]
-pub mod room;
+pub mod memory;
+#[doc(hidden)]
+pub mod parallel;
+pub mod problem;
 mod simd;
 pub mod solver;
 
@@ -36,6 +36,6 @@ extern crate self as drystone_solve;
 
 pub use certificate::Certificate;
 pub use cone::Set;
-pub use model::Model;
+pub use friction_law::FrictionLaw;
 pub use problem::{Malformed, Problem};
 pub use solver::{Solution, Solver, Status, Stop};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use drystone::{BodyDef, Compound, Pose, Settings, Shape, SmallestForces, World};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use glam::{DQuat, DVec3};
 
 const WEIGHT: f64 = 2.0 * 9.81;
@@ -19,7 +19,7 @@ fn settle(w: &mut World) -> SmallestForces {
     w.smallest_forces().expect("one problem, kept")
 }
 
-fn world(model: Model, mu: f64, body: BodyDef) -> World {
+fn world(model: FrictionLaw, mu: f64, body: BodyDef) -> World {
     let mut w = World::new(Settings { tolerance: 1e-9, model, ..Settings::default() }).unwrap();
     w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(mu)).unwrap();
     w.add_body(body.friction(mu)).unwrap();
@@ -38,7 +38,7 @@ fn board(feet: &[DVec3]) -> BodyDef {
 
 #[test]
 fn nothing_is_known_of_steps_that_were_not_kept() {
-    let mut w = world(Model::Ccp, 0.5, board(&[DVec3::ZERO]));
+    let mut w = world(FrictionLaw::Ccp, 0.5, board(&[DVec3::ZERO]));
     w.step().unwrap();
     assert_eq!(w.smallest_forces(), None);
 }
@@ -47,7 +47,7 @@ fn nothing_is_known_of_steps_that_were_not_kept() {
 /// otherwise.
 #[test]
 fn three_legs_are_determined_and_four_are_not() {
-    for model in [Model::Ccp, Model::Coulomb] {
+    for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
         let three = [DVec3::new(0.2, 0.0, 0.0), DVec3::new(-0.1, 0.2, 0.0), DVec3::new(-0.1, -0.2, 0.0)];
         let f = settle(&mut world(model, 0.0, board(&three)));
         assert_eq!(f.determined, [Some(true); 3], "{model:?}");

@@ -3,8 +3,8 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use crate::guide::Guide;
 use crate::material::MaterialId;
+use crate::prescribed_motion::Guide;
 pub use crate::principal::{principal_frame, principal_moments};
 use crate::shape::{Pose, Shape};
 

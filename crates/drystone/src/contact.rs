@@ -1,14 +1,14 @@
 //! Contacts as the step knows them: geometry between two bodies, and what the solver found.
 
-use drystone_solve::crew::{self, Shared};
-use drystone_solve::room;
+use drystone_solve::memory;
+use drystone_solve::parallel::{self, Shared};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::collide::periodic;
 use crate::model::Model;
-use crate::order::Place;
 use crate::shape::MOST_PARTS;
+use crate::spatial_order::Place;
 
 /// A contact is the same contact from step to step while its key is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -236,7 +236,7 @@ pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u
     };
     let cuts: Vec<usize> = (0..=count.div_ceil(RUN)).map(cut).collect();
     let to = Shared(contacts.as_mut_ptr());
-    crew::each(cuts.len() - 1, |t| {
+    parallel::for_each(cuts.len() - 1, |t| {
         // SAFETY: cuts only go up and end with the last contact: no two runs share one.
         let run = unsafe { std::slice::from_raw_parts_mut(to.at(cuts[t]), cuts[t + 1] - cuts[t]) };
         let Some(first) = run.first() else { return };
@@ -249,11 +249,11 @@ pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u
 /// What the next step starts from: the impulses of all contacts.
 pub(crate) fn keep(contacts: &[Contact], kept: &mut Vec<Remembered>) {
     kept.clear();
-    room::more(kept, contacts.len());
+    memory::reserve(kept, contacts.len());
     let to = Shared(kept.as_mut_ptr());
     // SAFETY: there is room for all, and each is written once.
     unsafe {
-        crew::many(contacts.len(), |i| {
+        parallel::for_each_small(contacts.len(), |i| {
             let c = &contacts[i];
             to.at(i).write(Remembered { key: c.key, impulse: c.impulse });
         });

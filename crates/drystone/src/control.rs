@@ -6,9 +6,9 @@ use glam::{DMat3, DQuat, DVec3};
 
 use crate::body::{Filter, MassProperties, Motion};
 use crate::collider::check_mu;
-use crate::guide::Guided;
 use crate::joint::WORLD_BODY;
 use crate::model::{BodyId, outer, unit};
+use crate::prescribed_motion::Guided;
 use crate::shape::Pose;
 use crate::world::{World, WorldError};
 

@@ -21,7 +21,7 @@
 use drystone_solve::cone::{MAX_ROWS, Set};
 use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::{Stop, make};
-use drystone_solve::{Model, Problem};
+use drystone_solve::{FrictionLaw, Problem};
 use glam::DVec3;
 
 use crate::joint::redundancy::dependent;
@@ -93,15 +93,15 @@ fn smallest(problem: &Problem, gamma: &[f64]) -> Option<(Vec<f64>, f64)> {
     });
     soft.general.compliance.resize(rows, 0.0);
     soft.general.compliance.iter_mut().for_each(|c| *c += more);
-    if p.model == Model::Coulomb {
+    if p.model == FrictionLaw::Coulomb {
         // With the slip that is known the exact law is a cone problem, too.
-        soft.model = Model::Ccp;
+        soft.model = FrictionLaw::Ccp;
         let (mut v, mut u) = (Vec::new(), [0.0; MAX_ROWS]);
         p.velocities(gamma, &mut v);
         for i in 0..points {
             problem.block_velocity(i, &v, gamma, &mut u);
             soft.points.bias[i] +=
-                drystone_solve::model::slip_term(problem.set(i), &u[..problem.block(i).len()]);
+                drystone_solve::friction_law::slip_term(problem.set(i), &u[..problem.block(i).len()]);
         }
     }
     let speed = p.v_free.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
@@ -219,8 +219,8 @@ fn face(
         Set::Friction2 { mu } | Set::Friction3 { mu } | Set::Rolling5 { mu, .. } => {
             let slips = u[1..rows.len()].iter().map(|x| x * x).sum::<f64>().sqrt() > still;
             let lifts = match problem.model() {
-                Model::Ccp => mu * u[1..rows.len().min(3)].iter().map(|x| x * x).sum::<f64>().sqrt(),
-                Model::Coulomb => 0.0,
+                FrictionLaw::Ccp => mu * u[1..rows.len().min(3)].iter().map(|x| x * x).sum::<f64>().sqrt(),
+                FrictionLaw::Coulomb => 0.0,
             };
             match (u[0] > lifts + still, slips) {
                 (true, _) => Vec::new(),

@@ -168,7 +168,7 @@ impl World {
             () if s.substeps > 1 => return refuse("steps in parts"),
             () if s.iterations == 0 => return refuse("position-based steps"),
             () if s.budget.is_some() => return refuse("a budget of time"),
-            () if s.model != drystone_solve::Model::Ccp => return refuse("the exact friction law"),
+            () if s.model != drystone_solve::FrictionLaw::Ccp => return refuse("the exact friction law"),
             () if matches!(s.integrator, Integrator::Moreau { .. }) => {
                 return refuse("the integrator moreau");
             }

@@ -19,8 +19,6 @@
 //! notice.
 
 #[doc(hidden)]
-pub mod assemble;
-#[doc(hidden)]
 pub mod body;
 #[doc(hidden)]
 pub mod bounds;
@@ -34,15 +32,18 @@ mod control;
 pub mod debug;
 mod determined;
 #[doc(hidden)]
+pub mod diagnostics;
+#[doc(hidden)]
+pub mod emitter;
+mod equilibrium;
+#[doc(hidden)]
 pub mod events;
 pub mod field;
 #[doc(hidden)]
-pub mod flow;
+pub mod formulation;
 pub mod function;
 #[doc(hidden)]
 pub mod grains;
-#[doc(hidden)]
-pub mod guide;
 mod gyration;
 mod hooks;
 mod islands;
@@ -51,30 +52,29 @@ pub mod joint;
 pub mod law;
 #[doc(hidden)]
 pub mod material;
-#[doc(hidden)]
-pub mod measure;
 mod method;
 #[doc(hidden)]
 pub mod model;
 #[doc(hidden)]
 pub mod motion;
-mod order;
 #[doc(hidden)]
-pub mod part;
+pub mod partition;
+#[doc(hidden)]
+pub mod prescribed_motion;
 mod principal;
 #[doc(hidden)]
 pub mod queries;
 pub mod random;
+mod rattle;
 mod saved;
 #[doc(hidden)]
 pub mod seal;
 #[doc(hidden)]
 pub mod settings;
-mod settle;
 pub mod shape;
 #[doc(hidden)]
 pub mod sleep;
-mod smooth;
+mod spatial_order;
 mod stabilise;
 #[doc(hidden)]
 pub mod state;
@@ -105,30 +105,29 @@ pub use collider::ColliderId;
 pub use contact::{Contact, ContactKey};
 pub use debug::{Colour, DebugDraw};
 pub use determined::SmallestForces;
+#[doc(inline)]
+pub use diagnostics::{Energy, Penetration};
 #[doc(no_inline)]
 pub use drystone_solve as solve;
 #[doc(inline)]
+pub use emitter::{Emitter, Flow, Sink};
+pub use equilibrium::Settled;
+#[doc(inline)]
 pub use events::{ContactEvent, JointEvent, Phase, SensorEvent};
 pub use field::{Field, Wrench};
-#[doc(inline)]
-pub use flow::{Emitter, Flow, Sink};
 pub use function::Function;
-#[doc(inline)]
-pub use guide::Guide;
 pub use joint::{JointDef, JointId, Motor};
 #[doc(inline)]
 pub use law::{Impact, PairLaw};
 #[doc(inline)]
 pub use material::{Combine, MOST_FRICTION, MaterialId, Materials};
-#[doc(inline)]
-pub use measure::{Energy, Penetration};
 pub use method::Method;
 #[doc(inline)]
 pub use model::{Body, BodyId, ColliderSlot, Model};
 #[doc(hidden)]
-pub use order::along_curve;
-#[doc(hidden)]
-pub use part::{BodyMotion, Part};
+pub use partition::{BodyMotion, Part};
+#[doc(inline)]
+pub use prescribed_motion::Guide;
 #[doc(inline)]
 pub use queries::{Found, QueryFilter};
 pub use saved::SaveError;
@@ -136,14 +135,15 @@ pub use saved::SaveError;
 pub use seal::LoadError;
 #[doc(inline)]
 pub use settings::{Integrator, Settings, Stabilisation};
-pub use settle::Settled;
 pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};
 #[doc(inline)]
 pub use sleep::Sleep;
+#[doc(hidden)]
+pub use spatial_order::along_curve;
 #[doc(inline)]
 pub use state::State;
 #[doc(inline)]
-pub use step::{Apart, Deep, Party, Stage, StepError, StepReport};
+pub use step::{DeepOverlap, JointDrift, Party, Stage, StepError, StepReport};
 #[doc(inline)]
 pub use stiff::{Linearised, StiffForce};
 #[doc(inline)]

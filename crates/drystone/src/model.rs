@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{BodyDef, Collider, Filter, MassProperties, Motion};
 use crate::collide::{Aabb, Periodic};
-use crate::guide::Guided;
 use crate::joint::Joint;
 use crate::material::{MaterialId, Materials, PairLaw};
+use crate::prescribed_motion::Guided;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
 

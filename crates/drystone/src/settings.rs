@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{BadSpec, Param, Spec};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -270,7 +270,7 @@ pub struct Settings {
     pub gravity: DVec3,
     /// The contact law.
     #[serde(default)]
-    pub model: Model,
+    pub model: FrictionLaw,
     /// A solver by name, with parameters: a [`Method`](crate::Method) becomes one by `into()`; texts are
     /// those of `drystone solvers`.
     pub solver: String,
@@ -337,7 +337,7 @@ impl Default for Settings {
         Self {
             h: 0.01,
             gravity: DVec3::new(0.0, 0.0, -9.81),
-            model: Model::Ccp,
+            model: FrictionLaw::Ccp,
             solver: "auto".into(),
             tolerance: 1e-4,
             iterations: 20_000,

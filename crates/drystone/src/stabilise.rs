@@ -16,19 +16,19 @@
 
 mod region;
 
-use drystone_solve::crew::{self, Shared};
+use drystone_solve::memory;
+use drystone_solve::parallel::{self, Shared};
 use drystone_solve::problem::Bodies;
 use drystone_solve::problem::islands::{Extract, Islands};
-use drystone_solve::room;
 use drystone_solve::solver::{Solver, Status, Stop};
 use drystone_solve::{Malformed, Problem};
 use glam::DVec3;
 
-use crate::assemble::rows::{Purpose, SIZE, TIGHTER, Wanted};
-use crate::assemble::{Assembler, Row};
 use crate::body::Motion;
 use crate::collide::{Detector, Envelope, Velocities};
 use crate::contact::{Gap, Touch};
+use crate::formulation::rows::{Purpose, SIZE, TIGHTER, Wanted};
+use crate::formulation::{Assembler, Row};
 use crate::islands::Islands as Groups;
 use crate::model::{Model, NOBODY};
 use crate::motion::rotate;
@@ -152,7 +152,7 @@ impl Part {
 /// Finds contacts to correct of bodies that are not `held`: an overlap of compliant ones is how they push.
 fn find(work: &mut Work, envelope: Envelope, held: &[bool], to: &mut Vec<Gap>) {
     work.detector.find(work.model, work.state, REST, 0.0, envelope, held, to);
-    if !crew::all(to.len(), |i| !to[i].is_soft()) {
+    if !parallel::all(to.len(), |i| !to[i].is_soft()) {
         to.retain(|c| !c.is_soft());
     }
 }
@@ -195,7 +195,7 @@ impl Stabiliser {
     pub fn look(&mut self, work: &mut Work) -> &[Gap] {
         self.contacts.clear();
         // As many as last time and a few more: memory that grows is there twice meanwhile.
-        room::more(&mut self.contacts, self.known + self.known / 32);
+        memory::reserve(&mut self.contacts, self.known + self.known / 32);
         find(work, work.how.envelope, work.asleep, &mut self.contacts);
         self.known = self.contacts.len();
         self.looked = true;
@@ -228,7 +228,7 @@ impl Stabiliser {
         }
         let elsewhere = work.assembler.rows.elsewhere.clone();
         // Where bodies are many, what is over contacts is not there twice.
-        let many = n >= room::MANY;
+        let many = n >= memory::MANY_BODIES;
         let mut rings = RINGS;
         let mut rounds = 0;
         for round in 0..how.rounds {
@@ -240,7 +240,7 @@ impl Stabiliser {
                 break;
             }
             self.gather(&mut work, round, many);
-            self.pose(&mut work);
+            self.formulate(&mut work);
             self.solve(&mut work, solver, many)?;
             rounds += 1;
             let open = self.shift(&mut work);
@@ -332,7 +332,7 @@ impl Stabiliser {
                 self.contacts = Vec::new();
             }
             find(work, envelope, &self.held, &mut self.near);
-        } else if crew::all(self.contacts.len(), |i| self.region.holds(&self.contacts[i])) {
+        } else if parallel::all(self.contacts.len(), |i| self.region.holds(&self.contacts[i])) {
             std::mem::swap(&mut self.contacts, &mut self.near);
             self.contacts.clear();
         } else {
@@ -344,7 +344,7 @@ impl Stabiliser {
     }
 
     /// Poses the problem of the region.
-    fn pose(&mut self, work: &mut Work) {
+    fn formulate(&mut self, work: &mut Work) {
         let Work { model, state, assembler, how, .. } = work;
         let share = self.share(how);
         assembler.build(model, state, &self.near, REST, &self.held, |_, c| Row {
@@ -457,7 +457,7 @@ impl Stabiliser {
         let (rest, order) = (&state.rest, &state.order);
         let total = Shared(total.as_mut_ptr());
         let (position, rotation) = (Shared(state.position.as_mut_ptr()), Shared(state.rotation.as_mut_ptr()));
-        crew::many(n, |i| {
+        parallel::for_each_small(n, |i| {
             let body = &model.bodies[i];
             let rank = order.rank(i as u32);
             // What a sleeper is pushed by wakes it in the next step.

@@ -1,7 +1,7 @@
 //! Everything that changes from step to step, as one value: save it, restore it, and the run goes on bit for
 //! bit.
 
-use drystone_solve::crew;
+use drystone_solve::parallel;
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use crate::body;
 use crate::contact::Remembered;
 use crate::joint::JointState;
 use crate::model::Model;
-use crate::order::Order;
 use crate::random::Random;
 use crate::sleep::Rest;
+use crate::spatial_order::Order;
 
 /// The complete state of a world, by body slot where not said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,12 +191,12 @@ pub(crate) struct Motion {
 
 impl Motion {
     pub(crate) fn save(&mut self, state: &State) {
-        crew::copy(&mut self.position, &state.position);
-        crew::copy(&mut self.rotation, &state.rotation);
-        crew::copy(&mut self.velocity, &state.velocity);
-        crew::copy(&mut self.omega, &state.omega);
-        let none = crew::all(state.crossings.len(), |i| state.crossings[i] == [0; 3]);
-        crew::copy(&mut self.crossings, if none { &[] } else { &state.crossings });
+        parallel::copy(&mut self.position, &state.position);
+        parallel::copy(&mut self.rotation, &state.rotation);
+        parallel::copy(&mut self.velocity, &state.velocity);
+        parallel::copy(&mut self.omega, &state.omega);
+        let none = parallel::all(state.crossings.len(), |i| state.crossings[i] == [0; 3]);
+        parallel::copy(&mut self.crossings, if none { &[] } else { &state.crossings });
     }
 
     pub(crate) fn position(&self, slot: usize) -> DVec3 {

@@ -7,32 +7,32 @@ mod energy;
 mod finish;
 mod formulate;
 mod integrate;
-mod lean;
 mod loads;
 mod needs_correction;
-pub(crate) mod parts;
 mod predict;
 mod predictor;
 mod rattle;
+mod release;
 mod report;
 mod resolve;
 mod stabilise;
 pub(crate) mod stages;
+pub(crate) mod substeps;
 mod velocity;
 
-use drystone_solve::crew;
+use drystone_solve::parallel;
 
 use crate::hooks::Hooks;
 use crate::state::State;
 use crate::workspace::{Setup, Workspace};
 use crate::world::World;
-pub use check::Apart;
+pub use check::JointDrift;
 use check::{bad_contact, check_joints};
 use formulate::{Asks, formulate};
 pub(crate) use loads::Loads;
 pub(crate) use predictor::Predictor;
 use report::Clock;
-pub use report::{Deep, Stage, StepError, StepReport};
+pub use report::{DeepOverlap, Stage, StepError, StepReport};
 pub(crate) use resolve::OVERLAP;
 pub use stages::{Removal, Staged};
 pub use velocity::Party;
@@ -51,7 +51,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     if model.facts().dynamic < FEW {
         take(setup, state, work, hooks)
     } else {
-        crew::with(|| take(setup, state, work, hooks))
+        parallel::with_team(|| take(setup, state, work, hooks))
     }
 }
 

@@ -8,15 +8,15 @@ use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::{Positions, Solver};
 use glam::{DQuat, DVec3};
 
-use crate::assemble::Assembler;
 use crate::collide::{Detector, Envelope};
 use crate::contact::Contact;
 use crate::field::{Acting, Field};
-use crate::law::pose::Laws;
+use crate::formulation::Assembler;
+use crate::law::formulation::Laws;
 use crate::model::Model;
+use crate::rattle::Smooth;
 use crate::settings::Settings;
 use crate::sleep::Sleepers;
-use crate::smooth::Smooth;
 use crate::stabilise::Stabiliser;
 use crate::state::{Motion, State};
 use crate::step::{Loads, Predictor};

@@ -11,14 +11,14 @@ use crate::collide::query::{self, RayHit};
 use crate::collide::{Detector, Envelope};
 use crate::collider::ColliderId;
 use crate::contact::Contact;
+use crate::emitter::Flow;
 use crate::events::Events;
 use crate::field::Field;
-use crate::flow::Flow;
-use crate::guide::{Guide, Guided};
 use crate::hooks::Hooks;
 use crate::joint::JointId;
 use crate::material::Materials;
 use crate::model::{BodyId, Model, NOBODY};
+use crate::prescribed_motion::{Guide, Guided};
 use crate::queries::{Places, QueryFilter};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
@@ -471,7 +471,7 @@ impl World {
         if self.accelerations.on {
             self.keep_velocities();
         }
-        let mut report = step::parts::step(self)?;
+        let mut report = step::substeps::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
             let _ = self.remove_bodies(&report.left); // They were there a moment ago.
             report.worst_contact = None;

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use drystone_record::plot::{Axis, Chart, Series, Style};
 use drystone_scene::problem::{self, ContactProblem};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{self, Status};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -39,7 +39,7 @@ const LONG: Duration = Duration::from_millis(100);
 pub struct Asked<'a> {
     pub paths: &'a [PathBuf],
     pub solvers: &'a [String],
-    pub model: Model,
+    pub model: FrictionLaw,
     /// Over |q|.
     pub tolerance: f64,
     pub iterations: usize,

@@ -9,7 +9,7 @@ use drystone_record::usage::cpu_seconds;
 use drystone_solve::certificate::certificate;
 use drystone_solve::lcp::{Facets, Form, LcpStatus, lemke, polyhedral};
 use drystone_solve::solver::{self, Status, Stop};
-use drystone_solve::{Model, Problem};
+use drystone_solve::{FrictionLaw, Problem};
 use serde::Serialize;
 
 use super::{parse_facets, parse_form, status_name};
@@ -216,13 +216,13 @@ fn pyramid(
     let scene = drystone_scene::load("pyramid", &settings(layers, mu))?;
     let mut world: World = scene.world(scene.settings.clone())?;
     let (_, mut problem, _) = world.step_keeping_problem().map_err(Failure::run)?;
-    problem.set_model(if form == Form::Convex { Model::Ccp } else { Model::Coulomb });
+    problem.set_model(if form == Form::Convex { FrictionLaw::Ccp } else { FrictionLaw::Coulomb });
     let cut = polyhedral(&problem, form, facets).map_err(Failure::run)?;
     let begun = cpu_seconds();
     let s = lemke(&cut.lcp, pivots).map_err(Failure::run)?;
     let lemke_ms = 1e3 * (cpu_seconds() - begun);
     let mut cones = Vec::new();
-    for model in [problem.model(), Model::Ccp] {
+    for model in [problem.model(), FrictionLaw::Ccp] {
         if cones.iter().any(|c: &Cone| c.model == model.name()) {
             break;
         }
@@ -231,7 +231,7 @@ fn pyramid(
             cones.push(round(&problem, name)?);
         }
     }
-    let quickest = |model: Model| {
+    let quickest = |model: FrictionLaw| {
         let good = |k: &usize| cones[*k].residual <= GOAL && cones[*k].model == model.name();
         (0..cones.len()).filter(good).min_by(|&a, &b| cones[a].cpu_ms.total_cmp(&cones[b].cpu_ms))
     };
@@ -244,8 +244,8 @@ fn pyramid(
         pivots: s.iterations,
         lemke_ms,
         residual: cut.lcp.residual(&s.z),
-        best: quickest(if form == Form::Convex { Model::Ccp } else { Model::Coulomb }),
-        best_relaxed: quickest(Model::Ccp),
+        best: quickest(if form == Form::Convex { FrictionLaw::Ccp } else { FrictionLaw::Coulomb }),
+        best_relaxed: quickest(FrictionLaw::Ccp),
         cones,
     })
 }
@@ -277,7 +277,7 @@ fn differences(mu: f64, halvings: u32) -> Result<Vec<Difference>, Failure> {
     let mut rows: Vec<Difference> = Vec::new();
     for k in 0..=halvings {
         let h = 0.1 / f64::from(1u32 << k);
-        let end = |model: Model| -> Result<Vec<[f64; 3]>, Failure> {
+        let end = |model: FrictionLaw| -> Result<Vec<[f64; 3]>, Failure> {
             let set =
                 [("v0", "3".to_string()), ("mu", mu.to_string()), ("h", h.to_string()), ("T", "0.4".into())];
             let set: Vec<(String, String)> = set.into_iter().map(|(k, v)| (k.into(), v)).collect();
@@ -290,7 +290,7 @@ fn differences(mu: f64, halvings: u32) -> Result<Vec<Difference>, Failure> {
             }
             Ok(world.state().position.iter().map(|p| p.to_array()).collect())
         };
-        let (a, b) = (end(Model::Ccp)?, end(Model::Coulomb)?);
+        let (a, b) = (end(FrictionLaw::Ccp)?, end(FrictionLaw::Coulomb)?);
         let square: f64 = a.iter().flatten().zip(b.iter().flatten()).map(|(x, y)| (x - y).powi(2)).sum();
         let difference_m = square.sqrt();
         let order =

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use drystone::{Apart, Deep, Party, Settings, StepReport, World};
+use drystone::{DeepOverlap, JointDrift, Party, Settings, StepReport, World};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
 }
 
 /// Bodies that came to be deep in each other.
-pub(super) fn deep(world: &World, r: &StepReport, deep: &Deep) -> Warning {
+pub(super) fn deep(world: &World, r: &StepReport, deep: &DeepOverlap) -> Warning {
     let [a, b] = deep.bodies.map(|b| world.model().describe(b));
     let text = format!(
         "{a} and {b} overlap by {:.3e} m, with {:.3e} m inside the smaller of them: they are pressed together, or were thrown at each other within a step, where shorter steps leave less",
@@ -100,7 +100,7 @@ pub(super) fn deep(world: &World, r: &StepReport, deep: &Deep) -> Warning {
 }
 
 /// A joint that no longer holds its bodies together.
-pub(super) fn apart(world: &World, r: &StepReport, apart: &Apart) -> Warning {
+pub(super) fn apart(world: &World, r: &StepReport, apart: &JointDrift) -> Warning {
     let name = party(world.model(), &apart.joint);
     let text = format!("the {name} is off by {:.3e} m: {}", apart.off, apart.advice());
     Warning { step: r.step, kind: "joints".into(), bodies: apart.joint.bodies.clone(), text }

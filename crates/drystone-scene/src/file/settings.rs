@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drystone::collide::broadphase;
 use drystone::{Integrator, Settings, Sleep, Stabilisation};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{self, nearest};
 
 use super::record::every;
@@ -98,7 +98,7 @@ fn change(at: &At, s: &mut Settings) -> Result<(), Fault> {
         s.gravity = g.vector()?;
     }
     if let Some(name) = at.get("model") {
-        s.model = Model::parse(name.text()?).map_err(|e| name.fault(e.0))?;
+        s.model = FrictionLaw::parse(name.text()?).map_err(|e| name.fault(e.0))?;
     }
     if let Some(name) = at.get("solver") {
         let text = name.text()?;

@@ -14,7 +14,7 @@
 use std::f64::consts::TAU;
 
 use drystone::{BodyDef, Function, Guide, Settings, Shape, World};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use glam::DVec3;
 
 use super::params::{ParamInfo, Params, param};
@@ -57,7 +57,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let part = BodyDef::solid(Shape::Box { half: PART }, 7800.0).planar(DVec3::Y).friction(mu);
     // It starts with the track.
     let start = TAU * frequency * amplitude * line;
-    let settings = Settings { tolerance: 1e-8, model: Model::Coulomb, ..Settings::default() };
+    let settings = Settings { tolerance: 1e-8, model: FrictionLaw::Coulomb, ..Settings::default() };
     let g = settings.gravity.length();
     let wave = Wave { amplitude, omega: TAU * frequency, line: [line.x, line.z], mu, g };
     Ok(Made {

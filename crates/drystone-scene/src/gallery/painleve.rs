@@ -12,7 +12,7 @@
 //! solution all the same, an impulse. The bracket can be negative for μ > 4/3 only.
 
 use drystone::{BodyDef, MassProperties, Settings, Shape, World};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use glam::{DQuat, DVec3};
 use serde_json::json;
 
@@ -62,7 +62,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let bracket = 1.0 + 3.0 * angle.cos() * (angle.cos() - mu * angle.sin());
     Ok(Made {
         // The relaxed law would lift a sliding end off the floor, and there would be no paradox to see.
-        settings: Settings { tolerance: 1e-9, model: Model::Coulomb, ..exact() },
+        settings: Settings { tolerance: 1e-9, model: FrictionLaw::Coulomb, ..exact() },
         seed: 1,
         bodies: vec![rod, ground(mu)],
         glass: Vec::new(),

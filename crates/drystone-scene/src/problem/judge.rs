@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use drystone_solve::certificate::certificate;
 use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
-use drystone_solve::model::slip_term;
+use drystone_solve::friction_law::slip_term;
 use drystone_solve::solver::{Attempt, Solver, Status, Stop};
-use drystone_solve::{Malformed, Model, Problem};
+use drystone_solve::{FrictionLaw, Malformed, Problem};
 use serde::Serialize;
 
 use super::{ContactProblem, Kind};
@@ -145,7 +145,7 @@ pub fn judge(
 ) -> Report {
     let solved = out.natural <= tolerance * file.scale();
     let c = certificate(problem, &out.r);
-    let convex = problem.model() == Model::Ccp;
+    let convex = problem.model() == FrictionLaw::Ccp;
     let held = file.cannot_move(problem.model());
     let (gap, outside) = duality_gap(problem, &out.r, &out.u);
     // It is a gap only where u belongs to a feasible velocity. A solution to the tolerance is as close as
@@ -194,7 +194,7 @@ fn duality_gap(problem: &Problem, r: &[f64], u: &[f64]) -> (f64, f64) {
         let mut law = [0.0; MAX_ROWS];
         let law = &mut law[..u.len()];
         law.copy_from_slice(u);
-        if problem.model() == Model::Coulomb {
+        if problem.model() == FrictionLaw::Coulomb {
             law[0] += slip_term(set, u);
         }
         // The nearest u that costs no infinite amount.

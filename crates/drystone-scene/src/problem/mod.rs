@@ -21,8 +21,8 @@ mod siconos;
 use std::path::Path;
 
 use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
+use drystone_solve::friction_law::{FrictionLaw, slip_term};
 use drystone_solve::lcp::Lcp;
-use drystone_solve::model::{Model, slip_term};
 use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::{Problem, Set};
 use serde::Serialize;
@@ -147,14 +147,14 @@ impl ContactProblem {
     pub fn coulomb(&self) -> Problem {
         let sets = (0..self.blocks()).map(|i| self.set(i)).collect();
         let problem = Explicit::new(self.w.clone(), self.q.clone(), sets);
-        Problem::Explicit(Explicit { model: Model::Coulomb, ..problem })
+        Problem::Explicit(Explicit { model: FrictionLaw::Coulomb, ..problem })
     }
 
     /// The problem under either law.
-    pub fn under(&self, model: Model) -> Problem {
+    pub fn under(&self, model: FrictionLaw) -> Problem {
         match model {
-            Model::Ccp => self.ccp(),
-            Model::Coulomb => self.coulomb(),
+            FrictionLaw::Ccp => self.ccp(),
+            FrictionLaw::Coulomb => self.coulomb(),
         }
     }
 
@@ -191,7 +191,7 @@ impl ContactProblem {
 
     /// The first contact with no entry in W although its q asks it to move: nothing can be done about that
     /// one.
-    pub fn cannot_move(&self, model: Model) -> Option<usize> {
+    pub fn cannot_move(&self, model: FrictionLaw) -> Option<usize> {
         let d = self.dimension;
         (0..self.contacts()).find(|&i| {
             let rows = d * i..d * i + d;
@@ -200,7 +200,7 @@ impl ContactProblem {
             for (p, q) in p.iter_mut().zip(&self.q[rows.clone()]) {
                 *p = -q;
             }
-            if model == Model::Coulomb {
+            if model == FrictionLaw::Coulomb {
                 p[0] -= slip_term(self.set(i), &self.q[rows]);
             }
             self.set(i).project(&mut p[..d]);
@@ -210,7 +210,7 @@ impl ContactProblem {
 
     /// |r - P(r - u)| over all blocks, with u + s(u) e_n for u under Coulomb's law: the published stopping test, where
     /// it is divided by |q|.
-    pub fn natural_map(&self, model: Model, r: &[f64], u: &[f64]) -> f64 {
+    pub fn natural_map(&self, model: FrictionLaw, r: &[f64], u: &[f64]) -> f64 {
         let (mut sum, mut first) = (0.0, 0);
         for i in 0..self.blocks() {
             let set = self.set(i);
@@ -219,7 +219,7 @@ impl ContactProblem {
             let mut law = [0.0; MAX_ROWS];
             let law = &mut law[..r.len()];
             law.copy_from_slice(&u[rows.clone()]);
-            if model == Model::Coulomb {
+            if model == FrictionLaw::Coulomb {
                 law[0] += slip_term(set, &u[rows.clone()]);
             }
             let approach = model.approach(set.opening(), u[rows.start]);

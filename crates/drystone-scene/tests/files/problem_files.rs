@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use drystone_scene::problem::{self, ContactProblem, Kind};
 use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::solver::{Status, Stop, make};
-use drystone_solve::{Model, Problem, Set};
+use drystone_solve::{FrictionLaw, Problem, Set};
 
 /// A folder that goes with the value.
 struct Folder(PathBuf);
@@ -161,9 +161,9 @@ fn rolling_friction_and_the_solution() {
         assert!((x - y).abs() < 1e-10, "{:?}", s.gamma);
     }
     let u: Vec<f64> = s.gamma.iter().zip(&p.q).map(|(r, q)| r + q).collect();
-    assert!(p.natural_map(drystone_solve::Model::Ccp, &s.gamma, &u) < 1e-10);
+    assert!(p.natural_map(drystone_solve::FrictionLaw::Ccp, &s.gamma, &u) < 1e-10);
     assert!(
-        (p.natural_map(drystone_solve::Model::Ccp, &[0.0; 5], &p.q)
+        (p.natural_map(drystone_solve::FrictionLaw::Ccp, &[0.0; 5], &p.q)
             - expected.iter().map(|x| x * x).sum::<f64>().sqrt())
         .abs()
             < 1e-12
@@ -322,10 +322,10 @@ fn bilateral_rows_hold_and_keep_their_multipliers() {
     p.ccp().apply(&s.gamma, &mut u);
     assert!(u[8].abs() < 1e-10 && u[9].abs() < 1e-10, "they do not move: {u:?}");
     assert!(s.gamma[8] < 0.0, "and may pull: {:?}", s.gamma);
-    assert!(p.natural_map(Model::Ccp, &s.gamma, &u) < 1e-9);
+    assert!(p.natural_map(FrictionLaw::Ccp, &s.gamma, &u) < 1e-9);
     // Off by 0.5 in a bilateral row's velocity: that, and nothing else, is what the natural map adds.
     u[9] += 0.5;
-    assert!((p.natural_map(Model::Ccp, &s.gamma, &u) - 0.5).abs() < 1e-6);
+    assert!((p.natural_map(FrictionLaw::Ccp, &s.gamma, &u) - 0.5).abs() < 1e-6);
 }
 
 /// Compliance belongs to W; contacts come first, whatever the order of the blocks was.
@@ -435,7 +435,7 @@ fn matrices_that_are_no_contact_problems_are_refused_by_name() {
 /// A contact without any entry in W cannot do what q asks; one whose q asks for nothing is no trouble.
 #[test]
 fn contacts_that_cannot_move_are_named() {
-    for model in [drystone_solve::Model::Ccp, drystone_solve::Model::Coulomb] {
+    for model in [drystone_solve::FrictionLaw::Ccp, drystone_solve::FrictionLaw::Coulomb] {
         assert_eq!(alone([1.0; 3], 1.0).cannot_move(model), None);
         assert_eq!(alone([1.0, 0.0, 0.0], 1.0).cannot_move(model), Some(1));
         let mut p = alone([0.0, 1.0, 1.0], 1.0);

@@ -3,7 +3,7 @@
 use drystone::{BodyDef, Settings};
 use drystone_scene::gallery::{self, ENTRIES};
 use drystone_scene::{Scene, load};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 
 use crate::common::{near, run, run_with, scene};
 
@@ -222,7 +222,8 @@ fn pyramids_have_the_published_bodies_and_stand() {
 fn pyramids_stand_under_the_exact_law() {
     for solver in ["auto", "ipm", "prox", "pgs"] {
         let scene = scene("pyramid", &[("T", "1")]);
-        let settings = Settings { model: Model::Coulomb, solver: solver.into(), ..scene.settings.clone() };
+        let settings =
+            Settings { model: FrictionLaw::Coulomb, solver: solver.into(), ..scene.settings.clone() };
         let (_, results) = run_with(scene, settings);
         assert_eq!(results["standing"], true, "{solver}: {results:?}");
         near(&results, "floor_force_over_weight", 1.0, 1e-3);
@@ -233,7 +234,7 @@ fn pyramids_stand_under_the_exact_law() {
 /// together by friction.
 #[test]
 fn pyramids_stand_for_long_under_the_interior_point() {
-    for model in [Model::Ccp, Model::Coulomb] {
+    for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
         let scene = scene("pyramid", &[("T", "8")]);
         let settings = Settings { model, solver: "ipm".into(), ..scene.settings.clone() };
         let (_, results) = run_with(scene, settings);

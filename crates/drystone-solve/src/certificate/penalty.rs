@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     /// The supremum by many projected gradient steps.
-    fn climb(set: Set, u: &[f64], c: &[f64]) -> f64 {
+    fn backward_pass(set: Set, u: &[f64], c: &[f64]) -> f64 {
         let n = u.len();
         let mut g = vec![0.0; n];
         let step = 0.9 / c.iter().fold(0.0f64, |a, b| a.max(*b)).max(1.0);
@@ -105,7 +105,7 @@ mod tests {
             (Set::Rolling5 { mu: 0.5, mu_r: 0.2 }, &[-0.2, 0.3, 0.2, -0.4, 0.1], &[0.5, 0.0, 0.0, 0.0, 0.0]),
         ];
         for (set, u, c) in cases {
-            let (h, climbed) = (penalty(set, u, c).unwrap(), climb(set, u, c));
+            let (h, climbed) = (penalty(set, u, c).unwrap(), backward_pass(set, u, c));
             assert!((h - climbed).abs() < 1e-9, "{set:?}: {h} {climbed}");
             assert!(h > 0.0);
         }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::{Bodies, WORLD, basis, cross, dot, symmetric};
 use crate::simd::{Kernel, Simd, dispatch};
 
@@ -165,7 +165,7 @@ impl Run {
             let g = rigid + if mu == 0.0 { cn } else { (cn + 2.0 * ct) / 3.0 };
             to.spring[lane] = cn * gamma_n * gamma_n + ct * gamma_tt;
             let slip = dot(u_t, u_t).sqrt();
-            let model = if COULOMB { Model::Coulomb } else { Model::Ccp };
+            let model = if COULOMB { FrictionLaw::Coulomb } else { FrictionLaw::Ccp };
             let approach = model.approach(mu, u_n);
             if COULOMB {
                 u_n += mu * slip;
@@ -250,8 +250,8 @@ pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6
         let part = first..range.end.min(first + RUN);
         run.load(p, part.clone(), gamma, v);
         match t.model {
-            Model::Ccp => look::<false>(&run, &mut seen),
-            Model::Coulomb => look::<true>(&run, &mut seen),
+            FrictionLaw::Ccp => look::<false>(&run, &mut seen),
+            FrictionLaw::Coulomb => look::<true>(&run, &mut seen),
         }
         for lane in 0..part.len() {
             seen.add(lane, &run, soft, t);
@@ -320,7 +320,7 @@ mod tests {
 
     /// Points between ten bodies and the world: without friction, with little, with next to no limit;
     /// pressed, sliding, apart, pulled.
-    fn heap(model: Model, soft: bool) -> (Problem, Vec<f64>) {
+    fn heap(model: FrictionLaw, soft: bool) -> (Problem, Vec<f64>) {
         let some = |i: usize, k: usize| ((17 * i + 5 * k) as f64).sin();
         let mut p = Bodies { model, ..Bodies::default() };
         p.inv_mass = vec![0.5; 10];
@@ -350,9 +350,12 @@ mod tests {
     /// What is said of points is what is said of blocks of three rows with the same set.
     #[test]
     fn points_are_blocks() {
-        for (model, soft) in
-            [(Model::Ccp, false), (Model::Ccp, true), (Model::Coulomb, false), (Model::Coulomb, true)]
-        {
+        for (model, soft) in [
+            (FrictionLaw::Ccp, false),
+            (FrictionLaw::Ccp, true),
+            (FrictionLaw::Coulomb, false),
+            (FrictionLaw::Coulomb, true),
+        ] {
             let (problem, gamma) = heap(model, soft);
             let Problem::Bodies(p) = &problem else { unreachable!() };
             let v: Vec<[f64; 6]> = p.v_free.clone();
@@ -397,7 +400,7 @@ mod tests {
     /// The plain code and the widest lanes say the same, bit for bit.
     #[test]
     fn lanes_change_nothing() {
-        fn compare<const COULOMB: bool>(model: Model, soft: bool) {
+        fn compare<const COULOMB: bool>(model: FrictionLaw, soft: bool) {
             let (problem, gamma) = heap(model, soft);
             let Problem::Bodies(p) = &problem else { unreachable!() };
             let (mut run, mut wide, mut plain) = (Run::NONE, Seen::NONE, Seen::NONE);
@@ -412,8 +415,8 @@ mod tests {
             assert!(wide.residual.iter().filter(|e| **e > 0.0).count() > RUN / 2, "most are not solved");
         }
         for soft in [false, true] {
-            compare::<false>(Model::Ccp, soft);
-            compare::<true>(Model::Coulomb, soft);
+            compare::<false>(FrictionLaw::Ccp, soft);
+            compare::<true>(FrictionLaw::Coulomb, soft);
         }
     }
 }

@@ -36,7 +36,7 @@ pub use points::{Point, Points};
 use std::ops::Range;
 
 use crate::cone::Set;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 
 /// In place of a second body: the block acts on one body only.
 pub const WORLD: u32 = u32::MAX;
@@ -58,7 +58,7 @@ pub struct Bodies {
     /// All other blocks, after the points.
     pub general: General,
     /// The contact law.
-    pub model: Model,
+    pub model: FrictionLaw,
 }
 
 impl Bodies {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::cone::{AdmissibleSet, Set};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 
 use super::algebra::trace_and_bound;
 
@@ -155,7 +155,7 @@ pub struct Explicit {
     /// C per row; empty where all is rigid.
     pub compliance: Vec<f64>,
     /// The contact law.
-    pub model: Model,
+    pub model: FrictionLaw,
 }
 
 impl Explicit {

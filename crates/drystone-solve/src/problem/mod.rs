@@ -29,8 +29,8 @@ pub use regularise::Ask;
 use std::ops::Range;
 
 use crate::cone::{MAX_ROWS, Set};
-use crate::model::Model;
-use crate::room;
+use crate::friction_law::FrictionLaw;
+use crate::memory;
 
 /// The problem data do not make sense: a field and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -56,7 +56,7 @@ impl Problem {
     }
 
     /// The contact law.
-    pub fn model(&self) -> Model {
+    pub fn model(&self) -> FrictionLaw {
         match self {
             Problem::Bodies(p) => p.model,
             Problem::Explicit(p) => p.model,
@@ -64,16 +64,16 @@ impl Problem {
     }
 
     /// Asks for another contact law.
-    pub fn set_model(&mut self, model: Model) {
+    pub fn set_model(&mut self, model: FrictionLaw) {
         match self {
             Problem::Bodies(p) => p.model = model,
             Problem::Explicit(p) => p.model = model,
         }
     }
 
-    /// Whether memory over its bodies and contacts is to be given back: see [`room::MANY`].
+    /// Whether memory over its bodies and contacts is to be given back: see [`memory::MANY_BODIES`].
     pub(crate) fn has_many_bodies(&self) -> bool {
-        matches!(self, Problem::Bodies(p) if p.bodies() >= room::MANY)
+        matches!(self, Problem::Bodies(p) if p.bodies() >= memory::MANY_BODIES)
     }
 
     /// Number of rows: the length of γ and u.

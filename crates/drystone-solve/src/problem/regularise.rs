@@ -34,7 +34,7 @@
 //! that γ stays below some a/C however long they go on.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 
 use super::Bodies;
 
@@ -65,7 +65,7 @@ const DUST: f64 = 1e-12;
 /// Steps to a block's own solution, each of which leaves some two thirds of the distance.
 const ALONE: usize = 60;
 /// Friction beyond which a cone is as wide as a half-space.
-const WIDE: f64 = 1e6;
+const LANES8: f64 = 1e6;
 
 impl Bodies {
     /// The speed that block `i` asks of bodies at rest, m/s: how far its bias is from its dual cone; 0 where
@@ -74,8 +74,8 @@ impl Bodies {
         let mut b = [0.0; MAX_ROWS];
         self.block_bias(i, &mut b);
         let cone = |mu: f64, across: f64| match self.model {
-            Model::Ccp => {
-                let mu = mu.min(WIDE);
+            FrictionLaw::Ccp => {
+                let mu = mu.min(LANES8);
                 // The nearest point of the dual cone is its apex, or lies on an edge u_n = μ |u_t|.
                 if mu * b[0] + across <= 0.0 {
                     b[0].hypot(across)
@@ -83,7 +83,7 @@ impl Bodies {
                     (mu * across - b[0]) / (1.0 + mu * mu).sqrt()
                 }
             }
-            Model::Coulomb => -b[0],
+            FrictionLaw::Coulomb => -b[0],
         };
         let speed = match self.set(i) {
             Set::Free => b[0].abs(),
@@ -192,11 +192,11 @@ impl Bodies {
         }
         let compliance = epsilon * g * (speed / (speed + free));
         let across = match self.set(block) {
-            Set::Friction2 { mu } => mu.min(WIDE) * r[1].abs(),
-            Set::Friction3 { mu } | Set::Rolling5 { mu, .. } => mu.min(WIDE) * r[1].hypot(r[2]),
+            Set::Friction2 { mu } => mu.min(LANES8) * r[1].abs(),
+            Set::Friction3 { mu } | Set::Rolling5 { mu, .. } => mu.min(LANES8) * r[1].hypot(r[2]),
             _ => 0.0,
         };
-        let needed = if self.model == Model::Ccp { across - r[0] } else { -r[0] };
+        let needed = if self.model == FrictionLaw::Ccp { across - r[0] } else { -r[0] };
         if let Some(about) = expected(block, rows.start, needed) {
             return Some(Ask { block: block as u32, row: rows.start as u32, speed, compliance, about });
         }

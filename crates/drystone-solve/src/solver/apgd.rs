@@ -19,11 +19,11 @@
 
 use std::time::Instant;
 
-use crate::crew;
+use crate::parallel;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, CONE_SCALING, Notebook, Scaling, Spaces, Trial, Watch};
-use super::grains::{self, PRECISION};
+use super::sphere_contacts::{self, PRECISION};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -91,7 +91,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Apgd {
         scaling: Scaling::parse_cone(spec)?,
         rule: Rule::parse(spec)?,
-        spaces: Spaces::new(grains::may_be_single(spec)?),
+        spaces: Spaces::new(sphere_contacts::may_be_single(spec)?),
         notebook: Notebook::default(),
         held: 0,
     }))
@@ -121,7 +121,7 @@ impl Solver for Apgd {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+        if let Some(done) = parallel::with_team_for(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
         first_order::check(problem, guess)?;
@@ -135,7 +135,7 @@ impl Solver for Apgd {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        let solution = self.descend(problem, guess, stop);
+        let solution = self.forward_pass(problem, guess, stop);
         self.held = self.spaces.bytes();
         if problem.has_many_bodies() {
             (self.spaces, self.notebook) = (self.spaces.anew(), Notebook::default());
@@ -145,7 +145,7 @@ impl Solver for Apgd {
 }
 
 impl Apgd {
-    fn descend(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Solution {
+    fn forward_pass(&mut self, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Solution {
         let begun = Instant::now();
         // (1), (3)
         let (mut space, mut floor) = self.spaces.start(problem, guess, self.scaling);

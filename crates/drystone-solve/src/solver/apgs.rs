@@ -26,8 +26,8 @@
 
 use super::first_order::{CONE_SCALING, Scaling};
 use super::fixed_point::{FixedPoint, Scheme};
-use super::grains::PRECISION;
 use super::nncg::Momentum;
+use super::sphere_contacts::PRECISION;
 use super::{BadSpec, Info, Param, Solver, Spec};
 use crate::problem::Problem;
 

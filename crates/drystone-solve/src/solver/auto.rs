@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::certificate::Judge;
-use crate::crew::{self, Shared};
+use crate::parallel::{self, Shared};
 use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Bodies, Malformed, Problem};
 
@@ -277,7 +277,7 @@ impl Auto {
         } else {
             let pool = Mutex::new(std::mem::take(workers));
             let mut parts: Vec<Vec<Result<Ended, Malformed>>> = Vec::new();
-            crew::ranges(little.len(), RUN, &mut parts, |range| {
+            parallel::map_ranges(little.len(), RUN, &mut parts, |range| {
                 let known = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let mut worker = match known.map_or_else(Worker::new, Ok) {
                     Ok(worker) => worker,
@@ -344,7 +344,7 @@ impl Solver for Auto {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+        if let Some(done) = parallel::with_team_for(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
         self.judged = false;

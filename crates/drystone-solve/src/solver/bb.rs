@@ -17,11 +17,11 @@
 
 use std::time::Instant;
 
-use crate::crew;
+use crate::parallel;
 use crate::problem::{Malformed, Problem};
 
 use super::first_order::{self, CONE_SCALING, Notebook, Scaling, Spaces, Watch};
-use super::grains::{self, PRECISION};
+use super::sphere_contacts::{self, PRECISION};
 use super::{BadSpec, Info, Param, Solution, Solver, Spec, Stop};
 
 pub(super) static INFO: Info = Info {
@@ -53,7 +53,7 @@ fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
         scaling,
         memory: memory as usize,
         recent: Vec::new(),
-        spaces: Spaces::new(grains::may_be_single(spec)?),
+        spaces: Spaces::new(sphere_contacts::may_be_single(spec)?),
         notebook: Notebook::default(),
     }))
 }
@@ -102,7 +102,7 @@ impl Solver for Spectral {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+        if let Some(done) = parallel::with_team_for(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
         first_order::check(problem, guess)?;

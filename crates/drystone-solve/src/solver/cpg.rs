@@ -186,7 +186,7 @@ impl Place {
     }
 
     /// trial = P(γ - t S u); returns |trial - γ|² in the metric.
-    fn descend(&mut self, problem: &Problem, t: f64) -> f64 {
+    fn forward_pass(&mut self, problem: &Problem, t: f64) -> f64 {
         let mut length = 0.0;
         for i in 0..problem.blocks() {
             let rows = problem.block(i);
@@ -290,7 +290,7 @@ impl Solver for Cpg {
                     if watch.spent() {
                         break 'iterations;
                     }
-                    let length = place.descend(problem, 1.0 / l);
+                    let length = place.forward_pass(problem, 1.0 / l);
                     value = place.try_out(problem, space);
                     watch.count();
                     let [curvature, slope] = place.along_trial();

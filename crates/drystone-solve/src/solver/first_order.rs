@@ -30,7 +30,7 @@ pub(super) use watch::{Notebook, Watch};
 
 use crate::problem::{Malformed, Problem, all_finite};
 
-use super::grains::GrainSpace;
+use super::sphere_contacts::SphereSpace;
 use super::{BadSpec, Param, Spec};
 
 /// Where S comes from.
@@ -196,7 +196,7 @@ pub(super) fn check_guess(problem: &Problem, guess: Option<&[f64]>) -> Result<()
 pub(super) struct Spaces {
     bodies: BodySpace,
     explicit: ExplicitSpace,
-    grains: GrainSpace,
+    grains: SphereSpace,
     /// Whether f32 may be used.
     single: bool,
 }

@@ -18,16 +18,16 @@
 use std::time::Instant;
 
 use crate::certificate::Judge;
-use crate::crew;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
+use crate::parallel;
 use crate::problem::{Malformed, Problem};
 
-use super::fleet::FleetSweeper;
-use super::grains::{self, Form, GrainSweeper};
 use super::growth::Growth;
+use super::island_batch::BatchSweeper;
 use super::nncg::{Conjugation, Momentum};
 use super::outlook::Outlook;
 use super::settle::Settle;
+use super::sphere_contacts::{self, Form, SphereSweeper};
 use super::sweep::BodySweeper;
 use super::sweep_explicit::ExplicitSweeper;
 use super::{BadSpec, Info, Param, Record, Solution, Solver, Spec, Status, Stop, apgs, project};
@@ -143,10 +143,10 @@ pub(super) struct FixedPoint {
     admissible: Vec<f64>,
     /// Multipliers on the way.
     finite: Vec<f64>,
-    grains: GrainSweeper,
+    spheres: SphereSweeper,
     bodies: BodySweeper,
     explicit: ExplicitSweeper,
-    fleet: FleetSweeper,
+    batch: BatchSweeper,
     /// Solves since the sweeps in f64 were of use.
     idle: u32,
     /// What the last problem took, bytes.
@@ -185,7 +185,7 @@ impl FixedPoint {
             lambda: spec.positive("lambda", 1.0, 1.0)?,
             eta,
             safeguard,
-            single: grains::may_be_single(spec)?,
+            single: sphere_contacts::may_be_single(spec)?,
             ..plain
         })
     }
@@ -204,10 +204,10 @@ impl FixedPoint {
             cone: false,
             admissible: Vec::new(),
             finite: Vec::new(),
-            grains: GrainSweeper::default(),
+            spheres: SphereSweeper::default(),
             bodies: BodySweeper::default(),
             explicit: ExplicitSweeper::default(),
-            fleet: FleetSweeper::default(),
+            batch: BatchSweeper::default(),
             idle: 0,
             held: 0,
             judge: Judge::default(),
@@ -253,7 +253,7 @@ impl FixedPoint {
         step.resize(problem.blocks(), 0.0);
         if self.momentum == Some(Momentum::Nesterov) {
             // A momentum does not bear sweeps that ask a block for more than solves it.
-            crew::chunks(step, 2048, &mut Vec::new(), |first, run| {
+            parallel::map_chunks(step, 2048, &mut Vec::new(), |first, run| {
                 for (i, step) in (first..).zip(run) {
                     let most = apgs::largest_eigenvalue(problem, i);
                     *step = if most > 0.0 { 1.0 / most } else { 0.0 };
@@ -262,7 +262,7 @@ impl FixedPoint {
             return 1.0;
         }
         let mut parts = Vec::new();
-        crew::chunks(step, 2048, &mut parts, |first, run| {
+        parallel::map_chunks(step, 2048, &mut parts, |first, run| {
             let mut least = self.omega;
             for (i, step) in (first..).zip(run) {
                 let [g, bound] = problem.block_diagonal(i);
@@ -306,12 +306,12 @@ impl Solver for FixedPoint {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        if let Some(done) = crew::call(problem.blocks(), || self.solve(problem, guess, stop)) {
+        if let Some(done) = parallel::with_team_for(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
         problem.check()?;
         if let Some(g) = guess
-            && (g.len() != problem.rows() || !crew::all(g.len(), |i| g[i].is_finite()))
+            && (g.len() != problem.rows() || !parallel::all(g.len(), |i| g[i].is_finite()))
         {
             return Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())));
         }
@@ -338,12 +338,12 @@ impl Solver for FixedPoint {
         };
         let omegas = [self.omega, self.lambda];
         let mut single = self.may_be_single()
-            && self.grains.begin(problem, guess, omegas, self.safeguard, self.grain_steps(problem));
-        let fleet = self.scheme == Scheme::Jacobi
+            && self.spheres.begin(problem, guess, omegas, self.safeguard, self.grain_steps(problem));
+        let batch = self.scheme == Scheme::Jacobi
             && self.eta == Eta::Trace
-            && self.fleet.begin(problem, guess, omegas, stop.iterations);
-        let mut omega = if fleet { self.omega } else { self.grains.omega() };
-        if !single && !fleet {
+            && self.batch.begin(problem, guess, omegas, stop.iterations);
+        let mut omega = if batch { self.omega } else { self.spheres.omega() };
+        if !single && !batch {
             let mut step = match problem {
                 Problem::Bodies(_) => std::mem::take(&mut self.bodies.step),
                 Problem::Explicit(_) => std::mem::take(&mut self.explicit.step),
@@ -355,12 +355,12 @@ impl Solver for FixedPoint {
             }
         }
         let mut sweeper: &mut dyn Sweeper = match problem {
-            _ if single => &mut self.grains,
-            _ if fleet => &mut self.fleet,
+            _ if single => &mut self.spheres,
+            _ if batch => &mut self.batch,
             Problem::Bodies(_) => &mut self.bodies,
             Problem::Explicit(_) => &mut self.explicit,
         };
-        let convex = problem.model() == Model::Ccp;
+        let convex = problem.model() == FrictionLaw::Ccp;
         // The exact law has no objective that could rise.
         let start = |s: &dyn Sweeper| if convex { s.objective(problem) } else { f64::INFINITY };
         let mut conjugation = self.momentum.map(|m| Conjugation::new(m, start(sweeper)));
@@ -517,7 +517,7 @@ impl Solver for FixedPoint {
                 solution.status = Status::Diverged;
             }
         }
-        if !crew::all(solution.gamma.len(), |i| solution.gamma[i].is_finite()) {
+        if !parallel::all(solution.gamma.len(), |i| solution.gamma[i].is_finite()) {
             solution.status = Status::Diverged;
             solution.gamma = if finite.iter().all(|x| x.is_finite()) && finite.len() == problem.rows() {
                 std::mem::take(&mut finite)
@@ -525,13 +525,13 @@ impl Solver for FixedPoint {
                 guess.map_or_else(|| vec![0.0; problem.rows()], <[f64]>::to_vec)
             };
         }
-        self.held = self.grains.bytes()
+        self.held = self.spheres.bytes()
             + self.bodies.bytes()
             + self.explicit.bytes()
-            + self.fleet.bytes()
+            + self.batch.bytes()
             + self.settle.bytes();
         if problem.has_many_bodies() {
-            (self.grains, self.bodies) = (GrainSweeper::default(), BodySweeper::default());
+            (self.spheres, self.bodies) = (SphereSweeper::default(), BodySweeper::default());
             self.settle = Settle::default();
             self.admissible = Vec::new();
         } else {

@@ -28,8 +28,8 @@
 
 use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
-use crate::crew;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
+use crate::parallel;
 use crate::problem::{Explicit, Problem};
 
 /// 1/√ε_machine; see the module.
@@ -100,7 +100,9 @@ impl Growth {
     /// The first half of that: whether γ has grown, with no progress to show for it.
     pub fn suspects(&mut self, gamma: &[f64], residual: f64) -> bool {
         let mut squares = Vec::new();
-        crew::ranges(gamma.len(), PIECE, &mut squares, |run| gamma[run].iter().map(|x| x * x).sum::<f64>());
+        parallel::map_ranges(gamma.len(), PIECE, &mut squares, |run| {
+            gamma[run].iter().map(|x| x * x).sum::<f64>()
+        });
         let size = squares.iter().sum::<f64>().sqrt();
         let grows = self.last.is_some_and(|(m, r)| size >= GROWS * m && residual >= STAYS * r);
         let Self { before, ray, .. } = self;
@@ -108,7 +110,7 @@ impl Growth {
             ray.d.clear();
             ray.d.extend(gamma.iter().zip(&*before).map(|(x, y)| x - y));
         }
-        crew::copy(before, gamma);
+        parallel::copy(before, gamma);
         self.last = Some((size, residual));
         grows
     }
@@ -283,14 +285,16 @@ fn stopping(problem: &Problem) -> f64 {
 
 /// The nearest direction in which the set goes on for ever; under the exact law, one that normal velocities
 /// answer for.
-pub(super) fn recession(set: Set, model: Model, x: &mut [f64]) {
+pub(super) fn recession(set: Set, model: FrictionLaw, x: &mut [f64]) {
     match set {
         Set::Interval { lo, hi } => {
             let (least, most) =
                 (if lo == f64::NEG_INFINITY { lo } else { 0.0 }, if hi == f64::INFINITY { hi } else { 0.0 });
             x[0] = x[0].clamp(least, most);
         }
-        Set::Friction2 { .. } | Set::Friction3 { .. } | Set::Rolling5 { .. } if model == Model::Coulomb => {
+        Set::Friction2 { .. } | Set::Friction3 { .. } | Set::Rolling5 { .. }
+            if model == FrictionLaw::Coulomb =>
+        {
             x[0] = x[0].max(0.0);
             x[1..].fill(0.0);
         }

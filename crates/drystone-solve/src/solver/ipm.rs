@@ -50,7 +50,7 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::AdmissibleSet;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::{Malformed, Problem};
 
 use super::growth::Growth;
@@ -173,7 +173,7 @@ impl Solver for Ipm {
             out.status = Status::Converged;
             return Ok(out);
         }
-        self.exact = problem.model() == Model::Coulomb;
+        self.exact = problem.model() == FrictionLaw::Coulomb;
         match self.exact {
             true => self.system.load_whole(problem),
             false => drop(self.system.load(problem)),

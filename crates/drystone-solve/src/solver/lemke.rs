@@ -10,8 +10,8 @@
 //! Where the pivots run out or the path ends on a ray, sweeps over the same facets (`nsgs-qp`) go on from
 //! the guess, and the status says that it is no solution.
 
+use crate::friction_law::FrictionLaw;
 use crate::lcp::{Facets, Form, LcpStatus, Lemke, polyhedral};
-use crate::model::Model;
 use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Malformed, Problem};
 
@@ -63,7 +63,7 @@ impl Pivots {
         gamma: &mut [f64],
         stop: &Stop,
     ) -> Result<(usize, bool, usize), Malformed> {
-        let form = if problem.model() == Model::Ccp { Form::Convex } else { Form::StewartTrinkle };
+        let form = if problem.model() == FrictionLaw::Ccp { Form::Convex } else { Form::StewartTrinkle };
         let cut = polyhedral(problem, form, self.facets)?;
         let found = self.lemke.solve(&cut.lcp, stop.iterations)?;
         if found.status == LcpStatus::Solved {

@@ -15,10 +15,9 @@ mod cpg;
 mod direct;
 mod first_order;
 mod fixed_point;
-mod fleet;
-mod grains;
 mod growth;
 mod ipm;
+mod island_batch;
 mod lemke;
 mod nncg;
 mod outer;
@@ -32,6 +31,7 @@ mod schur;
 mod settle;
 mod sparse;
 mod spec;
+mod sphere_contacts;
 mod sweep;
 mod sweep_explicit;
 mod system;
@@ -43,7 +43,7 @@ use serde::Serialize;
 
 use crate::certificate::{Certificate, Judge};
 use crate::cone::{AdmissibleSet, Set};
-use crate::crew::{self, Shared};
+use crate::parallel::{self, Shared};
 use crate::problem::{Malformed, Problem};
 use outer::Outer;
 
@@ -359,7 +359,7 @@ pub fn with_slip(inner: Box<dyn Solver>) -> Box<dyn Solver> {
 fn project(problem: &Problem, gamma: &[f64], to: &mut Vec<f64>) {
     to.resize(gamma.len(), 0.0);
     let to = Shared(to.as_mut_ptr());
-    crew::many(problem.blocks(), |i| {
+    parallel::for_each_small(problem.blocks(), |i| {
         let rows = problem.block(i);
         // SAFETY: no two blocks share a row, and none has one that is not there.
         let block = unsafe { std::slice::from_raw_parts_mut(to.at(rows.start), rows.len()) };

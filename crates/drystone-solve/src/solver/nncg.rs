@@ -18,7 +18,7 @@
 use crate::problem::Problem;
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, PassStats, SAFEGUARD, Scheme, Sweeper};
-use super::grains::PRECISION;
+use super::sphere_contacts::PRECISION;
 use super::{BadSpec, Info, Solver, Spec, apgs};
 
 pub(super) static INFO: Info = Info {

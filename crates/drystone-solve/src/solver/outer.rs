@@ -1,4 +1,4 @@
-//! Exact Coulomb for solvers of the relaxed problem: a fixed point on the correction s of [`crate::model`]
+//! Exact Coulomb for solvers of the relaxed problem: a fixed point on the correction s of [`crate::friction_law`]
 //! [Acary2011, section 4].
 //!
 //! ```text
@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::MAX_ROWS;
-use crate::model::{Model, slip_term};
+use crate::friction_law::{FrictionLaw, slip_term};
 use crate::problem::{Bodies, Csr, Malformed, Problem};
 
 use super::growth::Growth;
@@ -89,7 +89,7 @@ impl Outer {
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
         self.relaxed.copy_from(problem);
-        self.relaxed.set_model(Model::Ccp);
+        self.relaxed.set_model(FrictionLaw::Ccp);
         self.inner.solve(&self.relaxed, guess, stop)
     }
 
@@ -155,8 +155,8 @@ impl Solver for Outer {
     ) -> Result<Solution, Malformed> {
         match problem.model() {
             // SAFETY: what is promised of this problem is promised to the inner solver, too.
-            Model::Ccp => unsafe { self.inner.solve_checked(problem, guess, stop) },
-            Model::Coulomb => self.solve(problem, guess, stop),
+            FrictionLaw::Ccp => unsafe { self.inner.solve_checked(problem, guess, stop) },
+            FrictionLaw::Coulomb => self.solve(problem, guess, stop),
         }
     }
 
@@ -166,13 +166,13 @@ impl Solver for Outer {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        if problem.model() == Model::Ccp {
+        if problem.model() == FrictionLaw::Ccp {
             return self.inner.solve(problem, guess, stop);
         }
         super::first_order::check(problem, guess)?;
         let begun = Instant::now();
         self.relaxed.copy_from(problem);
-        self.relaxed.set_model(Model::Ccp);
+        self.relaxed.set_model(FrictionLaw::Ccp);
         let skew = split_skew(&mut self.relaxed);
         self.slip.clear();
         self.slip.resize(problem.blocks(), 0.0);

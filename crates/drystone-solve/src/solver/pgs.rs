@@ -3,7 +3,7 @@
 //! changing its result.
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, SAFEGUARD, Scheme};
-use super::grains::PRECISION;
+use super::sphere_contacts::PRECISION;
 use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {

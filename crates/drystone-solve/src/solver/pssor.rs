@@ -2,7 +2,7 @@
 //! [TasoraAnitescu2008]. Every sweep, forward or backward, counts as one iteration.
 
 use super::fixed_point::{ETA, FixedPoint, LAMBDA, OMEGA, SAFEGUARD, Scheme};
-use super::grains::PRECISION;
+use super::sphere_contacts::PRECISION;
 use super::{BadSpec, Info, Solver, Spec};
 
 pub(super) static INFO: Info = Info {

@@ -18,16 +18,16 @@
 //! Where an island has too many rows for a dense matrix (a pile), and for matrices from files, another solver
 //! does the work.
 
-mod alike;
+mod batch;
+pub(super) mod f64x8;
 mod factor;
 mod island;
-mod limbs;
+mod kinematic_tree;
 mod newton;
 mod sweeps;
 #[cfg(test)]
 mod tests;
 mod tree;
-pub(super) mod wide;
 
 use std::ops::Range;
 use std::time::Instant;
@@ -37,13 +37,13 @@ use rayon::prelude::*;
 use crate::certificate::Judge;
 use crate::cone::Set;
 use crate::disjoint::DisjointSets;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::islands::MECHANISM;
 use crate::problem::{Bodies, Malformed, Problem, WORLD};
 use crate::simd::dispatch;
 
 use super::{BadSpec, Info, Record, Solution, Solver, Spec, Status, Stop, first_order};
-use alike::{Alike, Groups, LANES, SolveAlike};
+use batch::{Groups, IslandBatch, LANES, SolveBatch};
 use factor::Factor;
 use island::{Ended, Island, Solve};
 use tree::Tree;
@@ -88,7 +88,7 @@ pub(super) struct Schur {
     work: (Island, Vec<Factor>),
     groups: Groups,
     /// Those that are solved at the same time, and what each has to do: a range of `groups.order`.
-    pool: [Alike; POOL],
+    pool: [IslandBatch; POOL],
     tasks: Vec<Range<usize>>,
     relaxed: Option<Box<dyn Solver>>,
     coulomb: Option<Box<dyn Solver>>,
@@ -138,7 +138,7 @@ impl Solver for Schur {
     }
 
     fn bytes(&self) -> usize {
-        let pool = self.pool.iter().map(Alike::bytes).sum::<usize>();
+        let pool = self.pool.iter().map(IslandBatch::bytes).sum::<usize>();
         let others = pool + self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
         let panels = |work: &Island| work.n.len() + work.y.iter().map(|p| p.y.len()).sum::<usize>();
         64 * panels(&self.work.0) + others
@@ -252,7 +252,7 @@ impl Schur {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        let other = if problem.model() == Model::Ccp { &mut self.relaxed } else { &mut self.coulomb };
+        let other = if problem.model() == FrictionLaw::Ccp { &mut self.relaxed } else { &mut self.coulomb };
         match other {
             Some(solver) => solver.solve(problem, guess, stop),
             None => Ok(Solution::start(problem, guess)),
@@ -338,7 +338,7 @@ impl Schur {
                 // By itself one is worth it where nothing fills in: its numbers are as many as one lane's.
                 let alone = || groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
                 if plain && (which.len() > 1 || alone()) {
-                    dispatch(SolveAlike { problem, p, tree, work, which, islands, groups, gamma, stop });
+                    dispatch(SolveBatch { problem, p, tree, work, which, islands, groups, gamma, stop });
                 }
             });
             for k in 0..tasks.len() {

@@ -26,7 +26,7 @@
 
 use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS};
-use crate::crew;
+use crate::parallel;
 use crate::problem::{Bodies, Problem, WORLD, dot};
 
 use super::Solution;
@@ -107,7 +107,7 @@ impl Settle {
             // Not the other way round, which would hide what is no number.
             !(dot(u, u) <= tolerance * tolerance)
         };
-        crew::ranges(problem.blocks(), PIECE, &mut self.parts, |range| {
+        parallel::map_ranges(problem.blocks(), PIECE, &mut self.parts, |range| {
             let found = range.filter(|i| moves(*i) && above(problem, *i, v, gamma, tolerance).is_some());
             found.map(|i| i as u32).collect()
         });

@@ -14,8 +14,8 @@
 //! ```
 
 use crate::colour::{self, Span};
-use crate::crew::{self, Shared};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
+use crate::parallel::{self, Shared};
 use crate::problem::{Bodies, Points, Problem, WORLD, cross, dot};
 use crate::simd::{Table, TableMut};
 
@@ -72,10 +72,10 @@ fn bodies(problem: &Problem) -> &Bodies {
 impl BodySweeper {
     /// Copies γ and velocities to the places of before.
     fn remember(&mut self) {
-        crew::copy(&mut self.rows_before, &self.rows);
-        crew::copy(&mut self.general_before, &self.general);
+        parallel::copy(&mut self.rows_before, &self.rows);
+        parallel::copy(&mut self.general_before, &self.general);
         for k in 0..3 {
-            crew::copy(&mut self.gamma_before[k], &self.gamma[k]);
+            parallel::copy(&mut self.gamma_before[k], &self.gamma[k]);
         }
     }
 
@@ -108,7 +108,7 @@ impl BodySweeper {
             spheres: &self.spheres,
             all_spheres: self.all_spheres,
             frictionless: self.frictionless,
-            coulomb: p.model == Model::Coulomb,
+            coulomb: p.model == FrictionLaw::Coulomb,
         };
         let backward = pass == Pass::Backward;
         // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all
@@ -171,7 +171,7 @@ impl Sweeper for BodySweeper {
             Some(guess) => {
                 self.gamma.iter_mut().for_each(|g| g.resize(n, 0.0));
                 let to = self.gamma.each_mut().map(|g| Shared(g.as_mut_ptr()));
-                crew::many(n, |i| {
+                parallel::for_each_small(n, |i| {
                     let frame = p.points.frame(i);
                     for k in 0..3 {
                         let x: f64 = (0..3).map(|m| guess[3 * i + m] * frame[m][k]).sum();
@@ -300,10 +300,10 @@ impl Sweeper for BodySweeper {
 
     fn keep(&mut self) {
         for k in 0..3 {
-            crew::copy(&mut self.best[k], &self.gamma[k]);
+            parallel::copy(&mut self.best[k], &self.gamma[k]);
         }
-        crew::copy(&mut self.best_general, &self.general);
-        crew::copy(&mut self.best_rows, &self.rows);
+        parallel::copy(&mut self.best_general, &self.general);
+        parallel::copy(&mut self.best_rows, &self.rows);
     }
 
     fn restore(&mut self, _: &Problem) {
@@ -374,7 +374,7 @@ pub(super) fn conjugate(x: &mut [f64], before: &[f64], p: &mut [f64], beta: f64)
 
 /// The same by several threads, and x_before ← x.
 fn conjugate_and_mark(x: &mut [f64], before: &mut [f64], p: &mut [f64], beta: f64) {
-    crew::chunks_of_three([x, before, p], PIECE, |[x, before, p]| {
+    parallel::for_each_chunk_of_three([x, before, p], PIECE, |[x, before, p]| {
         conjugate(x, before, p, beta);
         before.copy_from_slice(x);
     });
@@ -383,7 +383,7 @@ fn conjugate_and_mark(x: &mut [f64], before: &mut [f64], p: &mut [f64], beta: f6
 /// World vectors to (n, t₁, t₂); replaces `out`.
 pub(super) fn to_rows(points: &Points, world: &[Vec<f64>; 3], out: &mut Vec<f64>) {
     out.resize(3 * points.len(), 0.0);
-    crew::chunks(out.as_chunks_mut().0, PIECE, &mut Vec::<()>::new(), |first, rows| {
+    parallel::map_chunks(out.as_chunks_mut().0, PIECE, &mut Vec::<()>::new(), |first, rows| {
         for (i, local) in (first..).zip(rows) {
             let g = [world[0][i], world[1][i], world[2][i]];
             *local = points.frame(i).map(|axis| axis[0] * g[0] + axis[1] * g[1] + axis[2] * g[2]);

@@ -5,7 +5,7 @@ use drystone_solve::certificate::certificate;
 use drystone_solve::colour::Colouring;
 use drystone_solve::problem::{Bodies, WORLD};
 use drystone_solve::solver::{Solution, Status, Stop, make};
-use drystone_solve::{Model, Problem};
+use drystone_solve::{FrictionLaw, Problem};
 
 fn solve(name: &str, problem: &Problem, guess: Option<&[f64]>, stop: &Stop) -> Solution {
     make(name).unwrap().solve(problem, guess, stop).unwrap()
@@ -79,7 +79,7 @@ fn beside(p: &Bodies, q: &Bodies) -> Bodies {
 fn islands_do_not_know_of_each_other() {
     let Problem::Bodies(loose) = grains(150) else { unreachable!() };
     let wall = stack(20);
-    for model in [Model::Ccp, Model::Coulomb] {
+    for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
         let stop = Stop { tolerance: 1e-5, iterations: 20_000, ..Stop::default() };
         let both = beside(&wall, &loose);
         let velocities = |p: &Bodies| {
@@ -113,7 +113,7 @@ fn mechanisms_get_their_joints_eliminated_where_islands_are_small() {
 }
 
 /// Ten boxes of 1 kg but for the topmost, which every solver with factors but one used to give up on.
-fn top_heavy(top: f64, turn: f64, model: Model) -> Problem {
+fn top_heavy(top: f64, turn: f64, model: FrictionLaw) -> Problem {
     let mut p = stack(10);
     p.inv_mass[9] /= top;
     p.inv_inertia[9].iter_mut().for_each(|x| *x /= top);
@@ -129,7 +129,7 @@ fn top_heavy(top: f64, turn: f64, model: Model) -> Problem {
 #[test]
 fn masses_a_million_times_apart_are_solved() {
     let stop = Stop { tolerance: 1e-4, iterations: 20_000, ..Stop::default() };
-    for model in [Model::Ccp, Model::Coulomb] {
+    for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
         for (top, turn) in [(1e5, 0.0), (1e5, 0.3), (1e6, 0.0), (1e6, 0.3), (1e7, 0.0)] {
             let problem = top_heavy(top, turn, model);
             let s = solve("auto", &problem, None, &stop);
@@ -147,7 +147,7 @@ fn masses_a_million_times_apart_are_solved() {
         }
     }
     // The same as a matrix.
-    let Problem::Bodies(p) = top_heavy(1e6, 0.3, Model::Ccp) else { unreachable!() };
+    let Problem::Bodies(p) = top_heavy(1e6, 0.3, FrictionLaw::Ccp) else { unreachable!() };
     let stop = Stop { tolerance: 1e-5, iterations: 100_000, ..Stop::default() };
     let s = solve("auto", &explicit(&p), None, &stop);
     assert_eq!(s.status, Status::Converged, "{:?}", s.attempts);
@@ -232,7 +232,7 @@ fn nothing_is_remembered() {
 fn exact_coulomb_on_both_forms() {
     let stop = Stop { tolerance: 1e-7, iterations: 20_000, ..Stop::default() };
     for mut problem in [Problem::Bodies(stack(10)), grains(100), explicit(&heap(30, 8, false))] {
-        problem.set_model(Model::Coulomb);
+        problem.set_model(FrictionLaw::Coulomb);
         let s = solve("auto", &problem, None, &stop);
         assert_eq!(s.status, Status::Converged, "{:?}", s.attempts);
         assert!(certificate(&problem, &s.gamma).residual_max <= 1e-7);

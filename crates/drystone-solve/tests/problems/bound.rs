@@ -169,7 +169,7 @@ fn the_reported_bound_holds_and_is_within_ten_times_the_error() {
         }
     }
     let mut exact_law = Problem::Bodies(heap(10, 3, false));
-    exact_law.set_model(drystone_solve::Model::Coulomb);
+    exact_law.set_model(drystone_solve::FrictionLaw::Coulomb);
     assert_eq!(velocity_error(&exact_law, &vec![0.0; exact_law.rows()], 100).unwrap(), None);
 }
 

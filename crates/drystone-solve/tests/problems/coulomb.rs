@@ -4,10 +4,10 @@ use crate::common::{explicit, heap, pyramid};
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::{Csr, Explicit};
 use drystone_solve::solver::{REGISTRY, Status, Stop, make};
-use drystone_solve::{Model, Problem, Set};
+use drystone_solve::{FrictionLaw, Problem, Set};
 
 fn coulomb(mut p: Problem) -> Problem {
-    p.set_model(Model::Coulomb);
+    p.set_model(FrictionLaw::Coulomb);
     p
 }
 

@@ -6,7 +6,7 @@ use drystone_solve::colour::Colouring;
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpStatus, lemke, polyhedral, psor};
 use drystone_solve::problem::{Bodies, WORLD};
 use drystone_solve::solver::{Status, Stop, make};
-use drystone_solve::{Model, Problem};
+use drystone_solve::{FrictionLaw, Problem};
 
 /// All solutions with a nonsingular basis, by trying every choice of zeros.
 fn enumerate(lcp: &Lcp) -> Vec<Vec<f64>> {
@@ -141,7 +141,7 @@ fn projected_sor_agrees_with_lemke() {
 #[test]
 fn facets_converge_to_the_round_cone() {
     let form = heap(8, 21, false);
-    for (law, model) in [(Form::Convex, Model::Ccp), (Form::StewartTrinkle, Model::Coulomb)] {
+    for (law, model) in [(Form::Convex, FrictionLaw::Ccp), (Form::StewartTrinkle, FrictionLaw::Coulomb)] {
         let mut p = explicit(&form);
         p.set_model(model);
         let stop = Stop { tolerance: 1e-11, iterations: 200_000, ..Stop::default() };
@@ -173,7 +173,7 @@ fn facets_converge_to_the_round_cone() {
 #[test]
 fn block_splitting_on_facets_reaches_the_lcp() {
     let form = heap(8, 22, false);
-    for (law, model) in [(Form::Convex, Model::Ccp), (Form::StewartTrinkle, Model::Coulomb)] {
+    for (law, model) in [(Form::Convex, FrictionLaw::Ccp), (Form::StewartTrinkle, FrictionLaw::Coulomb)] {
         let mut p = Problem::Bodies(form.clone());
         p.set_model(model);
         let cut = polyhedral(&p, law, Facets { count: 6, outer: false }).unwrap();
@@ -226,7 +226,7 @@ fn pyramids_are_solved_through_all_ties() {
 #[test]
 fn lemke_solves_islands_and_says_where_it_did_not() {
     let form = heap(10, 23, false);
-    for (law, model) in [(Form::Convex, Model::Ccp), (Form::StewartTrinkle, Model::Coulomb)] {
+    for (law, model) in [(Form::Convex, FrictionLaw::Ccp), (Form::StewartTrinkle, FrictionLaw::Coulomb)] {
         let mut p = Problem::Bodies(form.clone());
         p.set_model(model);
         let cut = polyhedral(&p, law, Facets { count: 6, outer: false }).unwrap();

@@ -6,7 +6,7 @@ use drystone_solve::certificate::certificate;
 use drystone_solve::colour::Span;
 use drystone_solve::problem::{Bodies, General, WORLD};
 use drystone_solve::solver::{Status, Stop, make};
-use drystone_solve::{Model, Problem, Set};
+use drystone_solve::{FrictionLaw, Problem, Set};
 
 fn tight() -> Stop {
     Stop { tolerance: 1e-9, iterations: 5000, ..Stop::default() }
@@ -100,7 +100,7 @@ fn joints_hold_to_rounding_after_any_number_of_sweeps() {
 #[test]
 fn coulomb_is_solved_too_and_large_islands_are_handed_over() {
     let mut problem = Problem::Bodies(mechanism(9, 2));
-    problem.set_model(Model::Coulomb);
+    problem.set_model(FrictionLaw::Coulomb);
     velocities(&problem, "schur");
     let pile = Problem::Bodies(heap(150, 4, false));
     assert!(pile.rows() > 384);

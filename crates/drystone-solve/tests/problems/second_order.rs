@@ -7,7 +7,7 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT}
 use drystone_solve::certificate::certificate;
 use drystone_solve::problem::{Bodies, Explicit};
 use drystone_solve::solver::{Status, Stop, make};
-use drystone_solve::{Model, Problem, Set};
+use drystone_solve::{FrictionLaw, Problem, Set};
 
 const NAMES: [&str; 3] = ["ipm", "prox", "admm"];
 
@@ -215,7 +215,7 @@ fn proximal_steps_cut_short_are_no_worse_than_a_few_sweeps() {
         assert!(reached <= swept, "{iterations}: {reached} against {swept}");
     }
     let mut exact = problem.clone();
-    exact.set_model(Model::Coulomb);
+    exact.set_model(FrictionLaw::Coulomb);
     for iterations in [1, 3] {
         let stop = Stop { tolerance: 1e-9, iterations, ..Stop::default() };
         let zeros = vec![0.0; exact.rows()];
@@ -242,7 +242,7 @@ fn the_proximal_compliance_is_not_made_smaller_than_rounding_bears() {
 /// of one sign.
 #[test]
 fn what_the_interior_point_finds_at_rest_is_at_rest() {
-    for model in [Model::Ccp, Model::Coulomb] {
+    for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
         for tolerance in [1e-4, 1e-6] {
             let mut problem = Problem::Bodies(pyramid(4, 0.8, 0.0));
             problem.set_model(model);

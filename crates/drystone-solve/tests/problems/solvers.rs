@@ -5,7 +5,7 @@ use drystone_solve::certificate::certificate;
 use drystone_solve::colour::Colouring;
 use drystone_solve::problem::{Bodies, Csr, Explicit, WORLD};
 use drystone_solve::solver::{REGISTRY, Status, Stop, make};
-use drystone_solve::{Model, Problem};
+use drystone_solve::{FrictionLaw, Problem};
 
 fn tight() -> Stop {
     Stop { tolerance: 1e-9, iterations: 200_000, ..Stop::default() }
@@ -200,7 +200,7 @@ fn slow_growth_is_not_called_a_contradiction() {
     let slow = [column(6, 1000.0, 0.5), column(6, 1e6, 0.5), narrow(1e-2), narrow(1e-3), narrow(1e-5)];
     let far = [column(10, 1e10, 0.5), column(10, 1e11, 0.0), column(10, 1e12, 0.5), narrow(1e-6)];
     for (which, form) in slow.into_iter().chain(far).enumerate() {
-        for model in [Model::Ccp, Model::Coulomb] {
+        for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
             let mut problem = Problem::Explicit(Problem::Bodies(form.clone()).to_explicit());
             problem.set_model(model);
             for info in REGISTRY.iter().filter(|i| i.is_exact()) {

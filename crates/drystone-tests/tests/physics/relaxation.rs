@@ -2,7 +2,7 @@
 //! [TasoraAnitescu2011, §2.7]: they hover at the gap μ h |v_t|, and take off when they start with less.
 
 use drystone::{BodyDef, BodyId, Settings, Shape, World};
-use drystone_solve::{Model, Status};
+use drystone_solve::{FrictionLaw, Status};
 use glam::{DQuat, DVec3};
 
 use crate::common::{G, add, precise, world};
@@ -101,8 +101,12 @@ fn exact_coulomb_neither_hovers_nor_takes_off() {
     for solver in ["pgs", "apgd", "nsgs-ac"] {
         for (h, mu, v0) in [(1e-3, 0.3, 1.0), (1e-2, 0.5, 4.0), (5e-3, 0.8, 10.0)] {
             let (mut w, body) = sliding(h, mu, v0, 0.0, Shape::Box { half: HALF }, HALF.z);
-            let settings =
-                Settings { model: Model::Coulomb, solver: solver.into(), tolerance: 1e-10, ..precise(h) };
+            let settings = Settings {
+                model: FrictionLaw::Coulomb,
+                solver: solver.into(),
+                tolerance: 1e-10,
+                ..precise(h)
+            };
             w.set_settings(settings).unwrap();
             for k in 1..=20 {
                 w.step().unwrap();
@@ -124,13 +128,13 @@ fn exact_coulomb_neither_hovers_nor_takes_off() {
 fn closing_walls_do_not_shoot_what_is_between_them() {
     let (mu, c, r) = (0.3, 1.0, 0.1);
     for (beyond, model, solver) in [
-        (0.001, Model::Ccp, "auto"),
-        (0.01, Model::Ccp, "auto"),
-        (0.01, Model::Ccp, "prox"),
-        (0.01, Model::Ccp, "nncg"),
-        (0.1, Model::Ccp, "auto"),
-        (0.01, Model::Coulomb, "auto"),
-        (0.6, Model::Ccp, "auto"),
+        (0.001, FrictionLaw::Ccp, "auto"),
+        (0.01, FrictionLaw::Ccp, "auto"),
+        (0.01, FrictionLaw::Ccp, "prox"),
+        (0.01, FrictionLaw::Ccp, "nncg"),
+        (0.1, FrictionLaw::Ccp, "auto"),
+        (0.01, FrictionLaw::Coulomb, "auto"),
+        (0.6, FrictionLaw::Ccp, "auto"),
     ] {
         let half = f64::atan(mu) + beyond;
         let settings = Settings { gravity: DVec3::ZERO, model, solver: solver.into(), ..Settings::default() };
@@ -152,11 +156,11 @@ fn closing_walls_do_not_shoot_what_is_between_them() {
         println!("{beyond} rad, {}: {:.3} m/s (slides {slides:.3}, lifts {lifts:.3})", model.name(), v.x);
         match model {
             // The walls give way as well.
-            Model::Coulomb => assert!((0.4..1.02).contains(&(v.x / slides)), "{v}, not {slides} m/s"),
-            Model::Ccp if lifts < 0.2 * most => {
+            FrictionLaw::Coulomb => assert!((0.4..1.02).contains(&(v.x / slides)), "{v}, not {slides} m/s"),
+            FrictionLaw::Ccp if lifts < 0.2 * most => {
                 assert!((v.x / lifts - 1.0).abs() < 0.2, "{beyond} rad: {v}, not {lifts} m/s")
             }
-            Model::Ccp => assert!((0.0..=most).contains(&v.x), "{beyond} rad: {v}, at most {most} m/s"),
+            FrictionLaw::Ccp => assert!((0.0..=most).contains(&v.x), "{beyond} rad: {v}, at most {most} m/s"),
         }
         assert!(v.y.abs() + v.z.abs() <= w.settings().tolerance, "{v}");
     }

@@ -1,7 +1,7 @@
 //! Constraints that contradict each other: a ball between walls closer than its diameter.
 
 use drystone::solve::solver::REGISTRY;
-use drystone::solve::{Model, Status};
+use drystone::solve::{FrictionLaw, Status};
 use drystone::{
     BodyDef, BodyId, Impact, JointDef, MassProperties, Motor, PairLaw, Party, Settings, Shape, Stabilisation,
     StepReport, World,
@@ -188,10 +188,10 @@ fn contradicts(w: &mut World, steps: usize, what: &str) -> StepReport {
 fn a_vice_is_told_and_does_not_throw_what_it_holds() {
     for info in REGISTRY.iter().filter(|info| SOLVES.contains(&info.name)) {
         for (stabilisation, model) in [
-            ("post", Model::Ccp),
-            ("none", Model::Coulomb),
-            ("clamped", Model::Ccp),
-            ("post", Model::Coulomb),
+            ("post", FrictionLaw::Ccp),
+            ("none", FrictionLaw::Coulomb),
+            ("clamped", FrictionLaw::Ccp),
+            ("post", FrictionLaw::Coulomb),
         ] {
             let what = format!("{}, {stabilisation}, {}", info.name, model.name());
             let mut w = world(Settings {
@@ -306,7 +306,9 @@ fn a_bounce_that_nobody_has_room_for_gives_way() {
 #[test]
 fn a_bounce_with_all_but_no_room_throws_nothing() {
     for info in REGISTRY {
-        for (model, aside) in [(Model::Ccp, 1e-5), (Model::Coulomb, 1e-5), (Model::Ccp, 1e-3)] {
+        for (model, aside) in
+            [(FrictionLaw::Ccp, 1e-5), (FrictionLaw::Coulomb, 1e-5), (FrictionLaw::Ccp, 1e-3)]
+        {
             let what = format!("{}, {}, {aside} m", info.name, model.name());
             let mut w = world(Settings {
                 solver: info.name.into(),

@@ -11,8 +11,8 @@
 //! [Verlet1967]: where grains have come to rest that is nearly always. What is paired in vain the narrow
 //! phase drops, so when they were looked for changes no contact.
 
-use drystone_solve::crew::{self, Shared};
-use drystone_solve::room;
+use drystone_solve::memory;
+use drystone_solve::parallel::{self, Shared};
 use glam::DVec3;
 
 use super::Aabb;
@@ -24,8 +24,8 @@ use super::periodic::{Ghosts, WrappedPair};
 use super::speed::{Velocities, hover_limit};
 use crate::contact::{Contact, Touch};
 use crate::model::{ColliderSlot, Model};
-use crate::order::{Line, PairSort};
 use crate::shape::{Pose, Shape};
+use crate::spatial_order::{Line, PairSort};
 use crate::state::State;
 
 /// Pairs a thread takes at a time.
@@ -130,13 +130,13 @@ impl Detector {
     ) {
         let enclose = Enclose::new(model, state, v, h, envelope.into());
         let n = model.colliders.len();
-        self.parts = model.facts().others > 0 && !crew::all(n, |k| model.colliders[k].shape.is_convex());
+        self.parts = model.facts().others > 0 && !parallel::all(n, |k| model.colliders[k].shape.is_convex());
         let stamp = state.order.stamp();
         let same = self.revision != 0 && (self.revision, self.order) == (model.revision(), stamp);
         let line = &self.line;
         if same
             && self.skins.len() == n
-            && crew::all(n, |p| self.skins[p].encloses(&enclose.of(line.collider(p))))
+            && parallel::all(n, |p| self.skins[p].encloses(&enclose.of(line.collider(p))))
         {
             return;
         }
@@ -151,7 +151,7 @@ impl Detector {
         self.movable.resize(n, false);
         let (skins, moves) = (Shared(self.skins.as_mut_ptr()), Shared(self.movable.as_mut_ptr()));
         let line = &self.line;
-        crew::many(n, |p| {
+        parallel::for_each_small(n, |p| {
             let k = line.collider(p);
             let c = &model.colliders[k];
             let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
@@ -192,7 +192,7 @@ impl Detector {
         if model.periodic.is_some() && stamp != 0 {
             self.sorter.sort(model, &state.order, &mut self.pairs);
         }
-        if n >= room::MANY {
+        if n >= memory::MANY_BODIES {
             self.broadphase.iter_mut().for_each(|phase| phase.release());
             (self.movable, self.sorter) = (Vec::new(), PairSort::default());
             // Boxes of spheres meet more often than spheres do.
@@ -262,7 +262,7 @@ impl Detector {
         let (poses, balls) = (Shared(self.poses.as_mut_ptr()), Shared(self.balls.as_mut_ptr()));
         // SAFETY: each collider once; there is room for all, and afterwards all are there.
         unsafe {
-            crew::many(n, |k| {
+            parallel::for_each_small(n, |k| {
                 let pose = model.collider_pose(state, k).unwrap_or(Pose::IDENTITY);
                 if placed {
                     poses.at(k).write(pose);
@@ -286,7 +286,7 @@ impl Detector {
                 tasks.iter_mut().zip(pairs.chunks(chunk)).for_each(|(task, pairs)| task.run(&look, pairs));
             } else {
                 let to = Shared(tasks.as_mut_ptr());
-                crew::each(pairs.len().div_ceil(chunk), |t| {
+                parallel::for_each(pairs.len().div_ceil(chunk), |t| {
                     let pairs = &pairs[t * chunk..pairs.len().min((t + 1) * chunk)];
                     // SAFETY: every task once, and there are as many as runs of pairs.
                     unsafe { &mut *to.at(t) }.run(&look, pairs);
@@ -312,7 +312,7 @@ impl Detector {
             self.unsorted.sort_unstable_by_key(place);
             out.extend(self.unsorted.drain(..).map(|c| C::of(&c, model, || look.pair_size(c.key.colliders))));
         }
-        if n >= room::MANY {
+        if n >= memory::MANY_BODIES {
             (self.poses, self.balls) = (Vec::new(), Vec::new());
         }
     }
@@ -400,7 +400,7 @@ fn keep(
     kept: &mut Vec<usize>,
     of: impl Fn((u32, u32)) -> Option<(u32, u32)> + Sync,
 ) {
-    crew::chunks(pairs, PIECE, kept, |_, run| {
+    parallel::map_chunks(pairs, PIECE, kept, |_, run| {
         let mut count = 0;
         for k in 0..run.len() {
             if let Some(pair) = of(run[k]) {
@@ -421,9 +421,9 @@ fn keep(
 /// Appends what `of` keeps of all that the tasks have found, in their order.
 fn gather<C: Send>(tasks: &[Chunk], out: &mut Vec<C>, of: impl Fn(&Contact) -> C + Sync) {
     let found = tasks.iter().map(|task| task.found.len()).sum::<usize>();
-    room::more(out, found);
+    memory::reserve(out, found);
     let (to, start) = (Shared(out.as_mut_ptr()), out.len());
-    crew::each(tasks.len(), |t| {
+    parallel::for_each(tasks.len(), |t| {
         let before = tasks[..t].iter().map(|task| task.found.len()).sum::<usize>();
         for (k, c) in tasks[t].found.iter().enumerate() {
             // SAFETY: there is room, and every place is one contact's.

@@ -3,7 +3,7 @@
 pub mod broadphase;
 mod detect;
 mod envelope;
-mod last;
+mod manifold_cache;
 pub mod midphase;
 pub mod narrowphase;
 mod pair;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use glam::DVec3;
 
 use super::envelope::Envelope;
-use super::last::{self, Last};
+use super::manifold_cache::{self, Last};
 use super::midphase::{Side, Surface, Visitor, Workspace, is_ground, part_pairs, relative, touches};
 use super::narrowphase::{self, ContactPoint, Manifold};
 use super::periodic::{self, WrappedPair};
@@ -248,7 +248,7 @@ impl Look<'_> {
     /// Where the last step's contacts of two colliders are, at `start` or after it.
     pub(super) fn remembered(&self, start: usize, colliders: [u32; 2]) -> Range<usize> {
         let place = |colliders| self.state.order.place(self.model, colliders);
-        last::find(&self.state.multipliers, start, colliders, place)
+        manifold_cache::find(&self.state.multipliers, start, colliders, place)
     }
 
     fn last(&self, colliders: [u32; 2], to: &Yield) -> Last<'_> {

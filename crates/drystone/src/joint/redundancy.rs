@@ -9,7 +9,7 @@ use drystone_solve::disjoint::DisjointSets;
 use drystone_solve::problem::WORLD;
 
 use super::JointId;
-use crate::assemble::rows::Purpose;
+use crate::formulation::rows::Purpose;
 use crate::settings::Stabilisation;
 use crate::world::World;
 
@@ -41,7 +41,7 @@ impl World {
         let v: Vec<[f64; 6]> = (0..self.model.bodies.len()).map(|i| self.state.twist(i)).collect();
         let h = self.settings.h;
         let empty: &[crate::Contact] = &[];
-        let row = |_: usize, _: &crate::Contact| crate::assemble::Row::default();
+        let row = |_: usize, _: &crate::Contact| crate::formulation::Row::default();
         self.work.velocity.assembler.build(&self.model, &self.state, empty, &v, &[], row);
         let purpose = Purpose::Velocity {
             h,

@@ -10,7 +10,7 @@
 
 use glam::DVec3;
 
-use super::pose::{Laws, arms, halves, push, relative};
+use super::formulation::{Laws, arms, halves, push, relative};
 use crate::collide::Velocities;
 use crate::contact::Contact;
 use crate::model::Model;

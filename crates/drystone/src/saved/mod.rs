@@ -15,8 +15,8 @@ mod state;
 use drystone_solve::solver;
 use serde::{Deserialize, Serialize};
 
+use crate::emitter::Flow;
 use crate::field::{Field, Pair};
-use crate::flow::Flow;
 use crate::hooks::Hooks;
 use crate::joint::Reaction;
 use crate::seal::{self, LoadError};

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{Filter, MassProperties, Motion};
 use crate::collide::Periodic;
-use crate::guide::Guided;
 use crate::joint::Joint;
 use crate::material::{MaterialId, Materials};
 use crate::model::{Body, ColliderSlot, Facts, Model, NOBODY, Planar};
+use crate::prescribed_motion::Guided;
 use crate::shape::{Pose, Shape};
 
 #[derive(Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::column::Column;
 use crate::contact::{ContactKey, Remembered};
 use crate::joint::JointState;
-use crate::order::Order;
 use crate::random::Random;
 use crate::sleep::Rest;
+use crate::spatial_order::Order;
 use crate::state::State;
 
 /// A [`State`] as it is saved.

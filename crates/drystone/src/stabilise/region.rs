@@ -7,8 +7,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use drystone_solve::crew::{self, Shared};
-use drystone_solve::room;
+use drystone_solve::memory;
+use drystone_solve::parallel::{self, Shared};
 
 use super::PIECE;
 use crate::contact::{Gap, Touch};
@@ -26,7 +26,7 @@ impl Region {
     /// Starts from the bodies of those contacts that are `wanted`.
     pub fn begin(&mut self, model: &Model, contacts: &[Gap], wanted: impl Fn(&Gap) -> bool + Sync) {
         self.ring.resize_with(model.bodies.len(), AtomicU8::default);
-        crew::many(self.ring.len(), |b| self.ring[b].store(0, Relaxed));
+        parallel::for_each_small(self.ring.len(), |b| self.ring[b].store(0, Relaxed));
         self.visit(contacts, |c| {
             if wanted(c) {
                 self.mark(model, c.bodies(), 1);
@@ -48,7 +48,7 @@ impl Region {
                 self.complete(model, groups, ring);
             }
         };
-        if crew::all(self.ring.len(), |b| self.ring[b].load(Relaxed) == 0) {
+        if parallel::all(self.ring.len(), |b| self.ring[b].load(Relaxed) == 0) {
             return false;
         }
         whole(&mut groups, 1);
@@ -82,7 +82,7 @@ impl Region {
     }
 
     fn visit_runs(&self, contacts: &[Gap], visit: impl Fn(usize, &[Gap]) + Sync) {
-        crew::each(contacts.len().div_ceil(PIECE), |t| {
+        parallel::for_each(contacts.len().div_ceil(PIECE), |t| {
             let end = contacts.len().min((t + 1) * PIECE);
             visit(t, &contacts[t * PIECE..end]);
         });
@@ -104,11 +104,11 @@ impl Region {
     /// Those of `contacts` that it holds, in their order.
     pub fn pick(&self, contacts: &[Gap], to: &mut Vec<Gap>) {
         let mut counts = Vec::new();
-        crew::ranges(contacts.len(), PIECE, &mut counts, |range| {
+        parallel::map_ranges(contacts.len(), PIECE, &mut counts, |range| {
             contacts[range].iter().filter(|c| self.holds(c)).count()
         });
         to.clear();
-        room::more(to, counts.iter().sum());
+        memory::reserve(to, counts.iter().sum());
         let place = Shared(to.as_mut_ptr());
         self.visit_runs(contacts, |t, run| {
             let first = counts[..t].iter().sum::<usize>();
@@ -124,7 +124,7 @@ impl Region {
     /// Says of each body whether it is not in it, or `asleep`.
     pub fn others(&self, asleep: &[bool], to: &mut Vec<bool>) {
         to.resize(self.ring.len(), false);
-        crew::chunks(to, PIECE, &mut Vec::<()>::new(), |first, run| {
+        parallel::map_chunks(to, PIECE, &mut Vec::<()>::new(), |first, run| {
             for (b, held) in (first..).zip(run) {
                 let outside = self.ring[b].load(Relaxed) == 0;
                 *held = outside || asleep.get(b).copied().unwrap_or_default();

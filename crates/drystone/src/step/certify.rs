@@ -3,7 +3,7 @@
 use drystone_solve::solver::Status;
 
 use super::check::{check_finite, names, worst_contact};
-use super::lean;
+use super::release;
 use super::report::{StepError, StepReport};
 use super::velocity::Solved;
 use crate::contact;
@@ -72,6 +72,6 @@ pub(super) fn certify(
     (report.omega, report.rejected) = (solution.omega, solution.rejected);
     (report.attempts, report.certificate) = (solution.attempts, certificate);
     (report.bounce, report.contradiction) = (bounce, missed);
-    lean::leave_velocities(setup, from);
+    release::leave_velocities(setup, from);
     Ok(())
 }

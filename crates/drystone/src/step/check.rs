@@ -1,11 +1,11 @@
 //! Numbers that are not finite, bodies that leave: where they are noticed, and whom they are blamed on.
 
-use drystone_solve::{Malformed, crew};
+use drystone_solve::{Malformed, parallel};
 
 use super::{Party, StepError};
-use crate::assemble::rows::{Rows, SIZE};
 use crate::bounds::Leaving;
 use crate::contact::Contact;
+use crate::formulation::rows::{Rows, SIZE};
 use crate::joint::{Equations, error_of};
 use crate::model::{BodyId, Model};
 use crate::state::{Motion, State};
@@ -54,7 +54,7 @@ pub(super) fn check_positions(
     step: u64,
 ) -> Result<(), StepError> {
     let finite = |i: usize| s.position[i].is_finite() && s.rotation[i].is_finite();
-    if crew::all(s.position.len(), finite) {
+    if parallel::all(s.position.len(), finite) {
         return Ok(());
     }
     let Some(i) = (0..s.position.len()).find(|&i| !finite(i)) else { return Ok(()) };
@@ -95,7 +95,7 @@ const TURNS: f64 = 0.3;
 
 /// A joint that no longer holds its bodies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Apart {
+pub struct JointDrift {
     /// Which one.
     pub joint: Party,
     /// By how much it is off, m.
@@ -106,7 +106,7 @@ pub struct Apart {
     pub h: f64,
 }
 
-impl Apart {
+impl JointDrift {
     /// What to do about it, in words.
     pub fn advice(&self) -> String {
         const HOLD: &str = "too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them)";
@@ -133,7 +133,7 @@ pub(super) fn check_joints(
     state: &State,
     rows: &Rows,
     step: u64,
-) -> Result<Option<Apart>, StepError> {
+) -> Result<Option<JointDrift>, StepError> {
     let (model, h) = (setup.model, setup.settings.h);
     let worst = SIZE * rows.worst;
     if worst <= APART {
@@ -146,7 +146,7 @@ pub(super) fn check_joints(
     };
     let joint = Party::of_joint(model, j as u32);
     let spins = joint.bodies.iter().map(|b| state.omega[*b as usize].length());
-    let apart = Apart { turn: h * spins.fold(0.0, f64::max), joint, off, h };
+    let apart = JointDrift { turn: h * spins.fold(0.0, f64::max), joint, off, h };
     if worst <= LOST {
         return Ok(Some(apart));
     }
@@ -187,7 +187,7 @@ pub(super) fn check_finite(
     step: u64,
 ) -> Result<(), StepError> {
     let finite = |i: usize| velocity[i].iter().all(|x| x.is_finite());
-    if crew::all(velocity.len(), finite) {
+    if parallel::all(velocity.len(), finite) {
         return Ok(());
     }
     let Some(i) = (0..velocity.len()).find(|&i| !finite(i)) else { return Ok(()) };
@@ -207,7 +207,7 @@ mod tests {
     use glam::DVec3;
 
     /// A rod on a hinge, moved off it by so much.
-    fn off_by(distance: f64, spin: f64) -> (World, Result<Option<Apart>, StepError>) {
+    fn off_by(distance: f64, spin: f64) -> (World, Result<Option<JointDrift>, StepError>) {
         let settings = Settings {
             integrator: Integrator::Euler,
             stabilisation: Stabilisation::None,

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::check::{check_bounds, check_positions};
-use super::lean;
+use super::release;
 use super::report::{Clock, Stage, StepError, StepReport};
 use crate::contact;
 use crate::model::Model;
@@ -30,7 +30,7 @@ pub(super) fn finish(
     report.asleep = state.rest.asleep();
     contact::keep(contacts, &mut state.multipliers);
     work.velocity.loads.leave(&mut state.multipliers);
-    lean::leave_positions(setup, work);
+    release::leave_positions(setup, work);
     let forces = [&mut state.force, &mut state.torque];
     forces.into_iter().for_each(|column| column.fill(DVec3::ZERO));
     state.step = number;

@@ -2,10 +2,10 @@
 
 use drystone_solve::{Malformed, Problem, Set};
 
-use crate::assemble::rows::Purpose;
-use crate::assemble::{Assembler, Row};
+use crate::formulation::rows::Purpose;
+use crate::formulation::{Assembler, Row};
 use crate::gyration::Gyration;
-use crate::law::pose::Laws;
+use crate::law::formulation::Laws;
 use crate::settings::{Settings, Stabilisation};
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
@@ -44,7 +44,7 @@ pub(super) fn forces(
     to.stiffness.linearise(setup, state, &mut free.v, &mut to.assembler)?;
     let FreeMotion { v, turned, jointed, .. } = free;
     let gyration = Gyration::new(setup.settings, turned, jointed);
-    collision.laws.pose(setup.model, state, setup.settings, gyration, &mut collision.contacts, v);
+    collision.laws.formulate(setup.model, state, setup.settings, gyration, &mut collision.contacts, v);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Stage 7: positions follow velocities.
 
-use drystone_solve::crew::{self, Shared};
+use drystone_solve::parallel::{self, Shared};
 use glam::DVec3;
 
 use crate::body::Motion;
@@ -29,7 +29,7 @@ pub(super) fn integrate(
         [&mut s.position, &mut s.velocity, &mut s.omega].map(|column| Shared(column.as_mut_ptr()));
     let rotation = Shared(s.rotation.as_mut_ptr());
     let rest = &s.rest;
-    crew::many(n, |i| {
+    parallel::for_each_small(n, |i| {
         let body = &model.bodies[i];
         if !body.alive || body.motion == Motion::Static || rest.is_asleep(i) || others(i) {
             return;

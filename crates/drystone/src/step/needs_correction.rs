@@ -22,7 +22,7 @@ use drystone_solve::solver::Status;
 use glam::DVec3;
 
 use super::resolve::Step;
-use crate::assemble::rows::{Rows, SIZE, TIGHTER};
+use crate::formulation::rows::{Rows, SIZE, TIGHTER};
 use crate::joint::{Kind, WORLD_BODY};
 use crate::model::{ColliderSlot, NOBODY};
 use crate::shape::Shape;

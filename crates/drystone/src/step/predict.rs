@@ -1,6 +1,6 @@
 //! Stage 1: the velocities that bodies would have without contacts and joints.
 
-use drystone_solve::crew::{self, Shared};
+use drystone_solve::parallel::{self, Shared};
 use glam::{DQuat, DVec3};
 
 use super::StepError;
@@ -20,13 +20,13 @@ pub(super) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> R
     to.acting.at(setup.fields, model, Placed::of(s));
     find_jointed(model, &mut to.jointed);
     to.turned.clear();
-    if !crew::all(n, |i| !turns_freely(&model.bodies[i])) {
+    if !parallel::all(n, |i| !turns_freely(&model.bodies[i])) {
         to.turned.resize(n, (DVec3::ZERO, DQuat::IDENTITY));
     }
     to.v.resize(n, [0.0; 6]);
     let FreeMotion { v: v_free, turned, acting, .. } = to;
     let (turned, to) = (Shared(turned.as_mut_ptr()), Shared(v_free.as_mut_ptr()));
-    let sound = crew::all(n, |i| {
+    let sound = parallel::all(n, |i| {
         let body = &model.bodies[i];
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {

@@ -3,8 +3,8 @@
 use super::formulate::{Asks, formulate};
 use super::report::StepReport;
 use crate::hooks::Hooks;
+use crate::rattle::{Smooth, Taken};
 use crate::settings::Integrator;
-use crate::smooth::{Smooth, Taken};
 use crate::state::{Motion, State};
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use drystone_solve::certificate::Certificate;
-use drystone_solve::crew;
+use drystone_solve::parallel;
 use drystone_solve::solver::{Attempt, Status};
 
-use super::check::Apart;
+use super::check::JointDrift;
 use super::velocity::Party;
 use crate::contact::Contact;
 use crate::model::{BodyId, Model};
@@ -70,7 +70,7 @@ pub struct StepReport {
     /// Deepest overlap at the start of the step, m.
     pub penetration_max: f64,
     /// The deepest of overlaps at the start of the step beyond half of what is inside the smaller body.
-    pub deep: Option<Deep>,
+    pub deep: Option<DeepOverlap>,
     /// Mean overlap of the touching contacts at the start of the step, m.
     pub penetration_mean: f64,
     /// How the velocity solve ended.
@@ -82,7 +82,7 @@ pub struct StepReport {
     /// those that press hardest first.
     pub contradiction: Vec<Party>,
     /// The joint that is off by most at the start of the step, where that is more than a tenth of its length.
-    pub apart: Option<Apart>,
+    pub apart: Option<JointDrift>,
     /// Iterations of the velocity problem.
     pub iterations: usize,
     /// Smallest relaxation factor in force at the end (the safeguard may have halved it).
@@ -190,7 +190,7 @@ pub enum StepError {
 
 /// Two bodies that are deep in each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Deep {
+pub struct DeepOverlap {
     /// Their slots.
     pub bodies: [u32; 2],
     /// By how much they overlap, m.
@@ -199,7 +199,7 @@ pub struct Deep {
     pub size: f64,
 }
 
-impl Deep {
+impl DeepOverlap {
     fn of(model: &Model, contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> Option<Self> {
         let of = |c: &Contact| {
             let [i, j] = c.key.colliders;
@@ -253,11 +253,12 @@ impl StepReport {
         let (contacts, mut parts) = (&found.contacts, Vec::new());
         let predictor = &found.predictor;
         let gap = |c: &Contact| predictor.gap(c);
-        crew::ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range], gap));
+        parallel::map_ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range], gap));
         parts.push(overlaps(found.sleepers.contacts(), |c| c.gap));
         let (touching, max, sum) =
             parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
-        self.deep = if max > 0.5 * model.facts().smallest { Deep::of(model, contacts, gap) } else { None };
+        self.deep =
+            if max > 0.5 * model.facts().smallest { DeepOverlap::of(model, contacts, gap) } else { None };
         (self.touching, self.penetration_max) = (touching, max);
         self.penetration_mean = if touching > 0 { sum / touching as f64 } else { 0.0 };
     }

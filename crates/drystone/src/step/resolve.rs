@@ -21,12 +21,12 @@ use std::collections::HashMap;
 
 use glam::{DQuat, DVec3};
 
-use super::parts::joined;
 use super::stabilise::{correct, correction};
+use super::substeps::joined;
 use super::{StepError, StepReport, attempt};
-use crate::assemble::rows::{Rows, SIZE};
 use crate::body::Motion;
 use crate::contact::{self, Contact, Gap, Remembered, Touch};
+use crate::formulation::rows::{Rows, SIZE};
 use crate::hooks::Hooks;
 use crate::joint::{Equations, Joint, JointState, WORLD_BODY, error_at};
 use crate::model::{ColliderSlot, Model, NOBODY};

@@ -31,11 +31,11 @@ use drystone_solve::Problem;
 use drystone_solve::solver::{Coupled, Element};
 use glam::{DQuat, DVec3};
 
-use crate::assemble::Assembler;
-use crate::assemble::rows::Elastic;
 use crate::field::{Placed, View, Wrench};
+use crate::formulation::Assembler;
+use crate::formulation::rows::Elastic;
 use crate::model::{BodyId, Model};
-use crate::order::Order;
+use crate::spatial_order::Order;
 use crate::state::State;
 use crate::workspace::Setup;
 use crate::world::{World, WorldError};

@@ -1,7 +1,7 @@
 //! Stacks and walls: ratios of mass and size, and strangers far away.
 
 use drystone::{BodyDef, BodyId, Function, Guide, Settings, Shape, World};
-use drystone_solve::Model;
+use drystone_solve::FrictionLaw;
 use glam::DVec3;
 
 use super::super::place::{add, floor, scatter, world, world_with};
@@ -59,7 +59,7 @@ pub(super) fn far_stack(d: &mut Draw) -> Result<Made, SceneError> {
 /// A wall two blocks wide on a table that tilts to below the angle of friction, under the exact law.
 pub(super) fn tilt_wall(d: &mut Draw) -> Result<Made, SceneError> {
     let h = d.choose(&[0.005, 0.01]);
-    let settings = Settings { h, model: Model::Coulomb, ..Settings::default() };
+    let settings = Settings { h, model: FrictionLaw::Coulomb, ..Settings::default() };
     let mut w = world_with(settings, 0.0)?;
     let (mu, half) = (d.range(0.4, 0.8), DVec3::new(0.1, 0.1, 0.05));
     let (steps, rows) = (60, d.whole(2, 6));

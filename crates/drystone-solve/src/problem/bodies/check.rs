@@ -2,7 +2,7 @@
 
 use crate::colour;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
-use crate::crew;
+use crate::parallel;
 use crate::problem::algebra::{all_finite, dot};
 
 use super::points::at;
@@ -21,8 +21,8 @@ impl Bodies {
             normal - p.mu[i] * dot(tangent, tangent).sqrt() >= -1e-12 * (1.0 + normal.abs())
         };
         let points = match p.drift[0].is_empty() {
-            true => crew::all(p.len(), |i| p.bias[i] >= -1e-12 * (1.0 + p.bias[i].abs())),
-            false => crew::all(p.len(), feasible),
+            true => parallel::all(p.len(), |i| p.bias[i] >= -1e-12 * (1.0 + p.bias[i].abs())),
+            false => parallel::all(p.len(), feasible),
         };
         points
             && (0..self.general.a.len()).all(|i| {
@@ -53,7 +53,7 @@ impl Bodies {
             ));
         }
         let of_body = |i: usize| self.inv_inertia[i].iter().chain(&self.v_free[i]).chain([&self.inv_mass[i]]);
-        let sound = crew::all_tasks(n.div_ceil(PIECE), |k| {
+        let sound = parallel::all_tasks(n.div_ceil(PIECE), |k| {
             let range = k * PIECE..n.min((k + 1) * PIECE);
             finite(self.inv_inertia[range.clone()].as_flattened())
                 && finite(self.v_free[range.clone()].as_flattened())
@@ -88,7 +88,7 @@ impl Bodies {
             || all.into_iter().chain([&p.drift]).flatten().chain([&p.bias]).filter(|f| !f.is_empty());
         let friction = |i: usize| Set::Friction3 { mu: p.mu[i] }.check();
         let runs = p.len().div_ceil(PIECE);
-        let sound = crew::all_tasks(runs, |k| {
+        let sound = parallel::all_tasks(runs, |k| {
             let range = k * PIECE..p.len().min((k + 1) * PIECE);
             columns().all(|f| finite(&f[range.clone()])) && range.into_iter().all(|i| friction(i).is_ok())
         });

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::crew;
-use crate::room;
+use crate::memory;
+use crate::parallel;
 
 use super::points::{Point, Points};
 
@@ -54,7 +54,7 @@ impl Columns {
 /// true.
 fn pieces(count: usize, put: impl Fn(usize) -> [bool; 2] + Sync) -> [bool; 2] {
     let seen = [false; 2].map(AtomicBool::new);
-    crew::each(count.div_ceil(PIECE), |k| {
+    parallel::for_each(count.div_ceil(PIECE), |k| {
         let either = |x: [bool; 2], y: [bool; 2]| [x[0] | y[0], x[1] | y[1]];
         let said = (k * PIECE..count.min((k + 1) * PIECE)).map(&put).fold([false; 2], either);
         seen.iter().zip(said).filter(|(_, said)| *said).for_each(|(seen, _)| seen.store(true, Relaxed));
@@ -76,11 +76,11 @@ impl Points {
         // Nothing is written that is written once more below.
         for field in self.numbers_mut() {
             field.clear();
-            room::more(field, count);
+            memory::reserve(field, count);
         }
         for field in [&mut self.a, &mut self.b] {
             field.clear();
-            room::more(field, count);
+            memory::reserve(field, count);
         }
         let to = Columns::of(self);
         let [slides, gives] = pieces(count, |i| {

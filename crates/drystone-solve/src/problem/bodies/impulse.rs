@@ -1,7 +1,7 @@
 //! What multipliers do to bodies: the impulses D γ, and the velocities v_free + M⁻¹ D γ.
 
 use crate::colour::{self, Span};
-use crate::crew::{self, Shared};
+use crate::parallel::{self, Shared};
 use crate::problem::algebra::{cross, symmetric};
 
 use super::points::at;
@@ -27,10 +27,10 @@ impl Bodies {
     /// v = v_free + M⁻¹ D γ [TasoraAnitescu2011, eq. 36].
     pub fn velocities(&self, gamma: &[f64], v: &mut Vec<[f64; 6]>) {
         // D γ first, and M⁻¹ once for each body.
-        crew::zeros(v, self.bodies(), [0.0; 6]);
+        parallel::fill(v, self.bodies(), [0.0; 6]);
         self.push_points(gamma, v);
         self.push_general(&gamma[3 * self.points.len()..], v);
-        crew::chunks(v, PIECE, &mut Vec::new(), |first, run| {
+        parallel::map_chunks(v, PIECE, &mut Vec::new(), |first, run| {
             for (i, v) in (first..).zip(run) {
                 let (f, free) = (*v, &self.v_free[i]);
                 let turn = symmetric(&self.inv_inertia[i], [f[3], f[4], f[5]]);

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::certificate::{Certificate, Judge};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::{Malformed, Problem};
 use crate::solver::outer::Outer;
 use crate::solver::prox::Prox;
@@ -42,7 +42,7 @@ fn aim(method: Method, polishes: bool, problem: &Problem, tolerance: f64) -> f64
         Method::Relaxed => DIGITS,
         // The exact law may have no solution near by with more digits than were asked for, and another one
         // far away.
-        Method::Factors | Method::Interior if problem.model() == Model::Coulomb => 1.0,
+        Method::Factors | Method::Interior if problem.model() == FrictionLaw::Coulomb => 1.0,
         Method::Factors if !polishes && problem.blocks() <= BLOCKS => 1.0,
         Method::Factors | Method::Interior => DIGITS,
         Method::Elimination => SOME_DIGITS,
@@ -184,7 +184,7 @@ impl Methods {
                 break;
             }
         }
-        if problem.model() == Model::Coulomb {
+        if problem.model() == FrictionLaw::Coulomb {
             self.back_to_the_guess(problem, guess, &mut best);
         }
         let mut out = best.unwrap_or_else(|| Solution::start(problem, guess));

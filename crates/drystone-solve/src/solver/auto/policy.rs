@@ -16,8 +16,8 @@
 //! the sum is then never far above the best of them.
 
 use crate::cone::Set;
-use crate::crew;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
+use crate::parallel;
 use crate::problem::islands::MECHANISM;
 use crate::problem::{Bodies, Explicit, Problem, WORLD};
 
@@ -123,7 +123,7 @@ pub(super) struct Guess<F> {
 pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess: Guess<F>) -> Vec<Stage> {
     let s = |method, iterations, multiplications| stage(method, iterations, p, multiplications);
     let any = f64::INFINITY;
-    let exact = p.model == Model::Coulomb;
+    let exact = p.model == FrictionLaw::Coulomb;
     let last = if exact { s(Method::Conjugate, REST, any) } else { s(Method::Gradients, REST, any) };
     if is_mechanism(p) {
         return vec![
@@ -191,7 +191,7 @@ fn is_stiff(p: &Bodies, pairs: &mut Vec<u64>) -> bool {
 
 /// Whether some contact joins masses that differ by more than [`UNEVEN`].
 fn is_uneven(p: &Bodies) -> bool {
-    !crew::all(p.points.len(), |i| {
+    !parallel::all(p.points.len(), |i| {
         let (a, b) = (p.points.a[i], p.points.b[i]);
         b == WORLD || {
             let (x, y) = (p.inv_mass[a as usize], p.inv_mass[b as usize]);
@@ -226,7 +226,7 @@ pub(super) fn file_stages(problem: &Problem, e: &Explicit, cap: usize) -> Vec<St
         polishes: false,
         looks_ahead: false,
     };
-    if problem.model() == Model::Ccp {
+    if problem.model() == FrictionLaw::Ccp {
         return vec![
             s(Method::Factors, share(0.005)),
             s(Method::Interior, share(0.01).min(100)),

@@ -16,7 +16,7 @@
 //! that every step lowers the objective.
 
 use crate::cone::{AdmissibleSet, Friction3, MAX_ROWS, Set};
-use crate::model::{Model, slip_term};
+use crate::friction_law::{FrictionLaw, slip_term};
 use crate::problem::{Bodies, Problem};
 
 /// Most blocks of a small island.
@@ -101,7 +101,7 @@ impl Small {
     #[inline]
     fn velocity(&self, p: &Bodies, i: usize) -> [f64; 3] {
         let mut u = [self.u[3 * i], self.u[3 * i + 1], self.u[3 * i + 2]];
-        if p.model == Model::Coulomb {
+        if p.model == FrictionLaw::Coulomb {
             u[0] += slip_term(Set::Friction3 { mu: p.points.mu[i] }, &u);
         }
         u

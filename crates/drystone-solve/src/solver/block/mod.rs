@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::{Malformed, Problem};
 
 use super::growth::Growth;
@@ -42,7 +42,7 @@ pub(super) struct One {
     pub w: Matrix,
     pub b: Vector,
     pub set: Set,
-    pub model: Model,
+    pub model: FrictionLaw,
     /// Mean of W's diagonal.
     pub g: f64,
 }

@@ -15,7 +15,7 @@
 use super::projection::extragradient;
 use super::{BlockSplitting, Local, Matrix, One, Vector};
 use crate::cone::{MAX_ROWS, Set, norm};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::solver::{BadSpec, Info, Solver, Spec};
 
 pub(in crate::solver) static INFO: Info = Info {
@@ -110,14 +110,14 @@ fn function<const N: usize>(one: &One, mu: f64, gamma: &Vector) -> (Vector, Matr
     let u = one.velocity(gamma);
     let tangent = (1..n).map(|k| one.w[k][k]).fold(0.0, f64::max);
     let rho: Vector = std::array::from_fn(|k| match (one.model, k) {
-        (Model::Ccp, _) => 1.0 / one.g,
-        (Model::Coulomb, 0) => 1.0 / one.w[0][0].max(f64::MIN_POSITIVE),
-        (Model::Coulomb, _) => 1.0 / tangent.max(f64::MIN_POSITIVE),
+        (FrictionLaw::Ccp, _) => 1.0 / one.g,
+        (FrictionLaw::Coulomb, 0) => 1.0 / one.w[0][0].max(f64::MIN_POSITIVE),
+        (FrictionLaw::Coulomb, _) => 1.0 / tangent.max(f64::MIN_POSITIVE),
     });
     let x: Vector = std::array::from_fn(|k| if k < n { gamma[k] - rho[k] * u[k] } else { 0.0 });
     let (p, dp) = match one.model {
-        Model::Ccp => cone(n, mu, &x),
-        Model::Coulomb => disc(n, mu, &x),
+        FrictionLaw::Ccp => cone(n, mu, &x),
+        FrictionLaw::Coulomb => disc(n, mu, &x),
     };
     let mut phi = [0.0; MAX_ROWS];
     let mut slope = [[0.0; MAX_ROWS]; MAX_ROWS];

@@ -7,8 +7,8 @@
 use super::newton::linear_solve;
 use super::{BlockSplitting, Local, Matrix, One, Vector};
 use crate::cone::{MAX_ROWS, norm};
+use crate::friction_law::FrictionLaw;
 use crate::lcp::{self, Facets, Lcp, LcpStatus, directions};
-use crate::model::Model;
 use crate::solver::{BadSpec, Info, Param, Solver, Spec};
 
 pub(in crate::solver) static LEMKE: Info = Info {
@@ -104,7 +104,7 @@ impl Local for Lemke {
             }
         }
         m[lambda * n] = mu;
-        if one.model == Model::Ccp {
+        if one.model == FrictionLaw::Ccp {
             m[lambda] = -mu;
         }
         // Velocities to multipliers, so that all entries are near 1.
@@ -161,7 +161,7 @@ impl Local for Qp {
             let against = |d: &[f64; 2]| -(1..one.rows).map(|k| d[k - 1] * u[k]).sum::<f64>();
             mu * d.iter().map(against).fold(0.0, f64::max)
         };
-        let coulomb = one.model == Model::Coulomb;
+        let coulomb = one.model == FrictionLaw::Coulomb;
         let mut s = if coulomb { slip(&one.velocity(gamma)) } else { 0.0 };
         for _ in 0..PASSES {
             let mut shifted = *one;

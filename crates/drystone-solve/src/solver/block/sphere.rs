@@ -13,7 +13,7 @@
 use super::newton::Newton;
 use super::{BlockSplitting, Local, One, Vector};
 use crate::cone::{Set, norm};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::solver::{BadSpec, Info, Solver, Spec};
 
 pub(in crate::solver) static INFO: Info = Info {
@@ -60,8 +60,8 @@ fn closed_form(one: &One, gamma: &mut Vector) -> bool {
     let sticks = slip <= mu * normal * wt;
     gamma[0] = match one.model {
         _ if sticks => normal,
-        Model::Coulomb => normal,
-        Model::Ccp => ((mu * slip - b[0]) / (wn + mu * mu * wt)).max(0.0),
+        FrictionLaw::Coulomb => normal,
+        FrictionLaw::Ccp => ((mu * slip - b[0]) / (wn + mu * mu * wt)).max(0.0),
     };
     for k in 1..n {
         gamma[k] = if sticks { -b[k] / wt } else { -mu * gamma[0] * b[k] / slip };

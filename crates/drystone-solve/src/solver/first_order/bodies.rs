@@ -9,7 +9,7 @@
 //! are sums over bodies.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, project_friction};
-use crate::crew::Shared;
+use crate::parallel::Shared;
 use crate::problem::{Bodies, Problem, WORLD, dot, symmetric};
 use crate::simd::{Lanes, Table, TableMut};
 use crate::solver::contact::layout::{Row, Spheres};

@@ -1,7 +1,7 @@
 //! The passes over contact points that first-order methods need, with world vectors throughout: the cone is
 //! round, so that no tangents are chosen.
 
-use crate::crew::Shared;
+use crate::parallel::Shared;
 use crate::problem::Points;
 use crate::simd::vec3::{Vec3, add, dot, scale, sub};
 use crate::simd::{F64Lanes, Table, TableMut};

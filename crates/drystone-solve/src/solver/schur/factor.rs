@@ -7,12 +7,12 @@
 use crate::problem::{Bodies, WORLD};
 use crate::simd::F64Lanes;
 
+use super::f64x8::{F64x8, On, WIDTH};
 use super::tree::{Join, Node, SIZE, Tree};
-use super::wide::{On, WIDE, Wide};
 
 /// A block, row by row; rows, and those of all that is multiplied with it, are padded to whole vectors.
-pub(super) type Block = [Wide; SIZE];
-const ZERO: Block = [[0.0; WIDE]; SIZE];
+pub(super) type Block = [F64x8; SIZE];
+const ZERO: Block = [[0.0; WIDTH]; SIZE];
 /// Jacobian rows of a node, padded with zeros.
 type Rows = [[f64; 12]; SIZE];
 
@@ -25,11 +25,11 @@ pub(super) struct Factor {
     inverse: Vec<Block>,
     jacobian: Vec<Rows>,
     /// The same, number by number.
-    turned: Vec<[Wide; 12]>,
+    turned: Vec<[F64x8; 12]>,
     /// M⁻¹ Jᵀ: (v_A, ω_A, v_B, ω_B) by row of J.
-    pub effect: Vec<[[f64; WIDE]; 12]>,
+    pub effect: Vec<[[f64; WIDTH]; 12]>,
     /// J v_free + b of every row.
-    pub rhs: Vec<Wide>,
+    pub rhs: Vec<F64x8>,
     /// The diagonal of S: what pivots are compared with.
     whole: Vec<[f64; SIZE]>,
     /// Rows that depended on others.
@@ -126,8 +126,8 @@ impl Factor {
     fn take_rows<V: F64Lanes>(&mut self, on: On<V>, p: &Bodies, nodes: &[Node]) {
         let g = &p.general;
         self.jacobian.resize(nodes.len(), [[0.0; 12]; SIZE]);
-        self.turned.resize(nodes.len(), [[0.0; WIDE]; 12]);
-        self.effect.resize(nodes.len(), [[0.0; WIDE]; 12]);
+        self.turned.resize(nodes.len(), [[0.0; WIDTH]; 12]);
+        self.effect.resize(nodes.len(), [[0.0; WIDTH]; 12]);
         let kept = self.jacobian.iter_mut().zip(&mut self.turned).zip(&mut self.effect);
         for (node, ((jacobian, turned), effect)) in nodes.iter().zip(kept) {
             let first = g.first_row[node.first as usize] as usize;
@@ -139,12 +139,12 @@ impl Factor {
             *turned = on.turned([row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)]);
             if node.bodies[1] == WORLD {
                 jacobian.iter_mut().for_each(|row| row[6..].fill(0.0));
-                turned[6..].fill([0.0; WIDE]);
+                turned[6..].fill([0.0; WIDTH]);
             }
             for (side, body) in node.bodies.iter().enumerate() {
                 let s = 6 * side;
                 if *body == WORLD {
-                    effect[s..s + 6].fill([0.0; WIDE]);
+                    effect[s..s + 6].fill([0.0; WIDTH]);
                     continue;
                 }
                 let (m, i) = (p.inv_mass[*body as usize], &p.inv_inertia[*body as usize]);
@@ -166,7 +166,7 @@ impl Factor {
         self.rhs.clear();
         for (node, turned) in nodes.iter().zip(&self.turned) {
             let (first, rows) = (g.first_row[node.first as usize] as usize, node.rows as usize);
-            let mut halves = [[0.0; WIDE]; 2];
+            let mut halves = [[0.0; WIDTH]; 2];
             for (side, body) in node.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
                 let (half, v) = (&turned[6 * side..6 * side + 6], &p.v_free[*body as usize]);
                 let mut sum = on.scaled(&half[0], v[0]);
@@ -175,7 +175,7 @@ impl Factor {
                 }
                 halves[side] = sum;
             }
-            let mut rhs = [0.0; WIDE];
+            let mut rhs = [0.0; WIDTH];
             for (r, bias) in g.bias[first..first + rows].iter().enumerate() {
                 rhs[r] = bias + halves[0][r] + halves[1][r];
             }
@@ -208,7 +208,7 @@ impl Factor {
         let mut inverse = ZERO;
         (N..SIZE).for_each(|r| inverse[r][r] = 1.0);
         for r in 0..N {
-            let mut row = [0.0; WIDE];
+            let mut row = [0.0; WIDTH];
             row[r] = 1.0;
             for t in 0..r {
                 on.take_all(&mut row, l[t][r], &inverse[t]);
@@ -220,7 +220,7 @@ impl Factor {
 
     /// Y ← L⁻¹ Y for eight columns of Y: rows are those of the nodes, six each.
     #[inline(always)]
-    pub fn forward<V: F64Lanes>(&self, on: On<V>, tree: &Tree, m: usize, y: &mut [Wide]) {
+    pub fn forward<V: F64Lanes>(&self, on: On<V>, tree: &Tree, m: usize, y: &mut [F64x8]) {
         let base = tree.mechanisms[m].start;
         let (y, _) = y.as_chunks_mut::<SIZE>();
         for k in 0..self.inverse.len() {
@@ -248,10 +248,10 @@ impl Factor {
 
     /// x ← L⁻ᵀ x.
     #[inline(always)]
-    pub fn backward<V: F64Lanes>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [Wide]) {
+    pub fn backward<V: F64Lanes>(&self, on: On<V>, tree: &Tree, m: usize, x: &mut [F64x8]) {
         let base = tree.mechanisms[m].start;
         for k in (0..self.inverse.len()).rev() {
-            let mut w = [[0.0; WIDE]; SIZE];
+            let mut w = [[0.0; WIDTH]; SIZE];
             for (i, slot) in &tree.below[base + k] {
                 let (block, other) = (&self.blocks[*slot as usize], &x[*i as usize]);
                 for t in 0..SIZE {
@@ -259,7 +259,7 @@ impl Factor {
                 }
             }
             let own = x[k];
-            let (mut sum, later) = ([0.0; WIDE], on.across(&w));
+            let (mut sum, later) = ([0.0; WIDTH], on.across(&w));
             for t in 0..SIZE {
                 on.add_all(&mut sum, own[t] + later[t], &self.inverse[k][t]);
             }

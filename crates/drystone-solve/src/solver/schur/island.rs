@@ -3,16 +3,16 @@
 use std::time::Instant;
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set, norm};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::{Bodies, Problem, WORLD, cross, symmetric};
 use crate::simd::{F64Lanes, Kernel, Simd};
 
 use super::super::block::One;
 use super::super::{Status, Stop};
+use super::f64x8::{F64x8, On, WIDTH};
 use super::factor::Factor;
 use super::newton::Slope;
 use super::tree::{SIZE, Tree};
-use super::wide::{On, WIDE, Wide};
 
 /// One block that is no joint's.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub(super) struct Island {
     /// Panels of a row.
     pub panels: usize,
     /// N', row by row.
-    pub n: Vec<Wide>,
+    pub n: Vec<F64x8>,
     /// r'.
     pub rhs: Vec<f64>,
     /// Y by mechanism.
@@ -59,7 +59,7 @@ pub(super) struct Island {
     pub way: [Vec<f64>; 2],
     pub best: Vec<f64>,
     /// Six rows of each node.
-    pub x: Vec<Wide>,
+    pub x: Vec<F64x8>,
     pub slope: Slope,
 }
 
@@ -80,11 +80,11 @@ pub(super) struct Panels {
     /// Rows of each.
     pub height: usize,
     /// Panel by panel, row by row.
-    pub y: Vec<Wide>,
+    pub y: Vec<F64x8>,
 }
 
 impl Panels {
-    pub fn of(&self, at: usize) -> &[Wide] {
+    pub fn of(&self, at: usize) -> &[F64x8] {
         &self.y[at * self.height..(at + 1) * self.height]
     }
 }
@@ -160,7 +160,7 @@ impl Island {
             let at = problem.block(block.number as usize).start;
             work.gamma.extend_from_slice(&gamma[at..at + block.one.rows]);
         }
-        work.gamma.resize(WIDE * work.panels, 0.0);
+        work.gamma.resize(WIDTH * work.panels, 0.0);
         work.velocities(on);
         dropped
     }
@@ -169,7 +169,7 @@ impl Island {
     #[inline(always)]
     pub(super) fn velocities<V: F64Lanes>(&mut self, on: On<V>) {
         self.u.clone_from(&self.rhs);
-        let (u, _) = self.u.as_chunks_mut::<WIDE>();
+        let (u, _) = self.u.as_chunks_mut::<WIDTH>();
         for (row, gamma) in self.n.chunks_exact(self.panels).zip(&self.gamma) {
             if *gamma != 0.0 {
                 u.iter_mut().zip(row).for_each(|(u, n)| on.add_all(u, *gamma, n));
@@ -188,53 +188,53 @@ fn eliminate<V: F64Lanes>(
     blocks: &[Block],
     [rows, panels]: [usize; 2],
     own: &mut Panels,
-    n: &mut [Wide],
+    n: &mut [F64x8],
 ) {
     let nodes = tree.mechanisms[m].clone();
     let touches = |body: u32| body != WORLD && tree.mechanism_of[body as usize] == m as u32;
     own.which.clear();
     for block in blocks.iter().filter(|b| b.bodies.into_iter().any(touches)) {
         let columns = block.first as usize..block.first as usize + block.one.rows;
-        for panel in columns.start / WIDE..=(columns.end - 1) / WIDE {
+        for panel in columns.start / WIDTH..=(columns.end - 1) / WIDTH {
             if own.which.last().is_none_or(|last| (*last as usize) < panel) {
                 own.which.push(panel as u32);
             }
         }
     }
-    if own.which.last().is_none_or(|last| (*last as usize) < rows / WIDE) {
-        own.which.push((rows / WIDE) as u32);
+    if own.which.last().is_none_or(|last| (*last as usize) < rows / WIDTH) {
+        own.which.push((rows / WIDTH) as u32);
     }
     own.height = SIZE * nodes.len();
     own.y.clear();
-    own.y.resize(own.height * own.which.len(), [0.0; WIDE]);
+    own.y.resize(own.height * own.which.len(), [0.0; WIDTH]);
     let last = (own.which.len() - 1) * own.height;
     for (row, rhs) in own.y[last..].iter_mut().zip(factor.rhs.iter().flat_map(|rhs| &rhs[..SIZE])) {
-        row[rows % WIDE] = *rhs;
+        row[rows % WIDTH] = *rhs;
     }
     let mut panel = 0;
     for block in blocks {
         for (side, body) in block.bodies.iter().enumerate().filter(|(_, body)| touches(**body)) {
             for (node, end) in &tree.at_body[*body as usize] {
                 let k = *node as usize - nodes.start;
-                let effect: &[Wide; 6] = if *end == 0 {
+                let effect: &[F64x8; 6] = if *end == 0 {
                     &factor.effect[k].as_chunks().0[0]
                 } else {
                     &factor.effect[k].as_chunks().0[1]
                 };
                 for c in 0..block.one.rows {
-                    let mut column = [0.0; WIDE];
+                    let mut column = [0.0; WIDTH];
                     for x in 0..6 {
                         on.add_all(&mut column, block.jacobian[c][6 * side + x], &effect[x]);
                     }
                     let at = block.first as usize + c;
-                    while own.which[panel] as usize > at / WIDE {
+                    while own.which[panel] as usize > at / WIDTH {
                         panel -= 1;
                     }
-                    while (own.which[panel] as usize) < at / WIDE {
+                    while (own.which[panel] as usize) < at / WIDTH {
                         panel += 1;
                     }
                     let rows = &mut own.y[panel * own.height + SIZE * k..][..SIZE];
-                    rows.iter_mut().zip(column).for_each(|(row, x)| row[at % WIDE] += x);
+                    rows.iter_mut().zip(column).for_each(|(row, x)| row[at % WIDTH] += x);
                 }
             }
         }
@@ -247,17 +247,17 @@ fn eliminate<V: F64Lanes>(
             let (left, right) = (own.of(a), own.of(b));
             // Four rows of N' at a time stay in registers.
             for four in [0, 4] {
-                let mut sum = [[0.0; WIDE]; 4];
+                let mut sum = [[0.0; WIDTH]; 4];
                 for (x, y) in left.iter().zip(right) {
                     for r in 0..4 {
                         on.add_all(&mut sum[r], x[four + r], y);
                     }
                 }
                 for r in 0..4 {
-                    let row = WIDE * *first as usize + four + r;
+                    let row = WIDTH * *first as usize + four + r;
                     if row < rows {
                         let to = &mut n[row * panels + *second as usize];
-                        (0..WIDE).for_each(|k| to[k] -= sum[r][k]);
+                        (0..WIDTH).for_each(|k| to[k] -= sum[r][k]);
                     }
                 }
             }
@@ -317,7 +317,7 @@ impl Island {
             first += rows as u32;
         }
         self.rows = first as usize;
-        self.panels = (self.rows + 1).div_ceil(WIDE);
+        self.panels = (self.rows + 1).div_ceil(WIDTH);
     }
 
     /// N_UU and r_U, on and right of the diagonal.
@@ -325,7 +325,7 @@ impl Island {
     fn own(&mut self, problem: &Problem, p: &Bodies) {
         let (rows, panels) = (self.rows, self.panels);
         self.n.clear();
-        self.n.resize(rows * panels, [0.0; WIDE]);
+        self.n.resize(rows * panels, [0.0; WIDTH]);
         let n = self.n.as_flattened_mut();
         for (x, a) in self.blocks.iter().enumerate() {
             for b in &self.blocks[..=x] {
@@ -337,7 +337,7 @@ impl Island {
                                 for k in 0..6 {
                                     sum += a.effect[r][6 * i + k] * b.jacobian[c][6 * j + k];
                                 }
-                                n[(b.first as usize + c) * WIDE * panels + a.first as usize + r] += sum;
+                                n[(b.first as usize + c) * WIDTH * panels + a.first as usize + r] += sum;
                             }
                         }
                     }
@@ -350,9 +350,9 @@ impl Island {
             let mut trace = [0.0; MAX_ROWS];
             for r in 0..a.one.rows {
                 let i = a.first as usize + r;
-                n[i * WIDE * panels + rows] = u[r];
+                n[i * WIDTH * panels + rows] = u[r];
                 let row = problem.block(a.number as usize).start + r;
-                let diagonal = &mut n[i * WIDE * panels + i];
+                let diagonal = &mut n[i * WIDTH * panels + i];
                 *diagonal += problem.compliance(a.number as usize, row);
                 trace[r] = *diagonal;
             }
@@ -363,7 +363,7 @@ impl Island {
     /// Mirrors what is right of the diagonal, and takes right-hand side and diagonal blocks out.
     #[inline(always)]
     fn finish(&mut self) {
-        let stride = WIDE * self.panels;
+        let stride = WIDTH * self.panels;
         let n = self.n.as_flattened_mut();
         self.rhs.clear();
         for i in 0..self.rows {
@@ -386,7 +386,7 @@ impl Island {
 
     /// The largest natural-map residual, m/s, with the whole problem's scale.
     #[inline(always)]
-    pub fn residual(&self, model: Model) -> f64 {
+    pub fn residual(&self, model: FrictionLaw) -> f64 {
         let mut worst = 0.0f64;
         for b in self.blocks.iter().filter(|b| b.g > 0.0) {
             let (first, rows) = (b.first as usize, b.one.rows);
@@ -430,10 +430,10 @@ impl Island {
             let m = *m as usize;
             let nodes = tree.mechanisms[m].clone();
             self.x.clear();
-            self.x.resize(nodes.len(), [0.0; WIDE]);
+            self.x.resize(nodes.len(), [0.0; WIDTH]);
             // The right-hand side counts once.
             self.gamma[self.rows] = 1.0;
-            let (known, _) = self.gamma.as_chunks::<WIDE>();
+            let (known, _) = self.gamma.as_chunks::<WIDTH>();
             let own = &self.y[at];
             let alone = self.gamma[..self.rows].iter().all(|x| *x == 0.0);
             for ((k, x), node) in self.x.iter_mut().enumerate().zip(&tree.nodes[nodes.clone()]) {
@@ -441,10 +441,10 @@ impl Island {
                 let count = node.rows as usize;
                 if alone {
                     let last = &own.of(own.which.len() - 1)[SIZE * k..];
-                    x.iter_mut().zip(last).take(count).for_each(|(x, y)| *x = -y[self.rows % WIDE]);
+                    x.iter_mut().zip(last).take(count).for_each(|(x, y)| *x = -y[self.rows % WIDTH]);
                     continue;
                 }
-                let mut sums = [[0.0; WIDE]; SIZE];
+                let mut sums = [[0.0; WIDTH]; SIZE];
                 for (panel, which) in own.which.iter().enumerate() {
                     let rows = &own.of(panel)[SIZE * k..][..SIZE];
                     for (sum, y) in sums.iter_mut().zip(rows) {

@@ -15,13 +15,13 @@
 //! that end anywhere, and they go on from the guess.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, Set};
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::simd::F64Lanes;
 
 use super::super::Stop;
 use super::super::block::{Matrix, Vector as Few, cone, disc};
+use super::f64x8::{F64x8, On, WIDTH};
 use super::island::{Block, Island};
-use super::wide::{On, WIDE, Wide};
 
 /// Most rows: a step is of third order in them, a sweep of second.
 const MOST: usize = 96;
@@ -40,7 +40,7 @@ const NOTHING: f64 = 1e-12;
 #[derive(Default)]
 pub(super) struct Slope {
     /// Φ' and, in the column of the right-hand side, -Φ.
-    rows: Vec<Wide>,
+    rows: Vec<F64x8>,
     /// Rows, and columns, of blocks that may move.
     live: Vec<usize>,
     /// Column of each row's pivot.
@@ -55,7 +55,12 @@ pub(super) struct Slope {
 impl Island {
     /// How many steps solved it; None if they did not.
     #[inline(always)]
-    pub(super) fn newton<V: F64Lanes>(&mut self, on: On<V>, model: Model, stop: &Stop) -> Option<usize> {
+    pub(super) fn newton<V: F64Lanes>(
+        &mut self,
+        on: On<V>,
+        model: FrictionLaw,
+        stop: &Stop,
+    ) -> Option<usize> {
         let apt = |b: &Block| !matches!(b.one.set, Set::Rolling5 { .. } | Set::Free);
         if !(stop.tolerance > 0.0) || self.rows > MOST || !self.blocks.iter().all(apt) {
             return None;
@@ -109,8 +114,8 @@ impl Island {
             }
         }
         match model {
-            Model::Ccp => self.admit(on),
-            Model::Coulomb => {
+            FrictionLaw::Ccp => self.admit(on),
+            FrictionLaw::Coulomb => {
                 self.gamma.clone_from(&self.slope.start[0]);
                 self.u.clone_from(&self.slope.start[1]);
             }
@@ -120,12 +125,12 @@ impl Island {
 
     /// Φ' and Φ where γ and u are; |Φ| g, m/s.
     #[inline(always)]
-    fn slope<V: F64Lanes>(&mut self, on: On<V>, model: Model, soft: f64) -> f64 {
+    fn slope<V: F64Lanes>(&mut self, on: On<V>, model: FrictionLaw, soft: f64) -> f64 {
         let (panels, column) = (self.panels, self.rows);
         let mut square = 0.0;
         let Slope { rows: to, live, .. } = &mut self.slope;
         to.clear();
-        to.resize(self.rows * panels, [0.0; WIDE]);
+        to.resize(self.rows * panels, [0.0; WIDTH]);
         live.clear();
         for b in &self.blocks {
             let (first, rows) = (b.first as usize, b.one.rows);
@@ -162,7 +167,7 @@ impl Island {
         let Slope { rows, live, pivots, way, .. } = &mut self.slope;
         pivots.clear();
         for &c in live.iter() {
-            let at = |rows: &[Wide], r: usize| rows[r * panels + c / WIDE][c % WIDE];
+            let at = |rows: &[F64x8], r: usize| rows[r * panels + c / WIDTH][c % WIDTH];
             let (top, left) = (live[pivots.len()], &live[pivots.len()..]);
             let (mut best, mut largest) = (top, 0.0);
             for &r in left {
@@ -182,7 +187,7 @@ impl Island {
             for &r in &left[1..] {
                 let factor = at(rows, r) * over;
                 if factor != 0.0 {
-                    for k in c / WIDE..panels {
+                    for k in c / WIDTH..panels {
                         let from = rows[top * panels + k];
                         on.take_all(&mut rows[r * panels + k], factor, &from);
                     }
@@ -192,10 +197,10 @@ impl Island {
         }
         for way in way.iter_mut() {
             way.clear();
-            way.resize(WIDE * panels, 0.0);
+            way.resize(WIDTH * panels, 0.0);
         }
         let (along, speed) = way.split_at_mut(1);
-        let (speed, _) = speed[0].as_chunks_mut::<WIDE>();
+        let (speed, _) = speed[0].as_chunks_mut::<WIDTH>();
         for (r, c) in pivots.iter().enumerate().rev() {
             let row = rows[live[r] * panels..(live[r] + 1) * panels].as_flattened();
             let later = pivots[r + 1..].iter().map(|c| row[*c] * along[0][*c]).sum::<f64>();
@@ -217,20 +222,20 @@ impl Island {
 
 /// ρ, P(γ - ρ u) and P' of a block.
 #[inline(always)]
-fn projected(b: &Block, model: Model, gamma: &Few, u: &[f64]) -> (Few, Few, Matrix) {
+fn projected(b: &Block, model: FrictionLaw, gamma: &Few, u: &[f64]) -> (Few, Few, Matrix) {
     let (n, w) = (b.one.rows, &b.one.w);
     let tangent = (1..n).map(|k| w[k][k]).fold(f64::MIN_POSITIVE, f64::max);
     let normal = w[0][0].max(f64::MIN_POSITIVE);
     let rho: Few = std::array::from_fn(|k| match (model, k) {
-        (Model::Ccp, _) => 1.0 / b.one.g,
-        (Model::Coulomb, 0) => 1.0 / normal,
-        (Model::Coulomb, _) => 1.0 / tangent,
+        (FrictionLaw::Ccp, _) => 1.0 / b.one.g,
+        (FrictionLaw::Coulomb, 0) => 1.0 / normal,
+        (FrictionLaw::Coulomb, _) => 1.0 / tangent,
     });
     let x: Few = std::array::from_fn(|k| if k < n { gamma[k] - rho[k] * u[k] } else { 0.0 });
     let (p, d) = match b.one.set {
         Set::Friction2 { mu } | Set::Friction3 { mu } => match model {
-            Model::Ccp => cone(n, mu, &x),
-            Model::Coulomb => disc(n, mu, &x),
+            FrictionLaw::Ccp => cone(n, mu, &x),
+            FrictionLaw::Coulomb => disc(n, mu, &x),
         },
         set => {
             let (mut p, mut d) = ([0.0; MAX_ROWS], [[0.0; MAX_ROWS]; MAX_ROWS]);

@@ -4,15 +4,15 @@ use std::time::Instant;
 
 use crate::certificate::Judge;
 use crate::cone::MAX_ROWS;
-use crate::model::Model;
+use crate::friction_law::FrictionLaw;
 use crate::problem::{Csr, Explicit, Problem};
 use crate::simd::F64Lanes;
 
 use super::super::block::{Newton, Vector as Few, local};
 use super::super::growth::Growth;
 use super::super::{Status, Stop};
+use super::f64x8::{On, WIDTH};
 use super::island::{Block, Island};
-use super::wide::{On, WIDE};
 
 impl Island {
     /// Newton's method and then block splitting on the dense problem; how it ended, and the number of steps
@@ -42,7 +42,7 @@ impl Island {
         let mut least = f64::INFINITY;
         let mut worst = f64::INFINITY;
         for k in 1..=stop.iterations {
-            if model == Model::Ccp {
+            if model == FrictionLaw::Ccp {
                 work.conjugate(last, before);
             }
             let energy;
@@ -107,7 +107,7 @@ impl Island {
     }
 
     /// N' and r' of the rows that count as a problem of its own.
-    fn alone(&self, model: Model) -> Problem {
+    fn alone(&self, model: FrictionLaw) -> Problem {
         let counts = |b: &Block| b.first as usize..b.first as usize + b.one.rows;
         let rows: Vec<usize> = self.blocks.iter().flat_map(counts).collect();
         let row = |i: &usize| {
@@ -143,7 +143,7 @@ impl Island {
                 if d != 0.0 {
                     self.gamma[first + r] = gamma[r];
                     let row = &self.n[(first + r) * panels..(first + r + 1) * panels];
-                    let (u, _) = self.u.as_chunks_mut::<WIDE>();
+                    let (u, _) = self.u.as_chunks_mut::<WIDTH>();
                     u.iter_mut().zip(row).for_each(|(u, n)| on.add_all(u, d, n));
                 }
             }

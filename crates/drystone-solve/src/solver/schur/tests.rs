@@ -79,7 +79,7 @@ fn b_of(place: u32, bodies: usize) -> u32 {
 }
 
 /// How many of the islands were solved eight at a time; all of them are judged.
-fn solved_together(p: Bodies, model: Model) -> usize {
+fn solved_together(p: Bodies, model: FrictionLaw) -> usize {
     let mut problem = Problem::Bodies(p);
     problem.set_model(model);
     problem.check().unwrap();
@@ -103,7 +103,7 @@ fn solved_together(p: Bodies, model: Model) -> usize {
             let mut alone = together.clone();
             let Schur { tree, islands, groups, pool, .. } = &mut s;
             let (work, gamma, stop) = (&mut pool[0], &together, &stop);
-            dispatch(SolveAlike { problem: &problem, p, tree, work, which, islands, groups, gamma, stop });
+            dispatch(SolveBatch { problem: &problem, p, tree, work, which, islands, groups, gamma, stop });
             let ended = work.ended;
             work.hand_back(&problem, p, tree, which, islands, &mut together);
             for (l, island) in which.iter().enumerate() {
@@ -138,7 +138,12 @@ fn solved_together(p: Bodies, model: Model) -> usize {
 
 #[test]
 fn islands_that_are_alike_are_solved_together() {
-    for (model, mu) in [(Model::Ccp, 0.6), (Model::Ccp, 0.05), (Model::Ccp, 0.0), (Model::Coulomb, 0.6)] {
+    for (model, mu) in [
+        (FrictionLaw::Ccp, 0.6),
+        (FrictionLaw::Ccp, 0.05),
+        (FrictionLaw::Ccp, 0.0),
+        (FrictionLaw::Coulomb, 0.6),
+    ] {
         // Eight, two, and one that is like no other.
         let done = solved_together(carts(11, mu, 4), model);
         assert!(done >= 10, "{model:?}, mu {mu}: {done} of 11");
@@ -149,7 +154,7 @@ fn islands_that_are_alike_are_solved_together() {
 fn what_gives_way_and_what_is_said_twice_is_alike_too() {
     let mut p = carts(9, 0.4, 99);
     p.general.compliance = (0..p.general.bias.len()).map(|k| if k % 5 == 1 { 1e-3 } else { 0.0 }).collect();
-    assert!(solved_together(p, Model::Ccp) >= 8);
+    assert!(solved_together(p, FrictionLaw::Ccp) >= 8);
     let p = carts(9, 0.4, 99);
     let mut twice = Bodies { general: General { first_row: vec![0], ..General::default() }, ..p.clone() };
     for i in 0..p.general.a.len() {
@@ -161,7 +166,7 @@ fn what_gives_way_and_what_is_said_twice_is_alike_too() {
     }
     let rows = twice.general.a.len() as u32;
     twice.general.spans = vec![Span { start: 0, two_end: rows, end: rows, serial: true }];
-    assert!(solved_together(twice, Model::Ccp) >= 8);
+    assert!(solved_together(twice, FrictionLaw::Ccp) >= 8);
 }
 
 #[test]
@@ -233,12 +238,12 @@ fn bodies_between_others_are_eliminated_too() {
         assert!(s.tree.load(&p));
         assert!(s.tree.is_open(&[0]), "nothing closes a loop");
         assert!(!s.tree.load(&p), "the same again");
-        assert_eq!(solved_together(p, Model::Ccp), 5);
+        assert_eq!(solved_together(p, FrictionLaw::Ccp), 5);
     }
     // No inertia to speak of in a plane: not by this way, but solved.
     let mut flat = chains(3, false);
     flat.inv_inertia.iter_mut().for_each(|i| *i = [0.0, 0.0, i[2], 0.0, 0.0, 0.0]);
-    solved_together(flat, Model::Ccp);
+    solved_together(flat, FrictionLaw::Ccp);
 }
 
 #[test]
@@ -272,7 +277,7 @@ fn geared(mu: f64) -> Bodies {
 /// from nearby.
 #[test]
 fn all_contacts_at_once_converge_fast() {
-    for (model, mu) in [(Model::Ccp, 0.6), (Model::Ccp, 0.1), (Model::Coulomb, 0.3)] {
+    for (model, mu) in [(FrictionLaw::Ccp, 0.6), (FrictionLaw::Ccp, 0.1), (FrictionLaw::Coulomb, 0.3)] {
         let mut problem = Problem::Bodies(geared(mu));
         problem.set_model(model);
         let stop = Stop { tolerance: 1e-10, iterations: 2000, ..Stop::default() };

@@ -13,7 +13,7 @@ use crate::cone::Set;
 use crate::disjoint::DisjointSets;
 use crate::problem::{Bodies, WORLD};
 
-use super::limbs::Limbs;
+use super::kinematic_tree::KinematicTree;
 
 /// Most rows of a node; every block of the factor is this square, padded.
 pub(super) const SIZE: usize = 6;
@@ -61,7 +61,7 @@ pub(super) struct Tree {
     pub shape: Vec<u32>,
     shapes: BTreeMap<Vec<[u32; 3]>, u32>,
     /// By shape: its bodies from the leaves on, unless joints close a loop.
-    pub limbs: Vec<Option<Limbs>>,
+    pub kinematic: Vec<Option<KinematicTree>>,
     /// What it was made of: bodies of the general blocks, and which of these are bilateral.
     a: Vec<u32>,
     b: Vec<u32>,
@@ -115,7 +115,7 @@ impl Tree {
 
     /// Whether these are one mechanism, and one without loops.
     pub fn is_open(&self, mechanisms: &[u32]) -> bool {
-        matches!(mechanisms, [m] if self.limbs[self.shape[*m as usize] as usize].is_some())
+        matches!(mechanisms, [m] if self.kinematic[self.shape[*m as usize] as usize].is_some())
     }
 
     /// Orders the nodes of one mechanism and works out its factor's structure.
@@ -217,7 +217,7 @@ impl Tree {
         self.bodies.push(bodies);
         let next = self.shapes.len() as u32;
         if !self.shapes.contains_key(&built) {
-            self.limbs.push(Limbs::of(&built, count));
+            self.kinematic.push(KinematicTree::of(&built, count));
         }
         self.shape.push(*self.shapes.entry(built).or_insert(next));
     }

@@ -1,7 +1,7 @@
 //! The update of a few contact points at once, in f64: Gauss-Seidel, Jacobi, or a look without a change.
 
 use crate::colour::Span;
-use crate::crew::Shared;
+use crate::parallel::Shared;
 use crate::problem::{Points, WORLD};
 use crate::simd::vec3::{Vec3, add, cross, dot, scale, sub};
 use crate::simd::{F64Lanes, Kernel, Lanes, Simd, Table, TableMut, dispatch};

@@ -1,6 +1,6 @@
 //! Nesterov's momentum over sweeps in f64: starting points beyond the last result.
 
-use crate::crew;
+use crate::parallel;
 use crate::problem::Bodies;
 
 use super::super::contact::layout::Row;
@@ -23,7 +23,7 @@ pub(in crate::solver) fn turn(x: &[f64], last: &[f64], d: &[f64]) -> f64 {
 
 /// [`extrapolate`] by several threads.
 fn extrapolate_all(x: &mut [f64], last: &mut [f64], d: &mut [f64], beta: f64) {
-    crew::chunks_of_three([x, last, d], PIECE, |[x, last, d]| extrapolate(x, last, d, beta));
+    parallel::for_each_chunk_of_three([x, last, d], PIECE, |[x, last, d]| extrapolate(x, last, d, beta));
 }
 
 impl BodySweeper {
@@ -44,7 +44,7 @@ impl BodySweeper {
     pub(super) fn turn(&self, p: &Bodies) -> f64 {
         let n = p.points.len();
         let mut parts = Vec::new();
-        crew::ranges(n, PIECE, &mut parts, |range| {
+        parallel::map_ranges(n, PIECE, &mut parts, |range| {
             let mut sum = 0.0;
             for i in range {
                 let step = self.step[i];

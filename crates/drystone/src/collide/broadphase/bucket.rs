@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use drystone_solve::room;
+use drystone_solve::memory;
 use rayon::prelude::*;
 
 /// A counting sort looks at so many bits at a time: the counters stay in the first-level cache.
@@ -109,7 +109,7 @@ impl<T: Copy + Default + Send + Sync> BucketSort<T> {
         }
         // Every element is written below: what a longer or shorter earlier answer left behind does not
         // matter.
-        room::resize(out, total, T::default());
+        memory::resize(out, total, T::default());
         let spare = if low_bits > DIGIT_BITS { total } else { 0 };
         if self.spare.len() < spare {
             self.spare.resize(spare, T::default());

@@ -4,10 +4,10 @@
 use glam::DVec3;
 
 use super::cone;
-use super::ridge::{edge_name, vertex_name};
-use super::skin::Crease;
+use super::convex_mesh::{EDGE, RIM, Touch, Visit};
+use super::edge_topology::Crease;
+use super::feature_edges::{edge_name, vertex_name};
 use super::surface::{Feature, Surface, closest_feature};
-use super::touch::{EDGE, RIM, Touch, Visit};
 use crate::collide::narrowphase::ContactPoint;
 
 impl<S: Surface> Visit<'_, S> {

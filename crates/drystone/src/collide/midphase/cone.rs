@@ -12,7 +12,7 @@
 
 use glam::DVec3;
 
-use super::skin::Crease;
+use super::edge_topology::Crease;
 use super::surface::{Surface, around, closest_point};
 use crate::collide::Aabb;
 

@@ -1,9 +1,9 @@
 //! The contacts of any two shapes at rest.
 
+use super::convex_mesh::{Workspace, touches};
 use super::expand::{Side, part_pairs};
+use super::proxy::Visitor;
 use super::surface::Surface;
-use super::touch::{Workspace, touches};
-use super::visitor::Visitor;
 use crate::collide::narrowphase::{ContactPoint, Manifold, contacts};
 use crate::shape::{Pose, Shape};
 

@@ -10,23 +10,23 @@
 mod ball;
 mod bvh;
 mod cone;
+mod convex_mesh;
+mod edge_topology;
 mod expand;
+mod feature_edges;
 mod find;
 mod pieces;
+mod proxy;
 pub(crate) mod query;
 mod reduce;
-mod ridge;
-mod skin;
 mod surface;
-mod touch;
-mod visitor;
 
 pub use bvh::Bvh;
+pub use edge_topology::Skin;
 pub use find::{Finder, PartContact};
-pub use skin::Skin;
 
+pub(crate) use convex_mesh::{Workspace, touches};
 pub(crate) use expand::{Side, part_pairs, relative};
 pub(crate) use find::is_ground;
+pub(crate) use proxy::Visitor;
 pub(crate) use surface::Surface;
-pub(crate) use touch::{Workspace, touches};
-pub(crate) use visitor::Visitor;

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 
 use glam::DVec3;
 
+use super::convex_mesh::{Workspace, touches};
 use super::expand::relative;
 use super::find::is_ground;
 use super::pieces::{middle, plane_contacts, segment_contacts};
+use super::proxy::Visitor;
 use super::surface::{Nearest, Surface, closest_point, ray_triangle};
-use super::touch::{Workspace, touches};
-use super::visitor::Visitor;
 use crate::collide::Aabb;
 use crate::collide::narrowphase::Manifold;
 use crate::collide::query::{self, Projection, RayHit};

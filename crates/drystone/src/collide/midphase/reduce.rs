@@ -6,9 +6,9 @@
 
 use glam::DVec2;
 
-use super::touch::Touch;
-use crate::collide::last::LastTouches;
-use crate::collide::narrowphase::four::{Corner, four};
+use super::convex_mesh::Touch;
+use crate::collide::manifold_cache::LastTouches;
+use crate::collide::narrowphase::manifold_reduction::{Corner, four};
 use crate::collide::narrowphase::{ALONG_COS, ContactPoint, MAX_POINTS};
 
 /// Memory for the work, kept from one use to the next.

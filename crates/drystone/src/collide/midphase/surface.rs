@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::skin::Skin;
+use super::edge_topology::Skin;
 use crate::collide::Aabb;
 use crate::shape::{HeightField, TriMesh};
 

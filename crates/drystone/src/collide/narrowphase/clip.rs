@@ -8,7 +8,7 @@
 
 use glam::{DVec2, DVec3};
 
-use super::{ContactPoint, Cuboid, MAX_POINTS, Manifold, Names, four, sign};
+use super::{ContactPoint, Cuboid, MAX_POINTS, Manifold, Names, manifold_reduction, sign};
 
 /// A quad cut by four lines has at most eight corners; the rest is for rounding at nearly parallel edges.
 const CAPACITY: usize = 12;
@@ -213,7 +213,7 @@ impl<'a> Patch<'a> {
         self.polygon.as_slice().iter().fold(f64::INFINITY, |least, p| least.min(p.height))
     }
 
-    /// At most four of the points, well spread, in the order of their names: see [`four::four`]. With
+    /// At most four of the points, well spread, in the order of their names: see [`manifold_reduction::four`]. With
     /// `reference_is_a` the reference box is A.
     pub(super) fn push_to(&mut self, reference_is_a: bool, name: u32, out: &mut Manifold) {
         if self.polygon.len > MAX_POINTS {
@@ -236,12 +236,12 @@ impl<'a> Patch<'a> {
     }
 
     fn choose(&mut self, name: u32, last: &Names) {
-        let mut corners = [four::Corner::NONE; CAPACITY];
+        let mut corners = [manifold_reduction::Corner::NONE; CAPACITY];
         for (corner, p) in corners.iter_mut().zip(self.polygon.as_slice()) {
             let known = last.has(name | p.feature);
-            *corner = four::Corner { place: DVec2::from(p.uv), gap: p.height, known };
+            *corner = manifold_reduction::Corner { place: DVec2::from(p.uv), gap: p.height, known };
         }
-        let picks = four::four(&corners[..self.polygon.len]);
+        let picks = manifold_reduction::four(&corners[..self.polygon.len]);
         let all = self.polygon.corners;
         for (to, p) in self.polygon.corners.iter_mut().zip(picks.as_slice()) {
             *to = Corner { feature: all[p.name].feature, height: p.gap, ..all[p.at] };

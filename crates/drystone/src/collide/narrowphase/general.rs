@@ -12,7 +12,7 @@ use glam::{DMat3, DVec3};
 
 use super::convex::{Convex, Pair, Vertex};
 use super::epa::{self, WayOut};
-use super::every;
+use super::exhaustive_sat;
 use super::gjk::{End, Gjk};
 use super::patch;
 use super::refine::{self, Optimum};
@@ -268,7 +268,7 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
     };
     if pair.is_polytope() {
         if !way.least {
-            way = every::shorter(pair, &way).unwrap_or(way);
+            way = exhaustive_sat::shorter(pair, &way).unwrap_or(way);
         }
     } else if way.depth > DEEP * pair.a.extent().min(pair.b.extent()) {
         // Around a common axis of round shapes all ways out are alike, and none leads on to the one along it.
@@ -297,7 +297,7 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
     let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
     let off = (way.on_a - way.on_b + way.normal * way.depth).length();
     if size_a.max(size_b) > FAR_LARGER * size_a.min(size_b) && off > 1e-6 * size_a.min(size_b) {
-        // Deep in something far larger, rounding is all that is left of the points of the small one: any of
+        // DeepOverlap in something far larger, rounding is all that is left of the points of the small one: any of
         // its furthest points will do.
         let apart = way.normal * -way.depth;
         (way.on_a, way.on_b) = if size_a < size_b { (low.a, low.a - apart) } else { (low.b + apart, low.b) };

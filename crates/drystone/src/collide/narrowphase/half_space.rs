@@ -3,7 +3,7 @@
 use glam::{DVec2, DVec3};
 
 use super::convex::{Convex, Kind};
-use super::spread::{Candidate, Spread};
+use super::point_selection::{Candidate, Spread};
 use super::{
     ALONG_COS, ALONG_SIN, ContactPoint, Core, Cuboid, MAX_POINTS, Manifold, NAMES, RIM_PLACES, SKEW, SQUARE,
     sign, tangents,

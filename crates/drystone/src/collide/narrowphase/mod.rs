@@ -22,18 +22,18 @@ mod clip;
 mod closest;
 mod convex;
 mod epa;
-mod every;
+mod exhaustive_sat;
 mod feature;
-pub(crate) mod four;
 mod general;
 mod gjk;
 mod half_space;
+pub(crate) mod manifold_reduction;
 mod patch;
+mod point_selection;
 mod project;
 mod refine;
 mod simplex;
 mod sphere;
-mod spread;
 
 use glam::{DMat3, DVec3};
 

@@ -7,7 +7,7 @@ use glam::{DVec2, DVec3};
 
 use super::polygon::Polygon;
 use super::{DEEPEST, Height, RIM_OF_A, View, crossing};
-use crate::collide::narrowphase::spread::Spread;
+use crate::collide::narrowphase::point_selection::Spread;
 use crate::collide::narrowphase::{RIM_PLACES, SQUARE};
 
 /// A flat circular face.

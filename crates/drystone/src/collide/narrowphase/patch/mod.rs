@@ -22,7 +22,7 @@ use self::polygon::{CORNERS, Polygon, clip_to_polygon};
 use super::convex::{Convex, Pair};
 use super::feature::Feature;
 use super::general::Closest;
-use super::spread::{Candidate, Spread};
+use super::point_selection::{Candidate, Spread};
 use super::{ContactPoint, Manifold, tangents};
 
 /// The closest point of bars counts beside the ends of their common stretch when it is nearer by this part of

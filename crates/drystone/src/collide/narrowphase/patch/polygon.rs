@@ -3,7 +3,7 @@
 use glam::DVec2;
 
 use super::{CORNER_OF_A, CORNER_OF_B, View, crossing};
-use crate::collide::narrowphase::spread::Spread;
+use crate::collide::narrowphase::point_selection::Spread;
 
 /// Faces with more corners than this are thinned out: the patch loses some corners, never the closest point.
 pub(super) const CORNERS: usize = 32;

@@ -1,0 +1,209 @@
+//! Sweeps under Nesterov's momentum, with two steps for each contact.
+
+use crate::colour::{self, Span};
+use crate::friction_law::FrictionLaw;
+use crate::parallel::{self, Shared};
+use crate::problem::Bodies;
+use crate::simd::vec3::{Vec3, add, cross, dot, scale, sub};
+use crate::simd::{F32Lanes, Kernel, Row32, Simd, Vectors, dispatch, load3, store3};
+use crate::solver::fixed_point::PassStats;
+
+use super::super::super::contact::update::{Friction, add_slip, scaled_step};
+use super::super::groups::{self, GroupPass};
+use super::super::metric::Metric;
+use super::super::pack::Pack;
+use super::points::Relative;
+use super::rows::Beyond;
+use super::{PIECE, SphereSweeper, groups_of, in_si};
+
+/// Multipliers that are extrapolated are rounded otherwise than their rows: after so many sweeps the rows are
+/// made anew.
+const REFRESH: u32 = 64;
+
+/// All a sweep needs; what is shared is as long as the pack says.
+struct View<'a> {
+    pack: &'a Pack,
+    /// γ, γ_last, and where the result goes: the place of γ_last, unless that is to be kept.
+    now: &'a [Vectors],
+    last: Shared<Vectors>,
+    to: Shared<Vectors>,
+    rows: Shared<Row32>,
+    beta: f32,
+    metric: Metric,
+    coulomb: bool,
+}
+
+impl View<'_> {
+    /// See [`Update`].
+    fn is_plain(&self) -> bool {
+        !self.coulomb && self.pack.drift.is_empty() && self.pack.each_mu.is_empty()
+    }
+}
+
+/// A piece of a colour. Whoever makes one promises that nobody else works on its bodies and multipliers.
+struct Piece<'a> {
+    view: &'a View<'a>,
+    piece: Span,
+}
+
+impl Kernel for Piece<'_> {
+    type Out = PassStats;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> PassStats {
+        let Self { view, piece } = self;
+        let range = groups_of(piece);
+        // SAFETY: the pack has the groups of its spans, and the piece's maker has promised the rest.
+        let [most, delta_sq, turn, squares] = unsafe {
+            match (view.is_plain(), view.beta != 0.0) {
+                (true, true) => groups::run::<S::F32, _, SUMS>(&Update::<true, true>(view), range),
+                (true, false) => groups::run::<S::F32, _, SUMS>(&Update::<true, false>(view), range),
+                (false, true) => groups::run::<S::F32, _, SUMS>(&Update::<false, true>(view), range),
+                (false, false) => groups::run::<S::F32, _, SUMS>(&Update::<false, false>(view), range),
+            }
+        };
+        PassStats { residual: most.sqrt(), delta_sq, turn, squares, ..PassStats::default() }
+    }
+}
+
+/// |S⁻¹ Δ|² (the largest), and the sums of |Δ|², if β is not zero of ⟨Δ, S⁻¹ (γ_new - γ)⟩, and of |S⁻¹ Δ|².
+const SUMS: usize = 4;
+
+/// Updates contacts from γ + β (γ - γ_last); β is not zero where it MOVES. PLAIN: nothing drifts, friction is
+/// one number for all, and the law is the relaxed one.
+struct Update<'a, const PLAIN: bool, const MOVES: bool>(&'a View<'a>);
+
+impl<const PLAIN: bool, const MOVES: bool> GroupPass<SUMS> for Update<'_, PLAIN, MOVES> {
+    type Ahead<V: F32Lanes> = Relative<V>;
+
+    #[inline(always)]
+    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
+        let Self(view) = self;
+        // SAFETY: as the caller promises.
+        unsafe { V::relative::<_, TWO, true>(view.rows.0, view.pack.contacts::<V>(g)) }
+    }
+
+    #[inline(always)]
+    unsafe fn group<V: F32Lanes, const TWO: bool>(
+        &self,
+        g: usize,
+        next: Option<usize>,
+        seen: Relative<V>,
+        acc: &mut [V; SUMS],
+    ) -> Relative<V> {
+        let Self(view) = self;
+        let (pack, metric) = (view.pack, &view.metric);
+        // SAFETY: as the caller promises; so below.
+        let contacts = unsafe { pack.contacts::<V>(g) };
+        let n: Vec3<V> = load3(contacts, |c| &c.n);
+        let mut u = pack.velocity::<V, PLAIN>(g, contacts, n, seen);
+        let friction: Friction<V> = if PLAIN { metric.same_friction() } else { metric.friction(pack, g) };
+        let mut un = dot(u, n);
+        if !PLAIN && view.coulomb {
+            (u, un) = add_slip(u, un, n, friction.mu);
+        }
+        let now: Vec3<V> = load3(&view.now[g..g + V::EIGHTS], |x| x);
+        // What rounding takes from y is given to the rows, which know nothing of it.
+        let (mut y, mut lost) = (now, [V::zero(); 3]);
+        if MOVES {
+            let last = load3(unsafe { view.last.slice(g, V::EIGHTS) }, |x| x);
+            let ahead = scale(V::splat(view.beta), sub(now, last));
+            y = add(now, ahead);
+            lost = sub(ahead, sub(y, now));
+        }
+        // Along the normal the step is κ times as long as across.
+        let (kappa, eta) = (metric.kappa, V::load(contacts, |c| &c.step));
+        let new = scaled_step(y, [u, n], un, eta, V::splat(kappa - 1.0), friction);
+        let delta = sub(new, y);
+        let push = if MOVES { sub(delta, lost) } else { delta };
+        // SAFETY: as the caller promises.
+        let ahead = unsafe {
+            let ahead = match next {
+                Some(next) => self.read::<V, TWO>(next),
+                None => seen,
+            };
+            store3(new, view.to.slice(g, V::EIGHTS));
+            V::exchange_both::<_, TWO>(push, cross(push, n), view.rows.0, contacts);
+            ahead
+        };
+        let weight = V::one() / eta;
+        let (sq, part) = (dot(delta, delta), dot(delta, n));
+        let measure = metric.square(sq, part) * weight * weight;
+        acc[0] = acc[0].larger(measure);
+        acc[1] = acc[1] + sq;
+        acc[3] = acc[3] + measure;
+        if MOVES {
+            let change = sub(new, now);
+            let softer = V::splat(1.0 - 1.0 / kappa) * part;
+            acc[2] = acc[2].add_product(dot(delta, change).sub_product(softer, dot(change, n)), weight);
+        }
+        ahead
+    }
+}
+
+impl SphereSweeper {
+    /// The rows of γ and of γ_last, anew: those of one alone would leave the other's rounding to the
+    /// momentum, which makes it grow.
+    pub(super) fn refresh_rows(&mut self, p: &Bodies) {
+        self.since = 0;
+        self.find_rows(p);
+        if self.starts[0].gamma.len() == self.now.gamma.len() {
+            std::mem::swap(&mut self.now, &mut self.starts[0]);
+            self.find_rows(p);
+            std::mem::swap(&mut self.now, &mut self.starts[0]);
+        }
+    }
+
+    /// One sweep from γ + β (γ - γ_last); γ becomes γ_last.
+    pub(super) fn sweep_beyond(&mut self, p: &Bodies, beta: f32) -> PassStats {
+        let (groups, n) = (self.pack.groups.len(), self.pack.free.len());
+        self.since += 1;
+        if self.since > REFRESH {
+            self.refresh_rows(p);
+        }
+        parallel::resize(&mut self.starts[0].gamma, groups, Vectors::default());
+        parallel::resize(&mut self.starts[0].rows, n, Row32::default());
+        let keep = self.last_is_best;
+        if keep {
+            // What is kept stays where it is, and the sweep writes elsewhere.
+            parallel::resize(&mut self.best, groups, Vectors::default());
+            std::mem::swap(&mut self.best, &mut self.starts[0].gamma);
+        }
+        let Self { pack, now, starts: [before, _], best, parts, .. } = self;
+        let (rows, last) = (Shared(now.rows.as_mut_ptr()), Shared(before.rows.as_mut_ptr()));
+        let extrapolate = |range: std::ops::Range<usize>| {
+            // SAFETY: no two tasks share a row.
+            let [rows, last] = [rows, last].map(|all| unsafe { all.slice(range.start, range.len()) });
+            dispatch(Beyond { rows, last, beta });
+        };
+        let ranges = pack.ranges.as_slice();
+        if ranges.is_empty() {
+            parallel::for_each(n.div_ceil(PIECE), |k| extrapolate(k * PIECE..n.min((k + 1) * PIECE)));
+        }
+        let enter = |k: usize| {
+            if let [first, end] = ranges.get(k..k + 2).unwrap_or_default() {
+                extrapolate(*first as usize..*end as usize);
+            }
+        };
+        let to = Shared(before.gamma.as_mut_ptr());
+        let view = View {
+            pack,
+            now: &now.gamma,
+            last: if keep { Shared(best.as_mut_ptr()) } else { to },
+            to,
+            rows,
+            beta,
+            metric: Metric::new(self.kappa, pack.mu),
+            coulomb: p.model == FrictionLaw::Coulomb,
+        };
+        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every
+        // place that is left over has a row of its own, and pieces do not overlap.
+        let visit = |piece: Span| dispatch(Piece { view: &view, piece });
+        let mut stats =
+            colour::walk_after(&pack.spans, &pack.regions, false, parts, enter, visit, PassStats::add);
+        in_si(&mut stats, pack);
+        std::mem::swap(&mut self.now.gamma, &mut self.starts[0].gamma);
+        (self.last_is_best, self.now_is_best) = (self.now_is_best, false);
+        stats
+    }
+}
