@@ -31,7 +31,7 @@ pub struct Args {
     /// friction), or lcp (a linear complementarity problem).
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// FrictionLaw: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of
+    /// Model: ccp, the convex relaxation (of W's symmetric part), coulomb, the exact law, or lcp, a cone of
     /// facets [default: ccp; lcp for a file that holds one].
     #[arg(long, value_name = "ccp|coulomb|lcp")]
     model: Option<String>,

@@ -297,7 +297,7 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
     let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
     let off = (way.on_a - way.on_b + way.normal * way.depth).length();
     if size_a.max(size_b) > FAR_LARGER * size_a.min(size_b) && off > 1e-6 * size_a.min(size_b) {
-        // DeepOverlap in something far larger, rounding is all that is left of the points of the small one: any of
+        // Deep in something far larger, rounding is all that is left of the points of the small one: any of
         // its furthest points will do.
         let apart = way.normal * -way.depth;
         (way.on_a, way.on_b) = if size_a < size_b { (low.a, low.a - apart) } else { (low.b + apart, low.b) };
