@@ -71,6 +71,13 @@ fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
 /// Groups of islands that are alike which are in work at once, where there are several threads.
 const POOL: usize = 16;
 
+/// Memory of those that are solved together: of several, and of one.
+#[derive(Default)]
+struct Place {
+    several: IslandBatch<LANES>,
+    single: IslandBatch<1>,
+}
+
 /// Without the two other solvers, problems that are not for this one come back untouched.
 #[derive(Default)]
 pub(super) struct Schur {
@@ -88,7 +95,7 @@ pub(super) struct Schur {
     work: (Island, Vec<Factor>),
     groups: Groups,
     /// Those that are solved at the same time, and what each has to do: a range of `groups.order`.
-    pool: [IslandBatch; POOL],
+    pool: [Place; POOL],
     tasks: Vec<Range<usize>>,
     relaxed: Option<Box<dyn Solver>>,
     coulomb: Option<Box<dyn Solver>>,
@@ -138,7 +145,7 @@ impl Solver for Schur {
     }
 
     fn bytes(&self) -> usize {
-        let pool = self.pool.iter().map(IslandBatch::bytes).sum::<usize>();
+        let pool = self.pool.iter().map(|p| p.several.bytes() + p.single.bytes()).sum::<usize>();
         let others = pool + self.relaxed.iter().chain(&self.coulomb).map(|s| s.bytes()).sum::<usize>();
         let panels = |work: &Island| work.n.len() + work.y.iter().map(|p| p.y.len()).sum::<usize>();
         64 * panels(&self.work.0) + others
@@ -332,27 +339,30 @@ impl Schur {
             let Self { tree, islands, groups, pool, tasks, .. } = &mut *self;
             let tasks = &tasks[first..tasks.len().min(first + at_once)];
             let gamma = &out.gamma;
-            pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(work, task)| {
-                work.ended = Default::default();
+            pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(Place { several, single }, task)| {
+                (several.ended, single.ended) = (Default::default(), Default::default());
                 let which = &groups.order[task.clone()];
                 // By itself one is worth it where nothing fills in: its numbers are as many as one lane's.
                 let alone = || groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
-                if plain && (which.len() > 1 || alone()) {
+                if plain && which.len() > 1 {
+                    let work = several;
+                    dispatch(SolveBatch { problem, p, tree, work, which, islands, groups, gamma, stop });
+                } else if plain && alone() {
+                    let work = single;
                     dispatch(SolveBatch { problem, p, tree, work, which, islands, groups, gamma, stop });
                 }
             });
             for k in 0..tasks.len() {
-                let which = self.groups.order[self.tasks[first + k].clone()].iter();
-                self.pool[k].hand_back(
-                    problem,
-                    p,
-                    &self.tree,
-                    which.as_slice(),
-                    &self.islands,
-                    &mut out.gamma,
-                );
+                let which = &self.groups.order[self.tasks[first + k].clone()];
+                let (Place { several, single }, gamma) = (&self.pool[k], &mut out.gamma);
+                match which.len() {
+                    1 => single.hand_back(problem, p, &self.tree, which, &self.islands, gamma),
+                    _ => several.hand_back(problem, p, &self.tree, which, &self.islands, gamma),
+                }
                 for l in 0..which.len() {
-                    let ended = match self.pool[k].ended[l] {
+                    let Place { several, single } = &self.pool[k];
+                    let ended = if l == 0 { single.ended[0].or(several.ended[0]) } else { several.ended[l] };
+                    let ended = match ended {
                         Some(ended) => ended,
                         None => {
                             let island = self.groups.order[self.tasks[first + k].start + l];

@@ -1,4 +1,5 @@
-//! Islands that are built alike, eight at a time: a row of trucks, a row of robots.
+//! Islands that are built alike, eight at a time: a row of trucks, a row of robots. An island that is like no
+//! other is taken by itself, to the same bits.
 //!
 //! What `island` does for one, with one island in each lane of a vector: every number below stands for eight,
 //! no lane looks at another, and none of the work is lost to short rows. Islands are alike when their
@@ -15,18 +16,17 @@ use crate::problem::{Bodies, Problem, WORLD, cross};
 use crate::simd::{F64Lanes, Kernel, Simd};
 
 use super::super::{Status, Stop};
-use super::f64x8::{F64x8, On, WIDTH};
+use super::f64x8::{On, WIDTH};
 use super::island::{Ended, counted};
 use super::kinematic_tree::KinematicTree;
 use super::tree::{SIZE, Tree};
 use articulated::Branch;
 pub(super) use groups::Groups;
 
-/// Islands at once.
+/// Most islands at once.
 pub(super) const LANES: usize = WIDTH;
-/// One number of each.
-type Lane = F64x8;
-const NONE: Lane = [0.0; LANES];
+/// One number of each of `W` islands: of [`LANES`], or of one.
+type Lane<const W: usize> = [f64; W];
 /// Columns that are worked on together: the rows of a contact.
 const FEW: usize = 3;
 
@@ -58,77 +58,108 @@ fn bodies_of(p: &Bodies, block: usize) -> [u32; 2] {
 }
 
 /// A block in every lane.
-struct Block {
+struct Block<const W: usize> {
     sort: Sort,
     first: usize,
     rows: usize,
     /// Places among the islands' bodies.
     bodies: [u32; 2],
     /// The interval, or the coefficient of friction in the first.
-    bounds: [Lane; 2],
+    bounds: [Lane<W>; 2],
     /// Mean diagonal before elimination, and after it.
-    g: Lane,
-    own: Lane,
+    g: Lane<W>,
+    own: Lane<W>,
     /// The inverse of its own part of N', row by row; no numbers in lanes where there is none.
-    inverse: [Lane; 9],
+    inverse: [Lane<W>; 9],
 }
 
-/// Eight islands.
-#[derive(Default)]
-pub(super) struct IslandBatch {
+/// `W` islands.
+pub(super) struct IslandBatch<const W: usize> {
     /// Bodies by place, in each lane.
-    bodies: Vec<[u32; LANES]>,
-    inv_mass: Vec<Lane>,
-    inv_inertia: Vec<[Lane; 6]>,
-    v_free: Vec<[Lane; 6]>,
+    bodies: Vec<[u32; W]>,
+    inv_mass: Vec<Lane<W>>,
+    inv_inertia: Vec<[Lane<W>; 6]>,
+    v_free: Vec<[Lane<W>; 6]>,
     /// Bilateral rows, six for each node: Jacobian, M⁻¹Jᵀ; S = LLᵀ by slots (`[earlier row][later row]`, as
     /// in `factor`); one over L's diagonal, zero for rows that depend on others.
-    jacobian: Vec<[Lane; 12]>,
-    effect: Vec<[Lane; 12]>,
-    slots: Vec<[[Lane; SIZE]; SIZE]>,
-    over: Vec<[Lane; SIZE]>,
+    jacobian: Vec<[Lane<W>; 12]>,
+    effect: Vec<[Lane<W>; 12]>,
+    slots: Vec<[[Lane<W>; SIZE]; SIZE]>,
+    over: Vec<[Lane<W>; SIZE]>,
     /// The other blocks, their rows' Jacobian and M⁻¹Jᵀ.
-    blocks: Vec<Block>,
-    row: Vec<[Lane; 12]>,
-    row_effect: Vec<[Lane; 12]>,
+    blocks: Vec<Block<W>>,
+    row: Vec<[Lane<W>; 12]>,
+    row_effect: Vec<[Lane<W>; 12]>,
     rows: usize,
     /// Columns of `y` in memory: the rows', the right-hand side's, and some that are zero.
     columns: usize,
     /// L⁻¹ N_EU, row by row, and which nodes each few columns of it reach, by bits: the rest is zero and not
     /// written.
-    y: Vec<Lane>,
+    y: Vec<Lane<W>>,
     reach: Vec<u64>,
     /// N', row by row, and r'.
-    n: Vec<Lane>,
+    n: Vec<Lane<W>>,
     /// The diagonal of N_UU.
-    diagonal: Vec<Lane>,
-    rhs: Vec<Lane>,
-    gamma: Vec<Lane>,
-    u: Vec<Lane>,
-    marked: [Vec<Lane>; 2],
-    way: [Vec<Lane>; 2],
-    x: Vec<Lane>,
+    diagonal: Vec<Lane<W>>,
+    rhs: Vec<Lane<W>>,
+    gamma: Vec<Lane<W>>,
+    u: Vec<Lane<W>>,
+    marked: [Vec<Lane<W>>; 2],
+    way: [Vec<Lane<W>>; 2],
+    x: Vec<Lane<W>>,
     /// Where the bodies form a tree.
-    branch: Branch,
+    branch: Branch<W>,
     /// How it ended; None for islands that are left to others.
-    pub ended: [Option<Ended>; LANES],
+    pub ended: [Option<Ended>; W],
 }
 
-impl IslandBatch {
+impl<const W: usize> Default for IslandBatch<W> {
+    fn default() -> Self {
+        Self {
+            bodies: Vec::new(),
+            inv_mass: Vec::new(),
+            inv_inertia: Vec::new(),
+            v_free: Vec::new(),
+            jacobian: Vec::new(),
+            effect: Vec::new(),
+            slots: Vec::new(),
+            over: Vec::new(),
+            blocks: Vec::new(),
+            row: Vec::new(),
+            row_effect: Vec::new(),
+            rows: 0,
+            columns: 0,
+            y: Vec::new(),
+            reach: Vec::new(),
+            n: Vec::new(),
+            diagonal: Vec::new(),
+            rhs: Vec::new(),
+            gamma: Vec::new(),
+            u: Vec::new(),
+            marked: Default::default(),
+            way: Default::default(),
+            x: Vec::new(),
+            branch: Branch::default(),
+            ended: std::array::from_fn(|_| None),
+        }
+    }
+}
+
+impl<const W: usize> IslandBatch<W> {
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
         let lanes =
             self.y.len() + self.n.len() + 36 * self.slots.len() + 24 * (self.row.len() + self.jacobian.len());
-        size_of::<Lane>() * lanes
+        size_of::<Lane<W>>() * lanes
     }
 }
 
-/// Up to eight islands that are alike.
-pub(super) struct SolveBatch<'a> {
+/// Up to `W` islands that are alike.
+pub(super) struct SolveBatch<'a, const W: usize> {
     pub problem: &'a Problem,
     pub p: &'a Bodies,
     pub tree: &'a Tree,
-    pub work: &'a mut IslandBatch,
+    pub work: &'a mut IslandBatch<W>,
     /// Their numbers, and all islands.
     pub which: &'a [u32],
     pub islands: &'a [(Vec<u32>, Vec<u32>)],
@@ -138,14 +169,14 @@ pub(super) struct SolveBatch<'a> {
     pub stop: &'a Stop,
 }
 
-impl Kernel for SolveBatch<'_> {
+impl<const W: usize> Kernel for SolveBatch<'_, W> {
     type Out = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Self { problem, p, tree, work, which, islands, groups, gamma, stop } = self;
         // Lanes that are left over repeat the first.
-        let of_lane: [u32; LANES] = std::array::from_fn(|l| which[if l < which.len() { l } else { 0 }]);
+        let of_lane: [u32; W] = std::array::from_fn(|l| which[if l < which.len() { l } else { 0 }]);
         let lanes = of_lane.map(|island| &islands[island as usize]);
         let on = On::<S::F64>::new();
         work.take_bodies(p, of_lane.map(|island| groups.bodies(island)));
@@ -163,13 +194,17 @@ impl Kernel for SolveBatch<'_> {
         }
         work.own(on, problem, p, &lanes, kinematic);
         work.finish(on, problem, &lanes, gamma);
-        let mut ended = work.solve::<S::F64>(problem.model(), stop, which.len());
+        // One island by itself takes one lane: the same bits, without the work for seven others.
+        let mut ended = match W {
+            1 => work.solve::<f64>(problem.model(), stop, which.len()),
+            _ => work.solve::<S::F64>(problem.model(), stop, which.len()),
+        };
         ended[which.len()..].fill(None);
         match kinematic {
             Some(kinematic) => work.forward_pass(on, kinematic),
             None => work.bilateral(on, tree, m),
         }
-        for l in 0..LANES {
+        for l in 0..W {
             let status = Status::Converged;
             work.ended[l] = ended[l].map(|sweeps| Ended { status, sweeps, dropped: dropped[l] });
         }
@@ -177,38 +212,38 @@ impl Kernel for SolveBatch<'_> {
 }
 
 #[inline(always)]
-fn plus(to: &mut Lane, x: &Lane) {
-    for l in 0..LANES {
+fn plus<const W: usize>(to: &mut Lane<W>, x: &Lane<W>) {
+    for l in 0..W {
         to[l] += x[l];
     }
 }
 
 /// The first few.
 #[inline(always)]
-fn few(from: &[Lane]) -> [Lane; FEW] {
-    let mut out = [NONE; FEW];
+fn few<const W: usize>(from: &[Lane<W>]) -> [Lane<W>; FEW] {
+    let mut out = [[0.0; W]; FEW];
     out.copy_from_slice(&from[..FEW]);
     out
 }
 
 #[inline(always)]
-fn lanes(f: impl Fn(usize) -> f64) -> Lane {
+fn lanes<const W: usize>(f: impl Fn(usize) -> f64) -> Lane<W> {
     std::array::from_fn(f)
 }
 
-type Lists<'a> = [&'a (Vec<u32>, Vec<u32>); LANES];
+type Lists<'a, const W: usize> = [&'a (Vec<u32>, Vec<u32>); W];
 
-impl IslandBatch {
+impl<const W: usize> IslandBatch<W> {
     #[inline(always)]
-    fn take_bodies(&mut self, p: &Bodies, lists: [&[u32]; LANES]) {
+    fn take_bodies(&mut self, p: &Bodies, lists: [&[u32]; W]) {
         self.bodies.clear();
         self.inv_mass.clear();
         self.inv_inertia.clear();
         self.v_free.clear();
         for k in 0..lists[0].len() {
-            let (mut mass, mut inertia, mut free) = (NONE, [NONE; 6], [NONE; 6]);
-            let mut bodies = [WORLD; LANES];
-            for l in 0..LANES {
+            let (mut mass, mut inertia, mut free) = ([0.0; W], [[0.0; W]; 6], [[0.0; W]; 6]);
+            let mut bodies = [WORLD; W];
+            for l in 0..W {
                 bodies[l] = lists[l][k];
                 let b = bodies[l] as usize;
                 mass[l] = p.inv_mass[b];
@@ -226,8 +261,8 @@ impl IslandBatch {
 
     /// M⁻¹Jᵀ of a row between two of the bodies.
     #[inline(always)]
-    fn effect<V: F64Lanes>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> [Lane; 12] {
-        let mut out = [NONE; 12];
+    fn effect<V: F64Lanes>(&self, on: On<V>, row: &[Lane<W>; 12], bodies: [u32; 2]) -> [Lane<W>; 12] {
+        let mut out = [[0.0; W]; 12];
         for (side, body) in bodies.into_iter().enumerate().filter(|(_, b)| *b != WORLD) {
             let (s, m, i) = (6 * side, &self.inv_mass[body as usize], &self.inv_inertia[body as usize]);
             let turn = [[0, 3, 4], [3, 1, 5], [4, 5, 2]];
@@ -243,8 +278,8 @@ impl IslandBatch {
 
     /// J v_free.
     #[inline(always)]
-    fn approach<V: F64Lanes>(&self, on: On<V>, row: &[Lane; 12], bodies: [u32; 2]) -> Lane {
-        let mut out = NONE;
+    fn approach<V: F64Lanes>(&self, on: On<V>, row: &[Lane<W>; 12], bodies: [u32; 2]) -> Lane<W> {
+        let mut out = [0.0; W];
         for (side, body) in bodies.into_iter().enumerate().filter(|(_, b)| *b != WORLD) {
             for k in 0..6 {
                 on.add(&mut out, &row[6 * side + k], &self.v_free[body as usize][k]);
@@ -261,7 +296,7 @@ impl IslandBatch {
         problem: &Problem,
         p: &Bodies,
         tree: &Tree,
-        lists: &Lists,
+        lists: &Lists<'_, W>,
     ) {
         self.blocks.clear();
         self.row.clear();
@@ -270,7 +305,7 @@ impl IslandBatch {
         let own = tree.bodies[m as usize].len();
         for (at, block) in lists[0].0.iter().enumerate() {
             let i = *block as usize;
-            let ids: [usize; LANES] = std::array::from_fn(|l| lists[l].0[at] as usize);
+            let ids: [usize; W] = std::array::from_fn(|l| lists[l].0[at] as usize);
             let bodies = bodies_of(p, i).map(|b| match b {
                 WORLD => WORLD,
                 b if tree.mechanism_of[b as usize] == m => tree.local[b as usize],
@@ -279,7 +314,7 @@ impl IslandBatch {
             let first = self.row.len();
             let (rows, set) = counted(problem, i);
             if i < p.points.len() {
-                let mut three = [[NONE; 12]; 3];
+                let mut three = [[[0.0; W]; 12]; 3];
                 for (l, i) in ids.into_iter().enumerate() {
                     let at = |f: &[Vec<f64>; 3]| [f[0][i], f[1][i], f[2][i]];
                     let (arm_a, arm_b) = (at(&p.points.arm_a), at(&p.points.arm_b));
@@ -299,9 +334,10 @@ impl IslandBatch {
                 self.row.extend(&three[..rows]);
             } else {
                 let row = |l: usize| p.general.first_row[ids[l] - p.points.len()] as usize;
-                let mut one: [Lane; 12] = std::array::from_fn(|k| lanes(|l| p.general.jacobian[row(l)][k]));
+                let mut one: [Lane<W>; 12] =
+                    std::array::from_fn(|k| lanes(|l| p.general.jacobian[row(l)][k]));
                 if bodies[1] == WORLD {
-                    one[6..].fill(NONE);
+                    one[6..].fill([0.0; W]);
                 }
                 self.row.push(one);
             }
@@ -309,8 +345,8 @@ impl IslandBatch {
                 let effect = self.effect(on, &self.row[r], bodies);
                 self.row_effect.push(effect);
             }
-            let mut bounds = [NONE; 2];
-            for l in 0..LANES {
+            let mut bounds = [[0.0; W]; 2];
+            for l in 0..W {
                 [bounds[0][l], bounds[1][l]] = match problem.set(ids[l]) {
                     Set::Interval { lo, hi } => [lo, hi],
                     Set::Friction3 { mu } if mu > 0.0 => [mu, 0.0],
@@ -323,9 +359,9 @@ impl IslandBatch {
                 rows,
                 bodies,
                 bounds,
-                g: NONE,
-                own: NONE,
-                inverse: [NONE; 9],
+                g: [0.0; W],
+                own: [0.0; W],
+                inverse: [[0.0; W]; 9],
             });
         }
         self.rows = self.row.len();
@@ -339,7 +375,7 @@ impl IslandBatch {
         on: On<V>,
         problem: &Problem,
         p: &Bodies,
-        lists: &Lists,
+        lists: &Lists<'_, W>,
         kinematic: Option<&KinematicTree>,
     ) {
         let (rows, columns) = (self.rows, self.columns);
@@ -350,7 +386,7 @@ impl IslandBatch {
             tree_body.is_some_and(|tree_body| tree_body.inner)
         };
         self.diagonal.clear();
-        self.diagonal.resize(rows, NONE);
+        self.diagonal.resize(rows, [0.0; W]);
         for (x, a) in self.blocks.iter().enumerate() {
             for b in &self.blocks[..=x] {
                 for (i, body) in a.bodies.iter().enumerate().filter(|(_, body)| **body != WORLD) {
@@ -361,7 +397,7 @@ impl IslandBatch {
                     for (j, _) in b.bodies.iter().enumerate().filter(|(_, other)| *other == body) {
                         for c in b.first..b.first + b.rows {
                             for r in a.first..a.first + a.rows {
-                                let mut sum = NONE;
+                                let mut sum = [0.0; W];
                                 for k in 0..6 {
                                     on.add(&mut sum, &self.row_effect[r][6 * i + k], &self.row[c][6 * j + k]);
                                 }
@@ -380,15 +416,15 @@ impl IslandBatch {
         let soft = !p.points.compliance[0].is_empty() || !p.general.compliance.is_empty();
         for at in 0..self.blocks.len() {
             let Block { first, rows: own, bodies, .. } = self.blocks[at];
-            let mut trace = [NONE; MAX_ROWS];
-            let mut bias = [[0.0; MAX_ROWS]; LANES];
-            for l in 0..LANES {
+            let mut trace = [[0.0; W]; MAX_ROWS];
+            let mut bias = [[0.0; MAX_ROWS]; W];
+            for l in 0..W {
                 problem.block_bias(lists[l].0[at] as usize, &mut bias[l]);
             }
             for r in 0..own {
                 let i = first + r;
                 let mut approach = self.approach(on, &self.row[i], bodies);
-                for l in 0..LANES {
+                for l in 0..W {
                     approach[l] += bias[l][r];
                     if soft {
                         let block = lists[l].0[at] as usize;
@@ -406,7 +442,7 @@ impl IslandBatch {
 
     /// The other half of N', r', each block's own part, the guess, and u = N'γ + r'.
     #[inline(always)]
-    fn finish<V: F64Lanes>(&mut self, on: On<V>, problem: &Problem, lists: &Lists, gamma: &[f64]) {
+    fn finish<V: F64Lanes>(&mut self, on: On<V>, problem: &Problem, lists: &Lists<'_, W>, gamma: &[f64]) {
         let (rows, columns) = (self.rows, self.columns);
         self.rhs.clear();
         for i in 0..rows {
@@ -428,7 +464,7 @@ impl IslandBatch {
                 [at(1, 0), at(1, 1), at(1, 2)],
                 [at(2, 0), at(2, 1), at(2, 2)],
             ];
-            let mut cofactor = [[NONE; 3]; 3];
+            let mut cofactor = [[[0.0; W]; 3]; 3];
             for i in 0..3 {
                 for j in 0..3 {
                     let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
@@ -439,8 +475,8 @@ impl IslandBatch {
             let mut determinant = on.times(&w[0][0], &cofactor[0][0]);
             on.add(&mut determinant, &w[0][1], &cofactor[0][1]);
             on.add(&mut determinant, &w[0][2], &cofactor[0][2]);
-            let mut over = NONE;
-            for l in 0..LANES {
+            let mut over = [0.0; W];
+            for l in 0..W {
                 let g = b.own[l];
                 // As in `sticks`: far below what three independent rows have.
                 over[l] = if determinant[l] > 1e-10 * g * g * g { 1.0 / determinant[l] } else { f64::NAN };

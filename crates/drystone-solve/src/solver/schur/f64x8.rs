@@ -1,4 +1,4 @@
-//! Eight numbers at a time, on the vectors that the machine has. Products are added rounded once: half the
+//! Eight numbers at a time, or one of eight, on the vectors that the machine has. Products are added rounded once: half the
 //! instructions, and the same bits wherever they run.
 
 use std::marker::PhantomData;
@@ -21,34 +21,44 @@ impl<V: F64Lanes> On<V> {
 
     /// to += x y.
     #[inline(always)]
-    pub fn add(self, to: &mut F64x8, x: &F64x8, y: &F64x8) {
+    pub fn add<const W: usize>(self, to: &mut [f64; W], x: &[f64; W], y: &[f64; W]) {
         if V::COUNT == 1 {
             return add_one_by_one(to, x, y);
         }
-        for at in (0..WIDTH).step_by(V::COUNT) {
-            let get = |x: &F64x8| V::load(x, at);
+        if W < V::COUNT {
+            return (0..W).for_each(|l| to[l] = f64::mul_add(x[l], y[l], to[l]));
+        }
+        for at in (0..W).step_by(V::COUNT) {
+            let get = |x: &[f64; W]| V::load(x, at);
             get(x).mul_add(get(y), get(to)).store(to, at);
         }
     }
 
     /// to -= x y.
     #[inline(always)]
-    pub fn take(self, to: &mut F64x8, x: &F64x8, y: &F64x8) {
+    pub fn take<const W: usize>(self, to: &mut [f64; W], x: &[f64; W], y: &[f64; W]) {
         if V::COUNT == 1 {
             return take_one_by_one(to, x, y);
         }
-        for at in (0..WIDTH).step_by(V::COUNT) {
-            let get = |x: &F64x8| V::load(x, at);
+        if W < V::COUNT {
+            return (0..W).for_each(|l| to[l] = f64::mul_add(-x[l], y[l], to[l]));
+        }
+        for at in (0..W).step_by(V::COUNT) {
+            let get = |x: &[f64; W]| V::load(x, at);
             get(x).neg_mul_add(get(y), get(to)).store(to, at);
         }
     }
 
     /// x y.
     #[inline(always)]
-    pub fn times(self, x: &F64x8, y: &F64x8) -> F64x8 {
-        let mut out = [0.0; WIDTH];
-        for at in (0..WIDTH).step_by(V::COUNT) {
-            let get = |x: &F64x8| V::load(x, at);
+    pub fn times<const W: usize>(self, x: &[f64; W], y: &[f64; W]) -> [f64; W] {
+        let mut out = [0.0; W];
+        if W < V::COUNT {
+            (0..W).for_each(|l| out[l] = x[l] * y[l]);
+            return out;
+        }
+        for at in (0..W).step_by(V::COUNT) {
+            let get = |x: &[f64; W]| V::load(x, at);
             get(x).mul(get(y)).store(&mut out, at);
         }
         out
@@ -80,12 +90,16 @@ impl<V: F64Lanes> On<V> {
         out
     }
 
-    /// Row by row of eight islands to number by number: twelve of each.
+    /// Row by row of several islands to number by number: twelve of each.
     #[inline(always)]
-    pub fn turned(self, rows: [&[f64; 12]; WIDTH]) -> [F64x8; 12] {
-        let mut out = [[0.0; WIDTH]; 12];
+    pub fn turned<const W: usize>(self, rows: [&[f64; 12]; W]) -> [[f64; W]; 12] {
+        let mut out = [[0.0; W]; 12];
+        if W < WIDTH {
+            (0..W).for_each(|l| (0..12).for_each(|k| out[k][l] = rows[l][k]));
+            return out;
+        }
         for at in (0..WIDTH).step_by(V::COUNT) {
-            let of_lane: [&[f64; 12]; WIDTH] = std::array::from_fn(|l| rows[(at + l).min(WIDTH - 1)]);
+            let of_lane: [&[f64; 12]; WIDTH] = std::array::from_fn(|l| rows[(at + l).min(W - 1)]);
             // The last eight first: four of them come twice.
             let (last, first) = (V::columns(of_lane.map(last_eight)), V::columns(of_lane.map(first_eight)));
             for k in 0..8 {
@@ -122,16 +136,16 @@ impl<V: F64Lanes> On<V> {
 
 #[cfg_attr(target_arch = "x86_64", inline(never))]
 #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
-fn add_one_by_one(to: &mut F64x8, x: &F64x8, y: &F64x8) {
-    for k in 0..WIDTH {
+fn add_one_by_one<const W: usize>(to: &mut [f64; W], x: &[f64; W], y: &[f64; W]) {
+    for k in 0..W {
         to[k] = x[k].mul_add(y[k], to[k]);
     }
 }
 
 #[cfg_attr(target_arch = "x86_64", inline(never))]
 #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
-fn take_one_by_one(to: &mut F64x8, x: &F64x8, y: &F64x8) {
-    for k in 0..WIDTH {
+fn take_one_by_one<const W: usize>(to: &mut [f64; W], x: &[f64; W], y: &[f64; W]) {
+    for k in 0..W {
         to[k] = (-x[k]).mul_add(y[k], to[k]);
     }
 }

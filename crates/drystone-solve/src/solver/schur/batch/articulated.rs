@@ -19,45 +19,45 @@ use super::super::f64x8::On;
 use super::super::factor::NOTHING;
 use super::super::kinematic_tree::{KinematicTree, Link, TreeBody};
 use super::super::tree::{SIZE, Tree};
-use super::{FEW, IslandBatch, LANES, Lane, Lists, NONE, few, lanes};
+use super::{FEW, IslandBatch, Lane, Lists, few, lanes};
 
 /// An inertia whose eigenvalues differ by more has no inverse to be relied on: the cube of their share.
 const FLAT: f64 = 1e-18;
 
 /// Six by six.
-type Square = [[Lane; SIZE]; SIZE];
+type Square<const W: usize> = [[Lane<W>; SIZE]; SIZE];
 
 /// By body.
 #[derive(Default)]
-pub(super) struct Branch {
+pub(super) struct Branch<const W: usize> {
     /// M and then L of inner bodies, below and on the diagonal; one over L's diagonal.
-    mass: Vec<Square>,
-    mass_over: Vec<[Lane; SIZE]>,
+    mass: Vec<Square<W>>,
+    mass_over: Vec<[Lane<W>; SIZE]>,
     /// K of the node, one over its diagonal (zero for rows that depend on others), E, K⁻¹Eᵀ (of a leaf K⁻¹
     /// J_c M⁻¹), W, K⁻¹r.
-    node: Vec<Square>,
-    node_over: Vec<[Lane; SIZE]>,
-    reach: Vec<Square>,
-    pull: Vec<Square>,
-    lead: Vec<Square>,
-    rhs: Vec<[Lane; SIZE]>,
+    node: Vec<Square<W>>,
+    node_over: Vec<[Lane<W>; SIZE]>,
+    reach: Vec<Square<W>>,
+    pull: Vec<Square<W>>,
+    lead: Vec<Square<W>>,
+    rhs: Vec<[Lane<W>; SIZE]>,
     /// Of the node in work: its own body's side, one.
-    jacobian: Vec<Square>,
+    jacobian: Vec<Square<W>>,
     /// First row of `y`: six of z for inner bodies, then as many as the node has.
     first: Vec<usize>,
     /// What pushes each body, a few columns at a time.
-    push: Vec<[[Lane; FEW]; SIZE]>,
+    push: Vec<[[Lane<W>; FEW]; SIZE]>,
     /// z and y of the solution; velocities of inner bodies.
-    total: Vec<Lane>,
-    velocity: Vec<[Lane; SIZE]>,
+    total: Vec<Lane<W>>,
+    velocity: Vec<[Lane<W>; SIZE]>,
 }
 
 /// The Cholesky factor of the first `n` rows, below and on the diagonal, and one over its diagonal: zero
 /// where nothing is left.
 #[inline(always)]
-fn cholesky<V: F64Lanes>(on: On<V>, a: &mut Square, n: usize) -> [Lane; SIZE] {
-    let mut over = [NONE; SIZE];
-    let whole: [Lane; SIZE] = std::array::from_fn(|r| a[r][r]);
+fn cholesky<V: F64Lanes, const W: usize>(on: On<V>, a: &mut Square<W>, n: usize) -> [Lane<W>; SIZE] {
+    let mut over = [[0.0; W]; SIZE];
+    let whole: [Lane<W>; SIZE] = std::array::from_fn(|r| a[r][r]);
     for j in 0..n {
         let pivot = a[j][j];
         over[j] = lanes(|l| {
@@ -79,11 +79,11 @@ fn cholesky<V: F64Lanes>(on: On<V>, a: &mut Square, n: usize) -> [Lane; SIZE] {
 
 /// x ← L⁻¹ x for the first `n` of several columns.
 #[inline(always)]
-fn lower<V: F64Lanes, const N: usize>(
+fn lower<V: F64Lanes, const W: usize, const N: usize>(
     on: On<V>,
-    l: &Square,
-    over: &[Lane; SIZE],
-    x: &mut [[Lane; N]; SIZE],
+    l: &Square<W>,
+    over: &[Lane<W>; SIZE],
+    x: &mut [[Lane<W>; N]; SIZE],
     n: usize,
 ) {
     for t in 0..n {
@@ -101,7 +101,13 @@ fn lower<V: F64Lanes, const N: usize>(
 
 /// x ← L⁻ᵀ x.
 #[inline(always)]
-fn upper<V: F64Lanes>(on: On<V>, l: &Square, over: &[Lane; SIZE], x: &mut [Lane; SIZE], n: usize) {
+fn upper<V: F64Lanes, const W: usize>(
+    on: On<V>,
+    l: &Square<W>,
+    over: &[Lane<W>; SIZE],
+    x: &mut [Lane<W>; SIZE],
+    n: usize,
+) {
     for t in (0..n).rev() {
         let mut sum = x[t];
         for i in t + 1..n {
@@ -119,7 +125,7 @@ fn inverse(i: [f64; 6]) -> [f64; 6] {
     [a, xx * zz - xz * xz, xx * yy - xy * xy, b, c, xy * xz - xx * yz].map(|x| over * x)
 }
 
-impl IslandBatch {
+impl<const W: usize> IslandBatch<W> {
     /// Whether inner bodies have a mass: bodies that are locked to a plane have no inertia across it, or all
     /// of it.
     #[inline(always)]
@@ -127,7 +133,7 @@ impl IslandBatch {
         kinematic.bodies.iter().filter(|tree_body| tree_body.inner).all(|tree_body| {
             let (m, i) =
                 (&self.inv_mass[tree_body.body as usize], &self.inv_inertia[tree_body.body as usize]);
-            (0..LANES).all(|l| {
+            (0..W).all(|l| {
                 let [xx, yy, zz, xy, xz, yz] = i.map(|x| x[l]);
                 let mean = (xx + yy + zz) / 3.0;
                 let determinant =
@@ -144,23 +150,23 @@ impl IslandBatch {
         on: On<V>,
         p: &Bodies,
         tree: &Tree,
-        lists: &Lists,
+        lists: &Lists<'_, W>,
         kinematic: &KinematicTree,
-    ) -> [usize; LANES] {
+    ) -> [usize; W] {
         let mut b = std::mem::take(&mut self.branch);
         let count = kinematic.bodies.len();
         for matrices in [&mut b.mass, &mut b.node, &mut b.reach, &mut b.pull, &mut b.lead] {
-            matrices.resize(count, [[NONE; SIZE]; SIZE]);
+            matrices.resize(count, [[[0.0; W]; SIZE]; SIZE]);
         }
-        b.jacobian.resize(1, [[NONE; SIZE]; SIZE]);
+        b.jacobian.resize(1, [[[0.0; W]; SIZE]; SIZE]);
         for vectors in [&mut b.mass_over, &mut b.node_over, &mut b.rhs, &mut b.velocity] {
-            vectors.resize(count, [NONE; SIZE]);
+            vectors.resize(count, [[0.0; W]; SIZE]);
         }
         for (k, tree_body) in kinematic.bodies.iter().enumerate().filter(|(_, tree_body)| tree_body.inner) {
             let (m, i) =
                 (&self.inv_mass[tree_body.body as usize], &self.inv_inertia[tree_body.body as usize]);
-            b.mass[k] = [[NONE; SIZE]; SIZE];
-            for l in 0..LANES {
+            b.mass[k] = [[[0.0; W]; SIZE]; SIZE];
+            for l in 0..W {
                 let [xx, yy, zz, xy, xz, yz] = inverse(i.map(|x| x[l]));
                 for r in 0..3 {
                     b.mass[k][r][r][l] = 1.0 / m[l];
@@ -170,7 +176,7 @@ impl IslandBatch {
             }
         }
         b.first.clear();
-        let (mut first, mut dropped) = (0, [0; LANES]);
+        let (mut first, mut dropped) = (0, [0; W]);
         for (k, tree_body) in kinematic.bodies.iter().enumerate() {
             b.first.push(first);
             if tree_body.inner {
@@ -180,14 +186,14 @@ impl IslandBatch {
             if let Some(link) = tree_body.link {
                 self.take_node(on, p, tree, lists, &mut b, [k, link.node as usize], tree_body, &link);
                 for over in &b.node_over[k][..link.rows as usize] {
-                    (0..LANES).for_each(|l| dropped[l] += usize::from(over[l] == 0.0));
+                    (0..W).for_each(|l| dropped[l] += usize::from(over[l] == 0.0));
                 }
                 first += link.rows as usize;
             }
         }
         b.first.push(first);
         self.x.clear();
-        self.x.resize(SIZE * (count - usize::from(kinematic.bodies[count - 1].link.is_none())), NONE);
+        self.x.resize(SIZE * (count - usize::from(kinematic.bodies[count - 1].link.is_none())), [0.0; W]);
         self.branch = b;
         dropped
     }
@@ -199,8 +205,8 @@ impl IslandBatch {
         on: On<V>,
         p: &Bodies,
         tree: &Tree,
-        lists: &Lists,
-        b: &mut Branch,
+        lists: &Lists<'_, W>,
+        b: &mut Branch<W>,
         [k, node]: [usize; 2],
         tree_body: &TreeBody,
         link: &Link,
@@ -211,14 +217,14 @@ impl IslandBatch {
         let (own, other) = (6 * link.side as usize, 6 - 6 * link.side as usize);
         let (jacobian, reach, lead, rhs) =
             (&mut b.jacobian[0], &mut b.reach[k], &mut b.lead[k], &mut b.rhs[k]);
-        let start: [usize; LANES] = std::array::from_fn(|l| {
+        let start: [usize; W] = std::array::from_fn(|l| {
             let node = tree.nodes[tree.mechanisms[lists[l].1[0] as usize].start + node];
             g.first_row[node.first as usize] as usize
         });
         for r in 0..rows {
             let row = on.turned(std::array::from_fn(|l| &g.jacobian[start[l] + r]));
             rhs[r] = self.approach(on, &row, bodies);
-            (0..LANES).for_each(|l| rhs[r][l] += g.bias[start[l] + r]);
+            (0..W).for_each(|l| rhs[r][l] += g.bias[start[l] + r]);
             jacobian[r].copy_from_slice(&row[own..own + SIZE]);
             lead[r].copy_from_slice(&row[other..other + SIZE]);
         }
@@ -246,14 +252,14 @@ impl IslandBatch {
             }
             let with = if tree_body.inner { &*reach } else { &*jacobian };
             for c in 0..=r {
-                let mut sum = NONE;
+                let mut sum = [0.0; W];
                 for t in 0..SIZE {
                     on.add(&mut sum, &reach[r][t], &with[c][t]);
                 }
                 b.node[k][r][c] = sum;
             }
             if !g.compliance.is_empty() {
-                (0..LANES).for_each(|l| b.node[k][r][r][l] += g.compliance[start[l] + r]);
+                (0..W).for_each(|l| b.node[k][r][r][l] += g.compliance[start[l] + r]);
             }
         }
         b.node_over[k] = cholesky(on, &mut b.node[k], rows);
@@ -290,8 +296,8 @@ impl IslandBatch {
         self.find_bodies(kinematic);
         let Self { branch: b, y, reach, blocks, row, n, .. } = self;
         // What is not reached is never read.
-        y.resize(b.first[kinematic.bodies.len()] * columns, NONE);
-        b.push.resize(kinematic.bodies.len(), [[NONE; FEW]; SIZE]);
+        y.resize(b.first[kinematic.bodies.len()] * columns, [0.0; W]);
+        b.push.resize(kinematic.bodies.len(), [[[0.0; W]; FEW]; SIZE]);
         let mut at = 0;
         for tile in 0..reach.len() {
             let (from, reach) = (FEW * tile, reach[tile]);
@@ -315,7 +321,7 @@ impl IslandBatch {
                             }
                             continue;
                         }
-                        *push = [[NONE; FEW]; SIZE];
+                        *push = [[[0.0; W]; FEW]; SIZE];
                     }
                     for c in some.clone() {
                         for x in 0..SIZE {
@@ -328,7 +334,7 @@ impl IslandBatch {
                 let (before, after) = b.push.split_at_mut(k + 1);
                 let own = &mut before[k];
                 if pushed >> k & 1 == 0 {
-                    *own = [[NONE; FEW]; SIZE];
+                    *own = [[[0.0; W]; FEW]; SIZE];
                 }
                 let mut to = b.first[k];
                 if tree_body.inner {
@@ -341,11 +347,11 @@ impl IslandBatch {
                 let parent = tree_body.link.map(|link| link.parent).filter(|parent| *parent != WORLD);
                 if let Some(parent) = parent.filter(|parent| pushed >> parent & 1 == 0) {
                     pushed |= 1 << parent;
-                    after[parent as usize - k - 1] = [[NONE; FEW]; SIZE];
+                    after[parent as usize - k - 1] = [[[0.0; W]; FEW]; SIZE];
                 }
                 let Some(link) = tree_body.link else { continue };
                 for r in 0..link.rows as usize {
-                    let mut sum = [NONE; FEW];
+                    let mut sum = [[0.0; W]; FEW];
                     if (from..from + FEW).contains(&rows) {
                         sum[rows - from] = b.rhs[k][r];
                     }
@@ -368,11 +374,11 @@ impl IslandBatch {
                 }
             }
         }
-        n.resize(rows * columns, NONE);
+        n.resize(rows * columns, [0.0; W]);
         for i in 0..reach.len() {
             for j in i..reach.len() {
                 let mut both = reach[i] & reach[j];
-                let mut sum = [[NONE; FEW]; FEW];
+                let mut sum = [[[0.0; W]; FEW]; FEW];
                 while both != 0 {
                     let k = both.trailing_zeros() as usize;
                     both &= both - 1;
@@ -445,16 +451,16 @@ impl IslandBatch {
         }
         for (k, tree_body) in kinematic.bodies.iter().enumerate().rev() {
             let mut at = b.first[k];
-            let mut v = [NONE; SIZE];
+            let mut v = [[0.0; W]; SIZE];
             if tree_body.inner {
                 v.copy_from_slice(&b.total[at..at + SIZE]);
                 at += SIZE;
             }
             if let Some(link) = tree_body.link {
                 let n = link.rows as usize;
-                let mut lambda = [NONE; SIZE];
+                let mut lambda = [[0.0; W]; SIZE];
                 for r in 0..n {
-                    on.take(&mut lambda[r], &b.total[at + r], &[1.0; LANES]);
+                    on.take(&mut lambda[r], &b.total[at + r], &[1.0; W]);
                     if link.parent != WORLD {
                         for t in 0..SIZE {
                             on.take(&mut lambda[r], &b.lead[k][r][t], &b.velocity[link.parent as usize][t]);

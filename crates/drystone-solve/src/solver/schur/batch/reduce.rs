@@ -7,9 +7,9 @@ use crate::simd::F64Lanes;
 use super::super::f64x8::On;
 use super::super::factor::NOTHING;
 use super::super::tree::{SIZE, Tree};
-use super::{FEW, IslandBatch, LANES, Lists, NONE, few, lanes};
+use super::{FEW, IslandBatch, Lists, few, lanes};
 
-impl IslandBatch {
+impl<const W: usize> IslandBatch<W> {
     /// The bilateral rows and L; how many rows depended on others.
     #[inline(always)]
     pub(super) fn factor<V: F64Lanes>(
@@ -17,35 +17,35 @@ impl IslandBatch {
         on: On<V>,
         p: &Bodies,
         tree: &Tree,
-        lists: &Lists,
-    ) -> [usize; LANES] {
+        lists: &Lists<'_, W>,
+    ) -> [usize; W] {
         let (m, g) = (lists[0].1[0] as usize, &p.general);
         let nodes = tree.mechanisms[m].clone();
-        let first: [usize; LANES] = std::array::from_fn(|l| tree.mechanisms[lists[l].1[0] as usize].start);
+        let first: [usize; W] = std::array::from_fn(|l| tree.mechanisms[lists[l].1[0] as usize].start);
         let count = nodes.len();
         self.jacobian.clear();
         self.effect.clear();
         self.x.clear();
         self.slots.clear();
-        self.slots.resize(tree.slots[m], [[NONE; SIZE]; SIZE]);
+        self.slots.resize(tree.slots[m], [[[0.0; W]; SIZE]; SIZE]);
         self.over.clear();
         for k in 0..count {
             let node = tree.nodes[nodes.start + k];
             let bodies = node.bodies.map(|b| if b == WORLD { WORLD } else { tree.local[b as usize] });
             for r in 0..SIZE {
                 if r >= node.rows as usize {
-                    self.jacobian.push([NONE; 12]);
-                    self.effect.push([NONE; 12]);
-                    self.x.push(NONE);
-                    self.slots[k][r][r] = [1.0; LANES];
+                    self.jacobian.push([[0.0; W]; 12]);
+                    self.effect.push([[0.0; W]; 12]);
+                    self.x.push([0.0; W]);
+                    self.slots[k][r][r] = [1.0; W];
                     continue;
                 }
-                let at: [usize; LANES] = std::array::from_fn(|l| {
+                let at: [usize; W] = std::array::from_fn(|l| {
                     g.first_row[tree.nodes[first[l] + k].first as usize] as usize + r
                 });
                 let row = on.turned(std::array::from_fn(|l| &g.jacobian[at[l]]));
                 let mut rhs = self.approach(on, &row, bodies);
-                (0..LANES).for_each(|l| rhs[l] += g.bias[at[l]]);
+                (0..W).for_each(|l| rhs[l] += g.bias[at[l]]);
                 if !g.compliance.is_empty() {
                     self.slots[k][r][r] = lanes(|l| g.compliance[at[l]]);
                 }
@@ -70,21 +70,21 @@ impl IslandBatch {
                 }
             }
         }
-        let mut dropped = [0; LANES];
+        let mut dropped = [0; W];
         // Until a node is reached, what its diagonal was at first.
         for k in 0..count {
             self.over.push(std::array::from_fn(|r| self.slots[k][r][r]));
         }
         for k in 0..count {
             let mut a = self.slots[k];
-            let mut over = [NONE; SIZE];
+            let mut over = [[0.0; W]; SIZE];
             for j in 0..SIZE {
                 let (pivot, whole) = (a[j][j], self.over[k][j]);
                 over[j] = lanes(|l| {
                     let enough = pivot[l] > NOTHING * whole[l].max(f64::MIN_POSITIVE);
                     if enough { 1.0 / pivot[l].sqrt() } else { 0.0 }
                 });
-                (0..LANES).for_each(|l| dropped[l] += usize::from(over[j][l] == 0.0));
+                (0..W).for_each(|l| dropped[l] += usize::from(over[j][l] == 0.0));
                 for i in j + 1..SIZE {
                     a[j][i] = on.times(&a[j][i], &over[j]);
                 }
@@ -133,7 +133,7 @@ impl IslandBatch {
         let nodes = tree.mechanisms[m].clone();
         self.find_reach(tree, m);
         // What is not reached is never read.
-        self.y.resize(SIZE * nodes.len() * columns, NONE);
+        self.y.resize(SIZE * nodes.len() * columns, [0.0; W]);
         for block in &self.blocks {
             let mut met = 0u64;
             for (side, body) in block.bodies.iter().enumerate() {
@@ -148,7 +148,7 @@ impl IslandBatch {
                         let effect = &self.effect[SIZE * k + r];
                         for c in block.first..block.first + block.rows {
                             let to = &mut self.y[(SIZE * k + r) * columns + c];
-                            let mut sum = if again { *to } else { NONE };
+                            let mut sum = if again { *to } else { [0.0; W] };
                             for x in 0..6 {
                                 on.add(&mut sum, &self.row[c][6 * side + x], &effect[6 * *end as usize + x]);
                             }
@@ -160,13 +160,13 @@ impl IslandBatch {
             for c in block.first..block.first + block.rows {
                 let left = self.reach[c / FEW] & !met;
                 for k in (0..nodes.len()).filter(|k| left >> k & 1 == 1) {
-                    (0..SIZE).for_each(|r| self.y[(SIZE * k + r) * columns + c] = NONE);
+                    (0..SIZE).for_each(|r| self.y[(SIZE * k + r) * columns + c] = [0.0; W]);
                 }
             }
         }
         for (row, rhs) in self.y.chunks_exact_mut(columns).zip(&self.x) {
             row[rows] = *rhs;
-            row[rows + 1..].fill(NONE);
+            row[rows + 1..].fill([0.0; W]);
         }
         for k in 0..nodes.len() {
             let (a, over) = (&self.slots[k], &self.over[k]);
@@ -177,7 +177,7 @@ impl IslandBatch {
                     continue;
                 }
                 let from = FEW * tile;
-                let mut part = [[NONE; FEW]; SIZE];
+                let mut part = [[[0.0; W]; FEW]; SIZE];
                 for t in 0..SIZE {
                     let mut sum = few(&own[t * columns + from..]);
                     for c in 0..t {
@@ -205,11 +205,11 @@ impl IslandBatch {
                 }
             }
         }
-        self.n.resize(rows * columns, NONE);
+        self.n.resize(rows * columns, [0.0; W]);
         for i in 0..self.reach.len() {
             for j in i..self.reach.len() {
                 let mut both = self.reach[i] & self.reach[j];
-                let mut sum = [[NONE; FEW]; FEW];
+                let mut sum = [[[0.0; W]; FEW]; FEW];
                 while both != 0 {
                     let k = both.trailing_zeros() as usize;
                     both &= both - 1;
@@ -225,7 +225,7 @@ impl IslandBatch {
                 for r in 0..FEW.min(rows - FEW * i) {
                     let to = &mut self.n[(FEW * i + r) * columns + FEW * j..][..FEW];
                     for c in 0..FEW {
-                        for l in 0..LANES {
+                        for l in 0..W {
                             to[c][l] = -sum[r][c][l];
                         }
                     }
@@ -267,8 +267,8 @@ impl IslandBatch {
         let (rows, columns) = (self.rows, self.columns);
         let nodes = tree.mechanisms[m].clone();
         for (k, (x, row)) in self.x.iter_mut().zip(self.y.chunks_exact(columns)).enumerate() {
-            let mut sum = NONE;
-            on.take(&mut sum, &row[rows], &[1.0; LANES]);
+            let mut sum = [0.0; W];
+            on.take(&mut sum, &row[rows], &[1.0; W]);
             for (i, gamma) in self.gamma.iter().enumerate() {
                 if self.reach[i / FEW] >> (k / SIZE) & 1 == 1 {
                     on.take(&mut sum, &row[i], gamma);

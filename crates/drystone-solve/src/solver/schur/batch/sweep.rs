@@ -6,7 +6,7 @@ use crate::simd::F64Lanes;
 
 use super::super::super::Stop;
 use super::super::super::block::{Newton, One, local};
-use super::{IslandBatch, LANES, Lane, NONE, Sort};
+use super::{IslandBatch, Lane, Sort};
 
 /// More sweeps than this from nothing are another's, who looks for contradictions from then on (`Growth`
 /// takes three looks).
@@ -15,7 +15,7 @@ const SWEEPS: usize = 127;
 /// and fro.
 const WARM_SWEEPS: usize = 8;
 
-impl IslandBatch {
+impl<const W: usize> IslandBatch<W> {
     /// Sweeps until all of the first `count` lanes are done or too many; how many each took.
     #[inline(always)]
     pub(super) fn solve<V: F64Lanes>(
@@ -23,9 +23,9 @@ impl IslandBatch {
         model: FrictionLaw,
         stop: &Stop,
         count: usize,
-    ) -> [Option<usize>; LANES] {
-        let mut done = [None; LANES];
-        for l in count..LANES {
+    ) -> [Option<usize>; W] {
+        let mut done = [None; W];
+        for l in count..W {
             done[l] = Some(0);
         }
         let mut begins = self.residual::<V>(model);
@@ -37,17 +37,17 @@ impl IslandBatch {
                 done[l] = Some(0);
             }
         }
-        let mut most = [0; LANES];
+        let mut most = [0; W];
         for l in 0..count {
             let cold = self.gamma.iter().all(|gamma| gamma[l] == 0.0);
             most[l] = stop.iterations.min(if cold { SWEEPS } else { WARM_SWEEPS });
         }
         let mut newton = Newton::default();
-        let (mut last, mut before) = ([f64::NAN; LANES], [f64::NAN; LANES]);
+        let (mut last, mut before) = ([f64::NAN; W], [f64::NAN; W]);
         for k in 1.. {
-            let active: Lane =
+            let active: Lane<W> =
                 std::array::from_fn(|l| if done[l].is_none() && k <= most[l] { 1.0 } else { 0.0 });
-            if active == NONE {
+            if active == [0.0; W] {
                 break;
             }
             if model == FrictionLaw::Ccp {
@@ -60,7 +60,7 @@ impl IslandBatch {
             let close = |l: usize| active[l] > 0.0 && (look || worst[l] <= 10.0 * stop.tolerance);
             if (0..count).any(close) {
                 let residual = self.residual::<V>(model);
-                let there = std::array::from_fn::<_, LANES, _>(|l| close(l) && residual[l] <= stop.tolerance);
+                let there = std::array::from_fn::<_, W, _>(|l| close(l) && residual[l] <= stop.tolerance);
                 for l in 0..count {
                     if there[l] {
                         done[l] = Some(k);
@@ -73,9 +73,9 @@ impl IslandBatch {
 
     /// As `Island::conjugate`; lanes that are not active stay where they are.
     #[inline(always)]
-    fn conjugate(&mut self, k: usize, last: &Lane, before: &Lane, active: &Lane) {
-        let (mut beta, mut keep) = (NONE, NONE);
-        for l in 0..LANES {
+    fn conjugate(&mut self, k: usize, last: &Lane<W>, before: &Lane<W>, active: &Lane<W>) {
+        let (mut beta, mut keep) = ([0.0; W], [0.0; W]);
+        for l in 0..W {
             let falls = last[l] <= before[l] && before[l] > 0.0;
             if active[l] > 0.0 && (k == 2 || falls) {
                 beta[l] = if falls { last[l] / before[l] } else { 0.0 };
@@ -86,12 +86,12 @@ impl IslandBatch {
         for ((x, marked), p) in both.into_iter().zip(&mut self.marked).zip(&mut self.way) {
             if k == 1 {
                 p.clear();
-                p.resize(x.len(), NONE);
+                p.resize(x.len(), [0.0; W]);
                 marked.clone_from(x);
                 continue;
             }
             for i in 0..x.len() {
-                for l in 0..LANES {
+                for l in 0..W {
                     let (delta, along) = (x[i][l] - marked[i][l], beta[l] * p[i][l]);
                     x[i][l] += along;
                     p[i][l] = along + keep[l] * delta;
@@ -103,10 +103,10 @@ impl IslandBatch {
 
     /// The largest natural-map residual, m/s.
     #[inline(always)]
-    fn residual<V: F64Lanes>(&self, model: FrictionLaw) -> Lane {
-        let mut worst = NONE;
-        for at in (0..LANES).step_by(V::COUNT) {
-            let get = |x: &Lane| V::load(x, at);
+    fn residual<V: F64Lanes>(&self, model: FrictionLaw) -> Lane<W> {
+        let mut worst = [0.0; W];
+        for at in (0..W).step_by(V::COUNT) {
+            let get = |x: &Lane<W>| V::load(x, at);
             let (zero, one) = (V::splat(0.0), V::splat(1.0));
             let mut most = zero;
             for b in &self.blocks {
@@ -149,9 +149,14 @@ impl IslandBatch {
 
     /// One sweep: the largest |Δγ| g, m/s, and Σ |Δγ|² g, J. Lanes that are not `active` stay as they are.
     #[inline(always)]
-    fn sweep<V: F64Lanes>(&mut self, model: FrictionLaw, newton: &mut Newton, active: &Lane) -> (Lane, Lane) {
-        let (mut worst, mut energy) = (NONE, NONE);
-        for at in (0..LANES).step_by(V::COUNT) {
+    fn sweep<V: F64Lanes>(
+        &mut self,
+        model: FrictionLaw,
+        newton: &mut Newton,
+        active: &Lane<W>,
+    ) -> (Lane<W>, Lane<W>) {
+        let (mut worst, mut energy) = ([0.0; W], [0.0; W]);
+        for at in (0..W).step_by(V::COUNT) {
             self.sweep_some::<V>(at, model, newton, active, &mut worst, &mut energy);
         }
         (worst, energy)
@@ -164,13 +169,13 @@ impl IslandBatch {
         at: usize,
         model: FrictionLaw,
         newton: &mut Newton,
-        active: &Lane,
-        worst: &mut Lane,
-        energy: &mut Lane,
+        active: &Lane<W>,
+        worst: &mut Lane<W>,
+        energy: &mut Lane<W>,
     ) {
         let (columns, rows) = (self.columns, self.rows);
-        let get = |x: &Lane| V::load(x, at);
-        let put = |v: V, x: &mut Lane| v.store(x, at);
+        let get = |x: &Lane<W>| V::load(x, at);
+        let put = |v: V, x: &mut Lane<W>| v.store(x, at);
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
         let active = get(active);
         let (mut most, mut sum) = (get(worst), get(energy));
@@ -213,10 +218,10 @@ impl IslandBatch {
                 }
                 let slides = pull.select_le(mu.mul(stick[0]), zero, moves);
                 let slides = mu.mul(drift).select_le(rhs[0], zero, slides);
-                let mut which = NONE;
+                let mut which = [0.0; W];
                 put(slides, &mut which);
-                if which != NONE {
-                    let (mut out, mut from, mut left) = ([NONE; 3], [NONE; 3], [NONE; 3]);
+                if which != [0.0; W] {
+                    let (mut out, mut from, mut left) = ([[0.0; W]; 3], [[0.0; W]; 3], [[0.0; W]; 3]);
                     for r in 0..3 {
                         put(new[r], &mut out[r]);
                         put(old[r], &mut from[r]);
