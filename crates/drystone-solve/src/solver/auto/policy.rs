@@ -10,7 +10,7 @@
 //!
 //! Measured over the gallery and the peers' states (docs/decisions/0020, 0021): sweeps with momentum are the
 //! quickest to 1e-4 m/s on everything that moves and has no joints; a warm-started factorisation is as quick,
-//! and has ten times the digits, on what rests, which is told by a guess that is within ten times the
+//! and has ten times the digits, on what rests, which is told by a guess that is within twice the
 //! tolerance, or a hundred times where faces touch; an interior point takes 15 to 25 factorisations whatever
 //! the problem. So a method that may be the quickest is tried for as long as the next one would take at most:
 //! the sum is then never far above the best of them.
@@ -100,7 +100,7 @@ const FEW_BODIES: usize = 64;
 /// Points for each pair of bodies that touch: more are faces and edges.
 const POINTS: f64 = 1.25;
 /// A guess whose residual is less than so many times the tolerance is that of something at rest.
-const RESTS: f64 = 10.0;
+const RESTS: f64 = 2.0;
 /// And that of bricks of which none has begun to fall.
 const CREEPS: f64 = 100.0;
 /// A ratio of masses beyond which gradients take too long.
