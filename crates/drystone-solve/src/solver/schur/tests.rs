@@ -102,19 +102,38 @@ fn solved_together(p: Bodies, model: FrictionLaw) -> usize {
             let mut together = Solution::start(&problem, Some(&near)).gamma;
             let mut alone = together.clone();
             let Schur { tree, islands, groups, pool, .. } = &mut s;
-            let (work, gamma, stop) = (&mut pool[0], &together, &stop);
-            dispatch(SolveBatch { problem: &problem, p, tree, work, which, islands, groups, gamma, stop });
+            let (Place { several: work, single }, start, stop) = (&mut pool[0], together.clone(), &stop);
+            let (problem, gamma) = (&problem, &start[..]);
+            dispatch(SolveBatch { problem, p, tree, work: &mut *work, which, islands, groups, gamma, stop });
             let ended = work.ended;
-            work.hand_back(&problem, p, tree, which, islands, &mut together);
+            work.hand_back(problem, p, tree, which, islands, &mut together);
+            // An island by itself has the bits that it has among others.
+            let mut one_by_one = start.clone();
+            for (l, which) in which.chunks(1).enumerate() {
+                dispatch(SolveBatch {
+                    problem,
+                    p,
+                    tree,
+                    work: &mut *single,
+                    which,
+                    islands,
+                    groups,
+                    gamma,
+                    stop,
+                });
+                assert_eq!(single.ended[0].map(|e| e.sweeps), ended[l].map(|e| e.sweeps), "lane {l}");
+                single.hand_back(problem, p, tree, which, islands, &mut one_by_one);
+            }
+            assert!(one_by_one.iter().zip(&together).all(|(x, y)| x.to_bits() == y.to_bits()));
             for (l, island) in which.iter().enumerate() {
-                let one = s.one(&problem, p, *island as usize, &mut alone, stop, begun);
+                let one = s.one(problem, p, *island as usize, &mut alone, stop, begun);
                 let Some(ended) = &ended[l] else { continue };
                 assert_eq!((one.status, one.dropped), (ended.status, ended.dropped));
                 done += 1;
             }
             // What was left to others takes their word; then the judge has the last one.
             for (l, island) in which.iter().enumerate().filter(|(l, _)| ended[*l].is_none()) {
-                let one = s.one(&problem, p, *island as usize, &mut together, stop, begun);
+                let one = s.one(problem, p, *island as usize, &mut together, stop, begun);
                 assert_eq!(one.status, Status::Converged, "lane {l}");
             }
             for island in which {
