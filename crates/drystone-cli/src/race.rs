@@ -1,10 +1,12 @@
 //! `drystone race`: every solver on the same step, and what it has reached after so many iterations.
 //!
-//! Four tables: the velocity error against iterations on packings, the iterations that a stack takes against
+//! Six tables: the velocity error against iterations on packings, the iterations that a stack takes against
 //! its height, the time of first-order methods beside an interior point method at ten thousand multipliers,
-//! and the block-splitting solvers on steps of a packing, a Brazil nut and a wall.
+//! and the block-splitting solvers on steps of a packing, a Brazil nut and a wall, and over whole runs,
+//! and the Brazil nut over time.
 
 mod blocks;
+mod runs;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,6 +35,10 @@ enum Table {
     Duals,
     /// CPU time of the block-splitting solvers on steps of a packing, a Brazil nut and a wall.
     Blocks,
+    /// The same over whole runs of the packing and the Brazil nut, and what becomes of the spheres.
+    Runs,
+    /// The Brazil nut in steps of 100 ms: time, iterations and contacts over its run.
+    Nut,
 }
 
 #[derive(clap::Args)]
@@ -46,10 +52,10 @@ pub struct Args {
     /// Spheres, boxes of a stack, or steps of each scene [default: 220,1000; 10,30,100,300; 1500; 12].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sizes: Vec<usize>,
-    /// When the packing's step is taken, or until when those of the scenes are, s.
+    /// When the packing's step is taken, until when those of the scenes are, or how long runs are, s.
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     at_time: f64,
-    /// Iterations to look after, or the most that may be taken [default: 50,200,2000; 20000; 1000].
+    /// Iterations to look after, or the most that may be taken [default: 50,200,2000; 20000; 1000; 200].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     iterations: Vec<usize>,
     /// Cap on the time of one solve, s.
@@ -58,6 +64,9 @@ pub struct Args {
     /// Threads.
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
+    /// Of runs and nut: CPU time, iterations and contacts over time.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
     /// Everything as JSON; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
@@ -160,14 +169,19 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if !(0.0..=1e6).contains(&args.budget) {
         return Err(Failure::input(format!("--budget must be from 0 to 1e6 s, got {}", args.budget)));
     }
-    outputs::check(None, [Output::text("--report", args.report.as_ref())])?;
+    let files = [Output::text("--report", args.report.as_ref()), Output::svg("--plot", args.plot.as_ref())];
+    outputs::check(None, files)?;
+    if args.plot.is_some() && ![Table::Runs, Table::Nut].contains(&args.table) {
+        return Err(Failure::input("--plot is of the tables runs and nut"));
+    }
     let all: Vec<&str> =
         REGISTRY.iter().filter(|i| i.is_exact() && i.name != "auto").map(|i| i.name).collect();
     let default = match args.table {
         Table::Errors => all.join(","),
         Table::Stacks => format!("{},auto", all.join(",")),
         Table::Duals => "ipm,pgs,nncg,apgd,prox".into(),
-        Table::Blocks => REGISTRY
+        Table::Nut => "auto".into(),
+        Table::Blocks | Table::Runs => REGISTRY
             .iter()
             .filter(|i| i.name.starts_with("nsgs-"))
             .map(|i| i.name)
@@ -185,6 +199,16 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         Table::Stacks => serde_json::to_string_pretty(&stacks(&args, &names, &stop)?),
         Table::Duals => serde_json::to_string_pretty(&duals(&args, &names, &stop)?),
         Table::Blocks => serde_json::to_string_pretty(&blocks::table(&args, &names, &stop)?),
+        Table::Runs | Table::Nut => {
+            let rows = match args.table {
+                Table::Nut => runs::nut(&args, &names, &stop)?,
+                _ => runs::table(&args, &names, &stop)?,
+            };
+            if let Some(path) = &args.plot {
+                write(path, &runs::chart(&rows).to_svg())?;
+            }
+            serde_json::to_string_pretty(&rows)
+        }
     };
     if let Some(path) = &args.report {
         write(path, &(text.map_err(Failure::run)? + "\n"))?;

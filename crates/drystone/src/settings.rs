@@ -23,7 +23,8 @@ pub enum Stabilisation {
     Scaled {
         /// Share of the overlap to remove in one step, in (0, 1].
         k: f64,
-        /// The same of a joint's error: the paper's K may differ by constraint.
+        /// The same of a joint's error. Pairs of materials and joints may have their own K
+        /// ([`crate::PairLaw::k`], [`crate::JointDef::k`]), which comes before both.
         joints: f64,
     },
     /// An overlap enters the velocity problem as max(Φ/h, -A), a joint's error as Ψ/h.
@@ -109,6 +110,23 @@ impl Stabilisation {
                 })
             }
             other => Err(BadSpec::unknown("stabilisation", other, Self::NAMES)),
+        }
+    }
+
+    /// The same for one constraint that has a K of its own [TasoraAnitescu2011, §5.2]: it counts for `Scaled`
+    /// alone, the others have no K.
+    pub(crate) fn with_own(self, k: Option<f64>) -> Self {
+        match (self, k) {
+            (Stabilisation::Scaled { .. }, Some(k)) => Stabilisation::Scaled { k, joints: k },
+            _ => self,
+        }
+    }
+
+    /// Says that a constraint's own K is impossible.
+    pub(crate) fn check_own(k: Option<f64>) -> Result<(), String> {
+        match k {
+            Some(k) if !(k > 0.0 && k <= 1.0) => Err(format!("K must be above 0 and at most 1, got {k}")),
+            _ => Ok(()),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 /// the Brazil nut's floor strikes so hard that no sweeps are enough.
 const SCENES: [(&str, Option<&str>); 3] = [("packing", None), ("brazil-nut", Some("0.01")), ("wall", None)];
 /// Residual that ends a solve, m/s.
-const GOAL: f64 = 1e-4;
+pub const GOAL: f64 = 1e-4;
 
 /// One solver on the steps of one scene.
 #[derive(Serialize)]

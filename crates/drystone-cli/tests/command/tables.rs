@@ -133,6 +133,32 @@ fn block_splitting_races_on_the_published_scenes() {
 }
 
 #[test]
+fn block_splitting_races_over_whole_runs() {
+    let scratch = Scratch::new("tables-runs");
+    let line =
+        "race runs --at-time 0.2 --iterations 8 --solvers nsgs-sphere,nsgs-qp --plot runs.svg --report -";
+    let rows: Value = serde_json::from_str(&scratch.good(line)).unwrap();
+    let rows = rows.as_array().unwrap();
+    let named: Vec<_> =
+        rows.iter().map(|r| (r["scene"].as_str().unwrap(), r["solver"].as_str().unwrap())).collect();
+    let (sphere, qp) = ("nsgs-sphere", "nsgs-qp");
+    assert_eq!(named, [("packing", sphere), ("packing", qp), ("brazil-nut", sphere), ("brazil-nut", qp)]);
+    for r in rows {
+        assert_eq!(number(r, "steps"), 20.0, "{r}");
+        assert!(number(r, "cpu_ms_mean") > 0.0 && number(r, "cpu_ms_max") >= number(r, "cpu_ms_mean"), "{r}");
+        assert!(number(r, "converged") <= 20.0 && r["ended"].is_null(), "{r}");
+        assert!(r["course"].as_array().unwrap().len() == 20, "{r}");
+    }
+    // The large ball lies at the bottom of its bed.
+    assert!((1.0..3.0).contains(&number(&rows[2], "at_the_end")), "{}", rows[2]);
+    let nut: Value = serde_json::from_str(&scratch.good("race nut --at-time 0.3 --report -")).unwrap();
+    assert_eq!((nut[0]["solver"].as_str(), number(&nut[0], "converged")), (Some("auto"), 3.0), "{nut}");
+    let svg = scratch.read("runs.svg");
+    holds(&svg, &["nsgs-sphere", "nsgs-qp", "packing", "brazil-nut", "iterations of a step", "contacts"]);
+    holds(&scratch.bad("race stacks --sizes 3 --plot a.svg"), &["--plot is of the tables runs"]);
+}
+
+#[test]
 fn compare_draws_every_quantity() {
     let scratch = Scratch::new("tables-plot");
     let line = "compare packing --set n=80 --at-time 0.5 --sweeps 20 --solvers pgs,pgj";

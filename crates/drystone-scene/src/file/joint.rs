@@ -13,8 +13,19 @@ use super::settings::not_negative;
 use crate::text::{At, Fault};
 
 /// The fields of every joint.
-pub(super) const COMMON: &[&str] =
-    &["type", "name", "a", "b", "anchor", "anchor_a", "anchor_b", "compliance", "collide", "length_scale"];
+pub(super) const COMMON: &[&str] = &[
+    "type",
+    "name",
+    "a",
+    "b",
+    "anchor",
+    "anchor_a",
+    "anchor_b",
+    "compliance",
+    "collide",
+    "length_scale",
+    "K",
+];
 /// What may act along a free coordinate.
 pub(super) const LAW: &[&str] = &["motor", "limits", "restitution", "friction", "spring"];
 
@@ -174,6 +185,7 @@ pub(super) fn read(at: &At, bodies: &[BodyDef], library: &Library) -> Result<Joi
     }
     def.collide = at.get("collide").map_or(Ok(false), |c| c.boolean())?;
     def.length = at.get("length_scale").map(|l| l.number()).transpose()?;
+    def.k = at.get("K").map(|k| k.number()).transpose()?;
     def.laws = match at.get("coordinates") {
         Some(list) => {
             if let Some(law) = LAW.iter().find_map(|key| at.get(key)) {

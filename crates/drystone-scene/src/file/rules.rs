@@ -62,8 +62,17 @@ pub(super) fn materials(at: &At) -> Result<Materials, Fault> {
 }
 
 /// What a pair may have beside friction.
-pub(super) const LAW: &[&str] =
-    &["restitution", "impact", "bounce_speed", "rolling", "spinning", "cohesion", "stiffness", "damping"];
+pub(super) const LAW: &[&str] = &[
+    "restitution",
+    "impact",
+    "bounce_speed",
+    "rolling",
+    "spinning",
+    "cohesion",
+    "stiffness",
+    "damping",
+    "K",
+];
 
 /// The fields of [`LAW`].
 fn law(at: &At) -> Result<PairLaw, Fault> {
@@ -77,6 +86,7 @@ fn law(at: &At) -> Result<PairLaw, Fault> {
         cohesion: number("cohesion", "N")?.unwrap_or(0.0),
         stiffness: number("stiffness", "N/m")?,
         damping: number("damping", "N s/m")?.unwrap_or(0.0),
+        k: number("K", "")?,
         ..PairLaw::default()
     })
 }

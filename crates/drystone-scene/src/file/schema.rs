@@ -297,6 +297,7 @@ const JOINT: &[Entry] = &[
     ("compliance", "pair", "m/N, rad/(N m)"),
     ("collide", "boolean", "lets the two bodies collide"),
     ("length_scale", "number", "m"),
+    ("K", "number", "its own, with scaled stabilisation"),
     ("axis", "vector", ""),
     ("axis_b", "vector", ""),
     ("up", "vector", ""),
@@ -351,6 +352,7 @@ const ROW: &[Entry] = &[
     ("cohesion", "number", "N"),
     ("stiffness", "number", "N/m"),
     ("damping", "number", "N s/m"),
+    ("K", "number", "its own, with scaled stabilisation"),
 ];
 
 const EMITTER: &[Entry] = &[

@@ -46,6 +46,9 @@ pub(super) fn of_joint(world: &World, slot: usize, index: impl Fn(u32) -> i64) -
     if joint.compliance != [0.0; 2] {
         return Err("it is compliant".into());
     }
+    if joint.k.is_some() {
+        return Err("it has a K of its own".into());
+    }
     let id = drystone::JointId { slot: slot as u32, generation: joint.generation };
     let error = |e: drystone::WorldError| e.to_string();
     let mut drive = None;

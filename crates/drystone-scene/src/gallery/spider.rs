@@ -20,7 +20,7 @@
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use drystone::function::{Beyond, Interpolation, Table};
-use drystone::{BodyDef, Filter, Function, JointDef, Motor, Settings, Shape, World};
+use drystone::{BodyDef, Filter, Function, JointDef, MassProperties, Motor, Settings, Shape, World};
 use glam::{DQuat, DVec3};
 use serde_json::json;
 
@@ -44,6 +44,7 @@ const PARAMS: &[ParamInfo] = &[
     param("stride", "0.3", "rad", "by which a leg swings to either side"),
     param("lift", "0.3", "rad", "by which a femur is raised to step ahead"),
     param("limbs", "1", "", "masses of femora, rods, plates and shins, over 50, 30, 40 and 60 g"),
+    param("inertia", "1", "", "moments of inertia of all parts but the trunk, over those of their shapes"),
     param("mu", "0.6", "", "coefficient of friction"),
     param("h", "0.01", "s", "step"),
     param("T", "8", "s", "duration"),
@@ -207,11 +208,15 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     };
     let mu = p.number("mu", 0.0, 10.0)?;
     let limbs = p.number("limbs", 0.01, 100.0)?;
+    let inertia = p.number("inertia", 0.01, 1e6)?;
     let trunk = BodyDef::dynamic(Shape::Box { half: TRUNK }, TRUNK_MASS).at(DVec3::Z * HEIGHT).friction(mu);
     let mut bodies = vec![BodyDef { group: 1, ..trunk.named("trunk") }];
     let mut joints = Vec::new();
     for leg in Leg::all(gait.stride) {
-        bodies.extend(leg.bodies(mu, limbs));
+        bodies.extend(leg.bodies(mu, limbs).into_iter().map(|part| {
+            let mass = MassProperties { inertia: part.mass.inertia * inertia, ..part.mass };
+            part.mass(mass)
+        }));
         joints.extend(leg.joints(&gait));
     }
     bodies.push(ground(mu));

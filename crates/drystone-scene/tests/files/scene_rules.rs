@@ -75,6 +75,7 @@ other = { restitution = 0.25, impact = "poisson", bounce_speed = 0.1 }
 pair = [
   { between = ["steel", "oil"], mu = 0.4, mu_kinetic = 0.1, stick_speed = 0.01, rolling = 0.001, spinning = 0.002, cohesion = 3 },
   { between = ["steel", "foam"], mu = 0.4, stiffness = 1e4, damping = 20 },
+  { between = ["oil", "foam"], mu = 0.4, K = 0.3 },
 ]
 [[body]]
 motion = "static"
@@ -102,6 +103,7 @@ shape = { type = "sphere", r = 0.5 }
     );
     let soft = drystone::PairLaw { stiffness: Some(1e4), damping: 20.0, ..plain };
     assert_eq!(m.pair(foam, steel), Some(soft));
+    assert_eq!(m.pair(foam, oil), Some(drystone::PairLaw { k: Some(0.3), ..plain }));
     let other = m.other();
     assert_eq!((other.restitution, other.impact), (0.25, drystone::Impact::Poisson));
     assert_eq!(other.bounce_speed, Some(0.1));
@@ -231,6 +233,8 @@ fn slips_are_named_with_their_place() {
             "[materials]\npair = [{ between = [\"a\", \"b\"], mu = 1, restitution = 0.5, stiffness = 1e4 }]",
             "between 'a' and 'b': restitution and stiffness",
         ),
+        ("share", "", "[materials]\nother = { K = 1.5 }", "K must be above 0 and at most 1"),
+        ("joint", "", "[[joint]]\ntype = \"ball\"\na = \"body[0]\"\nK = 0", "K must be"),
         ("other", "", "[materials]\nother = { restitution = 0.5, damping = 3 }", "damping needs a stiffness"),
         ("guide", "", "guide = { along = [0, 0, 1], way = 0 }", "kinematic"),
         ("emitter", "", "[[emitter]]\nmin = [0, 0, 0]\nmax = [1, 1, 1]\nrate = 1\nbody = []", "bodies"),

@@ -3,8 +3,9 @@
 
 use crate::common::{Dice, explicit, heap, pyramid};
 use drystone_solve::colour::Colouring;
+use drystone_solve::cone::Set;
 use drystone_solve::lcp::{Facets, Form, Lcp, LcpStatus, lemke, polyhedral, psor};
-use drystone_solve::problem::{Bodies, WORLD};
+use drystone_solve::problem::{Bodies, Csr, Explicit, WORLD};
 use drystone_solve::solver::{Status, Stop, make};
 use drystone_solve::{FrictionLaw, Problem};
 
@@ -191,6 +192,68 @@ fn block_splitting_on_facets_reaches_the_lcp() {
             assert!(worst < 1e-6, "{name}, {law:?}: {worst}");
         }
     }
+}
+
+/// One contact in the plane with W = (w_nn, w_nt; w_nt, w_tt) and b, under Coulomb's law.
+fn planar([nn, nt, tt]: [f64; 3], b: [f64; 2], mu: f64) -> Problem {
+    let w = Csr { columns: 2, indptr: vec![0, 2, 4], indices: vec![0, 1, 0, 1], data: vec![nn, nt, nt, tt] };
+    let mut p = Problem::Explicit(Explicit::new(w, b.to_vec(), vec![Set::Friction2 { mu }]));
+    p.set_model(Model::Coulomb);
+    p
+}
+
+fn by_programs(p: &Problem) -> Vec<f64> {
+    let stop = Stop { tolerance: 1e-13, iterations: 3, ..Stop::default() };
+    make("nsgs-qp").unwrap().solve(p, None, &stop).unwrap().gamma
+}
+
+/// Passes s ← F(s) on the slip are a contraction where μ w_nt < w_nn and 3 μ w_nt < w_nn + 2 μ² w_tt. Here
+/// the second fails, F' = -1.5, and passes go to and fro between opening and sliding; the bracket ends that.
+#[test]
+fn slips_are_found_where_passes_circle() {
+    let ([nn, nt, tt], mu, [bn, bt]) = ([1.0, 0.97, 1.0], 0.7275, [-1.0, 3.0]);
+    let slope = (mu * mu * tt - mu * nt) / (nn - 2.0 * mu * nt + mu * mu * tt);
+    assert!(mu * nt < nn && 3.0 * mu * nt > nn + 2.0 * mu * mu * tt && slope < -1.4, "{slope}");
+    // The pass in closed form: the program opens, or slides ahead.
+    let pass = |s: f64| {
+        let pressed = (-(bn - mu * bt + s) / (nn - 2.0 * mu * nt + mu * mu * tt)).max(0.0);
+        mu * (bt + (nt - mu * tt) * pressed)
+    };
+    let mut s = mu * bt;
+    let seen: Vec<f64> = (0..40)
+        .map(|_| {
+            s = pass(s);
+            s
+        })
+        .collect();
+    assert!((seen[39] - seen[37]).abs() < 1e-12 && (seen[39] - seen[38]).abs() > 1.0, "{seen:?}");
+    let gamma = by_programs(&planar([nn, nt, tt], [bn, bt], mu));
+    let exact = -bn / (nn - mu * nt);
+    assert!((gamma[0] - exact).abs() < 1e-9 && (gamma[1] + mu * exact).abs() < 1e-9, "{gamma:?}, {exact}");
+}
+
+/// Whatever the coupling, the friction and the load: what the programs end with obeys Coulomb's law.
+#[test]
+fn slips_are_found_for_every_contact_in_the_plane() {
+    let mut d = Dice(77);
+    let mut slides = 0;
+    for _ in 0..5000 {
+        let (nn, tt) = (d.range(0.1, 3.0), d.range(0.1, 3.0));
+        let nt = d.range(-0.999, 0.999) * (nn * tt).sqrt();
+        let (mu, b) = (d.range(0.05, 3.0), [d.range(-1.0, 1.0), d.range(-3.0, 3.0)]);
+        let gamma = by_programs(&planar([nn, nt, tt], b, mu));
+        let u = [nn * gamma[0] + nt * gamma[1] + b[0], nt * gamma[0] + tt * gamma[1] + b[1]];
+        let size = 1.0 + gamma[0] * (nn + tt);
+        let (least, wrong) = (u[0].min(gamma[0]), 1e-8 * size);
+        assert!(least.abs() < wrong && u[0] > -wrong, "normal: {u:?} {gamma:?} {nn} {nt} {tt} {mu} {b:?}");
+        assert!(gamma[1].abs() < mu * gamma[0] + wrong, "cone: {gamma:?}");
+        if u[1].abs() > wrong {
+            let off = gamma[1] + mu * gamma[0] * u[1].signum();
+            assert!(off.abs() < wrong, "sliding: {u:?} {gamma:?} {nn} {nt} {tt} {mu} {b:?}");
+            slides += usize::from(gamma[0] > wrong);
+        }
+    }
+    assert!(slides > 500, "{slides}");
 }
 
 /// Degenerate through and through: where the basis is not made anew, the order among ties is lost and the

@@ -1,6 +1,9 @@
 //! What becomes of an overlap, for each stabilisation: velocity after one step, position after some.
 
-use drystone::{BodyDef, BodyId, JointDef, MassProperties, Settings, Shape, Stabilisation, World};
+use drystone::{
+    BodyDef, BodyId, Integrator, JointDef, MassProperties, Motor, PairLaw, Settings, Shape, Stabilisation,
+    World,
+};
 use glam::DVec3;
 
 use crate::common::{add, world};
@@ -195,7 +198,7 @@ fn chain(stabilisation: &str, solver: &str, iterations: usize, warm_start: bool)
         solver: solver.into(),
         stabilisation,
         warm_start,
-        integrator: drystone::Integrator::Euler,
+        integrator: Integrator::Euler,
         ..Settings::default()
     };
     let mut w = world(settings);
@@ -245,4 +248,68 @@ fn clamped_leaves_joints_their_whole_correction() {
     assert_eq!(s.text(), "scaled:K=0.2,joints=1");
     assert_eq!(Stabilisation::parse("scaled:K=0.2").unwrap().text(), "scaled:K=0.2");
     assert!(Stabilisation::parse("scaled:joints=2").is_err());
+}
+
+/// K may differ by constraint [TasoraAnitescu2011, section 5.2]: of two balls in one floor each leaves by the
+/// K of its own pair of materials, the third by that of the world.
+#[test]
+fn pairs_of_materials_have_their_own_k() {
+    let mut w = weightless("scaled:K=0.5");
+    let names = ["floor", "soft", "hard", "other"];
+    let ids = names.map(|name| w.materials_mut().add(name).unwrap());
+    for (of, k) in [(1, 0.1), (2, 1.0)] {
+        let law = PairLaw { k: Some(k), ..PairLaw::friction(0.3) };
+        w.materials_mut().set_pair(ids[0], ids[of], law).unwrap();
+    }
+    add(&mut w, BodyDef::fixed(Shape::HalfSpace).friction(0.3).material(ids[0]));
+    let depth = 0.02;
+    let balls = [1, 2, 3].map(|of| {
+        let ball = BodyDef::dynamic(Shape::Sphere { radius: RADIUS }, 2.0).friction(0.3);
+        let at = DVec3::new(3.0 * of as f64, 0.0, RADIUS - depth);
+        add(&mut w, ball.at(at).material(ids[of]))
+    });
+    w.step().unwrap();
+    for (ball, k) in balls.into_iter().zip([0.1, 1.0, 0.5]) {
+        let (v, gain) = (w.velocity(ball).unwrap().z, w.position(ball).unwrap().z - (RADIUS - depth));
+        assert!(near(v, k * depth / H) && near(gain, k * depth), "K {k}: v {v}, gain {gain}");
+    }
+    // What has no K leaves overlaps as it would.
+    let none = Stabilisation::parse("clamped:A=0.1").unwrap();
+    w.set_settings(Settings { stabilisation: none, ..w.settings().clone() }).unwrap();
+    w.step().unwrap();
+    let v = w.velocity(balls[0]).unwrap().z;
+    assert!(near(v, 0.1) || near(v, 0.1 * depth / H), "{v}");
+}
+
+/// The same of joints, of their equations and of the motors on them; a copy of the world knows it too.
+#[test]
+fn joints_have_their_own_k() {
+    let mut w = weightless("scaled:K=0.5,joints=0.8");
+    w.set_settings(Settings { integrator: Integrator::Euler, ..w.settings().clone() }).unwrap();
+    let add_one = |w: &mut World, k: usize, own: Option<f64>| {
+        let at = DVec3::X * k as f64;
+        let bob = BodyDef::bare(MassProperties::principal(1.0, DVec3::splat(0.1)));
+        let bob = add(w, bob.at(at));
+        let slide = JointDef::prismatic(None, bob, at, DVec3::Z).motor(0, Motor::position(0.0));
+        w.add_joint(JointDef { k: own, ..slide }).unwrap();
+        bob
+    };
+    let own = [Some(0.1), None, Some(1.0)];
+    let bobs: Vec<BodyId> = own.iter().enumerate().map(|(k, own)| add_one(&mut w, k, *own)).collect();
+    w.step().unwrap();
+    let off = DVec3::new(0.0, 0.002, -0.003);
+    let mut state = w.state().clone();
+    bobs.iter().for_each(|bob| state.position[bob.slot as usize] += off);
+    w.restore(state).unwrap();
+    let mut copy = World::load(&w.save().unwrap()).unwrap();
+    w.step().unwrap();
+    for (k, (bob, own)) in bobs.iter().zip(own).enumerate() {
+        let left = w.position(*bob).unwrap() - DVec3::X * k as f64;
+        let wanted = (1.0 - own.unwrap_or(0.8)) * off;
+        assert!((left - wanted).length() < 1e-9, "K {own:?}: {left} left, {wanted} wanted");
+    }
+    copy.step().unwrap();
+    assert_eq!(copy.state(), w.state());
+    let wrong = JointDef { k: Some(1.5), ..JointDef::ball(None, bobs[0], DVec3::ZERO) };
+    assert!(w.add_joint(wrong).unwrap_err().to_string().contains("K must be"));
 }

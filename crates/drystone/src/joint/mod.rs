@@ -51,6 +51,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::model::BodyId;
+use crate::settings::Stabilisation;
 use crate::shape::Pose;
 
 /// Names a joint for as long as it exists.
@@ -110,6 +111,9 @@ pub struct JointDef {
     pub collide: bool,
     /// The length L that makes speeds of rotation m/s, m; None: the smaller radius of gyration of its bodies.
     pub length: Option<f64>,
+    /// Share K of its errors that a step takes away, in (0, 1]: where the world's stabilisation is
+    /// [`crate::Stabilisation::Scaled`], in place of its K [TasoraAnitescu2011, §5.2]. None: that one.
+    pub k: Option<f64>,
 }
 
 /// A rotation that takes z to `axis` by the shortest way.
@@ -146,6 +150,7 @@ impl JointDef {
             compliance: [0.0; 2],
             collide: false,
             length: None,
+            k: None,
         }
     }
 
@@ -480,6 +485,7 @@ impl JointDef {
         if self.compliance.iter().any(|c| !(c.is_finite() && *c >= 0.0)) {
             return Err(format!("compliance must be finite and not negative, got {:?}", self.compliance));
         }
+        Stabilisation::check_own(self.k)?;
         match self.length {
             Some(l) if !(l.is_finite() && l > 0.0) => Err(format!("length must be positive, got {l}")),
             _ => Ok(()),

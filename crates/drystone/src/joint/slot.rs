@@ -43,6 +43,9 @@ pub struct Joint {
     pub compliance: [f64; 2],
     /// L, m.
     pub length: f64,
+    /// Its own K.
+    #[serde(default)]
+    pub k: Option<f64>,
     /// Whether adding this joint kept its bodies from colliding, so that removing it lets them again.
     pub parted: bool,
 }

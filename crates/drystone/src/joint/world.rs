@@ -63,6 +63,7 @@ impl World {
             laws,
             compliance: def.compliance,
             length: def.length.unwrap_or(gyration),
+            k: def.k,
             parted,
         };
         self.model.changed();

@@ -24,7 +24,7 @@ use crate::contact::{Contact, Touch};
 use crate::formulation::Row;
 use crate::gyration::Gyration;
 use crate::model::Model;
-use crate::settings::{Settings, Stabilisation};
+use crate::settings::Settings;
 use crate::state::State;
 
 /// Cohesion acts up to this gap, as a share of the pair's size.
@@ -148,7 +148,7 @@ impl Laws {
         let (h, theta) = (settings.h, settings.integrator.theta());
         let n = c.normal;
         let before = self.before(model, state, c).dot(n);
-        let own = rigid_bias(settings, c.gap, before);
+        let own = rigid_bias(settings, law.k, c.gap, before);
         let mut row = Row { bias: own, resting: own, mu: c.mu, ..Row::default() };
         row.drift = model.belt(state, c.key.colliders, c.bodies[0]);
         row.drift -= row.drift.dot(n) * n;
@@ -259,12 +259,11 @@ impl Laws {
     }
 }
 
-/// The bias of a rigid contact that is not hit, m/s.
-fn rigid_bias(settings: &Settings, gap: f64, before: f64) -> f64 {
+/// The bias of a rigid contact that is not hit, m/s; `k` is its own K.
+fn rigid_bias(settings: &Settings, k: Option<f64>, gap: f64, before: f64) -> f64 {
     let (h, theta) = (settings.h, settings.integrator.theta());
-    let stabilisation: Stabilisation = settings.stabilisation;
     if theta == 1.0 || gap < 0.0 {
-        return stabilisation.bias(gap, h);
+        return settings.stabilisation.with_own(k).bias(gap, h);
     }
     ((gap / h + (1.0 - theta) * before) / theta).max(0.0)
 }

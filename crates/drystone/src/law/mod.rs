@@ -8,6 +8,8 @@ pub(crate) mod impact;
 
 use serde::{Deserialize, Serialize};
 
+use crate::settings::Stabilisation;
+
 /// Which quantity a coefficient of restitution compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -60,6 +62,9 @@ pub struct PairLaw {
     pub stiffness: Option<f64>,
     /// Damping of one compliant contact point, N s/m.
     pub damping: f64,
+    /// Share K of the overlap that a step removes, in (0, 1]: where the world's stabilisation is
+    /// [`crate::Stabilisation::Scaled`], in place of its K. None: that one.
+    pub k: Option<f64>,
 }
 
 impl Default for PairLaw {
@@ -76,6 +81,7 @@ impl Default for PairLaw {
             cohesion: 0.0,
             stiffness: None,
             damping: 0.0,
+            k: None,
         }
     }
 }
@@ -121,6 +127,7 @@ impl PairLaw {
         if self.restitution > 1.0 {
             return Err(format!("restitution must be from 0 to 1, got {}", self.restitution));
         }
+        Stabilisation::check_own(self.k)?;
         if let Some(k) = self.stiffness
             && !(k.is_finite() && k > 0.0)
         {
@@ -171,6 +178,8 @@ mod tests {
         assert!(wrong(PairLaw { mu_kinetic: Some(0.6), ..law }).contains("mu_kinetic"));
         assert!(wrong(PairLaw { stiffness: Some(0.0), ..law }).contains("stiffness"));
         assert!(wrong(PairLaw { damping: 1.0, ..law }).contains("stiffness"));
+        assert!(wrong(PairLaw { k: Some(1.5), ..law }).contains("K must be"));
+        assert!(wrong(PairLaw { k: Some(0.0), ..law }).contains("K must be"));
         let soft = wrong(PairLaw { restitution: 0.5, stiffness: Some(1e4), ..law });
         assert!(soft.contains("restitution") && soft.contains("stiffness"));
         let poisson = PairLaw { restitution: 0.5, impact: Impact::Poisson, ..law };

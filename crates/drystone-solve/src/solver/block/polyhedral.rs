@@ -130,7 +130,13 @@ impl Local for Lemke {
     }
 }
 
-/// γ = Σ x_j (1, μ d_j), x ≥ 0: min ½ xᵀ(GᵀWG)x + (Gᵀ(b + s e_n))ᵀx, with s of the last pass.
+/// γ = Σ x_j (1, μ d_j), x ≥ 0: min ½ xᵀ(GᵀWG)x + (Gᵀ(b + s e_n))ᵀx, with the slip s that belongs to it.
+///
+/// Coulomb's law is this program where s = F(s), F(s) = μ max_j -d_j·u_T of its solution for s: its
+/// conditions are then those of the LCP, with λ = s/μ. F is continuous, as the solution's velocity is, F(0) ≥
+/// 0, and from some s on γ = 0 and F is constant. So F(s) - s changes its sign, and a bracket around that is
+/// kept. A pass, s ← F(s), is a contraction where |F'| < 1 (in the plane where μ w_nt < w_nn and 3 μ w_nt <
+/// w_nn + 2 μ² w_tt); F is linear in pieces, and otherwise secants through two passes and halvings end it.
 struct Qp {
     facets: Facets,
 }
@@ -139,8 +145,8 @@ fn make_qp(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(BlockSplitting::new(&QP, Box::new(Qp { facets: parse(spec)? }))))
 }
 
-/// Passes on s for Coulomb's law.
-const PASSES: usize = 20;
+/// Passes on s for Coulomb's law: three for each of the halvings of a bracket to rounding.
+const PASSES: usize = 150;
 
 impl Local for Qp {
     fn solve(&mut self, one: &One, gamma: &mut Vector) {
@@ -163,16 +169,27 @@ impl Local for Qp {
         };
         let coulomb = one.model == FrictionLaw::Coulomb;
         let mut s = if coulomb { slip(&one.velocity(gamma)) } else { 0.0 };
-        for _ in 0..PASSES {
+        // Where it opens, and from there on.
+        let open = if coulomb { slip(&one.b) } else { 0.0 };
+        let (mut low, mut high, mut last) = (f64::NEG_INFINITY, 1.01 * open.max(open - one.b[0]), None);
+        for pass in 0..PASSES {
             let mut shifted = *one;
             shifted.b[0] += s;
             let found = active_set(&shifted, &edges);
             let next = if coulomb { slip(&one.velocity(&found)) } else { 0.0 };
-            let done = (next - s).abs() <= 1e-12 * (next + norm(&one.b[..one.rows]));
-            s = next;
             accept(one, found, gamma);
-            if done {
+            let excess = next - s;
+            if !(excess.abs() > 1e-12 * (next + norm(&one.b[..one.rows]))) {
                 break;
+            }
+            (low, high) = if excess > 0.0 { (low.max(s), high) } else { (low, high.min(s)) };
+            let secant = last.map(|(before, then)| s - excess * (s - before) / (excess - then));
+            last = Some((s, excess));
+            let within = |x: &f64| *x >= 0.0 && *x > low && *x < high;
+            s = secant.filter(within).unwrap_or(next);
+            // Every third pass halves the bracket.
+            if !within(&s) || pass % 3 == 2 {
+                s = 0.5 * (low.max(0.0) + high);
             }
         }
     }

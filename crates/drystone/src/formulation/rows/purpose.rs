@@ -34,6 +34,21 @@ pub(crate) enum Purpose {
     },
 }
 
+impl Purpose {
+    /// The same for a joint that has a K of its own.
+    #[inline]
+    pub(crate) fn with_own(mut self, k: Option<f64>) -> Self {
+        if k.is_some()
+            && let Purpose::Velocity { stabilisation, follow, .. } = &mut self
+            && let Stabilisation::Scaled { .. } = stabilisation
+        {
+            *stabilisation = stabilisation.with_own(k);
+            *follow = stabilisation.motor_share();
+        }
+        self
+    }
+}
+
 /// What is wanted of the rows of a position problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wanted {

@@ -103,7 +103,7 @@ impl Rows {
                 self.bent = bend.iter().fold(self.bent, |most, x| most.max(x.abs()));
             }
             let moves = joint.bodies.map(|b| b != WORLD_BODY && model.bodies[b as usize].inv_mass > 0.0);
-            let largest = None;
+            let (largest, purpose) = (None, purpose.with_own(joint.k));
             let mut stage =
                 Stage { state, v, p, j, joint, moves, purpose, laws, rows: self, time, memory, largest };
             if velocity_problem {
