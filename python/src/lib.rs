@@ -21,6 +21,10 @@ mod world;
 
 use pyo3::prelude::*;
 
+/// As the command has it: what is the interpreter's or NumPy's stays with them.
+#[global_allocator]
+static ALLOCATOR: drystone_memory::Memory = drystone_memory::Memory;
+
 /// How many threads there are: one a core unless [`set_threads`] said otherwise.
 #[pyfunction(name = "threads")]
 fn number_of_threads() -> usize {
