@@ -14,7 +14,9 @@ Every step comes with a certificate of how accurate it is. SI units, z up, quate
 import os as _os
 
 from ._drystone import (
+    Arrays,
     Body,
+    BodyCollider,
     Collider,
     Contact,
     ContactEvent,
@@ -56,7 +58,7 @@ if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_forked)
 
 __all__ = [
-    "Batch", "Body", "Collider", "Contact", "ContactEvent", "Contacts", "Drawing", "Error", "Hit", "InputError", "Joint", "JointEvent",
+    "Arrays", "Batch", "Body", "BodyCollider", "Collider", "Contact", "ContactEvent", "Contacts", "Drawing", "Error", "Hit", "InputError", "Joint", "JointEvent",
     "Recording", "Scene", "SensorEvent", "Shape", "Solution", "State", "StepError", "StepReport", "View", "World", "__version__", "box", "capsule",
     "check", "compound", "cone", "cylinder", "devices", "ellipsoid", "half_space", "height_field", "hull", "load", "mesh", "recording", "rounded", "run",
     "scenes", "set_threads", "solve", "solvers", "sphere", "threads", "view",

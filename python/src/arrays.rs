@@ -1,7 +1,7 @@
 //! States and contacts of all bodies as NumPy arrays. Row i of a state is the body with `index` i; rows of
 //! removed bodies are NaN.
 
-use drystone::{Pose, World};
+use drystone::{Contact, Pose, World};
 use glam::{DQuat, DVec3};
 use numpy::ndarray::Dimension;
 use numpy::{Ix2, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyUntypedArrayMethods};
@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::convert::{Q4, quat, shown, unit, wxyz};
 use crate::errors::{argument, input, world as refused};
+use crate::lend::{self, What};
 use crate::world::PyWorld;
 
 /// An array of real numbers with as many dimensions as `D`, as handed in: anything that NumPy makes one of.
@@ -172,7 +173,7 @@ pub fn write(world: &PyWorld, py: Python<'_>, given: [Option<&In<'_>>; 4]) -> Py
     let q = given[1].map(|a| rows4(names[1], a, n)).transpose()?;
     let v = given[2].map(|a| rows3(names[2], a, n)).transpose()?;
     let omega = given[3].map(|a| rows3(names[3], a, n)).transpose()?;
-    world.with(py, |w| set(w, x.as_deref(), q.as_deref(), v.as_deref(), omega.as_deref()))
+    world.change(py, |w| set(w, x.as_deref(), q.as_deref(), v.as_deref(), omega.as_deref()))
 }
 
 pub fn set(
@@ -242,7 +243,7 @@ pub fn apply_forces(
     if f.iter().chain(t.iter().flatten()).any(|x| !x.is_finite()) {
         return Err(input("forces and torques must be finite"));
     }
-    world.with(py, |w| {
+    world.change(py, |w| {
         let ids: Vec<_> = w.model().dynamic().filter_map(|i| w.model().id(i as u32)).collect();
         for id in ids {
             let i = id.slot as usize;
@@ -261,7 +262,48 @@ pub fn from_rows<'py>(py: Python<'py>, rows: &[DVec3]) -> PyResult<Bound<'py, Py
     PyArray1::from_vec(py, flat).reshape([rows.len(), 3])
 }
 
-/// The contacts of the last step.
+/// The memory of a world's state as it is, without copies: see `World.arrays`.
+#[pyclass(frozen, name = "Arrays", module = "drystone")]
+pub struct Arrays(pub Py<PyWorld>);
+
+impl Arrays {
+    fn vectors(&self, py: Python<'_>, what: What) -> PyResult<Py<PyArray2<f64>>> {
+        self.0.get().locked(py, |w| lend::vectors(w, what)).table(py)
+    }
+}
+
+#[pymethods]
+impl Arrays {
+    /// Centres of mass, (n, 3), m; of bodies that are not dynamic, the origins of their frames.
+    #[getter]
+    fn centres(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
+        self.vectors(py, What::Centres)
+    }
+
+    /// Orientations, (n, 4): the scalar comes last here, (x, y, z, w), as `scipy.spatial.transform` has it.
+    #[getter]
+    fn quaternions(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
+        self.0.get().locked(py, lend::rotations).table(py)
+    }
+
+    /// Velocities of the centres of mass, (n, 3), m/s.
+    #[getter]
+    fn velocities(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
+        self.vectors(py, What::Velocities)
+    }
+
+    /// Angular velocities in the bodies' own axes, (n, 3), rad/s.
+    #[getter]
+    fn spins(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
+        self.vectors(py, What::Spins)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<Arrays of {} rows>", self.0.get().with(py, |w| w.model().bodies.len()))
+    }
+}
+
+/// The contacts of the last step, without copies: arrays stay what they were when they were asked for.
 #[pyclass(frozen, name = "Contacts", module = "drystone")]
 pub struct Contacts {
     /// Rows of the two bodies, (n, 2).
@@ -282,34 +324,43 @@ pub struct Contacts {
     /// Impulses on the first body, (n, 3), N s.
     #[pyo3(get)]
     impulses: Py<PyArray2<f64>>,
-    /// The same over the step, (n, 3), N.
-    #[pyo3(get)]
-    forces: Py<PyArray2<f64>>,
+    /// The step, s.
+    h: f64,
 }
 
 impl Contacts {
     pub fn of(world: &PyWorld, py: Python<'_>) -> PyResult<Self> {
-        let (all, h) = world.with(py, |w| (w.contacts().to_vec(), w.settings().h));
-        let rows = |f: &dyn Fn(&drystone::Contact) -> DVec3| {
-            from_rows(py, &all.iter().map(f).collect::<Vec<_>>()).map(Bound::unbind)
-        };
-        let numbers =
-            |f: &dyn Fn(&drystone::Contact) -> f64| PyArray1::from_iter(py, all.iter().map(f)).unbind();
-        let bodies: Vec<u32> = all.iter().flat_map(|c| c.bodies).collect();
+        let (bodies, vectors, numbers, h) = world.locked(py, |w| {
+            let vectors: [fn(&Contact) -> &DVec3; 3] = [|c| &c.point, |c| &c.normal, |c| &c.impulse];
+            let numbers: [fn(&Contact) -> &f64; 2] = [|c| &c.gap, |c| &c.mu];
+            (
+                lend::contacts(w, |c| &c.bodies),
+                vectors.map(|field| lend::contacts(w, field)),
+                numbers.map(|field| lend::contacts(w, field)),
+                w.settings().h,
+            )
+        });
+        let ([points, normals, impulses], [gaps, friction]) = (vectors, numbers);
         Ok(Self {
-            bodies: PyArray1::from_vec(py, bodies).reshape([all.len(), 2])?.unbind(),
-            points: rows(&|c| c.point)?,
-            normals: rows(&|c| c.normal)?,
-            gaps: numbers(&|c| c.gap),
-            friction: numbers(&|c| c.mu),
-            impulses: rows(&|c| c.impulse)?,
-            forces: rows(&|c| c.impulse / h)?,
+            bodies: bodies.table(py)?,
+            points: points.table(py)?,
+            normals: normals.table(py)?,
+            gaps: gaps.numbers(py)?,
+            friction: friction.numbers(py)?,
+            impulses: impulses.table(py)?,
+            h,
         })
     }
 }
 
 #[pymethods]
 impl Contacts {
+    /// Impulses over the step, (n, 3), N.
+    #[getter]
+    fn forces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.impulses.bind(py).as_any().div(self.h)
+    }
+
     fn __len__(&self, py: Python<'_>) -> usize {
         self.gaps.bind(py).len()
     }

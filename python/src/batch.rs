@@ -1,5 +1,7 @@
 //! Many worlds, stepped side by side.
 
+use std::time::{Duration, Instant};
+
 use drystone::{JointId, Motor, State, StepError, World};
 use numpy::{Ix3, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -10,8 +12,14 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::arrays::{Column, In, set};
 use crate::convert::{Q4, Times, Whole, quat};
 use crate::errors::{input, step as failed, world as refused};
+use crate::lend::Inside;
 use crate::threads::{forks, with_threads};
 use crate::world::PyWorld;
+
+/// Worlds that one thread takes at a time.
+const MOST: usize = 16;
+/// Steps are taken in one go for about so long before somebody looks for Ctrl-C.
+const WITHOUT_LOOKING: Duration = Duration::from_millis(100);
 
 /// Worlds of the same number of bodies, stepped in parallel: each by one thread.
 #[pyclass(frozen, subclass, name = "Batch", module = "drystone")]
@@ -35,8 +43,9 @@ impl Batch {
         f: impl Fn(usize, &mut World) -> Result<(), E> + Sync,
     ) -> Result<(), (usize, E)> {
         self.locked(py, |worlds| {
-            let all = worlds.par_iter_mut().enumerate().with_max_len(16);
-            let told: Vec<(usize, E)> = all.filter_map(|(k, w)| f(k, w).err().map(|e| (k, e))).collect();
+            let all = worlds.par_iter_mut().enumerate().with_max_len(MOST);
+            let told: Vec<(usize, E)> =
+                all.filter_map(|(k, w)| f(k, &mut **w).err().map(|e| (k, e))).collect();
             told.into_iter().next().map_or(Ok(()), Err)
         })
     }
@@ -44,12 +53,12 @@ impl Batch {
     /// Calls `f` in the pool with all worlds. Their locks are taken before: a thread of the pool that waits
     /// within a step may take up another job, and must not find it waiting for a world. They are taken in one
     /// order, whatever the batch, so that two batches cannot wait for each other.
-    fn locked<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut [&mut World]) -> R + Send) -> R {
+    fn locked<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut [&mut Inside]) -> R + Send) -> R {
         let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
         py.detach(|| {
             let mut locks: Vec<_> = self.order.iter().map(|&k| (k, worlds[k].lock())).collect();
             locks.sort_unstable_by_key(|(k, _)| *k);
-            let mut all: Vec<&mut World> = locks.iter_mut().map(|(_, lock)| &mut **lock).collect();
+            let mut all: Vec<&mut Inside> = locks.iter_mut().map(|(_, lock)| &mut **lock).collect();
             match self.forks == forks() {
                 true => self.pool.install(|| f(&mut all)),
                 false => with_threads(|| f(&mut all)),
@@ -82,11 +91,14 @@ impl Batch {
 
     /// Arrays have one row for each body: all worlds must still have as many.
     fn unchanged(&self, py: Python<'_>) -> PyResult<()> {
-        self.each(py, |_, w| {
+        let wrong = |(k, w): (usize, &&mut Inside)| {
             let n = w.model().bodies.len();
-            if n == self.bodies { Ok(()) } else { Err(n) }
+            (n != self.bodies).then_some((k, n))
+        };
+        let wrong = self.locked(py, |worlds| worlds.iter().enumerate().find_map(wrong));
+        wrong.map_or(Ok(()), |(k, n)| {
+            Err(input(format!("world {k} has {n} bodies, the batch {}", self.bodies)))
         })
-        .map_err(|(k, n)| input(format!("world {k} has {n} bodies, the batch {}", self.bodies)))
     }
 
     fn joint(&self, slot: u32, w: &World) -> Option<JointId> {
@@ -147,20 +159,44 @@ impl Batch {
         self.pool.current_num_threads()
     }
 
-    /// Takes `n` steps of every world, in parallel; Ctrl-C is looked for between steps. The error of a step
-    /// that fails says in which world.
+    /// Takes `n` steps of every world, in parallel; Ctrl-C is looked for a few times a second. A world whose
+    /// step fails stays where it is, the others go on; then the error of the first of them is raised, which
+    /// says which world it was.
     #[pyo3(signature = (n=Times(1)))]
     fn step(&self, py: Python<'_>, n: Times) -> PyResult<()> {
-        for _ in 0..n.0 {
-            py.check_signals()?;
-            let one = |_: usize, w: &mut World| -> Result<(), StepError> { w.step().map(drop) };
-            self.each(py, one).map_err(|(k, e)| {
-                let e = failed(e);
-                let _ = e.value(py).call_method1("add_note", (format!("in world {k} of the batch"),));
-                e
-            })?;
+        // Who steps one of them just now has its writer: the interpreter does not wait for that.
+        let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
+        if let Some(k) = py.detach(|| worlds.iter().position(|w| w.is_watched())) {
+            return Err(input(format!(
+                "world {k} has hooks or is being recorded, and a batch calls nobody: step it alone"
+            )));
         }
-        Ok(())
+        let mut failures: Vec<Option<StepError>> = self.worlds.iter().map(|_| None).collect();
+        // A world takes several steps while its memory is at hand.
+        let (mut left, mut run) = (n.0, 1);
+        while left > 0 {
+            py.check_signals()?;
+            let now = run.min(left);
+            let begun = Instant::now();
+            self.locked(py, |worlds| {
+                let all = worlds.par_iter_mut().zip(&mut failures).with_max_len(MOST);
+                all.for_each(|(w, failure)| {
+                    let mut done = 0;
+                    while done < now && failure.is_none() {
+                        *failure = w.step().err();
+                        done += 1;
+                    }
+                });
+            });
+            left -= now;
+            run = if begun.elapsed() < WITHOUT_LOOKING { 2 * run } else { run };
+        }
+        let first = failures.into_iter().enumerate().find_map(|(k, failure)| Some((k, failure?)));
+        first.map_or(Ok(()), |(k, e)| {
+            let e = failed(e);
+            let _ = e.value(py).call_method1("add_note", (format!("in world {k} of the batch"),));
+            Err(e)
+        })
     }
 
     /// Takes all worlds, or those of these numbers, back to how they were when the batch was made.

@@ -3,13 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use drystone::{BodyId, Filter, World, WorldError};
-use glam::DVec3;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::collider::PyCollider;
-use crate::convert::{Bits, Q4, V3, array3, array4, matrix3, quat, vec3};
+use crate::collider::{BodyCollider, PyCollider};
+use crate::convert::{Bits, Q4, V3, Whole, array3, array4, finite, matrix3, quat, vec3};
 use crate::errors::{input, world as refused};
 use crate::events::ContactSeen;
 use crate::world::saved::reduced;
@@ -26,9 +25,17 @@ impl Body {
     fn ask<R: Send>(
         &self,
         py: Python<'_>,
-        f: impl FnOnce(&mut World, BodyId) -> Result<R, WorldError> + Send,
+        f: impl FnOnce(&World, BodyId) -> Result<R, WorldError> + Send,
     ) -> PyResult<R> {
         self.world.get().with(py, |w| f(w, self.id)).map_err(refused)
+    }
+
+    fn tell<R: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut World, BodyId) -> Result<R, WorldError> + Send,
+    ) -> PyResult<R> {
+        self.world.get().change(py, |w| f(w, self.id)).map_err(refused)
     }
 }
 
@@ -67,7 +74,7 @@ impl Body {
 
     #[setter]
     fn set_name(&self, py: Python<'_>, name: Option<String>) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_name(id, name))
+        self.tell(py, |w, id| w.set_name(id, name))
     }
 
     /// Whatever you leave with it: any object, None if there is none. Copies and pickles of the world have
@@ -93,7 +100,7 @@ impl Body {
 
     #[setter]
     fn set_position(&self, py: Python<'_>, position: V3) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_pose(id, vec3(position), w.rotation(id)?))
+        self.tell(py, |w, id| w.set_pose(id, vec3(position), w.rotation(id)?))
     }
 
     /// Orientation (w, x, y, z), unit.
@@ -104,13 +111,13 @@ impl Body {
 
     #[setter]
     fn set_rotation(&self, py: Python<'_>, rotation: Q4) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_pose(id, w.position(id)?, quat(rotation)))
+        self.tell(py, |w, id| w.set_pose(id, w.position(id)?, quat(rotation)))
     }
 
     /// Puts it somewhere else: origin of its frame (m) and orientation. Velocities stay; its contacts begin
     /// anew.
     fn set_pose(&self, py: Python<'_>, position: V3, rotation: Q4) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_pose(id, vec3(position), quat(rotation)))
+        self.tell(py, |w, id| w.set_pose(id, vec3(position), quat(rotation)))
     }
 
     /// Velocity of its centre of mass, m/s.
@@ -121,7 +128,7 @@ impl Body {
 
     #[setter]
     fn set_velocity(&self, py: Python<'_>, velocity: V3) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_velocity(id, vec3(velocity), w.angular_velocity(id)?))
+        self.tell(py, |w, id| w.set_velocity(id, vec3(velocity), w.angular_velocity(id)?))
     }
 
     /// Angular velocity in world axes, rad/s.
@@ -132,12 +139,13 @@ impl Body {
 
     #[setter]
     fn set_angular_velocity(&self, py: Python<'_>, angular_velocity: V3) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_velocity(id, w.velocity(id)?, vec3(angular_velocity)))
+        self.tell(py, |w, id| w.set_velocity(id, w.velocity(id)?, vec3(angular_velocity)))
     }
 
     /// Velocity of its point that is now at a world point, m/s.
     fn velocity_at<'py>(&self, py: Python<'py>, point: V3) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(array3(py, self.ask(py, |w, id| w.velocity_at(id, vec3(point)))?))
+        let point = finite("point", point)?;
+        Ok(array3(py, self.ask(py, |w, id| w.velocity_at(id, point))?))
     }
 
     /// Mean acceleration of the centre of mass in the last step, m/s²; None unless the world records
@@ -162,7 +170,7 @@ impl Body {
     /// The inertia goes with it.
     #[setter]
     fn set_mass(&self, py: Python<'_>, mass: f64) -> PyResult<()> {
-        self.ask(py, |w, id| {
+        self.tell(py, |w, id| {
             let mut m = w.mass(id)?;
             m.inertia *= mass / m.mass;
             m.mass = mass;
@@ -193,7 +201,7 @@ impl Body {
         centre: V3,
     ) -> PyResult<()> {
         let m = crate::world::mass_properties(&[], Some(mass), None, Some(centre), Some(inertia))?;
-        self.ask(py, |w, id| w.set_mass(id, m))
+        self.tell(py, |w, id| w.set_mass(id, m))
     }
 
     /// How it moves: dynamic, kinematic or static.
@@ -205,7 +213,7 @@ impl Body {
     #[setter]
     fn set_motion(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let motion = motion(name)?;
-        self.ask(py, |w, id| w.set_motion(id, motion))
+        self.tell(py, |w, id| w.set_motion(id, motion))
     }
 
     /// Coefficient of friction of its shapes (the first one's is told).
@@ -219,43 +227,45 @@ impl Body {
 
     #[setter]
     fn set_friction(&self, py: Python<'_>, friction: f64) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_friction(id, friction))
+        self.tell(py, |w, id| w.set_friction(id, friction))
     }
 
     /// Sets layers and mask of all its shapes: two shapes collide if each is in a layer that the other's mask
     /// has.
     fn set_filter(&self, py: Python<'_>, layers: Bits, mask: Bits) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_filter(id, Filter { layers: layers.0, mask: mask.0 }))
+        self.tell(py, |w, id| w.set_filter(id, Filter { layers: layers.0, mask: mask.0 }))
     }
 
     /// Lets its surfaces run over it, m/s, body axes: a belt.
     fn set_surface_velocity(&self, py: Python<'_>, velocity: V3) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_surface_velocity(id, vec3(velocity)))
+        self.tell(py, |w, id| w.set_surface_velocity(id, vec3(velocity)))
     }
 
     /// Adds a force (N) at a world point (m; at the centre of mass if none is given) for the next step only.
     #[pyo3(signature = (force, point=None))]
     fn apply_force(&self, py: Python<'_>, force: V3, point: Option<V3>) -> PyResult<()> {
-        finite("force", force)?;
-        self.ask(py, |w, id| w.apply_force(id, vec3(force), point.map(vec3)))
+        let (force, point) = (finite("force", force)?, point.map(|p| finite("point", p)).transpose()?);
+        self.tell(py, |w, id| w.apply_force(id, force, point))
     }
 
     /// Adds a torque (N m, world axes) for the next step only.
     fn apply_torque(&self, py: Python<'_>, torque: V3) -> PyResult<()> {
-        finite("torque", torque)?;
-        self.ask(py, |w, id| w.apply_torque(id, vec3(torque)))
+        let torque = finite("torque", torque)?;
+        self.tell(py, |w, id| w.apply_torque(id, torque))
     }
 
     /// Changes its velocities at once by an impulse (N s) at a world point (m; the centre of mass if none is
     /// given).
     #[pyo3(signature = (impulse, point=None))]
     fn apply_impulse(&self, py: Python<'_>, impulse: V3, point: Option<V3>) -> PyResult<()> {
-        self.ask(py, |w, id| w.apply_impulse(id, vec3(impulse), point.map(vec3)))
+        let (impulse, point) = (finite("impulse", impulse)?, point.map(|p| finite("point", p)).transpose()?);
+        self.tell(py, |w, id| w.apply_impulse(id, impulse, point))
     }
 
     /// Changes its angular velocity at once by an angular impulse (N m s, world axes).
     fn apply_angular_impulse(&self, py: Python<'_>, impulse: V3) -> PyResult<()> {
-        self.ask(py, |w, id| w.apply_angular_impulse(id, vec3(impulse)))
+        let impulse = finite("impulse", impulse)?;
+        self.tell(py, |w, id| w.apply_angular_impulse(id, impulse))
     }
 
     /// Sum of the contact forces on it in the last step, N.
@@ -292,7 +302,7 @@ impl Body {
 
     /// Wakes it and its island.
     fn wake(&self, py: Python<'_>) -> PyResult<()> {
-        self.ask(py, |w, id| w.wake(id))
+        self.tell(py, |w, id| w.wake(id))
     }
 
     /// Its shapes.
@@ -304,41 +314,58 @@ impl Body {
         })
     }
 
-    /// Adds a shape, sensor or not; its mass stays. Returns the number of the shape.
-    fn add_collider(&self, py: Python<'_>, collider: PyRef<'_, PyCollider>) -> PyResult<usize> {
+    /// Its shapes as things that can be asked, changed and removed.
+    #[getter]
+    fn colliders(&self, py: Python<'_>) -> PyResult<Vec<BodyCollider>> {
+        let own = self.ask(py, |w, id| w.colliders_of(id))?;
+        Ok(own.into_iter().map(|id| BodyCollider::of(&self.world, py, id)).collect())
+    }
+
+    /// Adds a shape, sensor or not; the body's mass stays.
+    fn add_collider(&self, py: Python<'_>, collider: PyRef<'_, PyCollider>) -> PyResult<BodyCollider> {
         let mut new = collider.collider.clone();
         let material = collider.material.clone();
-        self.ask(py, |w, id| {
+        let new = self.tell(py, |w, id| {
             if let Some(name) = material {
                 new.material = Some(w.materials_mut().add(&name).map_err(WorldError::Body)?);
             }
-            w.add_collider(id, new)?;
-            Ok(w.colliders_of(id)?.len() - 1)
-        })
+            w.add_collider(id, new)
+        })?;
+        Ok(BodyCollider::of(&self.world, py, new))
     }
 
-    /// Removes one of its shapes by number; its mass stays.
-    fn remove_collider(&self, py: Python<'_>, index: usize) -> PyResult<()> {
+    /// Removes one of its shapes: one of `colliders`, or its number among them. The body's mass stays.
+    fn remove_collider(&self, py: Python<'_>, which: &Bound<'_, PyAny>) -> PyResult<()> {
         let own = self.ask(py, |w, id| w.colliders_of(id))?;
-        match own.get(index) {
-            Some(c) => self.ask(py, |w, _| w.remove_collider(*c)),
-            None => Err(input(format!("there is no collider {index}, the body has {}", own.len()))),
+        let id = match which.cast::<BodyCollider>() {
+            Ok(c) if c.get().world.is(&self.world) => own.iter().find(|id| **id == c.get().id),
+            Ok(_) => None,
+            Err(_) => {
+                let Whole(index) = which.extract()?;
+                own.get(index as usize)
+            }
+        };
+        match id {
+            Some(id) => self.tell(py, |w, _| w.remove_collider(*id)),
+            None => Err(input(format!("there is no collider {which}, the body has {}", own.len()))),
         }
     }
 
     /// A point of its frame in world coordinates, m.
     fn to_world<'py>(&self, py: Python<'py>, point: V3) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(array3(py, self.ask(py, |w, id| Ok(w.pose(id)?.point(vec3(point))))?))
+        let point = finite("point", point)?;
+        Ok(array3(py, self.ask(py, |w, id| Ok(w.pose(id)?.point(point)))?))
     }
 
     /// A world point in its frame, m.
     fn to_local<'py>(&self, py: Python<'py>, point: V3) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(array3(py, self.ask(py, |w, id| Ok(w.pose(id)?.inverse_point(vec3(point))))?))
+        let point = finite("point", point)?;
+        Ok(array3(py, self.ask(py, |w, id| Ok(w.pose(id)?.inverse_point(point)))?))
     }
 
     /// Takes it out of the world, with its joints.
     fn remove(&self, py: Python<'_>) -> PyResult<()> {
-        self.ask(py, |w, id| w.remove_body(id))
+        self.tell(py, |w, id| w.remove_body(id))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -359,9 +386,4 @@ impl Body {
             Err(_) => format!("<body {}, removed>", self.id.slot),
         }
     }
-}
-
-fn finite(name: &str, v: V3) -> PyResult<()> {
-    let v: DVec3 = vec3(v);
-    if v.is_finite() { Ok(()) } else { Err(input(format!("{name} must be finite, got {v}"))) }
 }

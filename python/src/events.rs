@@ -1,10 +1,11 @@
 //! Contacts and events as Python sees them.
 
-use drystone::{BodyId, ContactInfo};
+use drystone::{BodyId, ColliderId, ContactInfo};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::body::Body;
+use crate::collider::BodyCollider;
 use crate::convert::array3;
 use crate::joint::PyJoint;
 use crate::world::PyWorld;
@@ -15,11 +16,17 @@ fn body(world: &Py<PyWorld>, py: Python<'_>, id: BodyId) -> Py<Body> {
     Py::new(py, body).unwrap_or_else(|e| panic!("{e}"))
 }
 
+pub fn collider(world: &Py<PyWorld>, py: Python<'_>, id: ColliderId) -> Py<BodyCollider> {
+    Py::new(py, BodyCollider::of(world, py, id)).unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// A contact of the last step, seen from one of its bodies.
 #[pyclass(frozen, name = "Contact", module = "drystone", get_all)]
 pub struct ContactSeen {
     /// The other body.
     other: Py<Body>,
+    /// The colliders, of this body and of the other.
+    colliders: (Py<BodyCollider>, Py<BodyCollider>),
     /// Half-way between the two surfaces, m.
     point: Py<PyArray1<f64>>,
     /// Unit, from the other body to this one.
@@ -38,6 +45,7 @@ impl ContactSeen {
     pub fn of(world: &Py<PyWorld>, py: Python<'_>, c: ContactInfo) -> Self {
         Self {
             other: body(world, py, c.bodies[1]),
+            colliders: (collider(world, py, c.colliders[0]), collider(world, py, c.colliders[1])),
             point: array3(py, c.point).unbind(),
             normal: array3(py, c.normal).unbind(),
             gap: c.gap,
@@ -55,6 +63,8 @@ pub struct ContactEvent {
     phase: &'static str,
     /// The two bodies, of which the first is dynamic.
     bodies: (Py<Body>, Py<Body>),
+    /// Their colliders, in the same order.
+    colliders: (Py<BodyCollider>, Py<BodyCollider>),
     /// Impulse on the first body during the step, N s; zero at the end.
     impulse: Py<PyArray1<f64>>,
     /// The same over the step, N.
@@ -71,6 +81,7 @@ impl ContactEvent {
         Self {
             phase: e.phase.name(),
             bodies: (body(&world, py, e.bodies[0]), body(&world, py, e.bodies[1])),
+            colliders: (collider(&world, py, e.colliders[0]), collider(&world, py, e.colliders[1])),
             impulse: array3(py, e.impulse).unbind(),
             force: array3(py, e.force).unbind(),
             point: array3(py, e.point).unbind(),
@@ -95,6 +106,8 @@ pub struct SensorEvent {
     sensor: Py<Body>,
     /// What overlaps it.
     other: Py<Body>,
+    /// The sensor, and the collider that overlaps it.
+    colliders: (Py<BodyCollider>, Py<BodyCollider>),
 }
 
 impl SensorEvent {
@@ -104,6 +117,7 @@ impl SensorEvent {
             phase: e.phase.name(),
             sensor: body(&world, py, e.sensor.0),
             other: body(&world, py, e.other.0),
+            colliders: (collider(&world, py, e.sensor.1), collider(&world, py, e.other.1)),
         }
     }
 }

@@ -162,14 +162,22 @@ impl PyJoint {
     fn ask<R: Send>(
         &self,
         py: Python<'_>,
-        f: impl FnOnce(&mut World, JointId) -> Result<R, WorldError> + Send,
+        f: impl FnOnce(&World, JointId) -> Result<R, WorldError> + Send,
     ) -> PyResult<R> {
         self.world.get().with(py, |w| f(w, self.id)).map_err(refused)
     }
 
+    fn tell<R: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut World, JointId) -> Result<R, WorldError> + Send,
+    ) -> PyResult<R> {
+        self.world.get().change(py, |w| f(w, self.id)).map_err(refused)
+    }
+
     /// Changes what acts along a free coordinate.
     fn change(&self, py: Python<'_>, k: usize, change: impl FnOnce(&mut Law) + Send) -> PyResult<()> {
-        self.ask(py, |w, id| {
+        self.tell(py, |w, id| {
             let mut law = w.joint(id)?.laws.get(k).cloned().unwrap_or_default();
             change(&mut law);
             w.set_law(id, k, law)
@@ -290,13 +298,13 @@ impl PyJoint {
             (None, None, Some(f)) => Motor::force(function(f)?),
             _ => return Err(input("motor: give one of speed, position and force")),
         };
-        self.ask(py, |w, id| w.set_motor(id, coordinate, Some(motor.limited(limit))))
+        self.tell(py, |w, id| w.set_motor(id, coordinate, Some(motor.limited(limit))))
     }
 
     /// Takes the motor away.
     #[pyo3(signature = (coordinate=0))]
     fn remove_motor(&self, py: Python<'_>, coordinate: usize) -> PyResult<()> {
-        self.ask(py, |w, id| w.set_motor(id, coordinate, None))
+        self.tell(py, |w, id| w.set_motor(id, coordinate, None))
     }
 
     /// Sets the ends of a free coordinate, m or rad, with a coefficient of restitution; without numbers there
@@ -312,7 +320,7 @@ impl PyJoint {
     ) -> PyResult<()> {
         let none = lower == f64::NEG_INFINITY && upper == f64::INFINITY;
         let limits = (!none).then_some(Limits { lower, upper, restitution });
-        self.ask(py, |w, id| w.set_limits(id, coordinate, limits))
+        self.tell(py, |w, id| w.set_limits(id, coordinate, limits))
     }
 
     /// Puts a spring (N/m, N m/rad) with a damper (N s/m, N m s/rad) on a free coordinate; `rest` in m or
@@ -337,7 +345,7 @@ impl PyJoint {
 
     /// Takes it out of the world.
     fn remove(&self, py: Python<'_>) -> PyResult<()> {
-        self.ask(py, |w, id| w.remove_joint(id))
+        self.tell(py, |w, id| w.remove_joint(id))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

@@ -9,6 +9,7 @@ mod convert;
 mod errors;
 mod events;
 mod joint;
+mod lend;
 mod query;
 mod recording;
 mod report;
@@ -20,6 +21,10 @@ mod threads;
 mod world;
 
 use pyo3::prelude::*;
+
+/// As the command has it: what is the interpreter's or NumPy's stays with them.
+#[global_allocator]
+static ALLOCATOR: drystone_memory::Memory = drystone_memory::Memory;
 
 /// How many threads there are: one a core unless [`set_threads`] said otherwise.
 #[pyfunction(name = "threads")]
@@ -53,10 +58,12 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<world::PyWorld>()?;
     m.add_class::<world::PyState>()?;
     m.add_class::<collider::PyCollider>()?;
+    m.add_class::<collider::BodyCollider>()?;
     m.add_class::<body::Body>()?;
     m.add_class::<joint::PyJoint>()?;
     m.add_class::<shape::PyShape>()?;
     m.add_class::<report::PyReport>()?;
+    m.add_class::<arrays::Arrays>()?;
     m.add_class::<arrays::Contacts>()?;
     m.add_class::<events::ContactSeen>()?;
     m.add_class::<events::ContactEvent>()?;
@@ -90,6 +97,7 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(solve::solve_matrix, m)?,
         wrap_pyfunction!(world::_state, m)?,
         wrap_pyfunction!(world::saved::_body, m)?,
+        wrap_pyfunction!(world::saved::_collider, m)?,
         wrap_pyfunction!(world::saved::_joint, m)?,
         wrap_pyfunction!(world::record::recording_page, m)?,
         wrap_pyfunction!(devices, m)?,

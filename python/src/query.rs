@@ -8,8 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::body::Body;
+use crate::collider::BodyCollider;
 use crate::convert::{array3, shown};
 use crate::errors::input;
+use crate::events::collider;
 use crate::world::{PyWorld, motion};
 
 /// What a question found.
@@ -17,6 +19,8 @@ use crate::world::{PyWorld, motion};
 pub struct Hit {
     /// The body.
     body: Py<Body>,
+    /// Which of its shapes.
+    collider: Py<BodyCollider>,
     /// Distance, m; negative inside or where shapes overlap.
     distance: f64,
     /// Where, m.
@@ -26,11 +30,12 @@ pub struct Hit {
 }
 
 impl Hit {
-    fn new(w: &Bound<'_, PyWorld>, id: BodyId, distance: f64, point: DVec3, normal: DVec3) -> Self {
-        let py = w.py();
-        let body = Body { world: w.clone().unbind(), id };
+    fn new<T>(w: &Bound<'_, PyWorld>, f: &Found<T>, distance: f64, point: DVec3, normal: DVec3) -> Self {
+        let (py, world) = (w.py(), w.as_unbound());
+        let body = Body { world: world.clone_ref(py), id: f.body };
         Self {
             body: Py::new(py, body).unwrap_or_else(|e| panic!("{e}")),
+            collider: collider(world, py, f.collider),
             distance,
             point: array3(py, point).unbind(),
             normal: array3(py, normal).unbind(),
@@ -38,20 +43,20 @@ impl Hit {
     }
 
     pub fn ray(w: &Bound<'_, PyWorld>, f: &Found<RayHit>) -> Self {
-        Self::new(w, f.body, f.hit.distance, f.hit.point, f.hit.normal)
+        Self::new(w, f, f.hit.distance, f.hit.point, f.hit.normal)
     }
 
     pub fn cast(w: &Bound<'_, PyWorld>, f: &Found<CastHit>) -> Self {
-        Self::new(w, f.body, f.hit.distance, f.hit.point, f.hit.normal)
+        Self::new(w, f, f.hit.distance, f.hit.point, f.hit.normal)
     }
 
     /// The point on what was found, and the normal out of it.
     pub fn closest(w: &Bound<'_, PyWorld>, f: &Found<ClosestPoints>) -> Self {
-        Self::new(w, f.body, f.hit.distance, f.hit.on_b, f.hit.normal)
+        Self::new(w, f, f.hit.distance, f.hit.on_b, f.hit.normal)
     }
 
     pub fn projection(w: &Bound<'_, PyWorld>, f: &Found<Projection>) -> Self {
-        Self::new(w, f.body, f.hit.distance, f.hit.point, f.hit.normal)
+        Self::new(w, f, f.hit.distance, f.hit.point, f.hit.normal)
     }
 }
 

@@ -191,7 +191,7 @@ impl Run {
     fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64, bool)> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        self.world.get().with(py, |w| {
+        self.world.get().change(py, |w| {
             if w.state().step == 0 && n > 0 {
                 scene.probe.begin(w);
             }
@@ -219,7 +219,7 @@ impl Run {
             "failed" => "failed",
             _ => "interrupted",
         };
-        Ok(self.world.get().with(py, |w| {
+        Ok(self.world.get().change(py, |w| {
             let results = if status == "failed" { Default::default() } else { scene.probe.results(w) };
             recorder.report(w, status, reason, results).json()
         }))

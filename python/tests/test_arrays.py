@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
+import threading
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -136,6 +141,7 @@ def test_bodies_in_bulk(floating: ds.World) -> None:
     assert floating.total_mass == 1000
     with pytest.raises(ds.InputError, match="row 1: position must be finite"):
         floating.add_bodies(ds.sphere(0.01), np.array([[0, 0, 0], [np.nan, 0, 0]]), mass=1.0)
+    assert floating.body_count == 500, "not the row before it, either"
     with pytest.raises(ds.InputError, match="rotations must have the shape"):
         floating.add_bodies(ds.sphere(0.01), x, mass=1.0, rotations=np.ones((3, 4)))
 
@@ -152,3 +158,150 @@ def test_contacts_carry_the_weight(ground: ds.World) -> None:
     assert c.forces[:, 2] == pytest.approx([2 * 9.81] * 3, rel=1e-4)
     assert c.impulses == pytest.approx(c.forces * 0.01)
     assert ground.contact_forces[0] == pytest.approx([0, 0, -6 * 9.81], rel=1e-4, abs=1e-3)
+
+
+# What the engine's own memory shows.
+
+VIEWS = ["centres", "quaternions", "velocities", "spins"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_show_the_state_and_nobody_writes_there(some: ds.World, view: str) -> None:
+    rows = getattr(some.arrays, view)
+    assert rows.dtype == np.float64 and rows.shape == (5, 4 if view == "quaternions" else 3)
+    for body in some.bodies:
+        turn = np.array([body.to_world(e) - body.position for e in np.eye(3)])
+        expected = {
+            "centres": body.to_world(body.centre_of_mass),
+            "quaternions": np.roll(body.rotation, -1),
+            "velocities": body.velocity,
+            "spins": turn @ body.angular_velocity,
+        }[view]
+        assert rows[body.index] == pytest.approx(expected, abs=1e-14)
+    with pytest.raises(ValueError, match="read-only"):
+        rows[0] = 0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        rows.flags.writeable = True
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_copy_nothing_until_the_world_goes_on(some: ds.World, view: str) -> None:
+    def place(rows: np.ndarray) -> int:
+        return int(rows.__array_interface__["data"][0])
+
+    rows = getattr(some.arrays, view)
+    here = place(rows)
+    # Questions change nothing.
+    some.ray([0, 0, 0], [1, 0, 0]), some.energy, some.positions, some[1].velocity, repr(some), some.save()
+    assert place(getattr(some.arrays, view)) == here
+    del rows
+    some.step()
+    assert place(getattr(some.arrays, view)) == here, "nobody looks: the world goes on in the same memory"
+    kept = getattr(some.arrays, view)
+    before = kept.copy()
+    some.step()
+    assert place(kept) == here and np.array_equal(kept, before)
+    assert place(getattr(some.arrays, view)) != here
+
+
+CHANGES: dict[str, Callable[[ds.World], object]] = {
+    "step": lambda w: w.step(3),
+    "hooks": lambda w: (w.before_step(lambda w: None), w.step(3)),
+    "set": lambda w: setattr(w, "positions", w.positions + 1),
+    "one": lambda w: setattr(w[1], "position", [9, 9, 9]),
+    "velocity": lambda w: setattr(w[1], "velocity", [9, 9, 9]),
+    "impulse": lambda w: w[1].apply_impulse([1, 2, 3]),
+    "remove": lambda w: w[1].remove(),
+    "add": lambda w: w.add_bodies(ds.sphere(0.1), np.arange(300.0).reshape(100, 3), mass=1.0),
+    "restore": lambda w: w.restore(w.save_state()),
+    "load": lambda w: w.__setstate__(ds.World().__getstate__()),
+    "centre": lambda w: w[1].set_mass_properties(1.0, inertia=[1, 1, 1], centre=[0.3, 0, 0]),
+    "batch": lambda w: ds.Batch([w]).step(5),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_views_stay_what_they_were(some: ds.World, change: str) -> None:
+    some.step()
+    kept = {v: getattr(some.arrays, v) for v in VIEWS}
+    parts = {v: a[1:, :2] for v, a in kept.items()}
+    before = {v: a.copy() for v, a in kept.items()}
+    CHANGES[change](some)
+    for view, rows in before.items():
+        assert np.array_equal(kept[view], rows), view
+        assert np.array_equal(parts[view], rows[1:, :2]), view
+    fresh = {v: getattr(some.arrays, v) for v in VIEWS}
+    if change not in ("remove", "restore"):
+        assert any(fresh[v].shape != before[v].shape or not np.array_equal(fresh[v], before[v]) for v in VIEWS)
+
+
+def test_views_outlive_their_world() -> None:
+    world = ds.World()
+    world.add_bodies(ds.sphere(0.1), np.arange(30_000.0).reshape(10_000, 3), mass=1.0)
+    rows, part = world.arrays.centres, world.arrays.centres[5000:, 1]
+    before = rows.copy()
+    del world
+    gc.collect()
+    others = [np.full((10_000, 3), 7.0) for _ in range(20)]
+    assert np.array_equal(rows, before) and np.array_equal(part, before[5000:, 1]) and len(others) == 20
+    assert np.array_equal(pickle.loads(pickle.dumps(rows)), before)
+
+
+def test_a_world_that_keeps_its_own_arrays_is_given_back() -> None:
+    import weakref
+
+    world = ds.World()
+    ball = world.add_body(ds.sphere(0.1), mass=1.0)
+    ball.user_data = world.arrays.centres
+    seen = weakref.ref(world)
+    del world, ball
+    gc.collect()
+    assert seen() is None
+
+
+def test_views_are_whole_while_another_thread_steps() -> None:
+    """All bodies fall alike: whoever looks sees all of them at one height."""
+    world = ds.World()
+    x = np.zeros((4000, 3))
+    x[:, 0] = np.arange(4000)
+    world.add_bodies(ds.sphere(0.1), x, mass=1.0)
+    done, seen, torn = threading.Event(), set(), 0
+
+    def fall() -> None:
+        world.step(150)
+        done.set()
+
+    thread = threading.Thread(target=fall)
+    thread.start()
+    while not done.is_set():
+        z = world.arrays.centres[:, 2]
+        first = z.min(), z.max()
+        torn += first[0] != first[1] or (z.min(), z.max()) != first
+        seen.add(first[0])
+    thread.join()
+    assert torn == 0 and len(seen) >= 1
+    assert np.ptp(world.arrays.centres[:, 2]) == 0
+
+
+def test_an_empty_world_has_empty_views(floating: ds.World) -> None:
+    assert all(getattr(floating.arrays, v).shape == (0, 4 if v == "quaternions" else 3) for v in VIEWS)
+    assert len(floating.contacts) == 0 and floating.contacts.forces.shape == (0, 3)
+    assert "0 rows" in repr(floating.arrays)
+
+
+def test_contacts_stay_what_they_were(ground: ds.World) -> None:
+    ball = ground.add_body(ds.sphere(0.5), mass=2.0, position=[0, 0, 0.5], friction=0.5)
+    ground.step(10)
+    c = ground.contacts
+    names = ["bodies", "points", "normals", "gaps", "friction", "impulses", "forces"]
+    before = {name: np.array(getattr(c, name)) for name in names}
+    assert not c.points.flags.writeable and c.bodies.dtype == np.uint32
+    ball.apply_impulse([3, 0, 1])
+    ground.step(10)
+    ball.remove()
+    ground.step()
+    del ground
+    gc.collect()
+    for name, rows in before.items():
+        assert np.array_equal(getattr(c, name), rows), name
+    assert len(c) == 1 and c.forces[0, 2] == pytest.approx(2 * 9.81, rel=1e-4)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 
@@ -114,3 +117,59 @@ def test_no_worlds_are_fine() -> None:
     batch = ds.Batch([])
     batch.step(3)
     assert batch.positions.shape == (0, 0, 3)
+
+
+def test_others_may_step_the_worlds_of_a_batch() -> None:
+    """Nobody waits for ever, and no step is lost: twenty rounds of three batches and a thread by itself, of the same worlds."""
+    worlds = [ds.load("stack", n=3).world() for _ in range(24)]
+    batches = [ds.Batch(worlds, threads=2), ds.Batch(worlds[::-1], threads=2), ds.Batch(worlds[8:16], threads=1)]
+    errors: list[BaseException] = []
+
+    def work(step: object) -> None:
+        try:
+            for _ in range(20):
+                step()  # type: ignore[operator]
+        except BaseException as e:
+            errors.append(e)
+
+    def alone() -> None:
+        for world in worlds:
+            world.step()
+            assert world.positions.shape[0] == world.body_count
+
+    jobs = [lambda: batches[0].step(2), lambda: batches[1].step(), lambda: batches[2].step(3), alone]
+    threads = [threading.Thread(target=work, args=(job,), daemon=True) for job in jobs]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(timeout=120)
+    assert not any(t.is_alive() for t in threads), "they wait for each other"
+    assert not errors
+    assert [w.steps for w in worlds] == [20 * (2 + 1 + (3 if 8 <= k < 16 else 0) + 1) for k in range(24)]
+
+
+def test_a_world_that_fails_does_not_stop_the_others() -> None:
+    def rods(length: float) -> ds.World:
+        world = ds.World(compliance=0.0, gravity=[0, 0, 0])
+        a = world.add_body(ds.sphere(0.1), mass=1.0)
+        b = world.add_body(ds.sphere(0.1), mass=1.0, position=[1, 0, 0])
+        world.add_joint("distance", a, b, position=[0, 0, 0], position_b=[1, 0, 0], length=1.0)
+        world.add_joint("distance", a, b, position=[0, 0, 0], position_b=[1, 0, 0], length=length)
+        return world
+
+    batch = ds.Batch([rods(1.0), rods(2.0), rods(1.0), rods(3.0)])
+    with pytest.raises(ds.StepError) as e:
+        batch.step(7)
+    assert sys.version_info < (3, 11) or e.value.__notes__ == ["in world 1 of the batch"]
+    assert [w.steps for w in batch.worlds] == [7, 0, 7, 0]
+
+
+def test_hooks_and_recordings_are_not_passed_over() -> None:
+    worlds = [bouncing(0.0) for _ in range(3)]
+    batch = ds.Batch(worlds)
+    worlds[2].after_step(lambda w: None)
+    with pytest.raises(ds.InputError, match="world 2 has hooks or is being recorded"):
+        batch.step()
+    worlds[2].clear_hooks()
+    batch.step()
+    assert batch.times == pytest.approx([0.01] * 3)

@@ -157,8 +157,20 @@ def test_impulses_act_at_once(floating: ds.World) -> None:
 @pytest.mark.parametrize("method", ["apply_force", "apply_torque", "apply_impulse", "apply_angular_impulse"])
 def test_pushes_must_be_finite(floating: ds.World, method: str) -> None:
     body = floating.add_body(ds.sphere(0.5), mass=2.0)
-    with pytest.raises(ds.InputError, match="must be finite"):
+    with pytest.raises(ds.InputError, match="must be three finite numbers"):
         getattr(body, method)([np.inf, 0, 0])
+
+
+@pytest.mark.parametrize("method", ["apply_force", "apply_impulse"])
+def test_points_of_pushes_must_be_finite(floating: ds.World, method: str) -> None:
+    body = floating.add_body(ds.sphere(0.5), mass=2.0)
+    with pytest.raises(ds.InputError, match="point must be three finite numbers"):
+        getattr(body, method)([1, 0, 0], [np.nan, 0, 0])
+    for ask in (body.velocity_at, body.to_world, body.to_local):
+        with pytest.raises(ds.InputError, match="point must be three finite numbers"):
+            ask([0, np.inf, 0])
+    floating.step()
+    assert body.velocity == pytest.approx([0, 0, 0])
 
 
 def test_mass_can_change(floating: ds.World) -> None:
@@ -287,12 +299,80 @@ def test_colliders_come_and_go(ground: ds.World) -> None:
     ball = ground.add_body(ds.sphere(0.5), mass=1.0, position=[0, 0, 0.8], friction=0.5)
     foot = ball.add_collider(ds.Collider(ds.sphere(0.2), position=[0, 0, -0.6], friction=0.5))
     ground.step(20)
-    assert foot == 1 and ball.position[2] == pytest.approx(0.8, abs=1e-3)
-    ball.remove_collider(foot)
+    assert ball.colliders[1] == foot and foot.alive and foot.body == ball
+    assert ball.position[2] == pytest.approx(0.8, abs=1e-3)
+    ball.remove_collider(1)
     ground.step(60)
-    assert ball.position[2] == pytest.approx(0.5, abs=1e-3)
+    assert ball.position[2] == pytest.approx(0.5, abs=1e-3) and len(ball.colliders) == 1
+    assert not foot.alive and "removed" in repr(foot)
+    with pytest.raises(ds.InputError, match=r"collider 2 \(generation 0\) does not exist"):
+        foot.friction
     with pytest.raises(ds.InputError, match="there is no collider 5, the body has 1"):
         ball.remove_collider(5)
+    with pytest.raises(ds.InputError, match="there is no collider <collider 2, removed>"):
+        ball.remove_collider(foot)
+    again = ball.add_collider(ds.Collider(ds.sphere(0.2)))
+    assert again.index == foot.index and again != foot
+    again.remove()
+    assert not again.alive and len(ball.colliders) == 1
+
+
+def test_colliders_are_changed_on_a_living_body(ground: ds.World) -> None:
+    brick = ground.add_body(ds.box([0.1] * 3), mass=1.0, centre=[0.02, 0, 0], position=[0, 0, 0.1], friction=0.5)
+    (own,) = brick.colliders
+    assert own.shape.kind == "box" and own.friction == 0.5 and own.material is None and not own.sensor
+    assert own.position == pytest.approx([0, 0, 0]) and own.rotation == pytest.approx([1, 0, 0, 0])
+    assert "a box of body 1" in repr(own)
+    inertia = brick.inertia
+    own.shape = ds.box([0.1, 0.1, 0.2])
+    ground.step(100)
+    assert brick.position[2] == pytest.approx(0.2, abs=1e-3)
+    assert brick.inertia == pytest.approx(inertia)
+    own.position = [0, 0, 0.1]
+    assert own.position == pytest.approx([0, 0, 0.1])
+    ground.step(100)
+    assert brick.position[2] == pytest.approx(0.1, abs=1e-3)
+    own.rotation = [np.sqrt(0.5), 0, np.sqrt(0.5), 0]
+    ground.step(100)
+    assert brick.position[2] == pytest.approx(0.0, abs=1e-3)
+    own.friction = 0.25
+    assert own.friction == 0.25 and brick.friction == 0.25
+    own.material = "felt"
+    assert own.material == "felt" and ground.materials == ["felt"]
+    own.material = None
+    assert own.material is None
+    own.user_data = {"grip": 1}
+    assert brick.colliders[0].user_data == {"grip": 1}
+    own.set_filter(2, 4)
+    assert (own.layers, own.mask) == (2, 4) and ground.step().contacts == 0
+    own.set_filter(1, 0xFFFFFFFF)
+    own.sensor = True
+    assert own.sensor and ground.step().contacts == 0
+    own.sensor = False
+    assert not own.sensor
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("position", [np.nan, 0, 0], "its place must be within"),
+        ("position", [1e300, 0, 0], "its place must be within"),
+        ("rotation", [1, 1, 0, 0], "its rotation must be a unit quaternion"),
+        ("friction", -1.0, "mu must be finite and not negative"),
+        ("shape", ds.half_space(), "cannot belong to a dynamic body"),
+    ],
+)
+def test_bad_changes_of_colliders_are_refused(ground: ds.World, name: str, value: object, text: str) -> None:
+    brick = ground.add_body(ds.box([0.1] * 3), mass=1.0, position=[0, 0, 0.1])
+    (own,) = brick.colliders
+    with pytest.raises(ds.InputError, match=text):
+        setattr(own, name, value)
+    assert own.position == pytest.approx([0, 0, 0]) and own.shape.kind == "box" and own.friction == 0
+    if name in ("position", "rotation"):
+        with pytest.raises(ds.InputError, match=text):
+            brick.add_collider(ds.Collider(ds.sphere(0.1), **{name: value}))  # type: ignore[arg-type]
+        with pytest.raises(ds.InputError, match=text):
+            ground.add_body(colliders=[ds.Collider(ds.sphere(0.1), **{name: value})], mass=1.0, inertia=[1, 1, 1])  # type: ignore[arg-type]
 
 
 def test_points_in_frames(floating: ds.World) -> None:

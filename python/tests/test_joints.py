@@ -242,3 +242,8 @@ def test_what_a_joint_lacks_is_named(kind: str, given: dict[str, object], word: 
     b = world.add_body(position=[1, 0, 0], **ONE)  # type: ignore[arg-type]
     with pytest.raises(ds.InputError, match=word):
         world.add_joint(kind, a, b, **given)  # type: ignore[arg-type]
+
+
+def test_a_joint_joins_somebody(floating: ds.World) -> None:
+    with pytest.raises(ds.InputError, match="ball joint: a and b are both None"):
+        floating.add_joint("ball", None, None)

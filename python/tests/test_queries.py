@@ -20,7 +20,7 @@ def row(floating: ds.World) -> ds.World:
 def test_ray_first_and_all(row: ds.World) -> None:
     hit = row.ray([0, 0, 0], [5, 0, 0])
     assert hit is not None and hit.body == row[0]
-    assert hit.distance == pytest.approx(0.8)
+    assert hit.distance == pytest.approx(0.8) and hit.collider == row[0].colliders[0]
     assert hit.point == pytest.approx([0.8, 0, 0]) and hit.normal == pytest.approx([-1, 0, 0])
     assert [h.body.index for h in row.ray_all([0, 0, 0], [1, 0, 0])] == [0, 1, 2]
     assert [h.body.index for h in row.ray_all([0, 0, 0], [1, 0, 0], 2.0)] == [0, 1]
@@ -95,7 +95,7 @@ def test_contact_events(ground: ds.World) -> None:
             ball.apply_impulse([0, 0, 10])
         ground.step()
         for e in ground.contact_events:
-            assert e.bodies == (ball, ground[0])
+            assert e.bodies == (ball, ground[0]) and [c.body for c in e.colliders] == [ball, ground[0]]
             phases.append(e.phase)
             last = e
     assert phases[0] == "begin" and phases[-1] == "end" and set(phases[1:-1]) == {"persist"}
@@ -108,6 +108,7 @@ def test_contacts_of_a_body(ground: ds.World) -> None:
     ground.step(20)
     seen = {c.other: c for c in below.contacts}
     assert set(seen) == {above, ground[0]}
+    assert seen[above].colliders == (below.colliders[0], above.colliders[0])
     assert seen[above].normal == pytest.approx([0, 0, -1], abs=1e-6)
     assert seen[above].force[2] == pytest.approx(-3 * 9.81, rel=1e-4)
     assert seen[ground[0]].impulse == pytest.approx(seen[ground[0]].force * 0.01)
@@ -126,6 +127,7 @@ def test_sensor_events(ground: ds.World) -> None:
         ground.step()
         for e in ground.sensor_events:
             assert e.sensor == gate and e.other == ball
+            assert e.colliders == (gate.colliders[0], ball.colliders[0])
             phases.append(e.phase)
     assert phases[0] == "begin" and phases[-1] == "end" and phases.count("begin") == 1
 
@@ -150,3 +152,21 @@ def test_accelerations(ground: ds.World) -> None:
     ground.step()
     assert ball.acceleration == pytest.approx([0, 0, -9.81])
     assert ball.angular_acceleration == pytest.approx([0, 0, 0])
+
+
+def test_events_of_what_is_removed(ground: ds.World) -> None:
+    """A body that is gone is named, but cannot be asked."""
+    ground.record_events()
+    ball = ground.add_body(ds.sphere(0.5), mass=2.0, position=[0, 0, 0.5], friction=0.5)
+    ground.step(5)
+    (event,) = ground.contact_events
+    ball.remove()
+    ground.step()
+    told = ground.contact_events
+    assert [e.phase for e in told] in ([], ["end"])
+    for e in [event, *told]:
+        assert e.bodies[0] == ball and not e.bodies[0].alive and "removed" in repr(e)
+        with pytest.raises(ds.InputError, match="does not exist"):
+            e.bodies[0].position
+        with pytest.raises(ds.InputError, match="does not exist"):
+            e.colliders[0].shape

@@ -12,7 +12,6 @@ mod import;
 mod interrupt;
 mod lcp;
 mod live;
-mod memory;
 mod new;
 mod outputs;
 mod portrait;
@@ -33,7 +32,7 @@ use clap::{Parser, Subcommand};
 
 /// Scratch memory of every stage goes through the allocator each step: a fast one is worth having.
 #[global_allocator]
-static ALLOCATOR: memory::Memory = memory::Memory;
+static ALLOCATOR: drystone_memory::Memory = drystone_memory::Memory;
 
 /// Rigid bodies, hard contacts and dry friction, with an honest statement of accuracy.
 #[derive(Parser)]

@@ -139,6 +139,14 @@ impl Collider {
     /// Says what is wrong with it on a body that moves like this, naming the field.
     pub fn check(&self, motion: Motion) -> Result<(), String> {
         self.shape.check()?;
+        let (place, length) = (self.local.position, self.local.rotation.length());
+        // A NaN is not within, either.
+        if !(place.abs().max_element() <= FARTHEST) || place.is_nan() {
+            return Err(format!("its place must be within {FARTHEST:e} m of the body's origin, got {place}"));
+        }
+        if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
+            return Err(format!("its rotation must be a unit quaternion, its length is {length}"));
+        }
         if !(self.mu.is_finite() && self.mu >= 0.0) {
             return Err(format!("mu must be finite and not negative, got {}", self.mu));
         }

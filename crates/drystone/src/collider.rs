@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{Collider, Filter, Motion};
 use crate::material::MaterialId;
-use crate::model::{BodyId, ColliderSlot, Model, NOBODY};
+use crate::model::{BodyId, ColliderSlot, Model, NOBODY, unit};
 use crate::shape::{Pose, Shape};
 use crate::world::{World, WorldError};
 
@@ -149,6 +149,32 @@ impl World {
         // Features have other names now.
         self.forget_contacts(|pair| pair.contains(&id.slot));
         Ok(())
+    }
+
+    /// Puts a collider somewhere else on its body, between steps: `place` is in the body's frame. The body's
+    /// mass stays as it is.
+    pub fn set_collider_place(&mut self, id: ColliderId, place: Pose) -> Result<(), WorldError> {
+        let k = self.collider_slot(id)?;
+        let c = &self.model.colliders[k];
+        let (body, centre) = (c.body as usize, self.model.centre(c.body as usize));
+        let new = Collider { local: place, ..Collider::new(c.shape.clone(), 0.0) };
+        self.collider_fits(&new, self.model.bodies[body].motion, centre)
+            .map_err(|e| WorldError::Body(format!("collider {}: {e}", id.slot)))?;
+        self.disturb(body);
+        let local = Pose::new(place.position - centre, unit(place.rotation));
+        let c = &mut self.model.colliders[k];
+        c.radius = local.position.length() + c.shape.bounding_radius();
+        c.local = (local != Pose::IDENTITY).then(|| Box::new(local));
+        self.model.recount();
+        self.forget_contacts(|pair| pair.contains(&id.slot));
+        Ok(())
+    }
+
+    /// Where a collider is in its body's frame.
+    pub fn collider_place(&self, id: ColliderId) -> Result<Pose, WorldError> {
+        let c = &self.model.colliders[self.collider_slot(id)?];
+        let local = c.place();
+        Ok(Pose { position: local.position + self.model.centre(c.body as usize), ..local })
     }
 
     /// Sets a collider's coefficient of friction, between steps.

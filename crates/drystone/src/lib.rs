@@ -50,6 +50,7 @@ mod islands;
 pub mod joint;
 #[doc(hidden)]
 pub mod law;
+mod lend;
 #[doc(hidden)]
 pub mod material;
 mod method;

@@ -58,6 +58,12 @@ pub struct Found<T> {
     pub hit: T,
 }
 
+/// Whether what a collider has to answer goes before the best so far. Of several at one distance the one with
+/// the lowest slot does: the tree's order is nobody's business.
+fn is_nearer<T>(distance: f64, k: u32, best: &Option<Found<T>>, of: impl Fn(&T) -> f64) -> bool {
+    best.as_ref().is_none_or(|b| (distance, k) < (of(&b.hit), b.collider.slot))
+}
+
 impl World {
     /// Bodies are elsewhere than the steps have put them.
     pub(crate) fn moved(&mut self) {
@@ -86,23 +92,25 @@ impl World {
         kept.clone()
     }
 
-    /// Body and collider of a slot, if the question is about them.
-    fn asked(&self, filter: &QueryFilter, k: u32) -> Option<(BodyId, ColliderId, Pose)> {
+    /// A collider and where it is, if the question is about such ones.
+    fn asked(&self, filter: &QueryFilter, k: u32) -> Option<(&Shape, Pose)> {
         let c = &self.model.colliders[k as usize];
-        if filter.filter.is_some_and(|f| !f.meets(c.filter)) || !filter.sensors && self.model.is_sensor(k) {
-            return None;
-        }
-        let body = self.model.id(c.body)?;
-        if filter.motion.is_some_and(|m| m != self.model.bodies[c.body as usize].motion)
-            || filter.exclude.contains(&body)
+        if filter.filter.is_some_and(|f| !f.meets(c.filter))
+            || !filter.sensors && self.model.is_sensor(k)
+            || filter.motion.is_some_and(|m| m != self.model.bodies[c.body as usize].motion)
+            || !filter.exclude.is_empty() && filter.exclude.contains(&self.model.id(c.body)?)
         {
             return None;
         }
+        Some((&c.shape, self.model.collider_pose(&self.state, k as usize)?))
+    }
+
+    /// What was found of a collider, unless nobody wants it. Ids are looked up for those alone that are hit.
+    fn found<T>(&self, filter: &QueryFilter, k: u32, hit: T) -> Option<Found<T>> {
+        let body = self.model.id(self.model.colliders[k as usize].body)?;
         let collider = self.model.collider_id(k)?;
-        if filter.accept.is_some_and(|accept| !accept(body, collider)) {
-            return None;
-        }
-        Some((body, collider, self.model.collider_pose(&self.state, k as usize)?))
+        let wanted = filter.accept.is_none_or(|accept| accept(body, collider));
+        wanted.then_some(Found { body, collider, hit })
     }
 
     /// The first collider that a ray hits within `max_distance`; `direction` need not be a unit vector. Where
@@ -117,15 +125,12 @@ impl World {
         let direction = direction.try_normalize()?;
         let mut best: Option<Found<RayHit>> = None;
         self.tree().ray(origin, direction, [DVec3::ZERO; 2], max_distance, |k, max| {
-            let Some((body, collider, pose)) = self.asked(filter, k) else { return max };
-            let shape = &self.model.colliders[k as usize].shape;
+            let Some((shape, pose)) = self.asked(filter, k) else { return max };
             let hit = query::ray(shape, &pose, origin, direction, max);
-            // Of several at one distance the one with the lowest slot: the tree's order is nobody's business.
-            if let Some(hit) =
-                hit.filter(|hit| best.is_none_or(|b| (hit.distance, collider) < (b.hit.distance, b.collider)))
-            {
-                best = Some(Found { body, collider, hit });
-            }
+            let Some(hit) = hit.filter(|hit| is_nearer(hit.distance, k, &best, |b| b.distance)) else {
+                return max;
+            };
+            best = self.found(filter, k, hit).or(best);
             best.map_or(max, |b| b.hit.distance.min(max))
         });
         best
@@ -143,10 +148,9 @@ impl World {
         let Some(direction) = direction.try_normalize() else { return Vec::new() };
         let mut found = Vec::new();
         self.tree().ray(origin, direction, [DVec3::ZERO; 2], max_distance, |k, max| {
-            if let Some((body, collider, pose)) = self.asked(filter, k) {
-                let shape = &self.model.colliders[k as usize].shape;
+            if let Some((shape, pose)) = self.asked(filter, k) {
                 let hit = query::ray(shape, &pose, origin, direction, max_distance);
-                found.extend(hit.map(|hit| Found { body, collider, hit }));
+                found.extend(hit.and_then(|hit| self.found(filter, k, hit)));
             }
             max
         });
@@ -169,14 +173,12 @@ impl World {
         let reach = [still.min - pose.position, still.max - pose.position];
         let mut best: Option<Found<CastHit>> = None;
         self.tree().ray(pose.position, direction, reach, max_distance, |k, max| {
-            let Some((body, collider, place)) = self.asked(filter, k) else { return max };
-            let target = &self.model.colliders[k as usize].shape;
+            let Some((target, place)) = self.asked(filter, k) else { return max };
             let hit = query::cast(shape, pose, direction, max, target, &place);
-            if let Some(hit) =
-                hit.filter(|hit| best.is_none_or(|b| (hit.distance, collider) < (b.hit.distance, b.collider)))
-            {
-                best = Some(Found { body, collider, hit });
-            }
+            let Some(hit) = hit.filter(|hit| is_nearer(hit.distance, k, &best, |b| b.distance)) else {
+                return max;
+            };
+            best = self.found(filter, k, hit).or(best);
             best.map_or(max, |b| b.hit.distance.min(max))
         });
         best
@@ -187,10 +189,9 @@ impl World {
         let bounds = shape.aabb(pose);
         let mut found = Vec::new();
         self.tree().overlapping(&bounds, |k| {
-            let Some((body, collider, place)) = self.asked(filter, k) else { return };
-            let other = &self.model.colliders[k as usize].shape;
+            let Some((other, place)) = self.asked(filter, k) else { return };
             if other.aabb(&place).overlaps(&bounds) && query::overlap(shape, pose, other, &place) {
-                found.push((body, collider));
+                found.extend(self.found(filter, k, ()).map(|f| (f.body, f.collider)));
             }
         });
         found.sort_unstable_by_key(|f| f.1);
@@ -213,15 +214,13 @@ impl World {
         };
         let mut best: Option<Found<ClosestPoints>> = None;
         self.tree().nearest(apart, max_distance, |k, limit| {
-            let Some((body, collider, place)) = self.asked(filter, k) else { return limit };
-            let other = &self.model.colliders[k as usize].shape;
+            let Some((other, place)) = self.asked(filter, k) else { return limit };
             let hit = query::closest_points(shape, pose, other, &place);
-            if let Some(hit) = hit.filter(|hit| {
-                hit.distance <= max_distance
-                    && best.is_none_or(|b| (hit.distance, collider) < (b.hit.distance, b.collider))
-            }) {
-                best = Some(Found { body, collider, hit });
-            }
+            let near = |hit: &ClosestPoints| {
+                hit.distance <= max_distance && is_nearer(hit.distance, k, &best, |b| b.distance)
+            };
+            let Some(hit) = hit.filter(near) else { return limit };
+            best = self.found(filter, k, hit).or(best);
             best.map_or(limit, |b| b.hit.distance.min(limit))
         });
         best
@@ -260,13 +259,12 @@ impl World {
         };
         let mut best: Option<Found<Projection>> = None;
         self.tree().nearest(apart, max_distance, |k, limit| {
-            let Some((body, collider, place)) = self.asked(filter, k) else { return limit };
-            let hit = query::project(&self.model.colliders[k as usize].shape, &place, point);
-            if hit.distance <= max_distance
-                && best.is_none_or(|b| (hit.distance, collider) < (b.hit.distance, b.collider))
-            {
-                best = Some(Found { body, collider, hit });
+            let Some((shape, place)) = self.asked(filter, k) else { return limit };
+            let hit = query::project(shape, &place, point);
+            if !(hit.distance <= max_distance && is_nearer(hit.distance, k, &best, |b| b.distance)) {
+                return limit;
             }
+            best = self.found(filter, k, hit).or(best);
             best.map_or(limit, |b| b.hit.distance.min(limit))
         });
         best

@@ -142,11 +142,12 @@ impl PyWorld {
         for c in colliders.unwrap_or_default() {
             all.push(c.collider.clone());
             if let Some(material) = &c.material {
-                let id = this.with(py, |w| w.materials_mut().add(material)).map_err(input)?;
+                let id = this.change(py, |w| w.materials_mut().add(material)).map_err(input)?;
                 all.last_mut().into_iter().for_each(|c| c.material = Some(id));
             }
         }
-        let own = material.map(|m| this.with(py, |w| w.materials_mut().add(m))).transpose().map_err(input)?;
+        let own =
+            material.map(|m| this.change(py, |w| w.materials_mut().add(m))).transpose().map_err(input)?;
         if let Some(first) = all.first_mut().filter(|_| own.is_some() || layers != 1 || mask != u32::MAX) {
             (first.material, first.filter) = (own.or(first.material), Filter { layers, mask });
         }
@@ -177,7 +178,7 @@ impl PyWorld {
             charge,
             ..BodyDef::bare(properties)
         };
-        let id = this.with(py, |w| w.add_body(def)).map_err(refused)?;
+        let id = this.change(py, |w| w.add_body(def)).map_err(refused)?;
         Ok(Self::body(slf, id))
     }
 
@@ -209,26 +210,27 @@ impl PyWorld {
         let x = arrays::rows3("positions", &positions, None)?;
         let q = rotations.as_ref().map(|q| arrays::rows4("rotations", q, Some(x.len()))).transpose()?;
         let v = velocities.as_ref().map(|v| arrays::rows3("velocities", v, Some(x.len()))).transpose()?;
-        let slots = self.with(py, |w| {
+        let place = |def: &mut BodyDef, k: usize| {
+            def.position = x[k];
+            def.rotation = q.as_ref().map_or(def.rotation, |q| q[k]);
+            def.velocity = v.as_ref().map_or(def.velocity, |v| v[k]);
+        };
+        let [collider] = own;
+        let mut def = BodyDef { motion, group, ..BodyDef::bare(properties) };
+        def.colliders.push(collider);
+        // All rows are looked at before the first is added.
+        for k in 0..x.len() {
+            place(&mut def, k);
+            def.check().map_err(|e| input(format!("row {k}: {e}")))?;
+        }
+        let slots = self.change(py, |w| {
             w.reserve(x.len());
-            let mut slots = Vec::with_capacity(x.len());
-            for k in 0..x.len() {
-                let [collider] = own.clone();
-                let mut def = BodyDef { motion, group, ..BodyDef::bare(properties).at(x[k]) };
-                def.colliders.push(collider);
-                if let Some(q) = &q {
-                    def.rotation = q[k];
-                }
-                if let Some(v) = &v {
-                    def.velocity = v[k];
-                }
-                let id = w.add_body(def).map_err(|e| input(format!("row {k}: {e}")));
-                match id {
-                    Ok(id) => slots.push(id.slot),
-                    Err(e) => return Err(e),
-                }
-            }
-            Ok(slots)
+            let add = |k: usize| {
+                let mut def = def.clone();
+                place(&mut def, k);
+                w.add_body(def).map(|id| id.slot).map_err(|e| input(format!("row {k}: {e}")))
+            };
+            (0..x.len()).map(add).collect::<PyResult<Vec<_>>>()
         })?;
         Ok(PyArray1::from_vec(py, slots))
     }
@@ -250,7 +252,7 @@ impl PyWorld {
     fn __getitem__(slf: &Bound<'_, Self>, which: &Bound<'_, PyAny>) -> PyResult<Body> {
         let py = slf.py();
         let found = if let Ok(name) = which.extract::<String>() {
-            let named = |w: &mut World| {
+            let named = |w: &World| {
                 let at = w.model().bodies.iter().position(|b| b.alive && b.name.as_deref() == Some(&name))?;
                 w.model().id(at as u32)
             };
@@ -268,7 +270,7 @@ impl PyWorld {
     /// Takes a body out, with its joints.
     fn remove(slf: &Bound<'_, Self>, body: &Bound<'_, Body>) -> PyResult<()> {
         let id = Self::own(slf, body)?;
-        slf.get().with(slf.py(), |w| w.remove_body(id)).map_err(refused)
+        slf.get().change(slf.py(), |w| w.remove_body(id)).map_err(refused)
     }
 
     /// Lets two bodies collide, or keeps them from it.
@@ -280,7 +282,7 @@ impl PyWorld {
         collide: bool,
     ) -> PyResult<()> {
         let (a, b) = (Self::own(slf, a)?, Self::own(slf, b)?);
-        slf.get().with(slf.py(), |w| w.set_collides(a, b, collide)).map_err(refused)
+        slf.get().change(slf.py(), |w| w.set_collides(a, b, collide)).map_err(refused)
     }
 
     /// Lets a kinematic body follow functions of time: (direction, way in m) and (axis, angle in rad).
@@ -301,7 +303,7 @@ impl PyWorld {
         }
         let guide = (along.is_some() || about.is_some()).then_some(guide);
         let id = Self::own(slf, body)?;
-        slf.get().with(slf.py(), |w| w.set_guide(id, guide)).map_err(refused)
+        slf.get().change(slf.py(), |w| w.set_guide(id, guide)).map_err(refused)
     }
 
     /// Says what happens between two materials: friction, restitution, rolling and spinning resistance (arms,
@@ -334,7 +336,7 @@ impl PyWorld {
             damping,
             ..PairLaw::default()
         };
-        self.with(py, |w| {
+        self.change(py, |w| {
             let materials = w.materials_mut();
             let (a, b) = (materials.add(a)?, materials.add(b)?);
             materials.set_pair(a, b, law)

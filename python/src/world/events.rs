@@ -10,13 +10,13 @@ impl PyWorld {
     /// Notes from now on what begins, goes on and ends in every step.
     #[pyo3(signature = (on=true))]
     fn record_events(&self, py: Python<'_>, on: bool) {
-        self.with(py, |w| w.record_events(on));
+        self.change(py, |w| w.record_events(on));
     }
 
     /// Keeps velocities from before every step, for accelerations.
     #[pyo3(signature = (on=true))]
     fn record_accelerations(&self, py: Python<'_>, on: bool) {
-        self.with(py, |w| w.record_accelerations(on));
+        self.change(py, |w| w.record_accelerations(on));
     }
 
     /// What touched in the last step, began to, or ceased to.

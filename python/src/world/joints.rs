@@ -101,10 +101,13 @@ impl PyWorld {
             follow: follow.map(functions).transpose()?,
             turn: turn.map(functions).transpose()?,
         };
+        if a.is_none() && b.is_none() {
+            return Err(input(format!("{kind} joint: a and b are both None, so there is nothing to join")));
+        }
         let own = |b: Option<&Bound<'_, Body>>| b.map(|b| Self::own(slf, b)).transpose();
         let mut def = what.def(own(a)?, own(b)?)?;
         (def.collide, def.compliance, def.name) = (collide, compliance, name);
-        let id = slf.get().with(slf.py(), |w| w.add_joint(def)).map_err(refused)?;
+        let id = slf.get().change(slf.py(), |w| w.add_joint(def)).map_err(refused)?;
         Ok(PyJoint { world: slf.clone().unbind(), id })
     }
 

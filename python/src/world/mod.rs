@@ -28,6 +28,7 @@ use user_data::Objects;
 use crate::body::Body;
 use crate::convert::{Times, Whole};
 use crate::errors::{input, step as failed, world as refused};
+use crate::lend::Inside;
 use crate::report::PyReport;
 use crate::settings;
 use crate::threads::{detached, with_threads};
@@ -43,7 +44,7 @@ const WITHOUT_LOOKING: Duration = Duration::from_millis(50);
 /// `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers.
 #[pyclass(frozen, weakref, subclass, name = "World", module = "drystone")]
 pub struct PyWorld {
-    world: Mutex<World>,
+    world: Mutex<Inside>,
     before: Hooks,
     after: Hooks,
     /// What was left with bodies and joints.
@@ -96,7 +97,7 @@ pub fn _state(bytes: &[u8]) -> PyResult<PyState> {
 impl PyWorld {
     pub fn of(world: World) -> Self {
         Self {
-            world: Mutex::new(world),
+            world: Mutex::new(Inside::new(world)),
             before: Hooks::default(),
             after: Hooks::default(),
             objects: Objects::default(),
@@ -105,14 +106,14 @@ impl PyWorld {
     }
 
     /// The lock, for threads that do not hold the interpreter's.
-    pub fn lock(&self) -> MutexGuard<'_, World> {
+    pub fn lock(&self) -> MutexGuard<'_, Inside> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `f` with the world. Who has to wait for it lets Python go on meanwhile.
-    pub fn with<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut World) -> R + Send) -> R {
-        let ask = |mut world: MutexGuard<'_, World>| {
-            let world: &mut World = &mut world;
+    /// Calls `f` with the world behind its lock. Who has to wait for it lets Python go on meanwhile.
+    pub fn locked<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut Inside) -> R + Send) -> R {
+        let ask = |mut world: MutexGuard<'_, Inside>| {
+            let world: &mut Inside = &mut world;
             with_threads(|| f(world))
         };
         match self.world.try_lock() {
@@ -120,6 +121,22 @@ impl PyWorld {
             Err(TryLockError::Poisoned(world)) => ask(world.into_inner()),
             Err(TryLockError::WouldBlock) => py.detach(|| ask(self.lock())),
         }
+    }
+
+    /// Calls `f` with the world, to look at it.
+    pub fn with<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&World) -> R + Send) -> R {
+        self.locked(py, |world| f(world))
+    }
+
+    /// Calls `f` with the world, to change it.
+    pub fn change<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut World) -> R + Send) -> R {
+        self.locked(py, |world| f(world))
+    }
+
+    /// Whether something is to be called or written down at every step.
+    pub fn is_watched(&self) -> bool {
+        let record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        self.before.any() || self.after.any() || record.is_some()
     }
 
     /// Takes `n` steps, or fewer if `each` says so by false; the last one's report. Hooks are called, and
@@ -208,7 +225,7 @@ impl PyWorld {
     fn configure(&self, py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let mut s = self.with(py, |w| w.settings().clone());
         settings::apply(&mut s, settings)?;
-        self.with(py, |w| w.set_settings(s)).map_err(refused)
+        self.change(py, |w| w.set_settings(s)).map_err(refused)
     }
 
     /// Time, s.
@@ -268,7 +285,7 @@ impl PyWorld {
     /// Goes back to a saved state of these same bodies.
     fn restore(&self, py: Python<'_>, state: PyRef<'_, PyState>) -> PyResult<()> {
         let state = state.0.clone();
-        self.with(py, |w| w.restore(state)).map_err(refused)
+        self.change(py, |w| w.restore(state)).map_err(refused)
     }
 
     /// Moves a mechanism to a nearby state of rest.
@@ -308,12 +325,12 @@ impl PyWorld {
 
     /// Wakes everything.
     fn wake_all(&self, py: Python<'_>) {
-        self.with(py, |w| w.wake_all());
+        self.change(py, |w| w.wake_all());
     }
 
     /// Forgets forces applied since the last step.
     fn clear_forces(&self, py: Python<'_>) {
-        self.with(py, |w| w.clear_forces());
+        self.change(py, |w| w.clear_forces());
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -29,6 +29,22 @@ impl PyWorld {
         PyArray1::from_vec(py, masses)
     }
 
+    /// The engine's own memory as it is now: `centres`, `quaternions`, `velocities` and `spins` are arrays
+    /// that nobody can write to. Nothing is copied, unless the world goes on while an array is kept: it stays
+    /// what it was. Rows of removed bodies hold anything: see `alive`.
+    ///
+    /// >>> import drystone as ds
+    /// >>> world = ds.World()
+    /// >>> ball = world.add_body(ds.sphere(0.5), mass=1.0, position=[0, 0, 2])
+    /// >>> before = world.arrays.centres
+    /// >>> _ = world.step(100)
+    /// >>> float(before[0, 2]), round(float(world.arrays.centres[0, 2]), 2)
+    /// (2.0, -2.95)
+    #[getter]
+    fn arrays(slf: &Bound<'_, Self>) -> arrays::Arrays {
+        arrays::Arrays(slf.clone().unbind())
+    }
+
     /// Origins of the bodies' frames, (n, 3), m: a copy. Row i is `world[i]`; rows of removed bodies are NaN.
     #[getter]
     fn positions<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {

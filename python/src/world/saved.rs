@@ -1,12 +1,13 @@
 //! Worlds as bytes: for files, pickles and copies.
 
-use drystone::{BodyId, JointId, World};
+use drystone::{BodyId, ColliderId, JointId, World};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use super::PyWorld;
 use super::user_data::Key;
 use crate::body::Body;
+use crate::collider::BodyCollider;
 use crate::errors::input;
 use crate::joint::PyJoint;
 use crate::threads::detached;
@@ -50,7 +51,7 @@ impl PyWorld {
     fn __setstate__(slf: &Bound<'_, Self>, state: Pickled<'_>) -> PyResult<()> {
         let (bytes, before, after, own, objects) = state;
         let (this, world) = (slf.get(), World::load(bytes.as_bytes()).map_err(input)?);
-        slf.py().detach(|| *this.lock() = world);
+        slf.py().detach(|| **this.lock() = world);
         this.before.set(before);
         this.after.set(after);
         this.objects.replace(objects);
@@ -65,6 +66,12 @@ impl PyWorld {
 #[pyfunction]
 pub fn _body(world: Py<PyWorld>, slot: u32, generation: u32) -> Body {
     Body { world, id: BodyId { slot, generation } }
+}
+
+/// The collider of a pickle.
+#[pyfunction]
+pub fn _collider(world: Py<PyWorld>, slot: u32, generation: u32) -> BodyCollider {
+    BodyCollider { world, id: ColliderId { slot, generation } }
 }
 
 /// The joint of a pickle.

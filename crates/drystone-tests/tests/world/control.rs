@@ -213,6 +213,45 @@ fn colliders_come_and_go_on_a_living_body() {
 }
 
 #[test]
+fn colliders_are_put_elsewhere_on_a_living_body() {
+    let mut w = World::new(Settings::default()).unwrap();
+    w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.5)).unwrap();
+    let ball = BodyDef::dynamic(Shape::sphere(0.1), 1.0).at(DVec3::Z * 0.1).friction(0.5);
+    let mut def = ball.named("ball");
+    def.mass.centre = DVec3::X * 0.02;
+    let id = w.add_body(def).unwrap();
+    let own = w.colliders_of(id).unwrap()[0];
+    assert_eq!(w.collider_place(own).unwrap(), Pose::IDENTITY);
+    let place = Pose::new(DVec3::new(0.02, 0.0, -0.3), DQuat::from_rotation_x(0.5));
+    w.set_collider_place(own, place).unwrap();
+    let told = w.collider_place(own).unwrap();
+    assert!((told.position - place.position).length() < 1e-15 && told.rotation == place.rotation, "{told:?}");
+    let before = w.mass(id).unwrap();
+    for _ in 0..100 {
+        w.step().unwrap();
+    }
+    // It lies below the centre: pushed up to stand on it.
+    assert!((w.collider_pose(own).unwrap().position.z - 0.1).abs() < 1e-3);
+    assert_eq!(w.mass(id).unwrap(), before);
+    for bad in [
+        Pose::at(DVec3::NAN),
+        Pose::at(DVec3::X * 1e300),
+        Pose::new(DVec3::ZERO, DQuat::from_xyzw(1.0, 0.0, 0.0, 1.0)),
+        Pose::new(DVec3::ZERO, DQuat::from_xyzw(f64::NAN, 0.0, 0.0, 1.0)),
+    ] {
+        let text = w.set_collider_place(own, bad).unwrap_err().to_string();
+        assert!(text.contains("collider 1: its "), "{text}");
+        let new = Collider { local: bad, ..Collider::new(Shape::sphere(0.1), 0.0) };
+        assert!(w.add_collider(id, new.clone()).is_err());
+        let mut def = BodyDef::dynamic(Shape::sphere(0.1), 1.0);
+        def.colliders.push(new);
+        assert!(w.add_body(def).unwrap_err().to_string().contains("collider 1: its "));
+    }
+    w.remove_collider(own).unwrap();
+    assert_eq!(w.set_collider_place(own, Pose::IDENTITY), Err(WorldError::NoCollider(own)));
+}
+
+#[test]
 fn ids_of_removed_bodies_colliders_are_dead() {
     let mut w = floating();
     let a = w.add_body(cube(1.0)).unwrap();

@@ -112,6 +112,75 @@ fn the_tree_finds_what_looking_at_all_finds() {
     assert!(rays > 50, "{rays}");
 }
 
+/// A ray along an axis divides by zero, and one along a face has nothing to divide; both ways of zero.
+#[test]
+fn rays_along_axes_and_faces_are_not_lost() {
+    let mut w = still();
+    let boxes: Vec<_> = (0..40)
+        .map(|k| {
+            let place = DVec3::new((k % 8) as f64, (k / 8 % 5) as f64, 0.0);
+            w.add_body(BodyDef::dynamic(Shape::cuboid(DVec3::splat(0.25)), 1.0).at(2.0 * place)).unwrap()
+        })
+        .collect();
+    let all = QueryFilter::default();
+    for along in [DVec3::X, DVec3::NEG_X] {
+        for zero in [0.0, -0.0] {
+            let towards = DVec3::new(along.x, zero, zero);
+            // In the middle, on faces, on edges; beside them.
+            for (y, z, hits) in [
+                (0.0, 0.0, 8),
+                (0.25, 0.0, 8),
+                (-0.25, 0.25, 8),
+                (8.25, -0.25, 8),
+                (0.26, 0.0, 0),
+                (0.0, -0.26, 0),
+                (1.0, 0.0, 0),
+            ] {
+                let from = DVec3::new(7.0 - 20.0 * along.x, y, z);
+                let found = w.ray_all(from, towards, f64::INFINITY, &all);
+                assert_eq!(found.len(), hits, "{from} {towards}");
+                let first = w.ray_first(from, towards, f64::INFINITY, &all);
+                assert_eq!(first.map(|f| f.body), found.first().map(|f| f.body));
+                assert_eq!(hits > 0, first.is_some_and(|f| (f.hit.distance - 12.75).abs() < 1e-12));
+            }
+        }
+    }
+    let up = w.ray_first(DVec3::new(4.25, 2.0, -3.0), DVec3::Z, 10.0, &all).unwrap();
+    assert_eq!((up.body, up.hit.distance), (boxes[10], 2.75));
+    let tiny = DVec3::new(1e-310, 0.0, 1.0);
+    assert_eq!(w.ray_first(DVec3::new(4.0, 2.0, -3.0), tiny, 10.0, &all).unwrap().body, boxes[10]);
+    assert!(w.ray_first(DVec3::NAN, DVec3::Z, 10.0, &all).is_none(), "nowhere");
+    assert!(w.ray_first(DVec3::ZERO, DVec3::NAN, 10.0, &all).is_none(), "to nowhere");
+}
+
+/// Who is not wanted hides nobody, and is asked only where it is hit.
+#[test]
+fn what_is_not_accepted_is_looked_through() {
+    let mut w = still();
+    let row: Vec<_> = (0..9)
+        .map(|k| w.add_body(BodyDef::dynamic(Shape::sphere(0.3), 1.0).at(DVec3::X * k as f64)).unwrap())
+        .collect();
+    w.add_body(BodyDef::dynamic(Shape::sphere(0.3), 1.0).at(DVec3::Y * 5.0)).unwrap();
+    let asked = std::cell::RefCell::new(Vec::new());
+    let accept = |body, _| {
+        asked.borrow_mut().push(body);
+        body == row[4]
+    };
+    let only = QueryFilter { accept: Some(&accept), ..QueryFilter::default() };
+    let from = DVec3::NEG_X * 3.0;
+    assert_eq!(w.ray_first(from, DVec3::X, 50.0, &only).unwrap().body, row[4]);
+    assert!(asked.borrow().len() <= 9 && asked.borrow().iter().all(|b| row.contains(b)));
+    assert_eq!(w.ray_all(from, DVec3::X, 50.0, &only).len(), 1);
+    let probe = Shape::sphere(0.2);
+    assert_eq!(w.cast_shape(&probe, &Pose::at(from), DVec3::X, 50.0, &only).unwrap().body, row[4]);
+    assert_eq!(w.closest(&probe, &Pose::at(from), 50.0, &only).unwrap().body, row[4]);
+    assert_eq!(w.project_point(from, 50.0, &only).unwrap().body, row[4]);
+    let wide = Shape::cuboid(DVec3::new(20.0, 0.1, 0.1));
+    assert_eq!(w.overlapping(&wide, &Pose::IDENTITY, &only), [(row[4], w.colliders_of(row[4]).unwrap()[0])]);
+    let others = QueryFilter { exclude: &row[..3], ..QueryFilter::default() };
+    assert_eq!(w.ray_first(from, DVec3::X, 50.0, &others).unwrap().body, row[3]);
+}
+
 /// A cast is where the shape has come up to the target: there they touch, and before that they do not.
 #[test]
 fn casts_stop_where_shapes_touch() {

@@ -36,6 +36,16 @@ pub fn ray(shape: &Shape, pose: &Pose, origin: DVec3, direction: DVec3, max_dist
     if !shape.is_convex() {
         return midphase::query::ray(shape, pose, origin, direction, max_distance);
     }
+    if let Shape::Sphere { radius } = shape {
+        // However it is turned.
+        let (distance, normal) = match ray::ball(origin - pose.position, direction, *radius) {
+            Hit::Miss => return None,
+            Hit::Inside => (0.0, -direction),
+            Hit::Surface(distance, normal) => (distance, normal),
+        };
+        let point = origin + direction * distance;
+        return (distance <= max_distance).then_some(RayHit { distance, point, normal });
+    }
     let o = pose.inverse_point(origin);
     let d = pose.rotation.conjugate() * direction;
     let (distance, normal) = match ray::cast(shape, o, d) {

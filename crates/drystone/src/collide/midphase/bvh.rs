@@ -178,25 +178,48 @@ impl Bvh {
     /// it the distance of the hit, and boxes beyond are spared. `direction` may have any length; s is counted
     /// in it.
     pub fn ray(&self, origin: DVec3, direction: DVec3, max: f64, visit: impl FnMut(u32, f64) -> f64) {
-        let inverse = direction.recip();
-        let enters = |b: &Aabb| {
-            let (mut from, mut to) = (0.0f64, f64::INFINITY);
-            for k in 0..3 {
-                if direction[k] == 0.0 {
-                    if origin[k] < b.min[k] || origin[k] > b.max[k] {
-                        return f64::INFINITY;
+        self.sweep(origin, direction, [DVec3::ZERO; 2], max, visit);
+    }
+
+    /// The same for a box that moves along the ray: it reaches from `reach[0]` to `reach[1]` about the
+    /// origin.
+    pub fn sweep(
+        &self,
+        origin: DVec3,
+        direction: DVec3,
+        reach: [DVec3; 2],
+        mut max: f64,
+        mut visit: impl FnMut(u32, f64) -> f64,
+    ) {
+        let Some(root) = self.nodes.first() else { return };
+        let slabs = Slabs::new(origin, direction, reach);
+        let mut stack = Stack::<_, DEPTH>::new();
+        let (mut k, mut least) = (0, slabs.enters(&root.bounds));
+        loop {
+            // Bounds are compared as they are read: what was near enough may no longer be.
+            if least <= max && least < f64::INFINITY {
+                let node = &self.nodes[k as usize];
+                if node.count == 0 {
+                    let (left, right) = (k + 1, node.next);
+                    let l = slabs.enters(&self.nodes[left as usize].bounds);
+                    let r = slabs.enters(&self.nodes[right as usize].bounds);
+                    let (near, far) = if l <= r { ((left, l), (right, r)) } else { ((right, r), (left, l)) };
+                    if far.1 <= max && far.1 < f64::INFINITY {
+                        stack.push(far);
                     }
+                    (k, least) = near;
                     continue;
                 }
-                let (s, t) = ((b.min[k] - origin[k]) * inverse[k], (b.max[k] - origin[k]) * inverse[k]);
-                // Rounding must not lose a ray that runs along a face.
-                let slack = 4.0 * f64::EPSILON;
-                from = from.max(s.min(t) * (1.0 - slack * s.min(t).signum()));
-                to = to.min(s.max(t) * (1.0 + slack * s.max(t).signum()));
+                for at in node.range() {
+                    let enters = slabs.enters(&self.boxes[at]);
+                    if enters <= max && enters < f64::INFINITY {
+                        max = visit(self.parts[at], max);
+                    }
+                }
             }
-            if from <= to { from } else { f64::INFINITY }
-        };
-        self.nearest(enters, max, visit);
+            let Some(next) = stack.pop() else { return };
+            (k, least) = next;
+        }
     }
 
     /// Visits parts in the order of a lower bound for what is sought (as far as the tree tells) while it is
@@ -254,6 +277,46 @@ fn half_area(b: &Aabb) -> f64 {
     if d.x < 0.0 { 0.0 } else { d.x * d.y + d.y * d.z + d.z * d.x }
 }
 
+/// A ray, or a box that moves along one, between pairs of planes.
+struct Slabs {
+    /// From where it meets the lower and the upper planes.
+    from: [DVec3; 2],
+    /// Of the direction. Along an axis that it does not follow, any way is longer than all others.
+    inverse: DVec3,
+}
+
+impl Slabs {
+    const FAR: f64 = 1e300;
+    /// Times [`Slabs::FAR`], further than anything.
+    const HAIR: f64 = 1e-280;
+    /// Rounding must not lose a ray that runs along a face.
+    const SLACK: f64 = 4.0 * f64::EPSILON;
+
+    fn new(origin: DVec3, direction: DVec3, reach: [DVec3; 2]) -> Self {
+        // Not infinite: that times no way at all is not a number.
+        let limit = DVec3::splat(Self::FAR);
+        let inverse = direction.recip().clamp(-limit, limit);
+        // Whoever stays in a plane along an axis is between the planes: a hair inside.
+        let stays = inverse.abs().cmpge(limit);
+        let hair = |x: DVec3| DVec3::select(stays, Self::SLACK * x.abs() + Self::HAIR, DVec3::ZERO);
+        let (lower, upper) = (origin + reach[1], origin + reach[0]);
+        Self { from: [lower + hair(lower), upper - hair(upper)], inverse }
+    }
+
+    /// Where it enters a box, in lengths of its direction; infinite where it does not.
+    fn enters(&self, b: &Aabb) -> f64 {
+        let s = (b.min - self.from[0]) * self.inverse;
+        let t = (b.max - self.from[1]) * self.inverse;
+        // Comparisons, which are one instruction each: there is nothing here that is not a number.
+        let less = |x: f64, y: f64| if x < y { x } else { y };
+        let more = |x: f64, y: f64| if x > y { x } else { y };
+        let near = more(more(less(s.x, t.x), less(s.y, t.y)), less(s.z, t.z));
+        let far = less(less(more(s.x, t.x), more(s.y, t.y)), more(s.z, t.z));
+        let near = more(near - Self::SLACK * near.abs(), 0.0);
+        if near <= far + Self::SLACK * far.abs() { near } else { f64::INFINITY }
+    }
+}
+
 /// Nodes yet to visit. On the way down to depth d at most d + 1 wait, where the depths of two trees add up.
 struct Stack<T, const N: usize> {
     entries: [T; N],
@@ -265,11 +328,13 @@ impl<T: Copy + Default, const N: usize> Stack<T, N> {
         Self { entries: [T::default(); N], len: 0 }
     }
 
+    fn push(&mut self, entry: T) {
+        self.entries[self.len] = entry;
+        self.len += 1;
+    }
+
     fn push_all(&mut self, entries: impl IntoIterator<Item = T>) {
-        for entry in entries {
-            self.entries[self.len] = entry;
-            self.len += 1;
-        }
+        entries.into_iter().for_each(|entry| self.push(entry));
     }
 
     fn pop(&mut self) -> Option<T> {

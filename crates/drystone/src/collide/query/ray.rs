@@ -37,7 +37,8 @@ fn entry(o: DVec3, d: DVec3, radius: f64) -> Option<f64> {
     (room >= 0.0 && towards >= 0.0).then(|| towards - room.sqrt())
 }
 
-fn ball(o: DVec3, d: DVec3, radius: f64) -> Hit {
+/// A ball about the origin.
+pub(super) fn ball(o: DVec3, d: DVec3, radius: f64) -> Hit {
     if o.length_squared() <= radius * radius {
         return Hit::Inside;
     }

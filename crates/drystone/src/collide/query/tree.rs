@@ -92,30 +92,6 @@ impl Tree {
         for k in &self.endless {
             max = visit(*k, max);
         }
-        let inverse = direction.recip();
-        let enters = |b: &Aabb| {
-            let b = Aabb { min: b.min - reach[1], max: b.max - reach[0] };
-            enters(&b, origin, direction, inverse)
-        };
-        self.bvh.nearest(enters, max, |k, max| visit(self.slots[k as usize], max));
+        self.bvh.sweep(origin, direction, reach, max, |k, max| visit(self.slots[k as usize], max));
     }
-}
-
-/// Where a ray enters a box, in lengths of its direction; infinite where it does not.
-fn enters(b: &Aabb, origin: DVec3, direction: DVec3, inverse: DVec3) -> f64 {
-    let (mut from, mut to) = (0.0f64, f64::INFINITY);
-    for k in 0..3 {
-        if direction[k] == 0.0 {
-            if origin[k] < b.min[k] || origin[k] > b.max[k] {
-                return f64::INFINITY;
-            }
-            continue;
-        }
-        let (s, t) = ((b.min[k] - origin[k]) * inverse[k], (b.max[k] - origin[k]) * inverse[k]);
-        // Rounding must not lose a ray that runs along a face.
-        let slack = 4.0 * f64::EPSILON;
-        from = from.max(s.min(t) * (1.0 - slack * s.min(t).signum()));
-        to = to.min(s.max(t) * (1.0 + slack * s.max(t).signum()));
-    }
-    if from <= to { from } else { f64::INFINITY }
 }

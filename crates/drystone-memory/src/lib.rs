@@ -1,4 +1,4 @@
-//! The program's memory.
+//! The memory of the command and of the Python package: each names [`Memory`] as its allocator.
 //!
 //! What stages take and give back in every step is mimalloc's, which is fast because it keeps it at hand for
 //! a second or so. The arrays of a million bodies are too large for that: what one stage has given back is
