@@ -102,13 +102,14 @@ fn kept_up(t: &Tally, wall: f64, cpu: f64) -> String {
     };
     format!(
         "{} steps in {wall:.1} s, {:.2} s of real time lost; a step took {:.2} ms on average ({:.2} ms of processor time), {:.1} ms \
-         at most; {} solved, residual {:.1e} m/s on average, {:.1e} at most{allowed}",
+         at most; {} of them solved ({:.0} %), residual {:.1e} m/s on average, {:.1e} at most{allowed}",
         t.steps,
         t.lost,
         1e3 * t.took / n,
         1e3 * cpu / n,
         1e3 * t.longest,
         t.solved,
+        100.0 * t.solved as f64 / n,
         t.residual_sum / n,
         t.residual
     )

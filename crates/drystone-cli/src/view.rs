@@ -148,6 +148,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     if args.html.is_none() {
         args.serve.start(Show::Frames(store.clone()))?;
     }
+    scene.probe.begin(&world);
     // Residuals of single contacts cost a copy of the problem.
     world.keep_solutions(true);
     let mut progress = Progress::new(steps, args.quiet);

@@ -337,6 +337,41 @@ fn the_floor_is_below_an_arm_that_hangs() {
 }
 
 /// Whatever a damaged file holds, it is refused or read, and nothing panics.
+/// An arm that is folded against what it is mounted by, and a box that stands beside it.
+#[test]
+fn a_mount_is_in_the_way_of_the_robot_no_more_than_its_other_parts() {
+    let folded = r#"<mujoco><worldbody>
+      <geom name="floor" type="plane" size="1 1 1"/>
+      <body name="crate" pos="2 0 0.5"><geom type="box" size=".1 .1 .1" mass="1"/></body>
+      <body name="mount">
+        <geom type="cylinder" size=".1 .2" pos="0 0 .2" mass="3"/>
+        <body name="upper" pos="0 0 .4"><joint name="shoulder" axis="0 1 0"/>
+          <geom type="capsule" size=".02" fromto="0 0 0 .3 0 0" mass="1"/>
+          <body name="fore" pos=".3 0 0"><joint name="elbow" axis="0 1 0"/>
+            <geom type="capsule" size=".02" fromto="0 0 0 -.3 0 -.1" mass="1"/></body>
+        </body>
+      </body></worldbody></mujoco>"#;
+    let (made, scene) = Folder::new().import("folded.xml", folded, true).unwrap();
+    let mut world = scene.world(scene.settings.clone()).expect("the fore arm and the mount may overlap");
+    let named = |name: &str| {
+        let at = world.model().bodies.iter().position(|b| b.name.as_deref() == Some(name));
+        at.unwrap_or_else(|| panic!("no '{name}' in\n{}", made.text))
+    };
+    let (mount, fore) = (named("mount"), named("fore"));
+    assert_eq!(world.model().bodies[mount].motion, Motion::Static);
+    // What nothing in it moves is ground, as before.
+    assert!(
+        !made.text.contains("\"crate\"") && made.text.contains("half = [0.1, 0.1, 0.1]"),
+        "{}",
+        made.text
+    );
+    let start = world.state().position[fore];
+    for _ in 0..200 {
+        world.step().unwrap();
+    }
+    assert!((world.state().position[fore] - start).length() < 1e-4);
+}
+
 #[test]
 fn damaged_files_are_refused() {
     let folder = Folder::new();

@@ -378,6 +378,23 @@ fn check_reads_as_an_engineer_would_and_names_all_errors_at_once() {
     assert!(!said.contains("nothing is said about"));
     let silent = check(folder.write("silent.toml", &with_ball("").replace("mu = 0.3\n", ""))).unwrap();
     assert!(silent.contains("note: nothing is said about the friction of 'ball': it is 0"), "{silent}");
+    let made = std::fs::read_to_string(&good).unwrap();
+    let made = made.replace("mu = 0.3", "material = \"oak\"").replace("mu = 40", "material = \"stone\"");
+    let said = check(folder.write("made.toml", &made)).unwrap();
+    assert!(
+        said.contains("note: nothing is said about the friction between 'oak' and 'stone': it is 0"),
+        "{said}"
+    );
+    let row = "[[materials.pair]]\nbetween = [\"stone\", \"oak\"]\nmu = 0.5\n";
+    let said = check(folder.write("paired.toml", &(made + row))).unwrap();
+    assert!(!said.contains("nothing is said about"), "{said}");
+    // What is declared is used, or said to be for nothing.
+    let set = format!(
+        "[parameters]\nx = 3\ny = {{ default = 2, about = \"y and z\" }}\nz = \"= y\"\n{}",
+        with_ball("velocity = [\"= x\", 0, 0]\n")
+    );
+    let said = check(folder.write("set.toml", &set)).unwrap();
+    assert!(said.contains("note: a parameter is declared and used nowhere: 'z'"), "{said}");
     let lapped = with_ball("position = [0, 0, 0]")
         + &BALL.replace("\"ball\"", "\"other\"")
         + "position = [0.195, 0, 0]\n";

@@ -19,6 +19,9 @@ const result = await build({
     // Never split a document in two.
     supported: { "inline-script": false },
 });
+// What runs while the program is still read.
+const start = await build({ entryPoints: [join(here, "src/start.js")], bundle: true, minify: true, format: "iife", target: "es2022", write: false });
+writeFileSync(join(to, "start.js"), start.outputFiles[0].text);
 const licence = readFileSync(join(here, "node_modules/three/LICENSE"), "utf8").trim();
 const script = `/* drystone viewer ${hash.toString(16).padStart(16, "0")}; with three.js:\n${licence}\n*/\n${result.outputFiles[0].text}`;
 writeFileSync(join(to, "viewer.js"), script);

@@ -32,12 +32,15 @@ pub fn html(frames: &dyn Frames) -> std::io::Result<String> {
     }
     let data = base64(&packed.finish()?);
     let script = format!(
-        "<script type=\"text/plain\" id=\"frames\">{data}</script>\n<script type=\"module\">{}</script>",
+        "<script type=\"text/plain\" id=\"frames\">{data}</script>\n<script>{}</script>\n<script type=\"module\">{}</script>",
+        page::START,
         page::SCRIPT
     );
+    // Nothing is loaded from elsewhere: what the page refers to is put in its place.
     Ok(page::HTML
+        .replace("<script type=\"module\" src=\"viewer.js\" blocking=\"render\"></script>\n", "")
         .replace("<link rel=\"stylesheet\" href=\"viewer.css\">", &format!("<style>{}</style>", page::STYLE))
-        .replace("<script type=\"module\" src=\"viewer.js\"></script>", &script))
+        .replace("<script src=\"start.js\"></script>", &script))
 }
 
 /// RFC 4648, with padding.
@@ -57,6 +60,16 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_document_refers_to_nothing() {
+        let store = crate::Store::new(crate::Hello::default(), 1);
+        let text = html(&store).unwrap();
+        assert!(!text.contains("src=\"") && !text.contains("rel=\"stylesheet\""));
+        for part in [page::START, page::SCRIPT, page::STYLE] {
+            assert!(text.contains(part));
+        }
+    }
 
     #[test]
     fn letters_are_those_of_the_standard() {

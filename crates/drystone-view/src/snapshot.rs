@@ -36,7 +36,7 @@ pub const CHANNELS: [Channel; 5] = [
 ];
 
 /// The numbers of a frame: what plots show, in this order.
-pub const NUMBERS: [(&str, &str); 16] = [
+pub const NUMBERS: [(&str, &str); 18] = [
     ("kinetic energy", "J"),
     ("potential energy", "J"),
     ("deepest overlap", "m"),
@@ -53,6 +53,8 @@ pub const NUMBERS: [(&str, &str); 16] = [
     ("behind real time", "s"),
     ("iterations allowed", ""),
     ("real-time factor", ""),
+    ("steps done", ""),
+    ("steps solved", ""),
 ];
 
 /// A contact and its force.

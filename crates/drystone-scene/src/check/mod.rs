@@ -21,7 +21,7 @@ const DEEP_OVERLAP: f64 = 0.5;
 
 /// Reads a file as [`load`] would and builds its world. Says what it holds in a line, then masses, sizes,
 /// extent, energy and contacts, and in a line each what looks like a slip: friction that is left out or out
-/// of proportion, bodies in each other, meshes that are open, inside out or in millimetres, pairs of
+/// of proportion, parameters without a use, bodies in each other, meshes that are open, inside out or in millimetres, pairs of
 /// materials that nothing is made of, joints whose bodies had to be moved, gears without bearings, keys that
 /// the page has a use for.
 ///
@@ -33,12 +33,12 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     let source = Source::open(path)?;
     let root = source.parse()?;
     let is_state = is_flat(&source, &root);
-    let (scene, tree) = if is_state {
-        (load(&shown, &[])?, None)
+    let (scene, tree, unused) = if is_state {
+        (load(&shown, &[])?, None, None)
     } else {
         let root = file::tree(&source, root)?;
         let scene = errors::scene_or_errors(&source, &root).map_err(joined)?;
-        (scene, Some(file::plain(&source, &root, &Vec::new())?))
+        (scene, Some(file::plain(&source, &root, &Vec::new())?), notes::unused(&root))
     };
     let mut world = scene.world(scene.settings.clone()).map_err(|e| placed(&shown, e))?;
     let moving = world.model().dynamic().count();
@@ -64,6 +64,8 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     all.extend(notes::amounts(&scene, &world));
     if let Some(tree) = &tree {
         all.extend(notes::friction(tree));
+        all.extend(notes::pairs(tree));
+        all.extend(unused);
         all.extend(notes::meshes(&source, tree));
     }
     for note in all.into_iter().chain(meshes(&world)).chain(materials(&scene)) {

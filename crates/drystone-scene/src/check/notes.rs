@@ -308,6 +308,109 @@ pub(super) fn friction(root: &Node) -> Option<String> {
     })
 }
 
+/// The items of a list, if it is one.
+fn list<'a, 't>(node: Option<&'a Node<'t>>) -> &'a [Node<'t>] {
+    match node.map(|n| &n.value) {
+        Some(Value::Array(all)) => all,
+        _ => &[],
+    }
+}
+
+/// Materials that say what a body's friction is, in pairs of which nothing is said: then it is 0.
+pub(super) fn pairs(root: &Node) -> Option<String> {
+    let word = |n: &Node, key: &str| match n.get(key).map(|n| &n.value) {
+        Some(Value::Text(t)) => Some(t.to_string()),
+        _ => None,
+    };
+    let mut rows: Vec<[String; 2]> = Vec::new();
+    for row in list(root.get("materials").and_then(|m| m.get("pair"))) {
+        if let [Value::Text(a), Value::Text(b)] =
+            list(row.get("between")).iter().map(|n| &n.value).collect::<Vec<_>>()[..]
+        {
+            rows.push([a.to_string(), b.to_string()]);
+        }
+    }
+    let is_known = |a: &str, b: &str| rows.iter().any(|[p, q]| p == a && q == b || p == b && q == a);
+    // Of each material: whether all of it says its own friction, whether it moves, and how many bodies are of it.
+    let mut used: Vec<(String, bool, bool, usize)> = Vec::new();
+    for body in list(root.get("body")) {
+        let moves = word(body, "motion").is_none_or(|m| m == "dynamic");
+        let many = body.get("copies").is_some() || body.get("count").is_some();
+        let shapes: Vec<&Node> = match body.get("shape") {
+            Some(Node { value: Value::Array(all), .. }) => all.iter().collect(),
+            one => one.into_iter().collect(),
+        };
+        for shape in shapes {
+            let Some(material) = word(shape, "material").or_else(|| word(body, "material")) else {
+                continue;
+            };
+            let mu = shape.get("mu").is_some() || body.get("mu").is_some();
+            let bodies = if many { 2 } else { 1 };
+            match used.iter_mut().find(|u| u.0 == material) {
+                Some(u) => *u = (material, u.1 && mu, u.2 || moves, u.3 + bodies),
+                None => used.push((material, mu, moves, bodies)),
+            }
+        }
+    }
+    let mut silent = Vec::new();
+    for (i, a) in used.iter().enumerate() {
+        for b in &used[i..] {
+            let meet = (a.2 || b.2) && (a.0 != b.0 || a.3 > 1);
+            if meet && !(a.1 && b.1) && !is_known(&a.0, &b.0) {
+                silent.push(format!("'{}' and '{}'", a.0, b.0));
+            }
+        }
+    }
+    (!silent.is_empty()).then(|| {
+        format!(
+            "nothing is said about the friction between {}: it is 0; a row of [[materials.pair]] or mu of the bodies says it",
+            several(&silent)
+        )
+    })
+}
+
+/// Parameters that a file declares and then has no use for: setting one changes nothing. `root` has its formulas still.
+pub(super) fn unused(root: &Node) -> Option<String> {
+    // Those of a gallery scene are that scene's.
+    if root.get("scene").is_some() {
+        return None;
+    }
+    let Some(Value::Table(declared)) = root.get("parameters").map(|n| &n.value) else { return None };
+    let mut words: Vec<String> = Vec::new();
+    texts(root, &mut |text| {
+        let inner = |c: char| c.is_alphanumeric() || c == '_';
+        words.extend(text.split(|c| !inner(c)).filter(|w| !w.is_empty()).map(String::from));
+    });
+    let silent: Vec<String> = declared
+        .iter()
+        .filter(|e| !words.iter().any(|w| *w == e.key))
+        .map(|e| format!("'{}'", e.key))
+        .collect();
+    (!silent.is_empty()).then(|| {
+        format!(
+            "{} declared and used nowhere: {}",
+            if silent.len() == 1 { "a parameter is" } else { "parameters are" },
+            several(&silent)
+        )
+    })
+}
+
+/// Calls `look` for each text of a tree that may be a formula.
+fn texts(node: &Node, look: &mut dyn FnMut(&str)) {
+    match &node.value {
+        Value::Text(t) => look(t),
+        Value::Array(list) => list.iter().for_each(|n| texts(n, look)),
+        // What is said about a parameter is no use of it.
+        Value::Table(entries) => {
+            entries
+                .iter()
+                .filter(|e| !["about", "unit", "title"].contains(&e.key.as_ref()))
+                .for_each(|e| texts(&e.node, look));
+        }
+        _ => {}
+    }
+}
+
 /// Mesh files: what was repaired, what is odd, and what may be in millimetres.
 pub(super) fn meshes(source: &Source, root: &Node) -> Vec<String> {
     let mut notes = Vec::new();

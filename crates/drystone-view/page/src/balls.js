@@ -38,8 +38,8 @@ void main() {
     vec3 p = vCentre + vRadius * n;
     float shade = ambient + (1.0 - ambient) * max(dot(n, light), 0.0);
     float rim = 1.0 - 0.25 * pow(rr, 3.0);
-    gl_FragColor = vec4(pow(vTint, vec3(2.2)) * shade * rim, 1.0);
-    gl_FragColor.rgb = pow(gl_FragColor.rgb, vec3(1.0 / 2.2));
+    // Light is linear, what is shown is its root.
+    gl_FragColor = vec4(vTint * pow(shade * rim, 1.0 / 2.2), 1.0);
     vec4 clip = projectionMatrix * vec4(p, 1.0);
     gl_FragDepth = 0.5 + 0.5 * clip.z / clip.w;
 }`;
@@ -66,7 +66,8 @@ void main() {
     float rr = dot(p, p);
     if (rr > 1.0) discard;
     float shade = ambient + (1.0 - ambient) * max(dot(vec3(p, sqrt(1.0 - rr)), light), 0.0);
-    gl_FragColor = vec4(pow(pow(vTint, vec3(2.2)) * shade, vec3(1.0 / 2.2)), 1.0);
+    // As for the squares: light is linear, what is shown is its root.
+    gl_FragColor = vec4(vTint * pow(shade, 1.0 / 2.2), 1.0);
 }`;
 
 /** All balls of a stage, in one draw call. */

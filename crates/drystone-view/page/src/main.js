@@ -94,7 +94,7 @@ class App {
     arrived(i) {
         const slider = $("slider");
         slider.max = this.source.frames.length - 1;
-        if (i === 0) { this.timings.frame = performance.now(); this.go(0); this.playing = true; this.buttons(); }
+        if (i === 0) { this.timings.frame = performance.now(); this.go(0); this.draw(performance.now()); this.playing = true; this.buttons(); }
         this.plotsDue = true;
     }
 
@@ -107,7 +107,10 @@ class App {
             return;
         }
         const total = Math.max(1, Math.round(100 * Math.min(1, (this.source.heads.at(-1)?.time ?? 0) / (this.info.duration_s || 1))));
-        $("state").textContent = this.source.end === null ? (this.info.recording ? `recording, ${this.source.frames.length} frames so far` : `simulating ${total} %`) : `${this.source.frames.length} frames`;
+        const n = this.source.frames.length, ended = s.end !== null && s.end !== undefined;
+        if (this.source.end !== null) $("state").textContent = `${n} frames`;
+        else if (ended) $("state").textContent = `loading ${n} of ${s.count} frames`;
+        else $("state").textContent = this.info.recording ? `recording, ${n} frames so far` : `simulating ${total} %`;
         if (this.source.end) this.say(this.source.end);
     }
 
@@ -121,15 +124,20 @@ class App {
             if (this.pending) this.takeLive();
         } else if (this.playing && this.index >= 0) this.advance(dt);
         if (this.plotsDue && (!this.plotted || now - this.plotted > 200)) { this.plotted = now; this.drawPlots(); }
-        if (this.view.dirty) {
-            const begun = performance.now();
-            this.view.render();
-            this.timings.render = performance.now() - begun;
-            if (this.index >= 0) {
-                this.timings.drawn++;
-                this.timings.first ??= performance.now();
-            }
-        }
+        // There is nothing to see before the first frame.
+        if (this.view.dirty && this.index >= 0) this.draw(now);
+        else if (this.blurred && now - this.blurred > 150) { this.view.render(); this.blurred = 0; }
+    }
+
+    draw(now) {
+        const begun = performance.now(), coarse = this.view.heavy && !this.recording;
+        this.view.render(coarse);
+        // What has come to rest is drawn again, as sharp as it can be.
+        this.blurred = coarse ? now : 0;
+        this.timings.render = performance.now() - begun;
+        this.timings.drawn++;
+        this.timings.first ??= performance.now();
+        appear();
     }
 
     advance(dt) {
@@ -192,8 +200,9 @@ class App {
             this.stale = false;
         }
         this.paint();
-        if (!this.fitted) { this.fitted = true; this.view.fit(this.decoder); this.cutRange(); }
+        if (!this.fitted) { this.fitted = true; this.box = this.view.fit(this.decoder); }
         this.view.follow(this.decoder, this.following ? this.inspector.body : null);
+        if (this.live && this.info.controls.length && !this.following) this.view.chase(this.decoder);
         this.view.update(this.decoder, this.tints);
         this.inspector.show();
         const c = this.decoder.contacts;
@@ -351,6 +360,7 @@ class App {
             ["speed", `${(get("real-time factor") || 0).toFixed(2)} × real time`], ["lost so far", `${get("behind real time").toFixed(2)} s`],
             ["a step takes", show(Number(get("step").toPrecision(3)), "ms")], ["iterations", `${get("iterations")} of ${get("iterations allowed")}`],
             ["residual", `${show(get("residual"), "m/s")}${solved ? "" : " (not solved)"}`], ["asked for", show(this.info.tolerance, "m/s")],
+            ["solved so far", `${get("steps solved").toLocaleString()} of ${get("steps done").toLocaleString()} steps`],
         ];
         fill($("clock"), rows);
         $("state").textContent = this.playing ? `live · ${(get("real-time factor") || 0).toFixed(2)}×` : "paused";
@@ -517,4 +527,16 @@ function save(blob, name) {
 function localStorageGet(key) { try { return localStorage.getItem(key); } catch { return null; } }
 function localStorageSet(key, value) { try { localStorage.setItem(key, value); } catch { /* nothing to keep it in */ } }
 
-globalThis.drystone = new App();
+/** Shows the page: with its first picture, or when that takes long. */
+function appear() { document.documentElement.classList.remove("waiting"); }
+setTimeout(appear, 600);
+
+try {
+    globalThis.drystone = new App();
+} catch (e) {
+    appear();
+    const message = $("message");
+    Object.assign(message, { hidden: false, textContent: `nothing can be drawn here: a browser with WebGL 2 is needed (${e.message})` });
+    message.classList.add("bad");
+    throw e;
+}

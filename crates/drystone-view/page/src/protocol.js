@@ -1,6 +1,5 @@
 // Messages to and from the program: what src/codec and src/command.rs of the crate write and read.
 
-export const VERSION = 1;
 export const HELLO = 1, STAGE = 2, FRAME = 3, STATUS = 4, INPUTS = 5;
 const KEY = 1, CONTACTS = 2;
 const TURN = 1 / 32767;
@@ -87,15 +86,17 @@ export class Stage {
         const r = new Reader(bytes);
         r.at = 5;
         r.u32();
-        for (let n = r.u32(); n > 0; n--) this.motions.push(r.u8());
+        const motions = r.u32();
+        for (let k = 0; k < motions; k++) this.motions.push(bytes[r.at + k]);
+        r.at += motions;
         r.u32();
         for (let n = r.u32(); n > 0; n--) this.geometries.push(readGeometry(r));
-        const count = r.u32(), balls = this.balls;
+        const count = r.u32(), balls = this.balls, ball = this.geometries.findIndex((g) => g.kind === "ball");
         balls.bodies = grown(balls.bodies, balls.n + count);
         balls.radii = grown(balls.radii, balls.n + count);
         for (let n = count; n > 0; n--) {
             const body = r.u32(), geometry = r.u32(), flags = r.u8();
-            if (flags === 1 && this.geometries[geometry].kind === "ball") {
+            if (flags === 1 && geometry === ball) {
                 balls.bodies[balls.n] = body;
                 balls.radii[balls.n++] = r.f32();
                 continue;
@@ -182,16 +183,17 @@ export class Decoder {
         const came = [];
         r.set(n, (i) => { alive[i] ^= 1; came.push(i); });
         // Everybody goes on as before; what differs from that is told.
-        for (let k = 0; k < 3 * n; k++) x[k] += dx[k];
+        if (!h.key) for (let k = 0; k < 3 * n; k++) x[k] += dx[k];
         r.set(n, (i) => {
             for (let k = 3 * i; k < 3 * i + 3; k++) { const e = r.zigzag(); x[k] += e; dx[k] += e; }
         });
-        for (let k = 0; k < 4 * n; k++) q[k] += dq[k];
+        if (!h.key) for (let k = 0; k < 4 * n; k++) q[k] += dq[k];
         r.set(n, (i) => {
             for (let k = 4 * i; k < 4 * i + 4; k++) { const e = r.zigzag(); q[k] += e; dq[k] += e; }
         });
         // Who has just come goes nowhere yet.
-        for (const i of came) { dx.fill(0, 3 * i, 3 * i + 3); dq.fill(0, 4 * i, 4 * i + 4); }
+        if (came.length === n) { dx.fill(0); dq.fill(0); }
+        else for (const i of came) { dx.fill(0, 3 * i, 3 * i + 3); dq.fill(0, 4 * i, 4 * i + 4); }
         for (let c = 0; c < this.channels.length; c++) {
             if (!((h.mask >> c) & 1)) continue;
             const codes = this.codes[c];
@@ -255,7 +257,6 @@ function vectors(view, at, ...all) {
 }
 
 export const command = {
-    hello: () => message(1, 2, (v) => v.setUint16(1, VERSION, true)),
     want: (from, count) => message(2, 8, (v) => { v.setUint32(1, from, true); v.setUint32(5, count, true); }),
     ready: (channels, contacts) => message(3, 3, (v) => { v.setUint16(1, channels, true); v.setUint8(3, contacts ? 1 : 0); }),
     run: (on) => message(4, 1, (v) => v.setUint8(1, on ? 1 : 0)),

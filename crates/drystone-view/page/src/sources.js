@@ -1,5 +1,6 @@
 // Where messages come from: the program's socket, or the document itself.
 
+import { connect } from "./first.js";
 import { FRAME, HELLO, INPUTS, STAGE, STATUS, Stage, command, head, json } from "./protocol.js";
 
 /** Frames asked for at a time. */
@@ -52,18 +53,20 @@ class Source {
 export class SocketSource extends Source {
     constructor(on) {
         super(on);
-        const address = new URL("socket" + location.search, location.href);
-        address.protocol = "ws:";
-        this.socket = new WebSocket(address);
-        this.socket.binaryType = "arraybuffer";
-        // A live run passes over the second: it has no frames to choose from.
-        this.socket.onopen = () => { this.send(command.hello()); this.send(command.want(0, 1)); };
+        const early = globalThis.early;
+        this.socket = early?.socket ?? connect();
         this.socket.onmessage = (e) => this.take(new Uint8Array(e.data));
         this.socket.onclose = () => on.closed();
+        // What has come before, once whoever asked for this source has it.
+        queueMicrotask(() => {
+            early?.messages.splice(0).forEach((e) => this.take(new Uint8Array(e.data)));
+            if (early?.closed) on.closed();
+        });
     }
     send(bytes) { if (this.socket.readyState === 1) this.socket.send(bytes); }
     status(s) {
-        if (s.next !== undefined) this.end = s.end ?? null;
+        // It has ended here once all of it is here.
+        if (s.next !== undefined) this.end = s.next < s.count ? null : s.end ?? null;
         super.status(s);
         if (s.next === undefined) return;
         if (s.next < s.count) this.send(command.want(s.next, PORTION));

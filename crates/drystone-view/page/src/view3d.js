@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Balls, turn } from "./balls.js";
+import { PLAIN } from "./first.js";
 import { figures, Ground } from "./figures.js";
 import { Ribbons } from "./ribbons.js";
 import { MAP } from "./colour.js";
@@ -13,16 +14,18 @@ const VIEWS = { iso: [0.62, -0.85, 0.52], front: [0, -1, 0.06], side: [1, 0, 0.0
  * A renderer, with smooth edges where a graphics card draws: they cost a processor several times the picture. Which of the two it is only a
  * context can tell, and a processor needs long for one: it keeps this one, and a card, for which they are cheap, gets another on a fresh canvas.
  */
+/** So many balls are drawn coarsely while they move, where no graphics card does it. */
+const HEAVY = 20000;
+
 function rendererFor(canvas) {
-    const attributes = { alpha: true, depth: true, stencil: false, premultipliedAlpha: true, powerPreference: "high-performance" };
-    const context = canvas.getContext("webgl2", { ...attributes, antialias: false });
+    const context = globalThis.early?.context ?? canvas.getContext("webgl2", PLAIN);
     const about = context?.getExtension("WEBGL_debug_renderer_info");
     const name = context?.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : context.RENDERER) ?? "";
-    if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)) return new THREE.WebGLRenderer({ canvas, context });
+    if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)) return Object.assign(new THREE.WebGLRenderer({ canvas, context }), { software: true });
     context?.getExtension("WEBGL_lose_context")?.loseContext();
     const fresh = canvas.cloneNode();
     canvas.replaceWith(fresh);
-    return new THREE.WebGLRenderer({ ...attributes, canvas: fresh, antialias: true });
+    return new THREE.WebGLRenderer({ ...PLAIN, canvas: fresh, antialias: true });
 }
 
 /** Least and greatest corner of a piece where its body is now. */
@@ -38,6 +41,15 @@ function boxOf({ body, size, pose }, g, bodies) {
     if (pose) place(pose.subarray(0, 3), pose.subarray(3));
     place(bodies.position(body), bodies.rotation(body));
     return [box.min.toArray(), box.max.toArray()];
+}
+
+/** The largest moving body that a joint holds, or null. */
+function largestJoined(stage, radii) {
+    let best = null;
+    for (const j of stage.joints) for (const b of [j.a, j.b]) {
+        if (b >= 0 && (stage.motions[b] & 3) === 1 && (best === null || radii[b] > radii[best])) best = b;
+    }
+    return best;
 }
 
 export class View3D {
@@ -65,6 +77,15 @@ export class View3D {
         this.size = 1;
         this.dirty = true;
         this.followed = null;
+        this.warm();
+    }
+    /** Lets the programs of what is drawn most be made while the first frame is still on its way. */
+    warm() {
+        const one = new Float32Array(3).fill(1), balls = new Balls({ n: 1, bodies: new Uint32Array(1), radii: one.subarray(0, 1) }, []);
+        const [box] = figures({ instances: [{ body: 0, geometry: 0, size: one, pose: null }], geometries: [{ kind: "box" }], motions: [1] });
+        // Kept: what nobody uses is thrown away.
+        this.warmed = new THREE.Group().add(balls.object, balls.make(true), box.object);
+        this.renderer.compile(this.warmed, this.camera, this.scene);
     }
     theme(dark) {
         this.renderer.setClearColor(dark ? 0x14171c : 0xf1f0ec);
@@ -72,12 +93,21 @@ export class View3D {
         this.dirty = true;
     }
     resize(w, h) {
-        this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, 2));
-        this.renderer.setSize(w, h, false);
+        this.extent = [w, h, Math.min(devicePixelRatio || 1, 2)];
+        this.sharpen(1);
         this.camera.aspect = w / h;
         this.camera.updateProjectionMatrix();
         this.dirty = true;
     }
+    /** Draws so many pixels for one of the window's, each way. */
+    sharpen(share) {
+        const [w, h, ratio] = this.extent, size = [w, h, share * ratio];
+        if (size.every((x, k) => x === this.drawn?.[k])) return;
+        this.drawn = size;
+        this.renderer.setDrawingBufferSize(...size);
+    }
+    /** Whether a processor has to draw so many balls that a picture takes long. */
+    get heavy() { return !!this.renderer.software && (this.balls?.n ?? 0) >= HEAVY; }
     /** Builds what draws a stage. */
     setStage(stage) {
         this.stage = stage;
@@ -117,7 +147,11 @@ export class View3D {
         for (let b = 0; b < bodies.n; b++) {
             if (!bodies.alive[b] || stands(b)) continue;
             bodies.position(b, p);
-            for (let k = 0; k < 3; k++) { low[k] = Math.min(low[k], p[k] - this.radii[b]); high[k] = Math.max(high[k], p[k] + this.radii[b]); }
+            const r = this.radii[b];
+            for (let k = 0; k < 3; k++) {
+                if (p[k] - r < low[k]) low[k] = p[k] - r;
+                if (p[k] + r > high[k]) high[k] = p[k] + r;
+            }
         }
         const moving = isFinite(low[0]), across = (a, b) => Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]);
         const most = moving ? 2.5 * across(low, high) : Infinity;
@@ -133,10 +167,11 @@ export class View3D {
         return { low, high, middle };
     }
     fit(bodies, name = "iso") {
-        const { middle } = this.bounds(bodies), d = new THREE.Vector3(...VIEWS[name]).normalize();
+        const box = this.bounds(bodies), { middle } = box, d = new THREE.Vector3(...VIEWS[name]).normalize();
         const half = Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, this.camera.aspect);
         this.controls.target.set(...middle);
         this.camera.position.set(...middle).addScaledVector(d, (0.57 * this.size) / half);
+        this.leash = null;
         this.camera.near = this.size / 500;
         this.camera.far = this.size * 60;
         this.camera.updateProjectionMatrix();
@@ -145,6 +180,7 @@ export class View3D {
         this.controls.update();
         if (this.plane) this.ground.fit(this.size);
         this.dirty = true;
+        return box;
     }
     /** Turns, moves and zooms by keys. */
     nudge(azimuth, polar, zoom, panX = 0, panY = 0) {
@@ -179,6 +215,20 @@ export class View3D {
         }
         this.followed = { body, p };
         this.controls.update();
+    }
+    /** Goes after what is driven once it is about to leave the picture; whoever moves the view makes the leash longer. */
+    chase(bodies) {
+        const driven = (this.stage.driven ??= largestJoined(this.stage, this.radii));
+        if (driven === null || driven >= bodies.n) return;
+        const p = bodies.position(driven), { target } = this.controls, d = new THREE.Vector3(p[0] - target.x, p[1] - target.y, p[2] - target.z), away = d.length();
+        if (!this.leash?.target.equals(target)) this.leash = { target: target.clone(), length: Math.max(0.35 * this.size, this.leash ? away : 0) };
+        const over = away - this.leash.length;
+        if (over <= 0) return;
+        d.multiplyScalar(over / away);
+        this.camera.position.add(d);
+        target.add(d);
+        this.controls.update();
+        this.leash.target.copy(target);
     }
     /** Shows the bodies with these colours, three bytes each. */
     update(bodies, tints) {
@@ -300,8 +350,10 @@ export class View3D {
         const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(normal, new THREE.Vector3(...through));
         return this.ray(x, y).ray.intersectPlane(plane, new THREE.Vector3())?.toArray() ?? null;
     }
-    render() {
-        const scale = 0.5 * this.renderer.domElement.height * this.camera.projectionMatrix.elements[5];
+    /** Draws; `coarse`: a quarter of the pixels, for what moves and is heavy to draw. */
+    render(coarse = false) {
+        this.sharpen(coarse ? 0.5 : 1);
+        const scale = 0.5 * this.extent[1] * this.extent[2] * this.camera.projectionMatrix.elements[5];
         this.balls?.look(scale, this.camera.position.distanceTo(this.controls.target));
         this.sun.position.copy(this.camera.position).sub(this.controls.target).normalize()
             .add(new THREE.Vector3().setFromMatrixColumn(this.camera.matrix, 0).multiplyScalar(0.45))

@@ -4,10 +4,12 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { strict as assert } from "node:assert";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const [program, folder, ...only] = process.argv.slice(2);
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 mkdirSync(folder, { recursive: true });
 const executablePath = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 const started = [];
@@ -40,7 +42,8 @@ function run(...args) {
     });
 }
 
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"] });
+const launched = { executablePath, args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"] };
+const browser = await chromium.launch(launched);
 
 async function open(url, options = {}) {
     const context = await browser.newContext({ viewport: { width: 1200, height: 760 }, colorScheme: "light", ...options });
@@ -76,8 +79,8 @@ const tests = {
         assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+\/$/);
         const page = await open(server.url);
         await until(page, () => drystone.source.end !== null && drystone.source.frames.length > 60);
-        // Play goes on by itself; space stops it.
-        await get(page, () => { drystone.go(0); drystone.playing = true; });
+        // Play goes on by itself; P stops it, before it has come to its end.
+        await get(page, () => { drystone.speed = 0.1; drystone.go(0); drystone.playing = true; });
         await until(page, () => drystone.index > 3);
         await page.locator("#canvas").focus();
         await page.keyboard.press("p");
@@ -129,7 +132,7 @@ const tests = {
         await page.context().close();
         // Dark, in a window of a phone's size, without anything outside the window.
         const phone = await open(server.url, { viewport: { width: 390, height: 780 }, colorScheme: "dark", hasTouch: true });
-        await until(phone, () => drystone.source.end !== null);
+        await until(phone, () => drystone.source.end !== null && drystone.source.frames.length > 60);
         await get(phone, () => { drystone.playing = false; drystone.buttons(); drystone.go(70); });
         await phone.waitForTimeout(200);
         assert.ok(await get(phone, () => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
@@ -383,6 +386,33 @@ const tests = {
         assert.equal(await stop(server), 130);
     },
 
+    /** Motors that a scene file binds, and a parameter that it declares. */
+    async controls() {
+        const scene = join(root, "examples/scenes/vehicle.toml"), server = await start("live", scene, "--no-open");
+        const page = await open(server.url);
+        const chassis = await get(page, () => [...drystone.source.stage.names].find(([, x]) => x === "chassis")[0]);
+        const at = () => get(page, (b) => drystone.decoder.position(b), chassis);
+        assert.deepEqual(await get(page, () => drystone.info.controls.map((c) => c.name)), ["throttle", "turn, 1", "turn, 2"]);
+        await page.locator("#canvas").focus();
+        const from = await at();
+        await page.keyboard.down("ArrowUp");
+        await until(page, `Math.hypot(drystone.decoder.position(${chassis})[0] - ${from[0]}, drystone.decoder.position(${chassis})[1] - ${from[1]}) > 1`);
+        await page.keyboard.up("ArrowUp");
+        // The camera has gone with it.
+        await page.waitForTimeout(1500);
+        const [x, y] = await place(page, chassis), box = await page.locator("#canvas").boundingBox();
+        assert.ok(x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height, `the chassis is in the picture: ${x} ${y}`);
+        await shot(page, "controls");
+        // By its slider alone: back again.
+        const there = await at();
+        await page.locator("#control-0").evaluate((e) => { e.value = "-1"; e.dispatchEvent(new Event("input")); });
+        await until(page, `Math.hypot(drystone.decoder.position(${chassis})[0] - ${there[0]}, drystone.decoder.position(${chassis})[1] - ${there[1]}) > 0.5`);
+        assert.match(await page.locator("#clock").innerText(), /solved so far\s+[\d,]+ of [\d,]+ steps/);
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 130);
+    },
+
     async spider() {
         const server = await start("live", "spider", "--no-open");
         const page = await open(server.url);
@@ -400,41 +430,63 @@ const tests = {
         assert.equal(await stop(server), 130);
     },
 
-    /** Not part of the checks: figures for the documents. */
+    /**
+     * Not part of the checks: figures for the documents, as a table. `BALLS=10000,100000`, `RUN_S` (s), `SCENE`, `REPEATS`. The first picture
+     * is there when the renderer has finished it: from opening the page on, in a browser that has drawn nothing so far (cold) and in one that has.
+     */
     async measure() {
-        const rows = [];
+        const median = (a) => [...a].sort((x, y) => x - y)[a.length >> 1], ms = (a) => `${Math.round(Math.min(...a))} to ${Math.round(Math.max(...a))}`;
+        const scene = process.env.SCENE ?? "shaker", kB = (x) => `${Math.round(x / 1000)}`;
+        console.log("| balls | key frame, kB | other frames, kB | bytes a ball | decode and update, ms | draw, ms | frames a second | sharp, at rest, ms | first picture, cold, ms | warm, ms |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
         for (const n of (process.env.BALLS ?? "10000,100000").split(",")) {
-            const server = await start("view", process.env.SCENE ?? "shaker", "--set", `n=${n}`, "--time", process.env.RUN_S ?? "0.4", "--frames", "1000", "--iterations", "40", "--no-open", "--quiet");
+            const server = await start("view", scene, "--set", `n=${n}`, "--time", process.env.RUN_S ?? "0.05", "--frames", "1000", "--iterations", "40", "--no-open", "--quiet");
             const page = await open(server.url);
             await until(page, () => drystone.source.end !== null, 600000);
             const r = await get(page, async () => {
-                const { source, decoder } = drystone, sizes = source.frames.map((f) => f.length);
+                const { source, decoder, view } = drystone, sizes = source.frames.map((f) => f.length), gl = view.renderer.getContext();
                 drystone.playing = false;
-                const decode = [], draw = [];
-                for (let k = 0; k < Math.min(20, sizes.length); k++) {
-                    let t = performance.now();
-                    drystone.go(k);
-                    decode.push(performance.now() - t);
-                    t = performance.now();
-                    drystone.view.render();
-                    // Waits until it is drawn.
-                    const gl = drystone.view.renderer.getContext();
-                    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
-                    draw.push(performance.now() - t);
+                const update = [], draw = [], sharp = [], timed = (list, f) => { const t = performance.now(); f(); list.push(performance.now() - t); };
+                // Waits until it is drawn.
+                const drawn = (coarse) => { view.render(coarse); gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4)); };
+                for (let k = 0; k < 12; k++) {
+                    timed(update, () => drystone.go(k % sizes.length));
+                    timed(draw, () => drawn(view.heavy));
                 }
-                const median = (a) => a.sort((x, y) => x - y)[a.length >> 1];
-                return { bodies: decoder.n, first: drystone.timings.first, key: sizes[0], change: median(sizes.slice(1)), update: median(decode), draw: median(draw) };
+                for (let k = 0; k < 8; k++) timed(sharp, () => drawn(false));
+                return { bodies: decoder.n, key: sizes[0], changes: sizes.slice(1), update: update.slice(2), draw: draw.slice(2), sharp: sharp.slice(1) };
             });
-            rows.push({ n: Number(n), ...r });
-            console.log(JSON.stringify(rows.at(-1)));
             const url = await get(page, () => { drystone.view.render(); return document.getElementById("canvas").toDataURL(); });
             writeFileSync(join(folder, `balls-${n}.png`), Buffer.from(url.split(",")[1], "base64"));
             await page.context().close();
+            const cold = [], warm = [];
+            for (let k = 0; k < Number(process.env.REPEATS ?? 3); k++) {
+                const fresh = await chromium.launch(launched);
+                for (const list of [cold, warm, warm]) {
+                    const context = await fresh.newContext({ viewport: { width: 1200, height: 760 } });
+                    await context.addInitScript(finished);
+                    const opened = await context.newPage();
+                    await opened.goto(server.url);
+                    await until(opened, () => globalThis.picture > 0, 60000);
+                    list.push(await get(opened, () => picture));
+                    await context.close();
+                }
+                await fresh.close();
+            }
+            const change = median(r.changes), u = median(r.update), d = median(r.draw);
+            console.log(`| ${r.bodies.toLocaleString("en")} | ${kB(r.key)} | ${kB(change)} | ${(change / r.bodies).toFixed(1)} | ${u.toFixed(0)} | ${d.toFixed(0)} | ${(1000 / (u + d)).toFixed(1)} | ${median(r.sharp).toFixed(0)} | ${ms(cold)} | ${ms(warm)} |`);
             await stop(server);
         }
     },
 };
 
+// Notes when the first picture has been drawn, and not only asked for.
+const finished = `(function watch() {
+    const view = globalThis.drystone?.view;
+    if (!(globalThis.drystone?.timings.drawn > 0)) { setTimeout(watch, 3); return; }
+    const gl = view.renderer.getContext();
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+    globalThis.picture = performance.now();
+})();`;
 // Helpers that live in the page.
 const helpers = `
 globalThis.bodiesNow = () => Array.from({ length: drystone.decoder.n }, (_, i) => drystone.decoder.position(i));

@@ -43,7 +43,7 @@ const SHOWN_EVERY: Duration = Duration::from_millis(15);
 /// How far behind the clock a run may be before it gives the lost time up.
 const LAG: Duration = Duration::from_millis(250);
 /// Share of a step's time that the step itself may take.
-const SHARE: f64 = 0.8;
+const SHARE: f64 = 0.95;
 
 /// The run itself, on the thread that calls it.
 pub struct Live<'a> {
@@ -135,7 +135,8 @@ impl Clock {
 impl<'a> Live<'a> {
     /// Makes the scene; pages connect by the link.
     pub fn new(make: Make<'a>, options: Options) -> Result<(Self, Link), String> {
-        let (scene, world) = make(&options.set)?;
+        let (mut scene, world) = make(&options.set)?;
+        scene.probe.begin(&world);
         let (desk, link) = Desk::new();
         let steering = Steering::new(scene.controls.clone(), &world);
         let stage = Stage::new(&world, &scene.glass, 1);
@@ -348,7 +349,8 @@ impl<'a> Live<'a> {
         }
         match (self.make)(&all) {
             Err(e) => self.tell(Some(e)),
-            Ok((scene, world)) => {
+            Ok((mut scene, world)) => {
+                scene.probe.begin(&world);
                 self.options.set = all;
                 self.steering = Steering::new(scene.controls.clone(), &world);
                 self.stage = Stage::new(&world, &scene.glass, self.stage.epoch() + 1);
@@ -385,6 +387,7 @@ impl<'a> Live<'a> {
         now.numbers[13] = self.clock.lost as f32;
         now.numbers[14] = self.governor.cap() as f32;
         now.numbers[15] = if self.running { self.clock.factor as f32 } else { 0.0 };
+        (now.numbers[16], now.numbers[17]) = (self.tally.steps as f32, self.tally.solved as f32);
         now.numbers.extend(self.steering.driver().values().iter().map(|x| *x as f32));
         self.desk.show(&self.stage, now);
     }

@@ -113,6 +113,7 @@ fn answer(mut stream: TcpStream, guard: &Guard, show: Show) -> std::io::Result<(
     }
     match request.path.as_str() {
         "/" => send(&mut stream, 200, "text/html; charset=utf-8", page::HTML),
+        "/start.js" => send(&mut stream, 200, "text/javascript; charset=utf-8", page::START),
         "/viewer.js" => send(&mut stream, 200, "text/javascript; charset=utf-8", page::SCRIPT),
         "/viewer.css" => send(&mut stream, 200, "text/css; charset=utf-8", page::STYLE),
         _ => refuse(&mut stream, 404, "there is nothing here"),

@@ -4,14 +4,15 @@
 //! A second of each in the test suite. For longer, from another seed each time:
 //!
 //! ```text
-//!     DRYSTONE_FUZZ_SECONDS=600 cargo test -p drystone-view --test fuzz scene -- --nocapture
+//!     DRYSTONE_FUZZ_SECONDS=600 cargo test --workspace --test fuzz scene -- --nocapture
 //! ```
 //!
-//! What fails is kept in `out/fuzz`, and is run again, with all that is there, by
-//! `DRYSTONE_FUZZ_FILES=out/fuzz/...`. Targets: `scene`, `urdf`, `mjcf`, `live`. `fuzz/run` runs the same
-//! targets under libFuzzer, which looks for inputs that reach new code.
+//! Targets: `scene`, `urdf`, `mjcf`, `live`. `DRYSTONE_FUZZ_SEED` is the seed, `DRYSTONE_FUZZ_OUT` the folder for
+//! what fails [out/fuzz]; `DRYSTONE_FUZZ_FILES=out/fuzz/...` runs what is in it again. The program that the tests
+//! are (`target/debug/deps/fuzz-...`) needs nothing beside itself: it can be carried to another machine.
 
 mod mutate;
+mod seeds;
 mod targets;
 
 use std::path::PathBuf;
@@ -33,6 +34,9 @@ fn seconds() -> f64 {
 
 /// The same cases in every run of the suite, others in longer ones.
 fn seed() -> u64 {
+    if let Some(seed) = std::env::var("DRYSTONE_FUZZ_SEED").ok().and_then(|s| s.parse().ok()) {
+        return seed;
+    }
     match std::env::var("DRYSTONE_FUZZ_SECONDS") {
         Err(_) => 1,
         Ok(_) => std::time::SystemTime::now()
@@ -42,7 +46,8 @@ fn seed() -> u64 {
 }
 
 fn kept() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../out/fuzz")
+    let home = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../out/fuzz");
+    std::env::var_os("DRYSTONE_FUZZ_OUT").map_or_else(home, PathBuf::from)
 }
 
 /// Runs a target on what the mutator makes; a case is on disk while it runs, so that one that ends the
@@ -88,7 +93,7 @@ fn run(name: &str, seeds: Vec<Vec<u8>>, words: &[&str], target: &mut dyn FnMut(&
     }
     let _ = std::fs::remove_file(&case_file);
     println!(
-        "{name}: {cases} cases in {:.0} s, {good} kept as seeds, the slowest took {slowest:.2} s of processor time",
+        "{name}: seed {seed}, {cases} cases in {:.0} s, {good} kept as seeds, the slowest took {slowest:.2} s of processor time",
         begun.elapsed().as_secs_f64()
     );
 }

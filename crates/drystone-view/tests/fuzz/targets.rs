@@ -1,5 +1,4 @@
-//! What is done with damaged bytes, and what must hold of it. Shared with `fuzz/`, which runs it under
-//! libFuzzer.
+//! What is done with damaged bytes, and what must hold of it.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -12,6 +11,8 @@ use drystone_view::codec::{Decoder, Encoder, VERSION};
 use drystone_view::command::{Added, Command};
 use drystone_view::live;
 use drystone_view::server::{Server, Show};
+
+use crate::seeds;
 
 thread_local! {
     static READ: Cell<bool> = const { Cell::new(false) };
@@ -50,24 +51,9 @@ impl Drop for Folder {
     }
 }
 
-fn examples() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenes")
-}
-
 /// Scene files of the examples, and those of the tests that something is wrong with.
 pub fn scene_seeds() -> Vec<Vec<u8>> {
-    let mut seeds = Vec::new();
-    for folder in [examples(), examples().join("../../crates/drystone-scene/tests/malformed")] {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|e| e.unwrap().path())
-            .filter(|p| p.extension().is_some_and(|e| e == "toml" || e == "json"))
-            .collect();
-        files.sort();
-        seeds.extend(files.iter().map(|p| std::fs::read(p).unwrap()));
-    }
-    assert!(seeds.len() > 50);
-    seeds
+    seeds::EXAMPLES.iter().chain(seeds::MALFORMED).map(|(_, text)| text.to_vec()).collect()
 }
 
 #[rustfmt::skip]
@@ -89,8 +75,8 @@ pub struct Scene {
 impl Scene {
     pub fn new() -> Self {
         let folder = Folder::new();
-        for name in ["hopper.stl", "hills.csv", "quake.csv", "quake.toml"] {
-            std::fs::copy(examples().join(name), folder.0.join(name)).unwrap();
+        for (name, bytes) in seeds::BESIDE {
+            folder.write(name, bytes);
         }
         Self { folder }
     }
@@ -140,7 +126,8 @@ pub struct Robot {
 impl Robot {
     pub fn new(name: &'static str) -> Self {
         let folder = Folder::new();
-        std::fs::copy(examples().join("hopper.stl"), folder.0.join("part.stl")).unwrap();
+        let part = seeds::BESIDE.iter().find(|f| f.0.ends_with(".stl")).unwrap();
+        folder.write("part.stl", part.1);
         folder.write("other.xml", OTHER.as_bytes());
         Self { folder, name }
     }

@@ -19,6 +19,13 @@ struct Part<'e> {
     class: String,
 }
 
+/// Whether something in a body moves against it.
+fn moves(node: &Element) -> bool {
+    let joint = |e: &Element| e.is("joint") || e.is("freejoint");
+    let inner = node.children.iter().filter(|e| e.is("body") || e.is("frame"));
+    inner.into_iter().any(|e| e.children.iter().any(joint) || moves(e))
+}
+
 impl Reader {
     /// What stands, and all that is on it.
     pub(super) fn world(&mut self, children: &[&Element]) -> Read<()> {
@@ -101,7 +108,14 @@ impl Reader {
             }
         }
         let merged = joints.is_empty() && !free;
-        let (number, local) = if merged {
+        let mount = merged && held.0 == 0 && !shapes.is_empty() && moves(node);
+        let (number, local) = if mount {
+            // What a robot is mounted by is a part of the robot, and no more in its way than its other parts are.
+            let name = node.attribute("name").map(String::from);
+            let name = name.unwrap_or_else(|| format!("body {}", self.robot.bodies.len()));
+            self.robot.bodies.push(Body { name, pose, fixed: true, ground: false, mass, shapes });
+            (self.robot.bodies.len() - 1, Pose::IDENTITY)
+        } else if merged {
             let (parent, local) = held;
             let to = &mut self.robot.bodies[parent];
             to.mass = joined(to.mass, mass, &local);
