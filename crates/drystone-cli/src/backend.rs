@@ -1,12 +1,16 @@
 //! Where problems are solved: `--backend`, and `drystone devices`.
 
+mod choice;
+
 use std::sync::Arc;
 
+use choice::{Choice, Trial};
 use drystone::{StepError, StepReport, World};
 use drystone_cuda::{Device, Engine, Error, GrainsError, GrainsOnDevice};
 use drystone_record::report::Report;
 use drystone_solve::solver::{BadSpec, Spec};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::catalogue;
 use crate::failure::Failure;
@@ -18,27 +22,58 @@ const ON_CPU: &[&str] = &["predict", "collide", "islands", "formulate", "certify
 /// Solvers that a device has, as the command line spells them.
 const ON_DEVICE: &[&str] = &["apgd", "pgj"];
 
+/// Where a step may be taken.
+const BACKENDS: &[&str] = &["cpu", "cuda", "auto"];
+
 /// The processor, or a device.
 #[derive(Clone, Default)]
 pub struct Backend {
     engine: Option<Arc<Engine>>,
+    /// Who is quicker takes the steps.
+    auto: bool,
+    /// Why there is no device to choose.
+    absent: Option<String>,
 }
 
 impl Backend {
-    /// Reads `cpu` or `cuda`; opens the device.
+    /// Reads `cpu`, `cuda` or `auto`; opens the device. Without one `auto` is the processor.
     pub fn choose(name: &str) -> Result<Self, Failure> {
         let spec = Spec::parse(name).map_err(|e| Failure::input(format!("--backend: {e}")))?;
         spec.check(&[]).map_err(Failure::input)?;
         match spec.name.as_str() {
             "cpu" => Ok(Self::default()),
-            "cuda" => Ok(Self { engine: Some(drystone_cuda::install().map_err(Failure::input)?) }),
-            other => Err(Failure::input(BadSpec::unknown("backend", other, &["cpu", "cuda"]))),
+            "cuda" => {
+                let engine = Some(drystone_cuda::install().map_err(Failure::input)?);
+                Ok(Self { engine, ..Self::default() })
+            }
+            "auto" => {
+                let (engine, absent) = match drystone_cuda::install() {
+                    Ok(engine) => (Some(engine), None),
+                    Err(e) => (None, Some(e.to_string())),
+                };
+                Ok(Self { engine, auto: true, absent })
+            }
+            other => Err(Failure::input(BadSpec::unknown("backend", other, BACKENDS))),
         }
+    }
+
+    /// The same for commands that take no steps: there is nothing to try both with.
+    pub fn of_problems(name: &str) -> Result<Self, Failure> {
+        if name == "auto" {
+            let text = "--backend auto compares steps of a world; a problem from a file takes cpu or cuda";
+            return Err(Failure::input(text));
+        }
+        Self::choose(name)
+    }
+
+    /// Whether steps or problems are meant to be solved on a device.
+    pub fn is_device(&self) -> bool {
+        self.engine.is_some() && !self.auto
     }
 
     /// The solver to make for the one that was asked for.
     pub fn solver(&self, asked: &str) -> Result<String, Failure> {
-        if self.engine.is_none() {
+        if !self.is_device() {
             return Ok(asked.into());
         }
         let spec = Spec::parse(asked).map_err(Failure::input)?;
@@ -56,22 +91,36 @@ impl Backend {
 
     /// Takes a world to the device as a whole, where it is one of grains and the solver has no parameters
     /// that only problems know. `whole` is false where somebody has to see problems or contacts of every
-    /// step.
+    /// step. With `auto` the first step will say who takes them.
     pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, Failure> {
-        let mut out = Stepper { grains: None, why: None };
+        let mut out = Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None };
         let Some(engine) = &self.engine else { return Ok(out) };
         let spec = Spec::parse(&world.settings().solver).map_err(Failure::input)?;
         let jacobi = match (spec.name.as_str(), spec.params.len()) {
-            _ if !whole => Err("outputs that need every step's contacts or problem"),
+            _ if !whole => Err("outputs that need every step's contacts or problem".to_string()),
             ("cuda-apgd", 0) => Ok(None),
             ("cuda-pgj", 0) => Ok(Some(0.2)),
-            _ => Err("a solver with parameters"),
+            ("auto" | "apgd", 0) if self.auto => Ok(None),
+            ("pgj", 0) if self.auto => Ok(Some(0.2)),
+            (name, 0) if self.auto => Err(format!("the solver {name}, which is not on the device")),
+            _ => Err("a solver with parameters".into()),
         };
-        let made = match jacobi {
-            Ok(jacobi) => GrainsOnDevice::new(engine.clone(), world, jacobi).map_err(Failure::input)?,
-            Err(why) => Err(why.into()),
+        let jacobi = match jacobi {
+            Ok(jacobi) => jacobi,
+            Err(why) => {
+                out.why = Some(why);
+                return Ok(out);
+            }
         };
-        match made {
+        if self.auto {
+            match world.grains() {
+                Ok(grains) if grains.grains.is_empty() => out.why = Some("no grains".into()),
+                Ok(_) => out.choice = Some(Choice::new(engine.clone(), jacobi)),
+                Err(why) => out.why = Some(why),
+            }
+            return Ok(out);
+        }
+        match GrainsOnDevice::new(engine.clone(), world, jacobi).map_err(Failure::input)? {
             Ok(grains) => out.grains = Some(grains),
             Err(why) => out.why = Some(why),
         }
@@ -80,24 +129,55 @@ impl Backend {
 
     /// Says in the report where a run was computed.
     pub fn tell(&self, report: &mut Report, stepper: &Stepper) {
-        let Some(engine) = &self.engine else { return };
-        report.backend = "cuda";
-        if stepper.grains.is_none() {
+        let Some(engine) = &self.engine else {
+            // Who asked for nothing but the processor hears of nothing else.
+            report.device = self.absent.as_ref().map(|why| json!({"auto": "cpu", "why_not": why}));
+            return;
+        };
+        let usage = engine.usage();
+        let trials = stepper.choice.as_ref().map_or(&[][..], |c| &c.trials);
+        let used = !self.auto || trials.iter().any(|t| t.chosen == "cuda");
+        if used {
+            report.backend = "cuda";
+        }
+        if stepper.grains.is_none() && !self.auto {
             report.on_cpu = ON_CPU.to_vec();
             if report.bilaterals > 0 {
                 report.on_cpu.push("stabilise joints");
             }
         }
-        let usage = engine.usage();
+        let failed = stepper.choice.as_ref().and_then(|c| c.failed.as_deref());
         let told = Told {
             device: engine.device(),
             usage: &usage,
             transfer_share: usage.transfer_share(),
             whole_step: stepper.grains.is_some(),
-            why_not: stepper.why.as_deref(),
-            steps_on_cpu: stepper.grains.as_ref().map(|g| g.steps_on_cpu),
+            why_not: stepper.why.as_deref().or(failed),
+            steps_on_cpu: stepper.grains.as_ref().map(|g| g.steps_on_cpu + stepper.on_cpu),
+            steps_lost: stepper.lost,
+            auto: self.auto.then(|| stepper.who()),
+            trials,
         };
         report.device = serde_json::to_value(told).ok();
+    }
+
+    /// What a summary says of `auto`.
+    pub fn line(&self, stepper: &Stepper) -> Option<String> {
+        if !self.auto {
+            return None;
+        }
+        let why = stepper.choice.as_ref().and_then(|c| c.failed.as_ref());
+        let why = self.absent.as_ref().or(stepper.why.as_ref()).or(why);
+        Some(match stepper.choice.as_ref().map(|c| c.trials.as_slice()) {
+            None | Some([]) => format!("cpu: {}", why.map_or("no step was taken", |w| w)),
+            Some([.., last]) => {
+                let Trial { step, cpu_ms, cuda_ms, chosen, .. } = last;
+                let ended = why.map_or(String::new(), |w| format!("; then cpu: {w}"));
+                format!(
+                    "{chosen} from step {step} on ({cuda_ms:.2} ms a step on the device, {cpu_ms:.2} on the processor){ended}"
+                )
+            }
+        })
     }
 
     /// What went wrong on the device, as an error of the run's surroundings.
@@ -111,26 +191,79 @@ pub struct Stepper {
     grains: Option<GrainsOnDevice>,
     /// Why not there.
     why: Option<String>,
+    /// Who takes them is found out by trials.
+    choice: Option<Choice>,
+    /// Steps that the processor took by choice.
+    on_cpu: u64,
+    /// Steps that did not come back from a device that failed.
+    lost: Option<u64>,
 }
 
 impl Stepper {
     /// One step. On a device the world stays behind: see [`Stepper::fetch`].
     pub fn step(&mut self, world: &mut World) -> Result<StepReport, String> {
-        match &mut self.grains {
-            None => world.step().map_err(|e: StepError| e.to_string()),
-            Some(grains) => grains.step(world).map_err(|e: GrainsError| e.to_string()),
+        if self.choice.as_ref().is_some_and(Choice::is_due) {
+            self.fetch(world)?;
+            self.grains = None;
+            self.grains = self.choice.as_mut().map_or(Ok(None), |c| c.hold(world))?;
         }
+        let report = match &mut self.grains {
+            None => {
+                self.on_cpu += 1;
+                world.step().map_err(|e: StepError| e.to_string())
+            }
+            Some(grains) => grains.step(world).map_err(|e: GrainsError| e.to_string()),
+        }?;
+        if let Some(choice) = &mut self.choice {
+            choice.note(report.contacts);
+        }
+        Ok(report)
     }
 
-    /// Whether the world stays behind.
+    /// Whether the world stays behind, or may.
     pub fn is_away(&self) -> bool {
-        self.grains.is_some()
+        self.grains.is_some() || self.choice.is_some()
+    }
+
+    /// Who takes the steps.
+    fn who(&self) -> &'static str {
+        if self.grains.is_some() { "cuda" } else { "cpu" }
+    }
+
+    /// What the last step's iteration moves on a device, and what that holds; none on the processor.
+    pub fn on_device(&self, backend: &Backend) -> Option<OnDevice> {
+        let engine = backend.engine.as_ref()?;
+        let peak = engine.device().gb_per_s;
+        Some(OnDevice {
+            whole_step: self.grains.is_some(),
+            why_not: self.why.clone(),
+            steps_on_cpu: self.grains.as_ref().map_or(0, |g| g.steps_on_cpu) + self.on_cpu,
+            bytes: self.grains.as_ref().map(|g| g.bytes()),
+            traffic: self.grains.as_ref().map(GrainsOnDevice::traffic),
+            peak_gb_per_s: (peak > 0.0).then_some(peak),
+        })
     }
 
     /// Brings the world to where its steps have come.
     pub fn fetch(&mut self, world: &mut World) -> Result<(), String> {
-        self.grains.as_mut().map_or(Ok(()), |g| g.fetch(world)).map_err(|e| e.to_string())
+        let Some(grains) = &mut self.grains else { return Ok(()) };
+        grains.fetch(world).map_err(|e| {
+            self.lost = Some(grains.ahead());
+            e.to_string()
+        })
     }
+}
+
+/// What a bench says of a device.
+pub struct OnDevice {
+    pub whole_step: bool,
+    pub why_not: Option<String>,
+    pub steps_on_cpu: u64,
+    /// Device memory held.
+    pub bytes: Option<usize>,
+    /// Bytes of one multiplication.
+    pub traffic: Option<f64>,
+    pub peak_gb_per_s: Option<f64>,
 }
 
 /// A device and what it was used for.
@@ -144,9 +277,17 @@ struct Told<'a> {
     whole_step: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<&'a str>,
-    /// Steps that needed substeps, which the CPU took.
+    /// Steps that the CPU took: those that needed substeps, and those for which it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     steps_on_cpu: Option<u64>,
+    /// Steps that did not come back from a device that failed: the state in the report is that before them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps_lost: Option<u64>,
+    /// With `--backend auto`: who took the last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auto: Option<&'static str>,
+    #[serde(skip_serializing_if = "<[Trial]>::is_empty")]
+    trials: &'a [Trial],
 }
 
 /// What `drystone devices --json` says.

@@ -131,11 +131,11 @@ pub struct Args {
     /// Threads [default: one per core].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Solver with parameters.
-    #[arg(long, value_name = "NAME[:k=v,...]", default_value = "pgs")]
-    solver: String,
+    /// Solver with parameters [default: pgs; with --backend cuda apgd].
+    #[arg(long, value_name = "NAME[:k=v,...]")]
+    solver: Option<String>,
     /// Where problems are solved.
-    #[arg(long, value_name = "cpu|cuda", default_value = "cpu")]
+    #[arg(long, value_name = "cpu|cuda|auto", default_value = "cpu")]
     backend: String,
     /// List the benches and stop.
     #[arg(long)]
@@ -163,6 +163,9 @@ struct Row {
     bytes_per_contact: f64,
     /// Of the fastest step, as the stream is of the fastest pass; where the solver's traffic is known.
     roofline: Option<Roofline>,
+    /// The same of a device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<DeviceUse>,
     /// Making the scene and its world, s.
     setup_s: f64,
     /// The world's part of that, s.
@@ -170,6 +173,25 @@ struct Row {
     peak_rss_mib: f64,
     /// Of the process less what it had before the first bench, over the bodies; none after a larger one.
     peak_bytes_per_body: Option<f64>,
+}
+
+/// How a device was used in the measured steps.
+#[derive(Serialize)]
+struct DeviceUse {
+    /// Whether it took whole steps, and why not.
+    whole_step: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<String>,
+    /// Steps, of all, that the processor took.
+    steps_on_cpu: u64,
+    /// Device memory over the contacts.
+    bytes_per_contact: Option<f64>,
+    bytes_per_contact_iteration: Option<f64>,
+    /// Of the fastest step's solve, with its start and its judge.
+    gb_per_s: Option<f64>,
+    /// What its memory moves at most.
+    peak_gb_per_s: Option<f64>,
+    share: Option<f64>,
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
@@ -185,7 +207,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         return Err(Failure::input(BadSpec::unknown("bench", unknown, &names)));
     }
     let backend = Backend::choose(&args.backend)?;
-    let solver = backend.solver(&args.solver)?;
+    let default = if backend.is_device() { "apgd" } else { "pgs" };
+    let solver = backend.solver(args.solver.as_deref().unwrap_or(default))?;
     drystone_solve::solver::make(&solver).map_err(Failure::input)?;
     outputs::check(None, [Output::text("--report", args.report.as_ref())])?;
     let threads = pool(args.threads)?;
@@ -285,6 +308,20 @@ fn measure(
     }
     stepper.fetch(&mut world).map_err(Failure::run)?;
     let contacts = world.contacts().len();
+    let device = stepper.on_device(backend).map(|d| {
+        let each = d.traffic.map(|bytes| bytes / contacts.max(1) as f64);
+        let rate = each.map(|bytes| bytes / least);
+        DeviceUse {
+            whole_step: d.whole_step,
+            why_not: d.why_not,
+            steps_on_cpu: d.steps_on_cpu,
+            bytes_per_contact: d.bytes.map(|bytes| bytes as f64 / contacts.max(1) as f64),
+            bytes_per_contact_iteration: each,
+            gb_per_s: rate,
+            peak_gb_per_s: d.peak_gb_per_s,
+            share: rate.zip(d.peak_gb_per_s).map(|(rate, peak)| rate / peak),
+        }
+    });
     let (bodies, ns) = (world.model().dynamic().count(), 1e6 * solve / work);
     let peak = usage::peak_rss_mib();
     let grains = world
@@ -308,6 +345,7 @@ fn measure(
         ns_per_contact_iteration: ns,
         bytes_per_contact: world.contact_bytes() as f64 / contacts.max(1) as f64,
         roofline: roofline::bytes(solver, grains).map(|b| Roofline::new(b, least, contacts)),
+        device,
         setup_s,
         world_s: setup_s - placed_s,
         peak_rss_mib: peak,
@@ -338,6 +376,7 @@ fn line(r: &Row) -> String {
         r.peak_bytes_per_body.map_or("-".into(), |b| format!("{b:.0}")),
         r.setup_s
     );
+    let text = text + &r.device.as_ref().map_or(String::new(), device_line);
     let Some(roof) = &r.roofline else { return text };
     text + &format!(
         "{:<13} {:.0} bytes a contact and iteration, {:.1} GB/s: {:.0} % of the {:.1} GB/s that a plain loop streams\n",
@@ -347,4 +386,26 @@ fn line(r: &Row) -> String {
         100.0 * roof.share,
         roof.stream_gb_per_s
     )
+}
+
+fn device_line(d: &DeviceUse) -> String {
+    let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.0}"));
+    let share = d.share.map_or("-".into(), |x| format!("{:.0}", 100.0 * x));
+    match d.whole_step {
+        true => format!(
+            "{:<13} {} bytes of device memory a contact; {} bytes a contact and iteration, {} GB/s: {share} % of the {} GB/s of its \
+             memory; {} steps on the processor\n",
+            "  device",
+            number(d.bytes_per_contact),
+            number(d.bytes_per_contact_iteration),
+            number(d.gb_per_s),
+            number(d.peak_gb_per_s),
+            d.steps_on_cpu
+        ),
+        false => format!(
+            "{:<13} steps on the processor: {}\n",
+            "  device",
+            d.why_not.as_deref().unwrap_or("it was quicker in a trial")
+        ),
+    }
 }

@@ -13,6 +13,7 @@ use drystone_solve::certificate::certificate;
 use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
 use serde::Serialize;
 
+use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
@@ -24,6 +25,8 @@ const STEP_SOLVERS: &str = "pgj,pgs,pssor";
 const PROBLEM_BUDGET_MS: f64 = 5000.0;
 const PROBLEM_ITERATIONS: usize = 100_000;
 const PROBLEM_SOLVERS: &str = "auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac";
+/// With --backend cuda: the device's own beside the processor's.
+const DEVICE_SOLVERS: &str = "cuda-apgd,cuda-pgj,apgd,auto";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -37,7 +40,8 @@ pub struct Args {
     more: Vec<PathBuf>,
     /// Solvers with parameters, separated by commas: pgs,pgj:omega=0.3,pssor (a part with = and no :
     /// continues the one before). [default: pgj,pgs,pssor; for problems
-    /// auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac]
+    /// auto,prox,ipm,admm,apgd,nncg,pgs,nsgs-ac; with --backend cuda cuda-apgd,cuda-pgj,apgd,auto, of which
+    /// the first two are the device's]
     #[arg(long, value_name = "LIST")]
     solvers: Option<String>,
     /// Take the problem of the step at this time, s [default: the scene's whole duration].
@@ -144,7 +148,15 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let quantity = Quantity::parse(args.quantity.as_deref().unwrap_or("residual"))?;
     let first = PathBuf::from(&args.simulation.scene);
     let problems = first.is_dir() || problem::is_one(&first);
-    let default = if problems { PROBLEM_SOLVERS } else { STEP_SOLVERS };
+    let backend = match problems {
+        true => Backend::of_problems(&args.simulation.backend)?,
+        false => Backend::choose(&args.simulation.backend)?,
+    };
+    let default = match () {
+        () if backend.is_device() => DEVICE_SOLVERS,
+        () if problems => PROBLEM_SOLVERS,
+        () => STEP_SOLVERS,
+    };
     let specs = split(args.solvers.as_deref().unwrap_or(default));
     if specs.is_empty() {
         return Err(Failure::input("--solvers names no solver"));
@@ -170,7 +182,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     // The problem of the step that ends at `time`.
     let steps_before = time - world.settings().h;
     let interrupt = interrupt::watch();
-    if !crate::state::advance_until(&mut world, steps_before, &interrupt)? {
+    if !crate::state::advance_until(&mut world, &backend, steps_before, &interrupt)? {
         let time = world.state().time;
         say(&format!("interrupted at {time:.3} s, before the step to compare: no solver had its turn\n"))?;
         return Ok(INTERRUPTED);

@@ -228,8 +228,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             )));
         }
     }
-    let Prepared { scene, mut world, .. } = args.simulation.prepare()?;
-    if !crate::state::advance(&mut world, args.at_time.unwrap_or(0.0))? {
+    let Prepared { scene, mut world, backend, .. } = args.simulation.prepare()?;
+    if !crate::state::advance(&mut world, &backend, args.at_time.unwrap_or(0.0))? {
         return Ok(INTERRUPTED);
     }
     drawing.draw(&world, &scene, &args.to)?;

@@ -18,6 +18,7 @@ use drystone_solve::problem::Bodies;
 use drystone_solve::solver::{self, REGISTRY, Status, Stop};
 use serde::Serialize;
 
+use crate::backend::Backend;
 use crate::compare::split;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
@@ -114,7 +115,7 @@ fn problem(
     let scene = drystone_scene::load(scene, &set)?;
     let mut world = scene.world(scene.settings.clone())?;
     let before = (time - world.settings().h).max(0.0);
-    if !crate::state::advance_until(&mut world, before, stop)? {
+    if !crate::state::advance_until(&mut world, &Backend::default(), before, stop)? {
         return Ok(None);
     }
     match world.step_keeping_problem().map_err(Failure::run)?.1 {

@@ -253,7 +253,8 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         scene.probe.begin(&world);
         out.observe(&world, None, &mut scene.probe).map_err(Failure::run)?;
     }
-    let mut done = world.state().step;
+    let begun = world.state().step;
+    let mut done = begun;
     while done < steps {
         if stop.came() {
             break;
@@ -389,10 +390,15 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     }
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-") || args.files.to_pipe();
     if !args.quiet && !to_pipe {
-        say(&summary(&report, wished, dump.as_ref()))?;
+        say(&summary(&report, wished, dump.as_ref(), backend.line(&stepper)))?;
     }
     match failed {
-        Some(reason) => Err(backend.failure().unwrap_or_else(|| Failure::run(reason))),
+        // A device that cannot begin is bad surroundings; one that fails on the way is a run that failed.
+        Some(reason) => Err(match backend.failure() {
+            Some(failure) if done == begun => failure,
+            Some(failure) => Failure::run(failure.message),
+            None => Failure::run(reason),
+        }),
         None => Ok(if interrupted { INTERRUPTED } else { 0 }),
     }
 }
@@ -513,7 +519,7 @@ pub fn say(text: &str) -> Result<(), Failure> {
 }
 
 /// A screenful for people; the report has it all.
-fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
+fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>, backend: Option<String>) -> String {
     let ms = &r.ms_per_step;
     let solved = if r.solved == Some(false) {
         format!(", NOT SOLVED ({} of {} steps; see the warning)", r.solver.converged_steps, r.steps)
@@ -610,6 +616,9 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>) -> String {
         r.wall_s,
         r.threads
     );
+    if let Some(backend) = backend {
+        text += &format!("  backend auto  {backend}\n");
+    }
     if let Some(rec) = &r.recording {
         let rate = if rec.busy_s > 0.0 { 1e-6 * rec.written_bytes as f64 / rec.busy_s } else { 0.0 };
         text += &format!(

@@ -119,7 +119,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         pool(args.threads)?;
         return lcp::solve(&asked, args.report.as_deref());
     }
-    let backend = Backend::choose(&args.backend)?;
+    let backend = Backend::of_problems(&args.backend)?;
     let name = &backend.solver(args.solver.as_deref().unwrap_or("auto"))?;
     let mut solver = solver::make(name).map_err(Failure::input)?;
     pool(args.threads)?;

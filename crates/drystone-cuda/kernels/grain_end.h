@@ -46,7 +46,7 @@ KERNEL grains_velocities(struct grains p)
     }
 }
 
-/* u of a contact in f64. */
+/* u of a contact in f64, without its bias. */
 INLINE v3 contact_velocity(const struct grains *p, u32 a, u32 b, v4 touch)
 {
     const double *m = p->motion_after + (u64)a * 8u;
@@ -56,8 +56,7 @@ INLINE v3 contact_velocity(const struct grains *p, u32 a, u32 b, v4 touch)
         v = minus(v, xyz(load4(m)));
         w = plus(w, times(p->place[(u64)b * 4u + 3u], xyz(load4(m + 4))));
     }
-    double bias = touch.w > 0.0 ? touch.w / p->h : 0.0;
-    return plus(plus(v, cross(n, w)), times(bias, n));
+    return plus(v, cross(n, w));
 }
 
 /* How near to a side of the cone counts as on it, over the normal multiplier. */
@@ -68,17 +67,24 @@ INLINE void judge_contact(const struct grains *p, u32 c, double *sums)
 {
     u32 a = p->owner[c], b = p->other[c];
     v4 touch = load4(p->touch + (u64)c * 4u);
-    v3 n = xyz(touch), x = xyz(load4(p->gamma + (u64)c * 4u)), u = contact_velocity(p, a, b, touch);
+    v3 n = xyz(touch), x = xyz(load4(p->gamma + (u64)c * 4u)), bias = contact_bias(p, a, b, touch);
     double mu = contact_mu(p, a, b), light = p->mass[(u64)a * 4u], turns = p->mass[(u64)a * 4u + 1u];
     if (!(b & FIXED)) {
         light += p->mass[(u64)b * 4u];
         turns += p->mass[(u64)b * 4u + 1u];
     }
-    double g = mu == 0.0 ? light : light + 2.0 / 3.0 * turns;
+    double g = mu == 0.0 ? light : light + 2.0 / 3.0 * turns, x_n = dot(x, n), yields = 0.0;
+    if (is_led(p, b)) {
+        const double *soft = p->soft + (u64)c * 2u;
+        yields = soft[0] * x_n;
+        bias = minus(bias, times(soft[1], n));
+        g += mu == 0.0 ? soft[0] : soft[0] / 3.0;
+    }
+    v3 u = plus(plus(contact_velocity(p, a, b, touch), bias), times(yields, n));
     v3 to = minus(x, times(1.0 / g, u));
     double along = dot(to, n);
     v3 e = minus(x, project_parts(along, minus(to, times(along, n)), n, mu, 1.0));
-    double u_n = dot(u, n), x_n = dot(x, n);
+    double u_n = dot(u, n);
     v3 u_t = minus(u, times(u_n, n)), x_t = minus(x, times(x_n, n));
     double slip = mu == 0.0 ? 0.0 : sqrt(dot(u_t, u_t)), rub = sqrt(dot(x_t, x_t));
     /* From the dual cone u_n >= mu |u_t|. */
@@ -96,7 +102,7 @@ INLINE void judge_contact(const struct grains *p, u32 c, double *sums)
         back = sqrt(dot(off, off));
     }
     double residual = larger(larger(g * sqrt(dot(e, e)), apart), 2.220446049250313e-16 * g * sqrt(dot(x, x)));
-    double bias = touch.w > 0.0 ? touch.w / p->h : 0.0, deep = touch.w <= 0.0 ? -touch.w : 0.0;
+    double deep = touch.w <= 0.0 ? -touch.w : 0.0;
     sums[TOLD_RESIDUAL] = residual;
     sums[TOLD_VIOLATION] = apart;
     sums[TOLD_BACKWARD] = back;
@@ -104,7 +110,7 @@ INLINE void judge_contact(const struct grains *p, u32 c, double *sums)
     sums[TOLD_SQUARES] = residual * residual;
     sums[TOLD_COMPLEMENTARITY] = absolute(dot(x, u));
     sums[TOLD_MULTIPLIERS] = dot(x, x);
-    sums[TOLD_BIAS] = bias * x_n;
+    sums[TOLD_BIAS] = dot(bias, x) + 0.5 * yields * x_n;
     sums[TOLD_SUPPORT] = b & FIXED ? -(x.x * p->gx + x.y * p->gy + x.z * p->gz) : 0.0;
     sums[TOLD_TOUCHING] = touch.w <= 0.0 ? 1.0 : 0.0;
     sums[TOLD_DEPTH] = deep;
@@ -190,7 +196,7 @@ INLINE void measure_overlap(const struct grains *p, u32 c, double *worst, double
         v4 x = load4(p->place + (u64)a * 4u);
         double before;
         if (b & FIXED)
-            before = ball_fixed(p->fixed + (u64)(b ^ FIXED) * FIXED_NUMBERS, xyz(x), x.w).gap;
+            before = ball_fixed(shape_of(p->fixed_before, b), xyz(x), x.w).gap;
         else {
             v4 y = load4(p->place + (u64)b * 4u);
             before = ball_ball(xyz(x), x.w, xyz(y), y.w).gap;

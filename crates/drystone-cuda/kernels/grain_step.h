@@ -2,7 +2,10 @@
  *
  * A grain's spin is counted as the speed r w of its surface, so that a contact with normal n from b to a has the velocity
  *     u = v_a - v_b + n x (r w_a + r w_b) + b n,
- * and a multiplier z on a changes v_a by z/m and r w_a by -(r^2/I) n x z, and those of b by -z/m and -(r^2/I) n x z: no arms are read. */
+ * and a multiplier z on a changes v_a by z/m and r w_a by -(r^2/I) n x z, and those of b by -z/m and -(r^2/I) n x z: no arms are read.
+ *
+ * Position problems have no friction: a contact has one number, along its normal, and a grain four, its way and a 0. They take the places of the
+ * velocity problem's, closer together. */
 
 typedef struct {
     REAL x, y, z;
@@ -141,6 +144,7 @@ INLINE double N(pose_contact)(const struct grains *p, u32 c)
     v4 touch = load4(p->touch + (u64)c * 4u);
     v3 n = xyz(touch);
     double mu = contact_mu(p, a, b), size = contact_size(p, a, b), bias;
+    int led = !p->positions && is_led(p, b);
     if (p->positions)
         bias = touch.w < -p->reach * size ? -p->reach * size : touch.w;
     else
@@ -152,20 +156,36 @@ INLINE double N(pose_contact)(const struct grains *p, u32 c)
     }
     double g = mu == 0.0 ? light : light + 2.0 / 3.0 * turns;
     N(v3) normal = N(vec)((REAL)n.x, (REAL)n.y, (REAL)n.z);
-    N(store)((REAL *)p->row + (u64)c * 4u, normal, (REAL)bias);
+    if (!led)
+        N(store)((REAL *)p->row + (u64)c * 4u, normal, (REAL)bias);
     ((REAL *)p->rub)[(u64)c * 2u] = (REAL)mu;
     ((REAL *)p->rub)[(u64)c * 2u + 1u] = (REAL)((2.0 + 1.0 / p->kappa) / 3.0 / g);
+    if (p->positions) {
+        N(multipliers)(p, p->control->now)[c] = (REAL)0;
+        return 0.0;
+    }
     v3 x = vec(0.0, 0.0, 0.0);
-    if (!p->positions && p->old_contacts > 0u) {
+    double along = 0.0;
+    if (p->old_contacts > 0u) {
         u32 at = find(p->old_other, p->old_first[a], p->old_first[a + 1u], b);
         if (at < p->old_first[a + 1u]) {
             x = xyz(load4(p->old_gamma + (u64)at * 4u));
-            double along = dot(x, n);
+            along = dot(x, n);
             x = project_parts(along, minus(x, times(along, n)), n, mu, 1.0);
         }
     }
     N(store)(N(multipliers)(p, p->control->now) + (u64)c * 4u, N(vec)((REAL)x.x, (REAL)x.y, (REAL)x.z), (REAL)0);
-    return bias * dot(x, n);
+    if (!led)
+        return bias * dot(x, n);
+    v3 b_all = contact_bias(p, a, b, touch);
+    double *soft = p->soft + (u64)c * 2u;
+    if (!p->again)
+        ask(p, a, n, b_all, mu, along, soft);
+    double b_n = dot(b_all, n), x_n = dot(x, n);
+    v3 off = minus(b_all, times(b_n, n));
+    N(store)((REAL *)p->row + (u64)c * 4u, normal, (REAL)(b_n - soft[1]));
+    N(store)((REAL *)p->drift + (u64)c * 4u, N(vec)((REAL)off.x, (REAL)off.y, (REAL)off.z), (REAL)soft[0]);
+    return (b_n - soft[1]) * x_n + dot(off, x) + 0.5 * soft[0] * x_n * x_n;
 }
 
 KERNEL N(grains_pose)(struct grains p)
@@ -201,6 +221,21 @@ INLINE void N(gather)(const struct grains *p, const REAL *gamma, u32 k, N(v3) *f
     *torque = t;
 }
 
+/* The way of a grain under the pressures of a position problem. */
+INLINE N(v3) N(pushed)(const struct grains *p, const REAL *gamma, u32 k)
+{
+    const REAL *row = (const REAL *)p->row;
+    N(v3) f = N(vec)((REAL)0, (REAL)0, (REAL)0);
+    u32 from = p->first[p->grains + k] - p->contacts, to = p->first[p->grains + k + 1u] - p->contacts;
+    BY_FOUR for (u32 e = from; e < to; e++) {
+        u32 c = p->low[e];
+        f = N(minus)(f, N(times)(gamma[c], N(xyz)(N(load)(row + (u64)c * 4u))));
+    }
+    BY_FOUR for (u32 c = p->first[k]; c < p->first[k + 1u]; c++)
+        f = N(plus)(f, N(times)(gamma[c], N(xyz)(N(load)(row + (u64)c * 4u))));
+    return N(times)(((const REAL *)p->light)[(u64)k * 4u], f);
+}
+
 /* v and r w of a grain under multipliers; both without them come from `start`. */
 INLINE void N(kick)(const struct grains *p, const REAL *gamma, u32 k, N(v3) *v, N(v3) *w)
 {
@@ -218,7 +253,27 @@ INLINE double N(bound)(const struct grains *p, u32 k, u32 c, int both)
     double mu = (double)((const REAL *)p->rub)[(u64)c * 2u], eta = (double)((const REAL *)p->rub)[(u64)c * 2u + 1u];
     double light = p->mass[(u64)k * 4u], turns = p->mass[(u64)k * 4u + 1u];
     double own = (mu == 0.0 ? light : 3.0 * light + 2.0 * turns) + (p->kappa - 1.0) * light;
+    if (!p->positions && is_led(p, p->other[c]))
+        own += p->kappa * p->soft[(u64)c * 2u];
     return own * eta * (both ? 2.0 : 1.0);
+}
+
+/* Velocities of a grain without contacts, and under the guess, whose <F, v + v_free> is returned. */
+INLINE double N(start_grain)(const struct grains *p, u32 k)
+{
+    const double *free = p->free + (u64)k * 8u, *m = p->mass + (u64)k * 4u;
+    double r = p->place[(u64)k * 4u + 3u];
+    N(v3) v0 = N(vec)((REAL)free[0], (REAL)free[1], (REAL)free[2]), v, w;
+    N(v3) w0 = N(vec)((REAL)(r * free[4]), (REAL)(r * free[5]), (REAL)(r * free[6]));
+    REAL *to = (REAL *)p->start + (u64)k * 8u;
+    N(store)(to, v0, (REAL)0);
+    N(store)(to + 4, w0, (REAL)0);
+    N(kick)(p, N(multipliers)(p, p->control->now), k, &v, &w);
+    to = N(moving)(p, p->control->now) + (u64)k * 8u;
+    N(store)(to, v, (REAL)0);
+    N(store)(to + 4, w, (REAL)0);
+    return (double)N(dot)(N(minus)(v, v0), N(plus)(v, v0)) * m[2] +
+           (double)N(dot)(N(minus)(w, w0), N(plus)(w, w0)) * m[3];
 }
 
 /* Velocities of the guess, and the bound on L. */
@@ -230,22 +285,12 @@ KERNEL N(grains_start)(struct grains p)
             u32 k = chunk * CHUNK + i;
             part[0][i] = part[1][i] = 0.0;
             if (k < p.grains) {
-                const double *free = p.free + (u64)k * 8u;
-                double r = p.place[(u64)k * 4u + 3u], still = p.positions ? 0.0 : 1.0;
-                N(v3) v0 = N(vec)((REAL)(still * free[0]), (REAL)(still * free[1]), (REAL)(still * free[2]));
-                N(v3) w0 = N(vec)((REAL)(still * r * free[4]), (REAL)(still * r * free[5]), (REAL)(still * r * free[6]));
-                REAL *to = (REAL *)p.start + (u64)k * 8u;
-                N(store)(to, v0, (REAL)0);
-                N(store)(to + 4, w0, (REAL)0);
                 const double *m = p.mass + (u64)k * 4u;
                 N(store)((REAL *)p.light + (u64)k * 4u, N(vec)((REAL)m[0], (REAL)m[1], (REAL)0), (REAL)0);
-                N(v3) v, w;
-                N(kick)(&p, N(multipliers)(&p, p.control->now), k, &v, &w);
-                to = N(moving)(&p, p.control->now) + (u64)k * 8u;
-                N(store)(to, v, (REAL)0);
-                N(store)(to + 4, w, (REAL)0);
-                part[0][i] = (double)N(dot)(N(minus)(v, v0), N(plus)(v, v0)) * m[2] +
-                             (double)N(dot)(N(minus)(w, w0), N(plus)(w, w0)) * m[3];
+                if (p.positions)
+                    N(store)(N(moving)(&p, p.control->now) + (u64)k * 4u, N(vec)((REAL)0, (REAL)0, (REAL)0), (REAL)0);
+                else
+                    part[0][i] = N(start_grain)(&p, k);
                 double sum = 0.0;
                 ROLLED for (u32 e = p.first[p.grains + k]; e < p.first[p.grains + k + 1u]; e++)
                     sum += N(bound)(&p, k, p.low[e - p.contacts], 1);
@@ -288,6 +333,12 @@ INLINE void N(step_contact)(const struct grains *p, const struct control *c, u32
     }
     const REAL *velocity = c->has_ahead ? N(going)(p, c->ahead_place) : N(moving)(p, c->now);
     N(v3) u = N(plus)(N(relative)(velocity, a, b, n), N(times)(row.w, n));
+    int led = is_led(p, b);
+    N(v4) drift;
+    if (led) {
+        drift = N(load)((const REAL *)p->drift + (u64)i * 4u);
+        u = N(plus)(u, N(plus)(N(xyz)(drift), N(times)(drift.w * N(dot)(y, n), n)));
+    }
     N(v3) to = N(minus)(y, N(times)(step, u));
     REAL along = N(dot)(to, n), pressed = along - (kappa - one) * step * N(dot)(u, n);
     N(v3) z = N(project)(pressed, N(minus)(to, N(times)(along, n)), n, mu, kappa);
@@ -300,25 +351,60 @@ INLINE void N(step_contact)(const struct grains *p, const struct control *c, u32
     sums[LENGTH] = (double)((square - (one - one / kappa) * less) * weight);
     sums[DESCENT] = (double)N(dot)(u, N(minus)(z, now));
     sums[WORK] = (double)(row.w * N(dot)(n, z));
+    if (led) {
+        REAL pressed_n = N(dot)(n, z);
+        sums[SOFT] = (double)(drift.w * less);
+        sums[WORK] += (double)(N(dot)(N(xyz)(drift), z) + (REAL)0.5 * drift.w * pressed_n * pressed_n);
+    }
+}
+
+/* The same of a position problem. */
+INLINE void N(step_gap)(const struct grains *p, const struct control *c, u32 i, REAL t, double *sums)
+{
+    u32 a = p->owner[i], b = p->other[i];
+    N(v4) row = N(load)((const REAL *)p->row + (u64)i * 4u);
+    REAL eta = ((const REAL *)p->rub)[(u64)i * 2u + 1u], weight = (REAL)1 / eta;
+    REAL now = N(multipliers)(p, c->now)[i], y = now;
+    if (c->beta != 0.0)
+        y = now + (REAL)c->beta * (now - N(multipliers)(p, c->before)[i]);
+    const REAL *way = c->has_ahead ? N(going)(p, c->ahead_place) : N(moving)(p, c->now);
+    N(v3) v = N(xyz)(N(load)(way + (u64)a * 4u));
+    if (!(b & FIXED))
+        v = N(minus)(v, N(xyz)(N(load)(way + (u64)b * 4u)));
+    REAL u = N(dot)(v, N(xyz)(row)) + row.w, z = y - t * eta * u;
+    z = z > (REAL)0 ? z : (REAL)0;
+    N(multipliers)(p, c->trial)[i] = z;
+    REAL d = z - y;
+    sums[MEASURE] = (double)(d * d * weight * weight);
+    sums[LENGTH] = (double)(d * d * weight);
+    sums[DESCENT] = (double)(u * (z - now));
+    sums[WORK] = (double)(row.w * z);
 }
 
 /* The trial's multipliers, and the sums over contacts. */
-KERNEL N(grains_contacts)(struct grains p)
+KERNEL_BESIDE(RESIDENT) N(grains_contacts)(struct grains p)
 {
     SHARED double part[SUMS][CHUNK];
     const struct control c = *p.control;
     if (c.halt)
         return;
     REAL t = (REAL)step_length(&c);
-    ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.contacts); chunk += BLOCKS) {
+    ROLLED for (u32 run = BLOCK; run < runs_of(&p, p.contacts); run += BLOCKS) {
         LANES (i, CHUNK) {
-            double sums[SUMS] = {0.0, 0.0, 0.0, 0.0, 0.0};
-            if (chunk * CHUNK + i < p.contacts)
-                N(step_contact)(&p, &c, chunk * CHUNK + i, t, sums);
+            double all[SUMS] = {0.0, 0.0, 0.0, 0.0, 0.0}, sums[SUMS];
+            ROLLED for (u32 chunk = run * p.run; chunk < (run + 1u) * p.run && chunk * CHUNK + i < p.contacts; chunk++) {
+                sums[SOFT] = 0.0;
+                if (p.positions)
+                    N(step_gap)(&p, &c, chunk * CHUNK + i, t, sums);
+                else
+                    N(step_contact)(&p, &c, chunk * CHUNK + i, t, sums);
+                for (u32 k = 0; k < SUMS; k++)
+                    all[k] = join(1u << MEASURE, k, all[k], sums[k]);
+            }
             for (u32 k = 0; k < SUMS; k++)
-                part[k][i] = sums[k];
+                part[k][i] = all[k];
         }
-        finish_chunk(part, SUMS, 1u << MEASURE, p.contact_sums + (u64)chunk * SUMS);
+        finish_chunk(part, SUMS, 1u << MEASURE, p.contact_sums + (u64)run * SUMS);
     }
 }
 
@@ -348,28 +434,49 @@ INLINE void N(step_grain)(const struct grains *p, const struct control *c, u32 k
                inertia * (double)N(dot)(N(minus)(w, w0), N(plus)(w, w0));
 }
 
+/* The same of a position problem. */
+INLINE void N(step_way)(const struct grains *p, const struct control *c, u32 k, double *change, double *kinetic)
+{
+    const REAL *now = N(moving)(p, c->now) + (u64)k * 4u;
+    const REAL *at = c->has_ahead ? N(going)(p, c->ahead_place) + (u64)k * 4u : now;
+    N(v3) before = N(xyz)(N(load)(now)), ahead = N(xyz)(N(load)(at));
+    double mass = p->mass[(u64)k * 4u + 2u];
+    N(v3) way = N(pushed)(p, N(multipliers)(p, c->trial), k), d = N(minus)(way, ahead);
+    N(store)(N(moving)(p, c->trial) + (u64)k * 4u, way, (REAL)0);
+    N(v3) next = N(plus)(way, N(times)((REAL)c->next_beta, N(minus)(way, before)));
+    N(store)(N(going)(p, c->ahead_place ^ 1u) + (u64)k * 4u, next, (REAL)0);
+    *change = mass * (double)N(dot)(d, d);
+    *kinetic = mass * (double)N(dot)(way, way);
+}
+
 /* The trial's velocities, the sums over grains, and in the block that comes last the decision. */
-KERNEL N(grains_bodies)(struct grains p)
+KERNEL_BESIDE(RESIDENT) N(grains_bodies)(struct grains p)
 {
     SHARED double part[SUMS + 2u][CHUNK];
     const struct control c = *p.control;
     if (c.halt)
         return;
-    ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.grains); chunk += BLOCKS) {
+    ROLLED for (u32 run = BLOCK; run < runs_of(&p, p.grains); run += BLOCKS) {
         LANES (i, CHUNK) {
-            double change = 0.0, kinetic = 0.0;
-            if (chunk * CHUNK + i < p.grains)
-                N(step_grain)(&p, &c, chunk * CHUNK + i, &change, &kinetic);
-            part[CHANGE][i] = change;
-            part[KINETIC][i] = kinetic;
+            double changes = 0.0, all = 0.0, change, kinetic;
+            ROLLED for (u32 chunk = run * p.run; chunk < (run + 1u) * p.run && chunk * CHUNK + i < p.grains; chunk++) {
+                if (p.positions)
+                    N(step_way)(&p, &c, chunk * CHUNK + i, &change, &kinetic);
+                else
+                    N(step_grain)(&p, &c, chunk * CHUNK + i, &change, &kinetic);
+                changes += change;
+                all += kinetic;
+            }
+            part[CHANGE][i] = changes;
+            part[KINETIC][i] = all;
         }
-        finish_chunk(part, 2u, 0u, p.grain_sums + (u64)chunk * SUMS);
+        finish_chunk(part, 2u, 0u, p.grain_sums + (u64)run * SUMS);
     }
     ONLY_LAST_BLOCK(&p.control->tickets[4]);
     /* Of contacts, then of grains. */
     LANES (i, CHUNK) {
-        add_up(p.contact_sums, SUMS, chunks_of(p.contacts), i, part, SUMS, 1u << MEASURE);
-        add_up(p.grain_sums, SUMS, chunks_of(p.grains), i, part + SUMS, 2u, 0u);
+        add_up(p.contact_sums, SUMS, runs_of(&p, p.contacts), i, part, SUMS, 1u << MEASURE);
+        add_up(p.grain_sums, SUMS, runs_of(&p, p.grains), i, part + SUMS, 2u, 0u);
     }
     BARRIER;
     tree(part, SUMS + 2u, 1u << MEASURE);
@@ -378,7 +485,6 @@ KERNEL N(grains_bodies)(struct grains p)
         double contacts[SUMS], bodies[2];
         for (u32 k = 0; k < SUMS; k++)
             contacts[k] = part[k][0];
-        contacts[SOFT] = 0.0;
         for (u32 k = 0; k < 2u; k++)
             bodies[k] = part[SUMS + k][0];
         decide(&next, contacts, bodies);
@@ -386,7 +492,23 @@ KERNEL N(grains_bodies)(struct grains p)
     }
 }
 
-/* The natural-map residual of a contact, squared, and the speeds that it is a difference of; of a position problem over its size. */
+/* The natural-map residual of a position problem's contact over its size, squared, and the ways that it is a difference of. */
+INLINE double N(natural_gap)(const struct grains *p, const struct control *c, u32 i, double *speeds)
+{
+    N(v4) row = N(load)((const REAL *)p->row + (u64)i * 4u);
+    REAL step = ((const REAL *)p->rub)[(u64)i * 2u + 1u], eta = step * (REAL)(3.0 / (2.0 + 1.0 / p->kappa));
+    REAL x = N(multipliers)(p, c->now)[i];
+    u32 a = p->owner[i], b = p->other[i];
+    N(v3) own = N(xyz)(N(load)(N(moving)(p, c->now) + (u64)a * 4u)), v = own;
+    if (!(b & FIXED))
+        v = N(minus)(v, N(xyz)(N(load)(N(moving)(p, c->now) + (u64)b * 4u)));
+    REAL to = x - eta * (N(dot)(v, N(xyz)(row)) + row.w), e = x - (to > (REAL)0 ? to : (REAL)0);
+    double size = contact_size(p, a, b);
+    *speeds = (double)(x / eta + ROOT(N(dot)(own, own))) / size;
+    return (double)(e * e / (eta * eta)) / (size * size);
+}
+
+/* The natural-map residual of a contact, squared, and the speeds that it is a difference of. */
 INLINE double N(natural)(const struct grains *p, const struct control *c, u32 i, double *speeds)
 {
     N(v4) row = N(load)((const REAL *)p->row + (u64)i * 4u);
@@ -397,12 +519,15 @@ INLINE double N(natural)(const struct grains *p, const struct control *c, u32 i,
     u32 a = p->owner[i], b = p->other[i];
     const REAL *v = N(moving)(p, c->now) + (u64)a * 8u;
     N(v3) u = N(plus)(N(relative)(N(moving)(p, c->now), a, b, n), N(times)(row.w, n)), own = N(xyz)(N(load)(v));
+    if (is_led(p, b)) {
+        N(v4) drift = N(load)((const REAL *)p->drift + (u64)i * 4u);
+        u = N(plus)(u, N(plus)(N(xyz)(drift), N(times)(drift.w * N(dot)(x, n), n)));
+    }
     N(v3) to = N(minus)(x, N(times)(eta, u));
     REAL along = N(dot)(to, n);
     N(v3) e = N(minus)(x, N(project)(along, N(minus)(to, N(times)(along, n)), n, mu, one));
-    double size = p->positions ? contact_size(p, a, b) : 1.0;
-    *speeds = (double)(ROOT(N(dot)(x, x)) / eta + ROOT(N(dot)(own, own))) / size;
-    return (double)(N(dot)(e, e) / (eta * eta)) / (size * size);
+    *speeds = (double)(ROOT(N(dot)(x, x)) / eta + ROOT(N(dot)(own, own)));
+    return (double)(N(dot)(e, e) / (eta * eta));
 }
 
 /* Residuals below so many roundings of the speeds that they are differences of are noise. */
@@ -413,7 +538,7 @@ INLINE double N(natural)(const struct grains *p, const struct control *c, u32 i,
 #define SELDOM 64u
 
 /* As `look` of iterate.h. Where rounding leaves nothing to gain the iteration waits for the host, too. */
-KERNEL N(grains_look)(struct grains p)
+KERNEL_BESIDE(RESIDENT) N(grains_look)(struct grains p)
 {
     SHARED double part[2][CHUNK];
     const struct control c = *p.control;
@@ -424,7 +549,9 @@ KERNEL N(grains_look)(struct grains p)
         LANES (i, CHUNK) {
             u32 k = chunk * CHUNK + i;
             double speeds = 0.0;
-            part[0][i] = k < p.contacts ? N(natural)(&p, &c, k, &speeds) : 0.0;
+            part[0][i] = 0.0;
+            if (k < p.contacts)
+                part[0][i] = p.positions ? N(natural_gap)(&p, &c, k, &speeds) : N(natural)(&p, &c, k, &speeds);
             part[1][i] = speeds;
         }
         finish_chunk(part, 2u, 3u, p.contact_sums + (u64)chunk * SUMS);
@@ -460,7 +587,7 @@ KERNEL N(grains_multipliers)(struct grains p)
     }
 }
 
-/* Grains move by the solution of a position problem, by no more than half of what their contacts were looked for. */
+/* Grains move by the solution of a position problem, by no more than a share of what their contacts were looked for. */
 KERNEL N(grains_shift)(struct grains p)
 {
     SHARED double part[2][CHUNK];
@@ -470,10 +597,10 @@ KERNEL N(grains_shift)(struct grains p)
             u32 k = chunk * CHUNK + i;
             part[0][i] = part[1][i] = 0.0;
             if (k < p.grains) {
-                N(v4) d = N(load)(from + (u64)k * 8u);
+                N(v4) d = N(load)(from + (u64)k * 4u);
                 double *x = p.place_after + (u64)k * 4u;
                 v3 way = vec((double)d.x, (double)d.y, (double)d.z);
-                double length = sqrt(dot(way, way)), most = 0.5 * near_by(&p, x[3]);
+                double length = sqrt(dot(way, way)), most = p.leash * near_by(&p, x[3]);
                 if (length > most) {
                     way = times(most / length, way);
                     part[1][i] = 1.0;

@@ -8,7 +8,11 @@
 #define SHAPE_HALF_SPACE 1u
 #define SHAPE_BOX 2u
 #define SHAPE_CAPSULE 3u
-#define FIXED_NUMBERS 20u
+#define FIXED_NUMBERS 26u
+/* Of a shape that is led: the velocity of its centre, its angular velocity, and 1. */
+#define FIXED_SPEED 18u
+#define FIXED_SPIN 21u
+#define FIXED_LED 24u
 
 /* What a step tells of itself, and how many numbers that are. */
 #define TOLD_RESIDUAL 0u      /* largest natural-map residual, m/s */
@@ -55,7 +59,8 @@ struct grains {
     const double *mass;        /* by grain: 1/m, r^2/I, m, I/r^2 */
     const u32 *surface;        /* by grain: its row of `mu` */
     const double *mu;          /* by pair of surfaces */
-    const double *fixed;       /* by fixed shape: FIXED_NUMBERS */
+    const double *fixed;       /* by fixed shape: FIXED_NUMBERS, where it is looked for */
+    const double *fixed_before; /* the same when the step began */
     const double *centres;     /* where grains are looked for: place or place_after */
     u32 *bucket;               /* by grain */
     u32 *cell_count;           /* by bucket */
@@ -68,12 +73,14 @@ struct grains {
     u32 *scan_sums;            /* by chunk */
     u32 *owner, *other;        /* by contact: first grain; second grain, or FIXED and a fixed shape */
     double *touch;             /* by contact: normal from the second to the first, gap */
+    double *soft;              /* by contact, if shapes are led: compliance, and that times what it is about */
     u32 *low;                  /* by grain, contacts that it is the second of */
     const u32 *old_first, *old_other; /* those of the last step */
     const double *old_gamma;
     double *gamma;             /* by contact: multiplier, N s, world axes, 0 */
     void *row;                 /* by contact: normal, bias */
     void *rub;                 /* by contact: mu, eta across */
+    void *drift;               /* by contact, if shapes are led: bias across, compliance */
     void *places;              /* four places of multipliers, 4 numbers a contact */
     void *velocity;            /* four places of v, 0, r w, 0 by grain */
     void *ahead;               /* the same at y: two places */
@@ -87,11 +94,23 @@ struct grains {
     double most_mu, kappa;
     double reach;              /* of a position problem: largest correction over the size */
     double resolved;           /* share of the size that a step may overlap by */
+    double tolerance, compliance; /* of rows that ask for a motion */
+    double leash;              /* how far a correction may go, over how far contacts were looked for */
     u32 grains, fixed_count, surfaces, buckets, contacts, scan_count;
     u32 moving;    /* whether contacts are looked for as far as grains go in the step */
     u32 positions; /* whether the problem is one of positions */
     u32 old_contacts, best;
+    u32 run;  /* chunks that the iteration adds up together */
+    u32 led;  /* whether some shapes move by themselves */
+    u32 again; /* whether the problem is the same one, in another precision */
 };
+
+/* Runs of chunks. */
+INLINE u32 runs_of(const struct grains *p, u32 items)
+{
+    u32 chunks = chunks_of(items);
+    return chunks / p->run + (chunks % p->run ? 1u : 0u);
+}
 
 INLINE v3 v3_at(const double *p)
 {
@@ -102,6 +121,24 @@ INLINE v3 v3_at(const double *p)
 INLINE double rubs(const struct grains *p, u32 a, u32 b)
 {
     return p->mu[(u64)a * p->surfaces + b];
+}
+
+/* Numbers of the fixed shape of a contact. */
+INLINE const double *shape_of(const double *fixed, u32 other)
+{
+    return fixed + (u64)(other ^ FIXED) * FIXED_NUMBERS;
+}
+
+/* Whether a contact is one with a shape that is led. */
+INLINE int is_led(const struct grains *p, u32 other)
+{
+    return p->led && (other & FIXED) && shape_of(p->fixed, other)[FIXED_LED] != 0.0;
+}
+
+/* The velocity of a shape that is led at a point. */
+INLINE v3 led_velocity(const double *f, v3 at)
+{
+    return plus(v3_at(f + FIXED_SPEED), cross(v3_at(f + FIXED_SPIN), minus(at, v3_at(f + 3))));
 }
 
 /* The row of `mu` of a fixed shape. */

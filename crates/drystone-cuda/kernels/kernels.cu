@@ -14,14 +14,17 @@
 #define ROOT sqrtf
 #define ROUNDING 5.9604644775390625e-8
 #define N(name) name##_f
+#define RESIDENT 4
 #include "grain_step.h"
 #undef REAL
 #undef ROOT
 #undef ROUNDING
 #undef N
+#undef RESIDENT
 #define REAL double
 #define ROOT sqrt
 #define ROUNDING 1.1102230246251565e-16
 #define N(name) name##_d
+#define RESIDENT 2
 #include "grain_step.h"
 #include "grain_end.h"

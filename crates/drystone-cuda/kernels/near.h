@@ -134,9 +134,15 @@ INLINE int meets_fixed(const struct grains *p, u32 a, u32 k)
         return 1;
     if (!p->moving)
         return 0;
-    v3 way = times(p->h, xyz(load4(p->free + (u64)a * 8u)));
+    v3 v = xyz(load4(p->free + (u64)a * 8u)), u = surface_velocity(p, a, x.w, d.normal);
+    /* As the shape sees it. */
+    if (f[FIXED_LED] != 0.0) {
+        v = minus(v, led_velocity(f, xyz(x)));
+        u = minus(u, led_velocity(f, minus(xyz(x), times(x.w + gap, d.normal))));
+    }
+    v3 way = times(p->h, v);
     double length = sqrt(dot(way, way)), mu = rubs(p, p->surface[a], (u32)f[1]);
-    if (!closes(p, d, surface_velocity(p, a, x.w, d.normal), mu, near, size))
+    if (!closes(p, d, u, mu, near, size))
         return 0;
     near += hovers(mu, length, spin_of(p, a, x.w), size);
     double gone = 0.0;
@@ -200,7 +206,7 @@ INLINE void neighbours(const struct grains *p, const struct grid *g, u32 a, u32 
 }
 
 /* How many contacts every grain has. */
-KERNEL near_count(struct grains p)
+KERNEL_BESIDE(3) near_count(struct grains p)
 {
     const struct grid g = *p.grid;
     ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.grains); chunk += BLOCKS) {
@@ -228,7 +234,7 @@ KERNEL near_told(struct grains p)
 }
 
 /* The contacts of every grain with those after it, then with fixed shapes; and those before it that touch it. */
-KERNEL near_write(struct grains p)
+KERNEL_BESIDE(3) near_write(struct grains p)
 {
     const struct grid g = *p.grid;
     ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.grains); chunk += BLOCKS) {
@@ -255,7 +261,7 @@ INLINE u32 find(const u32 *other, u32 from, u32 to, u32 wanted)
     return from;
 }
 
-/* Normals and gaps; and from the grains before each one to the contacts with them. */
+/* Normals and gaps of the contacts that were found, where grains are now. */
 KERNEL near_touch(struct grains p)
 {
     ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.contacts); chunk += BLOCKS) {
@@ -275,6 +281,11 @@ KERNEL near_touch(struct grains p)
             }
         }
     }
+}
+
+/* From the grains before each one to the contacts with them. */
+KERNEL near_link(struct grains p)
+{
     ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.grains); chunk += BLOCKS) {
         LANES (i, CHUNK) {
             u32 b = chunk * CHUNK + i;
@@ -286,4 +297,60 @@ KERNEL near_touch(struct grains p)
             }
         }
     }
+}
+
+/* b of a contact where grains were when the step began, without its compliance: the gap over h, and what led shapes do. */
+INLINE v3 contact_bias(const struct grains *p, u32 a, u32 b, v4 touch)
+{
+    v3 n = xyz(touch), bias = times(touch.w > 0.0 ? touch.w / p->h : 0.0, n);
+    if (is_led(p, b)) {
+        v4 x = load4(p->place + (u64)a * 4u);
+        bias = minus(bias, led_velocity(shape_of(p->fixed, b), minus(xyz(x), times(x.w + touch.w, n))));
+    }
+    return bias;
+}
+
+/* Steps to the solution of a contact by itself. */
+#define ALONE 60u
+/* Friction beyond which a cone is as wide as a half-space, and biases that are rounding. */
+#define WIDE 1e6
+#define DUST 1e-12
+
+/* The velocity of a grain's surface in a contact, from v and w. */
+INLINE v3 at_surface(const double *motion, double r, v3 n)
+{
+    return plus(xyz(load4(motion)), times(r, cross(n, xyz(load4(motion + 4)))));
+}
+
+/* A contact that asks for a motion gives way a little, about the multiplier that it is expected to have [regularise.rs of drystone-solve].
+ * Writes the compliance and what it shifts the bias by. `last` is the normal multiplier of the last step. */
+INLINE void ask(const struct grains *p, u32 a, v3 n, v3 bias, double mu, double last, double *soft)
+{
+    double along = dot(bias, n), wide = mu < WIDE ? mu : WIDE, speed;
+    v3 rest = minus(bias, times(along, n));
+    double across = sqrt(dot(rest, rest));
+    soft[0] = soft[1] = 0.0;
+    if (wide * along + across <= 0.0)
+        speed = sqrt(along * along + across * across);
+    else
+        speed = (wide * across - along) / sqrt(1.0 + wide * wide);
+    if (!(speed > DUST * (1.0 + absolute(along)) && speed > p->tolerance && p->compliance > 0.0))
+        return;
+    double r = p->place[(u64)a * 4u + 3u], light = p->mass[(u64)a * 4u], turns = p->mass[(u64)a * 4u + 1u];
+    v3 free = plus(at_surface(p->free + (u64)a * 8u, r, n), bias);
+    soft[0] = p->compliance * light * (speed / (speed + sqrt(dot(free, free))));
+    double did = absolute(dot(plus(at_surface(p->motion + (u64)a * 8u, r, n), bias), n)), about = last;
+    did = did <= p->tolerance ? 1.0 : did < speed ? 1.0 - did / speed : 0.0;
+    if (did < 1.0) {
+        double step = 1.0 / (light + turns), free_n = dot(free, n);
+        v3 free_t = minus(free, times(free_n, n)), z = vec(0.0, 0.0, 0.0);
+        ROLLED for (u32 k = 0; k < ALONE; k++) {
+            double z_n = dot(z, n);
+            v3 z_t = minus(z, times(z_n, n));
+            v3 u_t = plus(free_t, times(light + turns, z_t));
+            z = project_parts(z_n - step * (free_n + light * z_n), minus(z_t, times(step, u_t)), n, mu, 1.0);
+        }
+        about = did * last + (1.0 - did) * dot(z, n);
+    }
+    soft[1] = soft[0] * about;
 }

@@ -16,6 +16,8 @@ typedef unsigned long long u64;
 #ifdef __CUDACC__
 
 #define KERNEL extern "C" __global__ void
+/* Kernels that wait for memory most of the time: at least so many blocks of threads a multiprocessor, of 256 threads at most. */
+#define KERNEL_BESIDE(blocks) extern "C" __global__ void __launch_bounds__(256, blocks)
 #define INLINE static __device__ __forceinline__
 #define SHARED __shared__
 #define BLOCK blockIdx.x
@@ -36,6 +38,7 @@ typedef unsigned long long u64;
 #include <math.h>
 extern u32 shim_block, shim_blocks, shim_threads;
 #define KERNEL void
+#define KERNEL_BESIDE(blocks) void
 #define INLINE static inline
 #define SHARED static
 #define BLOCK shim_block

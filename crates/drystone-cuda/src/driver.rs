@@ -95,6 +95,9 @@ pub struct Device {
     pub memory: usize,
     /// Multiprocessors.
     pub multiprocessors: i32,
+    /// What its memory moves at most, GB/s: clock, both edges, and width of the bus; 0 where the driver does
+    /// not say.
+    pub gb_per_s: f64,
 }
 
 impl Device {
@@ -175,6 +178,8 @@ impl Driver {
 
     fn device(&self, number: i32) -> Result<Device, Error> {
         const MULTIPROCESSORS: c_int = 16;
+        const CLOCK: c_int = 36;
+        const WIDTH: c_int = 37;
         const MAJOR: c_int = 75;
         const MINOR: c_int = 76;
         let f = &self.functions;
@@ -200,6 +205,11 @@ impl Driver {
             capability: (attribute(MAJOR)?, attribute(MINOR)?),
             memory,
             multiprocessors: attribute(MULTIPROCESSORS)?,
+            // kHz and bits. A driver that has forgotten one of them has no error of its own for that.
+            gb_per_s: 2e-6
+                * f64::from(attribute(CLOCK).unwrap_or(0))
+                * f64::from(attribute(WIDTH).unwrap_or(0))
+                / 8.0,
         })
     }
 

@@ -66,6 +66,7 @@ kernels! {
     NearTold = c"near_told" of GrainArgs,
     NearWrite = c"near_write" of GrainArgs,
     NearTouch = c"near_touch" of GrainArgs,
+    NearLink = c"near_link" of GrainArgs,
     PoseSingle = c"grains_pose_f" of GrainArgs,
     StartSingle = c"grains_start_f" of GrainArgs,
     ContactsSingle = c"grains_contacts_f" of GrainArgs,

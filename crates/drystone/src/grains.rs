@@ -1,13 +1,14 @@
-//! Worlds of grains: balls that move, and shapes that do not. Such a world can take its steps elsewhere, on a
+//! Worlds of grains: balls that move, and shapes that do not, or are led. Such a world can take its steps elsewhere, on a
 //! device, and come back.
 
 use glam::{DQuat, DVec3};
+use rayon::prelude::*;
 
 use crate::body::{Filter, Motion};
 use crate::contact::{self, Contact, ContactKey};
 use crate::material::MaterialId;
 use crate::model::{ColliderSlot, NOBODY};
-use crate::motion::is_ball;
+use crate::motion::{is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::shape::{Pose, Shape};
 use crate::world::World;
@@ -29,7 +30,7 @@ pub struct Grain {
     pub surface: usize,
 }
 
-/// A shape that does not move.
+/// A shape that does not move, or is led.
 #[derive(Clone, Debug)]
 pub struct FixedShape {
     /// Its body.
@@ -92,6 +93,9 @@ pub struct GrainMotion {
 /// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken
 /// in substeps.
 pub const RESOLVED: f64 = crate::step::OVERLAP;
+
+/// Turns of bodies that are led, rad in a step, beyond which their contacts are bent.
+pub const TURN: f64 = crate::step::TURN;
 
 /// Kinds of surfaces that are told apart, at most.
 const MOST_SURFACES: usize = 256;
@@ -192,8 +196,9 @@ impl World {
                 Motion::Dynamic if !ball || c.local.is_some() => "bodies that are not balls",
                 Motion::Dynamic if body.planar.is_some() => "bodies in a plane",
                 Motion::Dynamic if body.charge != 0.0 => "charges",
-                Motion::Kinematic => "bodies that are led",
-                Motion::Static if !known => "fixed shapes other than balls, planes, boxes and capsules",
+                _ if body.motion != Motion::Dynamic && !known => {
+                    "fixed shapes other than balls, planes, boxes and capsules"
+                }
                 _ => continue,
             };
             return refuse(what);
@@ -207,6 +212,33 @@ impl World {
             return refuse("applied forces");
         }
         Ok(())
+    }
+
+    /// Bodies that are led, where they are.
+    #[doc(hidden)]
+    pub fn led(&self) -> Vec<GrainMotion> {
+        let led = self.model.slots().filter(|i| self.model.bodies[*i].motion == Motion::Kinematic);
+        let now = |i: usize| {
+            let s = &self.state;
+            let (position, rotation, velocity) = (s.position[i], s.rotation[i], s.velocity[i]);
+            GrainMotion { slot: i as u32, position, rotation, velocity, omega: s.world_omega(i) }
+        };
+        led.map(now).collect()
+    }
+
+    /// Where a body that is led comes to in the step that begins at `time`, and the velocities that take it
+    /// there.
+    #[doc(hidden)]
+    pub fn lead(&self, from: &GrainMotion, time: f64) -> GrainMotion {
+        let h = self.settings.h;
+        let GrainMotion { slot, position, rotation, .. } = *from;
+        let (velocity, omega) = match &self.model.bodies[slot as usize].guide {
+            Some(guided) => guided.velocity(position, rotation, time + h, h),
+            None => (from.velocity, from.omega),
+        };
+        let own = rotation.conjugate() * omega;
+        let turned = if own == DVec3::ZERO { rotation } else { rotate(rotation, own, h) };
+        GrainMotion { slot, position: position + h * velocity, rotation: turned, velocity, omega }
     }
 
     /// Takes over what grains came to elsewhere, `steps` steps later. Contacts and their impulses are those
@@ -225,9 +257,7 @@ impl World {
             state.time += settings.h;
         }
         state.step += steps;
-        let to = &mut work.collision.contacts;
-        to.clear();
-        for c in contacts {
+        let one = |c: &GrainContact| {
             let turned = {
                 let [a, b] = c.colliders.map(|k| &model.bodies[model.colliders[k as usize].body as usize]);
                 a.inv_mass > 0.0 && b.inv_mass > 0.0 && c.colliders[1] < c.colliders[0]
@@ -236,7 +266,7 @@ impl World {
             let [a, b] = if turned { [c.colliders[1], c.colliders[0]] } else { c.colliders };
             let slots = [a, b].map(|k| &model.colliders[k as usize]);
             let mu = model.materials.mu((slots[0].mu, slots[0].material), (slots[1].mu, slots[1].material));
-            to.push(Contact {
+            Contact {
                 key: ContactKey::new([a.min(b), a.max(b)], [0, 0], 0),
                 bodies: slots.map(|c| c.body),
                 point: c.point,
@@ -244,10 +274,16 @@ impl World {
                 gap: c.gap,
                 mu,
                 impulse: sign * c.impulse,
-            });
-        }
+            }
+        };
+        let to = &mut work.collision.contacts;
+        contacts.par_iter().map(one).collect_into_vec(to);
         state.sort(model);
-        to.sort_unstable_by_key(|c| (state.order.place(model, c.key.colliders), c.key.feature));
+        // They come in the order of their grains, which mostly is that of the bodies.
+        let place = |c: &Contact| (state.order.place(model, c.key.colliders), c.key.feature);
+        if !to.par_windows(2).all(|pair| place(&pair[0]) <= place(&pair[1])) {
+            to.par_sort_unstable_by_key(place);
+        }
         contact::keep(to, &mut state.multipliers);
     }
 }

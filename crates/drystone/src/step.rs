@@ -30,7 +30,7 @@ pub use check::JointDrift;
 use check::{bad_contact, check_joints};
 use formulate::{Asks, formulate};
 pub(crate) use loads::Loads;
-pub(crate) use predictor::Predictor;
+pub(crate) use predictor::{Predictor, TURN};
 use report::Clock;
 pub use report::{DeepOverlap, Stage, StepError, StepReport};
 pub(crate) use resolve::OVERLAP;

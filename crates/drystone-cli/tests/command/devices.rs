@@ -151,3 +151,108 @@ fn devices_are_listed_or_the_reason_is() {
     let (code, out, _) = run(&scratch, &["-DDEVICES=0", "-DNO_KERNELS"], "devices");
     assert!(code == 0 && out.starts_with("none: no CUDA device"), "{out}");
 }
+
+/// Who is quicker in a trial goes on; without a device the processor does, and says why.
+#[test]
+fn auto_takes_the_quicker_one_and_says_so() {
+    let scratch = Scratch::new("devices-auto");
+    let line = |report: &str| format!("run packing --set n=60 --steps 40 --threads 1 --report {report}");
+    let (code, out, err) = run(&scratch, &[], &(line("auto.json") + " --backend auto"));
+    assert_eq!(code, 0, "{err}");
+    let r = scratch.json("auto.json");
+    let trials = r["device"]["trials"].as_array().expect("trials");
+    assert!((1..10).contains(&trials.len()) && trials[0]["step"] == 1, "{trials:?}");
+    for t in trials {
+        let quicker = if t["cuda_ms"].as_f64() < t["cpu_ms"].as_f64() { "cuda" } else { "cpu" };
+        assert_eq!(t["chosen"], quicker, "{t}");
+    }
+    let last = trials.last().unwrap()["chosen"].as_str().unwrap();
+    assert_eq!(r["device"]["auto"], last);
+    assert!(out.contains(&format!("backend auto  {last} from step")), "{out}");
+    assert_eq!((r["steps"].as_u64(), r["solver"]["converged_steps"].as_u64()), (Some(40), Some(40)));
+    // Trials leave no trace: where the processor won them all, its run is the one without a device.
+    let (code, _, err) = run(&scratch, &[], &line("cpu.json"));
+    assert_eq!(code, 0, "{err}");
+    let cpu = scratch.json("cpu.json");
+    if trials.iter().all(|t| t["chosen"] == "cpu") {
+        assert_eq!((&r["state_hash"], &r["backend"]), (&cpu["state_hash"], &"cpu".into()));
+    } else {
+        assert_eq!(r["backend"], "cuda");
+    }
+    // No device, and worlds that cannot be there.
+    let absent = ["-DDEVICES=0", "-DNO_KERNELS"];
+    let (code, out, err) = run(&scratch, &absent, &(line("none.json") + " --backend auto"));
+    assert!(code == 0 && out.contains("backend auto  cpu: no CUDA device"), "{out} {err}");
+    let r = scratch.json("none.json");
+    assert_eq!((&r["state_hash"], &r["backend"]), (&cpu["state_hash"], &"cpu".into()));
+    assert!(r["device"]["why_not"].as_str().is_some_and(|why| why.contains("no CUDA device")));
+    let boxes = "run packing --set n=8 --set shape=box --steps 3 --backend auto";
+    let (code, out, _) = run(&scratch, &[], boxes);
+    assert!(code == 0 && out.contains("backend auto  cpu: bodies that are not balls"), "{out}");
+    let (code, _, err) = run(&scratch, &[], "solve nothing.json --backend auto");
+    assert!(code == 2 && err.contains("takes cpu or cuda"), "{err}");
+}
+
+#[test]
+fn other_commands_take_steps_there() {
+    let scratch = Scratch::new("devices-others");
+    let good = |line: &str| {
+        let (code, out, err) = run(&scratch, &[], line);
+        assert_eq!(code, 0, "{line}: {out} {err}");
+        out
+    };
+    good("run packing --set n=60 --steps 30 --backend cuda --report r.json --quiet");
+    good("state packing --set n=60 --at-time 0.3 --backend cuda --to s.json");
+    good("run s.json --steps 1 --report s1.json --quiet");
+    good("picture packing --set n=60 --at-time 0.3 --backend cuda --size 64x40 --to p.png");
+    assert!(scratch.at("p.png").metadata().unwrap().len() > 100);
+    good("compare packing --set n=60 --at-time 0.6 --backend cuda --sweeps 30 --report c.json");
+    let c = scratch.json("c.json");
+    let entries = c["entries"].as_array().unwrap();
+    let names: Vec<&str> = entries.iter().filter_map(|e| e["solver"].as_str()).collect();
+    assert_eq!(names, ["cuda-apgd", "cuda-pgj", "apgd", "auto"]);
+    let objective = |k: usize| entries[k]["objective"].as_f64().unwrap();
+    assert!((objective(0) / objective(2) - 1.0).abs() < 0.1, "{entries:?}");
+    assert!(objective(1) < 0.0 && c["contacts"].as_u64() > Some(60), "{c}");
+}
+
+/// A driver that fails in the middle: what was reported, recorded and kept until then is there, and the exit
+/// status is that of a run that failed.
+#[test]
+fn a_device_that_fails_on_the_way_leaves_what_a_failed_run_leaves() {
+    let scratch = Scratch::new("devices-fail");
+    let broken = ["-DLAUNCHES=6000"];
+    let line = "run packing --set n=60 --steps 2000 --backend cuda --report r.json --quiet";
+    let (code, _, err) = run(&scratch, &broken, line);
+    assert!(code == 1 && err.contains("CUDA_ERROR_LAUNCH_FAILED"), "{code} {err}");
+    let r = scratch.json("r.json");
+    assert_eq!(r["status"], "failed");
+    assert!(r["reason"].as_str().is_some_and(|why| why.contains("CUDA driver")), "{}", r["reason"]);
+    let (steps, lost) = (r["steps"].as_u64().unwrap(), r["device"]["steps_lost"].as_u64());
+    assert!(steps > 0 && lost == Some(steps), "{steps} {lost:?}");
+    // With a recording the world comes home after every step.
+    let line = "run packing --set n=60 --steps 2000 --backend cuda --record rec --record-every 1 --checkpoint 5 --report c.json \
+                --quiet";
+    let (code, _, err) = run(&scratch, &broken, line);
+    assert!(code == 1 && err.contains("CUDA_ERROR_LAUNCH_FAILED"), "{code} {err}");
+    let r = scratch.json("c.json");
+    let steps = r["steps"].as_u64().unwrap();
+    assert_eq!(r["status"], "failed");
+    assert!(steps > 10 && r["recording"]["frames"].as_u64() >= Some(steps), "{steps}: {}", r["recording"]);
+    // What was kept goes on, on a device that works.
+    let line = format!("resume rec --steps {} --report d.json --quiet", steps + 10);
+    let (code, _, err) = run(&scratch, &[], &line);
+    assert_eq!(code, 0, "{err}");
+    let d = scratch.json("d.json");
+    assert_eq!((d["status"].as_str(), d["steps"].as_u64()), (Some("ok"), Some(steps + 10)));
+}
+
+/// A pile outgrows the device: the run ends with what it needed.
+#[test]
+fn memory_that_runs_out_on_the_way_is_told() {
+    let scratch = Scratch::new("devices-memory");
+    let line = "run packing --set n=400 --steps 200 --backend cuda --report r.json --quiet";
+    let (code, _, err) = run(&scratch, &["-DMEMORY=700000"], line);
+    assert!(code != 0 && err.contains("too little device memory"), "{code} {err}");
+    assert_eq!(scratch.json("r.json")["status"], "failed");
+}

@@ -3,7 +3,11 @@
 /// In `other`: the number of a fixed shape, not of a grain.
 pub(crate) const FIXED: u32 = 1 << 31;
 /// Numbers of a fixed shape.
-pub(crate) const FIXED_NUMBERS: usize = 20;
+pub(crate) const FIXED_NUMBERS: usize = 26;
+/// Where the velocity of a shape that is led begins in them, its angular velocity, and the mark that it is.
+pub(crate) const FIXED_SPEED: usize = 18;
+pub(crate) const FIXED_SPIN: usize = 21;
+pub(crate) const FIXED_LED: usize = 24;
 /// Kinds of fixed shapes.
 pub(crate) mod shape {
     pub const SPHERE: f64 = 0.0;
@@ -59,6 +63,7 @@ pub(crate) struct GrainArgs {
     pub surface: u64,
     pub mu: u64,
     pub fixed: u64,
+    pub fixed_before: u64,
     pub centres: u64,
     pub bucket: u64,
     pub cell_count: u64,
@@ -73,6 +78,7 @@ pub(crate) struct GrainArgs {
     pub owner: u64,
     pub other: u64,
     pub touch: u64,
+    pub soft: u64,
     pub low: u64,
     pub old_first: u64,
     pub old_other: u64,
@@ -80,6 +86,7 @@ pub(crate) struct GrainArgs {
     pub gamma: u64,
     pub row: u64,
     pub rub: u64,
+    pub drift: u64,
     pub places: u64,
     pub velocity: u64,
     pub ahead: u64,
@@ -99,6 +106,9 @@ pub(crate) struct GrainArgs {
     pub kappa: f64,
     pub reach: f64,
     pub resolved: f64,
+    pub tolerance: f64,
+    pub compliance: f64,
+    pub leash: f64,
     pub grains: u32,
     pub fixed_count: u32,
     pub surfaces: u32,
@@ -109,6 +119,9 @@ pub(crate) struct GrainArgs {
     pub positions: u32,
     pub old_contacts: u32,
     pub best: u32,
+    pub run: u32,
+    pub led: u32,
+    pub again: u32,
 }
 
 #[cfg(test)]
@@ -121,7 +134,7 @@ mod tests {
     #[test]
     fn both_languages_have_the_same_members_in_the_same_order() {
         assert_eq!(fields(&format!("{:?}", GrainArgs::default())), members(SOURCE, "grains"));
-        assert_eq!(size_of::<GrainArgs>(), 43 * 8 + 11 * 8 + 10 * 4);
+        assert_eq!(size_of::<GrainArgs>(), 46 * 8 + 14 * 8 + 13 * 4 + 4);
     }
 
     #[test]
@@ -153,6 +166,10 @@ mod tests {
             assert_eq!(number, format!("{place}u"), "{name}");
         }
         assert!(SOURCE.contains(&format!("#define TOLD {}u", told::ALL)));
-        assert!(SOURCE.contains(&format!("#define FIXED_NUMBERS {FIXED_NUMBERS}u")));
+        for (name, place) in
+            [("NUMBERS", FIXED_NUMBERS), ("SPEED", FIXED_SPEED), ("SPIN", FIXED_SPIN), ("LED", FIXED_LED)]
+        {
+            assert!(SOURCE.contains(&format!("#define FIXED_{name} {place}u")), "{name}");
+        }
     }
 }

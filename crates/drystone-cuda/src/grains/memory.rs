@@ -43,6 +43,8 @@ pub(crate) struct GrainMemory {
     /// Which of two sets and places are those of the last step.
     pub last: usize,
     bodies: [usize; 6],
+    /// Fixed shapes where the step ends.
+    pub fixed_end: u64,
 }
 
 impl GrainMemory {
@@ -56,6 +58,7 @@ impl GrainMemory {
             work: (memory(), 0, Precision::Single),
             last: 0,
             bodies: [0; 6],
+            fixed_end: 0,
         }
     }
 
@@ -69,7 +72,10 @@ impl GrainMemory {
     pub fn place_grains(&mut self, args: &mut GrainArgs) -> Result<(), Error> {
         let n = args.grains as usize;
         let mut places = Places { next: 0 };
-        let at: [(fn(&mut GrainArgs) -> &mut u64, usize); 16] = [
+        // Shapes that are led are there twice: where the step begins, and where it ends.
+        let shapes = FIXED_NUMBERS * args.fixed_count as usize;
+        let ends = if args.led > 0 { shapes } else { 0 };
+        let at: [(fn(&mut GrainArgs) -> &mut u64, usize); 17] = [
             (|a| &mut a.control, places.take(CONTROL)),
             (|a| &mut a.grid, places.take(GRID)),
             (|a| &mut a.told, places.take(told::ALL)),
@@ -77,7 +83,8 @@ impl GrainMemory {
             (|a| &mut a.mass, places.take(4 * n)),
             (|a| &mut a.surface, places.take_halves(n)),
             (|a| &mut a.mu, places.take((args.surfaces * args.surfaces) as usize)),
-            (|a| &mut a.fixed, places.take(FIXED_NUMBERS * args.fixed_count as usize)),
+            (|a| &mut a.fixed_before, places.take(shapes)),
+            (|a| &mut a.fixed, places.take(ends)),
             (|a| &mut a.bucket, places.take_halves(n)),
             (|a| &mut a.cell_count, places.take_halves(args.buckets as usize)),
             (|a| &mut a.cell_first, places.take_halves(args.buckets as usize + 1)),
@@ -92,6 +99,8 @@ impl GrainMemory {
         for (field, place) in at {
             *field(args) = self.grains.address() + 8 * place as u64;
         }
+        self.fixed_end = if args.led > 0 { args.fixed } else { args.fixed_before };
+        args.fixed = args.fixed_before;
         for found in &mut self.found {
             found.first.reserve(4 * (2 * n + 1))?;
         }
@@ -127,11 +136,24 @@ impl GrainMemory {
             places.take_halves(wished);
             places.take(4 * wished);
             places.take(told::ALL * wished.div_ceil(CHUNK));
+            places.take(2 * args.led as usize * wished);
             self.contacts.0.reserve(8 * places.next)?;
             self.contacts.1 = wished;
         }
         self.place_work(args, count, precision)?;
         self.contacts_at(args, set);
+        Ok(())
+    }
+
+    /// Makes room for contacts that come from elsewhere, as those of the last step.
+    pub fn place_old(&mut self, args: &mut GrainArgs, count: usize) -> Result<(), Error> {
+        let found = &mut self.found[self.last];
+        if found.capacity < count {
+            let wished = count + count / 8 + 256;
+            found.memory.reserve(8 * (wished.div_ceil(2) + 8 + 4 * wished))?;
+            found.capacity = wished;
+        }
+        self.contacts_at(args, self.last);
         Ok(())
     }
 
@@ -143,12 +165,13 @@ impl GrainMemory {
         precision: Precision,
     ) -> Result<(), Error> {
         let n = args.grains as usize;
+        let led = args.led as usize;
         let (memory, capacity, held) = &mut self.work;
         if *capacity < count || *capacity == 0 || *held != precision {
             *capacity = (*capacity).max(count + count / 8 + 256);
             *held = precision;
             let k = *capacity;
-            let words = [4 * k, 2 * k, PLACES * 4 * k, PLACES * 8 * n, 16 * n, 8 * n, 4 * n];
+            let words = [4 * k, 2 * k, 4 * led * k, PLACES * 4 * k, PLACES * 8 * n, 16 * n, 8 * n, 4 * n];
             let all: usize = words.iter().map(|w| precision.words(*w).next_multiple_of(8)).sum();
             memory.reserve(8 * all)?;
         }
@@ -157,6 +180,7 @@ impl GrainMemory {
         let mut at = |numbers: usize| memory.address() + 8 * places.take(precision.words(numbers)) as u64;
         args.row = at(4 * k);
         args.rub = at(2 * k);
+        args.drift = at(4 * led * k);
         args.places = at(PLACES * 4 * k);
         args.velocity = at(PLACES * 8 * n);
         args.ahead = at(16 * n);
@@ -181,6 +205,7 @@ impl GrainMemory {
         args.low = start + 8 * places.take_halves(wished) as u64;
         args.touch = start + 8 * places.take(4 * wished) as u64;
         args.contact_sums = start + 8 * places.take(told::ALL * wished.div_ceil(CHUNK)) as u64;
+        args.soft = start + 8 * places.take(2 * args.led as usize * wished) as u64;
     }
 
     /// Where the sums of counts of a set go.

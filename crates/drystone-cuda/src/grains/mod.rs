@@ -1,4 +1,4 @@
-//! A world of grains that takes its steps on the device: balls that move, among shapes that do not.
+//! A world of grains that takes its steps on the device: balls that move, among shapes that do not, or are led.
 //!
 //! The whole step is there: prediction, broad phase, narrow phase, warm starts, the cone problem, its
 //! certificate, integration and position correction. What crosses the bus in a step are counts, the control
@@ -16,8 +16,8 @@ mod transfer;
 
 use std::sync::Arc;
 
-use drystone::grains::Grains;
-use drystone::{Settings, Stabilisation, StepError, World};
+use drystone::grains::{GrainMotion, Grains};
+use drystone::{Pose, Settings, Stabilisation, StepError, World};
 
 use crate::engine::{Engine, HostMemory, Recording};
 use crate::error::Error;
@@ -74,11 +74,25 @@ pub struct GrainsOnDevice {
     world: Grains,
     settings: Settings,
     correction: Correction,
+    /// Bodies that are led, where they are.
+    led: Vec<GrainMotion>,
+    /// And where they were when the last step began.
+    led_before: Vec<GrainMotion>,
+    /// By fixed shape: which of them it belongs to, and where it is for that.
+    home: Vec<Option<(usize, Pose)>>,
+    /// Of the world, s.
+    time: f64,
     /// Of all grains, kg.
     mass: f64,
     jacobi: Option<f64>,
     /// The Lipschitz constants that the last velocity problem and the last position problem ended with.
     lipschitz: [f64; 2],
+    /// How far beyond their reach contacts of the next position problem are looked for, m.
+    looked: f64,
+    /// The smallest and the largest grain's, m.
+    radii: [f64; 2],
+    /// See [`step::MANY`].
+    many: u32,
     /// Steps that the world does not know of yet.
     ahead: u64,
     /// Steps that the CPU took.
@@ -103,7 +117,17 @@ impl GrainsOnDevice {
             return Ok(Err("stabilisation inside the velocity problem".into()));
         };
         engine.enter()?;
+        let led = world.led();
+        let home = |f: &drystone::grains::FixedShape| {
+            let k = led.iter().position(|m| m.slot == f.slot)?;
+            Some((k, transfer::local(&led[k], &f.pose)))
+        };
+        let home = grains.fixed.iter().map(home).collect();
         let mut out = Self {
+            led_before: led.clone(),
+            led,
+            home,
+            time: world.state().time,
             geometry: Geometry::of(&engine),
             stream: engine.stream()?,
             stage: HostMemory::new(engine.clone()),
@@ -114,6 +138,12 @@ impl GrainsOnDevice {
             recording: Recording::new(engine.clone()),
             precision: Precision::Single,
             mass: grains.grains.iter().map(|g| g.mass).sum(),
+            looked: 0.0,
+            many: step::MANY,
+            radii: grains
+                .grains
+                .iter()
+                .fold([f64::INFINITY, 0.0], |[least, most], g| [g.radius.min(least), g.radius.max(most)]),
             world: grains,
             settings,
             correction: Correction { tolerance, accept, reach, rounds },
@@ -132,9 +162,26 @@ impl GrainsOnDevice {
         self.geometry = geometry;
     }
 
+    /// From so many contacts or grains on sums have the shape that is good for many of them. Results depend
+    /// on it by rounding.
+    #[doc(hidden)]
+    pub fn set_many(&mut self, many: u32) {
+        self.many = many;
+    }
+
     /// Device memory held, bytes.
     pub fn bytes(&self) -> usize {
         self.memory.bytes()
+    }
+
+    /// Bytes that one multiplication of the last step's problem reads and writes in single precision, without
+    /// what is found in caches.
+    pub fn traffic(&self) -> f64 {
+        // Rows, two bodies, multipliers now, before and new; both lists that a contact is in, with multiplier
+        // and normal. Velocities free, now, ahead, new and new ahead, masses and lists.
+        const CONTACT: f64 = 40.0 + 48.0 + 32.0 + 36.0;
+        const GRAIN: f64 = 5.0 * 32.0 + 32.0 + 8.0;
+        CONTACT * f64::from(self.args.old_contacts) + GRAIN * f64::from(self.args.grains)
     }
 
     fn launch(&self, kernel: Kernel, items: u32) -> Result<(), Error> {

@@ -41,6 +41,9 @@ const DOUBLE: Kernels = Kernels {
 /// Iterations that are recorded together.
 const RECORDED: usize = 2 * EVERY;
 
+/// The host looks again after this part of what was done.
+const LONG: usize = 8;
+
 /// How an iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
@@ -120,9 +123,11 @@ impl GrainsOnDevice {
         }
         let mut recording = std::mem::replace(&mut self.recording, Recording::new(self.engine.clone()));
         let played = recording.record(self.stream, || self.iterations()).and_then(|()| {
-            let plays = (self.geometry.batch / RECORDED).max(1);
             while self.control.halt == 0 && self.control.used < limit {
                 let left = (limit - self.control.used) as usize;
+                // What has taken long is looked at less often.
+                let done = (self.control.used - before) as usize;
+                let plays = (self.geometry.batch.max(done / LONG) / RECORDED).max(1);
                 for _ in 0..plays.min(left.div_ceil(RECORDED)) {
                     // SAFETY: it was recorded just now, with the addresses of `args`.
                     unsafe { recording.play(self.stream)? };
@@ -182,7 +187,9 @@ impl GrainsOnDevice {
             (self.args.first, self.args.other, self.args.gamma);
         self.args.old_contacts = count;
         let used = self.control.used;
+        self.args.again = 1;
         self.begin()?;
+        self.args.again = 0;
         self.get_control()?;
         self.control.used = used;
         self.put_control()?;

@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
+use drystone::grains::TURN;
 use drystone::solve::certificate::Certificate;
 use drystone::solve::solver::Status;
 use drystone::{Integrator, Stage, StepError, StepReport, World};
 
 use super::layout::told;
 use super::solve::Ended;
+use super::transfer::Led;
 use super::{GrainsError, GrainsOnDevice};
 use crate::error::Error;
 use crate::kernels::Kernel;
@@ -15,8 +17,16 @@ use crate::kernels::Kernel;
 /// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along
 /// a stack.
 const AHEAD: f64 = 4.0;
+/// How much further than this step had to the next one looks at once.
+const SLACK: f64 = 1.25;
 /// Times that the judge may find single precision not good enough before double precision goes on.
 const ASKED: usize = 2;
+
+/// From so many contacts or grains on the iteration adds up several chunks at a time: there is work for
+/// everybody then.
+pub(super) const MANY: u32 = 400_000;
+/// Chunks that are added up together there.
+const RUN: u32 = 4;
 
 /// What a velocity problem came to.
 struct Solved {
@@ -42,9 +52,16 @@ impl GrainsOnDevice {
             return Err(StepError::NonFinite { step: world.state().step + 1, text }.into());
         }
         let number = world.state().step + self.ahead + 1;
-        match self.attempt(number)? {
+        let led: Vec<Led> = self.led.iter().map(|m| Led { from: *m, to: world.lead(m, self.time) }).collect();
+        // Where contacts of what turns far are bent, the engine's own step foretells them.
+        let far = led.iter().any(|m| m.to.omega.length() * self.settings.h > TURN);
+        let taken = if far { None } else { self.attempt(number, &led)? };
+        match taken {
             Some(report) => {
                 self.ahead += 1;
+                self.time += self.settings.h;
+                self.led_before.clone_from(&self.led);
+                self.led.iter_mut().zip(led).for_each(|(m, led)| *m = led.to);
                 Ok(report)
             }
             None => {
@@ -58,7 +75,7 @@ impl GrainsOnDevice {
     }
 
     /// One step on the device; None where the CPU has to take it.
-    fn attempt(&mut self, number: u64) -> Result<Option<StepReport>, GrainsError> {
+    fn attempt(&mut self, number: u64, led: &[Led]) -> Result<Option<StepReport>, GrainsError> {
         let mut clock = (Instant::now(), [std::time::Duration::ZERO; 7]);
         let mut stage = |stage: Stage| {
             let now = Instant::now();
@@ -68,6 +85,10 @@ impl GrainsOnDevice {
         };
         self.memory.turn(&mut self.args);
         let (last, now) = (self.memory.last, 1 - self.memory.last);
+        if !led.is_empty() {
+            self.send_led(led)?;
+        }
+        self.args.fixed = self.args.fixed_before;
         self.launch(Kernel::GrainsPredict, self.args.grains)?;
         self.args.centres = self.args.place;
         self.search(number, now, true, 0.0)?;
@@ -120,9 +141,11 @@ impl GrainsOnDevice {
             return Err(StepError::NonFinite { step: number, text }.into());
         }
         self.args.contacts = found as u32;
+        self.args.run = if self.args.contacts.max(n) >= self.many { RUN } else { 1 };
         self.memory.place_contacts(&mut self.args, set, found as usize, self.precision)?;
         self.launch(Kernel::NearWrite, n)?;
-        self.launch(Kernel::NearTouch, self.args.contacts.max(n))?;
+        self.launch(Kernel::NearTouch, self.args.contacts)?;
+        self.launch(Kernel::NearLink, n)?;
         Ok(())
     }
 
@@ -174,12 +197,14 @@ impl GrainsOnDevice {
     /// one island that is everywhere.
     fn correct(&mut self, number: u64, set: usize) -> Result<Corrected, GrainsError> {
         let how = self.correction;
-        self.args.centres = self.args.place_after;
-        let mut more = 0.0;
+        (self.args.centres, self.args.fixed) = (self.args.place_after, self.memory.fixed_end);
+        // As far as the last step had to look: one search is then enough.
+        let mut more = std::mem::take(&mut self.looked);
         let mut rounds = 0;
         let mut out = Corrected { rounds: 0, unresolved: false };
+        self.search(number, set, false, more)?;
+        let mut travelled = 0.0;
         while rounds <= how.rounds {
-            self.search(number, set, false, more)?;
             self.launch(Kernel::GrainsMeasure, self.args.contacts)?;
             let told = self.told()?;
             if rounds == 0 && told[told::UNRESOLVED] != 0.0 {
@@ -191,10 +216,16 @@ impl GrainsOnDevice {
                 break;
             }
             let ahead = AHEAD * told[told::DEEPEST];
-            if ahead > self.args.base && ahead > more {
-                more = ahead;
-                self.search(number, set, false, more)?;
+            if ahead > self.args.base {
+                self.looked = self.looked.max(SLACK * ahead);
+                if ahead > more {
+                    more = self.looked;
+                    self.search(number, set, false, more)?;
+                    travelled = 0.0;
+                }
             }
+            // Nobody leaves the distance that contacts were looked for, half of it for each of two.
+            self.args.leash = if travelled > 0.0 { 0.25 } else { 0.5 };
             self.args.positions = 1;
             let kappa = std::mem::replace(&mut self.args.kappa, 1.0);
             self.begin()?;
@@ -211,6 +242,14 @@ impl GrainsOnDevice {
                 && moved[told::WAY].powi(2) <= 0.25 * how.accept;
             if done {
                 break;
+            }
+            travelled += moved[told::WAY] * self.radii[1];
+            if travelled <= 0.25 * (self.args.base + self.args.share * self.radii[0] + more) {
+                // The same pairs, where they are now.
+                self.launch(Kernel::NearTouch, self.args.contacts)?;
+            } else {
+                self.search(number, set, false, more)?;
+                travelled = 0.0;
             }
         }
         out.rounds = rounds;

@@ -4,33 +4,52 @@ use drystone::collide::narrowphase::{Manifold, contacts};
 use drystone::grains::{FixedShape, GrainContact, GrainMotion, RESOLVED};
 use drystone::{Pose, Shape, World};
 use glam::{DQuat, DVec3};
+use rayon::prelude::*;
 
-use super::layout::{FIXED, FIXED_NUMBERS, shape};
+use super::layout::{FIXED, FIXED_LED, FIXED_NUMBERS, FIXED_SPEED, FIXED_SPIN, shape};
 use super::{GrainArgs, GrainsOnDevice};
 use crate::engine::HostMemory;
 use crate::error::Error;
 
+/// No grain and no shape.
+const NOBODY: u32 = u32::MAX;
+
 /// Buckets of cells for each grain.
 const BUCKETS: usize = 2;
 
-/// The numbers of a fixed shape: kind, surface, inner radius, centre, three axes, measures.
-fn numbers(f: &FixedShape) -> [f64; FIXED_NUMBERS] {
+/// A body that is led through a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Led {
+    /// Where it begins.
+    pub from: GrainMotion,
+    /// Where it ends; its velocities are those of the step.
+    pub to: GrainMotion,
+}
+
+/// The numbers of a fixed shape: kind, surface, inner radius, centre, three axes, measures, and how it is led.
+fn numbers(f: &FixedShape, pose: &Pose, led: Option<&GrainMotion>) -> [f64; FIXED_NUMBERS] {
     let (kind, measures) = match &f.shape {
         Shape::Sphere { radius } => (shape::SPHERE, [*radius, 0.0, 0.0]),
         Shape::Capsule { radius, half_length } => (shape::CAPSULE, [*radius, *half_length, 0.0]),
         Shape::Box { half } => (shape::BOX, half.to_array()),
         _ => (shape::HALF_SPACE, [0.0; 3]),
     };
-    let axes = [DVec3::X, DVec3::Y, DVec3::Z].map(|axis| f.pose.rotation * axis);
+    let axes = [DVec3::X, DVec3::Y, DVec3::Z].map(|axis| pose.rotation * axis);
     let mut out = [0.0; FIXED_NUMBERS];
     out[0] = kind;
     out[1] = f.surface as f64;
     out[2] = f.shape.inner_radius();
-    out[3..6].copy_from_slice(&f.pose.position.to_array());
+    out[3..6].copy_from_slice(&pose.position.to_array());
     for (k, axis) in axes.iter().enumerate() {
         out[6 + 3 * k..9 + 3 * k].copy_from_slice(&axis.to_array());
     }
     out[15..18].copy_from_slice(&measures);
+    if let Some(m) = led {
+        let v = m.velocity + m.omega.cross(pose.position - m.position);
+        out[FIXED_SPEED..FIXED_SPEED + 3].copy_from_slice(&v.to_array());
+        out[FIXED_SPIN..FIXED_SPIN + 3].copy_from_slice(&m.omega.to_array());
+        out[FIXED_LED] = 1.0;
+    }
     out
 }
 
@@ -71,6 +90,11 @@ impl GrainsOnDevice {
             most_mu: self.world.mu.iter().copied().fold(0.0, f64::max),
             kappa: if rubs { 1.0 / stiffest } else { 1.0 },
             reach: self.correction.reach / self.correction.rounds as f64,
+            leash: 0.5,
+            run: 1,
+            tolerance: s.tolerance,
+            compliance: s.compliance,
+            led: u32::from(!self.led.is_empty()),
             resolved: if s.max_substeps > 1 { RESOLVED } else { f64::INFINITY },
             grains: grains.len() as u32,
             fixed_count: self.world.fixed.len() as u32,
@@ -89,8 +113,39 @@ impl GrainsOnDevice {
             [f64::from_bits(pair(2 * i) | pair(2 * i + 1) << 32)]
         })?;
         send(stage, stream, args.mu, self.world.mu.len(), |i| [self.world.mu[i]])?;
-        send(stage, stream, args.fixed, self.world.fixed.len(), |i| numbers(&self.world.fixed[i]))?;
+        let fixed = &self.world.fixed;
+        send(stage, stream, args.fixed_before, fixed.len(), |i| numbers(&fixed[i], &fixed[i].pose, None))?;
         self.send_motion(world)
+    }
+
+    /// Shapes of led bodies go to the device, where a step begins and where it ends.
+    pub(super) fn send_led(&mut self, led: &[Led]) -> Result<(), Error> {
+        let (fixed, home) = (&self.world.fixed, &self.home);
+        let (args, stage, stream, end) = (self.args, &mut self.stage, self.stream, self.memory.fixed_end);
+        let own = |i: usize| home[i].map(|(k, local)| (&led[k], local));
+        send(stage, stream, args.fixed_before, fixed.len(), |i| match own(i) {
+            None => numbers(&fixed[i], &fixed[i].pose, None),
+            // Where it begins, with the velocities of the step.
+            Some((m, local)) => {
+                let motion = GrainMotion { position: m.from.position, ..m.to };
+                numbers(&fixed[i], &placed(&m.from, &local), Some(&motion))
+            }
+        })?;
+        send(stage, stream, end, fixed.len(), |i| match own(i) {
+            None => numbers(&fixed[i], &fixed[i].pose, None),
+            Some((m, local)) => numbers(&fixed[i], &placed(&m.to, &local), Some(&m.to)),
+        })
+    }
+
+    /// The world's state goes to the device anew, which is where the world is then.
+    pub fn send(&mut self, world: &World) -> Result<(), Error> {
+        self.engine.enter()?;
+        self.send_motion(world)
+    }
+
+    /// Steps that the world does not know of yet: see [`GrainsOnDevice::fetch`].
+    pub fn ahead(&self) -> u64 {
+        self.ahead
     }
 
     /// Positions and velocities of the world go to the device.
@@ -108,23 +163,85 @@ impl GrainsOnDevice {
             let (v, w) = (state.velocity[slot(i)], state.world_omega(slot(i)));
             [v.x, v.y, v.z, 0.0, w.x, w.y, w.z, 0.0]
         })?;
-        self.args.old_contacts = 0;
+        self.send_multipliers(world)?;
         self.ahead = 0;
+        self.time = world.state().time;
+        self.led = world.led();
+        self.led_before.clone_from(&self.led);
+        Ok(())
+    }
+
+    /// What the world's last step left goes to the device as the contacts of the last step there.
+    fn send_multipliers(&mut self, world: &World) -> Result<(), Error> {
+        self.args.old_contacts = 0;
+        let (kept, n) = (&world.state().multipliers, self.world.grains.len());
+        if kept.is_empty() {
+            return Ok(());
+        }
+        // By collider: its grain, or FIXED and its shape.
+        let grains = self.world.grains.iter().enumerate().map(|(i, g)| (g.collider, i as u32));
+        let fixed = self.world.fixed.iter().enumerate().map(|(k, f)| (f.collider, FIXED | k as u32));
+        let mut who = Vec::new();
+        for (collider, place) in grains.chain(fixed) {
+            let collider = collider as usize;
+            if who.len() <= collider {
+                who.resize(collider + 1, NOBODY);
+            }
+            who[collider] = place;
+        }
+        let at = |collider: u32| who.get(collider as usize).copied().unwrap_or(NOBODY);
+        let mut found: Vec<(u32, u32, DVec3)> = kept
+            .par_iter()
+            .filter_map(|m| {
+                let [a, b] = m.key.colliders.map(at);
+                match (a & FIXED, b & FIXED) {
+                    _ if a == NOBODY || b == NOBODY => None,
+                    // On the one whose collider is the lower.
+                    (0, 0) if a < b => Some((a, b, m.impulse)),
+                    (0, 0) => Some((b, a, -m.impulse)),
+                    (0, _) => Some((a, b, m.impulse)),
+                    (_, 0) => Some((b, a, m.impulse)),
+                    _ => None,
+                }
+            })
+            .collect();
+        found.par_sort_unstable_by_key(|c| (c.0, c.1));
+        let mut first = vec![0u32; n + 1];
+        found.iter().for_each(|c| first[c.0 as usize + 1] += 1);
+        for i in 0..n {
+            first[i + 1] += first[i];
+        }
+        self.memory.place_old(&mut self.args, found.len())?;
+        let (args, stage, stream) = (self.args, &mut self.stage, self.stream);
+        let pair = |low: u32, high: u32| [f64::from_bits(u64::from(low) | u64::from(high) << 32)];
+        let second = |k: usize| found.get(k).map_or(0, |c| c.1);
+        let start = |i: usize| first.get(i).copied().unwrap_or(0);
+        send(stage, stream, args.old_first, (n + 1).div_ceil(2), |i| pair(start(2 * i), start(2 * i + 1)))?;
+        send(stage, stream, args.old_other, found.len().div_ceil(2), |i| {
+            pair(second(2 * i), second(2 * i + 1))
+        })?;
+        send(stage, stream, args.old_gamma, found.len(), |i| {
+            let x = found[i].2;
+            [x.x, x.y, x.z, 0.0]
+        })?;
+        self.args.old_contacts = found.len() as u32;
         Ok(())
     }
 
     fn numbers(&mut self, from: u64, count: usize) -> Result<Vec<f64>, Error> {
         self.stage.reserve(count)?;
         self.stage.download(from, count, self.stream)?;
-        Ok(self.stage.words()[..count].iter().map(|word| f64::from_bits(*word)).collect())
+        Ok(self.stage.words()[..count].par_iter().map(|word| f64::from_bits(*word)).collect())
     }
 
     fn halves(&mut self, from: u64, count: usize) -> Result<Vec<u32>, Error> {
         let words = count.div_ceil(2);
         self.stage.reserve(words)?;
         self.stage.download(from, words, self.stream)?;
-        let both = self.stage.words()[..words].iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
-        Ok(both.take(count).collect())
+        let both = self.stage.words()[..words].par_iter();
+        let mut out: Vec<u32> = both.flat_map_iter(|word| [*word as u32, (*word >> 32) as u32]).collect();
+        out.truncate(count);
+        Ok(out)
     }
 
     /// Brings positions, velocities and the last contacts back to the world they came from.
@@ -138,7 +255,8 @@ impl GrainsOnDevice {
         let (x, q) = (self.numbers(self.args.place, 4 * n)?, self.numbers(self.args.turn, 4 * n)?);
         let v = self.numbers(self.args.motion, 8 * n)?;
         let three = |from: &[f64], at: usize| DVec3::new(from[at], from[at + 1], from[at + 2]);
-        let moved: Vec<GrainMotion> = (0..n)
+        let mut moved: Vec<GrainMotion> = (0..n)
+            .into_par_iter()
             .map(|i| GrainMotion {
                 slot: self.world.grains[i].slot,
                 position: three(&x, 4 * i),
@@ -147,6 +265,7 @@ impl GrainsOnDevice {
                 omega: three(&v, 8 * i + 4),
             })
             .collect();
+        moved.extend_from_slice(&self.led);
         let contacts = self.contacts()?;
         world.take_grains(self.ahead, &moved, &contacts);
         self.ahead = 0;
@@ -167,40 +286,59 @@ impl GrainsOnDevice {
         // Those of before have the other place.
         let x = self.numbers(args.place_after, 4 * n)?;
         let ball = |i: usize| (DVec3::new(x[4 * i], x[4 * i + 1], x[4 * i + 2]), x[4 * i + 3]);
-        let mut out = Vec::with_capacity(count);
-        for i in 0..n {
+        let before: Vec<Pose> = (0..self.world.fixed.len())
+            .map(|i| match self.home[i] {
+                Some((k, local)) => placed(&self.led_before[k], &local),
+                None => self.world.fixed[i].pose,
+            })
+            .collect();
+        let world = &self.world;
+        let found = |i: usize, c: usize| {
             let (a, r) = ball(i);
-            for c in first[i] as usize..first[i + 1] as usize {
-                let (second, normal, gap) = match other[c] & FIXED {
-                    0 => {
-                        let (b, s) = ball(other[c] as usize);
-                        let apart = a - b;
-                        let normal = apart.try_normalize().unwrap_or(DVec3::Z);
-                        (self.world.grains[other[c] as usize].collider, normal, apart.length() - (r + s))
-                    }
-                    _ => {
-                        let f = &self.world.fixed[(other[c] ^ FIXED) as usize];
-                        let (normal, gap) = world_distance(f, a, r);
-                        (f.collider, normal, gap)
-                    }
-                };
-                out.push(GrainContact {
-                    colliders: [self.world.grains[i].collider, second],
-                    normal,
-                    gap,
-                    point: a - normal * (r + 0.5 * gap),
-                    impulse: DVec3::new(gamma[4 * c], gamma[4 * c + 1], gamma[4 * c + 2]),
-                });
+            let (second, normal, gap) = match other[c] & FIXED {
+                0 => {
+                    let (b, s) = ball(other[c] as usize);
+                    let apart = a - b;
+                    let normal = apart.try_normalize().unwrap_or(DVec3::Z);
+                    (world.grains[other[c] as usize].collider, normal, apart.length() - (r + s))
+                }
+                _ => {
+                    let k = (other[c] ^ FIXED) as usize;
+                    let (normal, gap) = world_distance(&world.fixed[k].shape, &before[k], a, r);
+                    (world.fixed[k].collider, normal, gap)
+                }
+            };
+            GrainContact {
+                colliders: [world.grains[i].collider, second],
+                normal,
+                gap,
+                point: a - normal * (r + 0.5 * gap),
+                impulse: DVec3::new(gamma[4 * c], gamma[4 * c + 1], gamma[4 * c + 2]),
             }
-        }
-        Ok(out)
+        };
+        let of = |i: usize| (first[i] as usize..first[i + 1] as usize).map(move |c| (i, c));
+        Ok((0..n).into_par_iter().flat_map_iter(of).map(|(i, c)| found(i, c)).collect())
     }
 }
 
+/// Where a shape of a body is.
+fn placed(body: &GrainMotion, local: &Pose) -> Pose {
+    Pose {
+        position: body.position + body.rotation * local.position,
+        rotation: body.rotation * local.rotation,
+    }
+}
+
+/// Where a shape is for its body.
+pub(super) fn local(body: &GrainMotion, shape: &Pose) -> Pose {
+    let back = body.rotation.conjugate();
+    Pose { position: back * (shape.position - body.position), rotation: back * shape.rotation }
+}
+
 /// Normal and gap of a ball and a fixed shape.
-fn world_distance(f: &FixedShape, centre: DVec3, radius: f64) -> (DVec3, f64) {
+fn world_distance(shape: &Shape, pose: &Pose, centre: DVec3, radius: f64) -> (DVec3, f64) {
     let ball = Pose { position: centre, ..Pose::IDENTITY };
     let mut found = Manifold::default();
-    contacts(&Shape::Sphere { radius }, &ball, &f.shape, &f.pose, f64::INFINITY, &mut found);
+    contacts(&Shape::Sphere { radius }, &ball, shape, pose, f64::INFINITY, &mut found);
     found.points().first().map_or((DVec3::Z, 0.0), |p| (p.normal, p.gap))
 }

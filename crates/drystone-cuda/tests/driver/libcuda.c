@@ -2,7 +2,7 @@
  * calls, with memory from malloc, streams that are done at once, and kernels compiled as C from the same text.
  *
  * Options (-D): DEVICES, VERSION, MAJOR, MEMORY (bytes in all), BACKWARDS (blocks run from last to first), SHIM_THREADS (a thread
- * of the processor for each thread of a block), NO_KERNELS.
+ * of the processor for each thread of a block), LAUNCHES (after which the device fails), NO_KERNELS.
  */
 
 #include <pthread.h>
@@ -36,7 +36,7 @@ struct entry {
     OF_BLOCKS(step_blocks) OF_BLOCKS(step_bodies) OF_BLOCKS(step_parts) OF_BLOCKS(look) OF_BLOCKS(write_rows) \
     OF_GRAINS(scan_chunks) OF_GRAINS(scan_totals) OF_GRAINS(scan_each) OF_GRAINS(grains_predict) \
     OF_GRAINS(grains_bounds) OF_GRAINS(cells_clear) OF_GRAINS(cells_count) OF_GRAINS(cells_fill) OF_GRAINS(cells_sort) \
-    OF_GRAINS(near_count) OF_GRAINS(near_told) OF_GRAINS(near_write) OF_GRAINS(near_touch) OF_GRAINS(grains_pose_f) \
+    OF_GRAINS(near_count) OF_GRAINS(near_told) OF_GRAINS(near_write) OF_GRAINS(near_touch) OF_GRAINS(near_link) OF_GRAINS(grains_pose_f) \
     OF_GRAINS(grains_start_f) OF_GRAINS(grains_contacts_f) OF_GRAINS(grains_bodies_f) OF_GRAINS(grains_look_f) \
     OF_GRAINS(grains_multipliers_f) OF_GRAINS(grains_shift_f) OF_GRAINS(grains_pose_d) OF_GRAINS(grains_start_d) \
     OF_GRAINS(grains_contacts_d) OF_GRAINS(grains_bodies_d) OF_GRAINS(grains_look_d) OF_GRAINS(grains_multipliers_d) \
@@ -91,6 +91,19 @@ static void one_block(const struct entry *entry, const void *args)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t held;
 
+/* After so many launches nothing works any more, as after an illegal address. */
+#define BROKEN 719
+static int broken;
+
+static int breaks(void)
+{
+#ifdef LAUNCHES
+    static unsigned long launches;
+    broken |= launches++ >= LAUNCHES;
+#endif
+    return broken;
+}
+
 int cuInit(unsigned flags)
 {
     (void)flags;
@@ -132,7 +145,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
 int cuDeviceGetAttribute(int *value, int which, int device)
 {
     (void)device;
-    *value = which == 75 ? MAJOR : which == 16 ? 4 : 0;
+    *value = which == 75 ? MAJOR : which == 16 ? 4 : which == 36 ? 1000000 : which == 37 ? 256 : 0;
     return 0;
 }
 
@@ -219,6 +232,8 @@ int cuMemFreeHost(void *address)
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
     (void)stream;
+    if (broken)
+        return BROKEN;
     memcpy((void *)(uintptr_t)to, from, bytes);
     return 0;
 }
@@ -226,6 +241,8 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
     (void)stream;
+    if (broken)
+        return BROKEN;
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return 0;
 }
@@ -239,7 +256,7 @@ int cuStreamCreate(void **stream, unsigned flags)
 
 int cuStreamSynchronize(void *stream)
 {
-    return stream == &held ? 0 : 400;
+    return broken ? BROKEN : stream == &held ? 0 : 400;
 }
 
 /* Launches that are recorded, with copies of their arguments. */
@@ -277,6 +294,8 @@ static void run_all_blocks(const struct entry *entry, unsigned blocks, unsigned 
 int cuLaunchKernel(void *function, unsigned blocks, unsigned by, unsigned bz, unsigned threads, unsigned ty, unsigned tz,
                    unsigned shared, void *stream, void **arguments, void **extra)
 {
+    if (breaks())
+        return BROKEN;
     if (by * bz * ty * tz != 1 || shared || extra || stream != &held || !threads || threads > 1024)
         return 1;
 #ifndef NO_KERNELS
@@ -344,6 +363,8 @@ int cuGraphExecUpdate_v2(void *ready, void *graph, void *why)
 int cuGraphLaunch(void *ready, void *stream)
 {
     struct graph *graph = ready;
+    if (breaks())
+        return BROKEN;
     if (stream != &held || recording)
         return 400;
     for (size_t k = 0; k < graph->count; k++)
@@ -375,7 +396,8 @@ ABSENT(cuGraphExecDestroy)
 
 int cuGetErrorName(int code, const char **name)
 {
-    *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_UNKNOWN";
+    *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == BROKEN ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_UNKNOWN";
     return 0;
 }
 

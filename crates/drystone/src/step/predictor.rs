@@ -30,7 +30,7 @@ use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup};
 
 /// Turns of a step that matter, rad: those of less leave errors of their square.
-const TURN: f64 = 0.01;
+pub(crate) const TURN: f64 = 0.01;
 
 /// Arcs of a step's contacts, and buffers.
 #[derive(Default)]
