@@ -198,7 +198,7 @@ fn block_splitting_on_facets_reaches_the_lcp() {
 fn planar([nn, nt, tt]: [f64; 3], b: [f64; 2], mu: f64) -> Problem {
     let w = Csr { columns: 2, indptr: vec![0, 2, 4], indices: vec![0, 1, 0, 1], data: vec![nn, nt, nt, tt] };
     let mut p = Problem::Explicit(Explicit::new(w, b.to_vec(), vec![Set::Friction2 { mu }]));
-    p.set_model(Model::Coulomb);
+    p.set_model(FrictionLaw::Coulomb);
     p
 }
 
