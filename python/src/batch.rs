@@ -44,8 +44,7 @@ impl Batch {
     ) -> Result<(), (usize, E)> {
         self.locked(py, |worlds| {
             let all = worlds.par_iter_mut().enumerate().with_max_len(MOST);
-            let told: Vec<(usize, E)> =
-                all.filter_map(|(k, w)| f(k, &mut **w).err().map(|e| (k, e))).collect();
+            let told: Vec<(usize, E)> = all.filter_map(|(k, w)| f(k, w).err().map(|e| (k, e))).collect();
             told.into_iter().next().map_or(Ok(()), Err)
         })
     }
