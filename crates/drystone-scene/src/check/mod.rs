@@ -21,7 +21,8 @@ const DEEP_OVERLAP: f64 = 0.5;
 
 /// Reads a file as [`load`] would and builds its world. Says what it holds in a line, then masses, sizes,
 /// extent, energy and contacts, and in a line each what looks like a slip: friction that is left out or out
-/// of proportion, parameters without a use, bodies in each other, meshes that are open, inside out or in millimetres, pairs of
+/// of proportion, parameters without a use, bodies in each other, meshes that are open, inside out or in
+/// millimetres, pairs of
 /// materials that nothing is made of, joints whose bodies had to be moved, gears without bearings, keys that
 /// the page has a use for.
 ///

@@ -331,7 +331,8 @@ pub(super) fn pairs(root: &Node) -> Option<String> {
         }
     }
     let is_known = |a: &str, b: &str| rows.iter().any(|[p, q]| p == a && q == b || p == b && q == a);
-    // Of each material: whether all of it says its own friction, whether it moves, and how many bodies are of it.
+    // Of each material: whether all of it says its own friction, whether it moves, and how many bodies there
+    // are of it.
     let mut used: Vec<(String, bool, bool, usize)> = Vec::new();
     for body in list(root.get("body")) {
         let moves = word(body, "motion").is_none_or(|m| m == "dynamic");
@@ -369,7 +370,8 @@ pub(super) fn pairs(root: &Node) -> Option<String> {
     })
 }
 
-/// Parameters that a file declares and then has no use for: setting one changes nothing. `root` has its formulas still.
+/// Parameters that a file declares and then has no use for: setting one changes nothing. `root` has its
+/// formulas still.
 pub(super) fn unused(root: &Node) -> Option<String> {
     // Those of a gallery scene are that scene's.
     if root.get("scene").is_some() {

@@ -7,9 +7,10 @@
 //!     DRYSTONE_FUZZ_SECONDS=600 cargo test --workspace --test fuzz scene -- --nocapture
 //! ```
 //!
-//! Targets: `scene`, `urdf`, `mjcf`, `live`. `DRYSTONE_FUZZ_SEED` is the seed, `DRYSTONE_FUZZ_OUT` the folder for
-//! what fails [out/fuzz]; `DRYSTONE_FUZZ_FILES=out/fuzz/...` runs what is in it again. The program that the tests
-//! are (`target/debug/deps/fuzz-...`) needs nothing beside itself: it can be carried to another machine.
+//! Targets: `scene`, `urdf`, `mjcf`, `live`. `DRYSTONE_FUZZ_SEED` is the seed, `DRYSTONE_FUZZ_OUT` the folder
+//! for what fails [out/fuzz]; `DRYSTONE_FUZZ_FILES=out/fuzz/...` runs what is in it again. The program that
+//! the tests are (`target/debug/deps/fuzz-...`) needs nothing beside itself: it can be carried to another
+//! machine.
 
 mod mutate;
 mod seeds;

@@ -110,7 +110,8 @@ impl Reader {
         let merged = joints.is_empty() && !free;
         let mount = merged && held.0 == 0 && !shapes.is_empty() && moves(node);
         let (number, local) = if mount {
-            // What a robot is mounted by is a part of the robot, and no more in its way than its other parts are.
+            // What a robot is mounted by is a part of the robot, and no more in its way than its other parts
+            // are.
             let name = node.attribute("name").map(String::from);
             let name = name.unwrap_or_else(|| format!("body {}", self.robot.bodies.len()));
             self.robot.bodies.push(Body { name, pose, fixed: true, ground: false, mass, shapes });
