@@ -88,18 +88,18 @@ fn sums_of_large_heaps_have_one_shape_too() {
     let mut state = cpu.state().clone();
     state.multipliers.clear();
     let mut seen = Vec::new();
-    for (many, blocks, threads) in [(1, 100, 256), (1, 3, 64), (u32::MAX, 100, 256)] {
+    for (blocks, threads) in [(100, 256), (3, 64), (1, 7)] {
         let mut world = scene("packing", &[("n", "300")]);
         world.restore(state.clone()).unwrap();
         let mut grains = on_device(&engine, &mut world);
         grains.set_geometry(Geometry { blocks, threads, batch: 32 });
-        grains.set_many(many);
+        grains.set_many(1);
         let report = grains.step(&mut world).unwrap();
         assert!(report.certificate.residual_max <= 1e-4 && report.contacts > 300, "{report:?}");
         grains.fetch(&mut world).unwrap();
         seen.push(world.state().hash());
     }
-    assert!(seen[0] == seen[1] && seen[1] != seen[2], "{seen:x?}");
+    assert!(seen.iter().all(|hash| *hash == seen[0]), "{seen:x?}");
 }
 
 /// Solved to many digits, the velocities of one step are those of the engine's own: the same contacts,
@@ -244,10 +244,15 @@ fn a_drum_turns_as_on_the_cpu() {
     let engine = open("grains", &[]).unwrap();
     let (mut cpu, mut world) = (scene("drum", &[("n", "40")]), scene("drum", &[("n", "40")]));
     let mut grains = on_device(&engine, &mut world);
-    for _ in 0..120 {
+    for k in 1..=120 {
         cpu.step().unwrap();
         let report = grains.step(&mut world).unwrap();
         assert!(report.certificate.residual_max <= 1e-4, "{report:?}");
+        if k == 60 {
+            // `scripts/device-times` prints that of a device.
+            grains.fetch(&mut world).unwrap();
+            assert_eq!(format!("{:016x}", world.state().hash()), "68bd2e6233d6b647");
+        }
     }
     grains.fetch(&mut world).unwrap();
     assert!(grains.steps_on_cpu < 30, "{} steps needed substeps", grains.steps_on_cpu);

@@ -1,5 +1,5 @@
-//! Worlds of grains: balls that move, and shapes that do not, or are led. Such a world can take its steps elsewhere, on a
-//! device, and come back.
+//! Worlds of grains: balls that move, and shapes that do not, or are led. Such a world can take its steps
+//! elsewhere, on a device, and come back.
 
 use glam::{DQuat, DVec3};
 use rayon::prelude::*;

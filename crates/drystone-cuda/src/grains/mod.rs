@@ -1,4 +1,5 @@
-//! A world of grains that takes its steps on the device: balls that move, among shapes that do not, or are led.
+//! A world of grains that takes its steps on the device: balls that move, among shapes that do not, or are
+//! led.
 //!
 //! The whole step is there: prediction, broad phase, narrow phase, warm starts, the cone problem, its
 //! certificate, integration and position correction. What crosses the bus in a step are counts, the control
