@@ -532,3 +532,18 @@ fn the_documented_examples_load() {
     let bodies = blocks.iter().map(|b| read(b, &[]).unwrap_or_else(|e| panic!("{e}")).bodies.len());
     assert_eq!(bodies.collect::<Vec<_>>(), [1, 4 * 9 - 6, 1]);
 }
+
+/// In a step of 0.8 s bodies fall by three metres, and all of them are candidates for all contacts.
+#[test]
+fn check_of_a_long_step_looks_at_the_start_alone() {
+    let column = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenes/column.toml");
+    let text = std::fs::read_to_string(column).unwrap();
+    let step = text.lines().find(|line| line.starts_with("h = ")).unwrap();
+    let folder = Folder::new();
+    let begun = std::time::Instant::now();
+    let said = ["h = 0.8", step].map(|h| check(folder.write("column.toml", &text.replace(step, h))).unwrap());
+    let contacts = said.map(|said| said.lines().find(|l| l.starts_with("contacts at")).map(str::to_string));
+    assert_eq!(contacts[0], contacts[1]);
+    // A minute and more where all pairs are looked at.
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}

@@ -22,6 +22,8 @@ const LONG: f64 = 50.0;
 const OVERLAP: f64 = 0.01;
 /// The share of the smaller inner radius (of 1 m at most) up to which a gap counts as none.
 const TOUCHING: f64 = 1e-3;
+/// A step whose contacts are those of the start, s: bodies fall by 10 µm in it.
+const SHORT: f64 = 1e-3;
 /// Names that a note lists before it says how many there are.
 const NAMED: usize = 3;
 
@@ -99,8 +101,11 @@ pub(super) fn figures(scene: &Scene, world: &World) -> Vec<String> {
 
 /// Pairs of bodies that touch before the first step, but for what a thousandth of their size hides.
 fn touching(scene: &Scene) -> Vec<[u32; 2]> {
-    // A step finds contacts; how well it is solved does not matter here.
-    let quick = Settings { iterations: 1, position_iterations: 0, max_substeps: 1, ..scene.settings.clone() };
+    // A step finds contacts; how well it is solved does not matter here. A long one would find pairs as far
+    // apart as bodies fall in it.
+    let h = scene.settings.h.min(SHORT);
+    let quick =
+        Settings { h, iterations: 1, position_iterations: 0, max_substeps: 1, ..scene.settings.clone() };
     let Ok(mut world) = scene.world(quick) else { return Vec::new() };
     let before = world.model().bodies.len() as u32;
     if world.step().is_err() {
