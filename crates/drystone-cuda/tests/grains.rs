@@ -36,7 +36,7 @@ fn apart(a: &World, b: &World) -> (f64, f64) {
     )
 }
 
-/// The hash of plain C, which `scripts/device-times` prints beside that of a device.
+/// The hash of plain C, and of an H200 (`scripts/device-times` prints it).
 #[test]
 fn a_hundred_steps_leave_the_bits_that_a_device_leaves() {
     let engine = open("grains", &[]).unwrap();
