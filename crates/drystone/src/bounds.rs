@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What happens to a dynamic body whose centre of mass leaves the bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Leaving {
     /// It is reported, once, and moves on.
     #[default]

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Function {
     /// The same at all times.
     Constant(f64),
@@ -56,6 +57,7 @@ pub enum Function {
 /// How a table goes from point to point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Interpolation {
     /// Straight lines; the derivative jumps at the points.
     #[default]
@@ -68,6 +70,7 @@ pub enum Interpolation {
 /// What a table is before its first and after its last point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Beyond {
     /// The first or last value.
     #[default]

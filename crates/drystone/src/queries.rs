@@ -49,6 +49,7 @@ pub struct QueryFilter<'a> {
 
 /// What a question found, and of whom.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Found<T> {
     /// The body.
     pub body: BodyId,

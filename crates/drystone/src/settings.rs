@@ -15,6 +15,7 @@ use crate::sleep::Sleep;
 /// the velocity problem as Φ/h: bodies may approach until they touch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Stabilisation {
     /// Overlaps are left alone: the speed along the normal may not be negative, that is all.
     None,
@@ -161,6 +162,7 @@ impl Stabilisation {
 /// How positions follow velocities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Integrator {
     /// `Rattle` of fourth order in worlds with joints, `Euler` in all others.
     #[default]

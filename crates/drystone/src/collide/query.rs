@@ -18,6 +18,7 @@ use crate::shape::{Pose, Shape};
 
 /// Where a ray meets a shape, in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RayHit {
     /// From the origin of the ray, m.
     pub distance: f64,

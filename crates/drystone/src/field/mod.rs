@@ -59,6 +59,7 @@ type EnergyFn = dyn Fn(&View, f64) -> f64 + Send + Sync;
 
 /// A force field.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Field {
     /// A force between pairs of bodies.
     Pair(Pair),

@@ -16,6 +16,7 @@ use super::{prismatic, pulley, rack_and_pinion, revolute, rolling_disc, screw, u
 /// otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Kind {
     /// B does not move in A.
     Fixed,

@@ -15,6 +15,7 @@ use crate::workspace::Collision;
 
 /// The timed stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// Which shapes are near.
     Broadphase,

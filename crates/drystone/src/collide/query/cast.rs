@@ -7,6 +7,7 @@ use crate::shape::{Pose, Shape};
 
 /// Where a moving shape first touches another, in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CastHit {
     /// How far it has moved, m.
     pub distance: f64,

@@ -10,6 +10,7 @@ use crate::shape::{Compound, Pose, Shape};
 
 /// Where two shapes are nearest to each other, in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ClosestPoints {
     /// Signed distance, m; negative where the shapes overlap.
     pub distance: f64,
@@ -96,6 +97,7 @@ fn beside_surface(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> Option<
 
 /// Where a shape is nearest to a point, in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Projection {
     /// Signed distance of the point from the surface, m; negative inside.
     pub distance: f64,
