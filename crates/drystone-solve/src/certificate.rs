@@ -30,8 +30,8 @@
 //!     backward error   max dist(u_i, { w ∈ K_i* : ⟨γ_i, w⟩ = 0 })        m/s; times h, gaps in m
 //! ```
 //!
-//! Under exact Coulomb (see [`crate::friction_law`]) the residual, both violations, the complementarity and the
-//! backward error are those of u + s(u) e_n; no objective belongs to that law, so there is no gap and no
+//! Under exact Coulomb (see [`crate::friction_law`]) the residual, both violations, the complementarity and
+//! the backward error are those of u + s(u) e_n; no objective belongs to that law, so there is no gap and no
 //! bound, and f is the relaxed problem's.
 //!
 //! Growing multipliers prove a problem infeasible: if some v satisfies all (rigid) constraints, Dᵀv + b ∈ K*,

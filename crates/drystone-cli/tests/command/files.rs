@@ -253,7 +253,7 @@ fn what_is_allowed_but_hardly_meant_is_noted() {
     let file = |mesh: &str, z: f64| {
         let ball = "shape = { type = \"sphere\", r = 0.5 }\nmass = 1\nmaterial = \"oak\"";
         format!(
-            "name = \"notes\"\n[settings]\nT = 1\n[materials]\npair = [{{ between = [\"oak\", \"stone\"], mu = 0.5 }}]\n\
+            "name = \"notes\"\n[settings]\nT = 1\n[materials]\npair = [{{ between = [\"oak\", \"stone\"], mu = 0.5 }}, {{ between = [\"oak\", \"oak\"], mu = 0.4 }}]\n\
              [[body]]\nmotion = \"static\"\nmaterial = \"stone\"\nshape = {{ type = \"mesh\", file = \"{mesh}\" }}\n\
              [[body]]\n{ball}\nposition = [5, 0, 0]\n[[body]]\n{ball}\nposition = [5, 0, {z}]\n"
         )

@@ -26,7 +26,8 @@ pub(super) struct Led {
     pub to: GrainMotion,
 }
 
-/// The numbers of a fixed shape: kind, surface, inner radius, centre, three axes, measures, and how it is led.
+/// The numbers of a fixed shape: kind, surface, inner radius, centre, three axes, measures, and how it is
+/// led.
 fn numbers(f: &FixedShape, pose: &Pose, led: Option<&GrainMotion>) -> [f64; FIXED_NUMBERS] {
     let (kind, measures) = match &f.shape {
         Shape::Sphere { radius } => (shape::SPHERE, [*radius, 0.0, 0.0]),

@@ -106,8 +106,8 @@ fn the_spider_holds_together_by_symmetric_sweeps() {
     assert!(world.joint_error().position < 0.01, "{:?}", world.joint_error());
 }
 
-/// With limbs that weigh ten times as much and turn ten times as hard again, fifty do: the paper gives neither
-/// masses nor moments of inertia.
+/// With limbs that weigh ten times as much and turn ten times as hard again, fifty do: the paper gives
+/// neither masses nor moments of inertia.
 #[test]
 fn a_spider_of_heavy_limbs_walks_by_fifty_symmetric_sweeps() {
     let heavy = [("limbs", "10"), ("inertia", "10")];

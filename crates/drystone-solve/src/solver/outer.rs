@@ -1,5 +1,5 @@
-//! Exact Coulomb for solvers of the relaxed problem: a fixed point on the correction s of [`crate::friction_law`]
-//! [Acary2011, section 4].
+//! Exact Coulomb for solvers of the relaxed problem: a fixed point on the correction s of
+//! [`crate::friction_law`] [Acary2011, section 4].
 //!
 //! ```text
 //!     1   s_i = s(u_i) of a guess that is nearly good enough, 0 otherwise

@@ -8,10 +8,10 @@
 //!     p = log2 (e(k/2) / e(k)),      k* = k e(k)^(1/p)                                  e over the tolerance
 //! ```
 //!
-//! Near the tolerance two residuals say little about p, because they rise and fall by as much as is left: p is
-//! at least one half. On walls of bricks that move, at 1e-6 m/s, p is about one and k* 10,000 and more from the
-//! first look on, with residuals a hundred times the tolerance; heaps of boxes at 1e-4 m/s, as stiff, have
-//! arrived by then or are within three times the tolerance.
+//! Near the tolerance two residuals say little about p, because they rise and fall by as much as is left: p
+//! is at least one half. On walls of bricks that move, at 1e-6 m/s, p is about one and k* 10,000 and more
+//! from the first look on, with residuals a hundred times the tolerance; heaps of boxes at 1e-4 m/s, as
+//! stiff, have arrived by then or are within three times the tolerance.
 
 /// The first look, after twice as many iterations.
 const FIRST: usize = 150;

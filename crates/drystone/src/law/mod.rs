@@ -1,6 +1,6 @@
 //! What happens between two surfaces that touch: friction, restitution, rolling and spinning resistance,
-//! cohesion, compliance. A [`PairLaw`] is data; `formulation.rs` turns the laws of a step's contacts into rows of
-//! the problem, `impact.rs` says how fast a hit lets go, `expansion.rs` does so by impulses.
+//! cohesion, compliance. A [`PairLaw`] is data; `formulation.rs` turns the laws of a step's contacts into
+//! rows of the problem, `impact.rs` says how fast a hit lets go, `expansion.rs` does so by impulses.
 
 pub(crate) mod expansion;
 pub(crate) mod formulation;

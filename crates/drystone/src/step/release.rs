@@ -1,8 +1,8 @@
 //! Large worlds keep what they are between steps, and no more: the memory of a stage is given back at its
 //! end, so that the most that a step takes is that of its largest stage, not the sum of all.
 //!
-//! The broad phase, the narrow phase, solvers and corrections see to their own ([`memory::MANY_BODIES`]); what a stage
-//! leaves for the next ones is given back here.
+//! The broad phase, the narrow phase, solvers and corrections see to their own ([`memory::MANY_BODIES`]);
+//! what a stage leaves for the next ones is given back here.
 
 use drystone_solve::memory;
 

@@ -1,5 +1,5 @@
-//! Eight numbers at a time, or one of eight, on the vectors that the machine has. Products are added rounded once: half the
-//! instructions, and the same bits wherever they run.
+//! Eight numbers at a time, or one of eight, on the vectors that the machine has. Products are added rounded
+//! once: half the instructions, and the same bits wherever they run.
 
 use std::marker::PhantomData;
 

@@ -213,8 +213,8 @@ impl<'a> Patch<'a> {
         self.polygon.as_slice().iter().fold(f64::INFINITY, |least, p| least.min(p.height))
     }
 
-    /// At most four of the points, well spread, in the order of their names: see [`manifold_reduction::four`]. With
-    /// `reference_is_a` the reference box is A.
+    /// At most four of the points, well spread, in the order of their names: see
+    /// [`manifold_reduction::four`]. With `reference_is_a` the reference box is A.
     pub(super) fn push_to(&mut self, reference_is_a: bool, name: u32, out: &mut Manifold) {
         if self.polygon.len > MAX_POINTS {
             self.choose(name, &out.last());
