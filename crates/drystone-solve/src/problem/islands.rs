@@ -152,7 +152,7 @@ impl Islands {
         self.blocks.get(k)
     }
 
-    /// Whether island `k` is a mechanism: it has bilateral rows, and at most [`MECHANISM`] others.
+    /// Whether island `k` is a mechanism: it has bilateral rows, and at most 384 others.
     pub fn is_mechanism(&self, k: usize) -> bool {
         self.mechanism[k]
     }
