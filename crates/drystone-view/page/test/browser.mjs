@@ -233,8 +233,10 @@ const tests = {
         assert.ok((await get(page, () => drystone.view.links.count)) > 3, "joints are drawn");
         // A video of what is seen.
         const video = page.waitForEvent("download");
-        await get(page, () => { drystone.loop = true; drystone.playing = true; drystone.video(); });
+        await get(page, () => { drystone.loop = true; drystone.playing = true; drystone.video(); globalThis.begun = drystone.timings.drawn; });
         await page.waitForTimeout(2000);
+        // On a busy machine that may be no picture yet.
+        await until(page, () => drystone.timings.drawn > globalThis.begun + 30);
         await get(page, () => drystone.video());
         const kept = join(folder, "video.webm");
         await (await video).saveAs(kept);
