@@ -301,7 +301,7 @@ impl<const W: usize> IslandBatch<W> {
         let mut at = 0;
         for tile in 0..reach.len() {
             let (from, reach) = (FEW * tile, reach[tile]);
-            // KinematicTree that something pushes already; the others' numbers are from before.
+            // Bodies that something pushes already; the others' numbers are from before.
             let mut pushed = 0u64;
             while at < blocks.len() && blocks[at].first + blocks[at].rows <= from {
                 at += 1;
