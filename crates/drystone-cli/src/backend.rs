@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::catalogue;
+use crate::elsewhere::Elsewhere;
 use crate::failure::Failure;
 use crate::run::say;
 
@@ -93,7 +94,7 @@ impl Backend {
     /// that only problems know. `whole` is false where somebody has to see problems or contacts of every
     /// step. With `auto` the first step will say who takes them.
     pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, Failure> {
-        let mut out = Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None };
+        let mut out = Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None, elsewhere: None };
         let Some(engine) = &self.engine else { return Ok(out) };
         let spec = Spec::parse(&world.settings().solver).map_err(Failure::input)?;
         let jacobi = match (spec.name.as_str(), spec.params.len()) {
@@ -128,11 +129,16 @@ impl Backend {
     }
 
     /// Says in the report where a run was computed.
-    pub fn tell(&self, report: &mut Report, stepper: &Stepper) {
+    pub fn tell(&self, report: &mut Report, stepper: &mut Stepper) -> Result<(), String> {
+        if let Some(elsewhere) = &mut stepper.elsewhere {
+            report.backend = elsewhere.name();
+            report.ranks = Some(elsewhere.told()?);
+            return Ok(());
+        }
         let Some(engine) = &self.engine else {
             // Who asked for nothing but the processor hears of nothing else.
             report.device = self.absent.as_ref().map(|why| json!({"auto": "cpu", "why_not": why}));
-            return;
+            return Ok(());
         };
         let usage = engine.usage();
         let trials = stepper.choice.as_ref().map_or(&[][..], |c| &c.trials);
@@ -159,6 +165,7 @@ impl Backend {
             trials,
         };
         report.device = serde_json::to_value(told).ok();
+        Ok(())
     }
 
     /// What a summary says of `auto`.
@@ -197,11 +204,27 @@ pub struct Stepper {
     on_cpu: u64,
     /// Steps that did not come back from a device that failed.
     lost: Option<u64>,
+    /// Other processes take them, too.
+    elsewhere: Option<Box<dyn Elsewhere>>,
 }
 
 impl Stepper {
+    /// Steps that are taken by other processes, too.
+    pub fn elsewhere(
+        mut elsewhere: Box<dyn Elsewhere>,
+        world: &mut World,
+        threads: usize,
+    ) -> Result<Self, Failure> {
+        elsewhere.begin(world, threads).map_err(Failure::input)?;
+        let elsewhere = Some(elsewhere);
+        Ok(Self { grains: None, why: None, choice: None, on_cpu: 0, lost: None, elsewhere })
+    }
+
     /// One step. On a device the world stays behind: see [`Stepper::fetch`].
     pub fn step(&mut self, world: &mut World) -> Result<StepReport, String> {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            return elsewhere.step();
+        }
         if self.choice.as_ref().is_some_and(Choice::is_due) {
             self.fetch(world)?;
             self.grains = None;
@@ -222,7 +245,7 @@ impl Stepper {
 
     /// Whether the world stays behind, or may.
     pub fn is_away(&self) -> bool {
-        self.grains.is_some() || self.choice.is_some()
+        self.grains.is_some() || self.choice.is_some() || self.elsewhere.is_some()
     }
 
     /// Who takes the steps.
@@ -246,6 +269,9 @@ impl Stepper {
 
     /// Brings the world to where its steps have come.
     pub fn fetch(&mut self, world: &mut World) -> Result<(), String> {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            return elsewhere.fetch(world);
+        }
         let Some(grains) = &mut self.grains else { return Ok(()) };
         grains.fetch(world).map_err(|e| {
             self.lost = Some(grains.ahead());

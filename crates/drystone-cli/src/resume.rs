@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use drystone_record::recording::{Checkpoint, Lock, checkpoints};
 
+use crate::elsewhere::Elsewhere;
 use crate::failure::Failure;
 use crate::{record, run};
 
@@ -28,7 +29,7 @@ pub struct Args {
     quiet: bool,
 }
 
-pub fn main(args: Args) -> Result<i32, Failure> {
+pub fn main(args: Args, elsewhere: Option<Box<dyn Elsewhere>>) -> Result<i32, Failure> {
     let absolute = |path: PathBuf| match path.as_os_str() == "-" {
         true => Ok(path),
         false => std::path::absolute(path).map_err(Failure::run),
@@ -65,5 +66,5 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         std::env::set_current_dir(&checkpoint.folder).map_err(Failure::run)?;
     }
     run.resume(folder, args.time, args.steps, report, args.threads, args.quiet);
-    run::go_on(run, checkpoint, lock)
+    run::go_on(run, checkpoint, lock, elsewhere)
 }

@@ -15,6 +15,8 @@ use drystone_scene::inputs::{InputLog, Replay};
 use drystone_scene::problem::ContactProblem;
 use drystone_solve::Problem;
 
+use crate::backend::Stepper;
+use crate::elsewhere::Elsewhere;
 use crate::failure::Failure;
 use crate::files::{Files, Outputs};
 use crate::interrupt;
@@ -120,6 +122,21 @@ fn keep_all(
 }
 
 impl Args {
+    /// Refuses what is looked at in the middle of a step.
+    fn check_elsewhere(&self, name: &str) -> Result<(), Failure> {
+        let given = [
+            ("--dump-problems", self.dump_problems.is_some()),
+            ("--forces", self.forces.is_some()),
+            ("--bound", self.bound.is_some_and(|n| n > 0)),
+            ("--inputs", self.inputs.is_some()),
+            ("--backend", self.simulation.backend != "cpu"),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::input(format!("{option} does not work over {name}"))),
+            None => Ok(()),
+        }
+    }
+
     /// What `drystone resume` may change.
     pub fn resume(
         &mut self,
@@ -140,16 +157,29 @@ impl Args {
     }
 }
 
-pub fn main(args: Args) -> Result<i32, Failure> {
-    run(args, None)
+pub fn main(args: Args, elsewhere: Option<Box<dyn Elsewhere>>) -> Result<i32, Failure> {
+    run(args, None, elsewhere)
 }
 
 /// Goes on from a checkpoint, as the one process that writes into its recording.
-pub fn go_on(args: Args, from: Checkpoint, lock: Lock) -> Result<i32, Failure> {
-    run(args, Some((from, lock)))
+pub fn go_on(
+    args: Args,
+    from: Checkpoint,
+    lock: Lock,
+    elsewhere: Option<Box<dyn Elsewhere>>,
+) -> Result<i32, Failure> {
+    run(args, Some((from, lock)), elsewhere)
 }
 
-fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
+fn run(
+    mut args: Args,
+    from: Option<(Checkpoint, Lock)>,
+    elsewhere: Option<Box<dyn Elsewhere>>,
+) -> Result<i32, Failure> {
+    if let Some(elsewhere) = &elsewhere {
+        args.check_elsewhere(elsewhere.name())?;
+        args.simulation.threads.get_or_insert(elsewhere.threads());
+    }
     let (from, lock) = from.unzip();
     let mut dump = args.dump_problems.as_deref().map(Dump::parse).transpose()?;
     let dumps = dump.is_some();
@@ -198,6 +228,11 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
             )));
         }
     }
+    // Before any file is begun, too.
+    let mut stepper = match elsewhere {
+        Some(elsewhere) => Some(Stepper::elsewhere(elsewhere, &mut world, threads)?),
+        None => None,
+    };
     let header = Header { scene: scene.name.clone(), setting: world.settings().solver.clone(), threads };
     // As snapshots are due: half a step before their time.
     let now = world.state().time + 0.5 * world.settings().h;
@@ -248,7 +283,12 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         && replay.is_none()
         && args.forces.is_none()
         && args.bound.is_none_or(|n| n == 0);
-    let mut stepper = backend.stepper(&mut world, whole)?;
+    let mut stepper = match stepper.take() {
+        Some(stepper) => stepper,
+        None => backend.stepper(&mut world, whole)?,
+    };
+    // Rows of every step are of the world as it is then.
+    let follows = recording.is_some() || !out.series.is_empty();
     if from.is_none() {
         scene.probe.begin(&world);
         out.observe(&world, None, &mut scene.probe).map_err(Failure::run)?;
@@ -296,8 +336,9 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
         };
         done = report.step;
         let time = report.step as f64 * world.settings().h;
-        let looked_at =
-            scene.probe.observes() || out.snapshots.as_ref().is_some_and(|s| s.is_due(time, &world));
+        let looked_at = follows
+            || scene.probe.observes()
+            || out.snapshots.as_ref().is_some_and(|s| s.is_due(time, &world));
         if looked_at && let Err(e) = stepper.fetch(&mut world) {
             failed = Some(e);
             break;
@@ -366,7 +407,9 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     }
     let wished = args.bound.filter(|n| *n > 0);
     let mut report = recorder.report(&mut world, status, failed.clone(), results);
-    backend.tell(&mut report, &stepper);
+    if let Err(e) = backend.tell(&mut report, &mut stepper) {
+        failed.get_or_insert(e);
+    }
     report.recording = kept;
     if args.forces.is_some() && failed.is_none() {
         report.contact_forces = ContactForces::of(&world);

@@ -350,8 +350,8 @@ impl Domain {
         self.movers = m;
     }
 
-    /// Brings the whole world, at rank 0, to where steps have come.
-    pub fn fetch(&mut self, comm: &dyn Comm) {
+    /// Brings the whole world, at rank 0, to where steps have come; and another one of the same bodies.
+    pub fn fetch(&mut self, comm: &dyn Comm, other: Option<&mut World>) {
         let mut to = Writer::default();
         let own = &self.movers.slots[..self.movers.own];
         to.word(own.len() as u64);
@@ -375,6 +375,9 @@ impl Domain {
         let still = (0..self.part.bodies.len()).filter(|k| !self.dynamic[self.part.bodies[*k] as usize]);
         moved.extend(still.map(|k| self.part.motion(k)));
         self.whole.take_parts(state.time, state.step, &moved, &contacts);
+        if let Some(other) = other {
+            other.take_parts(state.time, state.step, &moved, &contacts);
+        }
     }
 }
 

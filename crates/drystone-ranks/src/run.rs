@@ -130,7 +130,13 @@ impl<'c> Ranks<'c> {
 
     /// Brings the whole world to where steps have come, at rank 0.
     pub fn fetch(&mut self) {
-        self.domain.fetch(self.comm);
+        self.domain.fetch(self.comm, None);
+    }
+
+    /// The same, and brings `other` there, too: at rank 0, where it is a world of the same bodies in the same
+    /// global order.
+    pub fn fetch_into(&mut self, other: &mut World) {
+        self.domain.fetch(self.comm, Some(other));
     }
 
     /// What this rank has done so far.

@@ -27,6 +27,9 @@ pub struct Report {
     /// The device of another backend, and what it was used for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<Value>,
+    /// The ranks of a run over several processes, and what each of them did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Value>,
     pub threads: usize,
     pub seed: u64,
     pub sleep: bool,

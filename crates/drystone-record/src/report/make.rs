@@ -45,6 +45,7 @@ impl Recorder {
             backend: "cpu",
             on_cpu: Vec::new(),
             device: None,
+            ranks: None,
             threads: self.identity.threads,
             seed: self.identity.seed,
             sleep: settings.sleep.is_some(),
