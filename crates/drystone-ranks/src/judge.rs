@@ -4,7 +4,8 @@
 use drystone_solve::certificate::Certificate;
 use glam::DVec3;
 
-use crate::walk::{Walk, project};
+use crate::touch::project;
+use crate::walk::Walk;
 
 /// Distance of a velocity from the dual cone, m/s.
 fn from_dual(mu: f64, u: DVec3) -> f64 {
@@ -33,7 +34,9 @@ fn backward(mu: f64, gamma: DVec3, u: DVec3) -> f64 {
 }
 
 /// Judges the multipliers of a walk that is at its end.
-pub fn judge(walk: &Walk, contacts: usize) -> Certificate {
+pub fn judge(walk: &mut Walk, contacts: usize) -> Certificate {
+    walk.prepare();
+    let walk = &*walk;
     let residual = |i: usize| {
         let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
         if t.g <= 0.0 {

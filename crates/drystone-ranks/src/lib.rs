@@ -25,6 +25,7 @@ mod reach;
 mod run;
 mod step;
 pub mod threads;
+mod touch;
 mod walk;
 
 pub use comm::{Alone, Comm, Neighbour, Traffic};

@@ -121,7 +121,7 @@ pub fn attempt(
     let mut walk = Walk::new(comm, &domain.movers, &staged, s.warm_start);
     let ended = solve(&mut walk, method, Stop { tolerance: s.tolerance, iterations: s.iterations });
     clock.stage(Stage::Solve);
-    let certificate = judge(&walk, seen.contacts);
+    let certificate = judge(&mut walk, seen.contacts);
     if ended.status == Status::Diverged || !certificate.residual_max.is_finite() {
         let text = "a contact (over ranks it is not known which)".into();
         return Err(RanksError::Step(StepError::Diverged {

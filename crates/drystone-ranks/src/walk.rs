@@ -19,48 +19,43 @@ use glam::DVec3;
 use crate::comm::Comm;
 use crate::domain::Movers;
 use crate::exact::{Exact, WORDS};
+use crate::touch::{NOBODY, Touch, project};
 
-/// Contacts, or bodies, that one thread works on at a time. No result depends on it.
+/// Bodies that one thread works on at a time. No result depends on it.
 const PIECE: usize = 1024;
-/// No second body.
-const NOBODY: u32 = u32::MAX;
+/// Contacts of one run, and runs that one thread works on at a time.
+const RUN: usize = 64;
+const RUNS: usize = 16;
 
-/// The geometry of a contact.
-#[derive(Clone, Copy)]
-pub struct Touch {
-    /// Places among the movers.
-    a: u32,
-    b: u32,
-    frame: [DVec3; 3],
-    arms: [DVec3; 2],
-    /// Along the axes of the frame, m/s.
-    bias: DVec3,
-    /// Compliance along and across the normal, (m/s)/(N s).
-    soft: [f64; 2],
-    pub mu: f64,
-    /// Mean diagonal, 1/kg, and its inverse.
-    pub g: f64,
-    eta: f64,
+/// Linear and angular part: of a velocity in world axes, m/s and rad/s, or of an impulse, N s and N m s.
+type Twist = [DVec3; 2];
+
+/// What is unknown of some contacts, one after the other in each list.
+#[derive(Clone)]
+struct Run {
+    /// γ, γ_before and z, in turn.
+    gamma: [[DVec3; RUN]; 3],
+    /// The best so far.
+    best: [DVec3; RUN],
+    /// What z does to the first bodies, and to the second ones.
+    impulses: [[Twist; RUN]; 2],
+    /// Of the last step: |z - y|²/η, ⟨u, z - γ⟩, ⟨z - y, C (z - y)⟩, ⟨b, z⟩ + ½⟨z, C z⟩.
+    terms: [[f64; 4]; RUN],
 }
 
-/// Multipliers of a contact.
-#[derive(Clone, Copy, Default)]
-struct Unknown {
-    /// γ, γ_before and z, in turn.
-    gamma: [DVec3; 3],
-    /// The best so far.
-    best: DVec3,
-    /// z as a world vector.
-    push: DVec3,
-    /// Of the last step: |z - y|²/η, ⟨u, z - γ⟩, ⟨z - y, C (z - y)⟩, ⟨b, z⟩ + ½⟨z, C z⟩.
-    terms: [f64; 4],
+impl Default for Run {
+    fn default() -> Self {
+        let nothing = [DVec3::ZERO; RUN];
+        let impulses = [[[DVec3::ZERO; 2]; RUN]; 2];
+        Self { gamma: [nothing; 3], best: nothing, impulses, terms: [[0.0; 4]; RUN] }
+    }
 }
 
 /// A body: impulses on it and velocities, of γ, γ_before and z, in turn.
 #[derive(Clone, Copy, Default)]
 struct Mover {
-    impulse: [[DVec3; 2]; 3],
-    v: [[DVec3; 2]; 3],
+    impulse: [Twist; 3],
+    v: [Twist; 3],
 }
 
 /// What does not change of a body.
@@ -68,7 +63,7 @@ struct Mover {
 struct Mass {
     inv_mass: f64,
     inv_inertia: [f64; 6],
-    free: [DVec3; 2],
+    free: Twist,
 }
 
 /// What a step found, over all ranks.
@@ -100,8 +95,10 @@ pub struct Walk<'a> {
     comm: &'a dyn Comm,
     movers: &'a Movers,
     pub touches: Vec<Touch>,
-    unknowns: Vec<Unknown>,
+    runs: Vec<Run>,
     bodies: Vec<Mover>,
+    /// Velocities of y, by body.
+    at_y: Vec<Twist>,
     masses: Vec<Mass>,
     /// By own body: where its contacts begin in `entries`.
     first: Vec<u32>,
@@ -120,6 +117,7 @@ pub struct Walk<'a> {
     largest: Vec<f64>,
 }
 
+#[inline(always)]
 fn symmetric(m: &[f64; 6], x: DVec3) -> DVec3 {
     DVec3::new(
         m[0] * x.x + m[3] * x.y + m[4] * x.z,
@@ -128,72 +126,16 @@ fn symmetric(m: &[f64; 6], x: DVec3) -> DVec3 {
     )
 }
 
-/// Projects on the friction cone, normal first.
-#[inline]
-pub fn project(mu: f64, x: DVec3) -> DVec3 {
-    let across = (x.y * x.y + x.z * x.z).sqrt();
-    if mu * across <= -x.x {
-        return DVec3::ZERO;
-    }
-    if across <= mu * x.x {
-        return x;
-    }
-    let along = (mu * across + x.x) / (mu * mu + 1.0);
-    let scale = if across > 0.0 { mu * along / across } else { 0.0 };
-    DVec3::new(along, x.y * scale, x.z * scale)
-}
-
 impl Mass {
-    fn velocity(&self, impulse: &[DVec3; 2]) -> [DVec3; 2] {
+    #[inline(always)]
+    fn velocity(&self, impulse: &Twist) -> Twist {
         let [linear, turn] = self.change(impulse);
         [self.free[0] + linear, self.free[1] + turn]
     }
 
-    fn change(&self, impulse: &[DVec3; 2]) -> [DVec3; 2] {
+    #[inline(always)]
+    fn change(&self, impulse: &Twist) -> Twist {
         [self.inv_mass * impulse[0], symmetric(&self.inv_inertia, impulse[1])]
-    }
-}
-
-impl Touch {
-    fn place(&self, x: DVec3) -> DVec3 {
-        self.frame[0] * x.x + self.frame[1] * x.y + self.frame[2] * x.z
-    }
-
-    /// C x.
-    fn give(&self, x: DVec3) -> DVec3 {
-        DVec3::new(self.soft[0] * x.x, self.soft[1] * x.y, self.soft[1] * x.z)
-    }
-
-    /// ⟨γ, C γ⟩, J.
-    pub fn soft(&self, gamma: DVec3) -> f64 {
-        gamma.dot(self.give(gamma))
-    }
-
-    /// ⟨γ, b⟩, J.
-    pub fn work(&self, gamma: DVec3) -> f64 {
-        gamma.dot(self.bias)
-    }
-
-    /// 1 if it gives way.
-    pub fn is_soft(&self) -> f64 {
-        f64::from(u8::from(self.soft != [0.0; 2]))
-    }
-
-    /// 1 if it asks for a motion of bodies at rest.
-    pub fn asks(&self) -> f64 {
-        let across = self.bias.y.hypot(self.bias.z);
-        f64::from(u8::from(self.bias.x - self.mu * across < -1e-12 * (1.0 + self.bias.x.abs())))
-    }
-
-    /// Dᵀv + b of velocities of the two bodies.
-    fn relative(&self, velocity: impl Fn(u32) -> [DVec3; 2]) -> DVec3 {
-        let [v, w] = velocity(self.a);
-        let mut u = v + w.cross(self.arms[0]);
-        if self.b != NOBODY {
-            let [v, w] = velocity(self.b);
-            u -= v + w.cross(self.arms[1]);
-        }
-        DVec3::new(self.frame[0].dot(u), self.frame[1].dot(u), self.frame[2].dot(u)) + self.bias
     }
 }
 
@@ -258,17 +200,17 @@ impl<'a> Walk<'a> {
             let i = 3 * *block as usize;
             if guess { DVec3::from_slice(&staged.guess[i..]) } else { DVec3::ZERO }
         };
-        let unknowns = blocks
-            .iter()
-            .zip(&touches)
-            .map(|(block, t)| Unknown { gamma: [project(t.mu, start(block)); 3], ..Unknown::default() })
-            .collect();
+        let mut runs = vec![Run::default(); count.div_ceil(RUN)];
+        for (i, (block, t)) in blocks.iter().zip(&touches).enumerate() {
+            runs[i / RUN].gamma[0][i % RUN] = project(t.mu, start(block));
+        }
         let mut out = Self {
             comm,
             movers,
             touches,
-            unknowns,
+            runs,
             bodies: vec![Mover::default(); movers.slots.len()],
+            at_y: vec![[DVec3::ZERO; 2]; movers.slots.len()],
             masses,
             first,
             entries,
@@ -297,9 +239,9 @@ impl<'a> Walk<'a> {
     /// Impulses and velocities of z for own bodies, and with them the velocities of ghosts; the four sums of
     /// a step from y.
     fn gather(&mut self) -> [Exact; 4] {
-        let Self { comm, movers, unknowns, bodies, masses, first, entries, touches, parts, .. } = self;
+        let Self { comm, movers, runs, bodies, masses, first, entries, parts, .. } = self;
         let (now, before, next, beta) = (self.now, self.before, self.next, self.beta);
-        let (unknowns, touches, masses) = (&*unknowns, &*touches, &*masses);
+        let (runs, masses) = (&*runs, &*masses);
         let mut sums = [Exact::default(); 4];
         let mut work = |from: usize, run: &mut [Mover]| {
             parallel::map_chunks(run, PIECE, parts, |k, run| {
@@ -309,12 +251,12 @@ impl<'a> Walk<'a> {
                     let mut sum = [DVec3::ZERO; 2];
                     for entry in &entries[first[i] as usize..first[i + 1] as usize] {
                         let (c, side) = ((entry >> 1) as usize, (entry & 1) as usize);
-                        let (u, t) = (&unknowns[c], &touches[c]);
-                        let push = if side == 0 { u.push } else { -u.push };
+                        let (x, k) = (&runs[c / RUN], c % RUN);
+                        let [push, turn] = x.impulses[side][k];
                         sum[0] += push;
-                        sum[1] += t.arms[side].cross(push);
+                        sum[1] += turn;
                         if side == 0 {
-                            (0..4).for_each(|k| terms[k] += u.terms[k]);
+                            (0..4).for_each(|j| terms[j] += x.terms[k][j]);
                         }
                     }
                     body.impulse[next] = sum;
@@ -324,7 +266,7 @@ impl<'a> Walk<'a> {
                         sum[k] - (p + beta * (p - q))
                     };
                     let step = [along(0), along(1)];
-                    let energy = |p: &[DVec3; 2]| {
+                    let energy = |p: &Twist| {
                         let v = masses[i].change(p);
                         p[0].dot(v[0]) + p[1].dot(v[1])
                     };
@@ -361,38 +303,50 @@ impl<'a> Walk<'a> {
     /// Takes impulses and velocities of γ from γ itself; γ_before and z are γ.
     fn refresh(&mut self) {
         let (now, touches) = (self.now, &self.touches);
-        parallel::map_chunks(&mut self.unknowns, PIECE, &mut self.largest, |k, run| {
-            for (u, t) in run.iter_mut().zip(&touches[k..]) {
-                u.gamma = [u.gamma[now]; 3];
-                (u.push, u.terms) = (t.place(u.gamma[0]), [0.0; 4]);
+        each_run(&mut self.runs, touches, &mut self.largest, |x, touches| {
+            x.gamma = [x.gamma[now]; 3];
+            for (k, t) in touches.iter().enumerate() {
+                [x.impulses[0][k], x.impulses[1][k]] = t.impulses(x.gamma[0][k]);
+                x.terms[k] = [0.0; 4];
             }
             0.0
         });
         self.gather();
         let next = self.next;
-        for body in &mut self.bodies {
-            (body.impulse, body.v) = ([body.impulse[next]; 3], [body.v[next]; 3]);
-        }
+        parallel::map_chunks(&mut self.bodies, PIECE, &mut self.largest, |_, bodies| {
+            for body in bodies {
+                (body.impulse, body.v) = ([body.impulse[next]; 3], [body.v[next]; 3]);
+            }
+            0.0
+        });
         self.beta = 0.0;
     }
 
     /// f(γ), J.
-    pub fn objective(&self) -> f64 {
-        let mut sum = Exact::default();
-        let (now, unknowns, touches, masses) = (self.now, &self.unknowns, &self.touches, &self.masses);
-        for (i, body) in self.bodies[..self.movers.own].iter().enumerate() {
-            let mut terms = 0.0;
-            for entry in &self.entries[self.first[i] as usize..self.first[i + 1] as usize] {
-                let (c, x) = ((entry >> 1) as usize, unknowns[(entry >> 1) as usize].gamma[now]);
-                if entry & 1 == 0 {
-                    terms += touches[c].bias.dot(x) + 0.5 * x.dot(touches[c].give(x));
+    pub fn objective(&mut self) -> f64 {
+        let Self { runs, touches, masses, bodies, entries, first, now, movers, .. } = self;
+        let (runs, touches, entries) = (&*runs, &*touches, &*entries);
+        let mut parts: Vec<Exact> = Vec::new();
+        parallel::map_ranges(movers.own, PIECE, &mut parts, |range| {
+            let mut sum = Exact::default();
+            for i in range {
+                let (body, mass) = (&bodies[i], &masses[i]);
+                let mut terms = 0.0;
+                for entry in entries[first[i] as usize..first[i + 1] as usize].iter().filter(|e| *e & 1 == 0) {
+                    let c = (entry >> 1) as usize;
+                    let (x, t) = (runs[c / RUN].gamma[*now][c % RUN], &touches[c]);
+                    terms += t.bias.dot(x) + 0.5 * x.dot(t.give(x));
                 }
+                let (p, v) = (&body.impulse[*now], mass.change(&body.impulse[*now]));
+                let free = &mass.free;
+                let energy =
+                    0.5 * (p[0].dot(v[0]) + p[1].dot(v[1])) + (p[0].dot(free[0]) + p[1].dot(free[1]));
+                sum.add(terms + energy);
             }
-            let (p, v) = (&body.impulse[now], masses[i].change(&body.impulse[now]));
-            let free = &masses[i].free;
-            let energy = 0.5 * (p[0].dot(v[0]) + p[1].dot(v[1])) + (p[0].dot(free[0]) + p[1].dot(free[1]));
-            sum.add(terms + energy);
-        }
+            sum
+        });
+        let mut sum = Exact::default();
+        parts.iter().for_each(|part| sum.merge(part));
         self.total([sum])[0]
     }
 
@@ -404,23 +358,28 @@ impl<'a> Walk<'a> {
     /// z = P(y - t S u_y).
     pub fn step(&mut self, t: f64) -> Trial {
         let (now, before, next, beta) = (self.now, self.before, self.next, self.beta);
-        let (touches, bodies) = (&self.touches, &self.bodies);
-        parallel::map_chunks(&mut self.unknowns, PIECE, &mut self.largest, |k, run| {
+        let bodies = &self.bodies;
+        parallel::map_chunks(&mut self.at_y, PIECE, &mut self.largest, |first, at_y| {
+            for (y, body) in at_y.iter_mut().zip(&bodies[first..]) {
+                let (v, w) = (&body.v[now], &body.v[before]);
+                *y = [v[0] + beta * (v[0] - w[0]), v[1] + beta * (v[1] - w[1])];
+            }
+            0.0
+        });
+        let at_y = &self.at_y;
+        each_run(&mut self.runs, &self.touches, &mut self.largest, |x, touches| {
             let mut largest = 0.0f64;
-            for (x, touch) in run.iter_mut().zip(&touches[k..]) {
-                let velocity = |body: u32| {
-                    let v = &bodies[body as usize].v;
-                    [0, 1].map(|k| v[now][k] + beta * (v[now][k] - v[before][k]))
-                };
-                let y = x.gamma[now] + beta * (x.gamma[now] - x.gamma[before]);
-                let u = touch.relative(velocity) + touch.give(y);
+            for (k, touch) in touches.iter().enumerate() {
+                let gamma = x.gamma[now][k];
+                let y = gamma + beta * (gamma - x.gamma[before][k]);
+                let u = touch.relative(at_y) + touch.give(y);
                 let z = project(touch.mu, y - (t * touch.eta) * u);
                 let step = z - y;
-                x.gamma[next] = z;
-                x.push = touch.place(z);
-                x.terms = [
+                x.gamma[next][k] = z;
+                [x.impulses[0][k], x.impulses[1][k]] = touch.impulses(z);
+                x.terms[k] = [
                     step.dot(step) * touch.g,
-                    u.dot(z - x.gamma[now]),
+                    u.dot(z - gamma),
                     step.dot(touch.give(step)),
                     touch.bias.dot(z) + 0.5 * z.dot(touch.give(z)),
                 ];
@@ -450,40 +409,56 @@ impl<'a> Walk<'a> {
     pub fn blend(&mut self, alpha: f64) {
         let (now, next) = (self.now, self.next);
         if alpha != 1.0 {
-            for x in &mut self.unknowns {
-                let z = x.gamma[next];
-                x.gamma[next] = x.gamma[now] + alpha * (z - x.gamma[now]);
-            }
-            for body in &mut self.bodies {
-                for k in 0..2 {
-                    let (p, v) = (body.impulse[now][k], body.v[now][k]);
-                    body.impulse[next][k] = p + alpha * (body.impulse[next][k] - p);
-                    body.v[next][k] = v + alpha * (body.v[next][k] - v);
+            each_run(&mut self.runs, &self.touches, &mut self.largest, |x, touches| {
+                for k in 0..touches.len() {
+                    let (z, gamma) = (x.gamma[next][k], x.gamma[now][k]);
+                    x.gamma[next][k] = gamma + alpha * (z - gamma);
                 }
-            }
+                0.0
+            });
+            parallel::map_chunks(&mut self.bodies, PIECE, &mut self.largest, |_, bodies| {
+                for body in bodies {
+                    for k in 0..2 {
+                        let (p, v) = (body.impulse[now][k], body.v[now][k]);
+                        body.impulse[next][k] = p + alpha * (body.impulse[next][k] - p);
+                        body.v[next][k] = v + alpha * (body.v[next][k] - v);
+                    }
+                }
+                0.0
+            });
         }
         self.accept();
         self.beta = 0.0;
     }
 
-    /// Multipliers of contact `i`, and its velocity u = Dᵀv + b + Cγ.
+    /// The velocities of γ, by body, for [`Walk::look`].
+    pub fn prepare(&mut self) {
+        let (now, bodies) = (self.now, &self.bodies);
+        parallel::map_chunks(&mut self.at_y, PIECE, &mut self.largest, |first, at_y| {
+            at_y.iter_mut().zip(&bodies[first..]).for_each(|(y, body)| *y = body.v[now]);
+            0.0
+        });
+    }
+
+    /// Multipliers of contact `i`, and its velocity u = Dᵀv + b + Cγ, after [`Walk::prepare`].
     pub fn look(&self, i: usize) -> [DVec3; 2] {
-        let (t, gamma) = (&self.touches[i], self.unknowns[i].gamma[self.now]);
-        [gamma, t.relative(|body| self.bodies[body as usize].v[self.now]) + t.give(gamma)]
+        let (t, gamma) = (&self.touches[i], self.runs[i / RUN].gamma[self.now][i % RUN]);
+        [gamma, t.relative(&self.at_y) + t.give(gamma)]
     }
 
     /// The largest natural-map residual of γ, m/s.
     pub fn residual(&mut self) -> f64 {
-        let Self { touches, unknowns, bodies, now, largest, .. } = self;
-        let (touches, unknowns, bodies, now) = (&*touches, &*unknowns, &*bodies, *now);
-        parallel::map_ranges(touches.len(), PIECE, largest, |run| {
-            run.map(|i| {
-                let (gamma, t) = (unknowns[i].gamma[now], &touches[i]);
-                let u = t.relative(|body| bodies[body as usize].v[now]) + t.give(gamma);
+        self.prepare();
+        let (at_y, now) = (&self.at_y, self.now);
+        each_run(&mut self.runs, &self.touches, &mut self.largest, |x, touches| {
+            let mut largest = 0.0f64;
+            for (k, t) in touches.iter().enumerate() {
+                let gamma = x.gamma[now][k];
+                let u = t.relative(at_y) + t.give(gamma);
                 let e = (gamma - project(t.mu, gamma - t.eta * u)).length() * t.g;
-                if e.is_finite() { e } else { f64::INFINITY }
-            })
-            .fold(0.0, f64::max)
+                largest = if e.is_finite() { largest.max(e) } else { f64::INFINITY };
+            }
+            largest
         });
         self.most()
     }
@@ -491,14 +466,17 @@ impl<'a> Walk<'a> {
     /// Remembers γ as the best so far.
     pub fn keep(&mut self) {
         let now = self.now;
-        self.unknowns.iter_mut().for_each(|x| x.best = x.gamma[now]);
+        each_run(&mut self.runs, &self.touches, &mut self.largest, |x, _| {
+            x.best = x.gamma[now];
+            0.0
+        });
     }
 
     /// Ends with γ, or with the best so far; velocities are made anew from it.
     pub fn finish(&mut self, best: bool) {
         let now = self.now;
         if best {
-            self.unknowns.iter_mut().for_each(|x| x.gamma[now] = x.best);
+            self.runs.iter_mut().for_each(|x| x.gamma[now] = x.best);
         }
         self.refresh();
     }
@@ -506,8 +484,9 @@ impl<'a> Walk<'a> {
     /// γ in the problem's rows.
     pub fn rows(&self) -> Vec<f64> {
         let mut out = vec![0.0; 3 * self.blocks.len()];
-        for (block, x) in self.blocks.iter().zip(&self.unknowns) {
-            x.gamma[self.now].write_to_slice(&mut out[3 * *block as usize..]);
+        for (i, block) in self.blocks.iter().enumerate() {
+            let gamma = self.runs[i / RUN].gamma[self.now][i % RUN];
+            gamma.write_to_slice(&mut out[3 * *block as usize..]);
         }
         out
     }
@@ -575,4 +554,18 @@ impl<'a> Walk<'a> {
         self.comm.most(&mut most);
         most[0] + 3.0
     }
+}
+
+/// Visits runs of contacts with their geometry; what each run returns is a part, and the largest of a run's
+/// is kept.
+fn each_run(
+    runs: &mut [Run],
+    touches: &[Touch],
+    largest: &mut Vec<f64>,
+    visit: impl Fn(&mut Run, &[Touch]) -> f64 + Sync,
+) {
+    parallel::map_chunks(runs, RUNS, largest, |first, runs| {
+        let here = touches[first * RUN..].chunks(RUN);
+        runs.iter_mut().zip(here).map(|(run, touches)| visit(run, touches)).fold(0.0, f64::max)
+    });
 }
