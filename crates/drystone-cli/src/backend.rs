@@ -94,7 +94,8 @@ impl Backend {
     /// that only problems know. `whole` is false where somebody has to see problems or contacts of every
     /// step. With `auto` the first step will say who takes them.
     pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, Failure> {
-        let mut out = Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None, elsewhere: None };
+        let mut out =
+            Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None, elsewhere: None };
         let Some(engine) = &self.engine else { return Ok(out) };
         let spec = Spec::parse(&world.settings().solver).map_err(Failure::input)?;
         let jacobi = match (spec.name.as_str(), spec.params.len()) {

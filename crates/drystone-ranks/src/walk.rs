@@ -332,7 +332,8 @@ impl<'a> Walk<'a> {
             for i in range {
                 let (body, mass) = (&bodies[i], &masses[i]);
                 let mut terms = 0.0;
-                for entry in entries[first[i] as usize..first[i + 1] as usize].iter().filter(|e| *e & 1 == 0) {
+                for entry in entries[first[i] as usize..first[i + 1] as usize].iter().filter(|e| *e & 1 == 0)
+                {
                     let c = (entry >> 1) as usize;
                     let (x, t) = (runs[c / RUN].gamma[*now][c % RUN], &touches[c]);
                     terms += t.bias.dot(x) + 0.5 * x.dot(t.give(x));

@@ -88,3 +88,20 @@ fn a_body_set_elsewhere_is_found_there() {
     let pair = [bodies[9].slot, bodies[40].slot];
     assert!(world.contacts().iter().any(|c| pair.iter().all(|b| c.bodies.contains(b))));
 }
+
+#[test]
+fn bodies_whose_velocities_are_not_given_are_at_rest() {
+    let mut world = World::new(Settings::default()).unwrap();
+    for x in [0.0, 0.3] {
+        let ball = BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(DVec3::X * x);
+        world.add_body(ball).unwrap();
+    }
+    let (rest, mut found) = ([[0.0; 6]; 2], [Vec::new(), Vec::new()]);
+    for (v, found) in [&rest[..], &[]].into_iter().zip(&mut found) {
+        let mut detector = Detector::new(None);
+        detector.find_pairs(world.model(), world.state(), v, 0.005, 0.11);
+        detector.find_contacts(world.model(), world.state(), v, 0.005, 0.11, found);
+    }
+    assert_eq!(found[0].len(), 1, "they are within the envelope");
+    assert_eq!(found[0], found[1]);
+}

@@ -23,7 +23,7 @@ use super::pair::{Ball, Look, Yield};
 use super::periodic::{Ghosts, WrappedPair};
 use super::speed::{Velocities, hover_limit};
 use crate::contact::{Contact, Touch};
-use crate::model::{ColliderSlot, Model};
+use crate::model::{ColliderSlot, Model, NOBODY};
 use crate::shape::{Pose, Shape};
 use crate::spatial_order::{Line, PairSort};
 use crate::state::State;
@@ -338,7 +338,11 @@ impl<'a> Enclose<'a> {
     fn of(&self, k: usize) -> Aabb {
         let c = &self.model.colliders[k];
         let still = self.model.collider_aabb(self.state, k);
-        let Some(v) = self.v.get(c.body as usize) else { return still };
+        if c.body == NOBODY {
+            return still;
+        }
+        // Without a velocity a body is at rest.
+        let v = self.v.get(c.body as usize).unwrap_or(&[0.0; 6]);
         let way = self.h * DVec3::new(v[0], v[1], v[2]);
         let turn = self.h * DVec3::new(v[3], v[4], v[5]).length();
         if turn > 0.0 && !c.radius.is_finite() {
