@@ -1,10 +1,10 @@
 //! The drystone command: parses, shows, and calls the crates below. No physics here.
 
-mod backend;
 mod bench;
 mod catalogue;
 mod compare;
 mod decompose;
+mod devices;
 mod export;
 mod failure;
 mod files;
@@ -147,7 +147,7 @@ fn main() {
         Command::View(args) => view::main(*args),
         Command::Live(args) => live::main(*args),
         Command::Decompose(args) => decompose::main(args),
-        Command::Devices(args) => backend::devices(args),
+        Command::Devices(args) => devices::main(args),
         Command::Zoo(args) => zoo::main(args),
     });
     match done {

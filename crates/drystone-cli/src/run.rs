@@ -366,7 +366,8 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     }
     let wished = args.bound.filter(|n| *n > 0);
     let mut report = recorder.report(&mut world, status, failed.clone(), results);
-    backend.tell(&mut report, &stepper);
+    let computed = backend.told(&stepper, report.bilaterals > 0);
+    (report.backend, report.on_cpu, report.device) = (computed.backend, computed.on_cpu, computed.device);
     report.recording = kept;
     if args.forces.is_some() && failed.is_none() {
         report.contact_forces = ContactForces::of(&world);
@@ -395,8 +396,8 @@ fn run(args: Args, from: Option<(Checkpoint, Lock)>) -> Result<i32, Failure> {
     match failed {
         // A device that cannot begin is bad surroundings; one that fails on the way is a run that failed.
         Some(reason) => Err(match backend.failure() {
-            Some(failure) if done == begun => failure,
-            Some(failure) => Failure::run(failure.message),
+            Some(failure) if done == begun => Failure::input(failure),
+            Some(failure) => Failure::run(failure),
             None => Failure::run(reason),
         }),
         None => Ok(if interrupted { INTERRUPTED } else { 0 }),

@@ -159,7 +159,7 @@ fn numbers_beyond_the_limits_are_refused_by_field() {
         ("", "static", "velocity = [1, 0, 0]", "velocity: a static body has none (surface_velocity"),
         ("", "static", "angular_velocity = [1, 0, 0]", "angular_velocity: a static body has none"),
     ] {
-        let text = format!("T = 1.0\n[settings]\n{settings}\n{body}");
+        let text = format!("name = \"far\"\n[settings]\nT = 1.0\n{settings}\n{body}");
         scratch.write("far.toml", text.replace("MOTION", motion).replace("LINE", line));
         holds(&scratch.bad("run far.toml"), &["far.toml", told]);
         holds(&scratch.bad("check far.toml"), &["far.toml", told]);
@@ -203,10 +203,11 @@ fn deep_overlaps_are_in_the_report() {
 }
 
 #[test]
-fn a_run_that_diverged_is_not_ok() {
+fn a_run_that_ends_beyond_the_limits_is_not_ok() {
     let scratch = Scratch::new("ending-diverged");
     let mut s = state(vec![ball([0.0, 0.0, 0.5])], vec![floor()]);
-    s["bodies"][0]["vel"] = json!([1e308, 0, 0]);
+    s["bodies"][0]["vel"] = json!([9e11, 0, 0]);
+    s["T"] = 2.0.into();
     scratch.write("s.json", s.to_string());
     let o = scratch.run("run s.json --quiet --report r.json");
     assert_eq!((o.code, &scratch.json("r.json")["status"]), (1, &"failed".into()));
