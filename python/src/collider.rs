@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::body::Body;
-use crate::convert::{Bits, Q4, V3, array3, array4, pose, quat, vec3};
+use crate::convert::{Bits, Q4, V3, array3, array4, flag, maybe_name, number, pose, quat, vec3};
 use crate::errors::world as refused;
 use crate::shape::PyShape;
 use crate::world::PyWorld;
@@ -31,11 +31,11 @@ impl PyCollider {
         shape: PyShape,
         position: Option<V3>,
         rotation: Option<Q4>,
-        friction: f64,
-        material: Option<String>,
+        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = maybe_name)] material: Option<String>,
         layers: Bits,
         mask: Bits,
-        sensor: bool,
+        #[pyo3(from_py_with = flag)] sensor: bool,
     ) -> Self {
         let filter = Filter { layers: layers.0, mask: mask.0 };
         let collider =
@@ -145,7 +145,7 @@ impl BodyCollider {
     }
 
     #[setter]
-    fn set_friction(&self, py: Python<'_>, friction: f64) -> PyResult<()> {
+    fn set_friction(&self, py: Python<'_>, #[pyo3(from_py_with = number)] friction: f64) -> PyResult<()> {
         self.tell(py, |w, id| w.set_collider_friction(id, friction))
     }
 
@@ -159,7 +159,11 @@ impl BodyCollider {
     }
 
     #[setter]
-    fn set_material(&self, py: Python<'_>, material: Option<String>) -> PyResult<()> {
+    fn set_material(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = maybe_name)] material: Option<String>,
+    ) -> PyResult<()> {
         self.tell(py, |w, id| {
             w.collider(id)?;
             let named = material.map(|name| w.materials_mut().add(&name)).transpose();
@@ -191,7 +195,7 @@ impl BodyCollider {
     }
 
     #[setter]
-    fn set_sensor(&self, py: Python<'_>, sensor: bool) -> PyResult<()> {
+    fn set_sensor(&self, py: Python<'_>, #[pyo3(from_py_with = flag)] sensor: bool) -> PyResult<()> {
         self.tell(py, |w, id| w.set_collider_sensor(id, sensor))
     }
 

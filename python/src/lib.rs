@@ -22,6 +22,8 @@ mod world;
 
 use pyo3::prelude::*;
 
+use convert::count;
+
 /// As the command has it: what is the interpreter's or NumPy's stays with them.
 #[global_allocator]
 static ALLOCATOR: drystone_memory::Memory = drystone_memory::Memory;
@@ -34,7 +36,7 @@ fn number_of_threads() -> usize {
 
 /// Sets the number of threads, before the first step.
 #[pyfunction]
-fn set_threads(n: usize) -> PyResult<()> {
+fn set_threads(#[pyo3(from_py_with = count)] n: usize) -> PyResult<()> {
     if n == 0 || n > 512 {
         return Err(errors::input(format!("threads must be between 1 and 512, got {n}")));
     }
@@ -96,6 +98,11 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(solve::solve_file, m)?,
         wrap_pyfunction!(solve::solve_matrix, m)?,
         wrap_pyfunction!(world::_state, m)?,
+        wrap_pyfunction!(shape::_shape, m)?,
+        wrap_pyfunction!(report::_report, m)?,
+        wrap_pyfunction!(solve::_solution, m)?,
+        wrap_pyfunction!(arrays::_contacts, m)?,
+        wrap_pyfunction!(errors::spelled, m)?,
         wrap_pyfunction!(world::saved::_body, m)?,
         wrap_pyfunction!(world::saved::_collider, m)?,
         wrap_pyfunction!(world::saved::_joint, m)?,

@@ -149,9 +149,9 @@ fn numbers_beyond_the_limits_are_refused_by_field() {
     let scratch = Scratch::new("ending-limits");
     let body = "[[body]]\nmotion = \"MOTION\"\nshape = { type = \"sphere\", r = 0.5 }\nLINE\n";
     for (settings, motion, line, told) in [
-        ("gravity = [0, 0, 1e300]", "dynamic", "mass = 1.0", "gravity must be within 1e12 m/s²"),
-        ("h = 1e-20", "dynamic", "mass = 1.0", "from 1e-15 to 1e9 s"),
-        ("envelope = 1e200", "dynamic", "mass = 1.0", "envelope must be at most 1e12 m"),
+        ("gravity = [0, 0, 1e300]", "dynamic", "mass = 1.0", "gravity: must be within 1e12 m/s²"),
+        ("h = 1e-20", "dynamic", "mass = 1.0", "h: must be from 1e-15 to 1e9 s"),
+        ("envelope = 1e200", "dynamic", "mass = 1.0", "envelope: must be at most 1e12 m"),
         ("", "dynamic", "mass = 1.0\nvelocity = [0, 1e200, 0]", "velocity must be within 1e12 m/s"),
         ("", "dynamic", "mass = 1.0\nangular_velocity = [0, 1e13, 0]", "within 1e12 rad/s"),
         ("", "dynamic", "mass = 1.0\nposition = [0, 0, -1e13]", "position must be within 1e12 m"),
