@@ -96,7 +96,8 @@ impl ContactEvent {
 #[pymethods]
 impl ContactEvent {
     fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<contact {}: {} and {}>", self.phase, self.bodies.0.bind(py), self.bodies.1.bind(py))
+        let (a, b) = (self.bodies.0.bind(py), self.bodies.1.bind(py));
+        format!("<contact {} in step {}: {a} and {b}>", self.phase, self.step)
     }
 }
 
@@ -128,6 +129,14 @@ impl SensorEvent {
     }
 }
 
+#[pymethods]
+impl SensorEvent {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (sensor, other) = (self.sensor.bind(py), self.other.bind(py));
+        format!("<sensor {} in step {}: {other} in {sensor}>", self.phase, self.step)
+    }
+}
+
 /// A joint's coordinate at one of its limits, or no longer.
 #[pyclass(frozen, name = "JointEvent", module = "drystone", get_all)]
 pub struct JointEvent {
@@ -153,5 +162,13 @@ impl JointEvent {
             coordinate: e.coordinate,
             force: e.force,
         }
+    }
+}
+
+#[pymethods]
+impl JointEvent {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (joint, coordinate) = (self.joint.bind(py), self.coordinate);
+        format!("<limit {} in step {}: coordinate {coordinate} of {joint}>", self.phase, self.step)
     }
 }
