@@ -1,4 +1,4 @@
-"""The compiled part of drystone. SI units, z up; quaternions are (w, x, y, z)."""
+"""The compiled part of drystone. SI units, z up; quaternions are (w, x, y, z) where the name does not say otherwise."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import os
