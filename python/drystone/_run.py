@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from . import _drystone
 from ._drystone import Scene, World
-from ._errors import StepError
+from ._errors import ArgumentError, InputError, StepError
 from ._progress import Progress
 
 _SETTINGS = frozenset(_drystone.SETTINGS)
@@ -21,6 +21,13 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _path(scene: object) -> str:
+    try:
+        return os.fsdecode(os.fspath(scene))  # type: ignore[call-overload]
+    except TypeError:
+        raise ArgumentError(f"scene must be a name or a path, got {scene!r}") from None
+
+
 def load(scene: str | os.PathLike[str], **parameters: object) -> Scene:
     """A scene of the gallery by name, a scene file (.toml, .json) or a flat state (.json, .json.gz), with parameters as `--set` takes them.
 
@@ -28,7 +35,7 @@ def load(scene: str | os.PathLike[str], **parameters: object) -> Scene:
     >>> ds.load("packing", n=50)
     <Scene packing: 55 bodies, 5 s>
     """
-    return _drystone.load(os.fspath(scene), [(k, _text(v)) for k, v in parameters.items()])
+    return _drystone.load(_path(scene), [(k, _text(v)) for k, v in parameters.items()])
 
 
 def scenes() -> dict[str, dict[str, Any]]:
@@ -88,7 +95,7 @@ def run(
     settings = {k: v for k, v in options.items() if k in _SETTINGS}
     parameters = [(k, _text(v)) for k, v in options.items() if k not in _SETTINGS]
     under_way = _drystone._Run(
-        os.fspath(scene),
+        _path(scene),
         parameters,
         time=time,
         steps=steps,
@@ -109,13 +116,16 @@ def run(
             with open(report, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
         result: dict[str, Any] = json.loads(text)
-        for warning in result.get("warnings", ()):
-            warning["text"] = _drystone._spelled(warning["text"])
+        for place, key in [*((w, "text") for w in result.get("warnings", ())), (result.get("device") or {}, "why_not")]:
+            if key in place:
+                place[key] = _drystone._spelled(place[key])
         return result
 
     around = ExitStack()
     try:
         if record is not None:
+            if record_every is not None and not (isinstance(record_every, (int, float)) and record_every > 0):
+                raise InputError(f"record_every must be above 0 s, got {record_every!r}")
             under_way.world._record(record, record_every, None, True, True, False, record_replace, under_way.name)
             around.callback(under_way.world._end_record)
         done, chunk, stopped = 0, 1, False

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use drystone::{JointId, Motor, State, StepError, World};
 use numpy::{Ix3, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -103,6 +103,19 @@ impl Batch {
     fn joint(&self, slot: u32, w: &World) -> Option<JointId> {
         w.joints().find(|j| j.slot == slot)
     }
+}
+
+/// Numbers of worlds, or None for all.
+fn chosen(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Whole>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let wrong = || argument(format!("must be numbers of worlds, got {}", shown(value)));
+    if value.is_instance_of::<PyString>() {
+        return Err(wrong());
+    }
+    let all: Vec<Bound<'_, PyAny>> = value.try_iter().map_err(|_| wrong())?.collect::<PyResult<_>>()?;
+    all.iter().map(|k| k.extract().map_err(|_| wrong())).collect::<PyResult<_>>().map(Some)
 }
 
 /// The worlds of a new batch.
@@ -224,7 +237,11 @@ impl Batch {
 
     /// Takes all worlds, or those of these numbers, back to how they were when the batch was made.
     #[pyo3(signature = (which=None))]
-    fn reset(&self, py: Python<'_>, which: Option<Vec<Whole>>) -> PyResult<()> {
+    fn reset(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = chosen)] which: Option<Vec<Whole>>,
+    ) -> PyResult<()> {
         let mut chosen = vec![which.is_none(); self.worlds.len()];
         for Whole(k) in which.unwrap_or_default() {
             *chosen.get_mut(k as usize).ok_or_else(|| input(format!("there is no world {k}")))? = true;

@@ -269,13 +269,15 @@ impl Stepper {
         })
     }
 
-    /// Brings the world to where its steps have come.
+    /// Brings the world to where its steps have come. It is then that bodies are told of which have gone
+    /// further than steps may come to.
     pub fn fetch(&mut self, world: &mut World) -> Result<(), String> {
         let Some(grains) = &mut self.grains else { return Ok(()) };
         grains.fetch(world).map_err(|e| {
             self.lost = Some(grains.ahead());
             e.to_string()
-        })
+        })?;
+        world.check_limits().map_err(|e| e.to_string())
     }
 }
 

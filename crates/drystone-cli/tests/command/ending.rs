@@ -157,7 +157,12 @@ fn numbers_beyond_the_limits_are_refused_by_field() {
         ("", "dynamic", "mass = 1.0\nposition = [0, 0, -1e13]", "position must be within 1e12 m"),
         ("", "static", "surface_velocity = [1e13, 0, 0]", "surface_velocity must be within 1e12 m/s"),
         ("", "static", "velocity = [1, 0, 0]", "body[0].velocity: a static body does not move"),
-        ("", "static", "angular_velocity = [1, 0, 0]", "body[0].angular_velocity: a static body does not move"),
+        (
+            "",
+            "static",
+            "angular_velocity = [1, 0, 0]",
+            "body[0].angular_velocity: a static body does not move",
+        ),
     ] {
         let text = format!("name = \"far\"\n[settings]\nT = 1.0\n{settings}\n{body}");
         scratch.write("far.toml", text.replace("MOTION", motion).replace("LINE", line));

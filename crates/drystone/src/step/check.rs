@@ -12,6 +12,7 @@ use crate::limits;
 use crate::model::{BodyId, Model};
 use crate::state::{Motion, State};
 use crate::workspace::{Collision, Setup, Velocity};
+use crate::world::World;
 
 /// The contact with the largest residual, in words.
 pub(super) fn worst_contact(
@@ -69,6 +70,24 @@ pub(super) fn check_positions(
         return Err(StepError::NonFinite { step, text });
     }
     Err(beyond(step, &body, x, v, omega))
+}
+
+impl World {
+    /// Whether all bodies are where steps may come to: to be asked of one that was stepped elsewhere.
+    #[doc(hidden)]
+    pub fn check_limits(&self) -> Result<(), StepError> {
+        let s = &self.state;
+        let out = |i: &usize| {
+            self.model.bodies[*i].alive && !limits::holds(s.position[*i], s.velocity[*i], s.omega[*i])
+        };
+        match (0..s.position.len()).find(out) {
+            Some(i) => {
+                let body = self.model.describe(i as u32);
+                Err(beyond(s.step, &body, s.position[i], s.velocity[i], s.omega[i]))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// What of a body is not within the [`crate::limits`].
