@@ -31,7 +31,7 @@ static ALLOCATOR: drystone_memory::Memory = drystone_memory::Memory;
 /// How many threads there are: one a core unless [`set_threads`] said otherwise.
 #[pyfunction(name = "threads")]
 fn number_of_threads() -> usize {
-    rayon::current_num_threads()
+    threads::number()
 }
 
 /// Sets the number of threads, before the first step.
@@ -40,8 +40,10 @@ fn set_threads(#[pyo3(from_py_with = count)] n: usize) -> PyResult<()> {
     if n == 0 || n > 512 {
         return Err(errors::input(format!("threads must be between 1 and 512, got {n}")));
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build_global();
-    pool.map_err(|_| errors::input("threads can be set once, before the first step"))
+    match threads::set_number(n) {
+        true => Ok(()),
+        false => Err(errors::input("threads can be set once, before the first step")),
+    }
 }
 
 /// GPUs that solvers whose names begin with `cuda-` can use: name, memory and so on, as `drystone devices`
@@ -55,6 +57,7 @@ fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
 
 #[pymodule]
 fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::imported(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("SETTINGS", settings::NAMES.to_vec())?;
     m.add_class::<world::PyWorld>()?;

@@ -202,7 +202,7 @@ impl Run {
             }
             None => (time / h).round() as u64,
         };
-        let threads = rayon::current_num_threads();
+        let threads = crate::threads::number();
         let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
         Ok(Self {
             scene: Mutex::new(scene),

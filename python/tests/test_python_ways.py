@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import pathlib
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -365,3 +368,50 @@ def test_options_of_the_command_are_arguments_here(text: str, spelled: str) -> N
     from drystone import _drystone
 
     assert _drystone._spelled(text) == spelled
+
+
+# Threads
+
+THREADS = """
+import threading
+import drystone as ds
+{setting}
+
+def hashes():
+    told = []
+    for how in (lambda w: [w.step() for _ in range(20)], lambda w: w.step(20)):
+        w = ds.load("packing", n=120).world()
+        how(w)
+        told.append(w.state_hash)
+    return told
+
+{first}
+aside = []
+thread = threading.Thread(target=lambda: aside.extend(hashes()))
+thread.start()
+thread.join(60)
+assert not thread.is_alive(), "it waits for the main thread"
+assert aside == hashes() and len(set(aside)) == 1
+assert ds.threads() == {n}
+try:
+    ds.set_threads(3)
+except ds.InputError as e:
+    assert "once, before the first step" in str(e)
+else:
+    raise AssertionError("they cannot change any more")
+"""
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("first", ["hashes()", ""], ids=["main-first", "thread-first"])
+def test_main_and_other_threads_step_alike_and_never_wait_for_each_other(n: int, first: str) -> None:
+    program = THREADS.format(n=n, first=first, setting=f"ds.set_threads({n})")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_environment_may_say_how_many_threads_there_are() -> None:
+    program = THREADS.format(n=2, first="", setting="")
+    environment = {**os.environ, "RAYON_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr

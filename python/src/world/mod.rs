@@ -211,9 +211,6 @@ impl PyWorld {
             if hooked {
                 told(&this.before)?;
             }
-            // A single step is taken by this thread, as the command takes it; who takes many in one go hands
-            // them to the pool, whose threads they then stay with.
-            let alone = left == 1 || hooked;
             let report = py.detach(|| {
                 // The lock first: a thread of the pool that waits within a step may take up another one's
                 // job, and must not find it waiting for this world.
@@ -242,7 +239,7 @@ impl PyWorld {
                         }
                     }
                 };
-                with_threads(|| if alone { run() } else { rayon::scope(|_| run()) })
+                with_threads(|| rayon::scope(|_| run()))
             });
             last = Some(report?);
             if hooked {
