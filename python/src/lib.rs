@@ -105,6 +105,7 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(report::_report, m)?,
         wrap_pyfunction!(solve::_solution, m)?,
         wrap_pyfunction!(arrays::_contacts, m)?,
+        wrap_pyfunction!(collider::_new_collider, m)?,
         wrap_pyfunction!(errors::spelled, m)?,
         wrap_pyfunction!(world::saved::_body, m)?,
         wrap_pyfunction!(world::saved::_collider, m)?,

@@ -84,6 +84,15 @@ def test_shapes_pickle_to_the_last_bit(shape: ds.Shape) -> None:
     assert shape != ds.sphere(0.125)
 
 
+def test_colliders_pickle() -> None:
+    given = ds.Collider(ds.sphere(0.2), position=[0, 0, 1], rotation=[0.6, 0.8, 0, 0], friction=0.3, material="felt", layers=2, mask=6, sensor=True)
+    for other in again(given):
+        world = ds.World()
+        (own,) = world.add_body(colliders=[other], motion="static").colliders
+        assert (own.shape, own.friction, own.material, own.layers, own.mask, own.sensor) == (ds.sphere(0.2), 0.3, "felt", 2, 6, True)
+        assert own.position == pytest.approx([0, 0, 1]) and own.rotation == pytest.approx([0.6, 0.8, 0, 0])
+
+
 def test_reports_pickle(ground: ds.World) -> None:
     ground.add_body(ds.sphere(0.5), mass=1.0, position=[0, 0, 0.5], friction=0.5)
     report = ground.step(3)
@@ -183,6 +192,11 @@ def test_batches_pickle_with_what_they_go_back_to() -> None:
         (lambda w: w.record_events("yes"), "^on must be True or False, got 'yes'$"),
         (lambda w: w.step("3"), "n must be a whole number, at least 1, got '3'"),
         (lambda w: w.view("long"), "^duration must be a number, got 'long'$"),
+        (lambda w: w.restore(3), r"^state must be one of save_state\(\), got 3$"),
+        (lambda w: loose.World.load("xx"), r"^bytes must be those of save\(\), got 'xx'$"),
+        (lambda w: loose.World.load(b"xx"), "this is no saved world"),
+        (lambda w: w.set_guide(w[0], along=3), "^along must be three numbers and a function of time, got 3$"),
+        (lambda w: w.set_guide(w[0], about=([0, 0, 1], 1.0)), "only a kinematic body can be guided"),
         (lambda w: loose.World(step="1e-2x"), "step: must be a number"),
         (lambda w: loose.World(backend=3), "^backend must be a text, got 3$"),
         (lambda w: loose.Batch(3), "^worlds must be a list of worlds, got 3$"),

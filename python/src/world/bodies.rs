@@ -91,6 +91,15 @@ pub fn mass_properties(
     Ok(properties)
 }
 
+/// A direction or an axis, and a function of time.
+fn course<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<(V3, Bound<'py, PyAny>)>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let wrong = |_| argument(format!("must be three numbers and a function of time, got {}", shown(value)));
+    value.extract().map(Some).map_err(wrong)
+}
+
 /// What is to be a body's: a list of colliders.
 fn colliders<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<PyRef<'py, PyCollider>>>> {
     if value.is_none() {
@@ -334,8 +343,8 @@ impl PyWorld {
     fn set_guide(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = body)] body: &Bound<'_, Body>,
-        along: Option<(V3, Bound<'_, PyAny>)>,
-        about: Option<(V3, Bound<'_, PyAny>)>,
+        #[pyo3(from_py_with = course)] along: Option<(V3, Bound<'_, PyAny>)>,
+        #[pyo3(from_py_with = course)] about: Option<(V3, Bound<'_, PyAny>)>,
     ) -> PyResult<()> {
         let mut guide = Guide::default();
         if let Some((direction, f)) = &along {

@@ -29,8 +29,8 @@ use hooks::Hooks;
 use user_data::Objects;
 
 use crate::body::Body;
-use crate::convert::{Times, Whole, text};
-use crate::errors::{failed_with, input, step as failed, world as refused};
+use crate::convert::{Times, Whole, shown, text};
+use crate::errors::{argument, failed_with, input, step as failed, world as refused};
 use crate::lend::Inside;
 use crate::report::PyReport;
 use crate::settings;
@@ -374,8 +374,9 @@ impl PyWorld {
     }
 
     /// Goes back to a saved state of these same bodies.
-    fn restore(&self, py: Python<'_>, state: PyRef<'_, PyState>) -> PyResult<()> {
-        let state = state.0.clone();
+    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let wrong = |_| argument(format!("state must be one of save_state(), got {}", shown(state)));
+        let state = state.cast::<PyState>().map_err(wrong)?.get().0.clone();
         self.change(py, |w| w.restore(state)).map_err(refused)
     }
 
