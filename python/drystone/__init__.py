@@ -1,6 +1,6 @@
 """Rigid-body dynamics with joints, hard contacts and dry friction.
 
-Every step comes with a certificate of how accurate it is. SI units, z up, quaternions are (w, x, y, z).
+Every step comes with a certificate of how accurate it is. SI units, z up, quaternions are (w, x, y, z) (but for ``World.arrays.quaternions_xyzw``).
 
 >>> import drystone as ds
 >>> world = ds.World(step=0.01)

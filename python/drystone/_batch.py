@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _drystone
-from ._drystone import Joint, World
+from ._drystone import Joint, State, World
 from ._errors import InputError
 from ._run import load
 
@@ -31,10 +32,14 @@ class Batch(_drystone.Batch):
     @classmethod
     def of(cls, scene: str, count: int, /, *, threads: int | None = None, **parameters: object) -> Batch:
         """`count` worlds of a scene of the gallery or a file."""
-        if count < 0:
-            raise InputError(f"count must not be negative, got {count}")
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+            raise InputError(f"count must be a whole number, not negative, got {count!r}")
         loaded = load(scene, **parameters)
         return cls([loaded.world() for _ in range(count)], threads=threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The worlds as they are, the states that `reset` goes back to, and the number of threads."""
+        return _made, (type(self), self.worlds, self.threads, self._first)
 
     def coordinates(self, joints: Sequence[Joint | int]) -> NDArray[np.float64]:
         """The first free coordinate of joints (of any one world, or their numbers), (worlds, joints), m or rad."""
@@ -52,14 +57,41 @@ class Batch(_drystone.Batch):
         kind: Literal["speed", "position", "force"] = "speed",
         limit: float = float("inf"),
     ) -> None:
-        """Puts motors on the first coordinate of joints: `values` (worlds, joints) in m/s, rad/s, m, rad, N or N m; `limit` in N or N m."""
-        self.set_motors(_numbers(joints), np.ascontiguousarray(values, dtype=np.float64), kind, limit)
+        """Puts motors on the first coordinate of joints: `values` (worlds, joints) in m/s, rad/s, m, rad, N or N m; `limit` in N or N m.
+
+        >>> import drystone as ds
+        >>> def wheel():
+        ...     w = ds.World(gravity=[0, 0, 0])
+        ...     w.add_joint("revolute", None, w.add_body(ds.sphere(0.1), mass=1.0))
+        ...     return w
+        >>> batch = ds.Batch([wheel() for _ in range(3)])
+        >>> batch.command([0], [[1.0], [2.0], [3.0]], kind="speed", limit=50.0)
+        >>> batch.step(10)
+        >>> batch.rates([0]).round(6).tolist()
+        [[1.0], [2.0], [3.0]]
+        """
+        try:
+            numbers = np.ascontiguousarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"values must be an array of real numbers, got {str(values)[:80]!r}") from None
+        slots = _numbers(joints)
+        if numbers.shape != (len(self), len(slots)):
+            raise InputError(f"values must have the shape ({len(self)}, {len(slots)}), got {numbers.shape}")
+        self.set_motors(slots, numbers, kind, limit)
 
 
 def _numbers(joints: Sequence[Joint | int]) -> list[int]:
-    if isinstance(joints, str) or not all(isinstance(j, (Joint, int, np.integer)) for j in joints):
-        raise InputError(f"joints must be joints of one of the worlds, or their numbers, got {joints!r}")
+    try:
+        if isinstance(joints, str) or not all(isinstance(j, Joint) or 0 <= operator.index(j) < 1 << 32 for j in joints):
+            raise TypeError
+    except TypeError:
+        raise InputError(f"joints must be joints of one of the worlds, or their numbers, got {joints!r}") from None
     return [j.index if isinstance(j, Joint) else int(j) for j in joints]
+
+
+def _made(kind: type[Batch], worlds: list[World], threads: int, first: list[State]) -> Batch:
+    """The batch of a pickle."""
+    return kind(worlds, threads=threads, _first=first)
 
 
 __all__ = ["Batch", "World"]

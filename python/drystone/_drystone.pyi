@@ -1,6 +1,6 @@
-"""The compiled part of drystone. SI units, z up; quaternions are (w, x, y, z)."""
+"""The compiled part of drystone. SI units, z up; quaternions are (w, x, y, z) where the name does not say otherwise."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import os
 from typing import Any, Literal, TypeVar
 
@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from ._view import View
 
 Floats = NDArray[np.float64]
-Vector = Sequence[float] | Floats
+Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
+Vector = Sequence[float] | Numbers
+# Rows of numbers: lists or tuples of them, or an array.
+Rows = Sequence[Vector] | Numbers
 MotionKind = Literal["dynamic", "kinematic", "static"]
 Phase = Literal["begin", "persist", "end"]
 TimeFunction = float | dict[str, Any]
@@ -110,7 +113,7 @@ class Arrays:
     @property
     def centres(self) -> Floats: ...
     @property
-    def quaternions(self) -> Floats: ...
+    def quaternions_xyzw(self) -> Floats: ...
     @property
     def velocities(self) -> Floats: ...
     @property
@@ -153,6 +156,8 @@ class Contact:
 
 class ContactEvent:
     @property
+    def step(self) -> int: ...
+    @property
     def phase(self) -> Phase: ...
     @property
     def bodies(self) -> tuple[Body, Body]: ...
@@ -169,6 +174,8 @@ class ContactEvent:
 
 class SensorEvent:
     @property
+    def step(self) -> int: ...
+    @property
     def phase(self) -> Phase: ...
     @property
     def sensor(self) -> Body: ...
@@ -178,6 +185,8 @@ class SensorEvent:
     def colliders(self) -> tuple[BodyCollider, BodyCollider]: ...
 
 class JointEvent:
+    @property
+    def step(self) -> int: ...
     @property
     def phase(self) -> Phase: ...
     @property
@@ -304,14 +313,27 @@ class Joint:
     def remove(self) -> None: ...
 
 class World:
-    positions: Floats
-    rotations: Floats
-    velocities: Floats
-    angular_velocities: Floats
+    @property
+    def positions(self) -> Floats: ...
+    @positions.setter
+    def positions(self, positions: Rows) -> None: ...
+    @property
+    def rotations(self) -> Floats: ...
+    @rotations.setter
+    def rotations(self, rotations: Rows) -> None: ...
+    @property
+    def velocities(self) -> Floats: ...
+    @velocities.setter
+    def velocities(self, velocities: Rows) -> None: ...
+    @property
+    def angular_velocities(self) -> Floats: ...
+    @angular_velocities.setter
+    def angular_velocities(self, angular_velocities: Rows) -> None: ...
     def __init__(
         self,
         *,
         seed: int = 1,
+        backend: Literal["cpu", "cuda"] = "cpu",
         step: float = 0.01,
         gravity: Vector = ...,
         model: Literal["ccp", "coulomb"] = "ccp",
@@ -338,6 +360,8 @@ class World:
     @property
     def settings(self) -> dict[str, Any]: ...
     def configure(self, **settings: Any) -> None: ...
+    @property
+    def backend(self) -> Literal["cpu", "cuda"]: ...
     @property
     def time(self) -> float: ...
     @property
@@ -371,12 +395,12 @@ class World:
     def add_bodies(
         self,
         shape: Shape,
-        positions: Floats,
+        positions: Rows,
         *,
         mass: float | None = None,
         density: float | None = None,
-        rotations: Floats | None = None,
-        velocities: Floats | None = None,
+        rotations: Rows | None = None,
+        velocities: Rows | None = None,
         friction: float = 0.0,
         motion: MotionKind = "dynamic",
         group: int = 0,
@@ -386,6 +410,10 @@ class World:
     @property
     def body_count(self) -> int: ...
     def __getitem__(self, which: int | str) -> Body: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> Literal[True]: ...
+    def __iter__(self) -> Iterator[Body]: ...
+    def __contains__(self, which: object) -> bool: ...
     def remove(self, body: Body) -> None: ...
     def set_collides(self, a: Body, b: Body, collide: bool) -> None: ...
     def set_guide(
@@ -442,12 +470,12 @@ class World:
     def set_bodies(
         self,
         *,
-        positions: Floats | None = None,
-        rotations: Floats | None = None,
-        velocities: Floats | None = None,
-        angular_velocities: Floats | None = None,
+        positions: Rows | None = None,
+        rotations: Rows | None = None,
+        velocities: Rows | None = None,
+        angular_velocities: Rows | None = None,
     ) -> None: ...
-    def apply_forces(self, forces: Floats, torques: Floats | None = None) -> None: ...
+    def apply_forces(self, forces: Rows, torques: Rows | None = None) -> None: ...
     @property
     def contacts(self) -> Contacts: ...
     @property
@@ -567,6 +595,8 @@ class World:
     def sensor_events(self) -> list[SensorEvent]: ...
     @property
     def joint_events(self) -> list[JointEvent]: ...
+    @property
+    def events_lost(self) -> int: ...
     def debug_draw(
         self,
         *,
@@ -583,7 +613,7 @@ class World:
     def _page(self, duration: float, frames: float, title: str) -> str: ...
     def _record(
         self,
-        folder: str,
+        folder: str | os.PathLike[str],
         every: float | None,
         steps: int | None,
         contacts: bool,
@@ -658,11 +688,15 @@ class Solution:
     def report(self) -> dict[str, Any]: ...
 
 class Batch:
-    def __init__(self, worlds: Sequence[World], *, threads: int | None = None) -> None: ...
+    def __init__(
+        self, worlds: Iterable[World], *, threads: int | None = None, _first: Sequence[State] | None = None
+    ) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, k: int) -> World: ...
     @property
     def worlds(self) -> list[World]: ...
+    @property
+    def _first(self) -> list[State]: ...
     @property
     def threads(self) -> int: ...
     @property
@@ -680,10 +714,10 @@ class Batch:
     def set_bodies(
         self,
         *,
-        positions: Floats | None = None,
-        rotations: Floats | None = None,
-        velocities: Floats | None = None,
-        angular_velocities: Floats | None = None,
+        positions: Sequence[Rows] | Numbers | None = None,
+        rotations: Sequence[Rows] | Numbers | None = None,
+        velocities: Sequence[Rows] | Numbers | None = None,
+        angular_velocities: Sequence[Rows] | Numbers | None = None,
     ) -> None: ...
     def joint_coordinates(self, joints: Sequence[int], rates: bool) -> Floats: ...
     def set_motors(self, joints: Sequence[int], commands: Floats, kind: str, limit: float) -> None: ...
@@ -697,6 +731,7 @@ class _Run:
         time: float | None = None,
         steps: int | None = None,
         allow_overlap: bool = False,
+        backend: str = "cpu",
         **settings: Any,
     ) -> None: ...
     @property
@@ -750,5 +785,6 @@ def solve_matrix(
 def devices() -> list[dict[str, Any]]: ...
 def recording_page(path: str) -> str: ...
 def _forked() -> None: ...
+def _spelled(text: str) -> str: ...
 def threads() -> int: ...
 def set_threads(n: int) -> None: ...

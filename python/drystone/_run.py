@@ -7,19 +7,25 @@ import os
 import time as clock
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Literal
 
 from . import _drystone
 from ._drystone import Scene, World
-from ._errors import StepError
+from ._errors import ArgumentError, InputError, StepError
 from ._progress import Progress
-from ._view import recording
 
 _SETTINGS = frozenset(_drystone.SETTINGS)
 
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _path(scene: object) -> str:
+    try:
+        return os.fsdecode(os.fspath(scene))  # type: ignore[call-overload]
+    except TypeError:
+        raise ArgumentError(f"scene must be a name or a path, got {scene!r}") from None
 
 
 def load(scene: str | os.PathLike[str], **parameters: object) -> Scene:
@@ -29,7 +35,7 @@ def load(scene: str | os.PathLike[str], **parameters: object) -> Scene:
     >>> ds.load("packing", n=50)
     <Scene packing: 55 bodies, 5 s>
     """
-    return _drystone.load(os.fspath(scene), [(k, _text(v)) for k, v in parameters.items()])
+    return _drystone.load(_path(scene), [(k, _text(v)) for k, v in parameters.items()])
 
 
 def scenes() -> dict[str, dict[str, Any]]:
@@ -65,6 +71,8 @@ def run(
     report: str | os.PathLike[str] | None = None,
     record: str | os.PathLike[str] | None = None,
     record_every: float | None = None,
+    record_replace: bool = False,
+    backend: Literal["cpu", "cuda", "auto"] = "cpu",
     callback: Callable[[World], object] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -73,7 +81,10 @@ def run(
     `time` (s) or `steps` say how long, if the scene's `[stop]` does not end it before; settings of the step (see ``World``) and
     parameters of the scene go by name. `callback` is called with the world after every step.
     `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
-    `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds.
+    `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds; `record_replace` takes
+    the place of one that is there.
+    `backend` is where steps are taken, as with the command: "cuda" needs a GPU (without one it is an ``InputError`` that says what is missing), "auto"
+    takes whoever is quicker, and the CPU without a GPU: ``report["device"]`` says which and why.
     Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``; so has the ``StepError`` of a step that fails.
 
     >>> import drystone as ds
@@ -84,7 +95,13 @@ def run(
     settings = {k: v for k, v in options.items() if k in _SETTINGS}
     parameters = [(k, _text(v)) for k, v in options.items() if k not in _SETTINGS]
     under_way = _drystone._Run(
-        os.fspath(scene), parameters, time=time, steps=steps, allow_overlap=allow_overlap, **settings
+        _path(scene),
+        parameters,
+        time=time,
+        steps=steps,
+        allow_overlap=allow_overlap,
+        backend=backend,
+        **settings,
     )
     if callback is not None:
         under_way.world.after_step(callback)
@@ -99,12 +116,18 @@ def run(
             with open(report, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
         result: dict[str, Any] = json.loads(text)
+        for place, key in [*((w, "text") for w in result.get("warnings", ())), (result.get("device") or {}, "why_not")]:
+            if key in place:
+                place[key] = _drystone._spelled(place[key])
         return result
 
     around = ExitStack()
     try:
         if record is not None:
-            around.enter_context(recording(under_way.world, record, every=record_every, name=under_way.name))
+            if record_every is not None and not (isinstance(record_every, (int, float)) and record_every > 0):
+                raise InputError(f"record_every must be above 0 s, got {record_every!r}")
+            under_way.world._record(record, record_every, None, True, True, False, record_replace, under_way.name)
+            around.callback(under_way.world._end_record)
         done, chunk, stopped = 0, 1, False
         while done < under_way.steps and not stopped:
             begun = clock.monotonic()

@@ -45,7 +45,7 @@ def view(world: World, duration: float = 0.0, *, frames: float = 30.0, height: i
     >>> round(world.time, 6), "<canvas" in page.page
     (0.5, True)
     """
-    return View(world._page(float(duration), float(frames), title), height)
+    return View(world._page(duration, frames, title), height)
 
 
 class Recording(_drystone._Recording):
@@ -99,7 +99,10 @@ def recording(
     """
     if not isinstance(world, World):
         raise InputError(f"world must be a world, got {world!r}")
-    world._record(os.fspath(folder), every, steps, contacts, joints, double, replace, name)
+    try:
+        world._record(folder, every, steps, contacts, joints, double, replace, name)
+    except InputError as e:
+        raise InputError(str(e).replace("record_replace=True", "replace=True")) from None
     try:
         yield world
     finally:

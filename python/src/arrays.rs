@@ -1,11 +1,13 @@
 //! States and contacts of all bodies as NumPy arrays. Row i of a state is the body with `index` i; rows of
 //! removed bodies are NaN.
 
+use drystone::limits::{FARTHEST, FASTEST, STRONGEST};
 use drystone::{Contact, Pose, World};
 use glam::{DQuat, DVec3};
 use numpy::ndarray::Dimension;
 use numpy::{Ix2, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use rayon::prelude::*;
 
 use crate::convert::{Q4, quat, shown, unit, wxyz};
@@ -187,11 +189,8 @@ pub fn set(
     let of = |e: drystone::WorldError, row: u32| input(format!("row {row}: {e}"));
     // All rows are looked at before the first is set.
     for (i, id) in ids.iter().map(|id| (id.slot as usize, *id)) {
-        let wrong = |what: &str, x: &dyn std::fmt::Debug| {
-            Err(input(format!("row {i}: {what} must be finite, got {x:?}")))
-        };
-        if let Some(x) = x.map(|x| x[i]).filter(|x| !x.is_finite()) {
-            return wrong("position", &x.to_array());
+        if let Some(x) = x {
+            within(&format!("row {i}: position"), x[i], FARTHEST, "m of the origin")?;
         }
         if let Some(q) = q {
             unit(q[i]).map_err(|e| input(format!("row {i}: {e}")))?;
@@ -199,11 +198,11 @@ pub fn set(
         if w.motion(id).map_err(refused)? == drystone::Motion::Static {
             continue;
         }
-        if let Some(v) = v.map(|v| v[i]).filter(|v| !v.is_finite()) {
-            return wrong("velocity", &v.to_array());
+        if let Some(v) = v {
+            within(&format!("row {i}: velocity"), v[i], FASTEST, "m/s")?;
         }
-        if let Some(omega) = omega.map(|o| o[i]).filter(|o| !o.is_finite()) {
-            return wrong("angular velocity", &omega.to_array());
+        if let Some(omega) = omega {
+            within(&format!("row {i}: angular velocity"), omega[i], FASTEST, "rad/s")?;
         }
     }
     if x.is_some() || q.is_some() {
@@ -240,8 +239,13 @@ pub fn apply_forces(
     let n = Some(world.with(py, |w| w.model().bodies.len()));
     let f = rows3("forces", forces, n)?;
     let t = torques.map(|t| rows3("torques", t, n)).transpose()?;
-    if f.iter().chain(t.iter().flatten()).any(|x| !x.is_finite()) {
-        return Err(input("forces and torques must be finite"));
+    // All rows are looked at before the first is applied; those that are no bodies may hold anything.
+    let alive = world.with(py, |w| w.model().bodies.iter().map(|b| b.alive).collect::<Vec<_>>());
+    for i in (0..f.len()).filter(|i| alive.get(*i) == Some(&true)) {
+        within(&format!("row {i}: force"), f[i], STRONGEST, "N")?;
+        if let Some(t) = &t {
+            within(&format!("row {i}: torque"), t[i], STRONGEST, "N m")?;
+        }
     }
     world.change(py, |w| {
         let ids: Vec<_> = w.model().dynamic().filter_map(|i| w.model().id(i as u32)).collect();
@@ -254,6 +258,18 @@ pub fn apply_forces(
         }
         Ok(())
     })
+}
+
+/// Refuses what is not finite or beyond the bound.
+fn within(what: &str, x: DVec3, most: f64, unit: &str) -> PyResult<()> {
+    let largest = x.abs().max_element();
+    if !x.is_finite() {
+        Err(input(format!("{what} must be finite, got {:?}", x.to_array())))
+    } else if largest > most {
+        Err(input(format!("{what} must be within {most:e} {unit}, got {largest:e}")))
+    } else {
+        Ok(())
+    }
 }
 
 /// An (n, 3) array.
@@ -280,9 +296,10 @@ impl Arrays {
         self.vectors(py, What::Centres)
     }
 
-    /// Orientations, (n, 4): the scalar comes last here, (x, y, z, w), as `scipy.spatial.transform` has it.
+    /// Orientations, (n, 4), as the engine keeps them and `scipy.spatial.transform` has them: the scalar comes
+    /// last, (x, y, z, w). Everywhere else it comes first: `world.rotations` is a copy in that order.
     #[getter]
-    fn quaternions(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
+    fn quaternions_xyzw(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
         self.0.get().locked(py, lend::rotations).table(py)
     }
 
@@ -353,6 +370,26 @@ impl Contacts {
     }
 }
 
+/// The contacts of a pickle: its arrays are copies, and stay what they are, too.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn _contacts(
+    py: Python<'_>,
+    bodies: Py<PyArray2<u32>>,
+    points: Py<PyArray2<f64>>,
+    normals: Py<PyArray2<f64>>,
+    gaps: Py<PyArray1<f64>>,
+    friction: Py<PyArray1<f64>>,
+    impulses: Py<PyArray2<f64>>,
+    h: f64,
+) -> PyResult<Contacts> {
+    let frozen = |a: &Bound<'_, PyAny>| a.call_method1("setflags", (false,)).map(drop);
+    frozen(bodies.bind(py))?;
+    [&points, &normals, &impulses].iter().try_for_each(|a| frozen(a.bind(py)))?;
+    [&gaps, &friction].iter().try_for_each(|a| frozen(a.bind(py)))?;
+    Ok(Contacts { bodies, points, normals, gaps, friction, impulses, h })
+}
+
 #[pymethods]
 impl Contacts {
     /// Impulses over the step, (n, 3), N.
@@ -363,6 +400,20 @@ impl Contacts {
 
     fn __len__(&self, py: Python<'_>) -> usize {
         self.gaps.bind(py).len()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("drystone._drystone")?.getattr("_contacts")?;
+        let columns = (
+            self.bodies.clone_ref(py),
+            self.points.clone_ref(py),
+            self.normals.clone_ref(py),
+            self.gaps.clone_ref(py),
+            self.friction.clone_ref(py),
+            self.impulses.clone_ref(py),
+            self.h,
+        );
+        (make, columns).into_pyobject(py)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 use drystone::{JointId, Motor, State, StepError, World};
 use numpy::{Ix3, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::arrays::{Column, In, set};
-use crate::convert::{Q4, Times, Whole, quat};
-use crate::errors::{input, step as failed, world as refused};
+use crate::convert::{Q4, Times, Whole, flag, number, quat, shown, text};
+use crate::errors::{argument, input, step as failed, world as refused};
 use crate::lend::Inside;
 use crate::threads::{forks, with_threads};
-use crate::world::PyWorld;
+use crate::world::{PyState, PyWorld};
 
 /// Worlds that one thread takes at a time.
 const MOST: usize = 16;
@@ -105,11 +105,36 @@ impl Batch {
     }
 }
 
+/// Numbers of worlds, or None for all.
+fn chosen(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Whole>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let wrong = || argument(format!("must be numbers of worlds, got {}", shown(value)));
+    if value.is_instance_of::<PyString>() {
+        return Err(wrong());
+    }
+    let all: Vec<Bound<'_, PyAny>> = value.try_iter().map_err(|_| wrong())?.collect::<PyResult<_>>()?;
+    all.iter().map(|k| k.extract().map_err(|_| wrong())).collect::<PyResult<_>>().map(Some)
+}
+
+/// The worlds of a new batch.
+fn worlds(value: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyWorld>>> {
+    let wrong = || argument(format!("must be a list of worlds, got {}", shown(value)));
+    let all: Vec<Bound<'_, PyAny>> = value.try_iter().map_err(|_| wrong())?.collect::<PyResult<_>>()?;
+    all.into_iter().map(|w| w.cast_into::<PyWorld>().map(Bound::unbind).map_err(|_| wrong())).collect()
+}
+
 #[pymethods]
 impl Batch {
     #[new]
-    #[pyo3(signature = (worlds, *, threads=None))]
-    fn new(py: Python<'_>, worlds: Vec<Py<PyWorld>>, threads: Option<Whole>) -> PyResult<Self> {
+    #[pyo3(signature = (worlds, *, threads=None, _first=None))]
+    fn new(
+        py: Python<'_>,
+        #[pyo3(from_py_with = worlds)] worlds: Vec<Py<PyWorld>>,
+        threads: Option<Whole>,
+        _first: Option<Vec<PyRef<'_, PyState>>>,
+    ) -> PyResult<Self> {
         let threads = threads.map(|n| n.0 as usize);
         let counts: Vec<usize> =
             worlds.iter().map(|w| w.get().with(py, |w| w.model().bodies.len())).collect();
@@ -131,7 +156,13 @@ impl Batch {
             return Err(input(format!("threads must be between 1 and 512, got {threads}")));
         }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(input)?;
-        let first = worlds.iter().map(|w| w.get().with(py, |w| w.state().clone())).collect();
+        let first: Vec<State> = match _first {
+            Some(first) => first.iter().map(|s| s.0.clone()).collect(),
+            None => worlds.iter().map(|w| w.get().with(py, |w| w.state().clone())).collect(),
+        };
+        if first.len() != worlds.len() {
+            return Err(input("a batch has one first state for each world"));
+        }
         Ok(Self { worlds, order, first, pool, forks: forks(), bodies })
     }
 
@@ -150,6 +181,12 @@ impl Batch {
     #[getter]
     fn worlds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.worlds.iter().map(|w| w.clone_ref(py)))
+    }
+
+    /// How the worlds were when the batch was made: see `reset`.
+    #[getter]
+    fn _first(&self) -> Vec<PyState> {
+        self.first.iter().cloned().map(PyState).collect()
     }
 
     /// How many threads step them.
@@ -200,7 +237,11 @@ impl Batch {
 
     /// Takes all worlds, or those of these numbers, back to how they were when the batch was made.
     #[pyo3(signature = (which=None))]
-    fn reset(&self, py: Python<'_>, which: Option<Vec<Whole>>) -> PyResult<()> {
+    fn reset(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = chosen)] which: Option<Vec<Whole>>,
+    ) -> PyResult<()> {
         let mut chosen = vec![which.is_none(); self.worlds.len()];
         for Whole(k) in which.unwrap_or_default() {
             *chosen.get_mut(k as usize).ok_or_else(|| input(format!("there is no world {k}")))? = true;
@@ -281,8 +322,16 @@ impl Batch {
         &self,
         py: Python<'py>,
         joints: Vec<u32>,
-        rates: bool,
+        #[pyo3(from_py_with = flag)] rates: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let lacks = |(k, w): (usize, &&mut Inside)| {
+            let slot = joints.iter().find(|slot| self.joint(**slot, w).is_none())?;
+            Some((k, *slot))
+        };
+        let missing = self.locked(py, |worlds| worlds.iter().enumerate().find_map(lacks));
+        if let Some((k, slot)) = missing {
+            return Err(input(format!("world {k}: there is no joint {slot}")));
+        }
         let out = PyArray2::zeros(py, [self.worlds.len(), joints.len()], false);
         {
             let mut to = out.readwrite();
@@ -305,8 +354,8 @@ impl Batch {
         py: Python<'_>,
         joints: Vec<u32>,
         commands: PyReadonlyArray2<'_, f64>,
-        kind: &str,
-        limit: f64,
+        #[pyo3(from_py_with = text)] kind: &str,
+        #[pyo3(from_py_with = number)] limit: f64,
     ) -> PyResult<()> {
         if commands.shape() != [self.worlds.len(), joints.len()] {
             let (b, m) = (self.worlds.len(), joints.len());

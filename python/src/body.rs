@@ -8,8 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::collider::{BodyCollider, PyCollider};
-use crate::convert::{Bits, Q4, V3, Whole, array3, array4, finite, matrix3, quat, vec3};
-use crate::errors::{input, world as refused};
+use crate::convert::{
+    Bits, Q4, V3, Whole, array3, array4, body, finite, matrix3, maybe_name, name, number, quat, shown, vec3,
+};
+use crate::errors::{argument, input, world as refused};
 use crate::events::ContactSeen;
 use crate::world::saved::reduced;
 use crate::world::{PyWorld, motion, motion_name};
@@ -37,6 +39,11 @@ impl Body {
     ) -> PyResult<R> {
         self.world.get().change(py, |w| f(w, self.id)).map_err(refused)
     }
+}
+
+/// What is to be a collider of a body's.
+fn new_collider<'py>(value: &Bound<'py, PyAny>) -> PyResult<PyRef<'py, PyCollider>> {
+    value.extract().map_err(|_| argument(format!("must be a collider (ds.Collider), got {}", shown(value))))
 }
 
 #[pymethods]
@@ -73,7 +80,11 @@ impl Body {
     }
 
     #[setter]
-    fn set_name(&self, py: Python<'_>, name: Option<String>) -> PyResult<()> {
+    fn set_name(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = maybe_name)] name: Option<String>,
+    ) -> PyResult<()> {
         self.tell(py, |w, id| w.set_name(id, name))
     }
 
@@ -169,7 +180,7 @@ impl Body {
 
     /// The inertia goes with it.
     #[setter]
-    fn set_mass(&self, py: Python<'_>, mass: f64) -> PyResult<()> {
+    fn set_mass(&self, py: Python<'_>, #[pyo3(from_py_with = number)] mass: f64) -> PyResult<()> {
         self.tell(py, |w, id| {
             let mut m = w.mass(id)?;
             m.inertia *= mass / m.mass;
@@ -196,7 +207,7 @@ impl Body {
     fn set_mass_properties(
         &self,
         py: Python<'_>,
-        mass: f64,
+        #[pyo3(from_py_with = number)] mass: f64,
         inertia: &Bound<'_, PyAny>,
         centre: V3,
     ) -> PyResult<()> {
@@ -211,8 +222,8 @@ impl Body {
     }
 
     #[setter]
-    fn set_motion(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        let motion = motion(name)?;
+    fn set_motion(&self, py: Python<'_>, #[pyo3(from_py_with = name)] name: String) -> PyResult<()> {
+        let motion = motion(&name)?;
         self.tell(py, |w, id| w.set_motion(id, motion))
     }
 
@@ -226,7 +237,7 @@ impl Body {
     }
 
     #[setter]
-    fn set_friction(&self, py: Python<'_>, friction: f64) -> PyResult<()> {
+    fn set_friction(&self, py: Python<'_>, #[pyo3(from_py_with = number)] friction: f64) -> PyResult<()> {
         self.tell(py, |w, id| w.set_friction(id, friction))
     }
 
@@ -278,8 +289,9 @@ impl Body {
     fn force_from<'py>(
         &self,
         py: Python<'py>,
-        other: PyRef<'_, Body>,
+        #[pyo3(from_py_with = body)] other: &Bound<'_, Body>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let other = other.get();
         if !other.world.is(&self.world) {
             return Err(input(format!("body {} belongs to another world", other.id.slot)));
         }
@@ -321,8 +333,13 @@ impl Body {
         Ok(own.into_iter().map(|id| BodyCollider::of(&self.world, py, id)).collect())
     }
 
-    /// Adds a shape, sensor or not; the body's mass stays.
-    fn add_collider(&self, py: Python<'_>, collider: PyRef<'_, PyCollider>) -> PyResult<BodyCollider> {
+    /// Adds a shape, sensor or not. Mass, inertia and centre of mass stay as they are: `mass` or
+    /// `set_mass_properties` changes them.
+    fn add_collider(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = new_collider)] collider: PyRef<'_, PyCollider>,
+    ) -> PyResult<BodyCollider> {
         let mut new = collider.collider.clone();
         let material = collider.material.clone();
         let new = self.tell(py, |w, id| {

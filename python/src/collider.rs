@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::body::Body;
-use crate::convert::{Bits, Q4, V3, array3, array4, pose, quat, vec3};
+use crate::convert::{Bits, Q4, V3, array3, array4, flag, maybe_name, number, pose, quat, vec3, wxyz};
 use crate::errors::world as refused;
 use crate::shape::PyShape;
 use crate::world::PyWorld;
@@ -31,17 +31,41 @@ impl PyCollider {
         shape: PyShape,
         position: Option<V3>,
         rotation: Option<Q4>,
-        friction: f64,
-        material: Option<String>,
+        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = maybe_name)] material: Option<String>,
         layers: Bits,
         mask: Bits,
-        sensor: bool,
+        #[pyo3(from_py_with = flag)] sensor: bool,
     ) -> Self {
         let filter = Filter { layers: layers.0, mask: mask.0 };
         let collider =
             Collider { filter, sensor, ..Collider::new(shape.0, friction).at(pose(position, rotation)) };
         Self { collider, material }
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("drystone._drystone")?.getattr("_new_collider")?;
+        let (c, local) = (&self.collider, &self.collider.local);
+        let flags = (c.filter.layers, c.filter.mask, c.sensor);
+        let place = (local.position.to_array(), wxyz(local.rotation));
+        (make, (PyShape(c.shape.clone()), place, c.mu, self.material.clone(), flags)).into_pyobject(py)
+    }
+}
+
+/// The collider of a pickle.
+#[pyfunction]
+pub fn _new_collider(
+    shape: PyShape,
+    place: ([f64; 3], [f64; 4]),
+    friction: f64,
+    material: Option<String>,
+    flags: (u32, u32, bool),
+) -> PyCollider {
+    let (layers, mask, sensor) = flags;
+    let local = pose(Some(V3(place.0)), Some(Q4(place.1)));
+    let filter = Filter { layers, mask };
+    let collider = Collider { filter, sensor, ..Collider::new(shape.0, friction).at(local) };
+    PyCollider { collider, material }
 }
 
 /// A shape that a living body has. It stays the same thing however the world changes; once it is removed,
@@ -145,7 +169,7 @@ impl BodyCollider {
     }
 
     #[setter]
-    fn set_friction(&self, py: Python<'_>, friction: f64) -> PyResult<()> {
+    fn set_friction(&self, py: Python<'_>, #[pyo3(from_py_with = number)] friction: f64) -> PyResult<()> {
         self.tell(py, |w, id| w.set_collider_friction(id, friction))
     }
 
@@ -159,7 +183,11 @@ impl BodyCollider {
     }
 
     #[setter]
-    fn set_material(&self, py: Python<'_>, material: Option<String>) -> PyResult<()> {
+    fn set_material(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = maybe_name)] material: Option<String>,
+    ) -> PyResult<()> {
         self.tell(py, |w, id| {
             w.collider(id)?;
             let named = material.map(|name| w.materials_mut().add(&name)).transpose();
@@ -191,7 +219,7 @@ impl BodyCollider {
     }
 
     #[setter]
-    fn set_sensor(&self, py: Python<'_>, sensor: bool) -> PyResult<()> {
+    fn set_sensor(&self, py: Python<'_>, #[pyo3(from_py_with = flag)] sensor: bool) -> PyResult<()> {
         self.tell(py, |w, id| w.set_collider_sensor(id, sensor))
     }
 

@@ -4,7 +4,9 @@ use drystone::{Function, Pose};
 use glam::{DMat3, DQuat, DVec3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::type_object::PyTypeInfo;
 
+use crate::body::Body;
 use crate::errors::{argument, input};
 
 /// Three numbers.
@@ -22,6 +24,65 @@ pub struct Bits(pub u32);
 /// How often: at least once.
 #[derive(Clone, Copy, Debug)]
 pub struct Times(pub u64);
+
+// What arguments are read with (`from_py_with`): whatever is of another kind is an `ArgumentError`, to which
+// PyO3 tells the name.
+
+fn read<'a, 'py, T: FromPyObject<'a, 'py>>(value: &'a Bound<'py, PyAny>, wanted: &str) -> PyResult<T> {
+    value.extract().map_err(|_| argument(format!("must be {wanted}, got {}", shown(value))))
+}
+
+fn maybe<'a, 'py, T: FromPyObject<'a, 'py>>(
+    value: &'a Bound<'py, PyAny>,
+    wanted: &str,
+) -> PyResult<Option<T>> {
+    if value.is_none() { Ok(None) } else { read(value, wanted).map(Some) }
+}
+
+pub fn number(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    read(value, "a number")
+}
+
+pub fn maybe_number(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    maybe(value, "a number or None")
+}
+
+pub fn count(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    read(value, "a whole number, not negative")
+}
+
+pub fn flag(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    read(value, "True or False")
+}
+
+pub fn text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    read(value, "a text")
+}
+
+pub fn maybe_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
+    maybe(value, "a text or None")
+}
+
+pub fn name(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    read(value, "a text")
+}
+
+pub fn maybe_name(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    maybe(value, "a text or None")
+}
+
+/// An object of one of our own classes.
+fn object<'a, 'py, T: PyTypeInfo>(value: &'a Bound<'py, PyAny>, wanted: &str) -> PyResult<&'a Bound<'py, T>> {
+    value.cast().map_err(|_| argument(format!("must be {wanted}, got {}", shown(value))))
+}
+
+pub fn body<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Body>> {
+    object(value, "a body")
+}
+
+pub fn maybe_body<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Option<&'a Bound<'py, Body>>> {
+    if value.is_none() { Ok(None) } else { object(value, "a body, or None for the world").map(Some) }
+}
 
 fn numbers<const N: usize>(value: Borrowed<'_, '_, PyAny>, wanted: &str) -> PyResult<[f64; N]> {
     value.extract().map_err(|_| argument(format!("must be {wanted}, got {}", shown(&value))))

@@ -59,6 +59,8 @@ impl ContactSeen {
 /// Two colliders that touch, or have ceased to.
 #[pyclass(frozen, name = "ContactEvent", module = "drystone", get_all)]
 pub struct ContactEvent {
+    /// Number of the step that it happened in.
+    step: u64,
     /// begin, persist or end.
     phase: &'static str,
     /// The two bodies, of which the first is dynamic.
@@ -76,9 +78,10 @@ pub struct ContactEvent {
 }
 
 impl ContactEvent {
-    pub fn of(world: &Bound<'_, PyWorld>, e: drystone::ContactEvent) -> Self {
+    pub fn of(world: &Bound<'_, PyWorld>, (step, e): (u64, drystone::ContactEvent)) -> Self {
         let (py, world) = (world.py(), world.clone().unbind());
         Self {
+            step,
             phase: e.phase.name(),
             bodies: (body(&world, py, e.bodies[0]), body(&world, py, e.bodies[1])),
             colliders: (collider(&world, py, e.colliders[0]), collider(&world, py, e.colliders[1])),
@@ -93,13 +96,16 @@ impl ContactEvent {
 #[pymethods]
 impl ContactEvent {
     fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<contact {}: {} and {}>", self.phase, self.bodies.0.bind(py), self.bodies.1.bind(py))
+        let (a, b) = (self.bodies.0.bind(py), self.bodies.1.bind(py));
+        format!("<contact {} in step {}: {a} and {b}>", self.phase, self.step)
     }
 }
 
 /// Something in a sensor, or no longer.
 #[pyclass(frozen, name = "SensorEvent", module = "drystone", get_all)]
 pub struct SensorEvent {
+    /// Number of the step that it happened in.
+    step: u64,
     /// begin, persist or end.
     phase: &'static str,
     /// The body that has the sensor.
@@ -111,9 +117,10 @@ pub struct SensorEvent {
 }
 
 impl SensorEvent {
-    pub fn of(world: &Bound<'_, PyWorld>, e: drystone::SensorEvent) -> Self {
+    pub fn of(world: &Bound<'_, PyWorld>, (step, e): (u64, drystone::SensorEvent)) -> Self {
         let (py, world) = (world.py(), world.clone().unbind());
         Self {
+            step,
             phase: e.phase.name(),
             sensor: body(&world, py, e.sensor.0),
             other: body(&world, py, e.other.0),
@@ -122,9 +129,19 @@ impl SensorEvent {
     }
 }
 
+#[pymethods]
+impl SensorEvent {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (sensor, other) = (self.sensor.bind(py), self.other.bind(py));
+        format!("<sensor {} in step {}: {other} in {sensor}>", self.phase, self.step)
+    }
+}
+
 /// A joint's coordinate at one of its limits, or no longer.
 #[pyclass(frozen, name = "JointEvent", module = "drystone", get_all)]
 pub struct JointEvent {
+    /// Number of the step that it happened in.
+    step: u64,
     /// begin, persist or end.
     phase: &'static str,
     /// The joint.
@@ -136,13 +153,22 @@ pub struct JointEvent {
 }
 
 impl JointEvent {
-    pub fn of(world: &Bound<'_, PyWorld>, e: drystone::JointEvent) -> Self {
+    pub fn of(world: &Bound<'_, PyWorld>, (step, e): (u64, drystone::JointEvent)) -> Self {
         let joint = PyJoint { world: world.clone().unbind(), id: e.joint };
         Self {
+            step,
             phase: e.phase.name(),
             joint: Py::new(world.py(), joint).unwrap_or_else(|e| panic!("{e}")),
             coordinate: e.coordinate,
             force: e.force,
         }
+    }
+}
+
+#[pymethods]
+impl JointEvent {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (joint, coordinate) = (self.joint.bind(py), self.coordinate);
+        format!("<limit {} in step {}: coordinate {coordinate} of {joint}>", self.phase, self.step)
     }
 }

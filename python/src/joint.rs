@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::body::Body;
-use crate::convert::{Q4, V3, array3, function, quat, vec3};
+use crate::convert::{Q4, V3, array3, count, function, number, quat, vec3};
 use crate::errors::{input, world as refused};
 use crate::world::PyWorld;
 use crate::world::saved::reduced;
@@ -289,8 +289,8 @@ impl PyJoint {
         speed: Option<&Bound<'_, PyAny>>,
         position: Option<&Bound<'_, PyAny>>,
         force: Option<&Bound<'_, PyAny>>,
-        limit: f64,
-        coordinate: usize,
+        #[pyo3(from_py_with = number)] limit: f64,
+        #[pyo3(from_py_with = count)] coordinate: usize,
     ) -> PyResult<()> {
         let motor = match (speed, position, force) {
             (Some(f), None, None) => Motor::speed(function(f)?),
@@ -303,7 +303,7 @@ impl PyJoint {
 
     /// Takes the motor away.
     #[pyo3(signature = (coordinate=0))]
-    fn remove_motor(&self, py: Python<'_>, coordinate: usize) -> PyResult<()> {
+    fn remove_motor(&self, py: Python<'_>, #[pyo3(from_py_with = count)] coordinate: usize) -> PyResult<()> {
         self.tell(py, |w, id| w.set_motor(id, coordinate, None))
     }
 
@@ -313,10 +313,10 @@ impl PyJoint {
     fn set_limits(
         &self,
         py: Python<'_>,
-        lower: f64,
-        upper: f64,
-        restitution: f64,
-        coordinate: usize,
+        #[pyo3(from_py_with = number)] lower: f64,
+        #[pyo3(from_py_with = number)] upper: f64,
+        #[pyo3(from_py_with = number)] restitution: f64,
+        #[pyo3(from_py_with = count)] coordinate: usize,
     ) -> PyResult<()> {
         let none = lower == f64::NEG_INFINITY && upper == f64::INFINITY;
         let limits = (!none).then_some(Limits { lower, upper, restitution });
@@ -329,17 +329,22 @@ impl PyJoint {
     fn set_spring(
         &self,
         py: Python<'_>,
-        stiffness: f64,
-        damping: f64,
-        rest: f64,
-        coordinate: usize,
+        #[pyo3(from_py_with = number)] stiffness: f64,
+        #[pyo3(from_py_with = number)] damping: f64,
+        #[pyo3(from_py_with = number)] rest: f64,
+        #[pyo3(from_py_with = count)] coordinate: usize,
     ) -> PyResult<()> {
         self.change(py, coordinate, |law| law.spring = Some(Spring { rest, stiffness, damping }))
     }
 
     /// Sets the dry friction along a free coordinate, N or N m.
     #[pyo3(signature = (friction, *, coordinate=0))]
-    fn set_friction(&self, py: Python<'_>, friction: f64, coordinate: usize) -> PyResult<()> {
+    fn set_friction(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = count)] coordinate: usize,
+    ) -> PyResult<()> {
         self.change(py, coordinate, |law| law.friction = friction)
     }
 

@@ -22,6 +22,8 @@ mod world;
 
 use pyo3::prelude::*;
 
+use convert::count;
+
 /// As the command has it: what is the interpreter's or NumPy's stays with them.
 #[global_allocator]
 static ALLOCATOR: drystone_memory::Memory = drystone_memory::Memory;
@@ -29,17 +31,19 @@ static ALLOCATOR: drystone_memory::Memory = drystone_memory::Memory;
 /// How many threads there are: one a core unless [`set_threads`] said otherwise.
 #[pyfunction(name = "threads")]
 fn number_of_threads() -> usize {
-    rayon::current_num_threads()
+    threads::number()
 }
 
 /// Sets the number of threads, before the first step.
 #[pyfunction]
-fn set_threads(n: usize) -> PyResult<()> {
+fn set_threads(#[pyo3(from_py_with = count)] n: usize) -> PyResult<()> {
     if n == 0 || n > 512 {
         return Err(errors::input(format!("threads must be between 1 and 512, got {n}")));
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build_global();
-    pool.map_err(|_| errors::input("threads can be set once, before the first step"))
+    match threads::set_number(n) {
+        true => Ok(()),
+        false => Err(errors::input("threads can be set once, before the first step")),
+    }
 }
 
 /// GPUs that solvers whose names begin with `cuda-` can use: name, memory and so on, as `drystone devices`
@@ -53,6 +57,7 @@ fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
 
 #[pymodule]
 fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::imported(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("SETTINGS", settings::NAMES.to_vec())?;
     m.add_class::<world::PyWorld>()?;
@@ -96,6 +101,12 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(solve::solve_file, m)?,
         wrap_pyfunction!(solve::solve_matrix, m)?,
         wrap_pyfunction!(world::_state, m)?,
+        wrap_pyfunction!(shape::_shape, m)?,
+        wrap_pyfunction!(report::_report, m)?,
+        wrap_pyfunction!(solve::_solution, m)?,
+        wrap_pyfunction!(arrays::_contacts, m)?,
+        wrap_pyfunction!(collider::_new_collider, m)?,
+        wrap_pyfunction!(errors::spelled, m)?,
         wrap_pyfunction!(world::saved::_body, m)?,
         wrap_pyfunction!(world::saved::_collider, m)?,
         wrap_pyfunction!(world::saved::_joint, m)?,

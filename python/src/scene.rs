@@ -3,15 +3,17 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use drystone::World;
+use drystone_cuda::backend::{Backend, Stepper};
 use drystone_record::report::{Identity, Recorder};
 use drystone_record::usage;
 use drystone_scene::{Scene, gallery};
 use drystone_solve::solver;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
-use crate::convert::Whole;
-use crate::errors::{input, scene as refused};
+use crate::convert::{Whole, flag, maybe_name, maybe_number, name, text};
+use crate::errors::{failed_with, input, scene as refused};
 use crate::settings;
 use crate::threads::detached;
 use crate::world::PyWorld;
@@ -20,6 +22,8 @@ use crate::world::PyWorld;
 #[pyclass(frozen, name = "Scene", module = "drystone")]
 pub struct PyScene {
     what: String,
+    /// As they were given.
+    parameters: Vec<(String, String)>,
     scene: Mutex<Scene>,
 }
 
@@ -31,9 +35,13 @@ impl PyScene {
 
 /// From a gallery name or a file, with parameters as texts.
 #[pyfunction]
-pub fn load(py: Python<'_>, what: String, parameters: Vec<(String, String)>) -> PyResult<PyScene> {
+pub fn load(
+    py: Python<'_>,
+    #[pyo3(from_py_with = name)] what: String,
+    parameters: Vec<(String, String)>,
+) -> PyResult<PyScene> {
     let scene = detached(py, || drystone_scene::load(&what, &parameters)).map_err(refused)?;
-    Ok(PyScene { what, scene: Mutex::new(scene) })
+    Ok(PyScene { what, parameters, scene: Mutex::new(scene) })
 }
 
 #[pymethods]
@@ -75,11 +83,40 @@ impl PyScene {
     fn world(
         &self,
         py: Python<'_>,
+        #[pyo3(from_py_with = flag)] allow_overlap: bool,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyWorld> {
+        self.build(py, allow_overlap, settings, &Backend::default())
+    }
+
+    /// A pickle is the name or the path with the parameters: a file is read again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("drystone._drystone")?.getattr("load")?;
+        // Another process may work in another folder.
+        let path = std::path::Path::new(&self.what);
+        let what = match path.exists().then(|| std::path::absolute(path)) {
+            Some(Ok(path)) => path.to_string_lossy().into_owned(),
+            _ => self.what.clone(),
+        };
+        (make, (what, self.parameters.clone())).into_pyobject(py)
+    }
+
+    fn __repr__(&self) -> String {
+        self.with(|s| format!("<Scene {}: {} bodies, {} s>", s.name, s.bodies.len(), s.duration))
+    }
+}
+
+impl PyScene {
+    fn build(
+        &self,
+        py: Python<'_>,
         allow_overlap: bool,
         settings: Option<&Bound<'_, PyDict>>,
+        backend: &Backend,
     ) -> PyResult<PyWorld> {
         let mut s = self.with(|s| s.settings.clone());
         settings::apply(&mut s, settings)?;
+        s.solver = backend.solver(&s.solver).map_err(input)?;
         detached(py, || {
             let scene = self.scene.lock().unwrap_or_else(PoisonError::into_inner);
             let mut world = scene.world(s).map_err(|e| drystone_scene::placed(&self.what, e))?;
@@ -94,15 +131,11 @@ impl PyScene {
         })
         .map_err(refused)
     }
-
-    fn __repr__(&self) -> String {
-        self.with(|s| format!("<Scene {}: {} bodies, {} s>", s.name, s.bodies.len(), s.duration))
-    }
 }
 
 /// What a file holds, in one line and notes; an error says what is wrong with it.
 #[pyfunction]
-pub fn check(py: Python<'_>, path: String) -> PyResult<String> {
+pub fn check(py: Python<'_>, #[pyo3(from_py_with = name)] path: String) -> PyResult<String> {
     detached(py, || drystone_scene::check(&path)).map_err(refused)
 }
 
@@ -130,6 +163,9 @@ pub fn solvers() -> Vec<(String, String, String)> {
 pub struct Run {
     scene: Mutex<Scene>,
     recorder: Mutex<Recorder>,
+    backend: Backend,
+    /// Who takes the steps, from the first one on.
+    stepper: Mutex<Option<Stepper>>,
     world: Py<PyWorld>,
     /// Steps to take in all.
     #[pyo3(get)]
@@ -139,18 +175,20 @@ pub struct Run {
 #[pymethods]
 impl Run {
     #[new]
-    #[pyo3(signature = (what, parameters, *, time=None, steps=None, allow_overlap=false, **settings))]
+    #[pyo3(signature = (what, parameters, *, time=None, steps=None, allow_overlap=false, backend="cpu", **settings))]
     fn new(
         py: Python<'_>,
-        what: String,
+        #[pyo3(from_py_with = name)] what: String,
         parameters: Vec<(String, String)>,
-        time: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] time: Option<f64>,
         steps: Option<Whole>,
-        allow_overlap: bool,
+        #[pyo3(from_py_with = flag)] allow_overlap: bool,
+        #[pyo3(from_py_with = text)] backend: &str,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let scene = load(py, what, parameters)?;
-        let world = scene.world(py, allow_overlap, settings)?;
+        let backend = Backend::choose(backend).map_err(input)?;
+        let world = scene.build(py, allow_overlap, settings, &backend)?;
         let h = world.with(py, |w| w.settings().h);
         let scene = scene.scene.into_inner().unwrap_or_else(PoisonError::into_inner);
         let time = time.unwrap_or(scene.duration);
@@ -164,11 +202,13 @@ impl Run {
             }
             None => (time / h).round() as u64,
         };
-        let threads = rayon::current_num_threads();
+        let threads = crate::threads::number();
         let identity = Identity { scene: scene.name.clone(), seed: scene.seed, threads };
         Ok(Self {
             scene: Mutex::new(scene),
             recorder: Mutex::new(Recorder::new(identity)),
+            backend,
+            stepper: Mutex::new(None),
             world: Py::new(py, world)?,
             steps,
         })
@@ -191,27 +231,54 @@ impl Run {
     fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64, bool)> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        self.world.get().change(py, |w| {
-            if w.state().step == 0 && n > 0 {
-                scene.probe.begin(w);
+        let stepper = &mut *self.stepper.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever has to see every step's contacts, or to call Python, keeps the world here.
+        let whole = !self.world.get().is_watched();
+        let stepper = match stepper {
+            Some(stepper) => stepper,
+            none => {
+                let new = self.world.get().change(py, |w| {
+                    scene.probe.begin(w);
+                    self.backend.stepper(w, whole)
+                });
+                none.insert(new.map_err(input)?)
             }
-        });
+        };
+        let observes = scene.probe.observes();
         let mut last = (Instant::now(), usage::cpu_seconds());
-        let report = PyWorld::take_steps(self.world.bind(py), n, |world, report| {
+        let step = |world: &mut World| {
+            let mut taken = stepper.step(world);
+            if taken.is_ok() && (observes || !whole) {
+                taken = stepper.fetch(world).and(taken);
+            }
+            taken.map_err(|e| match self.backend.failure() {
+                // A device that cannot begin is bad surroundings; one that fails on the way is a run that
+                // failed.
+                Some(why) if world.state().step == 0 => input(why),
+                Some(why) => failed_with(why),
+                None => failed_with(e),
+            })
+        };
+        let report = PyWorld::take_steps_by(self.world.bind(py), n, step, |world, report| {
             scene.probe.observe(world);
             let now = (Instant::now(), usage::cpu_seconds());
             recorder.step(world, report, (now.0 - last.0).as_secs_f64(), now.1 - last.1);
             last = (Instant::now(), usage::cpu_seconds());
             scene.probe.stop().is_none()
         })?;
-        let done = self.world.get().with(py, |w| w.state().step);
+        let done = report.as_ref().map_or_else(|| self.world.get().with(py, |w| w.state().step), |r| r.step);
         let stopped = scene.probe.stop().is_some();
         Ok(report
             .map_or((done, 0, 0.0, stopped), |r| (done, r.contacts, r.certificate.residual_max, stopped)))
     }
 
     /// The report as JSON.
-    fn report(&self, py: Python<'_>, status: &str, reason: Option<String>) -> PyResult<String> {
+    fn report(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text)] status: &str,
+        #[pyo3(from_py_with = maybe_name)] reason: Option<String>,
+    ) -> PyResult<String> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let status = match status {
@@ -219,9 +286,22 @@ impl Run {
             "failed" => "failed",
             _ => "interrupted",
         };
-        Ok(self.world.get().change(py, |w| {
+        let stepper = &mut *self.stepper.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.get().change(py, |w| {
+            // Steps that do not come back from a device are told of as lost; the state is that before them.
+            let fetched = stepper.as_mut().map_or(Ok(()), |s| s.fetch(w));
+            let (status, reason) = match fetched {
+                Ok(()) => (status, reason),
+                Err(e) => ("failed", reason.or(Some(e))),
+            };
             let results = if status == "failed" { Default::default() } else { scene.probe.results(w) };
-            recorder.report(w, status, reason, results).json()
-        }))
+            let mut report = recorder.report(w, status, reason, results);
+            if let Some(stepper) = stepper {
+                let computed = self.backend.told(stepper, report.bilaterals > 0);
+                (report.backend, report.on_cpu, report.device) =
+                    (computed.backend, computed.on_cpu, computed.device);
+            }
+            Ok(report.json())
+        })
     }
 }

@@ -1,19 +1,44 @@
 //! Shapes.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use drystone::{Compound, HeightField, Hull, MassProperties, Shape, TriMesh};
+use drystone::{BodyDef, Compound, HeightField, Hull, MassProperties, Settings, Shape, TriMesh, World};
 use glam::DVec3;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
 
-use crate::convert::{Q4, V3, array3, matrix3, place, pose, vec3};
-use crate::errors::input;
+use crate::convert::{Q4, V3, array3, matrix3, number, place, pose, shown, vec3};
+use crate::errors::{argument, input};
 
 /// A collision shape: geometry in its own frame, lengths in metres.
-#[pyclass(frozen, eq, name = "Shape", module = "drystone", from_py_object)]
+#[pyclass(frozen, eq, name = "Shape", module = "drystone")]
 #[derive(Clone, PartialEq)]
 pub struct PyShape(pub Shape);
+
+impl FromPyObject<'_, '_> for PyShape {
+    type Error = PyErr;
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let wrong = |_| argument(format!("must be a shape (ds.sphere(0.5), ...), got {}", shown(&value)));
+        value.cast::<PyShape>().map(|shape| shape.get().clone()).map_err(wrong)
+    }
+}
+
+/// A world whose only body has the shape: worlds are saved to the last bit.
+fn saved(shape: &Shape) -> PyResult<Vec<u8>> {
+    let mut world = World::new(Settings::default()).map_err(input)?;
+    world.add_body(BodyDef::fixed(shape.clone())).map_err(input)?;
+    world.save().map_err(input)
+}
+
+/// The shape of a pickle.
+#[pyfunction]
+pub fn _shape(bytes: &[u8]) -> PyResult<PyShape> {
+    let world = World::load(bytes).map_err(input)?;
+    let shape = world.model().colliders.first().map(|c| PyShape(c.shape.clone()));
+    shape.ok_or_else(|| input("this is no shape's pickle"))
+}
 
 fn made(shape: Shape) -> PyResult<PyShape> {
     shape.check().map_err(input)?;
@@ -53,7 +78,11 @@ impl PyShape {
     }
 
     /// Inertia tensor (3, 3) about the centroid of a homogeneous body of this mass (kg), kg m².
-    fn inertia<'py>(&self, py: Python<'py>, mass: f64) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn inertia<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number)] mass: f64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         if !(mass.is_finite() && mass > 0.0) {
             return Err(input(format!("mass must be positive and finite, got {mass}")));
         }
@@ -70,6 +99,19 @@ impl PyShape {
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let b = self.0.aabb(&place(position, rotation)?);
         Ok((array3(py, b.min), array3(py, b.max)))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("drystone._drystone")?.getattr("_shape")?;
+        (make, (PyBytes::new(py, &saved(&self.0)?),)).into_pyobject(py)
+    }
+
+    // Equal ones hash alike.
+    fn __hash__(&self) -> u64 {
+        let mut to = DefaultHasher::new();
+        self.0.name().hash(&mut to);
+        self.0.volume().to_bits().hash(&mut to);
+        to.finish()
     }
 
     fn __repr__(&self) -> String {
@@ -92,7 +134,7 @@ impl PyShape {
 /// >>> round(ds.sphere(0.5).volume, 4)
 /// 0.5236
 #[pyfunction]
-pub fn sphere(radius: f64) -> PyResult<PyShape> {
+pub fn sphere(#[pyo3(from_py_with = number)] radius: f64) -> PyResult<PyShape> {
     made(Shape::Sphere { radius })
 }
 
@@ -108,19 +150,28 @@ pub fn cuboid(half: V3) -> PyResult<PyShape> {
 
 /// All points within `radius` of the segment from -`half_length` to `half_length` along z, m.
 #[pyfunction]
-pub fn capsule(radius: f64, half_length: f64) -> PyResult<PyShape> {
+pub fn capsule(
+    #[pyo3(from_py_with = number)] radius: f64,
+    #[pyo3(from_py_with = number)] half_length: f64,
+) -> PyResult<PyShape> {
     made(Shape::Capsule { radius, half_length })
 }
 
 /// A cylinder about z with caps at ±`half_length`, m.
 #[pyfunction]
-pub fn cylinder(radius: f64, half_length: f64) -> PyResult<PyShape> {
+pub fn cylinder(
+    #[pyo3(from_py_with = number)] radius: f64,
+    #[pyo3(from_py_with = number)] half_length: f64,
+) -> PyResult<PyShape> {
     made(Shape::Cylinder { radius, half_length })
 }
 
 /// A cone about z, base at -height/4, apex at 3/4 height, m.
 #[pyfunction]
-pub fn cone(radius: f64, height: f64) -> PyResult<PyShape> {
+pub fn cone(
+    #[pyo3(from_py_with = number)] radius: f64,
+    #[pyo3(from_py_with = number)] height: f64,
+) -> PyResult<PyShape> {
     made(Shape::Cone { radius, height })
 }
 
@@ -138,7 +189,7 @@ pub fn half_space() -> PyShape {
 
 /// All points within `radius` (m) of a box, cylinder, cone or hull.
 #[pyfunction]
-pub fn rounded(core: PyShape, radius: f64) -> PyResult<PyShape> {
+pub fn rounded(core: PyShape, #[pyo3(from_py_with = number)] radius: f64) -> PyResult<PyShape> {
     made(Shape::Rounded { core: Arc::new(core.0), radius })
 }
 

@@ -8,8 +8,9 @@ use drystone_solve::problem::Csr;
 use drystone_solve::{FrictionLaw, solver};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-use crate::convert::Whole;
+use crate::convert::{Whole, count, maybe_number, maybe_text, name, number, text};
 use crate::errors::{input, scene as refused};
 use crate::threads::in_pool;
 
@@ -18,8 +19,45 @@ use crate::threads::in_pool;
 pub struct Solution {
     r: Vec<f64>,
     u: Vec<f64>,
-    report: problem::Report,
     solved: bool,
+    status: String,
+    iterations: usize,
+    residual: Option<f64>,
+    /// As it shows itself.
+    line: String,
+    /// JSON.
+    report: String,
+}
+
+/// What a pickle holds: r, u, solved, status, iterations, residual, how it shows itself, the report.
+type Pickled = (Vec<f64>, Vec<f64>, bool, String, usize, Option<f64>, String, String);
+
+/// The solution of a pickle.
+#[pyfunction]
+pub fn _solution(pickled: Pickled) -> Solution {
+    let (r, u, solved, status, iterations, residual, line, report) = pickled;
+    Solution { r, u, solved, status, iterations, residual, line, report }
+}
+
+impl Solution {
+    fn of(mut report: problem::Report, solved: bool) -> PyResult<Self> {
+        let (r, u) = (report.r.take().unwrap_or_default(), report.u.take().unwrap_or_default());
+        let residual = report.residual_over_q.map_or("undefined".into(), |x| format!("{x:.1e}"));
+        let line = format!(
+            "<Solution {}: {} contacts, residual / q {residual}, {} {}s>",
+            report.status, report.contacts, report.iterations, report.unit
+        );
+        Ok(Self {
+            r,
+            u,
+            solved,
+            status: report.status.into(),
+            iterations: report.iterations,
+            residual: report.residual_over_q,
+            line,
+            report: serde_json::to_string(&report).map_err(input)?,
+        })
+    }
 }
 
 #[pymethods]
@@ -44,35 +82,39 @@ impl Solution {
 
     /// solved, or why not: iterations, budget, wedged, diverged.
     #[getter]
-    fn status(&self) -> &'static str {
-        self.report.status
+    fn status(&self) -> &str {
+        &self.status
     }
 
     /// Iterations (sweeps, multiplications or factorisations).
     #[getter]
     fn iterations(&self) -> usize {
-        self.report.iterations
+        self.iterations
     }
 
     /// |r - P(r - u)| / |q|; None where q = 0.
     #[getter]
     fn residual(&self) -> Option<f64> {
-        self.report.residual_over_q
+        self.residual
     }
 
     /// All that `drystone solve` reports: objective, violations, duality gap, times.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = serde_json::to_string(&self.report).map_err(input)?;
-        py.import("json")?.call_method1("loads", (text,))
+        py.import("json")?.call_method1("loads", (&self.report,))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("drystone._drystone")?.getattr("_solution")?;
+        let s = self;
+        let (status, line, report) = (s.status.clone(), s.line.clone(), s.report.clone());
+        let held: Pickled =
+            (s.r.clone(), s.u.clone(), s.solved, status, s.iterations, s.residual, line, report);
+        (make, (held,)).into_pyobject(py)
     }
 
     fn __repr__(&self) -> String {
-        let residual = self.report.residual_over_q.map_or("undefined".into(), |x| format!("{x:.1e}"));
-        format!(
-            "<Solution {}: {} contacts, residual / q {residual}, {} {}s>",
-            self.report.status, self.report.contacts, self.report.iterations, self.report.unit
-        )
+        self.line.clone()
     }
 }
 
@@ -107,8 +149,7 @@ fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<So
         let solved = out.natural <= goal;
         let mut report = judge(&file, &posed, tolerance, solver.as_ref(), &out, times);
         report.in_units_of(unit);
-        let (r, u) = (report.r.take().unwrap_or_default(), report.u.take().unwrap_or_default());
-        Ok(Solution { r, u, report, solved })
+        Solution::of(report, solved)
     })
 }
 
@@ -117,13 +158,13 @@ fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<So
 #[pyo3(signature = (path, kind, model, solver, tolerance, iterations, budget_ms))]
 pub fn solve_file(
     py: Python<'_>,
-    path: String,
-    kind: Option<&str>,
-    model: &str,
-    solver: &str,
-    tolerance: f64,
+    #[pyo3(from_py_with = name)] path: String,
+    #[pyo3(from_py_with = maybe_text)] kind: Option<&str>,
+    #[pyo3(from_py_with = text)] model: &str,
+    #[pyo3(from_py_with = text)] solver: &str,
+    #[pyo3(from_py_with = number)] tolerance: f64,
     iterations: Whole,
-    budget_ms: Option<f64>,
+    #[pyo3(from_py_with = maybe_number)] budget_ms: Option<f64>,
 ) -> PyResult<Solution> {
     let kind = kind
         .map(|name| {
@@ -145,15 +186,15 @@ pub fn solve_matrix(
     indptr: PyReadonlyArray1<'_, i64>,
     indices: PyReadonlyArray1<'_, i64>,
     data: PyReadonlyArray1<'_, f64>,
-    columns: usize,
+    #[pyo3(from_py_with = count)] columns: usize,
     q: PyReadonlyArray1<'_, f64>,
     mu: PyReadonlyArray1<'_, f64>,
     mu_r: PyReadonlyArray1<'_, f64>,
-    model: &str,
-    solver: &str,
-    tolerance: f64,
+    #[pyo3(from_py_with = text)] model: &str,
+    #[pyo3(from_py_with = text)] solver: &str,
+    #[pyo3(from_py_with = number)] tolerance: f64,
     iterations: Whole,
-    budget_ms: Option<f64>,
+    #[pyo3(from_py_with = maybe_number)] budget_ms: Option<f64>,
 ) -> PyResult<Solution> {
     let (data, starts, places) = (data.as_array(), indptr.as_array(), indices.as_array());
     let sound = starts.first() == Some(&0)

@@ -1,15 +1,17 @@
-//! The threads of a process, also of one that was forked: its parent's pool has no threads there.
+//! The threads of a process, also of one that was forked: its parent's pools have no threads there.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
+use std::thread::ThreadId;
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// How often this process was forked, counted from the one that began.
 static FORKS: AtomicU32 = AtomicU32::new(0);
-/// The pool of a forked process, from its first use on. No lock: another thread may have held it while the
-/// process was forked.
+/// The pool of threads that are not the main one, and of a forked process, from its first use on. No lock:
+/// another thread may have held it while the process was forked.
 static POOL: AtomicPtr<ThreadPool> = AtomicPtr::new(ptr::null_mut());
 
 /// How often this process was forked.
@@ -25,14 +27,62 @@ pub fn _forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// How many threads were asked for; 0: nobody has.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// Set once the number of threads can no longer change.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+/// The process's main thread, if it has imported this module.
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+/// Makes the main thread one of its pool.
+static JOINED: Once = Once::new();
+
+/// Called when the module is made.
+pub fn imported(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    if main.eq(threading.call_method0("get_ident")?)? {
+        let _twice = MAIN.set(std::thread::current().id());
+    }
+    Ok(())
+}
+
+/// How many threads there are.
+pub fn number() -> usize {
+    let asked = ASKED.load(Ordering::Relaxed);
+    let given = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<usize>().ok().filter(|n| *n > 0);
+    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    if asked > 0 { asked } else { given().unwrap_or_else(cores) }
+}
+
+/// Sets it, before anybody has used them: false afterwards.
+pub fn set_number(n: usize) -> bool {
+    let fresh = !BEGUN.load(Ordering::Relaxed) && ASKED.load(Ordering::Relaxed) == 0;
+    if fresh {
+        ASKED.store(n, Ordering::Relaxed);
+    }
+    fresh
+}
+
 /// Calls `f` where parallel loops find threads.
+///
+/// The main thread is one of its pool's own, as in the command: a step of it is handed to nobody and waited for
+/// by nobody. Other threads of Python's may end at any time; they have a pool that they hand their work to.
 pub fn with_threads<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    if forks() == 0 {
+    BEGUN.store(true, Ordering::Relaxed);
+    if forks() == 0 && MAIN.get() == Some(&std::thread::current().id()) {
+        JOINED.call_once(|| {
+            let threads = number();
+            let pool = ThreadPoolBuilder::new().num_threads(threads);
+            // A pool of this thread alone would do nothing for others while it is in Python.
+            let pool = if threads > 1 { pool.use_current_thread() } else { pool };
+            // Where there is one already, it is that.
+            let _there = pool.build_global();
+        });
         return f();
     }
     let mut pool = POOL.load(Ordering::Acquire);
     if pool.is_null() {
-        let threads = rayon::current_num_threads();
+        let threads = number();
         match ThreadPoolBuilder::new().num_threads(threads).build() {
             // It lives as long as the process; one that comes second is not used.
             Ok(new) => pool = Box::into_raw(Box::new(new)),

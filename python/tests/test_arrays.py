@@ -72,7 +72,7 @@ def test_all_can_be_set_at_once(some: ds.World) -> None:
 
 
 def test_lists_will_do(some: ds.World) -> None:
-    some.velocities = [[1, 2, 3]] * 5  # type: ignore[assignment]
+    some.velocities = [[1, 2, 3]] * 5
     assert some.velocities == pytest.approx(np.tile([1.0, 2, 3], (5, 1)))
 
 
@@ -162,18 +162,18 @@ def test_contacts_carry_the_weight(ground: ds.World) -> None:
 
 # What the engine's own memory shows.
 
-VIEWS = ["centres", "quaternions", "velocities", "spins"]
+VIEWS = ["centres", "quaternions_xyzw", "velocities", "spins"]
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_views_show_the_state_and_nobody_writes_there(some: ds.World, view: str) -> None:
     rows = getattr(some.arrays, view)
-    assert rows.dtype == np.float64 and rows.shape == (5, 4 if view == "quaternions" else 3)
+    assert rows.dtype == np.float64 and rows.shape == (5, 4 if view == "quaternions_xyzw" else 3)
     for body in some.bodies:
         turn = np.array([body.to_world(e) - body.position for e in np.eye(3)])
         expected = {
             "centres": body.to_world(body.centre_of_mass),
-            "quaternions": np.roll(body.rotation, -1),
+            "quaternions_xyzw": np.roll(body.rotation, -1),
             "velocities": body.velocity,
             "spins": turn @ body.angular_velocity,
         }[view]
@@ -284,7 +284,7 @@ def test_views_are_whole_while_another_thread_steps() -> None:
 
 
 def test_an_empty_world_has_empty_views(floating: ds.World) -> None:
-    assert all(getattr(floating.arrays, v).shape == (0, 4 if v == "quaternions" else 3) for v in VIEWS)
+    assert all(getattr(floating.arrays, v).shape == (0, 4 if v == "quaternions_xyzw" else 3) for v in VIEWS)
     assert len(floating.contacts) == 0 and floating.contacts.forces.shape == (0, 3)
     assert "0 rows" in repr(floating.arrays)
 

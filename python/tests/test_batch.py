@@ -80,7 +80,7 @@ def test_motors_in_bulk() -> None:
     batch.step(10)
     assert batch.rates(joints) == pytest.approx(speeds, abs=1e-9)
     assert batch.coordinates([0]) == pytest.approx(0.1 * speeds, abs=1e-6)
-    with pytest.raises(ds.InputError, match=r"commands must have the shape \(4, 1\)"):
+    with pytest.raises(ds.InputError, match=r"values must have the shape \(4, 1\), got \(3, 1\)"):
         batch.command(joints, speeds[:3])
     with pytest.raises(ds.InputError, match="there is no joint 5"):
         batch.command([5], speeds)

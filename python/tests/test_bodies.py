@@ -355,7 +355,7 @@ def test_colliders_are_changed_on_a_living_body(ground: ds.World) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("position", [np.nan, 0, 0], "its place must be within"),
+        ("position", [np.nan, 0, 0], "its place must be finite"),
         ("position", [1e300, 0, 0], "its place must be within"),
         ("rotation", [1, 1, 0, 0], "its rotation must be a unit quaternion"),
         ("friction", -1.0, "mu must be finite and not negative"),

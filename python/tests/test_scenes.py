@@ -123,7 +123,8 @@ def test_files_have_sensors(tmp_path: pathlib.Path) -> None:
     world.record_events()
     world.step(20)
     assert world["ball"].inertia[0, 0] == pytest.approx(0.4 * 0.01), "the sensor has no mass"
-    assert [(e.sensor, e.other) for e in world.sensor_events] == [(world["ball"], other)]
+    assert {(e.sensor, e.other) for e in world.sensor_events} == {(world["ball"], other)}
+    assert [(e.phase, e.step) for e in world.sensor_events] == [("begin", 17), ("persist", 20)]
     world.step(60)
     assert other.position[2] < 0.3, "and stops nothing"
 

@@ -8,13 +8,13 @@ use drystone_record::usage;
 use drystone_solve::solver::BadSpec;
 use serde::Serialize;
 
-use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::roofline::{self, Roofline};
 use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
+use drystone_cuda::backend::Backend;
 
 /// A fixed measurement.
 struct Bench {
@@ -244,7 +244,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             continue;
         }
         let row = measure(bench, &backend, &solver, threads, base, &stop)
-            .map_err(|e| backend.failure().unwrap_or(e))?;
+            .map_err(|e| backend.failure().map_or(e, Failure::input))?;
         let Some(row) = row else {
             eprintln!("drystone: interrupted during {}: what was measured before is reported", bench.name);
             break;

@@ -13,12 +13,12 @@ use drystone_solve::certificate::certificate;
 use drystone_solve::solver::{self, BadSpec, Record, Status, Stop};
 use serde::Serialize;
 
-use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
 use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::{Prepared, Simulation, pool};
+use drystone_cuda::backend::Backend;
 
 const STEP_SOLVERS: &str = "pgj,pgs,pssor";
 /// Caps on one solve of a problem, unless others are given.

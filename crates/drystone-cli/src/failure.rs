@@ -49,6 +49,12 @@ impl Failure {
     }
 }
 
+impl From<drystone_cuda::backend::BackendError> for Failure {
+    fn from(e: drystone_cuda::backend::BackendError) -> Self {
+        Self::input(e)
+    }
+}
+
 impl From<drystone_scene::SceneError> for Failure {
     fn from(e: drystone_scene::SceneError) -> Self {
         Self::input(e)

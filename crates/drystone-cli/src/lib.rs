@@ -3,11 +3,11 @@
 //! It is a library for programs that take a run's steps in a way of their own ([`Elsewhere`]), and otherwise
 //! are the command: `drystone-mpi`, over many processes.
 
-mod backend;
 mod bench;
 mod catalogue;
 mod compare;
 mod decompose;
+mod devices;
 mod elsewhere;
 mod export;
 mod failure;
@@ -174,7 +174,7 @@ fn here(command: Command) -> Result<i32, failure::Failure> {
         Command::View(args) => view::main(*args),
         Command::Live(args) => live::main(*args),
         Command::Decompose(args) => decompose::main(args),
-        Command::Devices(args) => backend::devices(args),
+        Command::Devices(args) => devices::main(args),
         Command::Zoo(args) => zoo::main(args),
     }
 }

@@ -11,13 +11,13 @@ use drystone_view::Parameter;
 use drystone_view::live::{Ended, Live, Options, Tally};
 use drystone_view::server::Show;
 
-use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
 use crate::run::INTERRUPTED;
 use crate::simulation::{Simulation, pairs, pool};
 use crate::view::Serve;
+use drystone_cuda::backend::Backend;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -18,13 +18,13 @@ use drystone_solve::problem::Bodies;
 use drystone_solve::solver::{self, REGISTRY, Status, Stop};
 use serde::Serialize;
 
-use crate::backend::Backend;
 use crate::compare::split;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
+use drystone_cuda::backend::Backend;
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Table {

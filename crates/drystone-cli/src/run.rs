@@ -15,8 +15,7 @@ use drystone_scene::inputs::{InputLog, Replay};
 use drystone_scene::problem::ContactProblem;
 use drystone_solve::Problem;
 
-use crate::backend::Stepper;
-use crate::elsewhere::Elsewhere;
+use crate::elsewhere::{Elsewhere, Taker};
 use crate::failure::Failure;
 use crate::files::{Files, Outputs};
 use crate::interrupt;
@@ -229,10 +228,7 @@ fn run(
         }
     }
     // Before any file is begun, too.
-    let mut stepper = match elsewhere {
-        Some(elsewhere) => Some(Stepper::elsewhere(elsewhere, &mut world, threads)?),
-        None => None,
-    };
+    let mut taker = elsewhere.map(|e| Taker::elsewhere(e, &mut world, threads)).transpose()?;
     let header = Header { scene: scene.name.clone(), setting: world.settings().solver.clone(), threads };
     // As snapshots are due: half a step before their time.
     let now = world.state().time + 0.5 * world.settings().h;
@@ -283,9 +279,9 @@ fn run(
         && replay.is_none()
         && args.forces.is_none()
         && args.bound.is_none_or(|n| n == 0);
-    let mut stepper = match stepper.take() {
-        Some(stepper) => stepper,
-        None => backend.stepper(&mut world, whole)?,
+    let mut taker = match taker.take() {
+        Some(taker) => taker,
+        None => Taker::Here(backend.stepper(&mut world, whole)?),
     };
     // Rows of every step are of the world as it is then.
     let follows = recording.is_some() || !out.series.is_empty();
@@ -302,7 +298,7 @@ fn run(
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
         let due = dump.as_mut().filter(|d| (world.state().step + 1).is_multiple_of(d.every));
         let wanted = args.bound != Some(0) || args.forces.is_some();
-        let last = wanted && !stepper.is_away() && world.state().step + 1 == steps;
+        let last = wanted && !taker.is_away() && world.state().step + 1 == steps;
         if last || dumps {
             world.keep_solutions(last || due.is_some());
         }
@@ -311,7 +307,7 @@ fn run(
             break;
         }
         let stepped = match due {
-            None => stepper.step(&mut world),
+            None => taker.step(&mut world),
             Some(dump) => {
                 world.step_keeping_problem().map_err(|e| e.to_string()).map(|(report, problem, guess)| {
                     // A step that was posed again, or taken in parts, went on with the multipliers of another
@@ -339,7 +335,7 @@ fn run(
         let looked_at = follows
             || scene.probe.observes()
             || out.snapshots.as_ref().is_some_and(|s| s.is_due(time, &world));
-        if looked_at && let Err(e) = stepper.fetch(&mut world) {
+        if looked_at && let Err(e) = taker.fetch(&mut world) {
             failed = Some(e);
             break;
         }
@@ -367,7 +363,7 @@ fn run(
         }
     }
     progress.finish();
-    if let Err(e) = stepper.fetch(&mut world) {
+    if let Err(e) = taker.fetch(&mut world) {
         failed.get_or_insert(e);
     }
     let again = recording.as_ref().is_some_and(|r| r.unsaved.is_none());
@@ -407,7 +403,7 @@ fn run(
     }
     let wished = args.bound.filter(|n| *n > 0);
     let mut report = recorder.report(&mut world, status, failed.clone(), results);
-    if let Err(e) = backend.tell(&mut report, &mut stepper) {
+    if let Err(e) = taker.tell(&backend, &mut report) {
         failed.get_or_insert(e);
     }
     report.recording = kept;
@@ -433,13 +429,13 @@ fn run(
     }
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-") || args.files.to_pipe();
     if !args.quiet && !to_pipe {
-        say(&summary(&report, wished, dump.as_ref(), backend.line(&stepper)))?;
+        say(&summary(&report, wished, dump.as_ref(), taker.line(&backend)))?;
     }
     match failed {
         // A device that cannot begin is bad surroundings; one that fails on the way is a run that failed.
         Some(reason) => Err(match backend.failure() {
-            Some(failure) if done == begun => failure,
-            Some(failure) => Failure::run(failure.message),
+            Some(failure) if done == begun => Failure::input(failure),
+            Some(failure) => Failure::run(failure),
             None => Failure::run(reason),
         }),
         None => Ok(if interrupted { INTERRUPTED } else { 0 }),

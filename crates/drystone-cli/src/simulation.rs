@@ -10,8 +10,8 @@ use drystone_scene::{Assembled, Scene};
 use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{BadSpec, Param, Spec};
 
-use crate::backend::Backend;
 use crate::failure::Failure;
+use drystone_cuda::backend::Backend;
 
 /// Iterations of `--fast`.
 const FAST: usize = 70;

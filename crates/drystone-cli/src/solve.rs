@@ -9,7 +9,6 @@ use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{self, BadSpec};
 use serde_json::json;
 
-use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::lcp;
@@ -17,6 +16,7 @@ use crate::outputs::{self, Output};
 use crate::progress;
 use crate::run::{say, write};
 use crate::simulation::pool;
+use drystone_cuda::backend::Backend;
 
 /// Exit status where the tolerance was not reached.
 const NOT_SOLVED: i32 = 3;
@@ -144,7 +144,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let goal = args.tolerance * file.scale();
     let outcome = reach(&file, &posed, solver.as_mut(), goal, args.iterations.unwrap_or(ITERATIONS), budget)
         .map_err(|e| {
-            backend.failure().unwrap_or_else(|| Failure::input(format!("{}: {e}", args.problem.display())))
+            Failure::input(backend.failure().unwrap_or_else(|| format!("{}: {e}", args.problem.display())))
         })?;
     waiting.finish_and_clear();
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);

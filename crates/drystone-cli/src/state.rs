@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use drystone::World;
 
-use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
+use drystone_cuda::backend::Backend;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -8,6 +8,7 @@
 //! Everything is in f64. No sum depends on the launch geometry, nothing is contracted to fused multiply-adds,
 //! and the tests run the same kernel text as plain C, bit for bit: see `docs/guide/cuda.md`.
 
+pub mod backend;
 mod driver;
 mod engine;
 mod error;

@@ -3,13 +3,11 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{FARTHEST, FASTEST, MASSES, MOMENTS, within};
 use crate::material::MaterialId;
 use crate::prescribed_motion::Guide;
 pub use crate::principal::{principal_frame, principal_moments};
 use crate::shape::{Pose, Shape};
-
-/// How far from the origin a body may begin, m.
-const FARTHEST: f64 = 1e12;
 
 /// How a body moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,10 +20,6 @@ pub enum Motion {
     /// Not at all.
     Static,
 }
-
-/// Masses (kg) and moments of inertia (kg m²) whose inverses, squares and products are numbers.
-const MASSES: std::ops::RangeInclusive<f64> = 1e-40..=1e40;
-const MOMENTS: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
 
 /// Mass, centre of mass and inertia of a rigid body, in the body's own frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,9 +55,7 @@ impl MassProperties {
                 self.mass
             ));
         }
-        if !self.centre.is_finite() {
-            return Err(format!("centre of mass must be finite, got {}", self.centre));
-        }
+        within("centre of mass", self.centre, FARTHEST, "m of the body's origin")?;
         let m = self.inertia.to_cols_array();
         if m.iter().any(|x| !x.is_finite()) {
             return Err("inertia must be finite".into());
@@ -139,20 +131,15 @@ impl Collider {
     /// Says what is wrong with it on a body that moves like this, naming the field.
     pub fn check(&self, motion: Motion) -> Result<(), String> {
         self.shape.check()?;
-        let (place, length) = (self.local.position, self.local.rotation.length());
-        // A NaN is not within, either.
-        if !(place.abs().max_element() <= FARTHEST) || place.is_nan() {
-            return Err(format!("its place must be within {FARTHEST:e} m of the body's origin, got {place}"));
-        }
+        within("its place", self.local.position, FARTHEST, "m of the body's origin")?;
+        let length = self.local.rotation.length();
         if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
             return Err(format!("its rotation must be a unit quaternion, its length is {length}"));
         }
         if !(self.mu.is_finite() && self.mu >= 0.0) {
             return Err(format!("mu must be finite and not negative, got {}", self.mu));
         }
-        if !self.surface_velocity.is_finite() {
-            return Err(format!("surface_velocity must be finite, got {}", self.surface_velocity));
-        }
+        within("surface_velocity", self.surface_velocity, FASTEST, "m/s")?;
         match ground_only(&self.shape) {
             Some(why) if motion == Motion::Dynamic => Err(why.into()),
             _ => Ok(()),
@@ -197,15 +184,16 @@ pub struct BodyDef {
     pub name: Option<String>,
     /// How it moves.
     pub motion: Motion,
-    /// Ignored unless dynamic.
+    /// Counts while the body is dynamic; one that is not is as heavy as can be, and keeps it for
+    /// [`crate::World::set_motion`].
     pub mass: MassProperties,
     /// Origin of the body's frame, m. (The state keeps the centre of mass.)
     pub position: DVec3,
     /// Orientation, unit.
     pub rotation: DQuat,
-    /// Velocity of the centre of mass, m/s.
+    /// Velocity of the centre of mass, m/s; zero of a static body.
     pub velocity: DVec3,
-    /// Angular velocity in world axes, rad/s.
+    /// Angular velocity in world axes, rad/s; zero of a static body.
     pub angular_velocity: DVec3,
     /// Shapes.
     pub colliders: Vec<Collider>,
@@ -349,19 +337,14 @@ impl BodyDef {
 
     /// Says what is wrong with the definition, naming the field.
     pub fn check(&self) -> Result<(), String> {
-        for (field, v) in [
-            ("position", self.position),
-            ("velocity", self.velocity),
-            ("angular_velocity", self.angular_velocity),
-        ] {
-            if !v.is_finite() {
-                return Err(format!("{field} must be finite, got {v}"));
+        within("position", self.position, FARTHEST, "m of the origin")?;
+        for (field, v, unit) in
+            [("velocity", self.velocity, "m/s"), ("angular_velocity", self.angular_velocity, "rad/s")]
+        {
+            within(field, v, FASTEST, unit)?;
+            if self.motion == Motion::Static && v != DVec3::ZERO {
+                return Err(format!("{field}: {STANDS}"));
             }
-        }
-        // Further out the numbers are more than a tenth of a millimetre apart.
-        let most = self.position.abs().max_element();
-        if most > FARTHEST {
-            return Err(format!("position must be within {FARTHEST:e} m of the origin, got {most:e}"));
         }
         if !self.charge.is_finite() {
             return Err(format!("charge must be finite, got {}", self.charge));
@@ -395,6 +378,10 @@ impl BodyDef {
         Ok(())
     }
 }
+
+/// What to say of a velocity that a static body is to have.
+pub(crate) const STANDS: &str =
+    "a static body has none (surface_velocity makes it a belt, motion kinematic lets it move by itself)";
 
 /// What to say of a shape that only static and kinematic bodies can have.
 fn ground_only(shape: &Shape) -> Option<&'static str> {

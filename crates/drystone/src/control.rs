@@ -7,6 +7,7 @@ use glam::{DMat3, DQuat, DVec3};
 use crate::body::{Filter, MassProperties, Motion};
 use crate::collider::check_mu;
 use crate::joint::WORLD_BODY;
+use crate::limits::{FARTHEST, FASTEST, STRONGEST, within};
 use crate::model::{BodyId, outer, unit};
 use crate::prescribed_motion::Guided;
 use crate::shape::Pose;
@@ -76,9 +77,10 @@ impl World {
     }
 
     /// Changes a dynamic body's velocities at once by an impulse (N s, world axes) at a world point; at the
-    /// centre of mass if no point is given. Bodies that are not dynamic do not feel it.
+    /// centre of mass if no point is given. One that is not dynamic refuses it.
     pub fn apply_impulse(&mut self, id: BodyId, impulse: DVec3, at: Option<DVec3>) -> Result<(), WorldError> {
         let i = self.slot(id)?;
+        self.check_push(i, ("impulse", "N s"), impulse, at)?;
         let arm = at.map_or(DVec3::ZERO, |p| p - self.state.position[i]);
         self.kick(i, impulse, arm.cross(impulse))
     }
@@ -86,13 +88,11 @@ impl World {
     /// Changes a dynamic body's angular velocity at once by an angular impulse (N m s, world axes).
     pub fn apply_angular_impulse(&mut self, id: BodyId, impulse: DVec3) -> Result<(), WorldError> {
         let i = self.slot(id)?;
+        self.check_push(i, ("angular impulse", "N m s"), impulse, None)?;
         self.kick(i, DVec3::ZERO, impulse)
     }
 
     fn kick(&mut self, i: usize, impulse: DVec3, angular: DVec3) -> Result<(), WorldError> {
-        if !(impulse.is_finite() && angular.is_finite()) {
-            return Err(WorldError::Body(format!("impulse must be finite, got {impulse} and {angular}")));
-        }
         let q = self.state.rotation[i];
         let body = &self.model.bodies[i];
         let mut change = body.inv_mass * impulse;
@@ -100,10 +100,68 @@ impl World {
             change = plane.within(change);
         }
         let turn = *body.inv_inertia * (q.conjugate() * angular);
+        let (velocity, omega) = (self.state.velocity[i] + change, self.state.omega[i] + turn);
+        for (what, v, unit) in [("velocity", velocity, "m/s"), ("angular velocity", omega, "rad/s")] {
+            let text =
+                |e| format!("impulse: {} would get too fast by it: {e}", self.model.describe(i as u32));
+            within(what, v, FASTEST, unit).map_err(|e| WorldError::Body(text(e)))?;
+        }
         self.wake_slot(i as u32);
-        self.state.velocity[i] += change;
-        self.state.omega[i] += turn;
+        (self.state.velocity[i], self.state.omega[i]) = (velocity, omega);
         Ok(())
+    }
+
+    /// Says what is wrong with a force, torque or impulse on a body, at a point if one is given.
+    fn check_push(
+        &self,
+        i: usize,
+        (what, unit): (&str, &str),
+        push: DVec3,
+        at: Option<DVec3>,
+    ) -> Result<(), WorldError> {
+        within(what, push, STRONGEST, unit).map_err(WorldError::Body)?;
+        if let Some(p) = at {
+            within("point", p, FARTHEST, "m of the origin").map_err(WorldError::Body)?;
+        }
+        let (body, motion) = (self.model.describe(i as u32), self.model.bodies[i].motion);
+        match motion {
+            Motion::Dynamic => Ok(()),
+            Motion::Static => {
+                Err(WorldError::Body(format!("{what}: {body} is static, which nothing pushes")))
+            }
+            Motion::Kinematic => Err(WorldError::Body(format!(
+                "{what}: {body} is kinematic, which nothing pushes: give it a velocity"
+            ))),
+        }
+    }
+
+    /// Adds a force (N) at a world point for the next step only; at the centre of mass if no point is given.
+    /// A body that is not dynamic refuses it. All that was applied since the last step is within
+    /// [`crate::limits::STRONGEST`].
+    pub fn apply_force(&mut self, id: BodyId, force: DVec3, at: Option<DVec3>) -> Result<(), WorldError> {
+        let i = self.slot(id)?;
+        self.check_push(i, ("force", "N"), force, at)?;
+        let all = self.state.force[i] + force;
+        within("force", all, STRONGEST, "N").map_err(WorldError::Body)?;
+        self.state.force[i] = all;
+        if let Some(p) = at {
+            self.state.torque[i] += (p - self.state.position[i]).cross(force);
+        }
+        Ok(())
+    }
+
+    /// Adds a torque (N m, world axes) for the next step only. A body that is not dynamic refuses it.
+    pub fn apply_torque(&mut self, id: BodyId, torque: DVec3) -> Result<(), WorldError> {
+        let i = self.slot(id)?;
+        self.check_push(i, ("torque", "N m"), torque, None)?;
+        self.state.torque[i] += torque;
+        Ok(())
+    }
+
+    /// Forgets all forces and torques applied since the last step.
+    pub fn clear_forces(&mut self) {
+        self.state.force.fill(DVec3::ZERO);
+        self.state.torque.fill(DVec3::ZERO);
     }
 
     /// Force (N) and torque about the centre of mass (N m), world axes, applied since the last step.
@@ -264,9 +322,7 @@ impl World {
 }
 
 fn check_pose(position: DVec3, rotation: DQuat) -> Result<(), WorldError> {
-    if !position.is_finite() {
-        return Err(WorldError::Body(format!("position must be finite, got {position}")));
-    }
+    within("position", position, FARTHEST, "m of the origin").map_err(WorldError::Body)?;
     let length = rotation.length();
     if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
         let text = format!("rotation must be a unit quaternion, its length is {length}");

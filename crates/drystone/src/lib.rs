@@ -13,6 +13,7 @@
 //! | ask where things are | [`World::ray_first`], [`World::cast_shape`], [`World::closest`], [`QueryFilter`] |
 //! | steer | [`World::apply_force`], [`World::set_motor`], [`World::joint_jacobian`], [`World::on_problem`] |
 //! | add physics | [`joint::Equation`], [`Field`], [`StiffForce`], [`World::on_contacts`], [`solve::solver::install`] |
+//! | know what it takes | [`limits`]: how far, fast, heavy and strong |
 //! | keep it | [`World::save`], [`State`], [`user_data`] |
 //!
 //! Modules that this page does not list are public for the other crates of the workspace: they change without
@@ -51,6 +52,7 @@ pub mod joint;
 #[doc(hidden)]
 pub mod law;
 mod lend;
+pub mod limits;
 #[doc(hidden)]
 pub mod material;
 mod method;

@@ -65,6 +65,14 @@ fn is_nearer<T>(distance: f64, k: u32, best: &Option<Found<T>>, of: impl Fn(&T) 
     best.as_ref().is_none_or(|b| (distance, k) < (of(&b.hit), b.collider.slot))
 }
 
+/// A direction of any length as a unit vector: also of one whose square is no number. None for zero.
+fn unit(direction: DVec3) -> Option<DVec3> {
+    direction.try_normalize().or_else(|| {
+        let largest = direction.abs().max_element();
+        (largest > 0.0 && direction.is_finite()).then(|| (direction / largest).normalize())
+    })
+}
+
 impl World {
     /// Bodies are elsewhere than the steps have put them.
     pub(crate) fn moved(&mut self) {
@@ -123,7 +131,7 @@ impl World {
         max_distance: f64,
         filter: &QueryFilter,
     ) -> Option<Found<RayHit>> {
-        let direction = direction.try_normalize()?;
+        let direction = unit(direction)?;
         let mut best: Option<Found<RayHit>> = None;
         self.tree().ray(origin, direction, [DVec3::ZERO; 2], max_distance, |k, max| {
             let Some((shape, pose)) = self.asked(filter, k) else { return max };
@@ -146,7 +154,7 @@ impl World {
         max_distance: f64,
         filter: &QueryFilter,
     ) -> Vec<Found<RayHit>> {
-        let Some(direction) = direction.try_normalize() else { return Vec::new() };
+        let Some(direction) = unit(direction) else { return Vec::new() };
         let mut found = Vec::new();
         self.tree().ray(origin, direction, [DVec3::ZERO; 2], max_distance, |k, max| {
             if let Some((shape, pose)) = self.asked(filter, k) {
@@ -169,7 +177,7 @@ impl World {
         max_distance: f64,
         filter: &QueryFilter,
     ) -> Option<Found<CastHit>> {
-        let direction = direction.try_normalize()?;
+        let direction = unit(direction)?;
         let still = shape.aabb(pose);
         let reach = [still.min - pose.position, still.max - pose.position];
         let mut best: Option<Found<CastHit>> = None;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::Bounds;
 use crate::collide::{Periodic, broadphase};
+use crate::limits::{FARTHEST, GRAVITY, STEPS, within};
 use crate::sleep::Sleep;
 
 /// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters
@@ -384,9 +385,15 @@ impl Settings {
         if !(self.h.is_finite() && self.h > 0.0) {
             return Err(format!("h (the step) must be positive and finite, got {}", self.h));
         }
-        if !self.gravity.is_finite() {
-            return Err(format!("gravity must be finite, got {}", self.gravity));
+        if !STEPS.contains(&self.h) {
+            return Err(format!(
+                "h (the step) must be from {:e} to {:e} s, or numbers run out, got {:e}",
+                STEPS.start(),
+                STEPS.end(),
+                self.h
+            ));
         }
+        within("gravity", self.gravity, GRAVITY, "m/s²")?;
         if !(self.tolerance.is_finite() && self.tolerance >= 0.0) {
             return Err(format!("tolerance must be finite and not negative, got {}", self.tolerance));
         }
@@ -421,6 +428,9 @@ impl Settings {
             && !(e.is_finite() && e >= 0.0)
         {
             return Err(format!("envelope must be finite and not negative, got {e}"));
+        }
+        if let Some(e) = self.envelope.filter(|e| *e > FARTHEST) {
+            return Err(format!("envelope must be at most {FARTHEST:e} m, or numbers run out, got {e:e}"));
         }
         if let Some(b) = &self.bounds {
             b.check()?;

@@ -5,7 +5,7 @@ use drystone_solve::bound::{SharpBound, velocity_error};
 use drystone_solve::solver::{self, Solver};
 use glam::{DQuat, DVec3};
 
-use crate::body::{BodyDef, Motion};
+use crate::body::{BodyDef, Motion, STANDS};
 use crate::bounds::Leaving;
 use crate::collide::query::{self, RayHit};
 use crate::collide::{Detector, Envelope};
@@ -16,6 +16,7 @@ use crate::events::Events;
 use crate::field::Field;
 use crate::hooks::Hooks;
 use crate::joint::JointId;
+use crate::limits::{FASTEST, within};
 use crate::material::Materials;
 use crate::model::{BodyId, Model, NOBODY};
 use crate::prescribed_motion::{Guide, Guided};
@@ -259,9 +260,7 @@ impl World {
     /// Lets the surfaces of a body's shapes run over it, m/s, the body's axes: a belt.
     pub fn set_surface_velocity(&mut self, id: BodyId, velocity: DVec3) -> Result<(), WorldError> {
         self.slot(id)?;
-        if !velocity.is_finite() {
-            return Err(WorldError::Body(format!("surface_velocity must be finite, got {velocity}")));
-        }
+        within("surface_velocity", velocity, FASTEST, "m/s").map_err(WorldError::Body)?;
         self.wake_around(&[id.slot]);
         for c in self.model.colliders.iter_mut().filter(|c| c.body == id.slot) {
             c.surface_velocity = (velocity != DVec3::ZERO).then(|| Box::new(velocity));
@@ -339,11 +338,15 @@ impl World {
     }
 
     /// Sets velocity (centre of mass, m/s) and angular velocity (world axes, rad/s); of a planar body, what
-    /// its plane allows.
+    /// its plane allows. A static body has none but zero: a belt is [`World::set_surface_velocity`].
     pub fn set_velocity(&mut self, id: BodyId, velocity: DVec3, angular: DVec3) -> Result<(), WorldError> {
         let i = self.slot(id)?;
-        if !(velocity.is_finite() && angular.is_finite()) {
-            return Err(WorldError::Body(format!("velocity must be finite, got {velocity} and {angular}")));
+        for (what, v, unit) in [("velocity", velocity, "m/s"), ("angular velocity", angular, "rad/s")] {
+            within(what, v, FASTEST, unit).map_err(WorldError::Body)?;
+            if self.model.bodies[i].motion == Motion::Static && v != DVec3::ZERO {
+                let body = self.model.describe(id.slot);
+                return Err(WorldError::Body(format!("{body}: {what}: {STANDS}")));
+            }
         }
         let (velocity, angular) = match &self.model.bodies[i].planar {
             Some(plane) => (plane.within(velocity), plane.about(angular)),
@@ -352,29 +355,6 @@ impl World {
         self.state.velocity[i] = velocity;
         self.state.omega[i] = self.state.rotation[i].conjugate() * angular;
         Ok(())
-    }
-
-    /// Adds a force (N) at a world point for the next step only; at the centre of mass if no point is given.
-    pub fn apply_force(&mut self, id: BodyId, force: DVec3, at: Option<DVec3>) -> Result<(), WorldError> {
-        let i = self.slot(id)?;
-        self.state.force[i] += force;
-        if let Some(p) = at {
-            self.state.torque[i] += (p - self.state.position[i]).cross(force);
-        }
-        Ok(())
-    }
-
-    /// Adds a torque (N m, world axes) for the next step only.
-    pub fn apply_torque(&mut self, id: BodyId, torque: DVec3) -> Result<(), WorldError> {
-        let i = self.slot(id)?;
-        self.state.torque[i] += torque;
-        Ok(())
-    }
-
-    /// Forgets all forces and torques applied since the last step.
-    pub fn clear_forces(&mut self) {
-        self.state.force.fill(DVec3::ZERO);
-        self.state.torque.fill(DVec3::ZERO);
     }
 
     /// The contacts of the last step, with their impulses.

@@ -4,14 +4,16 @@ use drystone::{BodyDef, BodyId, Collider, Filter, Guide, MassProperties, Motion,
 use glam::{DMat3, DVec3};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyIterator, PyList};
 
 use super::PyWorld;
 use crate::arrays;
 use crate::body::Body;
 use crate::collider::PyCollider;
-use crate::convert::{Bits, Q4, V3, function, quat, vec3};
-use crate::errors::{input, world as refused};
+use crate::convert::{
+    Bits, Q4, V3, body, flag, function, maybe_name, maybe_number, maybe_text, number, quat, shown, text, vec3,
+};
+use crate::errors::{argument, input, world as refused};
 use crate::shape::PyShape;
 
 pub fn motion(name: &str) -> PyResult<Motion> {
@@ -89,13 +91,32 @@ pub fn mass_properties(
     Ok(properties)
 }
 
+/// A direction or an axis, and a function of time.
+fn course<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<(V3, Bound<'py, PyAny>)>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let wrong = |_| argument(format!("must be three numbers and a function of time, got {}", shown(value)));
+    value.extract().map(Some).map_err(wrong)
+}
+
+/// What is to be a body's: a list of colliders.
+fn colliders<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<PyRef<'py, PyCollider>>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let wrong = |_| argument(format!("must be a list of colliders (ds.Collider), got {}", shown(value)));
+    value.extract().map(Some).map_err(wrong)
+}
+
 #[pymethods]
 impl PyWorld {
     /// Adds a body of a shape, or of several colliders.
     ///
-    /// `mass` (kg) or `density` (kg/m³); inertia and centre of mass are those of a homogeneous body unless
-    /// given. `position` (m) and `rotation` (w, x, y, z) are of the body's frame, `velocity` (m/s) of its
-    /// centre of mass, `angular_velocity` (rad/s) in world axes. `friction`, `material`, `layers`, `mask` and
+    /// `mass` (kg; 1 if nothing is said) or `density` (kg/m³); inertia and centre of mass are those of a
+    /// homogeneous body unless given; they count while the body is dynamic. `position` (m) and `rotation` (w, x, y, z) are of the body's frame, `velocity` (m/s) of its
+    /// centre of mass, `angular_velocity` (rad/s) in world axes; a static body has none. `friction` (0 if
+    /// nothing is said), `material`, `layers`, `mask` and
     /// `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than 0 do not collide;
     /// `planar` is the normal of a plane that it is locked to.
     ///
@@ -112,25 +133,25 @@ impl PyWorld {
     fn add_body(
         slf: &Bound<'_, Self>,
         shape: Option<PyShape>,
-        colliders: Option<Vec<PyRef<'_, PyCollider>>>,
-        mass: Option<f64>,
-        density: Option<f64>,
+        #[pyo3(from_py_with = colliders)] colliders: Option<Vec<PyRef<'_, PyCollider>>>,
+        #[pyo3(from_py_with = maybe_number)] mass: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] density: Option<f64>,
         inertia: Option<&Bound<'_, PyAny>>,
         centre: Option<V3>,
         position: V3,
         rotation: Q4,
         velocity: V3,
         angular_velocity: V3,
-        friction: f64,
-        material: Option<&str>,
-        motion: &str,
+        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = maybe_text)] material: Option<&str>,
+        #[pyo3(from_py_with = text)] motion: &str,
         group: Bits,
         layers: Bits,
         mask: Bits,
         planar: Option<V3>,
-        name: Option<String>,
+        #[pyo3(from_py_with = maybe_name)] name: Option<String>,
         surface_velocity: Option<V3>,
-        charge: f64,
+        #[pyo3(from_py_with = number)] charge: f64,
     ) -> PyResult<Body> {
         let (py, this) = (slf.py(), slf.get());
         let (Bits(group), Bits(layers), Bits(mask)) = (group, layers, mask);
@@ -157,8 +178,12 @@ impl PyWorld {
         for c in &all {
             c.check(motion).map_err(input)?;
         }
+        if let Some(m) = mass.filter(|m| !(m.is_finite() && *m > 0.0)) {
+            return Err(input(format!("mass must be positive and finite, got {m}")));
+        }
         let properties = match motion {
             Motion::Dynamic => mass_properties(&all, mass, density, centre, inertia)?,
+            // Ground has none to speak of; what can be kept counts once the body is dynamic.
             _ => mass_properties(&all, mass, density, centre, inertia)
                 .ok()
                 .filter(|m| m.check().is_ok())
@@ -190,12 +215,12 @@ impl PyWorld {
         py: Python<'py>,
         shape: PyShape,
         positions: arrays::In<'py>,
-        mass: Option<f64>,
-        density: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] mass: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] density: Option<f64>,
         rotations: Option<arrays::In<'py>>,
         velocities: Option<arrays::In<'py>>,
-        friction: f64,
-        motion: &str,
+        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = text)] motion: &str,
         group: Bits,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let Bits(group) = group;
@@ -249,6 +274,32 @@ impl PyWorld {
         self.with(py, |w| w.model().bodies.len() - w.model().empty_slots().len())
     }
 
+    /// How many bodies there are.
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.body_count(py)
+    }
+
+    /// A world is true, also one without bodies.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// The bodies that there are now, in the order of their rows.
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyIterator>> {
+        Self::bodies(slf)?.as_any().try_iter()
+    }
+
+    /// Whether a body is this world's and alive, or whether there is one of that name or row.
+    fn __contains__(slf: &Bound<'_, Self>, which: &Bound<'_, PyAny>) -> bool {
+        match which.cast::<Body>() {
+            Ok(body) => {
+                let body = body.get();
+                body.world.is(slf) && slf.get().with(slf.py(), |w| w.model().contains(body.id))
+            }
+            Err(_) => Self::__getitem__(slf, which).is_ok(),
+        }
+    }
+
     fn __getitem__(slf: &Bound<'_, Self>, which: &Bound<'_, PyAny>) -> PyResult<Body> {
         let py = slf.py();
         let found = if let Ok(name) = which.extract::<String>() {
@@ -258,7 +309,8 @@ impl PyWorld {
             };
             slf.get().with(py, named)
         } else {
-            let row: i64 = which.extract()?;
+            let wrong = |_| argument(format!("a body goes by its row or its name, got {}", shown(which)));
+            let row: i64 = which.extract().map_err(wrong)?;
             u32::try_from(row).ok().and_then(|row| slf.get().with(py, |w| w.model().id(row)))
         };
         match found {
@@ -268,7 +320,7 @@ impl PyWorld {
     }
 
     /// Takes a body out, with its joints.
-    fn remove(slf: &Bound<'_, Self>, body: &Bound<'_, Body>) -> PyResult<()> {
+    fn remove(slf: &Bound<'_, Self>, #[pyo3(from_py_with = body)] body: &Bound<'_, Body>) -> PyResult<()> {
         let id = Self::own(slf, body)?;
         slf.get().change(slf.py(), |w| w.remove_body(id)).map_err(refused)
     }
@@ -277,9 +329,9 @@ impl PyWorld {
     #[pyo3(signature = (a, b, collide))]
     fn set_collides(
         slf: &Bound<'_, Self>,
-        a: &Bound<'_, Body>,
-        b: &Bound<'_, Body>,
-        collide: bool,
+        #[pyo3(from_py_with = body)] a: &Bound<'_, Body>,
+        #[pyo3(from_py_with = body)] b: &Bound<'_, Body>,
+        #[pyo3(from_py_with = flag)] collide: bool,
     ) -> PyResult<()> {
         let (a, b) = (Self::own(slf, a)?, Self::own(slf, b)?);
         slf.get().change(slf.py(), |w| w.set_collides(a, b, collide)).map_err(refused)
@@ -290,9 +342,9 @@ impl PyWorld {
     #[pyo3(signature = (body, *, along=None, about=None))]
     fn set_guide(
         slf: &Bound<'_, Self>,
-        body: &Bound<'_, Body>,
-        along: Option<(V3, Bound<'_, PyAny>)>,
-        about: Option<(V3, Bound<'_, PyAny>)>,
+        #[pyo3(from_py_with = body)] body: &Bound<'_, Body>,
+        #[pyo3(from_py_with = course)] along: Option<(V3, Bound<'_, PyAny>)>,
+        #[pyo3(from_py_with = course)] about: Option<(V3, Bound<'_, PyAny>)>,
     ) -> PyResult<()> {
         let mut guide = Guide::default();
         if let Some((direction, f)) = &along {
@@ -314,16 +366,16 @@ impl PyWorld {
     fn set_pair(
         &self,
         py: Python<'_>,
-        a: &str,
-        b: &str,
-        friction: f64,
-        kinetic_friction: Option<f64>,
-        restitution: f64,
-        rolling: f64,
-        spinning: f64,
-        cohesion: f64,
-        stiffness: Option<f64>,
-        damping: f64,
+        #[pyo3(from_py_with = text)] a: &str,
+        #[pyo3(from_py_with = text)] b: &str,
+        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = maybe_number)] kinetic_friction: Option<f64>,
+        #[pyo3(from_py_with = number)] restitution: f64,
+        #[pyo3(from_py_with = number)] rolling: f64,
+        #[pyo3(from_py_with = number)] spinning: f64,
+        #[pyo3(from_py_with = number)] cohesion: f64,
+        #[pyo3(from_py_with = maybe_number)] stiffness: Option<f64>,
+        #[pyo3(from_py_with = number)] damping: f64,
     ) -> PyResult<()> {
         let law = PairLaw {
             mu: friction,

@@ -7,6 +7,7 @@ use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::PyWorld;
+use crate::convert::{flag, maybe_number, number};
 use crate::errors::input;
 
 /// Lines of a world, for any plotting package.
@@ -71,14 +72,14 @@ impl PyWorld {
     fn debug_draw(
         &self,
         py: Python<'_>,
-        shapes: bool,
-        boxes: bool,
-        contacts: bool,
-        joints: bool,
-        forces: Option<f64>,
-        velocities: Option<f64>,
-        axes: Option<f64>,
-        size: f64,
+        #[pyo3(from_py_with = flag)] shapes: bool,
+        #[pyo3(from_py_with = flag)] boxes: bool,
+        #[pyo3(from_py_with = flag)] contacts: bool,
+        #[pyo3(from_py_with = flag)] joints: bool,
+        #[pyo3(from_py_with = maybe_number)] forces: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] velocities: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] axes: Option<f64>,
+        #[pyo3(from_py_with = number)] size: f64,
     ) -> PyResult<Drawing> {
         for (name, x) in [
             ("forces", forces.unwrap_or(0.0)),

@@ -7,7 +7,7 @@ use pyo3::types::PyList;
 
 use super::PyWorld;
 use crate::body::Body;
-use crate::convert::{Q4, V3, function, vec3};
+use crate::convert::{Q4, V3, flag, function, maybe_body, maybe_name, maybe_number, number, text, vec3};
 use crate::errors::{input, world as refused};
 use crate::joint::{Asked, PyJoint};
 
@@ -59,28 +59,28 @@ impl PyWorld {
         points=None, follow=None, turn=None, collide=false, compliance=[0.0; 2], name=None))]
     fn add_joint(
         slf: &Bound<'_, Self>,
-        kind: &str,
-        a: Option<&Bound<'_, Body>>,
-        b: Option<&Bound<'_, Body>>,
+        #[pyo3(from_py_with = text)] kind: &str,
+        #[pyo3(from_py_with = maybe_body)] a: Option<&Bound<'_, Body>>,
+        #[pyo3(from_py_with = maybe_body)] b: Option<&Bound<'_, Body>>,
         position: V3,
         axis: V3,
         rotation: Option<Q4>,
         axis_b: Option<V3>,
         position_b: Option<V3>,
-        length: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] length: Option<f64>,
         stiffness: Option<Bound<'_, PyAny>>,
         damping: Option<Bound<'_, PyAny>>,
         angular_stiffness: Option<Bound<'_, PyAny>>,
         angular_damping: Option<Bound<'_, PyAny>>,
-        pitch: Option<f64>,
-        ratio: f64,
-        radius: Option<f64>,
+        #[pyo3(from_py_with = maybe_number)] pitch: Option<f64>,
+        #[pyo3(from_py_with = number)] ratio: f64,
+        #[pyo3(from_py_with = maybe_number)] radius: Option<f64>,
         points: Option<[V3; 2]>,
         follow: Option<[Bound<'_, PyAny>; 3]>,
         turn: Option<[Bound<'_, PyAny>; 3]>,
-        collide: bool,
+        #[pyo3(from_py_with = flag)] collide: bool,
         compliance: [f64; 2],
-        name: Option<String>,
+        #[pyo3(from_py_with = maybe_name)] name: Option<String>,
     ) -> PyResult<PyJoint> {
         let what = Asked {
             kind,
@@ -120,7 +120,7 @@ impl PyWorld {
     }
 
     /// The joint of this name.
-    fn joint(slf: &Bound<'_, Self>, name: &str) -> PyResult<PyJoint> {
+    fn joint(slf: &Bound<'_, Self>, #[pyo3(from_py_with = text)] name: &str) -> PyResult<PyJoint> {
         let found = slf.get().with(slf.py(), |w| {
             w.joints().find(|id| w.joint(*id).is_ok_and(|j| j.name.as_deref() == Some(name)))
         });

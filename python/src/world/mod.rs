@@ -12,22 +12,25 @@ pub mod record;
 pub mod saved;
 mod user_data;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use drystone::{BodyId, Settings, State, StepReport, World};
+use drystone_cuda::backend::Backend;
 use drystone_record::recording::Writer;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 pub use bodies::{mass_properties, motion, motion_name};
+use events::Past;
 use hooks::Hooks;
 use user_data::Objects;
 
 use crate::body::Body;
-use crate::convert::{Times, Whole};
-use crate::errors::{input, step as failed, world as refused};
+use crate::convert::{Times, Whole, shown, text};
+use crate::errors::{argument, failed_with, input, step as failed, world as refused};
 use crate::lend::Inside;
 use crate::report::PyReport;
 use crate::settings;
@@ -41,7 +44,9 @@ const WITHOUT_LOOKING: Duration = Duration::from_millis(50);
 /// Settings go by keyword, with the names and meanings of the command line: `step` (s), `gravity` (m/s²),
 /// `model` ("ccp" or "coulomb"), `solver`, `tolerance` (m/s), `iterations`, `budget_ms`, `compliance`,
 /// `substeps`, `max_substeps`, `integrator`, `stabilisation`, `position_iterations`, `envelope` (m),
-/// `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers.
+/// `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers. `backend="cuda"` takes steps on a
+/// GPU: whole ones where the world is one of balls among fixed or led shapes, else the solve alone. The world is
+/// sent there and comes back with each call of `step(n)`.
 #[pyclass(frozen, weakref, subclass, name = "World", module = "drystone")]
 pub struct PyWorld {
     world: Mutex<Inside>,
@@ -51,6 +56,12 @@ pub struct PyWorld {
     pub objects: Objects,
     /// Who writes its steps down.
     record: Mutex<Option<Writer>>,
+    /// Events of the steps before the last.
+    past: Mutex<Past>,
+    /// Whether accelerations are asked for.
+    accelerations: AtomicBool,
+    /// Where it takes its steps, if that is a device.
+    backend: Mutex<Backend>,
 }
 
 /// A saved state of a world: see `World.save_state`.
@@ -102,6 +113,9 @@ impl PyWorld {
             after: Hooks::default(),
             objects: Objects::default(),
             record: Mutex::new(None),
+            past: Mutex::default(),
+            accelerations: AtomicBool::new(false),
+            backend: Mutex::default(),
         }
     }
 
@@ -144,15 +158,58 @@ impl PyWorld {
     pub fn take_steps(
         slf: &Bound<'_, Self>,
         n: u64,
+        each: impl FnMut(&World, &StepReport) -> bool + Send,
+    ) -> PyResult<Option<StepReport>> {
+        let this = slf.get();
+        if this.on_device() && !this.is_watched() {
+            return Self::take_steps_there(slf, n, each);
+        }
+        Self::take_steps_by(slf, n, |world| world.step().map_err(failed), each)
+    }
+
+    /// The same on a device, from where the world is back at the end, however that is.
+    fn take_steps_there(
+        slf: &Bound<'_, Self>,
+        n: u64,
+        each: impl FnMut(&World, &StepReport) -> bool + Send,
+    ) -> PyResult<Option<StepReport>> {
+        let (py, this) = (slf.py(), slf.get());
+        let backend = this.backend.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let whole = this.with(py, |w| !w.records_events()) && !this.accelerations.load(Ordering::Relaxed);
+        let mut stepper = this.change(py, |w| backend.stepper(w, whole)).map_err(input)?;
+        let step = |world: &mut World| stepper.step(world).map_err(failed_with);
+        let taken = Self::take_steps_by(slf, n, step, each);
+        let fetched = py.detach(|| stepper.fetch(&mut this.lock())).map_err(failed_with);
+        let report = taken?;
+        fetched.map(|()| report)
+    }
+
+    /// Whether a device is to take the steps.
+    pub fn on_device(&self) -> bool {
+        self.backend.lock().unwrap_or_else(PoisonError::into_inner).is_device()
+    }
+
+    /// Takes steps by `step`.
+    pub fn take_steps_by(
+        slf: &Bound<'_, Self>,
+        n: u64,
+        mut step: impl FnMut(&mut World) -> PyResult<StepReport> + Send,
         mut each: impl FnMut(&World, &StepReport) -> bool + Send,
     ) -> PyResult<Option<StepReport>> {
         let (py, this) = (slf.py(), slf.get());
         let (mut left, mut last) = (n, None);
+        *this.past() = Past::default();
+        let told = |hooks: &Hooks| {
+            this.past().in_hook = true;
+            let told = hooks.call(slf);
+            this.past().in_hook = false;
+            told
+        };
         while left > 0 {
             py.check_signals()?;
             let hooked = this.before.any() || this.after.any();
             if hooked {
-                this.before.call(slf)?;
+                told(&this.before)?;
             }
             let report = py.detach(|| {
                 // The lock first: a thread of the pool that waits within a step may take up another one's
@@ -161,31 +218,39 @@ impl PyWorld {
                 let world: &mut World = &mut world;
                 let mut record = this.record.lock().unwrap_or_else(PoisonError::into_inner);
                 let record: &mut Option<Writer> = &mut record;
-                with_threads(|| {
-                    rayon::scope(|_| {
-                        let begun = Instant::now();
-                        loop {
-                            let started = record.as_ref().map(|_| Instant::now());
-                            let report = world.step().map_err(failed)?;
-                            if let (Some(writer), Some(started)) = (record.as_mut(), started) {
-                                writer
-                                    .step(world, &report, started.elapsed().as_secs_f64())
-                                    .map_err(input)?;
-                            }
-                            left = if each(world, &report) { left - 1 } else { 0 };
-                            if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
-                                return Ok::<_, PyErr>(report);
+                let mut run = || {
+                    let begun = Instant::now();
+                    loop {
+                        let started = record.as_ref().map(|_| Instant::now());
+                        let report = step(world)?;
+                        if let (Some(writer), Some(started)) = (record.as_mut(), started) {
+                            writer.step(world, &report, started.elapsed().as_secs_f64()).map_err(input)?;
+                        }
+                        left = if each(world, &report) { left - 1 } else { 0 };
+                        if world.records_events() {
+                            let mut past = this.past();
+                            past.last = world.state().step;
+                            if left > 0 {
+                                past.note(world);
                             }
                         }
-                    })
-                })
+                        if left == 0 || hooked || begun.elapsed() > WITHOUT_LOOKING {
+                            return Ok::<_, PyErr>(report);
+                        }
+                    }
+                };
+                with_threads(|| rayon::scope(|_| run()))
             });
             last = Some(report?);
             if hooked {
-                this.after.call(slf)?;
+                told(&this.after)?;
             }
         }
         Ok(last)
+    }
+
+    fn past(&self) -> MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The id of a body that is this world's.
@@ -203,14 +268,38 @@ impl PyWorld {
     }
 }
 
+/// A backend that a world can have.
+fn own_backend(name: &str) -> PyResult<Backend> {
+    if name == "auto" {
+        return Err(input(
+            "backend: 'auto' compares both over a run, which ds.run does; a world takes 'cpu' or 'cuda'",
+        ));
+    }
+    Backend::choose(name).map_err(input)
+}
+
 #[pymethods]
 impl PyWorld {
     #[new]
-    #[pyo3(signature = (*, seed=Whole(1), **settings))]
-    fn new(seed: Whole, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    #[pyo3(signature = (*, seed=Whole(1), backend="cpu", **settings))]
+    fn new(
+        seed: Whole,
+        #[pyo3(from_py_with = text)] backend: &str,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let mut s = Settings::default();
         settings::apply(&mut s, settings)?;
-        Ok(Self::of(World::with_seed(s, seed.0).map_err(refused)?))
+        let backend = own_backend(backend)?;
+        s.solver = backend.solver(&s.solver).map_err(input)?;
+        let world = Self::of(World::with_seed(s, seed.0).map_err(refused)?);
+        *world.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
+        Ok(world)
+    }
+
+    /// Where it takes its steps: cpu or cuda.
+    #[getter]
+    fn backend(&self) -> &'static str {
+        if self.on_device() { "cuda" } else { "cpu" }
     }
 
     /// How it steps, as keywords.
@@ -225,6 +314,8 @@ impl PyWorld {
     fn configure(&self, py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let mut s = self.with(py, |w| w.settings().clone());
         settings::apply(&mut s, settings)?;
+        let backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        s.solver = backend.solver(&s.solver).map_err(input)?;
         self.change(py, |w| w.set_settings(s)).map_err(refused)
     }
 
@@ -247,7 +338,7 @@ impl PyWorld {
     }
 
     /// Takes `n` steps and returns the last one's report. Python goes on in other threads meanwhile, hooks
-    /// are called, Ctrl-C works.
+    /// are called, Ctrl-C works. Events are those of all of them: see `contact_events`.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World(gravity=[0, 0, 0])
@@ -256,7 +347,7 @@ impl PyWorld {
     #[pyo3(signature = (n=Times(1)))]
     fn step(slf: &Bound<'_, Self>, n: Times) -> PyResult<PyReport> {
         let last = Self::take_steps(slf, n.0, |_, _| true)?;
-        last.map(PyReport).ok_or_else(|| input("n must be at least 1"))
+        last.map(|report| PyReport::of(&report)).ok_or_else(|| input("n must be at least 1"))
     }
 
     /// Calls `hook(world)` before every step; returns it, so that it can decorate.
@@ -283,8 +374,9 @@ impl PyWorld {
     }
 
     /// Goes back to a saved state of these same bodies.
-    fn restore(&self, py: Python<'_>, state: PyRef<'_, PyState>) -> PyResult<()> {
-        let state = state.0.clone();
+    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let wrong = |_| argument(format!("state must be one of save_state(), got {}", shown(state)));
+        let state = state.cast::<PyState>().map_err(wrong)?.get().0.clone();
         self.change(py, |w| w.restore(state)).map_err(refused)
     }
 

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::PyWorld;
 use crate::arrays;
+use crate::convert::text;
 use crate::errors::input;
 
 #[pymethods]
@@ -29,7 +30,7 @@ impl PyWorld {
         PyArray1::from_vec(py, masses)
     }
 
-    /// The engine's own memory as it is now: `centres`, `quaternions`, `velocities` and `spins` are arrays
+    /// The engine's own memory as it is now: `centres`, `quaternions_xyzw`, `velocities` and `spins` are arrays
     /// that nobody can write to. Nothing is copied, unless the world goes on while an array is kept: it stays
     /// what it was. Rows of removed bodies hold anything: see `alive`.
     ///
@@ -94,7 +95,7 @@ impl PyWorld {
     #[pyo3(signature = (what, out=None))]
     fn read<'py>(
         slf: &Bound<'py, Self>,
-        what: &str,
+        #[pyo3(from_py_with = text)] what: &str,
         out: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let own = |out: Bound<'py, PyAny>| {
@@ -107,7 +108,7 @@ impl PyWorld {
     }
 
     /// Sets states of all bodies at once; what is not given stays. Contacts begin anew where positions or
-    /// rotations are set.
+    /// rotations are set. Velocities of static bodies are not looked at: they have none.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,
@@ -121,7 +122,8 @@ impl PyWorld {
         arrays::write(self, py, given.map(Option::as_ref))
     }
 
-    /// Adds forces (n, 3) in N at the centres of mass, and torques (n, 3) in N m, for the next step only.
+    /// Adds forces (n, 3) in N at the centres of mass, and torques (n, 3) in N m, for the next step only. Rows
+    /// of bodies that are not dynamic count for nothing.
     #[pyo3(signature = (forces, torques=None))]
     fn apply_forces(
         &self,

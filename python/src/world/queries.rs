@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::PyWorld;
 use crate::body::Body;
-use crate::convert::{Q4, V3, array3, direction as towards, finite, place, reach};
+use crate::convert::{Q4, V3, array3, body, direction as towards, finite, number, place, reach};
 use crate::errors::world as refused;
 use crate::query::{Asked, Hit};
 use crate::shape::PyShape;
@@ -29,7 +29,7 @@ impl PyWorld {
         slf: &Bound<'py, Self>,
         origin: V3,
         direction: V3,
-        max_distance: f64,
+        #[pyo3(from_py_with = number)] max_distance: f64,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
         let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
@@ -44,7 +44,7 @@ impl PyWorld {
         slf: &Bound<'py, Self>,
         origin: V3,
         direction: V3,
-        max_distance: f64,
+        #[pyo3(from_py_with = number)] max_distance: f64,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Hit>> {
         let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
@@ -60,7 +60,7 @@ impl PyWorld {
         slf: &Bound<'py, Self>,
         shape: PyShape,
         direction: V3,
-        max_distance: f64,
+        #[pyo3(from_py_with = number)] max_distance: f64,
         position: Option<V3>,
         rotation: Option<Q4>,
         which: Option<&Bound<'py, PyDict>>,
@@ -94,7 +94,7 @@ impl PyWorld {
     fn closest<'py>(
         slf: &Bound<'py, Self>,
         shape: PyShape,
-        max_distance: f64,
+        #[pyo3(from_py_with = number)] max_distance: f64,
         position: Option<V3>,
         rotation: Option<Q4>,
         which: Option<&Bound<'py, PyDict>>,
@@ -110,7 +110,7 @@ impl PyWorld {
     fn project<'py>(
         slf: &Bound<'py, Self>,
         point: V3,
-        max_distance: f64,
+        #[pyo3(from_py_with = number)] max_distance: f64,
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
         let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
@@ -120,7 +120,11 @@ impl PyWorld {
     }
 
     /// Signed distance of two bodies, m.
-    fn distance(slf: &Bound<'_, Self>, a: &Bound<'_, Body>, b: &Bound<'_, Body>) -> PyResult<f64> {
+    fn distance(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = body)] a: &Bound<'_, Body>,
+        #[pyo3(from_py_with = body)] b: &Bound<'_, Body>,
+    ) -> PyResult<f64> {
         let (a, b) = (Self::own(slf, a)?, Self::own(slf, b)?);
         slf.get().with(slf.py(), |w| w.distance(a, b)).map_err(refused)
     }
@@ -128,8 +132,8 @@ impl PyWorld {
     /// Signed distance of two bodies (m) and the closest points of the first and the second.
     fn closest_points<'py>(
         slf: &Bound<'py, Self>,
-        a: &Bound<'py, Body>,
-        b: &Bound<'py, Body>,
+        #[pyo3(from_py_with = body)] a: &Bound<'py, Body>,
+        #[pyo3(from_py_with = body)] b: &Bound<'py, Body>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let (py, a, b) = (slf.py(), Self::own(slf, a)?, Self::own(slf, b)?);
         let found = slf.get().with(py, |w| w.closest_points(a, b)).map_err(refused)?;

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::PyWorld;
+use crate::convert::{Whole, flag, maybe_number, number, text};
 use crate::errors::input;
 use crate::threads::detached;
 
@@ -27,17 +28,17 @@ impl PyWorld {
         &self,
         py: Python<'_>,
         folder: PathBuf,
-        every: Option<f64>,
-        steps: Option<u64>,
-        contacts: bool,
-        joints: bool,
-        double: bool,
-        replace: bool,
-        name: &str,
+        #[pyo3(from_py_with = maybe_number)] every: Option<f64>,
+        steps: Option<Whole>,
+        #[pyo3(from_py_with = flag)] contacts: bool,
+        #[pyo3(from_py_with = flag)] joints: bool,
+        #[pyo3(from_py_with = flag)] double: bool,
+        #[pyo3(from_py_with = flag)] replace: bool,
+        #[pyo3(from_py_with = text)] name: &str,
     ) -> PyResult<()> {
         let every = match (every, steps) {
             (Some(t), None) if t.is_finite() && t > 0.0 => Every::Seconds(t),
-            (None, Some(n)) if n > 0 => Every::Steps(n),
+            (None, Some(Whole(n))) if n > 0 => Every::Steps(n),
             (None, None) => Every::Seconds(1.0 / 60.0),
             (Some(_), Some(_)) => return Err(input("every and steps: give one of the two")),
             _ => return Err(input("every (s) and steps must be above 0")),
@@ -85,7 +86,7 @@ impl PyWorld {
     #[pyo3(signature = (duration=0.0, **how))]
     fn view<'py>(
         slf: &Bound<'py, Self>,
-        duration: f64,
+        #[pyo3(from_py_with = number)] duration: f64,
         how: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("drystone._view")?.getattr("view")?.call((slf, duration), how)
@@ -94,7 +95,12 @@ impl PyWorld {
     /// A page with the world as it is, after `duration` more seconds of simulated time if that is not 0, of
     /// which there are `frames` a second.
     #[pyo3(signature = (duration, frames, title))]
-    fn _page(slf: &Bound<'_, Self>, duration: f64, frames: f64, title: &str) -> PyResult<String> {
+    fn _page(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = number)] duration: f64,
+        #[pyo3(from_py_with = number)] frames: f64,
+        #[pyo3(from_py_with = text)] title: &str,
+    ) -> PyResult<String> {
         if !(duration.is_finite() && duration >= 0.0) {
             return Err(input(format!("duration must be finite and not negative, s, got {duration}")));
         }

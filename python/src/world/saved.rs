@@ -8,7 +8,8 @@ use super::PyWorld;
 use super::user_data::Key;
 use crate::body::Body;
 use crate::collider::BodyCollider;
-use crate::errors::input;
+use crate::convert::shown;
+use crate::errors::{argument, input};
 use crate::joint::PyJoint;
 use crate::threads::detached;
 
@@ -35,7 +36,9 @@ impl PyWorld {
 
     /// A world from the bytes that `save` made: it goes on to the same bits.
     #[staticmethod]
-    fn load(bytes: &[u8]) -> PyResult<Self> {
+    fn load(bytes: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let wrong = |_| argument(format!("bytes must be those of save(), got {}", shown(bytes)));
+        let bytes: &[u8] = bytes.extract().map_err(wrong)?;
         Ok(Self::of(World::load(bytes).map_err(input)?))
     }
 

@@ -10,10 +10,10 @@ use crate::scratch::{Scratch, holds, number, outcome};
 #[cfg(target_os = "linux")]
 use crate::signals::interrupted;
 
-/// A ball so fast that its position leaves the range of numbers in the 18th step of one second.
+/// A ball so fast that it is further out than bodies may be in the 18th step of one second.
 fn runaway() -> Value {
     let mut s = state(vec![ball([0.0, 0.0, 0.0])], vec![]);
-    s["bodies"][0]["vel"] = json!([1e307, 0, 0]);
+    s["bodies"][0]["vel"] = json!([5.7e10, 0, 0]);
     s["h"] = 1.0.into();
     s["T"] = 40.0.into();
     s["snaps"] = json!([3, 10, 40]);
@@ -82,19 +82,22 @@ fn a_failed_run_says_why_and_keeps_what_it_has() {
     let line = "run runaway.json --report r.json --snapshots s.json --body-forces b.csv";
     let o = scratch.run(line);
     assert_eq!(o.code, 1, "{}", o.err);
-    holds(&o.err, &["body 0", "not finite"]);
+    holds(&o.err, &["body 0", "position must be within 1e12 m of the origin"]);
     assert!(!o.err.contains("panicked"));
     let r = scratch.json("r.json");
     assert_eq!(r["status"], "failed");
     let steps = r["steps"].as_u64().unwrap();
     assert!((10..40).contains(&steps));
-    holds(r["reason"].as_str().unwrap(), &[&format!("step {}", steps + 1), "body 0", "not finite"]);
+    holds(
+        r["reason"].as_str().unwrap(),
+        &[&format!("step {}", steps + 1), "body 0", "position must be within 1e12 m"],
+    );
     assert!((number(&r, "time_s") - steps as f64).abs() < 1e-9);
     let s = scratch.json("s.json");
     assert_eq!((&s["cut"], s["steps"].as_u64()), (&Value::Bool(true), Some(steps)));
     let times: Vec<f64> = s["snaps"].as_array().unwrap().iter().map(|x| x[0].as_f64().unwrap()).collect();
     assert_eq!(times, [3.0, 10.0, steps as f64], "the wished ones, and the last");
-    assert!((snapshot(&s, 1)[0][0] / 1e308 - 1.0).abs() < 1e-9);
+    assert!((snapshot(&s, 1)[0][0] / 5.7e11 - 1.0).abs() < 1e-9);
     let rows = scratch.read("b.csv");
     assert_eq!(rows.lines().count() as u64, 1 + steps);
     // With the report on standard output it is still pure JSON, and the reason is on standard error.
@@ -116,15 +119,55 @@ fn the_last_state_of_a_failed_run_is_finite() {
 fn steps_too_long_for_numbers_fail_and_do_not_panic() {
     let scratch = Scratch::new("ending-numbers");
     for line in [
-        "packing --set n=60 --step 1e150 --steps 3",
-        "packing --set n=60 --step 1e300 --steps 3",
         "packing --set n=60 --solver pgj:omega=1e300,safeguard=off --steps 60",
         "packing --set n=60 --solver pgj:eta=1e300 --steps 60",
     ] {
         let o = scratch.run(&format!("run {line} --quiet --report r.json"));
         assert_eq!(o.code, 1, "{line}: {}", o.err);
-        holds(&o.err, &["step", "not finite"]);
+        holds(&o.err, &["step"]);
+        assert!(
+            ["not finite", "must be within"].iter().any(|told| o.err.contains(told)),
+            "{line}: {}",
+            o.err
+        );
         assert_eq!(scratch.json("r.json")["status"], "failed", "{line}");
+    }
+    // A day in one step throws the balls beyond all bounds: no such step is called solved.
+    let o = scratch.run("run packing --set n=60 --step 1e7 --steps 300 --quiet --report r.json");
+    assert_eq!(o.code, 1, "{}", o.err);
+    holds(&o.err, &["must be within 1e12 m"]);
+    assert_eq!(scratch.json("r.json")["status"], "failed");
+    for step in ["1e10", "1e150", "1e300", "1e-16"] {
+        let text = scratch.bad(&format!("run packing --set n=60 --step {step} --steps 3"));
+        holds(&text, &["h (the step) must be from 1e-15 to 1e9 s"]);
+    }
+}
+
+/// Numbers beyond what the engine carries name their field and the bound, wherever they are written.
+#[test]
+fn numbers_beyond_the_limits_are_refused_by_field() {
+    let scratch = Scratch::new("ending-limits");
+    let body = "[[body]]\nmotion = \"MOTION\"\nshape = { type = \"sphere\", r = 0.5 }\nLINE\n";
+    for (settings, motion, line, told) in [
+        ("gravity = [0, 0, 1e300]", "dynamic", "mass = 1.0", "gravity: must be within 1e12 m/s²"),
+        ("h = 1e-20", "dynamic", "mass = 1.0", "h: must be from 1e-15 to 1e9 s"),
+        ("envelope = 1e200", "dynamic", "mass = 1.0", "envelope: must be at most 1e12 m"),
+        ("", "dynamic", "mass = 1.0\nvelocity = [0, 1e200, 0]", "velocity must be within 1e12 m/s"),
+        ("", "dynamic", "mass = 1.0\nangular_velocity = [0, 1e13, 0]", "within 1e12 rad/s"),
+        ("", "dynamic", "mass = 1.0\nposition = [0, 0, -1e13]", "position must be within 1e12 m"),
+        ("", "static", "surface_velocity = [1e13, 0, 0]", "surface_velocity must be within 1e12 m/s"),
+        ("", "static", "velocity = [1, 0, 0]", "body[0].velocity: a static body does not move"),
+        (
+            "",
+            "static",
+            "angular_velocity = [1, 0, 0]",
+            "body[0].angular_velocity: a static body does not move",
+        ),
+    ] {
+        let text = format!("name = \"far\"\n[settings]\nT = 1.0\n{settings}\n{body}");
+        scratch.write("far.toml", text.replace("MOTION", motion).replace("LINE", line));
+        holds(&scratch.bad("run far.toml"), &["far.toml", told]);
+        holds(&scratch.bad("check far.toml"), &["far.toml", told]);
     }
 }
 
@@ -165,10 +208,11 @@ fn deep_overlaps_are_in_the_report() {
 }
 
 #[test]
-fn a_run_that_diverged_is_not_ok() {
+fn a_run_that_ends_beyond_the_limits_is_not_ok() {
     let scratch = Scratch::new("ending-diverged");
     let mut s = state(vec![ball([0.0, 0.0, 0.5])], vec![floor()]);
-    s["bodies"][0]["vel"] = json!([1e308, 0, 0]);
+    s["bodies"][0]["vel"] = json!([9e11, 0, 0]);
+    s["T"] = 2.0.into();
     scratch.write("s.json", s.to_string());
     let o = scratch.run("run s.json --quiet --report r.json");
     assert_eq!((o.code, &scratch.json("r.json")["status"]), (1, &"failed".into()));

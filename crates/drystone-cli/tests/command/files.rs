@@ -292,8 +292,8 @@ fn what_cannot_begin_is_refused_with_its_place() {
     holds(&scratch.bad("run apart.toml --report r.json"), &["apart.toml:", "joint[", "cannot be assembled"]);
     write("far.toml", "T = 1", "[1e200, 0, 0]", "");
     holds(&scratch.bad("run far.toml"), &["far.toml:4:", "body[0]", "within 1e12 m"]);
-    write("endless.toml", "T = 1\nh = 1e-300", "[0, 0, 1]", "");
-    holds(&scratch.bad("run endless.toml"), &["1.0e300 steps of 1e-300 s"]);
+    write("endless.toml", "T = 1e9\nh = 1e-12", "[0, 0, 1]", "");
+    holds(&scratch.bad("run endless.toml"), &["1.0e21 steps of 1e-12 s"]);
     write("several.toml", "T = 1", "[0, 0, 1]", &hinge("motor = { speed = 1, position = 2 }"));
     holds(&scratch.bad("check several.toml"), &["several.toml:13:9", "joint[0].motor", "not several"]);
     write("crossed.toml", "T = 1", "[0, 0, 1]", &hinge("limits = [1, -1]"));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drystone::collide::broadphase;
-use drystone::{Integrator, Settings, Sleep, Stabilisation};
+use drystone::{Integrator, Settings, Sleep, Stabilisation, limits};
 use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{self, nearest};
 
@@ -93,9 +93,17 @@ pub fn change_settings(settings: &mut Settings, table: &str) -> Result<(), Scene
 fn change(at: &At, s: &mut Settings) -> Result<(), Fault> {
     if let Some(h) = at.get("h") {
         s.h = positive(&h, "s")?;
+        if !limits::STEPS.contains(&s.h) {
+            let (least, most) = (limits::STEPS.start(), limits::STEPS.end());
+            return Err(h.fault(format!("must be from {least:e} to {most:e} s, got {:e}", s.h)));
+        }
     }
     if let Some(g) = at.get("gravity") {
         s.gravity = g.vector()?;
+        let largest = s.gravity.abs().max_element();
+        if largest > limits::GRAVITY {
+            return Err(g.fault(format!("must be within {:e} m/s², got {largest:e}", limits::GRAVITY)));
+        }
     }
     if let Some(name) = at.get("model") {
         s.model = FrictionLaw::parse(name.text()?).map_err(|e| name.fault(e.0))?;
@@ -136,7 +144,11 @@ fn change(at: &At, s: &mut Settings) -> Result<(), Fault> {
         s.position_iterations = n.whole(0, LARGEST_WHOLE)? as usize;
     }
     if let Some(x) = at.get("envelope") {
-        s.envelope = Some(not_negative(&x, "m")?);
+        let e = not_negative(&x, "m")?;
+        if e > limits::FARTHEST {
+            return Err(x.fault(format!("must be at most {:e} m, got {e:e}", limits::FARTHEST)));
+        }
+        s.envelope = Some(e);
     }
     if let Some(name) = at.get("broadphase") {
         let (text, valid) = (name.text()?, broadphase::Kind::NAMES);

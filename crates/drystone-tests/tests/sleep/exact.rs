@@ -65,7 +65,7 @@ fn a_step_that_fails_leaves_sleepers_as_they_were() {
     w.step().unwrap();
     let before = w.state().clone();
     w.apply_force(bricks[0], DVec3::X, None).unwrap();
-    w.apply_force(bricks[1], DVec3::splat(f64::NAN), None).unwrap();
+    w.apply_force(bricks[1], DVec3::splat(1e50), None).unwrap();
     assert!(w.step().is_err());
     w.clear_forces();
     assert_eq!(w.state(), &before);

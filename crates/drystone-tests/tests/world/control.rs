@@ -87,7 +87,8 @@ fn impulses_change_both_momenta() {
     assert!(w.angular_velocity(id).unwrap().length() < 1e-15);
     assert!(w.apply_impulse(id, DVec3::INFINITY, None).unwrap_err().to_string().contains("finite"));
     let wall = w.add_body(BodyDef::fixed(Shape::HalfSpace).at(DVec3::Z * -9.0)).unwrap();
-    w.apply_impulse(wall, j, Some(p)).unwrap();
+    let refused = w.apply_impulse(wall, j, Some(p)).unwrap_err().to_string();
+    assert!(refused.contains("body 1 is static"), "{refused}");
     assert_eq!(w.velocity(wall).unwrap(), DVec3::ZERO);
 }
 

@@ -9,6 +9,7 @@ mod events;
 mod fields;
 mod hooks;
 mod kept_pairs;
+mod limits;
 mod motion;
 mod order;
 mod periodic;

@@ -29,6 +29,14 @@ fn ray_finds_the_nearest_body() {
     assert!(w.ray(DVec3::ZERO, DVec3::X, 1.7).is_none(), "out of reach");
     assert!(w.ray(DVec3::ZERO, DVec3::Z, 1e9).is_none(), "nothing above");
     assert!(w.ray(DVec3::ZERO, DVec3::ZERO, 1e9).is_none(), "no direction");
+    assert!(
+        w.ray(DVec3::ZERO, DVec3::NAN, 1e9).is_none() && w.ray(DVec3::ZERO, DVec3::INFINITY, 1e9).is_none()
+    );
+    // Any length will do, also one whose square is no number.
+    let down =
+        |length: f64| w.ray(DVec3::Z * 50.0, DVec3::NEG_Z * length, 1e9).map(|(id, hit)| (id, hit.distance));
+    assert!(down(1.0).is_some());
+    [1e-300, 1e300, 1e-320].iter().for_each(|length| assert_eq!(down(*length), down(1.0), "{length:e}"));
     w.remove_body(near).unwrap();
     assert_eq!(w.ray(DVec3::ZERO, DVec3::X, 100.0).unwrap().0, far, "a removed body stops no ray");
 }

@@ -50,6 +50,7 @@ pub(crate) use world::{error_at, error_of};
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{FARTHEST, within};
 use crate::model::BodyId;
 use crate::settings::Stabilisation;
 use crate::shape::Pose;
@@ -464,9 +465,7 @@ impl JointDef {
             Frames::Local(a, b) | Frames::Worlds(a, b) => [a, b],
         };
         for p in poses {
-            if !p.position.is_finite() {
-                return Err(format!("anchor must be finite, got {}", p.position));
-            }
+            within("anchor", p.position, FARTHEST, "m of the origin")?;
             let length = p.rotation.length();
             if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
                 return Err("axis must be a finite vector that is not zero".into());

@@ -35,7 +35,7 @@ use crate::collide::Aabb;
 /// would leave the range of numbers. m
 const FARTHEST: f64 = 1e60;
 /// Lengths of shapes, m: their moments go by the fifth power.
-const LARGEST: f64 = 1e12;
+const LARGEST: f64 = crate::limits::FARTHEST;
 
 /// A contact names the triangle of a mesh or height field, or the part of a compound, with 20 bits.
 pub const MOST_PARTS: usize = 1 << 20;

@@ -1,15 +1,18 @@
 //! Numbers that are not finite, bodies that leave: where they are noticed, and whom they are blamed on.
 
 use drystone_solve::{Malformed, parallel};
+use glam::DVec3;
 
 use super::{Party, StepError};
 use crate::bounds::Leaving;
 use crate::contact::Contact;
 use crate::formulation::rows::{Rows, SIZE};
 use crate::joint::{Equations, error_of};
+use crate::limits;
 use crate::model::{BodyId, Model};
 use crate::state::{Motion, State};
 use crate::workspace::{Collision, Setup, Velocity};
+use crate::world::World;
 
 /// The contact with the largest residual, in words.
 pub(super) fn worst_contact(
@@ -46,21 +49,53 @@ pub(super) fn names(model: &Model, parties: &[Party]) -> String {
     if names.is_empty() { "constraints".into() } else { names.join(", ") }
 }
 
-/// Undoes the step if a body has left the range of numbers.
+/// Undoes the step if a body has left the range of numbers, or that of [`crate::limits`].
 pub(super) fn check_positions(
     model: &Model,
     s: &mut State,
     saved: &Motion,
     step: u64,
 ) -> Result<(), StepError> {
-    let finite = |i: usize| s.position[i].is_finite() && s.rotation[i].is_finite();
-    if parallel::all(s.position.len(), finite) {
+    let sound =
+        |i: usize| limits::holds(s.position[i], s.velocity[i], s.omega[i]) && s.rotation[i].is_finite();
+    if parallel::all(s.position.len(), sound) {
         return Ok(());
     }
-    let Some(i) = (0..s.position.len()).find(|&i| !finite(i)) else { return Ok(()) };
+    let Some(i) = (0..s.position.len()).find(|&i| !sound(i)) else { return Ok(()) };
+    let (body, x, v, omega) = (model.describe(i as u32), s.position[i], s.velocity[i], s.omega[i]);
+    let finite = x.is_finite() && s.rotation[i].is_finite();
     saved.restore(s);
-    let text = format!("the new position of {} is not finite", model.describe(i as u32));
-    Err(StepError::NonFinite { step, text })
+    if !finite {
+        let text = format!("the new position of {body} is not finite");
+        return Err(StepError::NonFinite { step, text });
+    }
+    Err(beyond(step, &body, x, v, omega))
+}
+
+impl World {
+    /// Whether all bodies are where steps may come to: to be asked of one that was stepped elsewhere.
+    #[doc(hidden)]
+    pub fn check_limits(&self) -> Result<(), StepError> {
+        let s = &self.state;
+        let out = |i: &usize| {
+            self.model.bodies[*i].alive && !limits::holds(s.position[*i], s.velocity[*i], s.omega[*i])
+        };
+        match (0..s.position.len()).find(out) {
+            Some(i) => {
+                let body = self.model.describe(i as u32);
+                Err(beyond(s.step, &body, s.position[i], s.velocity[i], s.omega[i]))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What of a body is not within the [`crate::limits`].
+pub(super) fn beyond(step: u64, body: &str, x: DVec3, v: DVec3, omega: DVec3) -> StepError {
+    let told = limits::within("position", x, limits::FARTHEST, "m of the origin")
+        .and_then(|()| limits::within("velocity", v, limits::FASTEST, "m/s"))
+        .and_then(|()| limits::within("angular velocity", omega, limits::FASTEST, "rad/s"));
+    StepError::OutOfRange { step, text: format!("the new {} ({body})", told.err().unwrap_or_default()) }
 }
 
 /// The bodies that were inside the bounds before the step and are not any more; or an error, and the step
@@ -179,24 +214,29 @@ pub(super) fn bad_contact(model: &Model, collision: &Collision, step: u64, error
     StepError::NonFinite { step, text }
 }
 
-/// The first body whose new velocity is not finite, with a contact of its.
+/// The first body whose new velocity is not finite or too large, with a contact of its.
 pub(super) fn check_finite(
     model: &Model,
     contacts: &[Contact],
     velocity: &[[f64; 6]],
     step: u64,
 ) -> Result<(), StepError> {
-    let finite = |i: usize| velocity[i].iter().all(|x| x.is_finite());
-    if parallel::all(velocity.len(), finite) {
+    let sound = |i: usize| velocity[i].iter().all(|x| x.abs() <= limits::FASTEST);
+    if parallel::all(velocity.len(), sound) {
         return Ok(());
     }
-    let Some(i) = (0..velocity.len()).find(|&i| !finite(i)) else { return Ok(()) };
+    let Some(i) = (0..velocity.len()).find(|&i| !sound(i)) else { return Ok(()) };
     let touching = contacts.iter().find(|c| c.bodies.contains(&(i as u32)));
     let by = touching.map_or("without a contact".into(), |c| {
         format!("in contact with {}", model.describe(c.bodies[(c.bodies[0] == i as u32) as usize]))
     });
-    let text = format!("the velocity of {} is not finite, {by}", model.describe(i as u32));
-    Err(StepError::NonFinite { step, text })
+    let body = model.describe(i as u32);
+    if velocity[i].iter().all(|x| x.is_finite()) {
+        let v = velocity[i].map(|x| x.abs());
+        let (linear, angular) = (DVec3::new(v[0], v[1], v[2]), DVec3::new(v[3], v[4], v[5]));
+        return Err(beyond(step, &format!("{body}, {by}"), DVec3::ZERO, linear, angular));
+    }
+    Err(StepError::NonFinite { step, text: format!("the velocity of {body} is not finite, {by}") })
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ use drystone_solve::parallel::{self, Shared};
 use glam::{DQuat, DVec3};
 
 use super::StepError;
+use super::check::beyond;
 use crate::body::Motion;
 use crate::field::Placed;
 use crate::gyration::turns_freely;
+use crate::limits;
 use crate::model::Model;
 use crate::motion::{free_rotation, is_ball};
 use crate::state::State;
@@ -54,15 +56,26 @@ pub(super) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> R
         let turn = s.rotation[i] * omega;
         // SAFETY: each body once.
         unsafe { *to.at(i) = [v.x, v.y, v.z, turn.x, turn.y, turn.z] };
-        v.is_finite() && turn.is_finite() && s.position[i].is_finite()
+        limits::holds(s.position[i], v, turn)
     });
     if sound {
         return Ok(());
     }
-    let finite = |i: &usize| v_free[*i].iter().all(|x| x.is_finite()) && s.position[*i].is_finite();
-    let i = (0..n).find(|i| !finite(i)).unwrap_or_default();
-    let text = format!("{} has a position, velocity or force that is not finite", model.describe(i as u32));
-    Err(StepError::NonFinite { step: s.step + 1, text })
+    let of = |i: usize| {
+        let v = v_free[i];
+        (s.position[i], DVec3::new(v[0], v[1], v[2]), DVec3::new(v[3], v[4], v[5]))
+    };
+    let bad = |i: &usize| {
+        let (x, v, turn) = of(*i);
+        !limits::holds(x, v, turn)
+    };
+    let i = (0..n).find(bad).unwrap_or_default();
+    let (step, body, (x, v, turn)) = (s.step + 1, model.describe(i as u32), of(i));
+    if x.is_finite() && v.is_finite() && turn.is_finite() {
+        return Err(beyond(step, &body, x, v, turn));
+    }
+    let text = format!("{body} has a position, velocity or force that is not finite");
+    Err(StepError::NonFinite { step, text })
 }
 
 /// Notes which bodies are on joints.

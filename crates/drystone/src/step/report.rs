@@ -127,6 +127,14 @@ pub enum StepError {
         /// Body, contact, quantity.
         text: String,
     },
+    /// A body further away or faster than [`limits`](crate::limits) allow.
+    #[error("step {step}: {text}")]
+    OutOfRange {
+        /// Step number.
+        step: u64,
+        /// Body, quantity, bound.
+        text: String,
+    },
     /// The solver's multipliers ran away.
     #[error(
         "step {step}: the solver diverged: multipliers not finite, or worse than none, after {iterations} iterations, worst at {text}"

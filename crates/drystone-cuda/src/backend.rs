@@ -1,4 +1,4 @@
-//! Where problems are solved: `--backend`, and `drystone devices`.
+//! Where steps are taken and problems solved: `--backend` of the command line, `backend=` of Python.
 
 mod choice;
 
@@ -6,16 +6,28 @@ use std::sync::Arc;
 
 use choice::{Choice, Trial};
 use drystone::{StepError, StepReport, World};
-use drystone_cuda::{Device, Engine, Error, GrainsError, GrainsOnDevice};
-use drystone_record::report::Report;
 use drystone_solve::solver::{BadSpec, Spec};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::catalogue;
-use crate::elsewhere::Elsewhere;
-use crate::failure::Failure;
-use crate::run::say;
+use crate::{Device, Engine, Error, GrainsError, GrainsOnDevice};
+
+/// A backend that cannot be had, or does not have what was asked for: bad input.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct BackendError(pub String);
+
+impl From<BadSpec> for BackendError {
+    fn from(e: BadSpec) -> Self {
+        Self(e.to_string())
+    }
+}
+
+impl From<Error> for BackendError {
+    fn from(e: Error) -> Self {
+        Self(e.to_string())
+    }
+}
 
 /// Stages of a step that stay on the CPU.
 const ON_CPU: &[&str] = &["predict", "collide", "islands", "formulate", "certify", "integrate"];
@@ -38,31 +50,31 @@ pub struct Backend {
 
 impl Backend {
     /// Reads `cpu`, `cuda` or `auto`; opens the device. Without one `auto` is the processor.
-    pub fn choose(name: &str) -> Result<Self, Failure> {
-        let spec = Spec::parse(name).map_err(|e| Failure::input(format!("--backend: {e}")))?;
-        spec.check(&[]).map_err(Failure::input)?;
+    pub fn choose(name: &str) -> Result<Self, BackendError> {
+        let spec = Spec::parse(name).map_err(|e| BackendError(format!("--backend: {e}")))?;
+        spec.check(&[])?;
         match spec.name.as_str() {
             "cpu" => Ok(Self::default()),
             "cuda" => {
-                let engine = Some(drystone_cuda::install().map_err(Failure::input)?);
+                let engine = Some(crate::install()?);
                 Ok(Self { engine, ..Self::default() })
             }
             "auto" => {
-                let (engine, absent) = match drystone_cuda::install() {
+                let (engine, absent) = match crate::install() {
                     Ok(engine) => (Some(engine), None),
                     Err(e) => (None, Some(e.to_string())),
                 };
                 Ok(Self { engine, auto: true, absent })
             }
-            other => Err(Failure::input(BadSpec::unknown("backend", other, BACKENDS))),
+            other => Err(BadSpec::unknown("backend", other, BACKENDS).into()),
         }
     }
 
     /// The same for commands that take no steps: there is nothing to try both with.
-    pub fn of_problems(name: &str) -> Result<Self, Failure> {
+    pub fn of_problems(name: &str) -> Result<Self, BackendError> {
         if name == "auto" {
             let text = "--backend auto compares steps of a world; a problem from a file takes cpu or cuda";
-            return Err(Failure::input(text));
+            return Err(BackendError(text.into()));
         }
         Self::choose(name)
     }
@@ -73,17 +85,17 @@ impl Backend {
     }
 
     /// The solver to make for the one that was asked for.
-    pub fn solver(&self, asked: &str) -> Result<String, Failure> {
+    pub fn solver(&self, asked: &str) -> Result<String, BackendError> {
         if !self.is_device() {
             return Ok(asked.into());
         }
-        let spec = Spec::parse(asked).map_err(Failure::input)?;
+        let spec = Spec::parse(asked)?;
         match spec.name.as_str() {
             // What is picked for one island at a time has no place on a device.
             "auto" => Ok("cuda-apgd".into()),
             name if ON_DEVICE.contains(&name) => Ok(format!("cuda-{asked}")),
             name if name.starts_with("cuda-") => Ok(asked.into()),
-            name => Err(Failure::input(format!(
+            name => Err(BackendError(format!(
                 "--backend cuda: solver '{name}' is not on the device (valid: {}); use --backend cpu",
                 ON_DEVICE.join(", ")
             ))),
@@ -93,11 +105,10 @@ impl Backend {
     /// Takes a world to the device as a whole, where it is one of grains and the solver has no parameters
     /// that only problems know. `whole` is false where somebody has to see problems or contacts of every
     /// step. With `auto` the first step will say who takes them.
-    pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, Failure> {
-        let mut out =
-            Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None, elsewhere: None };
+    pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, BackendError> {
+        let mut out = Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None };
         let Some(engine) = &self.engine else { return Ok(out) };
-        let spec = Spec::parse(&world.settings().solver).map_err(Failure::input)?;
+        let spec = Spec::parse(&world.settings().solver)?;
         let jacobi = match (spec.name.as_str(), spec.params.len()) {
             _ if !whole => Err("outputs that need every step's contacts or problem".to_string()),
             ("cuda-apgd", 0) => Ok(None),
@@ -122,35 +133,31 @@ impl Backend {
             }
             return Ok(out);
         }
-        match GrainsOnDevice::new(engine.clone(), world, jacobi).map_err(Failure::input)? {
+        match GrainsOnDevice::new(engine.clone(), world, jacobi)? {
             Ok(grains) => out.grains = Some(grains),
             Err(why) => out.why = Some(why),
         }
         Ok(out)
     }
 
-    /// Says in the report where a run was computed.
-    pub fn tell(&self, report: &mut Report, stepper: &mut Stepper) -> Result<(), String> {
-        if let Some(elsewhere) = &mut stepper.elsewhere {
-            report.backend = elsewhere.name();
-            report.ranks = Some(elsewhere.told()?);
-            return Ok(());
-        }
+    /// Where a run was computed, for its report; `joints`: whether there were some.
+    pub fn told(&self, stepper: &Stepper, joints: bool) -> Computed {
+        let mut out = Computed { backend: "cpu", on_cpu: Vec::new(), device: None };
         let Some(engine) = &self.engine else {
             // Who asked for nothing but the processor hears of nothing else.
-            report.device = self.absent.as_ref().map(|why| json!({"auto": "cpu", "why_not": why}));
-            return Ok(());
+            out.device = self.absent.as_ref().map(|why| json!({"auto": "cpu", "why_not": why}));
+            return out;
         };
         let usage = engine.usage();
         let trials = stepper.choice.as_ref().map_or(&[][..], |c| &c.trials);
         let used = !self.auto || trials.iter().any(|t| t.chosen == "cuda");
         if used {
-            report.backend = "cuda";
+            out.backend = "cuda";
         }
         if stepper.grains.is_none() && !self.auto {
-            report.on_cpu = ON_CPU.to_vec();
-            if report.bilaterals > 0 {
-                report.on_cpu.push("stabilise joints");
+            out.on_cpu = ON_CPU.to_vec();
+            if joints {
+                out.on_cpu.push("stabilise joints");
             }
         }
         let failed = stepper.choice.as_ref().and_then(|c| c.failed.as_deref());
@@ -165,8 +172,8 @@ impl Backend {
             auto: self.auto.then(|| stepper.who()),
             trials,
         };
-        report.device = serde_json::to_value(told).ok();
-        Ok(())
+        out.device = serde_json::to_value(told).ok();
+        out
     }
 
     /// What a summary says of `auto`.
@@ -188,10 +195,20 @@ impl Backend {
         })
     }
 
-    /// What went wrong on the device, as an error of the run's surroundings.
-    pub fn failure(&self) -> Option<Failure> {
-        self.engine.as_ref()?.failure().map(Failure::input)
+    /// What went wrong on the device: an error of the run's surroundings.
+    pub fn failure(&self) -> Option<String> {
+        self.engine.as_ref()?.failure().map(|e| e.to_string())
     }
+}
+
+/// Where a run was computed.
+pub struct Computed {
+    /// cpu or cuda.
+    pub backend: &'static str,
+    /// Stages of the step that stayed on the CPU of a run on a device.
+    pub on_cpu: Vec<&'static str>,
+    /// The device and what it was used for, or why there was none for `auto`.
+    pub device: Option<Value>,
 }
 
 /// Where a world takes its steps: here, or on a device.
@@ -205,27 +222,11 @@ pub struct Stepper {
     on_cpu: u64,
     /// Steps that did not come back from a device that failed.
     lost: Option<u64>,
-    /// Other processes take them, too.
-    elsewhere: Option<Box<dyn Elsewhere>>,
 }
 
 impl Stepper {
-    /// Steps that are taken by other processes, too.
-    pub fn elsewhere(
-        mut elsewhere: Box<dyn Elsewhere>,
-        world: &mut World,
-        threads: usize,
-    ) -> Result<Self, Failure> {
-        elsewhere.begin(world, threads).map_err(Failure::input)?;
-        let elsewhere = Some(elsewhere);
-        Ok(Self { grains: None, why: None, choice: None, on_cpu: 0, lost: None, elsewhere })
-    }
-
     /// One step. On a device the world stays behind: see [`Stepper::fetch`].
     pub fn step(&mut self, world: &mut World) -> Result<StepReport, String> {
-        if let Some(elsewhere) = &mut self.elsewhere {
-            return elsewhere.step();
-        }
         if self.choice.as_ref().is_some_and(Choice::is_due) {
             self.fetch(world)?;
             self.grains = None;
@@ -246,7 +247,7 @@ impl Stepper {
 
     /// Whether the world stays behind, or may.
     pub fn is_away(&self) -> bool {
-        self.grains.is_some() || self.choice.is_some() || self.elsewhere.is_some()
+        self.grains.is_some() || self.choice.is_some()
     }
 
     /// Who takes the steps.
@@ -268,28 +269,31 @@ impl Stepper {
         })
     }
 
-    /// Brings the world to where its steps have come.
+    /// Brings the world to where its steps have come. It is then that bodies are told of which have gone
+    /// further than steps may come to.
     pub fn fetch(&mut self, world: &mut World) -> Result<(), String> {
-        if let Some(elsewhere) = &mut self.elsewhere {
-            return elsewhere.fetch(world);
-        }
         let Some(grains) = &mut self.grains else { return Ok(()) };
         grains.fetch(world).map_err(|e| {
             self.lost = Some(grains.ahead());
             e.to_string()
-        })
+        })?;
+        world.check_limits().map_err(|e| e.to_string())
     }
 }
 
 /// What a bench says of a device.
 pub struct OnDevice {
+    /// Whether whole steps are taken there.
     pub whole_step: bool,
+    /// And why not.
     pub why_not: Option<String>,
+    /// Steps that the processor took.
     pub steps_on_cpu: u64,
     /// Device memory held.
     pub bytes: Option<usize>,
     /// Bytes of one multiplication.
     pub traffic: Option<f64>,
+    /// What the device's memory can move, where the driver says it.
     pub peak_gb_per_s: Option<f64>,
 }
 
@@ -298,7 +302,7 @@ pub struct OnDevice {
 struct Told<'a> {
     #[serde(flatten)]
     device: &'a Device,
-    usage: &'a drystone_cuda::Usage,
+    usage: &'a crate::Usage,
     transfer_share: f64,
     /// Whether the whole step was taken there, and why not.
     whole_step: bool,
@@ -315,54 +319,4 @@ struct Told<'a> {
     auto: Option<&'static str>,
     #[serde(skip_serializing_if = "<[Trial]>::is_empty")]
     trials: &'a [Trial],
-}
-
-/// What `drystone devices --json` says.
-#[derive(Serialize)]
-struct Seen {
-    devices: Vec<Device>,
-    driver: Option<String>,
-    why_none: Option<String>,
-}
-
-/// `drystone devices`: what there is, or why there is nothing.
-pub fn devices(args: catalogue::Args) -> Result<i32, Failure> {
-    let found = drystone_cuda::devices();
-    if args.json {
-        return catalogue::json(&match found {
-            Ok((version, devices)) => Seen {
-                why_none: devices
-                    .is_empty()
-                    .then(|| Error::NoDevice { reason: "0 devices".into() }.to_string()),
-                devices,
-                driver: Some(driver(version)),
-            },
-            Err(e) => Seen { devices: Vec::new(), driver: None, why_none: Some(e.to_string()) },
-        });
-    }
-    let mut text = String::new();
-    match found {
-        Ok((_, devices)) if devices.is_empty() => text += "none: the driver sees no device\n",
-        Ok((version, devices)) => {
-            for d in devices {
-                let (major, minor) = d.capability;
-                text += &format!(
-                    "cuda {}  {}: {} MiB, {} multiprocessors, compute capability {major}.{minor}, {}",
-                    d.number,
-                    d.name,
-                    d.memory >> 20,
-                    d.multiprocessors,
-                    driver(version)
-                );
-                text += &d.check().map_or_else(|e| format!("; {e}\n"), |()| "\n".into());
-            }
-        }
-        Err(e) => text += &format!("none: {e}\n"),
-    }
-    say(&text)?;
-    Ok(0)
-}
-
-fn driver(version: i32) -> String {
-    format!("driver for CUDA {}.{}", version / 1000, version % 1000 / 10)
 }

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use drystone::World;
-use drystone_cuda::{Engine, GrainsError, GrainsOnDevice};
 use serde::Serialize;
 use std::sync::Arc;
+
+use crate::{Engine, GrainsError, GrainsOnDevice};
 
 /// Steps that a trial takes on each.
 const STEPS: usize = 3;
