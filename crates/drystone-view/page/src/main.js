@@ -69,6 +69,9 @@ class App {
         $("colour").value = this.colour;
         this.liveNumbers = { times: [], all: [] };
         this.makePlots();
+        const said = h.notes ?? [];
+        $("notes").hidden = !said.length;
+        $("notes").querySelector("ul").replaceChildren(...said.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
         if (h.live) {
             this.driver.setControls(h.controls, $("controls"));
             this.makeParameters(h.parameters);

@@ -407,6 +407,28 @@ const tests = {
         assert.equal(code, 0, text);
     },
 
+    /** The page says of a file what `drystone check` does; so do the programs of one that is wrong. */
+    async notes() {
+        const file = join(folder, "notes.toml"), floor = `[[body]]\nname = "floor"\nmotion = "static"\nshape = { type = "plane" }\n`;
+        writeFileSync(file, `[settings]\nT = 0.1\n${floor}[[body]]\nname = "ball"\nshape = { type = "sphere", r = 0.5 }\nmass = 1\nmu = 40\nposition = [0, 0, 0.4]\n`);
+        const said = (await run("check", file)).text.split("\n").filter((l) => l.startsWith("note: ")).map((l) => l.slice(6));
+        assert.ok(said.length >= 3, said.join("\n"));
+        for (const command of ["view", "live"]) {
+            const server = await start(command, file, "--no-open", ...(command === "view" ? ["--quiet"] : []));
+            const page = await open(server.url);
+            await page.locator('[role=tab][data-tab="look"]').click();
+            assert.deepEqual(await page.locator("#notes li").allInnerTexts(), said);
+            await shot(page, `notes-${command}`);
+            assert.deepEqual(page.faults, []);
+            await page.context().close();
+            await stop(server);
+        }
+        writeFileSync(file, `[settings]\nT = 0.1\n${floor}mas = 1\n[[body]]\nshape = { type = "spher", r = 1 }\nmass = -1\n`);
+        const wrong = await run("check", file);
+        assert.ok(wrong.code === 2 && ["mas", "spher", "-1"].every((w) => wrong.text.includes(w)), wrong.text);
+        for (const command of ["view", "live"]) assert.deepEqual(await run(command, file, "--no-open"), wrong);
+    },
+
     async drag() {
         const server = await start("live", "stack", "--set", "n=4", "--no-open");
         const page = await open(server.url);

@@ -36,6 +36,8 @@ pub struct Options {
     pub pace: f64,
     /// Whether it may fall behind rather than be solved less well.
     pub exact: bool,
+    /// What `drystone check` notes about the scene's file.
+    pub notes: Vec<String>,
 }
 
 /// Least time between two moments that pages are shown.
@@ -177,6 +179,7 @@ impl<'a> Live<'a> {
             live: true,
             parameters: self.options.parameters.iter().map(set).collect(),
             controls: self.scene.controls.clone(),
+            notes: self.options.notes.clone(),
             ..Hello::of(&self.scene, &self.world)
         };
         self.desk.greet(hello);

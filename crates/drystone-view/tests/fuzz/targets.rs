@@ -216,6 +216,7 @@ impl Live {
             paused: true,
             pace: 1000.0,
             exact: false,
+            notes: Vec::new(),
         };
         let (run, link) = live::Live::new(Box::new(make), options).unwrap();
         let server = Server::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).unwrap();
