@@ -93,7 +93,9 @@ impl Governor {
                 let floor = if self.floor.1 > 0 { self.floor.0 } else { FEWEST };
                 // In small strides, unless there is far to go: the least time may lie between.
                 let stride = if took < FAR * budget { 0.5 } else { 0.0 };
-                ((now * share.clamp(stride, 0.95)) as usize).max(floor).min(self.cap)
+                let fewer = ((now * share.clamp(stride, 0.95)) as usize).max(floor);
+                // What steps do not reach does not make them faster.
+                if (fewer as f64) < now { fewer.min(self.cap) } else { self.cap }
             } else {
                 self.cap
             }
@@ -105,6 +107,7 @@ impl Governor {
             self.cap
         };
         if wanted < self.cap {
+            // Twice of what they needed: those are not all alike.
             self.cut = Some((self.cap.min(2 * now.ceil() as usize), took));
         }
         self.change(wanted.min(self.most))
@@ -187,5 +190,10 @@ mod tests {
             governor.step(1.0, 1e-4, 1e-3, 3);
         }
         assert_eq!(governor.cap(), 100, "fewer iterations would not help");
+        // A few that take all of the time are not iterations as others are: factorisations, say.
+        for _ in 0..100 {
+            governor.step(1.0, 0.99, 1e-3, 3);
+        }
+        assert_eq!(governor.cap(), 100, "there are no fewer");
     }
 }
