@@ -45,7 +45,7 @@ const SHOWN_EVERY: Duration = Duration::from_millis(15);
 /// How far behind the clock a run may be before it gives the lost time up.
 const LAG: Duration = Duration::from_millis(250);
 /// Share of a step's time that the step itself may take.
-const SHARE: f64 = 0.95;
+const SHARE: f64 = 0.9;
 
 /// The run itself, on the thread that calls it.
 pub struct Live<'a> {
