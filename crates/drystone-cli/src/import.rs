@@ -22,6 +22,10 @@ pub struct Args {
     /// No motors: joints are free.
     #[arg(long)]
     limp: bool,
+    /// The keyframe of a model in MuJoCo's form to start from: its name, or its number from 0; none: where the
+    /// model has it. Without this the first, if there is one.
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
     /// Do not list what was not understood; it is in the file.
     #[arg(long)]
     quiet: bool,
@@ -33,7 +37,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         return Err(Failure::input(format!("--to {shown}: the name must end in .toml")));
     }
     interrupt::leave_nothing();
-    let options = Options { fixed_base: args.fixed_base, hold: !args.limp };
+    let options = Options { fixed_base: args.fixed_base, hold: !args.limp, key: args.key.as_deref() };
     let made = import(&args.robot, &args.to, options)?;
     let place = |e: std::io::Error| Failure::input(format!("--to {shown}: {e}"));
     file::write(&args.to, made.text.as_bytes()).map_err(place)?;

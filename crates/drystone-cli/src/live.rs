@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::outputs::{self, Output};
 use crate::run::INTERRUPTED;
 use crate::simulation::{Simulation, pairs, pool};
-use crate::view::Serve;
+use crate::view::{Serve, all_errors, notes};
 use drystone_cuda::backend::Backend;
 
 #[derive(clap::Args)]
@@ -70,8 +70,10 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         paused: args.paused,
         pace: args.pace,
         exact: args.exact,
+        notes: notes(&args.simulation.scene),
     };
-    let (live, link) = Live::new(Box::new(make), options).map_err(Failure::input)?;
+    let (live, link) = Live::new(Box::new(make), options)
+        .map_err(|e| all_errors(&args.simulation.scene, Failure::input(e)))?;
     args.serve.start(Show::Live(link))?;
     let (begun, cpu) = (Instant::now(), usage::cpu_seconds());
     let over = Arc::new(AtomicBool::new(false));

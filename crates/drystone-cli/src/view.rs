@@ -134,7 +134,8 @@ fn snapshots(args: &Args, path: &Path) -> Result<i32, Failure> {
 
 /// A scene or state: frames come while it is simulated.
 fn scene(args: &Args) -> Result<i32, Failure> {
-    let Prepared { mut scene, mut world, .. } = args.simulation.prepare()?;
+    let Prepared { mut scene, mut world, .. } =
+        args.simulation.prepare().map_err(|e| all_errors(&args.simulation.scene, e))?;
     let time = args.time.unwrap_or(scene.duration);
     if !(time.is_finite() && time >= 0.0) {
         return Err(Failure::input(format!("--time must be finite and not negative, got {time}")));
@@ -142,7 +143,8 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     let h = world.settings().h;
     let steps = (time / h).round() as u64;
     let stop = interrupt::watch();
-    let hello = Hello { duration_s: time, ..Hello::of(&scene, &world) };
+    let notes = notes(&args.simulation.scene);
+    let hello = Hello { duration_s: time, notes, ..Hello::of(&scene, &world) };
     let store = Arc::new(Store::new(hello, args.memory << 20));
     let mut recorder = Recorder::new(store.clone(), &world, &scene.glass, 1.0 / args.frames);
     if args.html.is_none() {
@@ -206,6 +208,22 @@ fn scene(args: &Args) -> Result<i32, Failure> {
         });
     }
     Ok(wait(stop))
+}
+
+/// What `drystone check` notes about a scene's file; nothing about scenes of the gallery.
+pub fn notes(scene: &str) -> Vec<String> {
+    let path = Path::new(scene);
+    let said = if path.is_file() { drystone_scene::check(path).unwrap_or_default() } else { String::new() };
+    said.lines().filter_map(|line| line.strip_prefix("note: ")).map(String::from).collect()
+}
+
+/// In place of the first error of a scene's file all of them, as `drystone check` names them.
+pub fn all_errors(scene: &str, first: Failure) -> Failure {
+    let path = Path::new(scene);
+    match drystone_scene::check(path) {
+        Err(all) if path.is_file() => all.into(),
+        _ => first,
+    }
 }
 
 pub fn write(frames: &dyn Frames, to: &Path) -> Result<i32, Failure> {

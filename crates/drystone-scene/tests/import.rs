@@ -20,9 +20,12 @@ impl Folder {
         Self(folder)
     }
     fn import(&self, name: &str, text: &str, fixed_base: bool) -> Result<(Imported, Scene), SceneError> {
+        self.import_with(name, text, Options { fixed_base, hold: true, key: None })
+    }
+    fn import_with(&self, name: &str, text: &str, options: Options) -> Result<(Imported, Scene), SceneError> {
         let (from, to) = (self.0.join(name), self.0.join("robot.toml"));
         std::fs::write(&from, text).unwrap();
-        let made = import(&from, &to, Options { fixed_base, hold: true })?;
+        let made = import(&from, &to, options)?;
         std::fs::write(&to, &made.text).unwrap();
         let scene = load(&to.to_string_lossy(), &[]).unwrap_or_else(|e| panic!("{e}\n{}", made.text));
         Ok((made, scene))
@@ -238,6 +241,94 @@ fn mjcf_of_several_files_with_frames_springs_tendons_and_loops() {
     }
 }
 
+/// A trunk that is free, an arm on it whose coordinate is called 0.2 where the model has it, a slide on that, a
+/// ball joint, and a lamp that is held by the ball.
+const KEYS: &str = r#"<mujoco model="keys"><compiler angle="radian"/><worldbody>
+  <geom type="plane" size="5 5 1"/>
+  <body name="trunk" pos="0 0 1"><freejoint/><geom type="box" size="0.2 0.2 0.1"/>
+    <body name="arm" pos="0.2 0 0">
+      <joint name="shoulder" axis="0 1 0" ref="0.2" range="-1 1.5"/><geom size="0.05" pos="0.3 0 0"/>
+      <body name="slider" pos="0.3 0 0">
+        <joint name="slide" type="slide" axis="1 0 0" range="-0.1 0.3" stiffness="50"/><geom size="0.05"/>
+        <body name="lamp" pos="0.1 0 0" quat="0.7071067811865476 0 0 0.7071067811865476">
+          <joint name="neck" type="ball"/><geom size="0.04" pos="0.2 0 0"/>
+        </body></body></body></body>
+</worldbody><keyframe>
+  <key name="home" qpos="1 2 3  0.7071067811865476 0 0 0.7071067811865476  1.7707963267948966 0.2  0.7071067811865476 0.7071067811865476 0 0"/>
+  <key name="other" qpos="0 0 1 1 0 0 0 0.2 0 1 0 0 0" qvel="1 0 0 0 0 0 0 0 0 0 0"/>
+</keyframe></mujoco>"#;
+
+#[test]
+fn an_mjcf_starts_from_its_first_key_or_from_another() {
+    let folder = Folder::new();
+    let (made, scene) = folder.import("keys.xml", KEYS, false).unwrap();
+    let body =
+        |s: &Scene, name: &str| s.bodies.iter().find(|b| b.name.as_deref() == Some(name)).unwrap().clone();
+    let near =
+        |a: DVec3, b: [f64; 3]| assert!((a - DVec3::from_array(b)).length() < 1e-8, "{a} is not {b:?}");
+    // The arm hangs on a trunk that is turned by a quarter about z: its x is y. The floor is the file's, so that
+    // the robot is lifted by as much as the lowest point of all is below 0.
+    let lowest = 3.0 - 0.3 - 0.2 - 0.1 - 0.05;
+    let trunk = body(&scene, "trunk").position;
+    near(trunk, [1.0, 2.0, trunk.z]);
+    assert!(trunk.z > lowest - 3.0, "{trunk}");
+    near(body(&scene, "arm").position - trunk, [0.0, 0.2, 0.0]);
+    near(body(&scene, "slider").position - trunk, [0.0, 0.2, -0.5]);
+    let lamp = body(&scene, "lamp");
+    near(lamp.position - trunk, [0.0, 0.2, -0.6]);
+    // Its x was y of the arm, and is turned about itself; its z was z of the arm, and is across both now.
+    let turn = |axis: DVec3| lamp.rotation * axis;
+    near(turn(DVec3::X), [-1.0, 0.0, 0.0]);
+    near(turn(DVec3::Z), [0.0, 0.0, -1.0]);
+    let joint = |name: &str| scene.joints.iter().find(|j| j.name.as_deref() == Some(name)).unwrap();
+    let limits = |name: &str| joint(name).laws[0].limits.as_ref().map(|l| (l.lower, l.upper)).unwrap();
+    // The key is beyond the shoulder's range, which is widened to it; the slide has 0.1 m left.
+    let (lower, upper) = limits("shoulder");
+    assert!((lower + 2.7707963267948966).abs() < 1e-8 && upper == 0.0, "{lower} {upper}");
+    let (lower, upper) = limits("slide");
+    assert!((lower + 0.3).abs() < 1e-8 && (upper - 0.1).abs() < 1e-8, "{lower} {upper}");
+    assert!((joint("slide").laws[0].spring.as_ref().unwrap().rest + 0.2).abs() < 1e-8);
+    let notes = made.notes.join("\n");
+    for words in
+        ["<key> 'home': the robot starts here", "<key> 'other': is left out: --key other", "beyond the range"]
+    {
+        assert!(notes.contains(words), "'{words}' is not in\n{notes}");
+    }
+    // The other key and none at all are where the model has it.
+    for key in ["other", "1", "none"] {
+        let options = Options { hold: true, key: Some(key), ..Options::default() };
+        let (made, scene) = folder.import_with("keys.xml", KEYS, options).unwrap();
+        let trunk = body(&scene, "trunk").position;
+        near(trunk, [0.0, 0.0, trunk.z]);
+        near(body(&scene, "lamp").position - trunk, [0.6, 0.0, 0.0]);
+        assert_eq!(made.notes.join("\n").contains("its qvel is left out"), key != "none");
+    }
+    let wrong = |text: &str, key| {
+        let options = Options { key, ..Options::default() };
+        folder.import_with("keys.xml", text, options).err().unwrap().to_string()
+    };
+    let e = wrong(KEYS, Some("away"));
+    assert!(e.contains("there is no key 'away': the file has home, other"), "{e}");
+    let short = KEYS.replace("qpos=\"1 2 3  0.7", "qpos=\"2 3  0.7");
+    let e = wrong(&short, Some("home"));
+    assert!(e.contains("keys.xml:12:3") && e.contains("must be 13 numbers"), "{e}");
+    // One that nobody asked for may be of joints that are not understood here.
+    let (made, scene) = folder.import("keys.xml", &short, false).unwrap();
+    assert!(
+        made.notes.join("\n").contains("<key> 'home': is left out: qpos: must be 13"),
+        "{:?}",
+        made.notes
+    );
+    near(body(&scene, "lamp").position - body(&scene, "trunk").position, [0.6, 0.0, 0.0]);
+    let e = wrong(
+        &KEYS.replace("qpos=\"1 2 3  0.7071067811865476 0 0 0.7071067811865476", "qpos=\"1 2 3 0 0 0 0"),
+        None,
+    );
+    assert!(e.contains("no orientation"), "{e}");
+    let e = folder.import_with("arm.urdf", ARM, Options { key: Some("home"), ..Options::default() });
+    assert!(e.err().unwrap().to_string().contains("a URDF has no keys"));
+}
+
 #[test]
 fn what_is_wrong_names_its_line() {
     let folder = Folder::new();
@@ -391,7 +482,7 @@ fn damaged_files_are_refused() {
             }
             let (from, to) = (folder.0.join(name), folder.0.join("x.toml"));
             std::fs::write(&from, all.concat()).unwrap();
-            if let Ok(made) = import(&from, &to, Options { fixed_base: false, hold: true }) {
+            if let Ok(made) = import(&from, &to, Options { hold: true, ..Options::default() }) {
                 std::fs::write(&to, &made.text).unwrap();
                 // What no real body could have is refused by the scene file.
                 let _ = load(&to.to_string_lossy(), &[]);

@@ -239,6 +239,27 @@ fn copies_follow_their_rules() {
         let reach = radius + 0.1 * 3f64.sqrt();
         assert!(scene.bodies[60..].iter().all(|x| x.position.distance(b.position) >= reach - 1e-12));
     }
+    // A lattice, shaken: two cells along x and three along y, and nothing in a ball about the origin.
+    let jittered =
+        "{ type = \"jittered\", count = 40, across = [2, 3], cell = [0.3, 0.4, 0.5], jitter = 0.02 }";
+    let all = positions(&made(jittered));
+    for (k, x) in all.iter().enumerate() {
+        let number = DVec3::new((k % 2) as f64 - 0.5, (k / 2 % 3) as f64 - 1.0, (k / 6) as f64 + 0.5);
+        let off = (*x - number * DVec3::new(0.3, 0.4, 0.5)).abs();
+        assert!(off.max_element() <= 0.02 && off.max_element() > 0.0, "{k}: {x}");
+    }
+    assert_eq!(positions(&made(jittered)), all, "the same again");
+    assert_ne!(positions(&made(&jittered.replace(" }", ", seed = 2 }"))), all);
+    let clear = positions(&made(&jittered.replace(" }", ", clear = { at = [0, 0, 0], r = 0.7 } }")));
+    assert_eq!(clear.len(), 40);
+    assert!(clear.iter().all(|x| x.length() > 0.7) && all.iter().any(|x| x.length() < 0.7));
+    // Half of a box is full, and nothing overlaps.
+    let strewn = positions(&made("{ type = \"strewn\", count = 119, size = [1, 1, 1], seed = 3 }"));
+    for (i, a) in strewn.iter().enumerate() {
+        assert!(a.min_element() >= -0.4 - 1e-12 && a.truncate().max_element() <= 0.4 + 1e-12);
+        assert!((0.1 - 1e-12..=0.9 + 1e-12).contains(&a.z), "{a}");
+        assert!(strewn[..i].iter().all(|b| a.distance(*b) >= 0.2));
+    }
     let curve =
         positions(&made("{ type = \"curve\", points = [[0, 0, 0], [3, 0, 0], [3, 4, 0]], spacing = 1 }"));
     assert_eq!((curve.len(), curve[4]), (8, DVec3::new(3.0, 1.0, 0.0)));
@@ -304,6 +325,25 @@ fn wrong_copies_name_their_places() {
         at,
         &["too narrow"],
     );
+    let jittered = |more: &str| rule(&format!("{{ type = \"jittered\", count = 5, {more} }}"));
+    refused(
+        &jittered("across = [2], cell = [1, 1, 1]"),
+        at,
+        &["copies.across", "must have 2 numbers, got 1"],
+    );
+    refused(&jittered("across = [2, 2], cell = [1, 0, 1]"), at, &["copies.cell[1]", "above 0"]);
+    refused(&jittered("across = [2, 2], cell = [1, 1, 1], jitter = -1"), at, &["copies.jitter"]);
+    refused(
+        &jittered("across = [2, 2], cell = [1, 1, 1], clear = { at = [0, 0, 0], r = 1e9 }"),
+        at,
+        &["'clear' leaves too little room"],
+    );
+    refused(
+        &rule("{ type = \"strewn\", count = 500, size = [1, 1, 1] }"),
+        at,
+        &["copies.count", "would fill 209 % of the box"],
+    );
+    refused(&rule("{ type = \"strewn\", count = 1, size = [1, 1, 0.1] }"), at, &["is larger than"]);
     refused(&rule("{ type = \"csv\", file = \"gone.csv\" }"), at, &["gone.csv: cannot be read"]);
     refused(&with_ball("count = [2, 2, 2]\ncopies = { type = \"grid\" }"), "count", &["not both"]);
 }

@@ -62,6 +62,8 @@ pub struct Hello {
     pub parameters: Vec<Parameter>,
     /// What can be driven.
     pub controls: Vec<Control>,
+    /// What in the scene's file is allowed but hardly meant, a line each.
+    pub notes: Vec<String>,
 }
 
 impl Hello {
@@ -100,6 +102,7 @@ impl Hello {
             "numbers": pairs(&mut NUMBERS.iter().copied()),
             "parameters": self.parameters,
             "controls": self.controls,
+            "notes": self.notes,
         })
     }
 }

@@ -5,7 +5,8 @@
 //!     stage     2  epoch:u32
 //!               first body:u32  n:u32, n x motion:u8          1 dynamic, 2 kinematic, 3 static; 4 added: glass
 //!               first geometry:u32  n:u32, n x geometry
-//!               n:u32 colliders: body:u32  geometry:u32  flags:u8  [size: f32 | 3 x f32]  [pose: 7 x f32]
+//!               n:u32 runs of plain balls: first body:u32  count:u32  radius:f32
+//!               n:u32 other colliders: body:u32  geometry:u32  flags:u8  [size: f32 | 3 x f32]  [pose: 7 x f32]
 //!               n:u32 names: body:u32  text
 //!               n:u32 joints: a:i32  b:i32  kind: text  name: text  a's frame, b's frame: 3 x f32 each  axis: 3 x f32
 //! ```
@@ -29,6 +30,13 @@ struct Instance {
     size: DVec3,
     position: DVec3,
     rotation: DQuat,
+}
+
+impl Instance {
+    /// Whether it lies elsewhere than its body.
+    fn placed(&self) -> bool {
+        self.position != DVec3::ZERO || self.rotation != DQuat::IDENTITY
+    }
 }
 
 /// Two bodies (none: the world) and the joint's frame on each, relative to their centres.
@@ -260,10 +268,26 @@ impl Stage {
         out.u32((self.geometries.len() - from.geometries) as u32);
         self.geometries[from.geometries..].iter().for_each(|g| g.write(&mut out));
         let instances = &self.instances[from.instances..];
-        out.u32(instances.len() as u32);
-        for i in instances {
+        let plain =
+            |i: &Instance| matches!(self.geometries[i.geometry as usize], Geometry::Ball) && !i.placed();
+        let mut runs: Vec<(u32, u32, f32)> = Vec::new();
+        for i in instances.iter().filter(|i| plain(i)) {
+            let radius = i.size.x as f32;
+            match runs.last_mut() {
+                Some((first, count, r)) if *first + *count == i.body && *r == radius => *count += 1,
+                _ => runs.push((i.body, 1, radius)),
+            }
+        }
+        out.u32(runs.len() as u32);
+        for (first, count, radius) in runs {
+            out.u32(first);
+            out.u32(count);
+            out.f32(radius);
+        }
+        out.u32(instances.iter().filter(|i| !plain(i)).count() as u32);
+        for i in instances.iter().filter(|i| !plain(i)) {
             let even = i.size.x == i.size.y && i.size.y == i.size.z;
-            let placed = i.position != DVec3::ZERO || i.rotation != DQuat::IDENTITY;
+            let placed = i.placed();
             out.u32(i.body);
             out.u32(i.geometry);
             out.u8(u8::from(even) | u8::from(placed) << 1);

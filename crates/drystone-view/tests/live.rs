@@ -44,8 +44,15 @@ fn drive(
     drive: impl FnOnce(Link) + Send + 'static,
 ) -> InputLog {
     let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    let options =
-        Options { scene: scene.into(), set, parameters: Vec::new(), paused: true, pace, exact: false };
+    let options = Options {
+        scene: scene.into(),
+        set,
+        parameters: Vec::new(),
+        paused: true,
+        pace,
+        exact: false,
+        notes: Vec::new(),
+    };
     let (live, link) = Live::new(make(scene), options).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();

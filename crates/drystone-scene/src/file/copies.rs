@@ -4,6 +4,8 @@
 //!     copies = { type = "grid", count = [4, 4, 2], spacing = [0.1, 0.1, 0.1] }
 //!     copies = { type = "lattice", cell = "fcc", spacing = 0.1, min = [..], max = [..] }
 //!     copies = { type = "random", count = 200, min = [..], max = [..], turned = true, sizes = [0.8, 1.2] }
+//!     copies = { type = "jittered", count = 500, across = [5, 5], cell = [0.1, 0.1, 0.1], jitter = 0.005 }
+//!     copies = { type = "strewn", count = 500, size = [1, 1, 2] }     at random, denser
 //!     copies = { type = "wall", count = [10, 6] }                     bricks in running bond
 //!     copies = { type = "curve", points = [[..], ..], spacing = 0.2 }
 //!     copies = { type = "csv", file = "places.csv" }
@@ -18,6 +20,7 @@ use drystone::random::Random;
 use drystone::{BodyDef, MassProperties, Pose, Shape};
 use glam::{DQuat, DVec3};
 
+use super::heap;
 use super::library::Library;
 use super::settings::{not_negative, positive};
 use crate::text::{At, Fault};
@@ -45,6 +48,8 @@ pub(super) const KINDS: &[(&str, &[&str])] = &[
     ("grid", &["count", "spacing"]),
     ("lattice", &["cell", "spacing", "min", "max"]),
     ("random", &["count", "min", "max", "gap", "turned", "sizes", "seed"]),
+    ("jittered", &["count", "across", "cell", "jitter", "seed", "clear"]),
+    ("strewn", &["count", "size", "seed"]),
     ("wall", &["count", "gap", "ends"]),
     ("curve", &["points", "count", "spacing", "closed", "smooth", "aligned"]),
     ("csv", &["file", "scale"]),
@@ -65,6 +70,8 @@ pub(super) fn read(at: &At, def: &BodyDef, library: &Library) -> Result<Vec<Body
         "grid" => grid(at)?.into_iter().map(|(n, x)| moved(def, x, &n)).collect(),
         "lattice" => numbered(def, lattice(at)?),
         "random" => random(at, def, library)?,
+        "jittered" => heap::jittered(at, def)?,
+        "strewn" => heap::strewn(at, def)?,
         "wall" => wall(at, def)?,
         "curve" => curve(at, def)?,
         _ => csv(at, def, library)?,
@@ -72,14 +79,14 @@ pub(super) fn read(at: &At, def: &BodyDef, library: &Library) -> Result<Vec<Body
     Ok(made)
 }
 
-fn moved(def: &BodyDef, by: DVec3, number: &str) -> BodyDef {
+pub(super) fn moved(def: &BodyDef, by: DVec3, number: &str) -> BodyDef {
     let mut copy = def.clone();
     copy.position += by;
     copy.name = def.name.as_ref().map(|n| format!("{n}[{number}]"));
     copy
 }
 
-fn numbered(def: &BodyDef, places: Vec<DVec3>) -> Vec<BodyDef> {
+pub(super) fn numbered(def: &BodyDef, places: Vec<DVec3>) -> Vec<BodyDef> {
     places.into_iter().enumerate().map(|(k, x)| moved(def, x, &k.to_string())).collect()
 }
 

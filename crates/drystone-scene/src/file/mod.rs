@@ -8,6 +8,7 @@ mod expand;
 mod field;
 mod flow;
 mod function;
+mod heap;
 mod heights;
 mod include;
 mod joint;

@@ -18,7 +18,7 @@ use drystone::{Pose, Shape};
 use glam::{DQuat, DVec3};
 
 /// A body to be placed.
-pub(super) struct Grain {
+pub(crate) struct Grain {
     pub shape: Shape,
     pub pose: Pose,
 }
@@ -39,7 +39,7 @@ const CLEARANCE: f64 = 0.02;
 /// Places `shapes`, randomly turned, in |x| <= size.x/2, |y| <= size.y/2, 0 <= z <= size.z, the lowest on the
 /// floor and the highest at the top. Where there are many they come back in the order of a curve. Says what
 /// went wrong if they do not fit.
-pub(super) fn strew(shapes: Vec<Shape>, size: DVec3, random: &mut Random) -> Result<Vec<Grain>, String> {
+pub(crate) fn strew(shapes: Vec<Shape>, size: DVec3, random: &mut Random) -> Result<Vec<Grain>, String> {
     let place = |shape: Shape| {
         let round = matches!(shape, Shape::Sphere { .. });
         let turn = if round { DQuat::IDENTITY } else { random.rotation() };

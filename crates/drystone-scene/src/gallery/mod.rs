@@ -2,7 +2,7 @@
 
 mod andrews;
 mod arch;
-mod arrange;
+pub(crate) mod arrange;
 mod ballast;
 mod brazil_nut;
 mod bulk;

@@ -20,12 +20,15 @@ use roxmltree::{Document, Node};
 use crate::SceneError;
 
 /// What is wanted of an import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options<'a> {
     /// The first body does not move.
     pub fixed_base: bool,
     /// Motors hold every joint where it starts, as strongly as the file says.
     pub hold: bool,
+    /// Of an MJCF file: the keyframe that it starts from, by name or by number from 0; `none`: from none.
+    /// Not given: the first, if there is one.
+    pub key: Option<&'a str>,
 }
 
 /// A scene file made of a robot.
@@ -46,7 +49,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// For files that cannot be read, with line and column where they are not what they should be.
-pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, SceneError> {
+pub fn import(path: &Path, to: &Path, options: Options<'_>) -> Result<Imported, SceneError> {
     let fail = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
     let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
     let document =
@@ -54,8 +57,13 @@ pub fn import(path: &Path, to: &Path, options: Options) -> Result<Imported, Scen
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     let root = document.root_element();
     let read = match root.tag_name().name() {
+        "robot" if options.key.is_some() => {
+            Err(Wrong::at(&document, root, "a URDF has no keys: they are of MuJoCo's form"))
+        }
         "robot" => urdf::read(&document, &folder),
-        "mujoco" => tree::with_included(root, &folder).and_then(|root| mjcf::read(&root, &folder)),
+        "mujoco" => {
+            tree::with_included(root, &folder).and_then(|root| mjcf::read(&root, &folder, options.key))
+        }
         other => Err(Wrong::at(
             &document,
             root,

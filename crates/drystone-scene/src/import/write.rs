@@ -12,7 +12,7 @@ use crate::mesh;
 /// Mass of a body that the file gives none, kg, and the size that its inertia is of, m.
 const LEAST: (f64, f64) = (1e-2, 0.02);
 
-pub(super) fn scene(mut robot: Robot, from: &Path, to: &Path, options: Options) -> Imported {
+pub(super) fn scene(mut robot: Robot, from: &Path, to: &Path, options: Options<'_>) -> Imported {
     let mut notes = std::mem::take(&mut robot.notes);
     for (tag, (count, line)) in &robot.left {
         let times = if *count == 1 { String::new() } else { format!(", {count} times") };
@@ -88,7 +88,7 @@ fn text(
     floor: Option<f64>,
     from: &Path,
     to: &Path,
-    options: Options,
+    options: Options<'_>,
     notes: &[String],
 ) -> String {
     let mut out = String::new();
@@ -229,7 +229,7 @@ fn relative(path: &Path, to: &Path) -> PathBuf {
     path.strip_prefix(&folder).map(PathBuf::from).unwrap_or(path)
 }
 
-fn link_text(robot: &Robot, link: &Link, lift: f64, options: Options) -> String {
+fn link_text(robot: &Robot, link: &Link, lift: f64, options: Options<'_>) -> String {
     let kind = match link.freedom {
         Freedom::Turn => "revolute",
         Freedom::Slide => "prismatic",

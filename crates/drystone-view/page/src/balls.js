@@ -83,7 +83,7 @@ export class Balls {
         this.radii.set(plain.radii.subarray(0, plain.n));
         parts.forEach((i, k) => { this.bodies[plain.n + k] = i.body; this.radii[plain.n + k] = i.size[0]; });
         this.mean = this.radii.reduce((a, r) => a + r, 0) / this.n;
-        this.arrays = { centre: new Float32Array(3 * this.n), radius: new Float32Array(this.n), tint: new Uint8Array(3 * this.n) };
+        this.arrays = { centre: new Float32Array(3 * this.n), radius: new Float32Array(this.n), tint: new Uint8Array(4 * this.n) };
         this.uniforms = {
             light: { value: new THREE.Vector3(0.35, 0.5, 0.8).normalize() }, ambient: { value: 0.35 }, cutAxis: { value: -1 },
             cutAt: { value: 0 }, scale: { value: 500 }, projectionMatrix: { value: new THREE.Matrix4() },
@@ -109,7 +109,7 @@ export class Balls {
         });
         const geometry = points ? new THREE.BufferGeometry() : new THREE.InstancedBufferGeometry();
         const Attribute = points ? THREE.BufferAttribute : THREE.InstancedBufferAttribute;
-        for (const [name, size] of [["centre", 3], ["radius", 1], ["tint", 3]]) {
+        for (const [name, size] of [["centre", 3], ["radius", 1], ["tint", 4]]) {
             geometry.setAttribute(name, new Attribute(this.arrays[name], size, name === "tint").setUsage(THREE.DynamicDrawUsage));
         }
         if (points) {
@@ -153,9 +153,10 @@ export class Balls {
                 turn(bodies.rotation(b, q), pose, v);
                 for (let k = 0; k < 3; k++) c[3 * i + k] += v[k];
             }
-            t[3 * i] = tints[3 * b];
-            t[3 * i + 1] = tints[3 * b + 1];
-            t[3 * i + 2] = tints[3 * b + 2];
+            // Four bytes each: three would have to be moved before they are drawn.
+            t[4 * i] = tints[3 * b];
+            t[4 * i + 1] = tints[3 * b + 1];
+            t[4 * i + 2] = tints[3 * b + 2];
         }
         this.sent();
     }

@@ -1,6 +1,6 @@
 // What the page does first, and both of its programs know.
 
-export const VERSION = 1;
+export const VERSION = 2;
 
 /** What is said first: the version, and to send the first frame, which a live run passes over. */
 export const FIRST = [Uint8Array.of(1, VERSION & 255, VERSION >> 8), Uint8Array.of(2, 0, 0, 0, 0, 1, 0, 0, 0)];

@@ -69,6 +69,9 @@ class App {
         $("colour").value = this.colour;
         this.liveNumbers = { times: [], all: [] };
         this.makePlots();
+        const said = h.notes ?? [];
+        $("notes").hidden = !said.length;
+        $("notes").querySelector("ul").replaceChildren(...said.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
         if (h.live) {
             this.driver.setControls(h.controls, $("controls"));
             this.makeParameters(h.parameters);
@@ -294,7 +297,7 @@ class App {
         [$("legend-low").textContent, $("legend-high").textContent, $("legend-name").textContent] = texts;
         if (this.barred) return;
         this.barred = true;
-        const c = $("legend").querySelector("canvas").getContext("2d"), image = c.createImageData(256, 1);
+        const c = $("legend").querySelector("canvas").getContext("2d", { willReadFrequently: true }), image = c.createImageData(256, 1);
         for (let i = 0; i < 256; i++) image.data.set([MAP[3 * i], MAP[3 * i + 1], MAP[3 * i + 2], 255], 4 * i);
         c.putImageData(image, 0, 0);
     }

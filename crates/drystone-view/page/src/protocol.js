@@ -9,9 +9,15 @@ const utf8 = new TextEncoder();
 
 /** The number of each binary16. */
 export const HALF = new Float32Array(65536);
-for (let i = 0; i < 65536; i++) {
-    const sign = i & 0x8000 ? -1 : 1, e = (i >> 10) & 31, m = i & 1023;
-    HALF[i] = sign * (e === 0 ? m * 2 ** -24 : e === 31 ? (m ? NaN : Infinity) : (1 + m / 1024) * 2 ** (e - 15));
+{
+    // The same sign and digits, another exponent.
+    const bits = new Uint32Array(HALF.buffer);
+    for (let i = 0; i < 32768; i++) {
+        const e = i >> 10, m = i & 1023;
+        if (e === 0) HALF[i] = m * 2 ** -24;
+        else bits[i] = ((e === 31 ? 255 : e + 112) << 23) | (m << 13);
+        bits[i + 32768] = bits[i] | 0x80000000;
+    }
 }
 
 export const json = (bytes) => JSON.parse(text.decode(bytes.subarray(1)));
@@ -44,27 +50,37 @@ class Reader {
         }
         return x;
     }
-    zigzag() { const x = this.varint(); return x % 2 ? -(x + 1) / 2 : x / 2; }
-    /** Calls `each` for every number below n that is in a set. */
-    set(n, each) {
+    zigzag() {
+        // Most are of a byte or two.
+        const b = this.bytes, at = this.at, one = b[at], two = b[at + 1];
+        if (one < 128) { this.at = at + 1; return (one >> 1) ^ -(one & 1); }
+        if (two < 128) { this.at = at + 2; return (((one & 127) | (two << 7)) >> 1) ^ -(one & 1); }
+        const x = this.varint();
+        return x % 2 ? -(x + 1) / 2 : x / 2;
+    }
+    /** The numbers below n that are in a set. Valid until the next one is read. */
+    set(n) {
         const blocks = (n + 63) >> 6, top = this.at;
         this.at += (blocks + 7) >> 3;
-        // The members' values follow the whole set: collect first.
-        let count = 0;
         if (!this.members || this.members.length < n) this.members = new Uint32Array(n);
-        const members = this.members;
+        const { members, bytes, view } = this;
+        let count = 0, at = this.at;
         for (let b = 0; b < blocks; b++) {
-            if (!((this.bytes[top + (b >> 3)] >> (b & 7)) & 1)) continue;
-            for (let half = 0; half < 2; half++) {
-                let bits = this.u32();
+            if (!((bytes[top + (b >> 3)] >> (b & 7)) & 1)) continue;
+            for (let first = 64 * b; first < 64 * b + 64; first += 32, at += 4) {
+                let bits = view.getUint32(at, true);
+                if (bits === 0xffffffff && first + 32 <= n) {
+                    for (let k = 0; k < 32; k++) members[count++] = first + k;
+                    continue;
+                }
                 while (bits) {
-                    const k = 31 - Math.clz32(bits & -bits);
-                    members[count++] = b * 64 + half * 32 + k;
+                    members[count++] = first + 31 - Math.clz32(bits & -bits);
                     bits &= bits - 1;
                 }
             }
         }
-        for (let k = 0; k < count; k++) each(members[k]);
+        this.at = at;
+        return members.subarray(0, count);
     }
 }
 
@@ -91,16 +107,17 @@ export class Stage {
         r.at += motions;
         r.u32();
         for (let n = r.u32(); n > 0; n--) this.geometries.push(readGeometry(r));
-        const count = r.u32(), balls = this.balls, ball = this.geometries.findIndex((g) => g.kind === "ball");
-        balls.bodies = grown(balls.bodies, balls.n + count);
-        balls.radii = grown(balls.radii, balls.n + count);
-        for (let n = count; n > 0; n--) {
+        const balls = this.balls;
+        for (let runs = r.u32(); runs > 0; runs--) {
+            const first = r.u32(), count = r.u32(), radius = r.f32(), n = balls.n;
+            balls.bodies = grown(balls.bodies, n + count);
+            balls.radii = grown(balls.radii, n + count);
+            for (let k = 0; k < count; k++) balls.bodies[n + k] = first + k;
+            balls.radii.fill(radius, n, n + count);
+            balls.n += count;
+        }
+        for (let n = r.u32(); n > 0; n--) {
             const body = r.u32(), geometry = r.u32(), flags = r.u8();
-            if (flags === 1 && geometry === ball) {
-                balls.bodies[balls.n] = body;
-                balls.radii[balls.n++] = r.f32();
-                continue;
-            }
             const size = flags & 1 ? new Float32Array(3).fill(r.f32()) : r.f32s(3);
             const pose = flags & 2 ? r.f32s(7) : null;
             this.instances.push({ body, geometry, size, pose });
@@ -180,24 +197,25 @@ export class Decoder {
         r.at = h.at;
         r.members = this.members;
         const { x, dx, q, dq, alive } = this;
-        const came = [];
-        r.set(n, (i) => { alive[i] ^= 1; came.push(i); });
-        // Everybody goes on as before; what differs from that is told.
-        if (!h.key) for (let k = 0; k < 3 * n; k++) x[k] += dx[k];
-        r.set(n, (i) => {
-            for (let k = 3 * i; k < 3 * i + 3; k++) { const e = r.zigzag(); x[k] += e; dx[k] += e; }
-        });
-        if (!h.key) for (let k = 0; k < 4 * n; k++) q[k] += dq[k];
-        r.set(n, (i) => {
-            for (let k = 4 * i; k < 4 * i + 4; k++) { const e = r.zigzag(); q[k] += e; dq[k] += e; }
-        });
+        const came = r.set(n).slice();
+        for (let m = 0; m < came.length; m++) alive[came[m]] ^= 1;
+        if (h.key) this.places(r, n);
+        else {
+            // Everybody goes on as before; what differs from that is told.
+            for (let k = 0; k < 3 * n; k++) x[k] += dx[k];
+            const moved = r.set(n);
+            for (let m = 0; m < moved.length; m++) for (let k = 3 * moved[m], end = k + 3; k < end; k++) { const e = r.zigzag(); x[k] += e; dx[k] += e; }
+            for (let k = 0; k < 4 * n; k++) q[k] += dq[k];
+        }
+        const turned = r.set(n);
+        for (let m = 0; m < turned.length; m++) for (let k = 4 * turned[m], end = k + 4; k < end; k++) { const e = r.zigzag(); q[k] += e; dq[k] += e; }
         // Who has just come goes nowhere yet.
         if (came.length === n) { dx.fill(0); dq.fill(0); }
         else for (const i of came) { dx.fill(0, 3 * i, 3 * i + 3); dq.fill(0, 4 * i, 4 * i + 4); }
         for (let c = 0; c < this.channels.length; c++) {
             if (!((h.mask >> c) & 1)) continue;
-            const codes = this.codes[c];
-            r.set(n, (i) => { codes[i] = r.u16(); });
+            const codes = this.codes[c], set = r.set(n);
+            for (let m = 0; m < set.length; m++) codes[set[m]] = r.u16();
         }
         this.members = r.members;
         this.sent = h.mask;
@@ -205,6 +223,15 @@ export class Decoder {
         this.head = h;
         this.index = h.index;
         return this;
+    }
+    /** Places of a key frame: whole numbers, which pages and processors order alike, lowest byte first. */
+    places(r, n) {
+        const members = r.set(n), bytes = 12 * members.length;
+        if (r.at + bytes > r.bytes.length) throw new RangeError("a message ends too early");
+        const all = new Int32Array(r.bytes.slice(r.at, r.at + bytes).buffer), { x } = this;
+        r.at += bytes;
+        if (members.length === n) { x.set(all); return; }
+        for (let m = 0; m < members.length; m++) for (let k = 0; k < 3; k++) x[3 * members[m] + k] = all[3 * m + k];
     }
     readContacts(r, quantum) {
         const all = r.varint(), shown = r.varint(), force = r.f32(), gap = r.f32();

@@ -79,8 +79,12 @@ export class View3D {
         this.followed = null;
         this.warm();
     }
-    /** Lets the programs of what is drawn most be made while the first frame is still on its way. */
+    /**
+     * Lets a graphics card make the programs of what is drawn most while the first frame is still on its way. A processor has nothing to spare
+     * for it: there it is not sooner done.
+     */
     warm() {
+        if (this.renderer.software) return;
         const one = new Float32Array(3).fill(1), balls = new Balls({ n: 1, bodies: new Uint32Array(1), radii: one.subarray(0, 1) }, []);
         const [box] = figures({ instances: [{ body: 0, geometry: 0, size: one, pose: null }], geometries: [{ kind: "box" }], motions: [1] });
         // Kept: what nobody uses is thrown away.
@@ -93,8 +97,8 @@ export class View3D {
         this.dirty = true;
     }
     resize(w, h) {
+        // The canvas itself follows with the next picture: making room twice is slow.
         this.extent = [w, h, Math.min(devicePixelRatio || 1, 2)];
-        this.sharpen(1);
         this.camera.aspect = w / h;
         this.camera.updateProjectionMatrix();
         this.dirty = true;
@@ -144,10 +148,11 @@ export class View3D {
     bounds(bodies) {
         let low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
         const p = [0, 0, 0], { motions, instances, geometries } = this.stage, stands = (b) => (motions[b] & 3) === 3;
-        for (let b = 0; b < bodies.n; b++) {
-            if (!bodies.alive[b] || stands(b)) continue;
-            bodies.position(b, p);
-            const r = this.radii[b];
+        const { x, n, alive } = bodies, { radii } = this, { quantum } = bodies.head;
+        for (let b = 0; b < n; b++) {
+            if (!alive[b] || (motions[b] & 3) === 3) continue;
+            const r = radii[b];
+            for (let k = 0; k < 3; k++) p[k] = x[3 * b + k] * quantum;
             for (let k = 0; k < 3; k++) {
                 if (p[k] - r < low[k]) low[k] = p[k] - r;
                 if (p[k] + r > high[k]) high[k] = p[k] + r;
@@ -359,6 +364,8 @@ export class View3D {
             .add(new THREE.Vector3().setFromMatrixColumn(this.camera.matrix, 0).multiplyScalar(0.45))
             .add(new THREE.Vector3(0, 0, 0.7));
         this.renderer.render(this.scene, this.camera);
+        // Begun now and not with the page's next picture.
+        this.renderer.getContext().flush();
         this.dirty = false;
     }
 }

@@ -351,6 +351,84 @@ const tests = {
         assert.equal(JSON.parse(readFileSync(report)).state_hash, log.end.state_hash);
     },
 
+    /** The forklift by gamepad alone: throttle, steering, mast and forks, brake, and letting go. */
+    async gamepad() {
+        const inputs = join(folder, "gamepad.json"), server = await start("live", "forklift", "--no-open", "--inputs", inputs);
+        const page = await open(server.url);
+        // What a browser shows of one that is plugged in (standard mapping: 4 axes, 17 buttons), in the second of four places.
+        await get(page, () => {
+            globalThis.pad = { connected: true, mapping: "standard", axes: [0, 0, 0, 0], buttons: Array.from({ length: 17 }, () => ({ value: 0, pressed: false })) };
+            Object.defineProperty(navigator, "getGamepads", { value: () => [null, globalThis.pad, null, null] });
+        });
+        const press = (...all) => get(page, (list) => { for (const [kind, k, value] of list) { if (kind === "axis") pad.axes[k] = value; else pad.buttons[k].value = value; } }, all);
+        const value = (name) => get(page, (n) => drystone.decoder.head.numbers[drystone.info.numbers.length + drystone.info.controls.findIndex((c) => c.name === n)], name);
+        const body = (name) => get(page, (n) => [...drystone.source.stage.names].find(([, x]) => x === n)[0], name);
+        const frame = await body("frame"), carriage = await body("carriage"), mast = await body("mast");
+        const at = (b) => get(page, (i) => drystone.decoder.position(i), b);
+        const from = await at(frame), low = await at(carriage);
+        // A stick that does not rest quite in its middle drives nothing.
+        await press(["axis", 0, 0.05], ["axis", 3, -0.06]);
+        await page.waitForTimeout(400);
+        assert.deepEqual(await Promise.all(["throttle", "steering", "lift", "tilt back"].map(value)), [0, 0, 0, 0]);
+        // Forks up by the right stick, half way; then they stay.
+        await press(["axis", 0, 0], ["axis", 3, -0.5]);
+        await until(page, `drystone.decoder.position(${carriage})[2] > ${low[2] + 0.1}`);
+        await press(["axis", 3, 0]);
+        await page.waitForTimeout(300);
+        const lifted = await value("lift");
+        assert.ok(lifted > 0.1, `the forks are ${lifted} m up`);
+        // Mast back by a shoulder button: its head goes to the rear.
+        const upright = await get(page, (b) => drystone.decoder.rotation(b), mast);
+        await press(["button", 5, 1]);
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length + drystone.info.controls.findIndex((c) => c.name === "tilt back")] > 3);
+        await press(["button", 5, 0]);
+        const leant = await get(page, (b) => drystone.decoder.rotation(b), mast);
+        assert.ok(2 * Math.asin(Math.abs(leant[1] - upright[1])) > 0.03, `the mast leans: ${upright} ${leant}`);
+        // Back by the left trigger, half pressed, and to one side by the left stick.
+        await press(["button", 6, 0.5], ["axis", 0, -1]);
+        await until(page, `Math.hypot(drystone.decoder.position(${frame})[0] - ${from[0]}, drystone.decoder.position(${frame})[1] - ${from[1]}) > 1`);
+        const driven = [await value("throttle"), await value("steering")];
+        assert.ok(Math.abs(driven[0] + 1) < 0.05, `half of 2 m/s back: ${driven[0]}`);
+        assert.equal(driven[1], 50);
+        const q = await get(page, (b) => drystone.decoder.rotation(b), frame);
+        assert.ok(Math.abs(2 * Math.asin(q[2])) > 0.2, `the truck has turned: ${q}`);
+        await shot(page, "gamepad");
+        // Brake and let go: it stands. Unplugged, nothing is held.
+        await press(["button", 6, 0], ["axis", 0, 0], ["button", 0, 1]);
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length + drystone.info.controls.findIndex((c) => c.name === "brake")] === 400);
+        await get(page, () => { pad.connected = false; });
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length + drystone.info.controls.findIndex((c) => c.name === "brake")] === 0);
+        assert.ok((await value("lift")) >= lifted - 1e-6, "a lever stays");
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 130);
+        // The same again without a page.
+        const { code, text } = await run("run", "forklift", "--inputs", inputs, "--quiet");
+        assert.equal(code, 0, text);
+    },
+
+    /** The page says of a file what `drystone check` does; so do the programs of one that is wrong. */
+    async notes() {
+        const file = join(folder, "notes.toml"), floor = `[[body]]\nname = "floor"\nmotion = "static"\nshape = { type = "plane" }\n`;
+        writeFileSync(file, `[settings]\nT = 0.1\n${floor}[[body]]\nname = "ball"\nshape = { type = "sphere", r = 0.5 }\nmass = 1\nmu = 40\nposition = [0, 0, 0.4]\n`);
+        const said = (await run("check", file)).text.split("\n").filter((l) => l.startsWith("note: ")).map((l) => l.slice(6));
+        assert.ok(said.length >= 3, said.join("\n"));
+        for (const command of ["view", "live"]) {
+            const server = await start(command, file, "--no-open", ...(command === "view" ? ["--quiet"] : []));
+            const page = await open(server.url);
+            await page.locator('[role=tab][data-tab="look"]').click();
+            assert.deepEqual(await page.locator("#notes li").allInnerTexts(), said);
+            await shot(page, `notes-${command}`);
+            assert.deepEqual(page.faults, []);
+            await page.context().close();
+            await stop(server);
+        }
+        writeFileSync(file, `[settings]\nT = 0.1\n${floor}mas = 1\n[[body]]\nshape = { type = "spher", r = 1 }\nmass = -1\n`);
+        const wrong = await run("check", file);
+        assert.ok(wrong.code === 2 && ["mas", "spher", "-1"].every((w) => wrong.text.includes(w)), wrong.text);
+        for (const command of ["view", "live"]) assert.deepEqual(await run(command, file, "--no-open"), wrong);
+    },
+
     async drag() {
         const server = await start("live", "stack", "--set", "n=4", "--no-open");
         const page = await open(server.url);
@@ -433,7 +511,7 @@ const tests = {
     },
 
     /**
-     * Not part of the checks: figures for the documents, as a table. `BALLS=10000,100000`, `RUN_S` (s), `SCENE`, `REPEATS`. The first picture
+     * Not part of the checks: figures for the documents, as a table. `BALLS=10000,100000`, `RUN_S` (s), `SCENE`, `REPEATS`, `SETTLE_MS`. The first picture
      * is there when the renderer has finished it: from opening the page on, in a browser that has drawn nothing so far (cold) and in one that has.
      */
     async measure() {
@@ -467,6 +545,8 @@ const tests = {
                     const context = await fresh.newContext({ viewport: { width: 1200, height: 760 } });
                     await context.addInitScript(finished);
                     const opened = await context.newPage();
+                    // The browser's own window has pages, too, which it loads first.
+                    await opened.waitForTimeout(Number(process.env.SETTLE_MS ?? 1500));
                     await opened.goto(server.url);
                     await until(opened, () => globalThis.picture > 0, 60000);
                     list.push(await get(opened, () => picture));

@@ -57,7 +57,8 @@ impl Decoder {
         if n > MOST_BODIES || mask >> CHANNELS.len() != 0 || flags & !(KEY | CONTACTS) != 0 {
             return Err(Broken::Value("no frame has such a head"));
         }
-        if flags & KEY != 0 {
+        let key = flags & KEY != 0;
+        if key {
             self.tracks.clear();
             self.alive.clear();
             self.values = vec![Vec::new(); CHANNELS.len()];
@@ -81,7 +82,7 @@ impl Decoder {
         let mut new: Vec<([i32; 3], [i16; 4])> = self.tracks.iter().map(Track::ahead).collect();
         for i in set::read(&mut r, n)? {
             for x in &mut new[i as usize].0 {
-                *x = x.wrapping_add(r.zigzag()? as i32);
+                *x = x.wrapping_add(if key { r.u32()? as i32 } else { r.zigzag()? as i32 });
             }
         }
         for i in set::read(&mut r, n)? {

@@ -57,7 +57,7 @@ impl Encoder {
         now.numbers.iter().for_each(|x| out.f32(*x));
         let came = set::write(&mut out, n, |i| now.alive[i] != self.alive[i]);
         came.iter().for_each(|i| self.alive[*i as usize] = now.alive[*i as usize]);
-        self.poses(now, &mut out);
+        self.poses(now, key, &mut out);
         came.iter().for_each(|i| self.tracks[*i as usize].rest());
         for (k, channel) in CHANNELS.iter().enumerate().filter(|(k, _)| mask >> k & 1 == 1) {
             let values: Vec<u16> = now.values[k].iter().map(|x| channel.code(*x)).collect();
@@ -76,7 +76,7 @@ impl Encoder {
         out
     }
 
-    fn poses(&mut self, now: &Snapshot, out: &mut Vec<u8>) {
+    fn poses(&mut self, now: &Snapshot, key: bool, out: &mut Vec<u8>) {
         let n = now.position.len();
         let quanta = |x: f64| (x / now.quantum).round().clamp(-2e9, 2e9) as i32;
         let ahead: Vec<([i32; 3], [i16; 4])> = self.tracks.iter().map(Track::ahead).collect();
@@ -98,7 +98,10 @@ impl Encoder {
         let new: Vec<([i32; 3], [i16; 4])> = (0..n).map(|i| (place(i), turn(i))).collect();
         for i in set::write(out, n, |i| new[i].0 != ahead[i].0) {
             let (x, p) = (new[i as usize].0, ahead[i as usize].0);
-            (0..3).for_each(|k| out.zigzag(i64::from(x[k].wrapping_sub(p[k]))));
+            for k in 0..3 {
+                // A page takes whole numbers over as they are, all at once.
+                if key { out.u32(x[k] as u32) } else { out.zigzag(i64::from(x[k].wrapping_sub(p[k]))) }
+            }
         }
         for i in set::write(out, n, |i| new[i].1 != ahead[i].1) {
             let (q, p) = (new[i as usize].1, ahead[i as usize].1);

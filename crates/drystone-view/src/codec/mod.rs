@@ -4,7 +4,7 @@
 //!     frame     3  flags  channels:u16  epoch:u32  index:u32  step:u64  time:f64  bodies:u32  quantum:f64
 //!               numbers: n:u8, n x f32                        see snapshot::NUMBERS
 //!               changed  alive bits that differ               (nothing before a key frame)
-//!               moved    3 zigzags each                       x - predicted, in quanta
+//!               moved    3 zigzags each                       x - predicted, in quanta; in a key frame 3 x i32, x
 //!               turned   4 zigzags each                       q - predicted, in 1/32767; bodies that are no balls
 //!               channel  u16 each, for every channel sent     binary16; islands are numbers
 //!               contacts if flag 2: all:varint  shown:varint  force unit:f32  gap unit:f32, then each
@@ -39,7 +39,7 @@ pub const STATUS: u8 = 4;
 pub const INPUTS: u8 = 5;
 
 /// Version of the messages; a page of another one is refused.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 pub(crate) const KEY: u8 = 1;
 pub(crate) const CONTACTS: u8 = 2;

@@ -135,7 +135,7 @@ impl Robot {
     pub fn run(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (from, to) = (self.folder.write(self.name, bytes), self.folder.0.join("robot.toml"));
         note_read(false);
-        let made = match import(&from, &to, Options { fixed_base: false, hold: true }) {
+        let made = match import(&from, &to, Options { hold: true, ..Options::default() }) {
             Ok(made) => made,
             Err(e) if e.message.is_empty() || e.file.is_none() => {
                 return Err(format!("an error that does not say where: '{e}'"));
@@ -216,6 +216,7 @@ impl Live {
             paused: true,
             pace: 1000.0,
             exact: false,
+            notes: Vec::new(),
         };
         let (run, link) = live::Live::new(Box::new(make), options).unwrap();
         let server = Server::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).unwrap();

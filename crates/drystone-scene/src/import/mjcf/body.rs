@@ -3,6 +3,7 @@
 use drystone::{MassProperties, Pose};
 use glam::{DMat3, DVec3};
 
+use super::key::Slot;
 use super::{Read, Reader};
 use crate::import::tree::Element;
 use crate::import::{Body, Freedom, Geometry, Link, joined};
@@ -132,9 +133,13 @@ impl Reader {
                 if k + 1 < joints.len() {
                     self.between(joint.node, &name, k, mass, pose);
                 }
-                let link = self.joint(joint, parent, b, &pose)?;
+                let (link, start) = self.joint(joint, parent, b, &pose)?;
+                self.slots.push(Slot::Joint(self.robot.links.len(), start));
                 self.robot.links.push(link);
                 parent = b;
+            }
+            if free {
+                self.slots.push(Slot::Free(self.robot.bodies.len()));
             }
             self.robot.bodies.push(Body { name, pose, fixed: false, ground: false, mass, shapes });
             (self.robot.bodies.len() - 1, Pose::IDENTITY)
@@ -159,7 +164,8 @@ impl Reader {
         });
     }
 
-    fn joint(&mut self, part: &Part, a: usize, b: usize, pose: &Pose) -> Read<Link> {
+    /// The joint, and what its coordinate is called where it starts.
+    fn joint(&mut self, part: &Part, a: usize, b: usize, pose: &Pose) -> Read<(Link, f64)> {
         let (node, class) = (part.node, part.class.as_str());
         let kind = self.get(node, class, "type").unwrap_or("hinge").to_string();
         let freedom = match kind.as_str() {
@@ -172,7 +178,6 @@ impl Reader {
         let axis = self.vector(node, class, "axis")?.unwrap_or(DVec3::Z).try_normalize();
         let axis = axis.ok_or_else(|| node.wrong("its axis is a zero vector"))?;
         let angle = |x: f64| if freedom == Freedom::Turn { self.angle(x) } else { x };
-        // What the coordinate is called where it starts.
         let start = angle(self.number(node, class, "ref")?.unwrap_or(0.0));
         let range = self.list(node, class, "range")?;
         let limited = match self.get(node, class, "limited") {
@@ -213,7 +218,7 @@ impl Reader {
         if limits.is_some_and(|[l, u]| l > 0.0 || u < 0.0) {
             self.note(node, "where it starts is not within its range: the range is widened to it");
         }
-        Ok(link)
+        Ok((link, start))
     }
 
     fn inertial(&self, node: &Element) -> Read<MassProperties> {

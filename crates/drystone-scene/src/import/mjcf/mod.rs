@@ -8,6 +8,7 @@ mod attributes;
 mod body;
 mod couple;
 mod geom;
+mod key;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,10 @@ struct Reader {
     /// By body: its number, and where its own frame is in the world.
     places: HashMap<String, (usize, Pose)>,
     robot: Robot,
+    /// What the numbers of a key's `qpos` place, in their order.
+    slots: Vec<key::Slot>,
+    /// The file's first element.
+    top: ((usize, usize), String),
 }
 
 /// How the file is to be read.
@@ -47,7 +52,8 @@ struct Compiler {
     folder: PathBuf,
 }
 
-pub(super) fn read(root: &Element, folder: &Path) -> Read<Robot> {
+/// `key`: name or number of the keyframe to start from; none: the first.
+pub(super) fn read(root: &Element, folder: &Path, key: Option<&str>) -> Read<Robot> {
     let name = root.attribute("model").unwrap_or("robot").into();
     let compiler = Compiler {
         degrees: true,
@@ -64,6 +70,8 @@ pub(super) fn read(root: &Element, folder: &Path) -> Read<Robot> {
         efforts: HashMap::new(),
         places: HashMap::new(),
         robot: Robot { name, ..Robot::default() },
+        slots: Vec::new(),
+        top: (root.place, root.tag.clone()),
     };
     for node in &root.children {
         match node.tag.as_str() {
@@ -95,10 +103,13 @@ pub(super) fn read(root: &Element, folder: &Path) -> Read<Robot> {
     for node in section("equality").flat_map(|n| &n.children) {
         reader.equality(node)?;
     }
+    let keys: Vec<&Element> = section("keyframe").flat_map(|n| &n.children).filter(|n| n.is("key")).collect();
+    reader.key(&keys, key)?;
     for node in &tendons {
         reader.note(node, "is left out: nothing couples its joints");
     }
-    let read = ["compiler", "option", "default", "asset", "actuator", "worldbody", "equality", "tendon"];
+    let read =
+        ["compiler", "option", "default", "asset", "actuator", "worldbody", "equality", "tendon", "keyframe"];
     for node in root.children.iter().filter(|n| !read.contains(&n.tag.as_str())) {
         if !SILENT.contains(&node.tag.as_str()) {
             reader.leave(node);
@@ -111,6 +122,12 @@ pub(super) fn read(root: &Element, folder: &Path) -> Read<Robot> {
 impl Reader {
     fn note(&mut self, node: &Element, text: impl std::fmt::Display) {
         self.robot.note_at(&node.line(), &node.tag, node.attribute("name"), text);
+    }
+
+    /// A complaint about the whole file.
+    fn whole(&self, message: String) -> Wrong {
+        let (place, tag) = self.top.clone();
+        Wrong { place, tag, message, file: None }
     }
 
     fn leave(&mut self, node: &Element) {
