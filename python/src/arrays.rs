@@ -296,8 +296,8 @@ impl Arrays {
         self.vectors(py, What::Centres)
     }
 
-    /// Orientations, (n, 4), as the engine keeps them and `scipy.spatial.transform` has them: the scalar comes
-    /// last, (x, y, z, w). Everywhere else it comes first: `world.rotations` is a copy in that order.
+    /// Orientations, (n, 4), as the engine keeps them and `scipy.spatial.transform` has them: the scalar
+    /// comes last, (x, y, z, w). Everywhere else it comes first: `world.rotations` is a copy in that order.
     #[getter]
     fn quaternions_xyzw(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
         self.0.get().locked(py, lend::rotations).table(py)

@@ -65,8 +65,9 @@ pub fn set_number(n: usize) -> bool {
 
 /// Calls `f` where parallel loops find threads.
 ///
-/// The main thread is one of its pool's own, as in the command: a step of it is handed to nobody and waited for
-/// by nobody. Other threads of Python's may end at any time; they have a pool that they hand their work to.
+/// The main thread is one of its pool's own, as in the command: a step of it is handed to nobody and waited
+/// for by nobody. Other threads of Python's may end at any time; they have a pool that they hand their work
+/// to.
 pub fn with_threads<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     BEGUN.store(true, Ordering::Relaxed);
     if forks() == 0 && MAIN.get() == Some(&std::thread::current().id()) {

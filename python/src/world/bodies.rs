@@ -114,11 +114,11 @@ impl PyWorld {
     /// Adds a body of a shape, or of several colliders.
     ///
     /// `mass` (kg; 1 if nothing is said) or `density` (kg/m³); inertia and centre of mass are those of a
-    /// homogeneous body unless given; they count while the body is dynamic. `position` (m) and `rotation` (w, x, y, z) are of the body's frame, `velocity` (m/s) of its
-    /// centre of mass, `angular_velocity` (rad/s) in world axes; a static body has none. `friction` (0 if
-    /// nothing is said), `material`, `layers`, `mask` and
-    /// `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than 0 do not collide;
-    /// `planar` is the normal of a plane that it is locked to.
+    /// homogeneous body unless given; they count while the body is dynamic. `position` (m) and `rotation`
+    /// (w, x, y, z) are of the body's frame, `velocity` (m/s) of its centre of mass, `angular_velocity`
+    /// (rad/s) in world axes; a static body has none. `friction` (0 if nothing is said), `material`,
+    /// `layers`, `mask` and `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than
+    /// 0 do not collide; `planar` is the normal of a plane that it is locked to.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()

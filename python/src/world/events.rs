@@ -25,9 +25,9 @@ impl PyWorld {
         self.change(py, |w| w.record_accelerations(on));
     }
 
-    /// What touched in the last step, began to, or ceased to; after `step(n)` also what began and ceased in the
-    /// steps before the last, in the order of the steps, which each event names (`step`). In a hook: what the
-    /// step just taken says alone.
+    /// What touched in the last step, began to, or ceased to; after `step(n)` also what began and ceased in
+    /// the steps before the last, in the order of the steps, which each event names (`step`). In a hook:
+    /// what the step just taken says alone.
     #[getter]
     fn contact_events(slf: &Bound<'_, Self>) -> Vec<ContactEvent> {
         let told = slf.get().happened(slf.py(), |past| &past.contacts, |w| w.contact_events());
@@ -59,7 +59,8 @@ impl PyWorld {
 /// Events of one kind that are kept of the steps before the last of `step(n)`.
 const MOST: usize = 100_000;
 
-/// What began and ceased in the steps before the last one of a call of `step(n)`, with the numbers of the steps.
+/// What began and ceased in the steps before the last one of a call of `step(n)`, with the numbers of the
+/// steps.
 #[derive(Default)]
 pub struct Past {
     /// A hook runs: it hears of its step alone.
@@ -96,7 +97,8 @@ fn keep<T>(all: &mut Vec<T>, new: impl Iterator<Item = T>, lost: &mut u64) {
 }
 
 impl PyWorld {
-    /// The events of one kind: of the steps before the last where the last call took several, and of the last.
+    /// The events of one kind: of the steps before the last where the last call took several, and of the
+    /// last.
     fn happened<T: Copy + Send>(
         &self,
         py: Python<'_>,

@@ -45,8 +45,8 @@ const WITHOUT_LOOKING: Duration = Duration::from_millis(50);
 /// `model` ("ccp" or "coulomb"), `solver`, `tolerance` (m/s), `iterations`, `budget_ms`, `compliance`,
 /// `substeps`, `max_substeps`, `integrator`, `stabilisation`, `position_iterations`, `envelope` (m),
 /// `broadphase`, `warm_start`, `sleep`; `seed` starts its random numbers. `backend="cuda"` takes steps on a
-/// GPU: whole ones where the world is one of balls among fixed or led shapes, else the solve alone. The world is
-/// sent there and comes back with each call of `step(n)`.
+/// GPU: whole ones where the world is one of balls among fixed or led shapes, else the solve alone. The
+/// world is sent there and comes back with each call of `step(n)`.
 #[pyclass(frozen, weakref, subclass, name = "World", module = "drystone")]
 pub struct PyWorld {
     world: Mutex<Inside>,

@@ -30,9 +30,9 @@ impl PyWorld {
         PyArray1::from_vec(py, masses)
     }
 
-    /// The engine's own memory as it is now: `centres`, `quaternions_xyzw`, `velocities` and `spins` are arrays
-    /// that nobody can write to. Nothing is copied, unless the world goes on while an array is kept: it stays
-    /// what it was. Rows of removed bodies hold anything: see `alive`.
+    /// The engine's own memory as it is now: `centres`, `quaternions_xyzw`, `velocities` and `spins` are
+    /// arrays that nobody can write to. Nothing is copied, unless the world goes on while an array is kept:
+    /// it stays what it was. Rows of removed bodies hold anything: see `alive`.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -122,8 +122,8 @@ impl PyWorld {
         arrays::write(self, py, given.map(Option::as_ref))
     }
 
-    /// Adds forces (n, 3) in N at the centres of mass, and torques (n, 3) in N m, for the next step only. Rows
-    /// of bodies that are not dynamic count for nothing.
+    /// Adds forces (n, 3) in N at the centres of mass, and torques (n, 3) in N m, for the next step only.
+    /// Rows of bodies that are not dynamic count for nothing.
     #[pyo3(signature = (forces, torques=None))]
     fn apply_forces(
         &self,

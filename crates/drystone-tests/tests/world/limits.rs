@@ -1,4 +1,4 @@
-//! What is beyond the numbers that the engine carries is an error with its bound, and a step never ends there.
+//! What is beyond the numbers that the engine carries is an error with its bound, and no step ends there.
 
 use drystone::limits::{FARTHEST, FASTEST, GRAVITY, STRONGEST};
 use drystone::{BodyDef, BodyId, Collider, JointDef, Motion, Pose, Settings, Shape, StepError, World};
