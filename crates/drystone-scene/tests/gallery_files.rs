@@ -153,7 +153,7 @@ fn files_are_the_built_in_scenes() {
 fn files_are_read_without_a_note_and_listed() {
     let list = std::fs::read_to_string(folder().join("README.md")).unwrap();
     for name in names() {
-        let said = check(&folder().join(format!("{name}.toml"))).unwrap_or_else(|e| panic!("{e}"));
+        let said = check(folder().join(format!("{name}.toml"))).unwrap_or_else(|e| panic!("{e}"));
         let known = ["overlap at the start"];
         let note = said.lines().find(|l| l.contains("note:") && !known.iter().any(|k| l.contains(k)));
         assert_eq!(note, None, "{name}");
