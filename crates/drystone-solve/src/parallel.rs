@@ -56,6 +56,8 @@ struct Line<T>(T);
 thread_local! {
     /// The team that this thread leads.
     static LED: Cell<*const Team> = const { Cell::new(ptr::null()) };
+    /// Whether this thread does all by itself.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Fewer blocks of a problem are not worth calling a team for: their colours are too short to share.
@@ -68,10 +70,34 @@ pub fn with_team_for<R>(blocks: usize, work: impl FnOnce() -> R) -> Option<R> {
     if alone { None } else { Some(with_team(work)) }
 }
 
+/// Runs `work`, a solve of so many blocks by one method, with a team, or, where that is not worth it, by this
+/// thread alone: its sweeps are over before others are awake, and 2,600 contacts took three times as long on 16
+/// threads as on one. None, and nothing done, where that is settled already.
+pub fn as_suits<R>(blocks: usize, work: impl FnOnce() -> R) -> Option<R> {
+    if rayon::current_num_threads() == 1 || ALONE.get() || !LED.get().is_null() {
+        return None;
+    }
+    if blocks >= LEAST_BLOCKS {
+        return Some(with_team(work));
+    }
+    ALONE.set(true);
+    let _again = Together;
+    Some(work())
+}
+
+/// Ends [`as_suits`] for few blocks, however the work ended.
+struct Together;
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        ALONE.set(false);
+    }
+}
+
 /// Runs `work` with a team of the pool's threads at hand for [`for_each`].
 pub fn with_team<R>(work: impl FnOnce() -> R) -> R {
     let members = rayon::current_num_threads();
-    if members == 1 || !LED.get().is_null() {
+    if members == 1 || ALONE.get() || !LED.get().is_null() {
         return work();
     }
     let team = Team::new(members);
@@ -98,7 +124,7 @@ impl Drop for Dismissal<'_> {
 /// Calls `visit` once for every number below `count`, by all threads at hand.
 pub fn for_each(count: usize, visit: impl Fn(usize) + Sync) {
     let led = LED.get();
-    if count < 2 || (led.is_null() && rayon::current_num_threads() == 1) {
+    if count < 2 || ALONE.get() || (led.is_null() && rayon::current_num_threads() == 1) {
         return (0..count).for_each(visit);
     }
     if led.is_null() {
@@ -472,6 +498,25 @@ mod tests {
             assert_eq!(pool(threads).install(|| with_team(chain)), alone, "{threads} threads");
             assert_eq!(pool(threads).install(chain), alone, "no team, {threads} threads");
         }
+    }
+
+    #[test]
+    fn few_blocks_are_for_one_thread() {
+        let who = || {
+            let mut who = Vec::new();
+            map_ranges(64, 1, &mut who, |_| Some(std::thread::current().id()));
+            who
+        };
+        pool(4).install(|| {
+            let me = Some(std::thread::current().id());
+            let here = as_suits(LEAST_BLOCKS - 1, || {
+                assert!(as_suits(1_000_000, || ()).is_none(), "settled already");
+                who()
+            });
+            assert!(here.unwrap().iter().all(|id| *id == me));
+            assert_eq!(as_suits(LEAST_BLOCKS, who).map(|who| who.len()), Some(64));
+            assert!(!ALONE.get());
+        });
     }
 
     /// Jobs in phases, each of which needs all that the one before has written.

@@ -121,7 +121,7 @@ impl Solver for Apgd {
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        if let Some(done) = parallel::with_team_for(problem.blocks(), || self.solve(problem, guess, stop)) {
+        if let Some(done) = parallel::as_suits(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
         first_order::check(problem, guess)?;

@@ -91,6 +91,10 @@ impl Worker {
         stop: &Stop,
         begun: Instant,
     ) -> Result<Solution, Malformed> {
+        let again = || self.by_stages(problem, guess, stop, begun);
+        if let Some(done) = parallel::as_suits(problem.blocks(), again) {
+            return done;
+        }
         let stages = match problem {
             Problem::Bodies(p) => {
                 let guess = guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0));
