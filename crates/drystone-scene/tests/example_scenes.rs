@@ -96,11 +96,19 @@ fn files_of_the_gallery_are_its_scenes() {
             scene.world(scene.settings.clone()).unwrap()
         });
         assert_eq!(own.settings(), file.settings(), "{name}");
-        let moving: Vec<usize> = own.model().dynamic().collect();
-        assert_eq!(moving, file.model().dynamic().collect::<Vec<_>>(), "{name}");
+        let mut moving: Vec<[usize; 2]> = own.model().dynamic().map(|i| [i, i]).collect();
+        assert!(moving.iter().map(|i| i[0]).eq(file.model().dynamic()), "{name}");
+        if name == "spider" {
+            // The program makes its parts leg by leg, the file femora before shins.
+            for [i, j] in &mut moving {
+                let wanted = &own.model().bodies[*i].name;
+                *j = file.model().bodies.iter().position(|b| b.name == *wanted).unwrap();
+            }
+        }
         for step in 0..=10 {
-            for &i in &moving {
-                let [a, b] = [&own, &file].map(|w| (w.model().bodies[i].mass.mass, w.state().position[i]));
+            for &[i, j] in &moving {
+                let [a, b] = [(&own, i), (&file, j)]
+                    .map(|(w, k)| (w.model().bodies[k].mass.mass, w.state().position[k]));
                 assert!((a.0 - b.0).abs() <= 1e-9 * a.0, "{name}: body {i}: {} and {} kg", a.0, b.0);
                 assert!(a.1.distance(b.1) < 1e-6, "{name}: body {i} after {step} steps: {} and {}", a.1, b.1);
             }
