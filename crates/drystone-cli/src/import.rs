@@ -22,8 +22,8 @@ pub struct Args {
     /// No motors: joints are free.
     #[arg(long)]
     limp: bool,
-    /// The keyframe of a model in MuJoCo's form to start from: its name, or its number from 0; none: where the
-    /// model has it. Without this the first, if there is one.
+    /// The keyframe of a model in MuJoCo's form to start from: its name, or its number from 0; none: where
+    /// the model has it. Without this the first, if there is one.
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
     /// Do not list what was not understood; it is in the file.

@@ -241,8 +241,8 @@ fn mjcf_of_several_files_with_frames_springs_tendons_and_loops() {
     }
 }
 
-/// A trunk that is free, an arm on it whose coordinate is called 0.2 where the model has it, a slide on that, a
-/// ball joint, and a lamp that is held by the ball.
+/// A trunk that is free, an arm on it whose coordinate is called 0.2 where the model has it, a slide on that,
+/// a ball joint, and a lamp that is held by the ball.
 const KEYS: &str = r#"<mujoco model="keys"><compiler angle="radian"/><worldbody>
   <geom type="plane" size="5 5 1"/>
   <body name="trunk" pos="0 0 1"><freejoint/><geom type="box" size="0.2 0.2 0.1"/>
@@ -266,8 +266,8 @@ fn an_mjcf_starts_from_its_first_key_or_from_another() {
         |s: &Scene, name: &str| s.bodies.iter().find(|b| b.name.as_deref() == Some(name)).unwrap().clone();
     let near =
         |a: DVec3, b: [f64; 3]| assert!((a - DVec3::from_array(b)).length() < 1e-8, "{a} is not {b:?}");
-    // The arm hangs on a trunk that is turned by a quarter about z: its x is y. The floor is the file's, so that
-    // the robot is lifted by as much as the lowest point of all is below 0.
+    // The arm hangs on a trunk that is turned by a quarter about z: its x is y. The floor is the file's, so
+    // that the robot is lifted by as much as the lowest point of all is below 0.
     let lowest = 3.0 - 0.3 - 0.2 - 0.1 - 0.05;
     let trunk = body(&scene, "trunk").position;
     near(trunk, [1.0, 2.0, trunk.z]);

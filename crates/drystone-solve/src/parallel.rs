@@ -71,8 +71,8 @@ pub fn with_team_for<R>(blocks: usize, work: impl FnOnce() -> R) -> Option<R> {
 }
 
 /// Runs `work`, a solve of so many blocks by one method, with a team, or, where that is not worth it, by this
-/// thread alone: its sweeps are over before others are awake, and 2,600 contacts took three times as long on 16
-/// threads as on one. None, and nothing done, where that is settled already.
+/// thread alone: its sweeps are over before others are awake, and 2,600 contacts took three times as long on
+/// 16 threads as on one. None, and nothing done, where that is settled already.
 pub fn as_suits<R>(blocks: usize, work: impl FnOnce() -> R) -> Option<R> {
     if rayon::current_num_threads() == 1 || ALONE.get() || !LED.get().is_null() {
         return None;

@@ -97,8 +97,8 @@ impl Top {
 /// Errors of a rotation that are as good as rounding, rad.
 const STEADY: f64 = 1e-11;
 
-/// Pieces of a step beyond which it turns a body so far, by hundreds of radians, that nothing is known of where
-/// it ends: ω stays as it is in body axes then, which keeps the energy and |I ω| as well.
+/// Pieces of a step beyond which it turns a body so far, by hundreds of radians, that nothing is known of
+/// where it ends: ω stays as it is in body axes then, which keeps the energy and |I ω| as well.
 const PIECES: f64 = 4096.0;
 
 /// The same in at least `pieces` pieces, whatever ω is: a smooth function of ω.

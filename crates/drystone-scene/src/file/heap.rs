@@ -56,8 +56,8 @@ pub(super) fn jittered(at: &At, def: &BodyDef) -> Result<Vec<BodyDef>, Fault> {
     Err(at.fault("'clear' leaves too little room for the bodies"))
 }
 
-/// Turned at random in a box around the body's place sideways, and from there up; then pushed apart until none
-/// overlap: about half of a volume can be filled so.
+/// Turned at random in a box around the body's place sideways, and from there up; then pushed apart until
+/// none overlap: about half of a volume can be filled so.
 pub(super) fn strewn(at: &At, def: &BodyDef) -> Result<Vec<BodyDef>, Fault> {
     let count_at = at.need("count")?;
     let count = count_at.whole(1, most_bodies())? as usize;

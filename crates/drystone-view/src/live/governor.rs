@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-/// Fewest iterations that are allowed. With fewer, velocities are so wrong that the correction of positions takes
-/// more time than what is left out.
+/// Fewest iterations that are allowed. With fewer, velocities are so wrong that the correction of positions
+/// takes more time than what is left out.
 const FEWEST: usize = 20;
 /// Steps between two changes: each makes the solver anew.
 const PATIENCE: usize = 8;
@@ -22,8 +22,8 @@ const HOLD: usize = 60;
 const FAR: f64 = 4.0;
 
 /// Watches how long steps take. What counts is the mean of the last ones without the slowest fifth: a machine
-/// that does something else for a moment makes single steps several times as long, and caps that followed these
-/// would go down with each and leave the scene unsolved for a second.
+/// that does something else for a moment makes single steps several times as long, and caps that followed
+/// these would go down with each and leave the scene unsolved for a second.
 #[derive(Clone, Debug)]
 pub struct Governor {
     /// Allowed where there is time enough.
@@ -169,7 +169,8 @@ mod tests {
         }
     }
 
-    /// A step that is solved less well has more to correct: with 1000 balls, 4 iterations take longer than 160.
+    /// A step that is solved less well has more to correct: with 1000 balls, 4 iterations take longer than
+    /// 160.
     #[test]
     fn what_makes_steps_slower_is_undone() {
         let mut governor = Governor::new(20_000);
