@@ -39,7 +39,7 @@ fn exponential(half: DVec3) -> DQuat {
 ///
 /// A step is three of the midpoint rule, the middle one backwards, with lengths that cancel their errors of
 /// third order \[Yoshida1990\]: fourth order, and energy and |I ω| are kept as each of the three keeps them
-/// ([`midpoint`]).
+/// (see `midpoint`).
 ///
 /// What spins about an axis of inertia, or nearly so, as a wheel does, is done in one: the midpoint rule is
 /// off by the share of |ω|Δt in what it changes ω by. Rods and discs need no steps at all.
