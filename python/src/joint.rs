@@ -66,7 +66,51 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Refuses what this kind of joint has no use for: it would be taken without a word.
+    fn check_unused(&self) -> PyResult<()> {
+        let takes: &[&str] = match self.kind {
+            "universal" | "knife_edge" => &["axis_b"],
+            "gear" => &["axis_b", "ratio"],
+            "screw" => &["pitch"],
+            "rack_and_pinion" => &["axis_b", "radius"],
+            "distance" | "rope" => &["position_b", "length"],
+            "spring" => &["position_b", "length", "stiffness", "damping"],
+            "pulley" => &["position_b", "points", "ratio"],
+            "bushing" => &["stiffness", "damping", "angular_stiffness", "angular_damping"],
+            "trajectory" => &["follow", "turn"],
+            "rolling_disc" => &["position_b", "axis_b", "radius"],
+            "fixed" | "revolute" | "prismatic" | "cylindrical" | "ball" | "planar" | "point_on_line"
+            | "point_on_plane" => &[],
+            // Refused by its name below.
+            _ => return Ok(()),
+        };
+        let given = [
+            ("axis_b", self.axis_b.is_some()),
+            ("position_b", self.position_b.is_some()),
+            ("length", self.length.is_some()),
+            ("stiffness", self.stiffness != DVec3::ZERO),
+            ("damping", self.damping != DVec3::ZERO),
+            ("angular_stiffness", self.angular_stiffness != DVec3::ZERO),
+            ("angular_damping", self.angular_damping != DVec3::ZERO),
+            ("pitch", self.pitch.is_some()),
+            ("ratio", self.ratio != 1.0),
+            ("radius", self.radius.is_some()),
+            ("points", self.points.is_some()),
+            ("follow", self.follow.is_some()),
+            ("turn", self.turn.is_some()),
+        ];
+        let unused = given.iter().find(|(name, given)| *given && !takes.contains(name));
+        let Some((name, _)) = unused else { return Ok(()) };
+        let hint = if name.ends_with("stiffness") || name.ends_with("damping") {
+            "; a spring along its coordinate is set by joint.set_spring"
+        } else {
+            ""
+        };
+        Err(input(format!("{} joint: has no {name}{hint}", self.kind)))
+    }
+
     pub fn def(&self, a: Option<BodyId>, b: Option<BodyId>) -> PyResult<JointDef> {
+        self.check_unused()?;
         let (at, axis) = (vec3(self.position), vec3(self.axis));
         let needs = |name: &str| input(format!("{}: {name} is missing", self.kind));
         let both = || -> PyResult<(BodyId, BodyId)> {

@@ -177,6 +177,32 @@ pub fn solve_file(
     solve(py, file, &Asked { model, solver, tolerance, iterations: iterations.0 as usize, budget_ms })
 }
 
+/// Refuses a W that is not its own transpose: solvers take it for one that is. Compares W x and Wᵀ x for one x
+/// without a pattern.
+fn check_symmetry(w: &Csr) -> PyResult<()> {
+    let rows = w.indptr.len() - 1;
+    if rows != w.columns {
+        return Err(input(format!("W must be square, got {rows} rows and {} columns", w.columns)));
+    }
+    let x = |i: usize| 1.0 + (0.618_033_988_749_895 * (i + 1) as f64).fract();
+    let mut off = vec![[0.0f64; 2]; rows];
+    for i in 0..rows {
+        for k in w.indptr[i]..w.indptr[i + 1] {
+            let (j, a) = (w.indices[k] as usize, w.data[k]);
+            off[i][0] += a * x(j);
+            off[j][0] -= a * x(i);
+            off[i][1] += a.abs();
+            off[j][1] += a.abs();
+        }
+    }
+    match off.iter().position(|[off, size]| !(off.abs() <= 1e-9 * size)) {
+        Some(row) if w.data.iter().all(|a| a.is_finite()) => {
+            Err(input(format!("W must be symmetric; row and column {row} differ")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A problem from W in compressed sparse rows, q and the coefficients of friction.
 #[allow(clippy::too_many_arguments)]
 #[pyfunction]
@@ -211,6 +237,7 @@ pub fn solve_matrix(
         indices: places.iter().map(|x| *x as u32).collect(),
         data: data.to_vec(),
     };
+    check_symmetry(&w)?;
     let list = |a: &PyReadonlyArray1<'_, f64>| a.as_array().to_vec();
     let file = ContactProblem::new(w, list(&q), list(&mu), list(&mu_r)).map_err(refused)?;
     solve(py, file, &Asked { model, solver, tolerance, iterations: iterations.0 as usize, budget_ms })

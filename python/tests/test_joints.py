@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -247,3 +249,21 @@ def test_what_a_joint_lacks_is_named(kind: str, given: dict[str, object], word: 
 def test_a_joint_joins_somebody(floating: ds.World) -> None:
     with pytest.raises(ds.InputError, match="ball joint: a and b are both None"):
         floating.add_joint("ball", None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "text"),
+    [
+        ("revolute", {"stiffness": 1e5}, "revolute joint: has no stiffness; a spring along its coordinate"),
+        ("revolute", {"position_b": [9, 9, 9]}, "revolute joint: has no position_b"),
+        ("ball", {"length": 1.0}, "ball joint: has no length"),
+        ("fixed", {"axis_b": [1, 0, 0]}, "fixed joint: has no axis_b"),
+        ("distance", {"position_b": [0, 0, 1], "damping": 3.0}, "distance joint: has no damping"),
+        ("gear", {"pitch": 0.1}, "gear joint: has no pitch"),
+    ],
+)
+def test_what_a_joint_has_no_use_for_is_refused(kind: str, given: dict[str, object], text: str) -> None:
+    world = ds.World()
+    a, b = (world.add_body(ds.sphere(0.1), position=[x, 0, 0]) for x in (0.0, 1.0))
+    with pytest.raises(ds.InputError, match=re.escape(text)):
+        world.add_joint(kind, a, b, **given)  # type: ignore[arg-type]

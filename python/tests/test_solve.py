@@ -144,3 +144,13 @@ def test_bad_options_are_refused(option: str, value: object, text: str) -> None:
 def test_what_is_missing_is_told() -> None:
     with pytest.raises(ds.InputError, match="mu is missing"):
         ds.solve({"W": np.eye(3), "q": np.zeros(3)})
+
+
+def test_a_matrix_that_is_not_symmetric_is_refused() -> None:
+    q, mu = [-1.0, 0.2, 0.1], [0.5]
+    for w in (np.triu(np.ones((3, 3))), [[1, 5, 0], [0, 1, 0], [0, 0, 1]]):
+        with pytest.raises(ds.InputError, match="W must be symmetric"):
+            ds.solve({"W": np.asarray(w, float), "q": q, "mu": mu})
+    w = np.eye(3) + 0.1
+    found = ds.solve({"W": w, "q": q, "mu": mu}, tolerance=1e-12)
+    assert np.allclose(found.u, w @ found.r + q, atol=1e-10)

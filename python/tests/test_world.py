@@ -272,3 +272,12 @@ def test_bits_do_not_depend_on_python(ground: ds.World) -> None:
 
 def test_repr(ground: ds.World) -> None:
     assert repr(ground) == "<World at 0.000000 s: 1 bodies, 0 joints>"
+
+
+def test_a_hook_takes_no_steps(floating: ds.World) -> None:
+    floating.add_body(ds.sphere(0.1), mass=2.0)
+    floating.after_step(lambda world: world.step() and None)
+    with pytest.raises(ds.InputError, match="a step is under way"):
+        floating.step()
+    floating.clear_hooks()
+    assert floating.step().step == 2

@@ -197,6 +197,9 @@ impl PyWorld {
         mut each: impl FnMut(&World, &StepReport) -> bool + Send,
     ) -> PyResult<Option<StepReport>> {
         let (py, this) = (slf.py(), slf.get());
+        if this.past().in_hook {
+            return Err(input("a step is under way: its hooks cannot take another"));
+        }
         let (mut left, mut last) = (n, None);
         *this.past() = Past::default();
         let told = |hooks: &Hooks| {
