@@ -177,8 +177,8 @@ pub fn solve_file(
     solve(py, file, &Asked { model, solver, tolerance, iterations: iterations.0 as usize, budget_ms })
 }
 
-/// Refuses a W that is not its own transpose: solvers take it for one that is. Compares W x and Wᵀ x for one x
-/// without a pattern.
+/// Refuses a W that is not its own transpose: solvers take it for one that is. Compares W x and Wᵀ x for one
+/// x without a pattern.
 fn check_symmetry(w: &Csr) -> PyResult<()> {
     let rows = w.indptr.len() - 1;
     if rows != w.columns {
