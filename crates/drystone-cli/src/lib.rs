@@ -139,22 +139,17 @@ pub fn main(program: &str, elsewhere: Option<Box<dyn Elsewhere>>) -> i32 {
 }
 
 fn obey(command: Command, elsewhere: Option<Box<dyn Elsewhere>>) -> Result<i32, failure::Failure> {
-    match (command, elsewhere) {
-        (Command::Run(args), elsewhere) => run::main(args, elsewhere),
-        (Command::Resume(args), elsewhere) => resume::main(args, elsewhere),
-        (_, Some(elsewhere)) => Err(failure::Failure::input(format!(
+    if let Some(elsewhere) = &elsewhere
+        && !matches!(command, Command::Run(_) | Command::Resume(_))
+    {
+        return Err(failure::Failure::input(format!(
             "there is run and resume over {}; all other commands are those of drystone",
             elsewhere.name()
-        ))),
-        (command, None) => here(command),
+        )));
     }
-}
-
-/// Commands that run in this process alone.
-fn here(command: Command) -> Result<i32, failure::Failure> {
     match command {
-        Command::Run(args) => run::main(args, None),
-        Command::Resume(args) => resume::main(args, None),
+        Command::Run(args) => run::main(args, elsewhere),
+        Command::Resume(args) => resume::main(args, elsewhere),
         Command::Export(args) => export::main(args),
         Command::Report(args) => export::report(args),
         Command::Scenes(args) => catalogue::scenes(args),
