@@ -172,7 +172,12 @@ pub(super) fn stages<F: FnOnce() -> f64>(p: &Bodies, pairs: &mut Vec<u64>, guess
         let sweeps = if stiff { TRIAL } else { SWEEPS };
         all.push(Stage { looks_ahead: stiff, ..s(Method::Momentum, sweeps, any) });
     }
-    all.extend([s(Method::Interior, INTERIOR, DEAR), last]);
+    all.push(s(Method::Interior, INTERIOR, DEAR));
+    if stiff && !exact {
+        // Where an interior point is too dear, or has not arrived, sweeps that made room for it go on.
+        all.push(s(Method::Momentum, SWEEPS, any));
+    }
+    all.push(last);
     all
 }
 
