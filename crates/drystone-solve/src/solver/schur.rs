@@ -342,12 +342,14 @@ impl Schur {
             pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(Place { several, single }, task)| {
                 (several.ended, single.ended) = (Default::default(), Default::default());
                 let which = &groups.order[task.clone()];
-                // By itself one is worth it where nothing fills in: its numbers are as many as one lane's.
-                let alone = || groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
-                if plain && which.len() > 1 {
+                // By itself one is worth it where nothing fills in: its numbers are as many as one lane's. What
+                // is not worth it alone is not done for several either: an island has the same bits whatever
+                // else there is.
+                let worth = groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
+                if plain && worth && which.len() > 1 {
                     let work = several;
                     dispatch(SolveBatch { problem, p, tree, work, which, islands, groups, gamma, stop });
-                } else if plain && alone() {
+                } else if plain && worth {
                     let work = single;
                     dispatch(SolveBatch { problem, p, tree, work, which, islands, groups, gamma, stop });
                 }

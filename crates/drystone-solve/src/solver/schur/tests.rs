@@ -281,15 +281,34 @@ fn what_is_known_is_known_of_the_same_contacts_alone() {
     }
 }
 
-/// A cart whose arm and wheel are geared together: a loop, so that it is no lane's.
-fn geared(mu: f64) -> Bodies {
-    let mut p = carts(1, mu, 9);
+/// Carts whose arm and wheel are geared together: a loop, so that they are no lane's.
+fn geared(count: usize, mu: f64) -> Bodies {
+    let mut p = carts(count, mu, 9);
     let mut row = [0.0; 12];
     (row[4], row[10]) = (-0.3, 0.2);
-    p.general.push((1, 2), Set::Free, &[row], &[0.05]);
+    for cart in 0..count as u32 {
+        p.general.push((4 * cart + 1, 4 * cart + 2), Set::Free, &[row], &[0.05]);
+    }
     let rows = p.general.a.len() as u32;
     p.general.spans = vec![Span { start: 0, two_end: rows, end: rows, serial: true }];
     p
+}
+
+/// What is not for lanes is solved by itself also where several are alike.
+#[test]
+fn loops_have_the_same_bits_beside_their_like() {
+    let stop = Stop { tolerance: 1e-7, iterations: 200, ..Stop::default() };
+    let solve = |count: usize| {
+        let gamma = Schur::default().solve(&Problem::Bodies(geared(count, 0.6)), None, &stop).unwrap().gamma;
+        // Of the first cart: four points between bodies, three on the ground, its hinges, its gear.
+        let hinges = 12;
+        let points = (0..12).chain(12 * count..12 * count + 9);
+        let rows = (0..hinges).chain(hinges * count..hinges * count + 1).map(move |row| 21 * count + row);
+        points.chain(rows).map(|row| gamma[row].to_bits()).collect::<Vec<_>>()
+    };
+    let alone = solve(1);
+    assert_eq!(alone.len(), 34);
+    assert!(solve(2) == alone && solve(9) == alone);
 }
 
 /// Seven points and two limits, more than the bodies have freedoms: quickly to many digits, from nothing and
@@ -297,7 +316,7 @@ fn geared(mu: f64) -> Bodies {
 #[test]
 fn all_contacts_at_once_converge_fast() {
     for (model, mu) in [(FrictionLaw::Ccp, 0.6), (FrictionLaw::Ccp, 0.1), (FrictionLaw::Coulomb, 0.3)] {
-        let mut problem = Problem::Bodies(geared(mu));
+        let mut problem = Problem::Bodies(geared(1, mu));
         problem.set_model(model);
         let stop = Stop { tolerance: 1e-10, iterations: 2000, ..Stop::default() };
         let mut s = Schur::default();
