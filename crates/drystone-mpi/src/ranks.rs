@@ -2,7 +2,7 @@
 
 use drystone::{StepReport, World};
 use drystone_cli::Elsewhere;
-use drystone_ranks::{Comm, Method, Ranks, Usage};
+use drystone_ranks::{Comm, Plan, Ranks, Usage};
 use drystone_solve::parallel;
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ impl Elsewhere for Leader {
     fn begin(&mut self, world: &mut World, threads: usize) -> Result<(), String> {
         // Named before any other rank is bothered.
         world.check_parts().map_err(|what| format!("not over ranks: {what}"))?;
-        Method::parse(&world.settings().solver)?;
+        Plan::parse(&world.settings().solver)?;
         world.global_order();
         let bytes = world.save().map_err(|e| format!("not over ranks: {e}"))?;
         order(self.comm, Some(Order::Begin(threads)));

@@ -1,8 +1,8 @@
 //! What a rank owns, what it has copies of, and how bodies go from one to another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use drystone::{BodyMotion, Contact, Motion, Part, World};
+use drystone::{BodyMotion, Contact, JointMotion, Motion, Part, World};
 use glam::DVec3;
 
 use crate::comm::{Comm, Neighbour};
@@ -41,6 +41,8 @@ pub struct Domain {
     age: u64,
     pub rebuilds: u64,
     pub recuts: u64,
+    /// Whether bodies have come or gone since the whole was last brought somewhere.
+    flowed: bool,
 }
 
 /// Dynamic bodies of a part in the order of the solver.
@@ -62,10 +64,11 @@ impl Domain {
     /// Spreads a world over the ranks; every one of them is given all of it.
     pub fn new(comm: &dyn Comm, mut whole: World) -> Result<Self, RanksError> {
         whole.check_parts().map_err(RanksError::Refused)?;
+        whole.assemble_if_loose().map_err(|e| RanksError::Refused(e.to_string()))?;
         let order = whole.global_order();
         let model = whole.model();
         let dynamic = model.bodies.iter().map(|b| b.alive && b.motion == Motion::Dynamic).collect();
-        let part = whole.part(&[]).map_err(|e| RanksError::Refused(e.to_string()))?;
+        let part = whole.part(&[], |_| false).map_err(|e| RanksError::Refused(e.to_string()))?;
         let reach = Reach::new(&whole);
         let mut out = Self {
             order,
@@ -79,6 +82,7 @@ impl Domain {
             age: 0,
             rebuilds: 0,
             recuts: 0,
+            flowed: false,
             whole,
         };
         // To begin with, everybody has a run of the bodies.
@@ -94,8 +98,24 @@ impl Domain {
         };
         let bodies = mine.iter().map(motion).collect();
         let contacts = out.whole.remembered(&out.order);
-        out.settle(comm, bodies, contacts, 0.0, Some(vec![1; mine.len()]))?;
+        let known: HashSet<u32> = mine.iter().copied().collect();
+        let model = out.whole.model();
+        let joints =
+            model.joint_slots().filter(|j| model.joints[*j].bodies.iter().any(|b| known.contains(b)));
+        let joints = joints.map(|j| Joined {
+            motion: out.whole.joint_motion(j as u32),
+            places: model.joints[j]
+                .bodies
+                .map(|b| state.position.get(b as usize).copied().unwrap_or_default()),
+        });
+        let kept = Kept { bodies, fixed: Vec::new(), contacts, joints: joints.collect() };
+        out.settle(comm, kept, 0.0, Some(vec![1; mine.len()]))?;
         Ok(out)
+    }
+
+    /// The place in the global order of a body of the part.
+    pub fn order_of(&self, slot: u32) -> u32 {
+        self.order[self.part.bodies[slot as usize] as usize]
     }
 
     /// Slots of the whole in the global order.
@@ -136,7 +156,7 @@ impl Domain {
         if weights.is_some() {
             self.recuts += 1;
         }
-        self.settle(comm, kept.bodies, kept.contacts, more, weights)
+        self.settle(comm, kept, more, weights)
     }
 
     /// Everything of this rank that a step changes.
@@ -147,7 +167,25 @@ impl Domain {
             bodies: own.iter().map(|slot| self.part.motion(*slot as usize)).collect(),
             fixed: still.map(|k| self.part.motion(k)).collect(),
             contacts: self.part.contacts().collect(),
+            joints: (0..self.part.joints.len()).map(|k| self.joined(k)).collect(),
         }
+    }
+
+    /// Joint `k` of the part, with where its bodies are.
+    fn joined(&self, k: usize) -> Joined {
+        let world = &self.part.world;
+        let place = |b: u32| world.state().position.get(b as usize).copied().unwrap_or_default();
+        Joined { motion: self.part.joint(k), places: world.model().joints[k].bodies.map(place) }
+    }
+
+    /// The ranks that own the bodies of a joint, by the bodies' places; none for what is not dynamic.
+    fn owners(&self, cut: &Cut, joint: &Joined) -> [Option<usize>; 2] {
+        let bodies = self.whole.model().joints[joint.motion.slot as usize].bodies;
+        let owner = |side: usize| {
+            let moves = self.dynamic.get(bodies[side] as usize) == Some(&true);
+            moves.then(|| cut.owner(joint.places[side]))
+        };
+        [owner(0), owner(1)]
     }
 
     /// Goes back to what was kept, whoever owns what by now.
@@ -157,7 +195,7 @@ impl Domain {
         for (k, m) in still.collect::<Vec<_>>().into_iter().zip(&kept.fixed) {
             self.part.put(k, m);
         }
-        self.settle(comm, kept.bodies, kept.contacts, 0.0, None)
+        self.settle(comm, kept, 0.0, None)
     }
 
     /// What each own body costs, where space is to be cut anew.
@@ -178,20 +216,36 @@ impl Domain {
         Some(vec![(WEIGHT * cost.clamp(0.2, 5.0)) as i64; own])
     }
 
+    /// Whether this rank owns a place.
+    pub fn owns(&self, comm: &dyn Comm, place: DVec3) -> bool {
+        self.cut.as_ref().is_none_or(|cut| cut.owner(place) == comm.rank())
+    }
+
+    /// Takes over which bodies the whole world has now.
+    pub fn take_bodies(&mut self) {
+        let bodies = &self.whole.model().bodies;
+        self.dynamic = bodies.iter().map(|b| b.alive && b.motion == Motion::Dynamic).collect();
+        // Who comes later has the place of its slot.
+        self.order.extend(self.order.len() as u32..bodies.len() as u32);
+        self.reach = Reach::new(&self.whole);
+        self.reach.step(&self.part.world);
+        self.rebuilds += 1;
+        self.flowed = true;
+    }
+
     /// Makes the part of this rank from what ranks own now.
-    fn settle(
+    pub fn settle(
         &mut self,
         comm: &dyn Comm,
-        bodies: Vec<BodyMotion>,
-        contacts: Vec<Contact>,
+        kept: Kept,
         more: f64,
         weights: Option<Vec<i64>>,
     ) -> Result<(), RanksError> {
         if let Some(weights) = weights {
-            let placed: Vec<_> = bodies.iter().zip(weights).map(|(b, w)| (b.position, w)).collect();
+            let placed: Vec<_> = kept.bodies.iter().zip(weights).map(|(b, w)| (b.position, w)).collect();
             (self.cut, self.age) = (Some(Cut::new(comm, &placed)), 0);
         }
-        let (mut bodies, contacts) = self.migrate(comm, bodies, contacts);
+        let Kept { mut bodies, contacts, joints, .. } = self.migrate(comm, kept);
         bodies.sort_unstable_by_key(|b| self.order[b.slot as usize]);
         // Bodies that are not dynamic are where everybody knows them to be.
         let now = if self.rebuilds == 0 { self.whole.state() } else { self.part.world.state() };
@@ -203,7 +257,7 @@ impl Domain {
         self.whole.take_parts(time, step, &fixed, &[]);
         self.whole.take_parts(time, step, &bodies, &[]);
         let h = self.part.world.settings().h;
-        let (ghosts, send) = self.ghosts(comm, &bodies, more);
+        let (ghosts, send) = self.ghosts(comm, &bodies, &joints, more);
         for list in &ghosts {
             self.whole.take_parts(time, step, list, &[]);
         }
@@ -212,8 +266,13 @@ impl Domain {
         let still = (0..self.dynamic.len() as u32)
             .filter(|i| !self.dynamic[*i as usize] && self.whole.model().bodies[*i as usize].alive);
         let slots = self.in_order(own.iter().copied().chain(others).chain(still));
-        self.part = self.whole.part(&slots).map_err(|e| RanksError::Refused(e.to_string()))?;
+        let mut mine = vec![false; self.dynamic.len()];
+        own.iter().for_each(|slot| mine[*slot as usize] = true);
+        let part = self.whole.part(&slots, |slot| mine[slot as usize]);
+        self.part = part.map_err(|e| RanksError::Refused(e.to_string()))?;
         self.part.world.set_stage_step(h);
+        let motions: Vec<JointMotion> = joints.iter().map(|j| j.motion).collect();
+        self.part.take_joints(&motions);
         let place: HashMap<u32, u32> = self.part.colliders.iter().copied().zip(0u32..).collect();
         self.part.take_contacts(&contacts, |k| place.get(&k).copied());
         self.line_up(&own, &ghosts, &send);
@@ -228,14 +287,10 @@ impl Domain {
         Ok(())
     }
 
-    /// Bodies go to their owners, with what their contacts remember.
-    fn migrate(
-        &self,
-        comm: &dyn Comm,
-        bodies: Vec<BodyMotion>,
-        contacts: Vec<Contact>,
-    ) -> (Vec<BodyMotion>, Vec<Contact>) {
-        let Some(cut) = self.cut.as_ref().filter(|_| comm.size() > 1) else { return (bodies, contacts) };
+    /// Bodies go to their owners, with what their contacts and joints remember.
+    fn migrate(&self, comm: &dyn Comm, kept: Kept) -> Kept {
+        let Some(cut) = self.cut.as_ref().filter(|_| comm.size() > 1) else { return kept };
+        let Kept { bodies, fixed, contacts, joints } = kept;
         let me = comm.rank();
         let mut to: Vec<Writer> = (0..comm.size()).map(|_| Writer::default()).collect();
         let mut goes: HashMap<u32, usize> = HashMap::with_capacity(bodies.len());
@@ -249,6 +304,19 @@ impl Domain {
         for (to, bodies) in to.iter_mut().zip(&leaving) {
             to.word(bodies.len() as u64);
             bodies.iter().for_each(|b| to.motion(b));
+        }
+        // Of two owners both know the joint.
+        let mut joined = Vec::with_capacity(joints.len());
+        let mut leaving = vec![Vec::new(); comm.size()];
+        for j in joints {
+            let [a, b] = self.owners(cut, &j);
+            for owner in [a, b.filter(|_| b != a)].into_iter().flatten() {
+                if owner == me { joined.push(j) } else { leaving[owner].push(j) }
+            }
+        }
+        for (to, joints) in to.iter_mut().zip(&leaving) {
+            to.word(joints.len() as u64);
+            joints.iter().for_each(|j| to.joined(j));
         }
         let colliders = &self.whole.model().colliders;
         let mut kept = Vec::with_capacity(contacts.len());
@@ -265,18 +333,24 @@ impl Domain {
             let mut from = Reader(letter);
             let count = from.word();
             stay.extend((0..count).map(|_| from.motion()));
+            let count = from.word();
+            joined.extend((0..count).map(|_| from.joined()));
             while !from.is_empty() {
                 kept.push(from.contact());
             }
         }
-        (stay, kept)
+        joined.sort_unstable_by_key(|j| j.motion.slot);
+        joined.dedup_by_key(|j| j.motion.slot);
+        Kept { bodies: stay, fixed, contacts: kept, joints: joined }
     }
 
-    /// Copies of bodies near the border, by the rank that they come from; and which own ones go where.
+    /// Copies of bodies near the border, and of those that joints hold to own ones, by the rank that they come
+    /// from; and which own ones go where.
     fn ghosts(
         &self,
         comm: &dyn Comm,
         own: &[BodyMotion],
+        joints: &[Joined],
         more: f64,
     ) -> (Vec<Vec<BodyMotion>>, Vec<Vec<u32>>) {
         let (size, me) = (comm.size(), comm.rank());
@@ -301,11 +375,21 @@ impl Domain {
             let side = &sides[6 * rank..6 * rank + 6];
             (0..3).all(|axis| x[axis] + r >= -side[axis] && x[axis] - r <= side[3 + axis])
         };
+        // Bodies and the ranks that own what they are joined to.
+        let mut joined = HashSet::new();
+        for j in joints {
+            let owners = self.cut.as_ref().map_or([None; 2], |cut| self.owners(cut, j));
+            let bodies = self.whole.model().joints[j.motion.slot as usize].bodies;
+            for (side, other) in [(0, 1), (1, 0)].into_iter().filter(|(side, _)| owners[*side] == Some(me)) {
+                joined.extend(owners[other].map(|rank| (rank, bodies[side])));
+            }
+        }
         let mut send = vec![Vec::new(); size];
         let mut letters = vec![Vec::new(); size];
         for rank in (0..size).filter(|rank| *rank != me) {
             let mut to = Writer::default();
-            for (b, _) in own.iter().zip(&balls).filter(|(_, ball)| meets(rank, ball)) {
+            let goes = |(b, ball): &(&BodyMotion, &_)| meets(rank, ball) || joined.contains(&(rank, b.slot));
+            for (b, _) in own.iter().zip(&balls).filter(goes) {
                 send[rank].push(b.slot);
                 to.motion(b);
             }
@@ -329,7 +413,7 @@ impl Domain {
         let mut border: Vec<u32> = send.iter().flatten().copied().collect();
         border.sort_unstable_by_key(|slot| self.order[*slot as usize]);
         border.dedup();
-        let at_border: std::collections::HashSet<u32> = border.iter().copied().collect();
+        let at_border: HashSet<u32> = border.iter().copied().collect();
         let inner = own.iter().filter(|slot| !at_border.contains(slot));
         let mut m = Movers { border: border.len(), own: own.len(), ..Movers::default() };
         m.slots = border.iter().chain(inner).map(|slot| local[slot]).collect();
@@ -356,18 +440,27 @@ impl Domain {
         let own = &self.movers.slots[..self.movers.own];
         to.word(own.len() as u64);
         own.iter().for_each(|slot| to.motion(&self.part.motion(*slot as usize)));
-        // Each contact once, from the owner of its first body.
+        // Each joint and contact once, from the owner of its first body that moves.
+        let model = self.part.world.model();
+        let moves = |b: &&u32| model.bodies.get(**b as usize).is_some_and(|b| b.motion == Motion::Dynamic);
+        let mine =
+            |k: &usize| model.joints[*k].bodies.iter().find(moves).is_some_and(|b| self.own[*b as usize]);
+        let joints: Vec<usize> = (0..self.part.joints.len()).filter(mine).collect();
+        to.word(joints.len() as u64);
+        joints.iter().for_each(|k| to.joint(&self.part.joint(*k)));
         let first = self.part.world.contacts().iter().map(|c| self.own[c.bodies[0] as usize]);
         for (c, _) in self.part.contacts().zip(first).filter(|(_, mine)| *mine) {
             to.contact(&c);
         }
         let letters = comm.gather(to.0);
         let state = self.part.world.state();
-        let (mut moved, mut contacts) = (Vec::new(), Vec::new());
+        let (mut moved, mut joints, mut contacts) = (Vec::new(), Vec::new(), Vec::new());
         for letter in letters.iter().filter(|letter| !letter.is_empty()) {
             let mut from = Reader(letter);
             let count = from.word();
             moved.extend((0..count).map(|_| from.motion()));
+            let count = from.word();
+            joints.extend((0..count).map(|_| from.joint()));
             while !from.is_empty() {
                 contacts.push(from.contact());
             }
@@ -375,23 +468,36 @@ impl Domain {
         let still = (0..self.part.bodies.len()).filter(|k| !self.dynamic[self.part.bodies[*k] as usize]);
         moved.extend(still.map(|k| self.part.motion(k)));
         self.whole.take_parts(state.time, state.step, &moved, &contacts);
-        if let Some(other) = other {
-            other.take_parts(state.time, state.step, &moved, &contacts);
+        self.whole.take_joints(&joints);
+        let Some(other) = other else { return };
+        if std::mem::take(&mut self.flowed) {
+            other.take_over(&self.whole);
         }
+        other.take_parts(state.time, state.step, &moved, &contacts);
+        other.take_joints(&joints);
     }
 }
 
 /// What a rank may have to go back to.
 pub struct Kept {
-    bodies: Vec<BodyMotion>,
+    pub bodies: Vec<BodyMotion>,
     fixed: Vec<BodyMotion>,
     contacts: Vec<Contact>,
+    pub joints: Vec<Joined>,
+}
+
+/// A joint on its way, with where its bodies are: that says who owns them.
+#[derive(Clone, Copy)]
+pub struct Joined {
+    pub motion: JointMotion,
+    pub places: [DVec3; 2],
 }
 
 impl Kept {
     /// Impulses times a factor: for a step of another length.
     pub fn scale(&mut self, by: f64) {
         self.contacts.iter_mut().for_each(|c| c.impulse *= by);
+        self.joints.iter_mut().flat_map(|j| &mut j.motion.state.impulse).for_each(|x| *x *= by);
     }
 }
 

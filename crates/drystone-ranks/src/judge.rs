@@ -1,7 +1,7 @@
-//! The certificate of a problem over ranks: as `drystone-solve` defines it, every contact counted once, sums
-//! without rounding.
+//! The certificate of a problem over ranks: as `drystone-solve` defines it, every contact and every row of
+//! a joint counted once, sums without rounding.
 
-use drystone_solve::certificate::Certificate;
+use drystone_solve::certificate::{Certificate, judge_block};
 use glam::DVec3;
 
 use crate::touch::project;
@@ -47,30 +47,48 @@ pub fn judge(walk: &mut Walk, contacts: usize) -> Certificate {
         let natural = (gamma - project(t.mu, gamma - u / t.g)).length() * t.g;
         natural.max(from_dual(t.mu, u)).max(f64::EPSILON * t.g * gamma.length())
     };
-    let most = walk.largest(|i| {
-        let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
-        let u = if t.mu == 0.0 { DVec3::new(u.x, 0.0, 0.0) } else { u };
-        [
-            residual(i),
-            if t.g > 0.0 { from_dual(t.mu, u) } else { 0.0 },
-            (gamma - project(t.mu, gamma)).length(),
-            if t.g > 0.0 { backward(t.mu, gamma, u) } else { 0.0 },
-        ]
-    });
-    let sums = walk.sum(|i| {
-        let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
-        let soft = t.soft(gamma);
-        [residual(i).powi(2), gamma.dot(u).abs(), gamma.dot(gamma), soft, t.work(gamma)]
-    });
+    let row = |i: usize| {
+        let ([gamma, u], row) = (walk.look_at_row(i), &walk.joints.all()[i]);
+        judge_block(row.set, &[gamma], &[u], &[row.soft], row.g)
+    };
+    let most = walk.largest(
+        |i| {
+            let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
+            let u = if t.mu == 0.0 { DVec3::new(u.x, 0.0, 0.0) } else { u };
+            [
+                residual(i),
+                if t.g > 0.0 { from_dual(t.mu, u) } else { 0.0 },
+                (gamma - project(t.mu, gamma)).length(),
+                if t.g > 0.0 { backward(t.mu, gamma, u) } else { 0.0 },
+            ]
+        },
+        |i| {
+            let e = row(i);
+            [e.residual, e.violation, e.outside, e.backward]
+        },
+    );
+    let sums = walk.sum(
+        |i| {
+            let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
+            [residual(i).powi(2), gamma.dot(u).abs(), gamma.dot(gamma), t.soft(gamma), t.work(gamma), 0.0]
+        },
+        |i| {
+            let ([gamma, _], r, e) = (walk.look_at_row(i), &walk.joints.all()[i], row(i));
+            let squares = [e.residual.powi(2), e.complementarity, gamma * gamma];
+            [squares[0], squares[1], squares[2], r.soft * gamma * gamma, r.bias * gamma, 1.0]
+        },
+    );
     let [kinetic, free] = walk.energies();
-    let [squares, complementarity, multipliers, soft, bias] = sums;
+    let [squares, complementarity, multipliers, soft, bias, rows] = sums;
     let rhs = free + bias;
     let curvature = kinetic + soft;
-    let rigid = walk.largest(|i| [walk.touches[i].is_soft()])[0] == 0.0;
-    let still = walk.largest(|i| [walk.touches[i].asks()])[0] == 0.0;
+    let flag = |yes: bool| [f64::from(u8::from(yes))];
+    let joints = walk.joints.all();
+    let rigid = walk.largest(|i| [walk.touches[i].is_soft()], |i| flag(!joints[i].is_rigid()))[0] == 0.0;
+    let still = walk.largest(|i| [walk.touches[i].asks()], |i| flag(joints[i].asks()))[0] == 0.0;
     Certificate {
         residual_max: most[0],
-        residual_rms: (squares / contacts.max(1) as f64).sqrt(),
+        residual_rms: (squares / (contacts as f64 + rows).max(1.0)).sqrt(),
         worst_block: None,
         constraint_violation: most[1],
         cone_violation: most[2],

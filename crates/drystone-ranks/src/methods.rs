@@ -1,12 +1,9 @@
 //! The methods that walk over ranks: `pgj`, `apgd` and `bb`, as `drystone-solve` has them, in double
 //! precision.
 
-use drystone_solve::solver::{Spec, Status};
+use drystone_solve::solver::{Solver, Spec, Status, make};
 
 use crate::walk::{Trial, Walk};
-
-/// Solvers that work over ranks, as the command line spells them.
-pub const SOLVERS: [&str; 3] = ["apgd", "bb", "pgj"];
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,36 +26,57 @@ pub enum Method {
 }
 
 impl Method {
-    /// Reads a solver with its parameters; what does not work over ranks is refused by name. `auto` is
-    /// `apgd`.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let spec = Spec::parse(text).map_err(|e| e.to_string())?;
+    /// What works across ranks; None for all other solvers and parameters.
+    fn of(spec: &Spec) -> Result<Option<Self>, String> {
         let known: &[&str] = match spec.name.as_str() {
             "auto" | "apgd" => &[],
             "bb" => &["memory"],
             "pgj" => &["omega", "lambda"],
-            other => {
-                return Err(format!(
-                    "the solver '{other}' does not work over ranks; those that do: {}",
-                    SOLVERS.join(", ")
-                ));
-            }
+            _ => return Ok(None),
         };
-        if let Some((name, _)) = spec.params.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            let valid = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-            return Err(format!(
-                "parameter '{name}' of '{}' does not work over ranks; those that do: {valid}",
-                spec.name
-            ));
+        if spec.params.iter().any(|(name, _)| !known.contains(&name.as_str())) {
+            return Ok(None);
         }
         let number = |name: &str, default: f64, most: f64| {
             spec.positive(name, default, most).map_err(|e| e.to_string())
         };
-        Ok(match spec.name.as_str() {
+        Ok(Some(match spec.name.as_str() {
             "bb" => Method::Bb { memory: number("memory", 10.0, 1000.0)? as usize },
             "pgj" => Method::Pgj { omega: number("omega", 0.2, 2.0)?, lambda: number("lambda", 1.0, 1.0)? },
             _ => Method::Apgd,
-        })
+        }))
+    }
+}
+
+/// Who solves what.
+pub struct Plan {
+    /// What solves islands that are not one rank's; None: each of them is.
+    pub across: Option<Method>,
+    /// Contacts and rows from which on an island is no longer one rank's.
+    pub limit: usize,
+    /// What solves the islands of one rank.
+    pub solver: Option<Box<dyn Solver>>,
+    /// Whether it solves islands one by one, whatever it is given.
+    pub by_islands: bool,
+}
+
+/// From so many contacts on `auto` has all ranks solve an island, as it has all threads in one process.
+const LARGE: usize = 8192;
+
+impl Plan {
+    /// Reads a solver with its parameters. `auto` solves small islands as anywhere and large ones by `apgd`;
+    /// what does not work across ranks has every island solved by one of them.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let spec = Spec::parse(text).map_err(|e| e.to_string())?;
+        let auto = spec.name == "auto";
+        let across = Method::of(&spec)?;
+        let limit = match across {
+            Some(_) if auto => LARGE,
+            Some(_) => 0,
+            None => usize::MAX,
+        };
+        let solver = if limit > 0 { Some(make(text).map_err(|e| e.to_string())?) } else { None };
+        Ok(Self { across, limit, solver, by_islands: auto })
     }
 }
 
@@ -81,6 +99,13 @@ pub struct Ended {
     pub rejected: usize,
     /// The largest residual, m/s.
     pub residual: f64,
+}
+
+impl Default for Ended {
+    /// Nothing was to be solved.
+    fn default() -> Self {
+        Self { status: Status::Converged, iterations: 0, omega: 1.0, rejected: 0, residual: 0.0 }
+    }
 }
 
 /// L to begin with: what packed spheres have, about. The first steps correct it.

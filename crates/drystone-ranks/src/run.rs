@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::comm::{Comm, Traffic};
 use crate::domain::Domain;
-use crate::methods::Method;
+use crate::methods::Plan;
 use crate::step::{Taken, attempt};
 
 /// Why a step was not taken, or a world not spread. All ranks say the same.
@@ -51,7 +51,7 @@ pub struct Usage {
 pub struct Ranks<'c> {
     comm: &'c dyn Comm,
     domain: Domain,
-    method: Method,
+    plan: Plan,
     steps: u64,
     wall: f64,
     begun: Traffic,
@@ -65,10 +65,10 @@ impl<'c> Ranks<'c> {
     /// # Errors
     /// Naming what does not work over ranks.
     pub fn new(comm: &'c dyn Comm, world: World) -> Result<Self, RanksError> {
-        let method = Method::parse(&world.settings().solver).map_err(RanksError::Refused)?;
+        let plan = Plan::parse(&world.settings().solver).map_err(RanksError::Refused)?;
         let domain = Domain::new(comm, world)?;
         let begun = comm.traffic();
-        Ok(Self { comm, domain, method, steps: 0, wall: 0.0, begun, compared: (0.0, begun.seconds) })
+        Ok(Self { comm, domain, plan, steps: 0, wall: 0.0, begun, compared: (0.0, begun.seconds) })
     }
 
     /// One step.
@@ -77,6 +77,7 @@ impl<'c> Ranks<'c> {
     /// The same on every rank.
     pub fn step(&mut self) -> Result<StepReport, RanksError> {
         let begun = Instant::now();
+        self.domain.emit(self.comm)?;
         let most = self.domain.whole.settings().max_substeps.max(1).ilog2();
         let report = self.advance(most);
         self.wall += begun.elapsed().as_secs_f64();
@@ -84,7 +85,10 @@ impl<'c> Ranks<'c> {
         self.domain.part.world.stage_count();
         self.domain.aged();
         self.steps += 1;
-        Ok(report)
+        let begun = Instant::now();
+        let drained = self.domain.drain(self.comm);
+        self.wall += begun.elapsed().as_secs_f64();
+        drained.map(|()| report)
     }
 
     /// Seconds of computing since space was last cut.
@@ -98,7 +102,7 @@ impl<'c> Ranks<'c> {
     fn advance(&mut self, halvings: u32) -> Result<StepReport, RanksError> {
         let (comm, busy, recuts) = (self.comm, self.busy(), self.domain.recuts);
         let kept = (halvings > 0).then(|| self.domain.keep());
-        let taken = attempt(comm, &mut self.domain, self.method, halvings == 0, busy)?;
+        let taken = attempt(comm, &mut self.domain, &mut self.plan, halvings == 0, busy)?;
         if self.domain.recuts != recuts {
             self.compared = (self.wall, comm.traffic().seconds);
         }

@@ -9,14 +9,17 @@ use drystone::{Contact, Integrator, Stage, StepError, StepReport};
 use crate::comm::Comm;
 use crate::domain::Domain;
 use crate::exact::Exact;
+use crate::islands::solve_all;
 use crate::judge::judge;
-use crate::methods::{Ended, Method, Stop, solve};
+use crate::methods::{Ended, Method, Plan, Stop};
+use crate::posed::Posed;
 use crate::run::RanksError;
-use crate::walk::Walk;
 
 /// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along
 /// a stack.
 const AHEAD: f64 = 4.0;
+/// The same of joints, which have levers.
+const LEVERS: f64 = 16.0;
 /// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken
 /// in halves.
 const RESOLVED: f64 = drystone::grains::RESOLVED;
@@ -88,7 +91,7 @@ fn cover(
 pub fn attempt(
     comm: &dyn Comm,
     domain: &mut Domain,
-    method: Method,
+    plan: &mut Plan,
     last: bool,
     seconds: f64,
 ) -> Result<Taken, RanksError> {
@@ -117,9 +120,11 @@ pub fn attempt(
     }
     clock.stage(Stage::Assemble);
     let s = domain.part.world.settings().clone();
-    let staged = domain.part.world.staged();
-    let mut walk = Walk::new(comm, &domain.movers, &staged, s.warm_start);
-    let ended = solve(&mut walk, method, Stop { tolerance: s.tolerance, iterations: s.iterations });
+    let posed = Posed::new(comm, domain, domain.part.world.contacts(), s.warm_start);
+    let stop = Stop { tolerance: s.tolerance, iterations: s.iterations };
+    let solved = solve_all(&posed, plan, plan.across, &stop);
+    let (mut walk, ended) =
+        solved.map_err(|text| RanksError::Step(StepError::NonFinite { step: number, text }))?;
     clock.stage(Stage::Solve);
     let certificate = judge(&mut walk, seen.contacts);
     if ended.status == Status::Diverged || !certificate.residual_max.is_finite() {
@@ -131,13 +136,15 @@ pub fn attempt(
         }));
     }
     let free = domain.part.world.stage_velocities().to_vec();
-    let (rows, v) = (walk.rows(), walk.velocities(&free));
-    drop(walk);
+    let mut rows = vec![0.0; posed.rows()];
+    walk.write_rows(&mut rows);
+    let v = walk.velocities(&free);
+    drop((walk, posed));
     domain.part.world.stage_take(&rows, &v);
     clock.stage(Stage::Certificate);
     domain.part.world.stage_integrate();
     clock.stage(Stage::Integrate);
-    let corrected = correct(comm, domain, last)?;
+    let corrected = correct(comm, domain, plan, last)?;
     if corrected.unresolved {
         return Ok(Taken::Unresolved);
     }
@@ -218,7 +225,12 @@ fn is_unresolved(domain: &Domain, gaps: &[Contact]) -> bool {
 
 /// Removes overlaps of where bodies have come to: see `stabilise.rs` of drystone, which this follows for one
 /// island that is everywhere.
-fn correct(comm: &dyn Comm, domain: &mut Domain, last: bool) -> Result<Corrected, RanksError> {
+fn correct(
+    comm: &dyn Comm,
+    domain: &mut Domain,
+    plan: &mut Plan,
+    last: bool,
+) -> Result<Corrected, RanksError> {
     let mut out = Corrected { rounds: 0, unresolved: false };
     let Some(how) = domain.part.world.removal() else { return Ok(out) };
     let share = how.reach / how.rounds as f64;
@@ -235,33 +247,41 @@ fn correct(comm: &dyn Comm, domain: &mut Domain, last: bool) -> Result<Corrected
             most[2] = most[2].max(-size);
         }
         most[3] = f64::from(u8::from(out.rounds == 0 && !last && is_unresolved(domain, &gaps)));
+        let joints = domain.part.world.stage_joint_errors(share);
+        // What is solved to, and the sizes that errors are measured by, are smaller for joints.
+        let [own, fine] = [joints.smallest, joints.finest];
+        let urgent = joints.urgency * joints.worst;
+        let [a, b, c, d] = most;
+        let mut most = [a, b, c, d, joints.worst, urgent, LEVERS * joints.furthest, -own, -fine];
         comm.most(&mut most);
-        let [worst, deepest, finest, unresolved] = most;
+        let [contacts, deepest, size, unresolved, joints, urgent, levers, own, fine] = most;
+        let (worst, smallest, finest) = (contacts.max(joints), -size.max(own), -size.max(fine));
         if unresolved > 0.0 {
             out.unresolved = true;
             return Ok(out);
         }
         let enough = if out.rounds == 0 { how.tolerance } else { how.accept };
-        if worst <= enough || out.rounds == how.rounds {
+        if contacts.max(urgent) <= enough || out.rounds == how.rounds {
             return Ok(out);
         }
-        let ahead = AHEAD * deepest;
+        let ahead = (AHEAD * deepest).max(levers);
         if ahead > envelope.base && ahead > more {
             more = ahead;
             find(comm, domain, more, &mut gaps)?;
         }
         domain.part.world.stage_pose_gaps(&gaps, share);
-        let staged = domain.part.world.staged();
-        let mut walk = Walk::new(comm, &domain.movers, &staged, false);
-        let smallest = -finest;
-        let stop = Stop { tolerance: 0.25 * how.tolerance * smallest, iterations: how.iterations };
-        let ended = solve(&mut walk, Method::Apgd, stop);
+        let posed = Posed::new(comm, domain, &gaps, false);
+        let stop = Stop { tolerance: 0.25 * how.tolerance * finest, iterations: how.iterations };
+        let step = domain.part.world.state().step + 1;
+        let across = plan.across.map(|_| Method::Apgd);
+        let solved = solve_all(&posed, plan, across, &stop);
+        let (walk, ended) = solved.map_err(|text| RanksError::Step(StepError::NonFinite { step, text }))?;
         if ended.status == Status::Diverged {
-            let (step, text) = (domain.part.world.state().step + 1, "the position problem diverged".into());
+            let text = "the position problem diverged".into();
             return Err(RanksError::Step(StepError::NonFinite { step, text }));
         }
         let mut moved = walk.velocities(&vec![[0.0; 6]; domain.part.bodies.len()]);
-        drop(walk);
+        drop((walk, posed));
         out.rounds += 1;
         let (way, taken) = shares(comm, domain, &moved, envelope.base + more, envelope.share);
         if taken != 1.0 {

@@ -1,5 +1,5 @@
-//! Multipliers of a rank's contacts, and the velocities that belong to them: the same iterates on every rank,
-//! to the last bit.
+//! Multipliers of a rank's contacts and joints, and the velocities that belong to them: the same iterates on
+//! every rank, to the last bit.
 //!
 //! All methods minimise f(γ) = ½ γᵀ(N + C)γ + rᵀγ over the friction cones by steps
 //!
@@ -8,10 +8,9 @@
 //! ```
 //!
 //! with η_i from the trace of a contact's own block \[TasoraAnitescu2011, eq. 48\]. Velocities are linear in
-//! γ: one sum over the contacts of each body for each step. A contact between bodies of two owners is worked
-//! on by both.
+//! γ: one sum over the contacts of each body for each step, and over its joints' rows (`rows.rs`). A contact
+//! between bodies of two owners is worked on by both.
 
-use drystone::step::Staged;
 use drystone_solve::parallel;
 use drystone_solve::problem::WORLD;
 use glam::DVec3;
@@ -19,6 +18,8 @@ use glam::DVec3;
 use crate::comm::Comm;
 use crate::domain::Movers;
 use crate::exact::{Exact, WORDS};
+use crate::posed::Posed;
+use crate::rows::Rows;
 use crate::touch::{NOBODY, Touch, project};
 
 /// Bodies that one thread works on at a time. No result depends on it.
@@ -28,7 +29,7 @@ const RUN: usize = 64;
 const RUNS: usize = 16;
 
 /// Linear and angular part: of a velocity in world axes, m/s and rad/s, or of an impulse, N s and N m s.
-type Twist = [DVec3; 2];
+pub type Twist = [DVec3; 2];
 
 /// What is unknown of some contacts, one after the other in each list.
 #[derive(Clone)]
@@ -104,7 +105,9 @@ pub struct Walk<'a> {
     first: Vec<u32>,
     /// Contact and side, in the global order of contacts.
     entries: Vec<u32>,
-    /// Block of the problem of each contact.
+    /// Of joints.
+    pub joints: Rows,
+    /// Block of the problem of each contact that is taken.
     blocks: Vec<u32>,
     /// Which of three is γ, which γ_before and which z.
     now: usize,
@@ -140,12 +143,13 @@ impl Mass {
 }
 
 impl<'a> Walk<'a> {
-    /// Takes a problem that was posed, and starts from the guess, or from nothing.
-    pub fn new(comm: &'a dyn Comm, movers: &'a Movers, staged: &Staged, guess: bool) -> Self {
-        let p = staged.problem;
-        let (count, points) = (staged.order.len(), &p.points);
-        let mut place = vec![NOBODY; p.inv_mass.len()];
-        movers.slots.iter().zip(0u32..).for_each(|(slot, k)| place[*slot as usize] = k);
+    /// Takes the blocks of a posed problem of whose first movers `takes` says so, and starts from `gamma`, in
+    /// the problem's rows, or from the problem's guess.
+    pub fn new(posed: &Posed<'a>, gamma: Option<&[f64]>, takes: impl Fn(u32) -> bool) -> Self {
+        let Posed { comm, movers, staged, place, .. } = posed;
+        let (comm, movers) = (*comm, *movers);
+        let (p, points) = (staged.problem, &staged.problem.points);
+        let known = gamma.or(posed.guess);
         let free = |x: &[f64; 6]| [DVec3::new(x[0], x[1], x[2]), DVec3::new(x[3], x[4], x[5])];
         let masses: Vec<Mass> = movers
             .slots
@@ -155,8 +159,9 @@ impl<'a> Walk<'a> {
                 Mass { inv_mass: p.inv_mass[i], inv_inertia: p.inv_inertia[i], free: free(&p.v_free[i]) }
             })
             .collect();
-        let mut blocks = vec![0u32; count];
-        staged.order.iter().zip(0u32..).for_each(|(contact, block)| blocks[*contact as usize] = block);
+        let taken = (0..posed.blocks.len()).filter(|i| takes(posed.contact(*i)[0]));
+        let blocks: Vec<u32> = taken.map(|i| posed.blocks[i]).collect();
+        let count = blocks.len();
         let at = |field: &[Vec<f64>; 3], i: usize| DVec3::new(field[0][i], field[1][i], field[2][i]);
         let touch = |block: &u32| {
             let i = *block as usize;
@@ -198,16 +203,22 @@ impl<'a> Walk<'a> {
         }
         let start = |block: &u32| {
             let i = 3 * *block as usize;
-            if guess { DVec3::from_slice(&staged.guess[i..]) } else { DVec3::ZERO }
+            known.map_or(DVec3::ZERO, |gamma| DVec3::from_slice(&gamma[i..]))
         };
         let mut runs = vec![Run::default(); count.div_ceil(RUN)];
         for (i, (block, t)) in blocks.iter().zip(&touches).enumerate() {
             runs[i / RUN].gamma[0][i % RUN] = project(t.mu, start(block));
         }
+        let diagonal = |body: u32, [linear, turn]: &Twist| {
+            let mass = &masses[body as usize];
+            mass.inv_mass * linear.length_squared() + turn.dot(symmetric(&mass.inv_inertia, *turn))
+        };
+        let joints = Rows::new(posed, known, takes, diagonal);
         let mut out = Self {
             comm,
             movers,
             touches,
+            joints,
             runs,
             bodies: vec![Mover::default(); movers.slots.len()],
             at_y: vec![[DVec3::ZERO; 2]; movers.slots.len()],
@@ -239,9 +250,9 @@ impl<'a> Walk<'a> {
     /// Impulses and velocities of z for own bodies, and with them the velocities of ghosts; the four sums of
     /// a step from y.
     fn gather(&mut self) -> [Exact; 4] {
-        let Self { comm, movers, runs, bodies, masses, first, entries, parts, .. } = self;
+        let Self { comm, movers, runs, bodies, masses, first, entries, joints, parts, .. } = self;
         let (now, before, next, beta) = (self.now, self.before, self.next, self.beta);
-        let (runs, masses) = (&*runs, &*masses);
+        let (runs, masses, joints) = (&*runs, &*masses, &*joints);
         let mut sums = [Exact::default(); 4];
         let mut work = |from: usize, run: &mut [Mover]| {
             parallel::map_chunks(run, PIECE, parts, |k, run| {
@@ -259,6 +270,7 @@ impl<'a> Walk<'a> {
                             (0..4).for_each(|j| terms[j] += x.terms[k][j]);
                         }
                     }
+                    joints.add(i, &mut sum, &mut terms);
                     body.impulse[next] = sum;
                     body.v[next] = masses[i].velocity(&sum);
                     let along = |k: usize| {
@@ -311,6 +323,7 @@ impl<'a> Walk<'a> {
             }
             0.0
         });
+        self.joints.refresh(now);
         self.gather();
         let next = self.next;
         parallel::map_chunks(&mut self.bodies, PIECE, &mut self.largest, |_, bodies| {
@@ -324,8 +337,8 @@ impl<'a> Walk<'a> {
 
     /// f(γ), J.
     pub fn objective(&mut self) -> f64 {
-        let Self { runs, touches, masses, bodies, entries, first, now, movers, .. } = self;
-        let (runs, touches, entries) = (&*runs, &*touches, &*entries);
+        let Self { runs, touches, masses, bodies, entries, first, joints, now, movers, .. } = self;
+        let (runs, touches, entries, joints) = (&*runs, &*touches, &*entries, &*joints);
         let mut parts: Vec<Exact> = Vec::new();
         parallel::map_ranges(movers.own, PIECE, &mut parts, |range| {
             let mut sum = Exact::default();
@@ -338,6 +351,7 @@ impl<'a> Walk<'a> {
                     let (x, t) = (runs[c / RUN].gamma[*now][c % RUN], &touches[c]);
                     terms += t.bias.dot(x) + 0.5 * x.dot(t.give(x));
                 }
+                terms += joints.counted(i).map(|row| joints.objective(row, *now)).sum::<f64>();
                 let (p, v) = (&body.impulse[*now], mass.change(&body.impulse[*now]));
                 let free = &mass.free;
                 let energy =
@@ -389,14 +403,15 @@ impl<'a> Walk<'a> {
             }
             largest
         });
+        let joints = self.joints.step([now, before, next], beta, t, &self.at_y);
         let sums = self.gather();
         let [length, descent, curvature, objective] = self.total(sums);
-        Trial { measure: self.most(), length, descent, curvature, objective }
+        Trial { measure: self.most(joints), length, descent, curvature, objective }
     }
 
-    /// The largest of what the last pass over contacts has found, over all ranks.
-    fn most(&self) -> f64 {
-        let mut most = [self.largest.iter().copied().fold(0.0, f64::max)];
+    /// The largest of what the last pass over contacts has found and of `joints`, over all ranks.
+    fn most(&self, joints: f64) -> f64 {
+        let mut most = [self.largest.iter().copied().fold(joints, f64::max)];
         self.comm.most(&mut most);
         most[0]
     }
@@ -417,6 +432,7 @@ impl<'a> Walk<'a> {
                 }
                 0.0
             });
+            self.joints.blend(now, next, alpha);
             parallel::map_chunks(&mut self.bodies, PIECE, &mut self.largest, |_, bodies| {
                 for body in bodies {
                     for k in 0..2 {
@@ -447,6 +463,12 @@ impl<'a> Walk<'a> {
         [gamma, t.relative(&self.at_y) + t.give(gamma)]
     }
 
+    /// The multiplier of a joint's row, and its velocity u = Jv + b + Cγ, after [`Walk::prepare`].
+    pub fn look_at_row(&self, i: usize) -> [f64; 2] {
+        let (row, gamma) = (&self.joints.all()[i], self.joints.gamma(i, self.now));
+        [gamma, row.relative(&self.at_y) + row.soft * gamma]
+    }
+
     /// The largest natural-map residual of γ, m/s.
     pub fn residual(&mut self) -> f64 {
         self.prepare();
@@ -461,12 +483,14 @@ impl<'a> Walk<'a> {
             }
             largest
         });
-        self.most()
+        let joints = self.joints.residual(now, &self.at_y);
+        self.most(joints)
     }
 
     /// Remembers γ as the best so far.
     pub fn keep(&mut self) {
         let now = self.now;
+        self.joints.keep(now);
         each_run(&mut self.runs, &self.touches, &mut self.largest, |x, _| {
             x.best = x.gamma[now];
             0.0
@@ -478,18 +502,19 @@ impl<'a> Walk<'a> {
         let now = self.now;
         if best {
             self.runs.iter_mut().for_each(|x| x.gamma[now] = x.best);
+            self.joints.restore(now);
         }
         self.refresh();
     }
 
-    /// γ in the problem's rows.
-    pub fn rows(&self) -> Vec<f64> {
-        let mut out = vec![0.0; 3 * self.blocks.len()];
+    /// Writes γ where its blocks have their rows in the problem.
+    pub fn write_rows(&self, to: &mut [f64]) {
         for (i, block) in self.blocks.iter().enumerate() {
             let gamma = self.runs[i / RUN].gamma[self.now][i % RUN];
-            gamma.write_to_slice(&mut out[3 * *block as usize..]);
+            gamma.write_to_slice(&mut to[3 * *block as usize..]);
         }
-        out
+        let points = to.len() - self.joints.of_problem();
+        self.joints.write(self.now, &mut to[points..]);
     }
 
     /// Velocities by slot of the part; `others` are those of bodies that are not dynamic.
@@ -502,9 +527,13 @@ impl<'a> Walk<'a> {
         out
     }
 
-    /// Sums over contacts, each counted once, by body and then without rounding; the squares and products of
-    /// the whole.
-    pub fn sum<const N: usize>(&self, term: impl Fn(usize) -> [f64; N]) -> [f64; N] {
+    /// Sums over contacts and joints' rows, each counted once, by body and then without rounding; the squares
+    /// and products of the whole.
+    pub fn sum<const N: usize>(
+        &self,
+        term: impl Fn(usize) -> [f64; N],
+        of_row: impl Fn(usize) -> [f64; N],
+    ) -> [f64; N] {
         let mut sums = [Exact::default(); N];
         for i in 0..self.movers.own {
             for entry in &self.entries[self.first[i] as usize..self.first[i + 1] as usize] {
@@ -512,6 +541,9 @@ impl<'a> Walk<'a> {
                     let terms = term((entry >> 1) as usize);
                     (0..N).for_each(|k| sums[k].add(terms[k]));
                 }
+            }
+            for terms in self.joints.counted(i).map(&of_row) {
+                (0..N).for_each(|k| sums[k].add(terms[k]));
             }
         }
         self.total(sums)
@@ -529,11 +561,17 @@ impl<'a> Walk<'a> {
         self.total(sums)
     }
 
-    /// The largest of numbers of contacts, over all ranks; those at borders are looked at twice.
-    pub fn largest<const N: usize>(&self, of: impl Fn(usize) -> [f64; N]) -> [f64; N] {
+    /// The largest of numbers of contacts and of joints' rows, over all ranks; those at borders are looked at
+    /// twice.
+    pub fn largest<const N: usize>(
+        &self,
+        of: impl Fn(usize) -> [f64; N],
+        of_row: impl Fn(usize) -> [f64; N],
+    ) -> [f64; N] {
         let mut most = [0.0f64; N];
-        for i in 0..self.touches.len() {
-            for (most, x) in most.iter_mut().zip(of(i)) {
+        let rows = (0..self.joints.all().len()).map(of_row);
+        for numbers in (0..self.touches.len()).map(of).chain(rows) {
+            for (most, x) in most.iter_mut().zip(numbers) {
                 *most = if x.is_nan() { f64::INFINITY } else { most.max(x) };
             }
         }
@@ -541,12 +579,12 @@ impl<'a> Walk<'a> {
         most
     }
 
-    /// No eigenvalue of S^½ (N + C) S^½ is above this: two bodies a contact, and three rows, with what those
-    /// give way by.
+    /// No eigenvalue of S^½ (N + C) S^½ is above this: two bodies a contact, and three rows, or one of a joint,
+    /// with what those give way by.
     pub fn bound(&self) -> f64 {
         let mut most = [0.0f64];
         for i in 0..self.movers.own {
-            let mut sum = 0.0;
+            let mut sum = 2.0 * self.joints.count(i) as f64;
             for entry in &self.entries[self.first[i] as usize..self.first[i + 1] as usize] {
                 sum += if self.touches[(entry >> 1) as usize].g > 0.0 { 6.0 } else { 0.0 };
             }

@@ -325,6 +325,35 @@ fn matrix(problem: &Problem, p: &Explicit, gamma: &[f64], t: &mut Tally) {
     }
 }
 
+/// What the judge has to say of one block by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockErrors {
+    /// Natural map, m/s.
+    pub residual: f64,
+    /// Distance of its velocity from what its set allows, m/s.
+    pub violation: f64,
+    /// Distance of its multipliers from its set, N s.
+    pub outside: f64,
+    /// |⟨γ, u⟩ + σ(-u)|, J.
+    pub complementarity: f64,
+    /// Distance of its velocity from those that its multipliers allow, m/s.
+    pub backward: f64,
+}
+
+/// Judges one block under the relaxed law: multipliers `gamma` in `set`, velocities `u` with compliance, and
+/// the mean diagonal `g`, 1/kg.
+pub fn judge_block(set: Set, gamma: &[f64], u: &[f64], compliance: &[f64], g: f64) -> BlockErrors {
+    let mut t = Tally::new(FrictionLaw::Ccp);
+    t.add(&Block { set, gamma, u, compliance, g, bias: Some(0.0) });
+    BlockErrors {
+        residual: t.c.residual_max,
+        violation: t.c.constraint_violation,
+        outside: t.c.cone_violation,
+        complementarity: t.c.complementarity,
+        backward: t.c.backward_error,
+    }
+}
+
 impl Tally {
     /// Of no blocks yet.
     fn new(model: FrictionLaw) -> Self {

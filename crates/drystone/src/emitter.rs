@@ -152,56 +152,88 @@ impl World {
         &self.state.sunk_mass
     }
 
+    /// Its emitters and sinks.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
     /// Adds what is due, as far as there is room.
     pub(crate) fn emit(&mut self) {
+        if !self.flow.emitters.is_empty() {
+            self.emit_where(|world, body| world.has_room(body));
+        }
+    }
+
+    /// Adds what is due, each body where `has_room` is true of it; returns the slots.
+    pub fn emit_where(&mut self, mut has_room: impl FnMut(&World, &BodyDef) -> bool) -> Vec<u32> {
         let flow = std::mem::take(&mut self.flow);
+        let mut slots = Vec::new();
         for (k, emitter) in flow.emitters.iter().enumerate() {
             while self.state.emitted[k] < emitter.due(self.state.time) {
                 let number = self.state.emitted[k] as usize;
-                let Some(def) = self.find_room(emitter, &emitter.bodies[number % emitter.bodies.len()])
-                else {
-                    break;
-                };
+                let body = &emitter.bodies[number % emitter.bodies.len()];
+                let mut found = None;
+                for _ in 0..TRIES {
+                    let placed = self.draw(emitter, body);
+                    if has_room(self, &placed) {
+                        found = Some(placed);
+                        break;
+                    }
+                }
+                let Some(body) = found else { break };
                 // The emitter was checked; a body that still does not fit (a periodic box) is passed over.
-                let mass = def.mass.mass;
-                if self.add_body(def).is_ok() {
+                let mass = body.mass.mass;
+                if let Ok(id) = self.add_body(body) {
                     self.state.emitted_mass[k] += mass;
+                    slots.push(id.slot);
                 }
                 self.state.emitted[k] += 1;
             }
         }
         self.flow = flow;
+        slots
     }
 
-    fn find_room(&mut self, emitter: &Emitter, body: &BodyDef) -> Option<BodyDef> {
-        for _ in 0..TRIES {
-            let position = self.state.random.in_box(emitter.min, emitter.max);
-            let turn = if emitter.turned { self.state.random.rotation() } else { DQuat::IDENTITY };
-            let rotation = turn * body.rotation;
-            let free = body.colliders.iter().all(|c| {
-                let local = c.local;
-                let pose = Pose::new(position + rotation * local.position, rotation * local.rotation);
-                self.overlaps(&c.shape, &pose).is_empty()
-            });
-            if free {
-                return Some(body.clone().at(position).turned(rotation));
-            }
-        }
-        None
+    /// A copy of a body somewhere in the emitter's box.
+    fn draw(&mut self, emitter: &Emitter, body: &BodyDef) -> BodyDef {
+        let position = self.state.random.in_box(emitter.min, emitter.max);
+        let turn = if emitter.turned { self.state.random.rotation() } else { DQuat::IDENTITY };
+        body.clone().at(position).turned(turn * body.rotation)
+    }
+
+    /// Whether a body would overlap nothing where it is.
+    pub fn has_room(&self, body: &BodyDef) -> bool {
+        body.colliders.iter().all(|c| {
+            let (local, turn) = (c.local, body.rotation);
+            let pose = Pose::new(body.position + turn * local.position, turn * local.rotation);
+            self.overlaps(&c.shape, &pose).is_empty()
+        })
     }
 
     /// Takes out what is in a sink.
     pub(crate) fn drain(&mut self) {
+        let inside = |i: usize| Some((i as u32, self.sink_at(self.state.position[i])?));
+        let gone: Vec<_> = self.model.dynamic().filter_map(inside).collect();
+        self.drain_bodies(&gone);
+    }
+
+    /// The first sink that a place is in.
+    pub fn sink_at(&self, x: DVec3) -> Option<usize> {
+        self.flow.sinks.iter().position(|sink| sink.contains(x))
+    }
+
+    /// Takes out bodies by their slots, in rising order, each by a sink.
+    pub fn drain_bodies(&mut self, gone: &[(u32, usize)]) {
+        let ids: Vec<_> = gone.iter().filter_map(|(slot, _)| self.model.id(*slot)).collect();
         for k in 0..self.flow.sinks.len() {
-            let sink = self.flow.sinks[k];
-            let inside = |i: &usize| sink.contains(self.state.position[*i]);
-            let gone: Vec<_> =
-                self.model.dynamic().filter(inside).filter_map(|i| self.model.id(i as u32)).collect();
-            let mass: f64 = gone.iter().map(|id| self.model.bodies[id.slot as usize].mass.mass).sum();
-            if !gone.is_empty() && self.remove_bodies(&gone).is_ok() {
-                self.state.sunk[k] += gone.len() as u64;
-                self.state.sunk_mass[k] += mass;
-            }
+            let mine = gone.iter().filter(|(_, sink)| *sink == k);
+            let masses = mine.map(|(slot, _)| self.model.bodies[*slot as usize].mass.mass);
+            self.state.sunk[k] += masses.clone().count() as u64;
+            self.state.sunk_mass[k] += masses.sum::<f64>();
+        }
+        if !ids.is_empty() {
+            // They were there a moment ago.
+            let _ = self.remove_bodies(&ids);
         }
     }
 }

@@ -128,7 +128,7 @@ pub use method::Method;
 #[doc(inline)]
 pub use model::{Body, BodyId, ColliderSlot, Model};
 #[doc(hidden)]
-pub use partition::{BodyMotion, Part};
+pub use partition::{BodyMotion, JointMotion, Part};
 #[doc(inline)]
 pub use prescribed_motion::Guide;
 #[doc(inline)]

@@ -9,6 +9,7 @@ use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::{Contact, ContactKey, Remembered};
+use crate::joint::{JointState, Reaction, WORLD_BODY};
 use crate::model::{Model, NOBODY};
 use crate::settings::{Integrator, Stabilisation};
 use crate::shape::Shape;
@@ -37,6 +38,19 @@ pub struct Part {
     pub bodies: Vec<u32>,
     /// By own collider slot: the slot in the whole world.
     pub colliders: Vec<u32>,
+    /// By own joint slot: the slot in the whole world.
+    pub joints: Vec<u32>,
+}
+
+/// What a joint has done and starts from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointMotion {
+    /// Its slot.
+    pub slot: u32,
+    /// What it carries from step to step.
+    pub state: JointState,
+    /// What it did in the last step.
+    pub reaction: Reaction,
 }
 
 impl World {
@@ -45,19 +59,17 @@ impl World {
         let (model, s) = (&self.model, &self.settings);
         let refuse = |what: &str| Err(what.to_string());
         match () {
-            () if model.joint_slots().next().is_some() => return refuse("joints"),
+            () if model.joint_slots().any(|j| model.joints[j].bounces()) => {
+                return refuse("limits of joints that bounce");
+            }
             () if !self.fields.is_empty() => return refuse("force fields"),
             () if !self.stiff.is_empty() => return refuse("stiff forces"),
-            () if !self.flow.emitters.is_empty() || !self.flow.sinks.is_empty() => {
-                return refuse("emitters or sinks");
-            }
             () if self.hooks.any() => {
                 return refuse("functions that are called in every step (a scene that is driven)");
             }
             () if !model.materials.is_plain() => return refuse("contact laws beside friction"),
             () if !model.sensors.is_empty() => return refuse("sensors"),
             () if self.events.on => return refuse("events of contacts"),
-            () if !model.apart.is_empty() => return refuse("pairs that do not collide"),
             () if model.periodic.is_some() => return refuse("a periodic box"),
             () if s.bounds.is_some() => return refuse("bounds"),
             () if s.sleep.is_some() => return refuse("sleep"),
@@ -75,17 +87,23 @@ impl World {
             }
             () => {}
         }
-        for c in model.colliders.iter().filter(|c| c.body != NOBODY) {
-            let dynamic = model.bodies[c.body as usize].motion == Motion::Dynamic;
-            match c.shape {
-                _ if c.surface_velocity.is_some() => return refuse("belts"),
-                Shape::HalfSpace | Shape::Mesh(_) | Shape::HeightField(_) if dynamic => {
-                    return refuse("bodies that move and are half spaces, meshes or height fields");
-                }
-                _ => {}
+        let kinds = |c: &Shape| matches!(c, Shape::HalfSpace | Shape::Mesh(_) | Shape::HeightField(_));
+        let of_model = model.colliders.iter().filter(|c| c.body != NOBODY).map(|c| {
+            (model.bodies[c.body as usize].motion == Motion::Dynamic, &c.shape, c.surface_velocity.is_some())
+        });
+        let emitted = self.flow.emitters.iter().flat_map(|emitter| &emitter.bodies);
+        let of_emitters = emitted.clone().flat_map(|b| &b.colliders);
+        let of_emitters = of_emitters.map(|c| (true, &c.shape, c.surface_velocity != DVec3::ZERO));
+        for (dynamic, shape, runs) in of_model.chain(of_emitters) {
+            if runs {
+                return refuse("belts");
+            }
+            if dynamic && kinds(shape) {
+                return refuse("bodies that move and are half spaces, meshes or height fields");
             }
         }
-        if model.bodies.iter().any(|b| b.alive && b.charge != 0.0) {
+        let charged = emitted.clone().any(|b| b.charge != 0.0);
+        if charged || model.bodies.iter().any(|b| b.alive && b.charge != 0.0) {
             return refuse("charges");
         }
         let forces = [&self.state.force, &self.state.torque];
@@ -98,15 +116,17 @@ impl World {
     /// By body slot: the place of each body in the order that steps over ranks work in. It is part of the
     /// state: a run that is resumed goes on in the same one.
     pub fn global_order(&mut self) -> Vec<u32> {
-        // Once: what is sorted again would give other sums.
-        if self.state.order.stamp() == 0 {
+        // Once: what is sorted again would give other sums. Bodies that come later have the places of their
+        // slots.
+        if self.state.order.stamp() == 0 && self.state.step == 0 {
             self.state.sort(&self.model);
         }
         (0..self.model.bodies.len() as u32).map(|slot| self.state.order.rank(slot)).collect()
     }
 
-    /// The bodies in `slots`, which are in the global order, as a world of their own, without contacts.
-    pub fn part(&self, slots: &[u32]) -> Result<Part, WorldError> {
+    /// The bodies in `slots`, which are in the global order, as a world of their own, without contacts. It
+    /// has the joints of dynamic bodies that are `owned`, whose bodies are all there.
+    pub fn part(&self, slots: &[u32], owned: impl Fn(u32) -> bool) -> Result<Part, WorldError> {
         let mut world = World::new(self.settings.clone())?;
         let mut own = vec![NOBODY; self.model.bodies.len()];
         let mut model = Model::default();
@@ -132,10 +152,74 @@ impl World {
             c.body = own[c.body as usize];
             model.colliders.push(c);
         }
+        let here = |b: u32| own.get(b as usize).copied().unwrap_or(NOBODY);
+        let both = self.model.apart.iter().map(|(a, b)| (here(*a), here(*b)));
+        model.apart =
+            both.filter(|(a, b)| *a != NOBODY && *b != NOBODY).map(|(a, b)| (a.min(b), a.max(b))).collect();
+        model.apart.sort_unstable();
+        let mut joints = Vec::new();
+        for j in self.model.joint_slots() {
+            let joint = &self.model.joints[j];
+            let moves =
+                |b: u32| self.model.bodies.get(b as usize).is_some_and(|b| b.motion == Motion::Dynamic);
+            let mut mine = joint.clone();
+            for (to, b) in mine.bodies.iter_mut().zip(joint.bodies).filter(|(_, b)| *b != WORLD_BODY) {
+                *to = here(b);
+                // Those whose joints are elsewhere turn as they do there.
+                if *to != NOBODY {
+                    world.work.free.jointed_elsewhere.resize(slots.len(), false);
+                    world.work.free.jointed_elsewhere[*to as usize] = true;
+                }
+            }
+            if !joint.bodies.iter().any(|b| moves(*b) && owned(*b)) {
+                continue;
+            }
+            let whole = mine.bodies.iter().zip(joint.bodies).all(|(b, of)| *b != NOBODY || of == WORLD_BODY);
+            assert!(whole, "{} has a body that is not in this part", self.model.describe_joint(j as u32));
+            joints.push(j as u32);
+            model.joints.push(mine);
+            world.state.joints.push(self.state.joints[j]);
+        }
         model.recount();
         world.model = model;
         (world.state.time, world.state.step) = (self.state.time, self.state.step);
-        Ok(Part { world, bodies: slots.to_vec(), colliders })
+        Ok(Part { world, bodies: slots.to_vec(), colliders, joints })
+    }
+
+    /// Takes over what joints have done elsewhere.
+    pub fn take_joints(&mut self, joints: &[JointMotion]) {
+        let rows = &mut self.work.velocity.assembler.rows;
+        for j in joints {
+            rows.set(j.slot, self.model.joints.len(), j.state, j.reaction);
+            self.state.joints[j.slot as usize] = j.state;
+        }
+    }
+
+    /// Takes over bodies, joints and the state of a world of which this is a copy, where bodies have come and
+    /// gone since.
+    pub fn take_over(&mut self, of: &World) {
+        self.model.clone_from(&of.model);
+        self.state.clone_from(&of.state);
+        self.moved();
+    }
+
+    /// Where the body in a slot is and how it moves.
+    pub fn body_motion(&self, slot: u32) -> BodyMotion {
+        let (s, i) = (&self.state, slot as usize);
+        let (position, rotation) = (s.position[i], s.rotation[i]);
+        BodyMotion { slot, position, rotation, velocity: s.velocity[i], omega: s.omega[i] }
+    }
+
+    /// Puts the time of a world whose steps are taken elsewhere.
+    pub fn set_stage_time(&mut self, time: f64, step: u64) {
+        (self.state.time, self.state.step) = (time, step);
+    }
+
+    /// What the joint in a slot has done and starts from.
+    pub fn joint_motion(&self, slot: u32) -> JointMotion {
+        let reaction = self.work.velocity.assembler.rows.reactions.get(slot as usize);
+        let state = self.state.joints[slot as usize];
+        JointMotion { slot, state, reaction: reaction.copied().unwrap_or_default() }
     }
 
     /// Takes over where bodies came to elsewhere, and which contacts they had, with the colliders of each in
@@ -197,9 +281,7 @@ fn turned(model: &Model, c: &Contact) -> Contact {
 impl Part {
     /// Where own body `k` is, under the whole world's slot.
     pub fn motion(&self, k: usize) -> BodyMotion {
-        let s = &self.world.state;
-        let (position, rotation) = (s.position[k], s.rotation[k]);
-        BodyMotion { slot: self.bodies[k], position, rotation, velocity: s.velocity[k], omega: s.omega[k] }
+        BodyMotion { slot: self.bodies[k], ..self.world.body_motion(k as u32) }
     }
 
     /// Puts own body `k` there.
@@ -207,6 +289,20 @@ impl Part {
         let s = &mut self.world.state;
         (s.position[k], s.rotation[k], s.velocity[k], s.omega[k]) =
             (m.position, m.rotation, m.velocity, m.omega);
+    }
+
+    /// What own joint `k` has done, under the whole world's slot.
+    pub fn joint(&self, k: usize) -> JointMotion {
+        JointMotion { slot: self.joints[k], ..self.world.joint_motion(k as u32) }
+    }
+
+    /// Takes over what joints have done elsewhere, by slots of the whole world; those of others are left out.
+    pub fn take_joints(&mut self, all: &[JointMotion]) {
+        let own = |j: &JointMotion| {
+            Some(JointMotion { slot: self.joints.binary_search(&j.slot).ok()? as u32, ..*j })
+        };
+        let own: Vec<JointMotion> = all.iter().filter_map(own).collect();
+        self.world.take_joints(&own);
     }
 
     /// The contacts of the last step, with bodies and colliders of the whole world, the latter in the order

@@ -62,6 +62,8 @@ pub(crate) struct FreeMotion {
     pub turned: Vec<(DVec3, DQuat)>,
     /// Who is on a joint; empty if there are none.
     pub jointed: Vec<bool>,
+    /// Who is on a joint in the whole world that this one is a part of; empty if there are none.
+    pub jointed_elsewhere: Vec<bool>,
     /// What the fields do.
     pub acting: Acting,
 }

@@ -139,6 +139,21 @@ impl Rows {
         }
     }
 
+    /// What one of so many joints has done, elsewhere.
+    pub(crate) fn set(&mut self, slot: u32, joints: usize, state: JointState, reaction: Reaction) {
+        self.next.resize(joints, JointState::default());
+        self.reactions.resize(joints, Reaction::default());
+        (self.next[slot as usize], self.reactions[slot as usize]) = (state, reaction);
+    }
+
+    /// By row of the problem: where it stands among those of its bodies, whatever other rows there are.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
+        let key = |s: &Staged| {
+            u64::from(s.joint.wrapping_add(1)) << 32 | u64::from(s.row) << 1 | u64::from(s.upper)
+        };
+        (0..self.staged.len()).map_while(move |k| self.row(k).map(key))
+    }
+
     /// The largest error of a joint's rigid rows over its size ([`SIZE`] times its length), when rows were
     /// last staged.
     pub(crate) fn error(&self, joint: usize) -> f64 {

@@ -54,6 +54,11 @@ impl World {
         done
     }
 
+    /// The same, if joints were added since.
+    pub fn assemble_if_loose(&mut self) -> Result<(), WorldError> {
+        if self.loose { self.assemble_joints() } else { Ok(()) }
+    }
+
     fn rest(&self) -> Vec<[f64; 6]> {
         vec![[0.0; 6]; self.model.bodies.len()]
     }

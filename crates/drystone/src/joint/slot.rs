@@ -50,6 +50,13 @@ pub struct Joint {
     pub parted: bool,
 }
 
+impl Joint {
+    /// Whether it has limits that bounce.
+    pub(crate) fn bounces(&self) -> bool {
+        self.laws.iter().filter_map(|law| law.limits.as_ref()).any(|limits| limits.restitution > 0.0)
+    }
+}
+
 /// What a joint carries from step to step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JointState {

@@ -20,6 +20,7 @@ pub(super) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> R
     let (model, n) = (setup.model, setup.model.bodies.len());
     let (h, g) = (setup.settings.h, setup.settings.gravity);
     to.acting.at(setup.fields, model, Placed::of(s));
+    to.jointed.clone_from(&to.jointed_elsewhere);
     find_jointed(model, &mut to.jointed);
     to.turned.clear();
     if !parallel::all(n, |i| !turns_freely(&model.bodies[i])) {
@@ -78,9 +79,8 @@ pub(super) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> R
     Err(StepError::NonFinite { step, text })
 }
 
-/// Notes which bodies are on joints.
+/// Notes which bodies are on joints, too.
 fn find_jointed(model: &Model, jointed: &mut Vec<bool>) {
-    jointed.clear();
     for b in model.joint_slots().flat_map(|j| model.joints[j].bodies) {
         jointed.resize(model.bodies.len(), false);
         jointed.get_mut(b as usize).into_iter().for_each(|jointed| *jointed = true);

@@ -19,9 +19,10 @@ use super::integrate::integrate;
 use super::predict::free_velocities;
 use super::{StepError, stabilise};
 use crate::body::Motion;
-use crate::collide::Envelope;
+use crate::collide::{Envelope, Velocities};
 use crate::contact::{self, Contact};
 use crate::formulation::Row;
+use crate::formulation::rows::{Purpose, SIZE, TIGHTER, Wanted};
 use crate::motion::rotate;
 use crate::workspace::{self, Setup, Workspace};
 use crate::world::World;
@@ -29,15 +30,36 @@ use crate::world::World;
 /// Drift across a contact that is no more than rounding, m/s.
 const DUST: f64 = 1e-12;
 
+/// What is corrected is at rest.
+const REST: &Velocities = &[];
+
 /// A problem that waits for its solution.
 pub struct Staged<'a> {
-    /// Bodies by slot, and one block of three rows for each contact.
+    /// Bodies by slot, and one block of three rows for each contact; then one of one row for each of the
+    /// joints' rows.
     pub problem: &'a Bodies,
     /// By block: the place of its contact among [`World::contacts`], or among those of
     /// [`World::stage_pose_gaps`].
     pub order: &'a [u32],
+    /// By row of the joints: where it stands among those of its bodies, in every part that both of them are
+    /// in.
+    pub keys: Vec<u64>,
     /// What to start from, row by row; empty for a position problem.
     pub guess: &'a [f64],
+}
+
+/// How far joints are from where they hold their bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointErrors {
+    /// The largest error over the size of its joint, and how many times that counts where contacts are
+    /// looked at, too: joints are kept tighter.
+    pub worst: f64,
+    pub urgency: f64,
+    /// The largest way that one of them asks for, m.
+    pub furthest: f64,
+    /// The size of the smallest joint, and that which solutions are measured by, m; infinite if there is none.
+    pub smallest: f64,
+    pub finest: f64,
 }
 
 /// How overlaps are removed: [`crate::Stabilisation::Post`].
@@ -93,7 +115,7 @@ impl World {
         collision.laws.begin(model, state, settings, &mut collision.contacts);
     }
 
-    /// Stage 4: the velocity problem of these contacts, which are rigid and rub.
+    /// Stage 4: the velocity problem of these contacts, which are rigid and rub, and of the joints.
     pub fn stage_pose(&mut self) -> Result<(), Malformed> {
         let World { model, settings, state, work, .. } = self;
         let Workspace { free, collision, velocity, .. } = work;
@@ -102,6 +124,16 @@ impl World {
             let bias = stabilisation.bias(c.gap, h);
             Row { bias, resting: bias, mu: c.mu, ..Row::default() }
         });
+        let purpose = Purpose::Velocity {
+            h,
+            stabilisation,
+            follow: stabilisation.motor_share(),
+            laws: true,
+            theta: settings.integrator.theta(),
+            bends: true,
+            bounce: None,
+        };
+        velocity.assembler.stage_rows(model, state, &free.v, purpose);
         velocity.assembler.build_rows(&state.order);
         let Problem::Bodies(p) = &mut velocity.assembler.problem else { return Ok(()) };
         without_dust(p);
@@ -114,7 +146,8 @@ impl World {
     /// The problem that was posed last.
     pub fn staged(&self) -> Staged<'_> {
         let assembler = &self.work.velocity.assembler;
-        Staged { problem: assembler.bodies(), order: &assembler.order, guess: &assembler.guess }
+        let keys = assembler.rows.keys().collect();
+        Staged { problem: assembler.bodies(), order: &assembler.order, keys, guess: &assembler.guess }
     }
 
     /// Stage 6: takes the solution of the velocity problem, multipliers row by row and velocities by body
@@ -122,6 +155,10 @@ impl World {
     pub fn stage_take(&mut self, gamma: &[f64], v: &[[f64; 6]]) {
         let Workspace { free, collision, velocity, .. } = &mut self.work;
         velocity.assembler.hand_back(gamma, &mut collision.contacts);
+        if !self.model.joints.is_empty() {
+            velocity.assembler.hand_back_rows(gamma, self.settings.h);
+            self.state.joints.clone_from(&velocity.assembler.rows.next);
+        }
         for (to, v) in free.v.iter_mut().zip(v) {
             *to = *v;
         }
@@ -145,16 +182,41 @@ impl World {
         out.retain(|c| wanted(c.bodies));
     }
 
-    /// Poses the position problem of `contacts`; `share` of the size of a pair is what is removed at once, at
+    /// Errors of joints where the bodies are now; `share` of a joint's length is what is removed at once, at
     /// most.
+    pub fn stage_joint_errors(&mut self, share: f64) -> JointErrors {
+        let World { model, settings, state, work, .. } = self;
+        let infinite = f64::INFINITY;
+        let mut out =
+            JointErrors { worst: 0.0, urgency: TIGHTER, furthest: 0.0, smallest: infinite, finest: infinite };
+        if model.joints.is_empty() {
+            return out;
+        }
+        let assembler = &mut work.velocity.assembler;
+        let purpose = Purpose::Position { h: settings.h, share, wanted: Wanted::Errors };
+        assembler.stage_rows(model, state, REST, purpose);
+        for j in model.joint_slots() {
+            let (error, size) = (assembler.rows.error(j), SIZE * model.joints[j].length);
+            out.worst = out.worst.max(error);
+            out.furthest = out.furthest.max((error * size).min(share * model.joints[j].length));
+            out.smallest = out.smallest.min(size);
+            out.finest = out.finest.min(size / TIGHTER);
+        }
+        out
+    }
+
+    /// Poses the position problem of `contacts` and of the joints; `share` of the size of a pair, or of a
+    /// joint's length, is what is removed at once, at most.
     pub fn stage_pose_gaps(&mut self, contacts: &[Contact], share: f64) {
-        let World { model, state, work, .. } = self;
+        let World { model, settings, state, work, .. } = self;
         let row = |_: usize, c: &Contact| {
             let size = model.pair_size(c.key.colliders[0], c.key.colliders[1]);
             Row { bias: c.gap.max(-share * size), ..Row::default() }
         };
         let assembler = &mut work.velocity.assembler;
-        assembler.build(model, state, contacts, &[], &[], row);
+        assembler.build(model, state, contacts, REST, &[], row);
+        let purpose = Purpose::Position { h: settings.h, share, wanted: Wanted::Rows };
+        assembler.stage_rows(model, state, REST, purpose);
         assembler.build_rows(&state.order);
     }
 
@@ -189,10 +251,11 @@ impl World {
         self.state.step += 1;
     }
 
-    /// Impulses of contacts, and those that the next step starts from, times a factor.
+    /// Impulses of contacts and joints, and those that the next step starts from, times a factor.
     pub fn stage_scale(&mut self, by: f64) {
         self.work.collision.contacts.iter_mut().for_each(|c| c.impulse *= by);
         self.state.multipliers.iter_mut().for_each(|m| m.impulse *= by);
+        self.state.joints.iter_mut().flat_map(|j| &mut j.impulse).for_each(|x| *x *= by);
     }
 }
 
