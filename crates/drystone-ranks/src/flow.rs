@@ -52,19 +52,21 @@ impl Domain {
         if any[0] == 0.0 {
             return Ok(());
         }
+        // A slot that nobody has keeps where its last body was, everywhere.
         let mut to = Writer::default();
-        for m in &gone {
-            to.word(u64::from(m.slot));
-            to.word(self.whole.sink_at(m.position).unwrap_or_default() as u64);
-        }
-        let mut all = Vec::new();
+        gone.iter().for_each(|m| to.motion(m));
+        let mut gone = Vec::new();
         for letter in comm.swap(vec![to.0; comm.size()]).iter() {
             let mut from = Reader(letter);
             while !from.is_empty() {
-                all.push((from.word() as u32, from.word() as usize));
+                gone.push(from.motion());
             }
         }
-        all.sort_unstable();
+        gone.sort_unstable_by_key(|m| m.slot);
+        let state = self.part.world.state();
+        self.whole.take_parts(state.time, state.step, &gone, &[]);
+        let sink = |m: &BodyMotion| (m.slot, self.whole.sink_at(m.position).unwrap_or_default());
+        let all: Vec<(u32, usize)> = gone.iter().map(sink).collect();
         let mut kept = self.keep();
         kept.bodies.retain(|m| all.binary_search_by_key(&m.slot, |(slot, _)| *slot).is_err());
         self.whole.drain_bodies(&all);

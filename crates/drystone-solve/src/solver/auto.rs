@@ -28,7 +28,7 @@ use crate::problem::{Bodies, Malformed, Problem};
 
 use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 use methods::Methods;
-use policy::Guess;
+use policy::{Guess, Method};
 use small::Small;
 
 pub(super) static INFO: Info = Info {
@@ -188,7 +188,8 @@ impl Auto {
         &mut self.workers[0]
     }
 
-    /// Mechanisms by elimination, all of them at once. Returns the islands that are still to be solved.
+    /// Mechanisms by elimination, all of them at once: what the policy's first stage is for each of them, to
+    /// the bit. Returns the islands that are still to be solved, from where they were.
     fn eliminate(
         &mut self,
         problem: &Problem,
@@ -197,62 +198,62 @@ impl Auto {
         out: &mut Solution,
     ) -> Result<Vec<usize>, Malformed> {
         let all = 0..self.islands.len();
-        let mechanisms: Vec<usize> = all.clone().filter(|k| self.islands.is_mechanism(*k)).collect();
-        if mechanisms.len() < 2 {
+        let mechanisms = all.clone().filter(|k| self.islands.is_mechanism(*k)).count();
+        if mechanisms < 2 {
             return Ok(all.collect());
         }
-        let whole = mechanisms.len() == self.islands.len();
+        let whole = mechanisms == self.islands.len();
         let mut together = std::mem::take(&mut self.together);
-        let guess: Vec<f64> = match whole {
-            true => out.gamma.clone(),
-            false => {
-                self.islands.extract_mechanisms(p, &mut together);
-                together.rows.iter().map(|row| out.gamma[*row as usize]).collect()
-            }
-        };
+        if !whole {
+            self.islands.extract_mechanisms(p, &mut together);
+        }
         let posed = if whole { problem } else { &together.problem };
-        let asked = Stop { tolerance: 0.1 * stop.tolerance, ..stop.clone() };
+        let guess: Option<Vec<f64>> =
+            (!whole).then(|| together.rows.iter().map(|row| out.gamma[*row as usize]).collect());
+        let asked = Stop {
+            tolerance: methods::aim(Method::Elimination, false, posed, stop.tolerance),
+            iterations: policy::ELIMINATION.min(stop.iterations),
+            ..stop.clone()
+        };
         let worker = &mut self.workers[0];
+        let start = guess.as_deref().unwrap_or(&out.gamma);
         // SAFETY: `auto` has looked the problem over, and islands of a sound problem are sound; the guess was
         // gathered by the rows of `posed`.
-        let s = unsafe { worker.methods.elimination.solve_checked(posed, Some(&guess), &asked) }?;
-        let solved =
-            s.status != Status::Diverged && s.iterations + usize::from(s.status == Status::Converged) > 0;
-        let residual = if solved { worker.methods.residual(posed, &s.gamma) } else { f64::INFINITY };
-        if solved {
-            match whole {
-                true => out.gamma = s.gamma,
-                false => {
-                    together.rows.iter().zip(&s.gamma).for_each(|(row, x)| out.gamma[*row as usize] = *x)
-                }
-            }
-            let status = if residual <= stop.tolerance { Status::Converged } else { s.status };
-            let info = worker.methods.elimination.info();
-            out.attempts.push(Attempt {
-                solver: info.name,
-                unit: info.unit,
-                iterations: s.iterations,
-                status,
-            });
-            out.iterations = s.iterations;
+        let s = unsafe { worker.methods.elimination.solve_checked(posed, Some(start), &asked) }?;
+        if s.status == Status::Diverged {
+            self.together = together;
+            return Ok(all.collect());
+        }
+        let solved = worker.methods.residual(posed, &s.gamma) <= stop.tolerance;
+        let info = worker.methods.elimination.info();
+        let status = if solved { Status::Converged } else { s.status };
+        let attempt = Attempt { solver: info.name, unit: info.unit, iterations: s.iterations, status };
+        let before = std::mem::take(&mut out.gamma);
+        if whole {
+            out.gamma = s.gamma;
+        } else {
+            out.gamma.clone_from(&before);
+            together.rows.iter().zip(&s.gamma).for_each(|(row, x)| out.gamma[*row as usize] = *x);
         }
         self.together = together;
-        if residual <= stop.tolerance {
-            return Ok(all.filter(|k| !self.islands.is_mechanism(*k)).collect());
-        }
-        // Not all of them: those that are not are for the policy, each by itself.
-        let worker = &mut self.workers[0];
         let mut left = Vec::new();
         for k in all {
-            if self.islands.is_mechanism(k) && solved {
-                self.islands.extract(p, k, &mut worker.island);
-                let rows: Vec<f64> = worker.island.rows.iter().map(|row| out.gamma[*row as usize]).collect();
-                if worker.methods.residual(&worker.island.problem, &rows) <= stop.tolerance {
+            if self.islands.is_mechanism(k) {
+                if solved {
                     continue;
                 }
+                self.islands.extract(p, k, &mut worker.island);
+                let Extract { problem: island, rows, .. } = &worker.island;
+                let own: Vec<f64> = rows.iter().map(|row| out.gamma[*row as usize]).collect();
+                if worker.methods.residual(island, &own) <= stop.tolerance {
+                    continue;
+                }
+                rows.iter().for_each(|row| out.gamma[*row as usize] = before[*row as usize]);
             }
             left.push(k);
         }
+        out.iterations = s.iterations;
+        out.attempts.push(attempt);
         Ok(left)
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Methods {
 
 /// What tolerance to ask for. Of a few contacts that sweeps did not solve (uneven masses) factors are asked
 /// for digits once they have solved them: these may be beyond rounding.
-fn aim(method: Method, polishes: bool, problem: &Problem, tolerance: f64) -> f64 {
+pub(super) fn aim(method: Method, polishes: bool, problem: &Problem, tolerance: f64) -> f64 {
     let share = match method {
         _ if tolerance < COARSE || matches!(problem, Problem::Explicit(_)) => 1.0,
         Method::Relaxed => DIGITS,

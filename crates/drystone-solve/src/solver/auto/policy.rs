@@ -89,7 +89,7 @@ const INTERIOR: usize = 60;
 /// Its factorisation may take as long as so many multiplications: twenty of them take four trials then.
 const DEAR: f64 = 400.0;
 /// Sweeps of elimination, of which a mechanism needs a few.
-const ELIMINATION: usize = 100;
+pub(super) const ELIMINATION: usize = 100;
 
 /// Sweeps with momentum have no proof: what they have not solved by then, gradients, which have one, go on
 /// with.
