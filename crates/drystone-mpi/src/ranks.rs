@@ -121,7 +121,7 @@ impl Elsewhere for Leader {
     fn begin(&mut self, world: &mut World, threads: usize) -> Result<(), String> {
         // Named before any other rank is bothered.
         world.check_parts().map_err(|what| format!("not over ranks: {what}"))?;
-        Plan::parse(&world.settings().solver)?;
+        Plan::parse(&world.settings().solver, world.settings().model)?;
         world.global_order();
         let bytes = world.save().map_err(|e| format!("not over ranks: {e}"))?;
         order(self.comm, Some(Order::Begin(threads)));

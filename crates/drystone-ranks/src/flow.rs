@@ -1,7 +1,10 @@
 //! Bodies that come and go: emitters and sinks. Every rank knows all bodies' definitions, adds and removes the
 //! same ones, and their owners have their motions.
 
+use std::collections::HashSet;
+
 use drystone::BodyMotion;
+use glam::DVec3;
 
 use crate::comm::Comm;
 use crate::domain::{Domain, Kept};
@@ -45,28 +48,38 @@ impl Domain {
         if self.whole.flow().sinks.is_empty() {
             return Ok(());
         }
-        let own = self.movers.slots[..self.movers.own].iter().map(|slot| self.part.motion(*slot as usize));
-        let gone: Vec<BodyMotion> = own.filter(|m| self.whole.sink_at(m.position).is_some()).collect();
-        let mut any = [gone.len() as f64];
+        let state = self.part.world.state();
+        self.whole.set_stage_time(state.time, state.step);
+        let own = self.movers.slots[..self.movers.own].iter();
+        let own: Vec<(u32, DVec3)> =
+            own.map(|k| (self.part.bodies[*k as usize], state.position[*k as usize])).collect();
+        // Of each rank's bodies those that might be taken; which are, all ranks find alike.
+        let near: HashSet<u32> = self.whole.near_sinks(&own).iter().map(|(slot, _)| *slot).collect();
+        let mut any = [near.len() as f64];
         comm.most(&mut any);
         if any[0] == 0.0 {
             return Ok(());
         }
+        let own = self.movers.slots[..self.movers.own].iter().map(|slot| self.part.motion(*slot as usize));
+        let near: Vec<BodyMotion> = own.filter(|m| near.contains(&m.slot)).collect();
         // A slot that nobody has keeps where its last body was, everywhere.
         let mut to = Writer::default();
-        gone.iter().for_each(|m| to.motion(m));
-        let mut gone = Vec::new();
+        near.iter().for_each(|m| to.motion(m));
+        let mut near = Vec::new();
         for letter in comm.swap(vec![to.0; comm.size()]).iter() {
             let mut from = Reader(letter);
             while !from.is_empty() {
-                gone.push(from.motion());
+                near.push(from.motion());
             }
         }
-        gone.sort_unstable_by_key(|m| m.slot);
+        near.sort_unstable_by_key(|m| m.slot);
+        let all = self.whole.sinking(near.iter().map(|m| (m.slot, m.position)).collect());
+        if all.is_empty() {
+            return Ok(());
+        }
+        near.retain(|m| all.binary_search_by_key(&m.slot, |(slot, _)| *slot).is_ok());
         let state = self.part.world.state();
-        self.whole.take_parts(state.time, state.step, &gone, &[]);
-        let sink = |m: &BodyMotion| (m.slot, self.whole.sink_at(m.position).unwrap_or_default());
-        let all: Vec<(u32, usize)> = gone.iter().map(sink).collect();
+        self.whole.take_parts(state.time, state.step, &near, &[]);
         let mut kept = self.keep();
         kept.bodies.retain(|m| all.binary_search_by_key(&m.slot, |(slot, _)| *slot).is_err());
         self.whole.drain_bodies(&all);

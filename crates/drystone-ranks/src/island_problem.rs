@@ -6,7 +6,7 @@ use drystone_solve::cone::Set;
 use drystone_solve::problem::islands::{Extract, Islands};
 use drystone_solve::problem::{Bodies, WORLD};
 use drystone_solve::solver::{self, Status};
-use drystone_solve::{Malformed, Problem};
+use drystone_solve::{FrictionLaw, Malformed, Problem};
 
 use crate::message::{Reader, Writer};
 use crate::methods::{Ended, Plan, Stop};
@@ -170,8 +170,8 @@ impl IslandProblem {
     }
 
     /// The problem, its warm start, and by block which contact or row it is.
-    fn pose(&self) -> (Problem, Vec<f64>, Vec<u32>) {
-        let mut p = Bodies::default();
+    fn pose(&self, law: FrictionLaw) -> (Problem, Vec<f64>, Vec<u32>) {
+        let mut p = Bodies { model: law, ..Bodies::default() };
         for b in &self.bodies {
             p.inv_mass.push(b.inv_mass);
             p.inv_inertia.push(b.inv_inertia);
@@ -229,10 +229,16 @@ impl IslandProblem {
         (Problem::Bodies(p), guess, order)
     }
 
-    /// Solves them; `warm`: from the multipliers that they had.
-    pub fn solve(mut self, plan: &mut Plan, warm: bool, stop: &Stop) -> Result<(Ended, Answers), Malformed> {
+    /// Solves them under a law; `warm`: from the multipliers that they had.
+    pub fn solve(
+        mut self,
+        plan: &mut Plan,
+        law: FrictionLaw,
+        warm: bool,
+        stop: &Stop,
+    ) -> Result<(Ended, Answers), Malformed> {
         self.sort();
-        let (problem, guess, order) = self.pose();
+        let (problem, guess, order) = self.pose(law);
         let mut ended = Ended::default();
         let mut gamma = guess;
         let stop = solver::Stop {

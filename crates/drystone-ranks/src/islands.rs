@@ -94,7 +94,8 @@ pub fn solve_all<'a>(
     stop: &Stop,
 ) -> Result<(Walk<'a>, Ended), String> {
     let comm = posed.comm;
-    if let (0, Some(method)) = (plan.limit, across) {
+    let limit = if across.is_some() { plan.limit } else { usize::MAX };
+    if let (0, Some(method)) = (limit, across) {
         let mut walk = Walk::new(posed, None, |_| true);
         let ended = solve(&mut walk, method, *stop);
         return Ok((walk, ended));
@@ -102,7 +103,7 @@ pub fn solve_all<'a>(
     let (points, rows) = (posed.blocks.len(), posed.rows() - 3 * posed.blocks.len());
     let pairs = (0..points).map(|i| posed.contact(i)).chain((0..rows).map(|i| posed.row(i)));
     let pairs: Vec<[u32; 2]> = pairs.filter(|pair| posed.is_own(*pair)).collect();
-    let lead = leaders(comm, posed.movers, &posed.orders, &pairs, plan.limit);
+    let lead = leaders(comm, posed.movers, &posed.orders, &pairs, limit);
     let is_small = |a: u32| lead[a as usize] != ACROSS;
     let mut some = [pairs.iter().any(|[a, _]| is_small(*a)), pairs.iter().any(|[a, _]| !is_small(*a))]
         .map(|yes| f64::from(u8::from(yes)));
@@ -160,7 +161,7 @@ fn by_single_ranks(
         let letters = comm.swap(led.iter().map(letter).collect());
         letters.iter().filter(|letter| !letter.is_empty()).for_each(|letter| mine.add(letter));
     }
-    let solved = mine.solve(plan, posed.guess.is_some(), stop);
+    let solved = mine.solve(plan, posed.staged.problem.model, posed.guess.is_some(), stop);
     let mut failed = [f64::from(u8::from(solved.is_err()))];
     comm.most(&mut failed);
     let (ended, mut known) = match solved {

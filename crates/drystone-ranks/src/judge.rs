@@ -1,7 +1,9 @@
 //! The certificate of a problem over ranks: as `drystone-solve` defines it, every contact and every row of
 //! a joint counted once, sums without rounding.
 
-use drystone_solve::certificate::{Certificate, judge_block};
+use drystone_solve::FrictionLaw;
+use drystone_solve::certificate::{BlockErrors, Certificate, judge_block};
+use drystone_solve::cone::Set;
 use glam::DVec3;
 
 use crate::touch::project;
@@ -33,12 +35,20 @@ fn backward(mu: f64, gamma: DVec3, u: DVec3) -> f64 {
     (u - along * ray).length()
 }
 
-/// Judges the multipliers of a walk that is at its end.
-pub fn judge(walk: &mut Walk, contacts: usize) -> Certificate {
+/// Judges the multipliers of a walk that is at its end, under a law of friction.
+pub fn judge(walk: &mut Walk, contacts: usize, law: FrictionLaw) -> Certificate {
     walk.prepare();
     let walk = &*walk;
+    let exact = |i: usize| -> BlockErrors {
+        let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
+        let soft = [t.soft[0], t.soft[1], t.soft[1]];
+        judge_block(law, Set::Friction3 { mu: t.mu }, &gamma.to_array(), &u.to_array(), &soft, t.g)
+    };
     let residual = |i: usize| {
         let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
+        if law == FrictionLaw::Coulomb {
+            return exact(i).residual;
+        }
         if t.g <= 0.0 {
             return 0.0;
         }
@@ -49,10 +59,14 @@ pub fn judge(walk: &mut Walk, contacts: usize) -> Certificate {
     };
     let row = |i: usize| {
         let ([gamma, u], row) = (walk.look_at_row(i), &walk.joints.all()[i]);
-        judge_block(row.set, &[gamma], &[u], &[row.soft], row.g)
+        judge_block(law, row.set, &[gamma], &[u], &[row.soft], row.g)
     };
     let most = walk.largest(
         |i| {
+            if law == FrictionLaw::Coulomb {
+                let e = exact(i);
+                return [e.residual, e.violation, e.outside, e.backward];
+            }
             let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
             let u = if t.mu == 0.0 { DVec3::new(u.x, 0.0, 0.0) } else { u };
             [
@@ -70,7 +84,11 @@ pub fn judge(walk: &mut Walk, contacts: usize) -> Certificate {
     let sums = walk.sum(
         |i| {
             let ([gamma, u], t) = (walk.look(i), &walk.touches[i]);
-            [residual(i).powi(2), gamma.dot(u).abs(), gamma.dot(gamma), t.soft(gamma), t.work(gamma), 0.0]
+            let complementarity = match law {
+                FrictionLaw::Ccp => gamma.dot(u).abs(),
+                FrictionLaw::Coulomb => exact(i).complementarity,
+            };
+            [residual(i).powi(2), complementarity, gamma.dot(gamma), t.soft(gamma), t.work(gamma), 0.0]
         },
         |i| {
             let ([gamma, _], r, e) = (walk.look_at_row(i), &walk.joints.all()[i], row(i));
@@ -97,7 +115,8 @@ pub fn judge(walk: &mut Walk, contacts: usize) -> Certificate {
         primal_objective: None,
         duality_gap: None,
         backward_error: most[3],
-        least_feasible_norm: rigid.then(|| match bias < 0.0 {
+        // A theorem about the relaxed law alone.
+        least_feasible_norm: (rigid && law == FrictionLaw::Ccp).then(|| match bias < 0.0 {
             true if kinetic <= 0.0 => f64::MAX,
             true => -bias / kinetic.sqrt(),
             false => 0.0,

@@ -1,6 +1,7 @@
 //! The methods that walk over ranks: `pgj`, `apgd` and `bb`, as `drystone-solve` has them, in double
 //! precision.
 
+use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{Solver, Spec, Status, make};
 
 use crate::walk::{Trial, Walk};
@@ -52,7 +53,9 @@ impl Method {
 pub struct Plan {
     /// What solves islands that are not one rank's; None: each of them is.
     pub across: Option<Method>,
-    /// Contacts and rows from which on an island is no longer one rank's.
+    /// The same of position problems, which have no friction.
+    pub corrects: Option<Method>,
+    /// Contacts and rows from which on an island is no longer one rank's, where there is a method for that.
     pub limit: usize,
     /// What solves the islands of one rank.
     pub solver: Option<Box<dyn Solver>>,
@@ -65,18 +68,17 @@ const LARGE: usize = 8192;
 
 impl Plan {
     /// Reads a solver with its parameters. `auto` solves small islands as anywhere and large ones by `apgd`;
-    /// what does not work across ranks has every island solved by one of them.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// what does not work across ranks has every island solved by one of them, and so has the exact law.
+    pub fn parse(text: &str, law: FrictionLaw) -> Result<Self, String> {
         let spec = Spec::parse(text).map_err(|e| e.to_string())?;
         let auto = spec.name == "auto";
-        let across = Method::of(&spec)?;
-        let limit = match across {
-            Some(_) if auto => LARGE,
-            Some(_) => 0,
-            None => usize::MAX,
-        };
-        let solver = if limit > 0 { Some(make(text).map_err(|e| e.to_string())?) } else { None };
-        Ok(Self { across, limit, solver, by_islands: auto })
+        let method = Method::of(&spec)?;
+        let across = method.filter(|_| law == FrictionLaw::Ccp);
+        let corrects = method.map(|_| Method::Apgd);
+        let limit = if auto { LARGE } else { 0 };
+        let is_known = auto || across.is_none();
+        let solver = if is_known { Some(make(text).map_err(|e| e.to_string())?) } else { None };
+        Ok(Self { across, corrects, limit, solver, by_islands: auto })
     }
 }
 

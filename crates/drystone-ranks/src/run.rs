@@ -65,7 +65,8 @@ impl<'c> Ranks<'c> {
     /// # Errors
     /// Naming what does not work over ranks.
     pub fn new(comm: &'c dyn Comm, world: World) -> Result<Self, RanksError> {
-        let plan = Plan::parse(&world.settings().solver).map_err(RanksError::Refused)?;
+        let plan = Plan::parse(&world.settings().solver, world.settings().model);
+        let plan = plan.map_err(RanksError::Refused)?;
         let domain = Domain::new(comm, world)?;
         let begun = comm.traffic();
         Ok(Self { comm, domain, plan, steps: 0, wall: 0.0, begun, compared: (0.0, begun.seconds) })

@@ -11,7 +11,7 @@ use crate::domain::Domain;
 use crate::exact::Exact;
 use crate::islands::solve_all;
 use crate::judge::judge;
-use crate::methods::{Ended, Method, Plan, Stop};
+use crate::methods::{Ended, Plan, Stop};
 use crate::posed::Posed;
 use crate::run::RanksError;
 
@@ -126,7 +126,7 @@ pub fn attempt(
     let (mut walk, ended) =
         solved.map_err(|text| RanksError::Step(StepError::NonFinite { step: number, text }))?;
     clock.stage(Stage::Solve);
-    let certificate = judge(&mut walk, seen.contacts);
+    let certificate = judge(&mut walk, seen.contacts, s.model);
     if ended.status == Status::Diverged || !certificate.residual_max.is_finite() {
         let text = "a contact (over ranks it is not known which)".into();
         return Err(RanksError::Step(StepError::Diverged {
@@ -273,8 +273,7 @@ fn correct(
         let posed = Posed::new(comm, domain, &gaps, false);
         let stop = Stop { tolerance: 0.25 * how.tolerance * finest, iterations: how.iterations };
         let step = domain.part.world.state().step + 1;
-        let across = plan.across.map(|_| Method::Apgd);
-        let solved = solve_all(&posed, plan, across, &stop);
+        let solved = solve_all(&posed, plan, plan.corrects, &stop);
         let (walk, ended) = solved.map_err(|text| RanksError::Step(StepError::NonFinite { step, text }))?;
         if ended.status == Status::Diverged {
             let text = "the position problem diverged".into();

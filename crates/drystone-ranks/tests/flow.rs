@@ -24,7 +24,10 @@ fn world() -> World {
         world.add_emitter(emitter).unwrap();
     }
     let far = DVec3::splat(100.0);
-    world.add_sink(Sink { min: -far, max: DVec3::new(100.0, 100.0, -0.5) }).unwrap();
+    world.add_sink(Sink::new(-far, DVec3::new(100.0, 100.0, -0.5))).unwrap();
+    // And one that takes the lowest of some, which the other leaves.
+    let (min, max) = (DVec3::new(0.2, -1.0, -0.5), DVec3::new(2.0, 1.0, 1.0));
+    world.add_sink(Sink::new(min, max).paced(25.0, 0.4)).unwrap();
     world
 }
 

@@ -1,5 +1,7 @@
 //! Any number of ranks gives the same bits, and the motion is that of the engine.
 
+use drystone::solve::FrictionLaw;
+use drystone::solve::solver::Status;
 use drystone::{BodyDef, Settings, Shape, StepReport, World};
 use drystone_ranks::{Ranks, RanksError, Usage, threads};
 use glam::{DQuat, DVec3};
@@ -170,6 +172,37 @@ fn the_motion_is_that_of_the_engine() {
     let (a, b) = (many.world.energy(), alone.energy());
     assert!((a.potential - b.potential).abs() < 2e-3 * b.potential.abs(), "{} {}", a.potential, b.potential);
     assert!(many.reports.iter().all(|r| r.certificate.residual_max <= many.world.settings().tolerance));
+}
+
+/// Under the exact law islands are one rank's, whatever the solver; a belt carries what lies on it.
+#[test]
+fn the_exact_law_and_a_belt() {
+    for solver in ["auto", "apgd", "nncg"] {
+        let make = || {
+            let mut world = world(75, Kind::Mixed, solver);
+            let settings = Settings { model: FrictionLaw::Coulomb, ..world.settings().clone() };
+            world.set_settings(settings).unwrap();
+            let belt = BodyDef::fixed(Shape::Box { half: DVec3::new(1.0, 1.0, 0.02) }).friction(0.4);
+            world.add_body(belt.surface_velocity(0.3 * DVec3::X)).unwrap();
+            world
+        };
+        let one = run(1, 40, make);
+        let solved = one.reports.iter().filter(|r| r.status == Status::Converged);
+        assert!(solved.count() > 36 && one.reports.iter().any(|r| r.contacts > 50), "{solver}");
+        for size in [2, 4] {
+            let many = run(size, 40, make);
+            assert_eq!(many.hash, one.hash, "{solver} on {size} ranks");
+            assert!(many.reports.iter().zip(&one.reports).all(|(a, b)| told(a) == told(b)), "{solver}");
+        }
+        let mut alone = make();
+        (0..40).for_each(|_| drop(alone.step().unwrap()));
+        let drift = |world: &World| {
+            let v = |i| world.state().velocity[i].x;
+            world.model().dynamic().map(v).sum::<f64>() / 75.0
+        };
+        let (a, b) = (drift(&one.world), drift(&alone));
+        assert!(b > 0.03 && (a - b).abs() < 0.1 * b, "{solver}: {a} m/s, {b} by the engine");
+    }
 }
 
 /// Saved in the middle on three ranks, resumed on two: the same as without a stop.

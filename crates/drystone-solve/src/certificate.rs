@@ -340,10 +340,17 @@ pub struct BlockErrors {
     pub backward: f64,
 }
 
-/// Judges one block under the relaxed law: multipliers `gamma` in `set`, velocities `u` with compliance, and
+/// Judges one block under a law of friction: multipliers `gamma` in `set`, velocities `u` with compliance, and
 /// the mean diagonal `g`, 1/kg.
-pub fn judge_block(set: Set, gamma: &[f64], u: &[f64], compliance: &[f64], g: f64) -> BlockErrors {
-    let mut t = Tally::new(FrictionLaw::Ccp);
+pub fn judge_block(
+    law: FrictionLaw,
+    set: Set,
+    gamma: &[f64],
+    u: &[f64],
+    compliance: &[f64],
+    g: f64,
+) -> BlockErrors {
+    let mut t = Tally::new(law);
     t.add(&Block { set, gamma, u, compliance, g, bias: Some(0.0) });
     BlockErrors {
         residual: t.c.residual_max,

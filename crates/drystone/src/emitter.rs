@@ -1,8 +1,9 @@
 //! Where bodies come from and where they go: emitters and sinks.
 //!
 //! An emitter puts copies of its bodies into a box, at a rate, wherever there is room; a sink takes out every
-//! dynamic body whose centre is in its box. Both are counted in the state, and places are drawn from the
-//! state's own generator, so that a run is the same every time.
+//! dynamic body whose centre is in its box, or the lowest of them at a rate: a valve or a feeder below a silo.
+//! Both are counted in the state, and places are drawn from the state's own generator, so that a run is the
+//! same every time.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -74,11 +75,32 @@ pub struct Sink {
     pub min: DVec3,
     /// Upper corner, m; may be infinite.
     pub max: DVec3,
+    /// Bodies per second, the lowest along gravity first; None: all that are there.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// When it begins to take at that rate, s.
+    #[serde(default)]
+    pub start: f64,
 }
 
 impl Sink {
+    /// Of all that comes into a box.
+    pub fn new(min: DVec3, max: DVec3) -> Self {
+        Self { min, max, rate: None, start: 0.0 }
+    }
+
+    /// Takes so many bodies a second, the lowest first, from `start` (s) on.
+    pub fn paced(self, rate: f64, start: f64) -> Self {
+        Self { rate: Some(rate), start, ..self }
+    }
+
     /// Says what is wrong, naming the field.
     pub fn check(&self) -> Result<(), String> {
+        let rate = self.rate.unwrap_or(0.0);
+        if !(rate.is_finite() && rate >= 0.0 && self.start.is_finite()) {
+            let start = self.start;
+            return Err(format!("sink: rate and start must be finite, rate not below 0, got {rate} and {start}"));
+        }
         if self.min.is_nan() || self.max.is_nan() || !self.min.cmple(self.max).all() {
             return Err(format!("sink: min must not be above max, got {} and {}", self.min, self.max));
         }
@@ -87,6 +109,13 @@ impl Sink {
 
     fn contains(&self, x: DVec3) -> bool {
         self.min.cmple(x).all() && x.cmple(self.max).all()
+    }
+
+    /// How many bodies it takes at `t`, having taken `taken`.
+    fn due(&self, t: f64, taken: u64) -> usize {
+        let Some(rate) = self.rate else { return usize::MAX };
+        let due = (rate * (t - self.start).max(0.0)).floor() as u64;
+        due.saturating_sub(taken) as usize
     }
 }
 
@@ -212,14 +241,66 @@ impl World {
 
     /// Takes out what is in a sink.
     pub(crate) fn drain(&mut self) {
-        let inside = |i: usize| Some((i as u32, self.sink_at(self.state.position[i])?));
-        let gone: Vec<_> = self.model.dynamic().filter_map(inside).collect();
+        let all = self.model.dynamic().map(|i| (i as u32, self.state.position[i])).collect();
+        let gone = self.sinking(all);
         self.drain_bodies(&gone);
     }
 
-    /// The first sink that a place is in.
-    pub fn sink_at(&self, x: DVec3) -> Option<usize> {
-        self.flow.sinks.iter().position(|sink| sink.contains(x))
+    /// Of some bodies (slots and places) those that sinks may take when they know of all others, too.
+    pub fn near_sinks(&self, bodies: &[(u32, DVec3)]) -> Vec<(u32, DVec3)> {
+        let (mut out, mut most, mut left) = (Vec::new(), 0usize, bodies.to_vec());
+        for (k, sink) in self.flow.sinks.iter().enumerate() {
+            let due = sink.due(self.state.time, self.state.sunk[k]);
+            let mut inside: Vec<_> = left.iter().copied().filter(|(_, x)| sink.contains(*x)).collect();
+            if due == usize::MAX {
+                left.retain(|(_, x)| !sink.contains(*x));
+            } else {
+                // A body that an earlier sink is given leaves room for one more.
+                most = most.saturating_add(due);
+                self.keep_lowest(&mut inside, if due > 0 { most } else { 0 });
+            }
+            out.append(&mut inside);
+        }
+        out.sort_unstable_by_key(|(slot, _)| *slot);
+        out.dedup_by_key(|(slot, _)| *slot);
+        out
+    }
+
+    /// Which of these bodies (slots and places) sinks take now, and which sink each, by rising slots: each sink
+    /// in turn, of those that are left.
+    pub fn sinking(&self, mut left: Vec<(u32, DVec3)>) -> Vec<(u32, usize)> {
+        let mut gone = Vec::new();
+        for (k, sink) in self.flow.sinks.iter().enumerate() {
+            let due = sink.due(self.state.time, self.state.sunk[k]);
+            if due == 0 {
+                continue;
+            }
+            let mut inside: Vec<_> = left.iter().copied().filter(|(_, x)| sink.contains(*x)).collect();
+            self.keep_lowest(&mut inside, due);
+            if inside.is_empty() {
+                continue;
+            }
+            inside.sort_unstable_by_key(|(slot, _)| *slot);
+            left.retain(|(slot, _)| inside.binary_search_by_key(slot, |(slot, _)| *slot).is_err());
+            gone.extend(inside.iter().map(|(slot, _)| (*slot, k)));
+        }
+        gone.sort_unstable();
+        gone
+    }
+
+    /// Keeps the lowest bodies along gravity, so many of them at most.
+    fn keep_lowest(&self, bodies: &mut Vec<(u32, DVec3)>, most: usize) {
+        if bodies.len() <= most {
+            return;
+        }
+        let down = self.settings.gravity.try_normalize().unwrap_or(DVec3::NEG_Z);
+        let lower = |a: &(u32, DVec3), b: &(u32, DVec3)| {
+            b.1.dot(down).total_cmp(&a.1.dot(down)).then(a.0.cmp(&b.0))
+        };
+        if most > 0 {
+            bodies.select_nth_unstable_by(most - 1, lower);
+        }
+        bodies.truncate(most);
     }
 
     /// Takes out bodies by their slots, in rising order, each by a sink.

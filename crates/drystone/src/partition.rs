@@ -76,9 +76,6 @@ impl World {
             () if s.substeps > 1 => return refuse("steps in parts (--substeps)"),
             () if s.iterations == 0 => return refuse("position-based steps (--iterations 0)"),
             () if s.budget.is_some() => return refuse("a budget of time (--budget-ms)"),
-            () if s.model != drystone_solve::FrictionLaw::Ccp => {
-                return refuse("the exact friction law (--model coulomb)");
-            }
             () if matches!(s.integrator, Integrator::Moreau { .. }) => {
                 return refuse("the integrator moreau");
             }
@@ -89,15 +86,12 @@ impl World {
         }
         let kinds = |c: &Shape| matches!(c, Shape::HalfSpace | Shape::Mesh(_) | Shape::HeightField(_));
         let of_model = model.colliders.iter().filter(|c| c.body != NOBODY).map(|c| {
-            (model.bodies[c.body as usize].motion == Motion::Dynamic, &c.shape, c.surface_velocity.is_some())
+            (model.bodies[c.body as usize].motion == Motion::Dynamic, &c.shape)
         });
         let emitted = self.flow.emitters.iter().flat_map(|emitter| &emitter.bodies);
         let of_emitters = emitted.clone().flat_map(|b| &b.colliders);
-        let of_emitters = of_emitters.map(|c| (true, &c.shape, c.surface_velocity != DVec3::ZERO));
-        for (dynamic, shape, runs) in of_model.chain(of_emitters) {
-            if runs {
-                return refuse("belts");
-            }
+        let of_emitters = of_emitters.map(|c| (true, &c.shape));
+        for (dynamic, shape) in of_model.chain(of_emitters) {
             if dynamic && kinds(shape) {
                 return refuse("bodies that move and are half spaces, meshes or height fields");
             }

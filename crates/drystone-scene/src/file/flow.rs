@@ -13,7 +13,7 @@ use crate::text::{At, Fault};
 /// The fields of an emitter.
 pub(super) const EMITTER: &[&str] = &["min", "max", "rate", "start", "limit", "turned", "body"];
 /// And of a sink.
-pub(super) const SINK: &[&str] = &["min", "max"];
+pub(super) const SINK: &[&str] = &["min", "max", "rate", "start"];
 
 /// Both lists, where they are given.
 pub(super) fn read(root: &At, library: &Library, materials: &RefCell<Materials>) -> Result<Flow, Fault> {
@@ -27,7 +27,15 @@ pub(super) fn read(root: &At, library: &Library, materials: &RefCell<Materials>)
         for at in list.items()? {
             at.only(SINK)?;
             let corner = |key: &str, far: f64| at.get(key).map_or(Ok(DVec3::splat(far)), |v| v.vector());
-            let sink = Sink { min: corner("min", f64::NEG_INFINITY)?, max: corner("max", f64::INFINITY)? };
+            let sink = Sink {
+                min: corner("min", f64::NEG_INFINITY)?,
+                max: corner("max", f64::INFINITY)?,
+                rate: at.get("rate").map(|rate| not_negative(&rate, "1/s")).transpose()?,
+                start: at.get("start").map_or(Ok(0.0), |t| not_negative(&t, "s"))?,
+            };
+            if let (None, Some(start)) = (sink.rate, at.get("start")) {
+                return Err(start.fault("a sink without a rate takes all that comes from the beginning"));
+            }
             sink.check().map_err(|e| at.fault(e))?;
             flow.sinks.push(sink);
         }

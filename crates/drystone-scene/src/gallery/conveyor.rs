@@ -94,7 +94,7 @@ impl Probe for Conveyor {
         let mut emitter = Emitter::new(middle - spread, middle + spread, self.rate, self.first.clone());
         emitter.start = 1.0;
         let far = f64::INFINITY;
-        let sink = Sink { min: DVec3::splat(-far), max: DVec3::new(far, far, 0.5 * HEIGHT) };
+        let sink = Sink::new(DVec3::splat(-far), DVec3::new(far, far, 0.5 * HEIGHT));
         Flow { emitters: vec![emitter], sinks: vec![sink] }
     }
 

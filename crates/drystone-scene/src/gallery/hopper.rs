@@ -133,7 +133,7 @@ impl Probe for Hopper {
 
     fn flow(&self) -> Flow {
         let far = f64::INFINITY;
-        let sink = Sink { min: DVec3::splat(-far), max: DVec3::new(far, far, -28.0 * self.r) };
+        let sink = Sink::new(DVec3::splat(-far), DVec3::new(far, far, -28.0 * self.r));
         Flow { sinks: vec![sink], ..Flow::default() }
     }
 

@@ -8,10 +8,9 @@
 //! pouring after the other would take thousands.
 
 use std::f64::consts::PI;
-use std::sync::Arc;
 
 use drystone::random::Random;
-use drystone::{BodyDef, BodyId, Emitter, Flow, Settings, Shape, World};
+use drystone::{BodyDef, BodyId, Emitter, Flow, Settings, Shape, Sink, World};
 use glam::DVec3;
 use serde_json::json;
 
@@ -20,7 +19,7 @@ use super::radial::Rings;
 use super::vessel::Vessel;
 use super::{Entry, Made, POURING, arrange, bulk};
 use crate::probe::{Results, number, support};
-use crate::{Drive, Memory, Paint, Probe, SceneError};
+use crate::{Memory, Paint, Probe, SceneError};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pbr",
@@ -149,7 +148,6 @@ fn build(p: &Params) -> Result<Made, SceneError> {
         bodies,
         glass: Vec::new(),
         probe: Box::new(Reactor {
-            n,
             vessel,
             core,
             start,
@@ -211,7 +209,9 @@ fn chutes(vessel: &Vessel, core: f64, surface: f64, start: f64, rate: f64, kinds
             emitters.push(chute(at, room(vessel.radius - middle), each, &kinds[1]));
         }
     }
-    Flow { emitters, ..Flow::default() }
+    // As many are taken out as are due to come in, the lowest first.
+    let out = Sink::new(DVec3::NEG_INFINITY, DVec3::INFINITY).paced(rate, start);
+    Flow { emitters, sinks: vec![out] }
 }
 
 /// As it was when circulation began.
@@ -223,7 +223,6 @@ struct Begun {
 }
 
 struct Reactor {
-    n: usize,
     vessel: Vessel,
     /// Radius of the graphite column, m.
     core: f64,
@@ -286,8 +285,7 @@ impl Reactor {
         let descent = -ways.iter().map(|(_, way)| way.z).sum::<f64>() / count;
         let radial = |(at, way): &(DVec3, DVec3)| (*at + *way).truncate().length() - at.truncate().length();
         let spread = (ways.iter().map(|w| radial(w).powi(2)).sum::<f64>() / count).sqrt();
-        let out: u64 =
-            world.emitted().iter().sum::<u64>() + self.n as u64 - world.model().dynamic().count() as u64;
+        let out: u64 = world.sunk().iter().sum();
         results.insert("rate_per_s".into(), number(self.rate));
         results.insert("taken_out".into(), json!(out));
         results.insert("put_in".into(), json!(world.emitted().iter().sum::<u64>()));
@@ -324,27 +322,6 @@ impl Probe for Reactor {
 
     fn flow(&self) -> Flow {
         self.flow.clone()
-    }
-
-    /// Takes out as many pebbles as are due to come in, the lowest first.
-    fn drive(&self) -> Option<Drive> {
-        let (n, emitters) = (self.n as u64, self.flow.emitters.clone());
-        let take = move |world: &mut World| {
-            let time = world.state().time;
-            let due: u64 = emitters.iter().map(|e| e.due(time)).sum();
-            let there = world.model().dynamic().count() as u64;
-            let out = (n + world.emitted().iter().sum::<u64>()).saturating_sub(there);
-            let count = due.saturating_sub(out).min(there) as usize;
-            if count == 0 {
-                return;
-            }
-            let state = world.state();
-            let mut low: Vec<usize> = world.model().dynamic().collect();
-            low.sort_by(|a, b| state.position[*a].z.total_cmp(&state.position[*b].z));
-            let ids: Vec<BodyId> = low[..count].iter().filter_map(|i| world.model().id(*i as u32)).collect();
-            let _ = world.remove_bodies(&ids); // They were there a moment ago.
-        };
-        (self.rate > 0.0).then(|| Arc::new(take) as Drive)
     }
 
     fn observe(&mut self, world: &World) {

@@ -16,7 +16,7 @@ fn rain() -> World {
     emitter.limit = Some(50);
     w.add_emitter(emitter).unwrap();
     let far = f64::INFINITY;
-    w.add_sink(Sink { min: DVec3::splat(-far), max: DVec3::new(far, far, 0.0) }).unwrap();
+    w.add_sink(Sink::new(DVec3::splat(-far), DVec3::new(far, far, 0.0))).unwrap();
     w
 }
 
@@ -61,5 +61,5 @@ fn impossible_ones_are_refused() {
     assert!(refused(&mut w, Emitter::new(DVec3::ZERO, DVec3::ONE, f64::NAN, ball())).contains("rate"));
     let still = BodyDef::fixed(Shape::Sphere { radius: 0.05 });
     assert!(refused(&mut w, Emitter::new(DVec3::ZERO, DVec3::ONE, 1.0, still)).contains("dynamic"));
-    assert!(w.add_sink(Sink { min: DVec3::ONE, max: DVec3::ZERO }).is_err());
+    assert!(w.add_sink(Sink::new(DVec3::ONE, DVec3::ZERO)).is_err());
 }

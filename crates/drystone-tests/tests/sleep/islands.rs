@@ -93,7 +93,7 @@ fn a_tower_whose_lowest_brick_is_taken_away_comes_down() {
     assert!((z - HALF).abs() < 1e-3, "{z}");
     // A sink does the same.
     until_asleep(&mut w, 4);
-    let sink = drystone::Sink { min: DVec3::new(2.5, -1.0, 0.0), max: DVec3::new(3.5, 1.0, 0.15) };
+    let sink = drystone::Sink::new(DVec3::new(2.5, -1.0, 0.0), DVec3::new(3.5, 1.0, 0.15));
     w.add_sink(sink).unwrap();
     steps(&mut w, 2);
     assert_eq!(w.sunk(), [1]);

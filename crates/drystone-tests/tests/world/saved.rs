@@ -28,7 +28,7 @@ fn bodies_that_come_and_go_go_on() {
     let (low, high) = (DVec3::new(-3.0, -3.0, 1.0), DVec3::new(3.0, 3.0, 2.0));
     world.add_emitter(Emitter { turned: true, ..Emitter::new(low, high, 200.0, grain) }).unwrap();
     let edge = DVec3::new(f64::INFINITY, f64::INFINITY, 0.3);
-    world.add_sink(Sink { min: DVec3::NEG_INFINITY, max: edge }).unwrap();
+    world.add_sink(Sink::new(DVec3::NEG_INFINITY, edge)).unwrap();
     step(&mut world, 60);
     assert!(world.sunk()[0] > 10 && world.emitted()[0] > world.sunk()[0]);
     let mut other = World::load(&world.save().unwrap()).unwrap();

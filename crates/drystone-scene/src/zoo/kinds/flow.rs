@@ -31,7 +31,7 @@ pub(super) fn emitter(d: &mut Draw) -> Result<Made, SceneError> {
     w.add_emitter(emitter).map_err(error)?;
     if d.chance(0.6) {
         let far = DVec3::splat(1e3 * size);
-        let sink = Sink { min: DVec3::new(3.0 * size, -far.y, -far.z), max: far };
+        let sink = Sink::new(DVec3::new(3.0 * size, -far.y, -far.z), far);
         w.add_sink(sink).map_err(error)?;
     }
     Ok(Made::new(w, steps))

@@ -311,6 +311,24 @@ fn loops_have_the_same_bits_beside_their_like() {
     assert!(solve(2) == alone && solve(9) == alone);
 }
 
+/// What `auto` eliminates together it asks for as many digits, of as many sweeps, as of each by itself; and what
+/// elimination has not solved goes on from where it was.
+#[test]
+fn eliminated_together_as_one_by_one() {
+    for (tolerance, iterations) in [(1e-9, 4000), (1e-4, 4000), (1e-9, 1)] {
+        let stop = Stop { tolerance, iterations, ..Stop::default() };
+        let solve = |count: usize| {
+            let mut auto = crate::solver::make("auto").unwrap();
+            let gamma = auto.solve(&Problem::Bodies(geared(count, 0.6)), None, &stop).unwrap().gamma;
+            let points = (0..12).chain(12 * count..12 * count + 9);
+            let rows = (0..12).chain(12 * count..12 * count + 1).map(move |row| 21 * count + row);
+            points.chain(rows).map(|row| gamma[row].to_bits()).collect::<Vec<_>>()
+        };
+        let alone = solve(1);
+        assert!(solve(2) == alone && solve(5) == alone, "{tolerance} {iterations}");
+    }
+}
+
 /// Seven points and two limits, more than the bodies have freedoms: quickly to many digits, from nothing and
 /// from nearby.
 #[test]
