@@ -178,14 +178,15 @@ fn the_motion_is_that_of_the_engine() {
 #[test]
 fn the_exact_law_and_a_belt() {
     for solver in ["auto", "apgd", "nncg"] {
-        let make = || {
-            let mut world = world(75, Kind::Mixed, solver);
+        let of = |n: usize| {
+            let mut world = world(n, Kind::Mixed, solver);
             let settings = Settings { model: FrictionLaw::Coulomb, ..world.settings().clone() };
             world.set_settings(settings).unwrap();
             let belt = BodyDef::fixed(Shape::Box { half: DVec3::new(1.0, 1.0, 0.02) }).friction(0.4);
             world.add_body(belt.surface_velocity(0.3 * DVec3::X)).unwrap();
             world
         };
+        let make = || of(75);
         let one = run(1, 40, make);
         let solved = one.reports.iter().filter(|r| r.status == Status::Converged);
         assert!(solved.count() > 36 && one.reports.iter().any(|r| r.contacts > 50), "{solver}");
@@ -194,14 +195,15 @@ fn the_exact_law_and_a_belt() {
             assert_eq!(many.hash, one.hash, "{solver} on {size} ranks");
             assert!(many.reports.iter().zip(&one.reports).all(|(a, b)| told(a) == told(b)), "{solver}");
         }
-        let mut alone = make();
-        (0..40).for_each(|_| drop(alone.step().unwrap()));
+        // One layer, before it comes to the wall.
+        let (few, mut alone) = (run(2, 20, || of(25)), of(25));
+        (0..20).for_each(|_| drop(alone.step().unwrap()));
         let drift = |world: &World| {
-            let v = |i| world.state().velocity[i].x;
-            world.model().dynamic().map(v).sum::<f64>() / 75.0
+            let v = |i: usize| world.state().velocity[i].x;
+            world.model().dynamic().map(v).sum::<f64>() / 25.0
         };
-        let (a, b) = (drift(&one.world), drift(&alone));
-        assert!(b > 0.03 && (a - b).abs() < 0.1 * b, "{solver}: {a} m/s, {b} by the engine");
+        let (a, b) = (drift(&few.world), drift(&alone));
+        assert!(b > 0.05 && (a - b).abs() < 0.05 * b, "{solver}: {a} m/s, {b} by the engine");
     }
 }
 
