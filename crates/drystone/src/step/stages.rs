@@ -122,7 +122,12 @@ impl World {
         let (h, stabilisation) = (settings.h, settings.stabilisation);
         velocity.assembler.build(model, state, &collision.contacts, &free.v, &[], |_, c: &Contact| {
             let bias = stabilisation.bias(c.gap, h);
-            Row { bias, resting: bias, mu: c.mu, ..Row::default() }
+            let drift = match collision.laws.on() {
+                true => model.belt(state, c.key.colliders, c.bodies[0]),
+                false => DVec3::ZERO,
+            };
+            let drift = drift - drift.dot(c.normal) * c.normal;
+            Row { bias, resting: bias, drift, mu: c.mu, ..Row::default() }
         });
         let purpose = Purpose::Velocity {
             h,
