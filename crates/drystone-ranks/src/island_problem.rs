@@ -250,8 +250,8 @@ impl IslandProblem {
             return Ok((ended, Answers::default()));
         };
         let start = |gamma: &[f64]| warm.then(|| gamma.to_vec());
-        if plan.by_islands {
-            // It takes islands one by one by itself.
+        if plan.by_islands && stop.tolerance > 0.0 {
+            // It takes islands one by one by itself, but where all iterations are asked for.
             let s = solver.solve(&problem, start(&gamma).as_deref(), &stop)?;
             ended.join(&Ended::of(&s));
             gamma = s.gamma;

@@ -53,9 +53,12 @@ pub struct Ranks<'c> {
     domain: Domain,
     plan: Plan,
     steps: u64,
+    /// Seconds spent in steps, and seconds of these spent on sending, receiving and waiting for others. What a
+    /// rank waits for between steps (tables, recordings) is nobody's work here.
     wall: f64,
+    waited: f64,
     begun: Traffic,
-    /// Wall and waiting seconds when busy times were last compared.
+    /// Both when busy times were last compared.
     compared: (f64, f64),
 }
 
@@ -69,7 +72,7 @@ impl<'c> Ranks<'c> {
         let plan = plan.map_err(RanksError::Refused)?;
         let domain = Domain::new(comm, world)?;
         let begun = comm.traffic();
-        Ok(Self { comm, domain, plan, steps: 0, wall: 0.0, begun, compared: (0.0, begun.seconds) })
+        Ok(Self { comm, domain, plan, steps: 0, wall: 0.0, waited: 0.0, begun, compared: (0.0, 0.0) })
     }
 
     /// One step.
@@ -77,25 +80,27 @@ impl<'c> Ranks<'c> {
     /// # Errors
     /// The same on every rank.
     pub fn step(&mut self) -> Result<StepReport, RanksError> {
-        let begun = Instant::now();
+        let begun = (Instant::now(), self.comm.traffic().seconds);
+        let report = self.whole_step();
+        self.wall += begun.0.elapsed().as_secs_f64();
+        self.waited += self.comm.traffic().seconds - begun.1;
+        report
+    }
+
+    fn whole_step(&mut self) -> Result<StepReport, RanksError> {
         self.domain.emit(self.comm)?;
         let most = self.domain.whole.settings().max_substeps.max(1).ilog2();
-        let report = self.advance(most);
-        self.wall += begun.elapsed().as_secs_f64();
-        let report = report?;
+        let report = self.advance(most)?;
         self.domain.part.world.stage_count();
         self.domain.aged();
         self.steps += 1;
-        let begun = Instant::now();
-        let drained = self.domain.drain(self.comm);
-        self.wall += begun.elapsed().as_secs_f64();
-        drained.map(|()| report)
+        self.domain.drain(self.comm)?;
+        Ok(report)
     }
 
-    /// Seconds of computing since space was last cut.
+    /// Seconds of computing since space was last cut, to the end of the last step.
     fn busy(&self) -> f64 {
-        let waited = self.comm.traffic().seconds;
-        (self.wall - self.compared.0 - (waited - self.compared.1)).max(1e-6)
+        (self.wall - self.compared.0 - (self.waited - self.compared.1)).max(1e-6)
     }
 
     /// A step of the part's own length, in halves where it has to be, of which each may be taken in halves so
@@ -105,7 +110,7 @@ impl<'c> Ranks<'c> {
         let kept = (halvings > 0).then(|| self.domain.keep());
         let taken = attempt(comm, &mut self.domain, &mut self.plan, halvings == 0, busy)?;
         if self.domain.recuts != recuts {
-            self.compared = (self.wall, comm.traffic().seconds);
+            self.compared = (self.wall, self.waited);
         }
         let (mut kept, h) = match (taken, kept) {
             (Taken::Whole(report), _) => return Ok(*report),
@@ -147,7 +152,6 @@ impl<'c> Ranks<'c> {
     /// What this rank has done so far.
     pub fn usage(&self) -> Usage {
         let (t, n) = (self.comm.traffic(), self.steps.max(1) as f64);
-        let waiting = t.seconds - self.begun.seconds;
         let movers = &self.domain.movers;
         Usage {
             bodies: movers.own,
@@ -156,8 +160,8 @@ impl<'c> Ranks<'c> {
             messages_per_step: (t.messages - self.begun.messages) as f64 / n,
             bytes_per_step: (t.bytes - self.begun.bytes) as f64 / n,
             reductions_per_step: (t.reductions - self.begun.reductions) as f64 / n,
-            busy_s_per_step: (self.wall - waiting).max(0.0) / n,
-            waiting_s_per_step: waiting / n,
+            busy_s_per_step: (self.wall - self.waited).max(0.0) / n,
+            waiting_s_per_step: self.waited / n,
             rebuilds: self.domain.rebuilds,
             recuts: self.domain.recuts,
         }

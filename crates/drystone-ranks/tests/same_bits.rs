@@ -174,6 +174,21 @@ fn the_motion_is_that_of_the_engine() {
     assert!(many.reports.iter().all(|r| r.certificate.residual_max <= many.world.settings().tolerance));
 }
 
+/// All iterations are asked for, whatever they come to: of islands one by one.
+#[test]
+fn without_a_tolerance() {
+    let make = || {
+        let mut world = world(90, Kind::Mixed, "auto");
+        let settings = Settings { tolerance: 0.0, iterations: 15, ..world.settings().clone() };
+        world.set_settings(settings).unwrap();
+        world
+    };
+    let one = run(1, 50, make);
+    for size in [2, 5] {
+        assert_eq!(run(size, 50, make).hash, one.hash, "{size} ranks");
+    }
+}
+
 /// Under the exact law islands are one rank's, whatever the solver; a belt carries what lies on it.
 #[test]
 fn the_exact_law_and_a_belt() {
