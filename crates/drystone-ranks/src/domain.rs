@@ -344,8 +344,8 @@ impl Domain {
         Kept { bodies: stay, fixed, contacts: kept, joints: joined }
     }
 
-    /// Copies of bodies near the border, and of those that joints hold to own ones, by the rank that they come
-    /// from; and which own ones go where.
+    /// Copies of bodies near the border, and of those that joints hold to own ones, by the rank that they
+    /// come from; and which own ones go where.
     fn ghosts(
         &self,
         comm: &dyn Comm,

@@ -1,7 +1,7 @@
 //! Islands that one rank solves.
 //!
-//! Contacts and joints connect bodies to islands. A small one is solved by the rank that owns its first body in
-//! the global order, with any solver: the others send it what they know of the island's problem, and hear the
+//! Contacts and joints connect bodies to islands. A small one is solved by the rank that owns its first body
+//! in the global order, with any solver: the others send it what they know of the island's problem, and hear the
 //! multipliers. The problem is built from its bodies and rows in the global order, so that it is the same
 //! whoever found them. What is not small is for all ranks together (`walk.rs`), if the solver works across
 //! ranks.
@@ -22,8 +22,8 @@ use crate::walk::Walk;
 /// In place of the rank that solves an island: all of them together.
 const ACROSS: u32 = u32::MAX;
 
-/// By mover: the rank that solves its island. `orders` are the movers' places in the global order, `pairs` what
-/// contacts and rows connect; an island of at least `limit` of those is solved by all.
+/// By mover: the rank that solves its island. `orders` are the movers' places in the global order, `pairs`
+/// what contacts and rows connect; an island of at least `limit` of those is solved by all.
 fn leaders(comm: &dyn Comm, movers: &Movers, orders: &[u32], pairs: &[[u32; 2]], limit: usize) -> Vec<u32> {
     let (n, size) = (movers.slots.len(), comm.size() as f64);
     let mut sets = DisjointSets::new(n);
@@ -85,8 +85,8 @@ fn leaders(comm: &dyn Comm, movers: &Movers, orders: &[u32], pairs: &[[u32; 2]],
     root.iter().map(|k| by_root[*k]).collect()
 }
 
-/// Solves the posed problem, islands of it by single ranks as planned and the rest `across` all; the walk is at
-/// the solution. The error is the same on every rank.
+/// Solves the posed problem, islands of it by single ranks as planned and the rest `across` all; the walk is
+/// at the solution. The error is the same on every rank.
 pub fn solve_all<'a>(
     posed: &Posed<'a>,
     plan: &mut Plan,

@@ -53,8 +53,8 @@ pub struct Ranks<'c> {
     domain: Domain,
     plan: Plan,
     steps: u64,
-    /// Seconds spent in steps, and seconds of these spent on sending, receiving and waiting for others. What a
-    /// rank waits for between steps (tables, recordings) is nobody's work here.
+    /// Seconds spent in steps, and seconds of these spent on sending, receiving and waiting for others. What
+    /// a rank waits for between steps (tables, recordings) is nobody's work here.
     wall: f64,
     waited: f64,
     begun: Traffic,

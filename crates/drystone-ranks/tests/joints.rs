@@ -83,8 +83,8 @@ fn run(size: usize, steps: usize, make: impl Fn() -> World + Sync) -> Run {
     Run { world, reports, owned, rebuilds }
 }
 
-/// With all ranks at all islands, with islands by single ranks, and with islands by a solver that does not work
-/// across ranks.
+/// With all ranks at all islands, with islands by single ranks, and with islands by a solver that does not
+/// work across ranks.
 #[test]
 fn a_bridge_and_carts_over_any_number_of_ranks() {
     for (solver, sizes) in [("auto", &[2, 3, 7][..]), ("apgd", &[3]), ("pgs", &[3])] {

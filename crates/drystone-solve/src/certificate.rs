@@ -340,8 +340,8 @@ pub struct BlockErrors {
     pub backward: f64,
 }
 
-/// Judges one block under a law of friction: multipliers `gamma` in `set`, velocities `u` with compliance, and
-/// the mean diagonal `g`, 1/kg.
+/// Judges one block under a law of friction: multipliers `gamma` in `set`, velocities `u` with compliance,
+/// and the mean diagonal `g`, 1/kg.
 pub fn judge_block(
     law: FrictionLaw,
     set: Set,

@@ -251,13 +251,16 @@ impl World {
         let (mut out, mut most, mut left) = (Vec::new(), 0usize, bodies.to_vec());
         for (k, sink) in self.flow.sinks.iter().enumerate() {
             let due = sink.due(self.state.time, self.state.sunk[k]);
+            if due == 0 {
+                continue;
+            }
             let mut inside: Vec<_> = left.iter().copied().filter(|(_, x)| sink.contains(*x)).collect();
             if due == usize::MAX {
                 left.retain(|(_, x)| !sink.contains(*x));
             } else {
                 // A body that an earlier sink is given leaves room for one more.
                 most = most.saturating_add(due);
-                self.keep_lowest(&mut inside, if due > 0 { most } else { 0 });
+                self.keep_lowest(&mut inside, most);
             }
             out.append(&mut inside);
         }

@@ -209,9 +209,10 @@ fn chutes(vessel: &Vessel, core: f64, surface: f64, start: f64, rate: f64, kinds
             emitters.push(chute(at, room(vessel.radius - middle), each, &kinds[1]));
         }
     }
-    // As many are taken out as are due to come in, the lowest first.
-    let out = Sink::new(DVec3::NEG_INFINITY, DVec3::INFINITY).paced(rate, start);
-    Flow { emitters, sinks: vec![out] }
+    // For each that is due to come in by a chute the lowest is taken out.
+    let out = |e: &Emitter| Sink::new(DVec3::NEG_INFINITY, DVec3::INFINITY).paced(e.rate, e.start);
+    let sinks = emitters.iter().map(out).collect();
+    Flow { emitters, sinks }
 }
 
 /// As it was when circulation began.

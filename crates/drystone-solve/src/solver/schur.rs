@@ -342,9 +342,9 @@ impl Schur {
             pool[..tasks.len()].par_iter_mut().zip(tasks).for_each(|(Place { several, single }, task)| {
                 (several.ended, single.ended) = (Default::default(), Default::default());
                 let which = &groups.order[task.clone()];
-                // By itself one is worth it where nothing fills in: its numbers are as many as one lane's. What
-                // is not worth it alone is not done for several either: an island has the same bits whatever
-                // else there is.
+                // By itself one is worth it where nothing fills in: its numbers are as many as one lane's.
+                // What is not worth it alone is not done for several either: an island has the same bits
+                // whatever else there is.
                 let worth = groups.apt[which[0] as usize] && tree.is_open(&islands[which[0] as usize].1);
                 if plain && worth && which.len() > 1 {
                     let work = several;
