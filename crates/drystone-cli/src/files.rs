@@ -181,6 +181,12 @@ impl Outputs {
         Ok(())
     }
 
+    /// Whether something is due of the step that came to this time, s.
+    pub fn looks(&self, step: u64, time: f64, world: &World) -> bool {
+        self.snapshots.as_ref().is_some_and(|s| s.is_due(time, world))
+            || self.series.iter().any(|(_, s)| s.is_due(step, time, world.settings().h))
+    }
+
     /// Bytes of each file so far.
     pub fn written(&mut self) -> Result<Vec<u64>, String> {
         let mut lengths: Vec<u64> = self.snapshots.iter().map(Snapshots::end).collect();

@@ -292,6 +292,11 @@ impl Recording {
         self.writer.step(world, report, wall)
     }
 
+    /// Whether the step that came to this time, s, needs the world where it is then.
+    pub fn looks(&self, step: u64, time: f64) -> bool {
+        self.writer.looks(step, time)
+    }
+
     /// Whether a checkpoint is due after this step.
     pub fn is_due(&self, step: u64) -> bool {
         match self.when {

@@ -283,8 +283,6 @@ fn run(
         Some(taker) => taker,
         None => Taker::Here(backend.stepper(&mut world, whole)?),
     };
-    // Rows of every step are of the world as it is then.
-    let follows = recording.is_some() || !out.series.is_empty();
     if from.is_none() {
         scene.probe.begin(&world);
         out.observe(&world, None, &mut scene.probe).map_err(Failure::run)?;
@@ -331,16 +329,26 @@ fn run(
             }
         };
         done = report.step;
-        let time = report.step as f64 * world.settings().h;
-        let looked_at = follows
-            || scene.probe.observes()
-            || out.snapshots.as_ref().is_some_and(|s| s.is_due(time, &world));
+        let time = match (report.figures, world.state()) {
+            (Some(figures), _) => figures.time,
+            (None, state) if state.step == report.step => state.time,
+            (None, _) => report.step as f64 * world.settings().h,
+        };
+        let saves = recording.as_ref().is_some_and(|r| r.is_due(report.step));
+        let looks = out.looks(report.step, time, &world);
+        // Rows of a recording need the world unless the report has its figures.
+        let records =
+            recording.as_ref().is_some_and(|r| report.figures.is_none() || r.looks(report.step, time));
+        let looked_at = scene.probe.observes() || saves || looks || records;
         if looked_at && let Err(e) = taker.fetch(&mut world) {
             failed = Some(e);
             break;
         }
         scene.probe.observe(&world);
-        let written = out.observe(&world, Some(&report), &mut scene.probe);
+        let written = match looks {
+            true => out.observe(&world, Some(&report), &mut scene.probe),
+            false => Ok(()),
+        };
         progress.step(&report);
         let recorded = match &mut recording {
             Some(recording) => recording.step(&world, &report, wall.elapsed().as_secs_f64()),
@@ -350,7 +358,7 @@ fn run(
         if failed.is_some() {
             break;
         }
-        let checked = match recording.as_mut().filter(|r| recorded.is_ok() && r.is_due(report.step)) {
+        let checked = match recording.as_mut().filter(|_| recorded.is_ok() && saves) {
             Some(recording) => keep_all(recording, &world, &mut scene, &recorder, &mut out),
             None => Ok(()),
         };

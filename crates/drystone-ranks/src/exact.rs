@@ -4,6 +4,8 @@
 //! Terms are cut at 2^-320 (each by itself, so that the order still does not matter), and must be below 2^300
 //! in size: what is larger, or no number, makes the sum infinite.
 
+use crate::comm::Comm;
+
 /// Digits of 32 bits, the lowest of which counts 2^-320.
 const DIGITS: usize = 20;
 /// The exponent of the lowest bit.
@@ -114,6 +116,14 @@ impl Exact {
         let size = whole as f64 * 2f64.powi(32 * first as i32 + LOWEST);
         if negative { -size } else { size }
     }
+}
+
+/// Sums over all ranks, each rounded once.
+pub fn total<const N: usize>(comm: &dyn Comm, mut sums: [Exact; N]) -> [f64; N] {
+    let mut words: Vec<i64> = sums.iter_mut().flat_map(|s| *s.words()).collect();
+    comm.add(&mut words);
+    let mut at = words.chunks(WORDS);
+    std::array::from_fn(|_| at.next().map_or(0.0, |w| Exact::from_words(w).value()))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod comm;
 mod cut;
 mod domain;
 pub mod exact;
+mod figures;
 mod flow;
 mod island_problem;
 mod islands;

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::comm::{Comm, Traffic};
 use crate::domain::Domain;
+use crate::figures::{carried, figures};
 use crate::methods::Plan;
 use crate::step::{Taken, attempt};
 
@@ -90,11 +91,14 @@ impl<'c> Ranks<'c> {
     fn whole_step(&mut self) -> Result<StepReport, RanksError> {
         self.domain.emit(self.comm)?;
         let most = self.domain.whole.settings().max_substeps.max(1).ilog2();
-        let report = self.advance(most)?;
+        let mut report = self.advance(most)?;
         self.domain.part.world.stage_count();
         self.domain.aged();
         self.steps += 1;
+        let carried = carried(&self.domain);
         self.domain.drain(self.comm)?;
+        let (figures, support) = figures(self.comm, &self.domain, carried);
+        (report.figures, report.support) = (Some(figures), support);
         Ok(report)
     }
 

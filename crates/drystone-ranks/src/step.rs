@@ -359,6 +359,7 @@ fn report(
         worst_contact: None,
         left: Vec::new(),
         support: None,
+        figures: None,
         spans,
     }
 }

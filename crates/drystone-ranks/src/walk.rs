@@ -240,11 +240,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Sums over all ranks.
-    fn total<const N: usize>(&self, mut sums: [Exact; N]) -> [f64; N] {
-        let mut words: Vec<i64> = sums.iter_mut().flat_map(|s| *s.words()).collect();
-        self.comm.add(&mut words);
-        let mut at = words.chunks(WORDS);
-        std::array::from_fn(|_| at.next().map_or(0.0, |w| Exact::from_words(w).value()))
+    fn total<const N: usize>(&self, sums: [Exact; N]) -> [f64; N] {
+        exact::total(self.comm, sums)
     }
 
     /// Impulses and velocities of z for own bodies, and with them the velocities of ghosts; the four sums of

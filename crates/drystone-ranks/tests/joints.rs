@@ -63,6 +63,7 @@ struct Run {
     reports: Vec<StepReport>,
     owned: Vec<usize>,
     rebuilds: u64,
+    support: Option<f64>,
 }
 
 fn run(size: usize, steps: usize, make: impl Fn() -> World + Sync) -> Run {
@@ -71,16 +72,17 @@ fn run(size: usize, steps: usize, make: impl Fn() -> World + Sync) -> Run {
         let reports: Vec<StepReport> = (0..steps).map(|_| ranks.step().unwrap()).collect();
         let usage = ranks.usage();
         ranks.fetch();
+        let support = ranks.world().support_over_weight();
         let world = World::load(&ranks.world().save().unwrap()).unwrap();
         let joints: Vec<_> = world.model().joint_slots().map(|j| world.joint_motion(j as u32)).collect();
-        (world, reports, usage, joints)
+        (world, reports, usage, joints, support)
     });
     let owned = out.iter().map(|o| o.2.bodies).collect();
     let rebuilds = out[0].2.rebuilds;
-    let (mut world, reports, _, joints) = out.swap_remove(0);
+    let (mut world, reports, _, joints, support) = out.swap_remove(0);
     // What joints did is not part of a saved world.
     world.take_joints(&joints);
-    Run { world, reports, owned, rebuilds }
+    Run { world, reports, owned, rebuilds, support }
 }
 
 /// With all ranks at all islands, with islands by single ranks, and with islands by a solver that does not
@@ -102,6 +104,7 @@ fn a_bridge_and_carts_over_any_number_of_ranks() {
             for (a, b) in many.reports.iter().zip(&one.reports) {
                 assert_eq!(a.certificate, b.certificate, "{solver} on {size} ranks, step {}", b.step);
                 assert_eq!((a.iterations, a.position_rounds), (b.iterations, b.position_rounds));
+                assert_eq!((a.figures, a.support), (b.figures, b.support), "energies, joints and weights");
             }
             for j in 0..moved.joints.len() as u32 {
                 assert_eq!(many.world.joint_motion(j), one.world.joint_motion(j), "what joint {j} did");
@@ -130,6 +133,18 @@ fn the_motion_is_that_of_the_engine() {
     let many = run(3, steps, || world(16, 3, "auto").0);
     (0..steps).for_each(|_| drop(alone.step().unwrap()));
     let open = many.world.joint_error();
+    // What is told while the world stays behind is what it is when it has come.
+    let (told, seen) = (many.reports.last().unwrap().figures.unwrap(), many.world.figures());
+    assert_eq!((told.dynamic, told.time), (seen.dynamic, seen.time));
+    assert_eq!(told.joint_error, seen.joint_error);
+    for (a, b) in [
+        (told.mass, seen.mass),
+        (told.energy.kinetic, seen.energy.kinetic),
+        (told.energy.potential, seen.energy.potential),
+        (many.reports.last().unwrap().support.unwrap(), many.support.unwrap()),
+    ] {
+        assert!((a - b).abs() < 1e-12 * b.abs().max(1.0) && b != 0.0, "{a} {b}");
+    }
     assert!(open.position < 1e-4, "{open:?}");
     assert_eq!(joints.len(), many.world.state().joints.len());
     for (i, (a, b)) in many.world.state().position.iter().zip(&alone.state().position).enumerate() {

@@ -108,12 +108,17 @@ impl Series {
 
     /// Whether a row of what the scene's probes say is wanted now.
     pub fn wants_probes(&self, world: &World) -> bool {
-        self.kind == Kind::Run && self.is_due(world)
+        self.kind == Kind::Run && self.is_due_now(world)
     }
 
-    fn is_due(&self, world: &World) -> bool {
+    fn is_due_now(&self, world: &World) -> bool {
         let s = world.state();
-        self.every.is_due(s.step, s.time, world.settings().h)
+        self.is_due(s.step, s.time, world.settings().h)
+    }
+
+    /// Whether there are rows of the step that came to this time, s.
+    pub fn is_due(&self, step: u64, time: f64, h: f64) -> bool {
+        self.every.is_due(step, time, h)
     }
 
     /// Writes the rows of the step just done, if it is due; of the start, without a report, those of motion
@@ -128,7 +133,7 @@ impl Series {
         probes: &[f64],
     ) -> std::io::Result<()> {
         let begins = report.is_none();
-        if !self.is_due(world) || begins && !matches!(self.kind, Kind::Run | Kind::Motion) {
+        if !self.is_due_now(world) || begins && !matches!(self.kind, Kind::Run | Kind::Motion) {
             return Ok(());
         }
         match self.kind {

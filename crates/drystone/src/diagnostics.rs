@@ -3,6 +3,7 @@
 use drystone_solve::solver::Solver;
 use glam::DVec3;
 
+use crate::joint::JointError;
 use crate::world::World;
 
 /// Mechanical energy of the dynamic bodies, J. The zero of the potential is at the world's origin.
@@ -34,7 +35,35 @@ pub struct Penetration {
     pub touching: usize,
 }
 
+/// What is told of a world as a whole after a step, beside the step itself.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Simulated time, s.
+    pub time: f64,
+    /// Number of dynamic bodies.
+    pub dynamic: usize,
+    /// Their mass, kg.
+    pub mass: f64,
+    /// Their energy.
+    pub energy: Energy,
+    /// How far joints are from where they should be.
+    pub joint_error: JointError,
+}
+
 impl World {
+    /// What is told of it as a whole.
+    #[doc(hidden)]
+    pub fn figures(&self) -> Figures {
+        Figures {
+            time: self.state.time,
+            dynamic: self.model.dynamic().count(),
+            mass: self.total_mass(),
+            energy: self.energy(),
+            joint_error: self.joint_error(),
+        }
+    }
+
     /// Energy now.
     pub fn energy(&self) -> Energy {
         let mut e = Energy::default();

@@ -109,7 +109,7 @@ pub use contact::{Contact, ContactKey};
 pub use debug::{Colour, DebugDraw};
 pub use determined::SmallestForces;
 #[doc(inline)]
-pub use diagnostics::{Energy, Penetration};
+pub use diagnostics::{Energy, Figures, Penetration};
 #[doc(no_inline)]
 pub use drystone_solve as solve;
 #[doc(inline)]

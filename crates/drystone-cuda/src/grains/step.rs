@@ -309,6 +309,7 @@ fn report(
         worst_contact: None,
         left: Vec::new(),
         support: None,
+        figures: None,
         spans,
     }
 }

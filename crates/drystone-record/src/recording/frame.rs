@@ -183,13 +183,14 @@ pub type StepRow = [f64; COLUMNS.len()];
 
 /// The row of the step that was just done, with the wall seconds that it took.
 pub fn step_row(world: &World, r: &StepReport, wall: f64) -> StepRow {
-    let energy = world.energy();
+    let figures = r.figures.unwrap_or_else(|| world.figures());
+    let energy = figures.energy;
     let ms = r.spans.map(|s| 1e3 * s.as_secs_f64());
-    let bound = r.certificate.velocity_error_bound(world.total_mass()).unwrap_or(f64::NAN);
+    let bound = r.certificate.velocity_error_bound(figures.mass).unwrap_or(f64::NAN);
     [
         r.step as f64,
-        world.state().time,
-        world.model().dynamic().count() as f64,
+        figures.time,
+        figures.dynamic as f64,
         r.contacts as f64,
         r.touching as f64,
         r.asleep as f64,
@@ -201,7 +202,7 @@ pub fn step_row(world: &World, r: &StepReport, wall: f64) -> StepRow {
         energy.potential,
         r.penetration_max,
         r.penetration_mean,
-        world.joint_error().position,
+        figures.joint_error.position,
         ms[0],
         ms[1],
         ms[2],

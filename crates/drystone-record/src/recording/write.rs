@@ -234,16 +234,26 @@ impl Writer {
         self.send(Message::Remark(name, text))
     }
 
-    /// Records the step that was just done, and the world if a frame is due.
+    /// Records the step that was just done, and the world if a frame is due. Where the report has the
+    /// figures of the step, the world may be an older one unless this step [looks](Writer::looks) at it.
     ///
     /// # Errors
     /// Where the recording has stopped.
     pub fn step(&mut self, world: &World, report: &StepReport, wall: f64) -> Result<(), RecordError> {
         self.send(Message::Step(Box::new(step_row(world, report, wall))))?;
-        let s = world.state();
-        let due = self.options.every.is_due(s.step, s.time, self.options.h);
+        let time = report.figures.map_or(world.state().time, |f| f.time);
         let event = self.options.events && self.note(world);
-        if due || event { self.frame(world) } else { Ok(()) }
+        if self.is_due(report.step, time) || event { self.frame(world) } else { Ok(()) }
+    }
+
+    fn is_due(&self, step: u64, time: f64) -> bool {
+        self.options.every.is_due(step, time, self.options.h)
+    }
+
+    /// Whether the step that came to this time, s, needs the world where it is then: for a frame, or to see
+    /// whether there is to be one.
+    pub fn looks(&self, step: u64, time: f64) -> bool {
+        self.options.events || self.is_due(step, time)
     }
 
     /// Writes a checkpoint once all that was recorded until then is on the disk.

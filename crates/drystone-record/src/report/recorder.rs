@@ -135,7 +135,7 @@ impl Recorder {
         }
         self.totals.last.push_back(lap);
         self.totals.steps += 1;
-        let joints = world.joint_error();
+        let joints = r.figures.map_or_else(|| world.joint_error(), |f| f.joint_error);
         self.totals.joint_error.position = self.totals.joint_error.position.max(joints.position);
         self.totals.joint_error.velocity = self.totals.joint_error.velocity.max(joints.velocity);
         self.totals.joint_error_sum[0] += joints.position;

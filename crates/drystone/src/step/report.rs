@@ -9,6 +9,7 @@ use drystone_solve::solver::{Attempt, Status};
 use super::check::JointDrift;
 use super::velocity::Party;
 use crate::contact::Contact;
+use crate::diagnostics::Figures;
 use crate::model::{BodyId, Model};
 use crate::settings::{Integrator, Settings};
 use crate::workspace::Collision;
@@ -111,6 +112,9 @@ pub struct StepReport {
     /// What fixed bodies carry over the weight of all, where the step was taken elsewhere: see
     /// [`World::support_over_weight`](crate::World::support_over_weight).
     pub support: Option<f64>,
+    /// What the world is after the step, where the step was taken elsewhere and the world stayed behind.
+    #[doc(hidden)]
+    pub figures: Option<Figures>,
     /// Wall time by stage, in the order of [`Stage::ALL`].
     pub spans: [Duration; 7],
 }
@@ -253,6 +257,7 @@ impl StepReport {
             worst_contact: None,
             left: Vec::new(),
             support: None,
+            figures: None,
             spans: [Duration::ZERO; 7],
         }
     }
