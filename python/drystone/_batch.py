@@ -59,6 +59,8 @@ class Batch(_drystone.Batch):
     ) -> None:
         """Puts motors on the first coordinate of joints: `values` (worlds, joints) in m/s, rad/s, m, rad, N or N m; `limit` in N or N m.
 
+        They stay until the next command: also through `reset`.
+
         >>> import drystone as ds
         >>> def wheel():
         ...     w = ds.World(gravity=[0, 0, 0])
@@ -75,6 +77,9 @@ class Batch(_drystone.Batch):
         except (TypeError, ValueError):
             raise InputError(f"values must be an array of real numbers, got {str(values)[:80]!r}") from None
         slots = _numbers(joints)
+        twice = [slot for k, slot in enumerate(slots) if slot in slots[:k]]
+        if twice:
+            raise InputError(f"joints must be each another, got joint {twice[0]} twice")
         if numbers.shape != (len(self), len(slots)):
             raise InputError(f"values must have the shape ({len(self)}, {len(slots)}), got {numbers.shape}")
         self.set_motors(slots, numbers, kind, limit)
@@ -82,7 +87,7 @@ class Batch(_drystone.Batch):
 
 def _numbers(joints: Sequence[Joint | int]) -> list[int]:
     try:
-        if isinstance(joints, str) or not all(isinstance(j, Joint) or 0 <= operator.index(j) < 1 << 32 for j in joints):
+        if isinstance(joints, str) or not all(isinstance(j, Joint) or not isinstance(j, (bool, np.bool_)) and 0 <= operator.index(j) < 1 << 32 for j in joints):
             raise TypeError
     except TypeError:
         raise InputError(f"joints must be joints of one of the worlds, or their numbers, got {joints!r}") from None

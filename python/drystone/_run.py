@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time as clock
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, Literal
+
+import numpy as np
 
 from . import _drystone
 from ._drystone import Scene, World
@@ -61,6 +64,36 @@ def solvers() -> dict[str, dict[str, str]]:
     return {name: {"title": title, "unit": unit} for name, title, unit in _drystone.solvers()}
 
 
+def _check_outputs(report: object, record: object, record_every: object, record_replace: object) -> None:
+    """Says what is wrong with what a run is to write, before it begins."""
+    number = isinstance(record_every, (int, float, np.number)) and not isinstance(record_every, (bool, np.bool_))
+    if record_every is not None and not (number and 0 < float(record_every) < math.inf):  # type: ignore[arg-type]
+        raise InputError(f"record_every must be above 0 s, got {record_every!r}")
+    if not isinstance(record_replace, bool):
+        raise ArgumentError(f"record_replace must be True or False, got {record_replace!r}")
+    for name, value, given in (("record_every", record_every, record_every is not None), ("record_replace", True, record_replace)):
+        if given and record is None:
+            raise InputError(f"{name}={value!r} needs record, the folder of the recording")
+    for name, value, folder in (("report", report, False), ("record", record, True)):
+        if value is None:
+            continue
+        try:
+            path = os.fsdecode(os.fspath(value))  # type: ignore[call-overload]
+        except TypeError:
+            raise ArgumentError(f"{name} must be a path, got {value!r}") from None
+        if not path or os.path.exists(path) and os.path.isdir(path) != folder:
+            raise InputError(f"{name} must be a {'folder' if folder else 'file'}, got {path!r}")
+        there = os.path.abspath(path)
+        while not os.path.exists(there):
+            there = os.path.dirname(there)
+        if os.path.abspath(path) != there and not os.path.isdir(there):
+            raise InputError(f"{name}={path!r} cannot be written: {there!r} is no folder")
+        if not os.access(there, os.W_OK):
+            raise InputError(f"{name}={path!r} cannot be written: {there!r} may not be written to")
+    if report is not None and record is not None and os.path.abspath(report) == os.path.abspath(record):  # type: ignore[call-overload]
+        raise InputError(f"report and record must be two places, got {record!r} for both")
+
+
 def run(
     scene: str | os.PathLike[str],
     *,
@@ -81,8 +114,8 @@ def run(
     `time` (s) or `steps` say how long, if the scene's `[stop]` does not end it before; settings of the step (see ``World``) and
     parameters of the scene go by name. `callback` is called with the world after every step.
     `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
-    `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds; `record_replace` takes
-    the place of one that is there.
+    `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds of simulated time
+    (1/60 s if nothing is said); `record_replace` takes the place of one that is there. What the command's report says under `recording` is left out.
     `backend` is where steps are taken, as with the command: "cuda" needs a GPU (without one it is an ``InputError`` that says what is missing), "auto"
     takes whoever is quicker, and the CPU without a GPU: ``report["device"]`` says which and why.
     Ctrl-C ends the run with ``KeyboardInterrupt``, which has the report so far as ``report``; so has the ``StepError`` of a step that fails.
@@ -92,6 +125,7 @@ def run(
     >>> result["status"], result["scene"], result["steps"]
     ('ok', 'stack', 20)
     """
+    _check_outputs(report, record, record_every, record_replace)
     settings = {k: v for k, v in options.items() if k in _SETTINGS}
     parameters = [(k, _text(v)) for k, v in options.items() if k not in _SETTINGS]
     under_way = _drystone._Run(
@@ -124,8 +158,6 @@ def run(
     around = ExitStack()
     try:
         if record is not None:
-            if record_every is not None and not (isinstance(record_every, (int, float)) and record_every > 0):
-                raise InputError(f"record_every must be above 0 s, got {record_every!r}")
             under_way.world._record(record, record_every, None, True, True, False, record_replace, under_way.name)
             around.callback(under_way.world._end_record)
         done, chunk, stopped = 0, 1, False

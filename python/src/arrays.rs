@@ -196,6 +196,14 @@ pub fn set(
             unit(q[i]).map_err(|e| input(format!("row {i}: {e}")))?;
         }
         if w.motion(id).map_err(refused)? == drystone::Motion::Static {
+            for (what, rows) in [("velocity", v), ("angular velocity", omega)] {
+                if rows.is_some_and(|rows| rows[i] != DVec3::ZERO) {
+                    let body = w.model().describe(id.slot);
+                    return Err(input(format!(
+                        "row {i}: {what}: {body} is static and has none: give its row zeros"
+                    )));
+                }
+            }
             continue;
         }
         if let Some(v) = v {

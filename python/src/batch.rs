@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use drystone::limits::{FARTHEST, FASTEST, STRONGEST};
 use drystone::{JointId, Motor, State, StepError, World};
 use numpy::{Ix3, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::arrays::{Column, In, set};
-use crate::convert::{Q4, Times, Whole, flag, number, quat, shown, text};
+use crate::convert::{Q4, Times, Whole, flag, is_truth, number, quat, shown, text};
 use crate::errors::{argument, input, step as failed, world as refused};
 use crate::lend::Inside;
 use crate::threads::{forks, with_threads};
@@ -111,10 +112,15 @@ fn chosen(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Whole>>> {
         return Ok(None);
     }
     let wrong = || argument(format!("must be numbers of worlds, got {}", shown(value)));
+    let masks =
+        || argument(format!("must be numbers of worlds (of a mask: np.flatnonzero), got {}", shown(value)));
     if value.is_instance_of::<PyString>() {
         return Err(wrong());
     }
     let all: Vec<Bound<'_, PyAny>> = value.try_iter().map_err(|_| wrong())?.collect::<PyResult<_>>()?;
+    if all.iter().any(is_truth) {
+        return Err(masks());
+    }
     all.iter().map(|k| k.extract().map_err(|_| wrong())).collect::<PyResult<_>>().map(Some)
 }
 
@@ -235,7 +241,9 @@ impl Batch {
         })
     }
 
-    /// Takes all worlds, or those of these numbers, back to how they were when the batch was made.
+    /// Takes all worlds, or those of these numbers, back to how they were when the batch was made: positions,
+    /// velocities, time and warm starts, as `World.restore` does. Motors, limits, masses and settings stay as
+    /// they are now. A world whose bodies or joints are others by now is refused.
     #[pyo3(signature = (which=None))]
     fn reset(
         &self,
@@ -364,16 +372,27 @@ impl Batch {
                 commands.shape()
             )));
         }
-        let make: fn(f64) -> Motor = match kind {
-            "speed" => |x| Motor::speed(x),
-            "position" => |x| Motor::position(x),
-            "force" => |x| Motor::force(x),
+        let (make, most, unit): (fn(f64) -> Motor, f64, &str) = match kind {
+            "speed" => (|x| Motor::speed(x), FASTEST, "m/s or rad/s"),
+            "position" => (|x| Motor::position(x), FARTHEST, "m or rad"),
+            "force" => (|x| Motor::force(x), STRONGEST, "N or N m"),
             other => {
                 return Err(input(format!("kind must be 'speed', 'position' or 'force', got '{other}'")));
             }
         };
         let all: Vec<f64> = commands.as_array().iter().copied().collect();
         let m = joints.len();
+        // NaN is not within, either.
+        let wrong = all.iter().position(|x| !(x.abs() <= most));
+        if let Some(at) = wrong {
+            let (k, j) = (at / m, at % m);
+            return Err(input(format!("values[{k}, {j}] must be within {most:e} {unit}, got {:e}", all[at])));
+        }
+        if !(limit >= 0.0 && (limit <= STRONGEST || limit == f64::INFINITY)) {
+            return Err(input(format!(
+                "limit must be from 0 to {STRONGEST:e} N or N m, or infinite, got {limit:e}"
+            )));
+        }
         self.each(py, |k, w| {
             for (slot, x) in joints.iter().zip(&all[m * k..m * (k + 1)]) {
                 let none = || drystone::WorldError::Joint(format!("world {k}: there is no joint {slot}"));

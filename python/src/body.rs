@@ -9,7 +9,8 @@ use pyo3::types::PyTuple;
 
 use crate::collider::{BodyCollider, PyCollider};
 use crate::convert::{
-    Bits, Q4, V3, Whole, array3, array4, body, finite, matrix3, maybe_name, name, number, quat, shown, vec3,
+    Bits, Q4, V3, Whole, array3, array4, body, finite, matrix3, maybe_name, name, near, number, quat, shown,
+    vec3,
 };
 use crate::errors::{argument, input, world as refused};
 use crate::events::ContactSeen;
@@ -155,7 +156,7 @@ impl Body {
 
     /// Velocity of its point that is now at a world point, m/s.
     fn velocity_at<'py>(&self, py: Python<'py>, point: V3) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let point = finite("point", point)?;
+        let point = near("point", point)?;
         Ok(array3(py, self.ask(py, |w, id| w.velocity_at(id, point))?))
     }
 
@@ -222,8 +223,8 @@ impl Body {
     }
 
     #[setter]
-    fn set_motion(&self, py: Python<'_>, #[pyo3(from_py_with = name)] name: String) -> PyResult<()> {
-        let motion = motion(&name)?;
+    fn set_motion(&self, py: Python<'_>, #[pyo3(from_py_with = name)] motion: String) -> PyResult<()> {
+        let motion = self::motion(&motion)?;
         self.tell(py, |w, id| w.set_motion(id, motion))
     }
 
@@ -237,7 +238,11 @@ impl Body {
     }
 
     #[setter]
-    fn set_friction(&self, py: Python<'_>, #[pyo3(from_py_with = number)] friction: f64) -> PyResult<()> {
+    fn set_friction(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = crate::convert::friction)] friction: f64,
+    ) -> PyResult<()> {
         self.tell(py, |w, id| w.set_friction(id, friction))
     }
 
@@ -341,13 +346,11 @@ impl Body {
         #[pyo3(from_py_with = new_collider)] collider: PyRef<'_, PyCollider>,
     ) -> PyResult<BodyCollider> {
         let mut new = collider.collider.clone();
-        let material = collider.material.clone();
-        let new = self.tell(py, |w, id| {
-            if let Some(name) = material {
-                new.material = Some(w.materials_mut().add(&name).map_err(WorldError::Body)?);
-            }
-            w.add_collider(id, new)
-        })?;
+        if let Some(name) = &collider.material {
+            self.ask(py, |w, id| w.motion(id))?;
+            new.material = Some(crate::world::material(self.world.get(), py, name)?);
+        }
+        let new = self.tell(py, |w, id| w.add_collider(id, new))?;
         Ok(BodyCollider::of(&self.world, py, new))
     }
 
@@ -370,13 +373,13 @@ impl Body {
 
     /// A point of its frame in world coordinates, m.
     fn to_world<'py>(&self, py: Python<'py>, point: V3) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let point = finite("point", point)?;
+        let point = near("point", point)?;
         Ok(array3(py, self.ask(py, |w, id| Ok(w.pose(id)?.point(point)))?))
     }
 
     /// A world point in its frame, m.
     fn to_local<'py>(&self, py: Python<'py>, point: V3) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let point = finite("point", point)?;
+        let point = near("point", point)?;
         Ok(array3(py, self.ask(py, |w, id| Ok(w.pose(id)?.inverse_point(point)))?))
     }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::body::Body;
-use crate::convert::{Bits, Q4, V3, array3, array4, flag, maybe_name, number, pose, quat, vec3, wxyz};
+use crate::convert::{Bits, Q4, V3, array3, array4, flag, maybe_name, pose, quat, vec3, wxyz};
 use crate::errors::world as refused;
 use crate::shape::PyShape;
 use crate::world::PyWorld;
@@ -31,7 +31,7 @@ impl PyCollider {
         shape: PyShape,
         position: Option<V3>,
         rotation: Option<Q4>,
-        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = crate::convert::friction)] friction: f64,
         #[pyo3(from_py_with = maybe_name)] material: Option<String>,
         layers: Bits,
         mask: Bits,
@@ -169,7 +169,11 @@ impl BodyCollider {
     }
 
     #[setter]
-    fn set_friction(&self, py: Python<'_>, #[pyo3(from_py_with = number)] friction: f64) -> PyResult<()> {
+    fn set_friction(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = crate::convert::friction)] friction: f64,
+    ) -> PyResult<()> {
         self.tell(py, |w, id| w.set_collider_friction(id, friction))
     }
 
@@ -188,11 +192,9 @@ impl BodyCollider {
         py: Python<'_>,
         #[pyo3(from_py_with = maybe_name)] material: Option<String>,
     ) -> PyResult<()> {
-        self.tell(py, |w, id| {
-            w.collider(id)?;
-            let named = material.map(|name| w.materials_mut().add(&name)).transpose();
-            w.set_collider_material(id, named.map_err(WorldError::Body)?)
-        })
+        self.ask(py, |w, id| w.collider(id).map(drop))?;
+        let named = material.map(|name| crate::world::material(self.world.get(), py, &name)).transpose()?;
+        self.tell(py, |w, id| w.set_collider_material(id, named))
     }
 
     /// The layers that it is in, a bit for each.

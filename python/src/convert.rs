@@ -1,10 +1,12 @@
 //! Numbers from Python and back: vectors of three, quaternions (w, x, y, z), functions of time.
 
+use drystone::limits::{FARTHEST, ROUGHEST};
 use drystone::{Function, Pose};
 use glam::{DMat3, DQuat, DVec3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
+use pyo3::types::{PyBool, PyList, PyTuple};
 
 use crate::body::Body;
 use crate::errors::{argument, input};
@@ -25,6 +27,9 @@ pub struct Bits(pub u32);
 #[derive(Clone, Copy, Debug)]
 pub struct Times(pub u64);
 
+/// Steps that can be asked for at a time: eleven days of steps of a microsecond.
+pub const MOST_STEPS: u64 = 1_000_000_000_000;
+
 // What arguments are read with (`from_py_with`): whatever is of another kind is an `ArgumentError`, to which
 // PyO3 tells the name.
 
@@ -39,16 +44,72 @@ fn maybe<'a, 'py, T: FromPyObject<'a, 'py>>(
     if value.is_none() { Ok(None) } else { read(value, wanted).map(Some) }
 }
 
+/// Whether it is True or False, Python's own or NumPy's: they are no numbers.
+pub fn is_truth(value: &Bound<'_, PyAny>) -> bool {
+    let numpy = || value.get_type().name().is_ok_and(|name| name == "bool" || name == "bool_");
+    value.is_instance_of::<PyBool>() || numpy()
+}
+
 pub fn number(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    read(value, "a number")
+    match is_truth(value) {
+        true => Err(argument(format!("must be a number, got {}", shown(value)))),
+        false => read(value, "a number"),
+    }
 }
 
 pub fn maybe_number(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
-    maybe(value, "a number or None")
+    match is_truth(value) {
+        true => Err(argument(format!("must be a number or None, got {}", shown(value)))),
+        false => maybe(value, "a number or None"),
+    }
+}
+
+/// A coefficient of friction.
+pub fn friction(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let mu = number(value)?;
+    if !(mu.is_finite() && mu >= 0.0) {
+        Err(input(format!("friction must be finite and not negative, got {mu}")))
+    } else if mu > ROUGHEST {
+        Err(input(format!("friction must be at most {ROUGHEST:e}, got {mu:e}")))
+    } else {
+        Ok(mu)
+    }
+}
+
+/// A whole number that is not negative and at most `most`.
+fn whole(value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
+    let found = (!is_truth(value)).then(|| value.extract::<u64>().ok()).flatten();
+    found.filter(|n| *n <= most).ok_or_else(|| {
+        let above = value.gt(most).unwrap_or(false) && value.hasattr("__index__").unwrap_or(false);
+        let bound = if above && !is_truth(value) { format!(" and at most {most}") } else { String::new() };
+        argument(format!("must be a whole number, not negative{bound}, got {}", shown(value)))
+    })
 }
 
 pub fn count(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    read(value, "a whole number, not negative")
+    whole(value, u64::from(u32::MAX)).map(|n| n as usize)
+}
+
+/// Two numbers.
+pub fn two(value: &Bound<'_, PyAny>) -> PyResult<[f64; 2]> {
+    numbers(value.as_borrowed(), "two numbers")
+}
+
+/// Two points.
+pub fn maybe_points(value: &Bound<'_, PyAny>) -> PyResult<Option<[V3; 2]>> {
+    let wrong = |_| argument(format!("must be two points of three numbers, got {}", shown(value)));
+    if value.is_none() { Ok(None) } else { value.extract().map(Some).map_err(wrong) }
+}
+
+/// Three functions of time.
+pub fn maybe_functions(value: &Bound<'_, PyAny>) -> PyResult<Option<[Function; 3]>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let wrong = |_| argument(format!("must be three functions of time, got {}", shown(value)));
+    let all: [Bound<'_, PyAny>; 3] = value.extract().map_err(wrong)?;
+    let [x, y, z] = &all;
+    Ok(Some([function(x)?, function(y)?, function(z)?]))
 }
 
 pub fn flag(value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -85,7 +146,11 @@ pub fn maybe_body<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Option<&'a 
 }
 
 fn numbers<const N: usize>(value: Borrowed<'_, '_, PyAny>, wanted: &str) -> PyResult<[f64; N]> {
-    value.extract().map_err(|_| argument(format!("must be {wanted}, got {}", shown(&value))))
+    let wrong = || argument(format!("must be {wanted}, got {}", shown(&value)));
+    // An array has one type for all; a list may have a truth among its numbers.
+    let parts = value.cast::<PyList>().map(|all| all.iter().any(|x| is_truth(&x))).unwrap_or(false)
+        || value.cast::<PyTuple>().map(|all| all.iter().any(|x| is_truth(&x))).unwrap_or(false);
+    if parts { Err(wrong()) } else { value.extract().map_err(|_| wrong()) }
 }
 
 /// A value as messages show it: not all of a long one.
@@ -114,8 +179,7 @@ impl<'py> FromPyObject<'_, 'py> for Q4 {
 impl<'py> FromPyObject<'_, 'py> for Whole {
     type Error = PyErr;
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let wrong = || argument(format!("must be a whole number, not negative, got {}", shown(&value)));
-        value.extract().map(Self).map_err(|_| wrong())
+        whole(&value, u64::MAX).map(Self)
     }
 }
 
@@ -123,17 +187,19 @@ impl<'py> FromPyObject<'_, 'py> for Bits {
     type Error = PyErr;
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let wrong = || argument(format!("must be 32 bits, from 0 to 0xffffffff, got {}", shown(&value)));
-        value.extract().map(Self).map_err(|_| wrong())
+        if is_truth(&value) { Err(wrong()) } else { value.extract().map(Self).map_err(|_| wrong()) }
     }
 }
 
 impl<'py> FromPyObject<'_, 'py> for Times {
     type Error = PyErr;
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let wrong = || input(format!("n must be a whole number, at least 1, got {}", shown(&value)));
-        match value.extract::<u64>() {
+        match whole(&value, MOST_STEPS) {
             Ok(n) if n > 0 => Ok(Self(n)),
-            _ => Err(wrong()),
+            _ => Err(input(format!(
+                "n must be a whole number, at least 1 and at most {MOST_STEPS}, got {}",
+                shown(&value)
+            ))),
         }
     }
 }
@@ -149,6 +215,16 @@ pub fn finite(name: &str, v: V3) -> PyResult<DVec3> {
         Ok(x)
     } else {
         Err(input(format!("{name} must be three finite numbers, got {:?}", v.0)))
+    }
+}
+
+/// Refuses a vector that is not finite or beyond what the engine carries.
+pub fn near(name: &str, v: V3) -> PyResult<DVec3> {
+    let x = finite(name, v)?;
+    let largest = x.abs().max_element();
+    match largest <= FARTHEST {
+        true => Ok(x),
+        false => Err(input(format!("{name} must be within {FARTHEST:e} m of the origin, got {largest:e}"))),
     }
 }
 
@@ -183,7 +259,7 @@ pub fn unit(q: DQuat) -> PyResult<DQuat> {
 
 /// The same as [`pose`], of numbers that make sense.
 pub fn place(position: Option<V3>, rotation: Option<Q4>) -> PyResult<Pose> {
-    let position = position.map_or(Ok(DVec3::ZERO), |x| finite("position", x))?;
+    let position = position.map_or(Ok(DVec3::ZERO), |x| near("position", x))?;
     Ok(Pose::new(position, rotation.map_or(Ok(DQuat::IDENTITY), |q| unit(quat(q)))?))
 }
 
@@ -212,7 +288,7 @@ pub fn matrix3(py: Python<'_>, m: DMat3) -> PyResult<Bound<'_, PyArray2<f64>>> {
 
 /// A number, a dictionary of one of the kinds that scene files have (`{"sine": {...}}`), or nothing.
 pub fn function(value: &Bound<'_, PyAny>) -> PyResult<Function> {
-    if let Ok(x) = value.extract::<f64>() {
+    if let (false, Ok(x)) = (is_truth(value), value.extract::<f64>()) {
         return Ok(Function::Constant(x));
     }
     let wrong = |e: &dyn std::fmt::Display| {

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::body::Body;
-use crate::convert::{Q4, V3, array3, count, function, number, quat, vec3};
+use crate::convert::{Q4, V3, array3, count, direction, function, near, number, quat, unit, vec3};
 use crate::errors::{input, world as refused};
 use crate::world::PyWorld;
 use crate::world::saved::reduced;
@@ -109,9 +109,21 @@ impl Asked<'_> {
         Err(input(format!("{} joint: has no {name}{hint}", self.kind)))
     }
 
+    /// An axis, which has a direction and whose length is that of a number.
+    fn direction(&self, name: &str, v: V3) -> PyResult<DVec3> {
+        let x = direction(name, v)?;
+        Ok(x / x.abs().max_element())
+    }
+
     pub fn def(&self, a: Option<BodyId>, b: Option<BodyId>) -> PyResult<JointDef> {
         self.check_unused()?;
-        let (at, axis) = (vec3(self.position), vec3(self.axis));
+        let (at, axis) = (near("position", self.position)?, self.direction("axis", self.axis)?);
+        let axis_b = self.axis_b.map(|v| self.direction("axis_b", v)).transpose()?;
+        if let (Some(b), "universal" | "knife_edge") = (axis_b, self.kind)
+            && axis.normalize().cross(b.normalize()).length() < 1e-9
+        {
+            return Err(input(format!("{} joint: axis_b must not be along axis", self.kind)));
+        }
         let needs = |name: &str| input(format!("{}: {name} is missing", self.kind));
         let both = || -> PyResult<(BodyId, BodyId)> {
             a.zip(b).ok_or_else(|| input(format!("{}: needs two bodies", self.kind)))
@@ -122,23 +134,20 @@ impl Asked<'_> {
             "prismatic" => JointDef::prismatic(a, b, at, axis),
             "cylindrical" => JointDef::cylindrical(a, b, at, axis),
             "ball" => JointDef::ball(a, b, at),
-            "universal" => {
-                let second = self.axis_b.ok_or_else(|| needs("axis_b"))?;
-                JointDef::universal(a, b, at, axis, vec3(second))
-            }
+            "universal" => JointDef::universal(a, b, at, axis, axis_b.ok_or_else(|| needs("axis_b"))?),
             "planar" => JointDef::planar(a, b, at, axis),
             "point_on_line" => JointDef::point_on_line(a, b, at, axis),
             "point_on_plane" => JointDef::point_on_plane(a, b, at, axis),
             "screw" => JointDef::screw(a, b, at, axis, self.pitch.ok_or_else(|| needs("pitch"))?),
             "gear" => {
                 let (a, b) = both()?;
-                JointDef::gear((a, axis), (b, self.axis_b.map_or(axis, vec3)), self.ratio)
+                JointDef::gear((a, axis), (b, axis_b.unwrap_or(axis)), self.ratio)
             }
             "rack_and_pinion" => {
                 let (a, b) = both()?;
-                let rack = self.axis_b.ok_or_else(|| needs("axis_b"))?;
+                let rack = axis_b.ok_or_else(|| needs("axis_b"))?;
                 let radius = self.radius.ok_or_else(|| needs("radius"))?;
-                JointDef::rack_and_pinion((a, axis), (b, vec3(rack)), radius)
+                JointDef::rack_and_pinion((a, axis), (b, rack), radius)
             }
             "distance" | "rope" | "spring" => {
                 let end = self.position_b.ok_or_else(|| needs("position_b"))?;
@@ -175,15 +184,15 @@ impl Asked<'_> {
                 JointDef::trajectory(a, (b, at), way, self.turn.clone())
             }
             "knife_edge" => {
-                let up = self.axis_b.ok_or_else(|| needs("axis_b (which way is up)"))?;
-                JointDef::knife_edge(a, b, at, axis, vec3(up))
+                let up = axis_b.ok_or_else(|| needs("axis_b (which way is up)"))?;
+                JointDef::knife_edge(a, b, at, axis, up)
             }
             "rolling_disc" => {
                 let b = b.ok_or_else(|| needs("the second body"))?;
                 let centre = self.position_b.ok_or_else(|| needs("position_b"))?;
-                let turns = self.axis_b.ok_or_else(|| needs("axis_b"))?;
+                let turns = axis_b.ok_or_else(|| needs("axis_b"))?;
                 let radius = self.radius.ok_or_else(|| needs("radius"))?;
-                JointDef::rolling_disc(a, (at, axis), b, (vec3(centre), vec3(turns)), radius)
+                JointDef::rolling_disc(a, (at, axis), b, (vec3(centre), turns), radius)
             }
             other => {
                 let hint = drystone_solve::solver::nearest(other, KINDS)
@@ -196,7 +205,7 @@ impl Asked<'_> {
             }
         };
         if let Some(q) = self.rotation {
-            def.frames = drystone::joint::Frames::World(drystone::Pose::new(at, quat(q)));
+            def.frames = drystone::joint::Frames::World(drystone::Pose::new(at, unit(quat(q))?));
         }
         Ok(def)
     }
@@ -302,13 +311,16 @@ impl PyJoint {
         PyArray1::from_vec(py, rows.into_iter().flatten().collect()).reshape([n, 12])
     }
 
-    /// Force on B through the joint in the last step, N.
+    /// Force on B through the joint in the last step, N, world axes: all of it, motors, limits, friction and
+    /// springs included. A gets the opposite.
     #[getter]
     fn force<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(array3(py, self.ask(py, |w, id| w.joint_reaction(id))?.force))
     }
 
-    /// Torque on B through the joint in the last step, N m.
+    /// Torque on B through the joint in the last step, about `position`, N m, world axes: what holds B on its
+    /// axes together with motors, limits, friction and springs. Along the axis of a hinge it is thus the
+    /// motor's (and friction's, and so on); `motor_forces` has the motors alone.
     #[getter]
     fn torque<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(array3(py, self.ask(py, |w, id| w.joint_reaction(id))?.torque))
@@ -336,10 +348,11 @@ impl PyJoint {
         #[pyo3(from_py_with = number)] limit: f64,
         #[pyo3(from_py_with = count)] coordinate: usize,
     ) -> PyResult<()> {
+        let of = |name: &str, f| function(f).map_err(|e| input(format!("{name}: {}", e.value(py))));
         let motor = match (speed, position, force) {
-            (Some(f), None, None) => Motor::speed(function(f)?),
-            (None, Some(f), None) => Motor::position(function(f)?),
-            (None, None, Some(f)) => Motor::force(function(f)?),
+            (Some(f), None, None) => Motor::speed(of("speed", f)?),
+            (None, Some(f), None) => Motor::position(of("position", f)?),
+            (None, None, Some(f)) => Motor::force(of("force", f)?),
             _ => return Err(input("motor: give one of speed, position and force")),
         };
         self.tell(py, |w, id| w.set_motor(id, coordinate, Some(motor.limited(limit))))

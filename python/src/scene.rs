@@ -12,7 +12,7 @@ use drystone_solve::solver;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::convert::{Whole, flag, maybe_name, maybe_number, name, text};
+use crate::convert::{MOST_STEPS, Whole, flag, maybe_name, maybe_number, name, text};
 use crate::errors::{failed_with, input, scene as refused};
 use crate::settings;
 use crate::threads::detached;
@@ -191,14 +191,26 @@ impl Run {
         let world = scene.build(py, allow_overlap, settings, &backend)?;
         let h = world.with(py, |w| w.settings().h);
         let scene = scene.scene.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if time.is_some() && steps.is_some() {
+            return Err(input("time and steps: give one of the two"));
+        }
         let time = time.unwrap_or(scene.duration);
         let steps = match steps {
+            Some(Whole(n)) if n > MOST_STEPS => {
+                return Err(input(format!("steps must be at most {MOST_STEPS}, got {n}")));
+            }
             Some(n) => n.0,
             None if !(time.is_finite() && time >= 0.0) => {
                 return Err(input(format!("time must be finite and not negative, got {time}")));
             }
             None if time > 0.0 && time < (1.0 - 1e-9) * h => {
                 return Err(input(format!("{time} s are less than a step of {h:e} s: nothing to run")));
+            }
+            None if time / h > MOST_STEPS as f64 => {
+                return Err(input(format!(
+                    "time must be at most {:e} s, which is {MOST_STEPS} steps of {h:e} s, got {time:e}",
+                    MOST_STEPS as f64 * h
+                )));
             }
             None => (time / h).round() as u64,
         };

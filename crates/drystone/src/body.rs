@@ -3,7 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{FARTHEST, FASTEST, MASSES, MOMENTS, within};
+use crate::limits::{CHARGE, FARTHEST, FASTEST, MASSES, MOMENTS, ROUGHEST, sized, up_to, within};
 use crate::material::MaterialId;
 use crate::prescribed_motion::Guide;
 pub use crate::principal::{principal_frame, principal_moments};
@@ -136,9 +136,7 @@ impl Collider {
         if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
             return Err(format!("its rotation must be a unit quaternion, its length is {length}"));
         }
-        if !(self.mu.is_finite() && self.mu >= 0.0) {
-            return Err(format!("mu must be finite and not negative, got {}", self.mu));
-        }
+        up_to("mu", self.mu, ROUGHEST, "")?;
         within("surface_velocity", self.surface_velocity, FASTEST, "m/s")?;
         match ground_only(&self.shape) {
             Some(why) if motion == Motion::Dynamic => Err(why.into()),
@@ -346,9 +344,7 @@ impl BodyDef {
                 return Err(format!("{field}: {STANDS}"));
             }
         }
-        if !self.charge.is_finite() {
-            return Err(format!("charge must be finite, got {}", self.charge));
-        }
+        sized("charge", self.charge, CHARGE, "C")?;
         let length = self.rotation.length();
         if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
             return Err(format!("rotation must be a unit quaternion, its length is {length}"));

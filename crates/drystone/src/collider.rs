@@ -7,6 +7,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::body::{Collider, Filter, Motion};
+use crate::limits::{ROUGHEST, up_to};
 use crate::material::MaterialId;
 use crate::model::{BodyId, ColliderSlot, Model, NOBODY, unit};
 use crate::shape::{Pose, Shape};
@@ -103,6 +104,7 @@ impl World {
         self.disturb(i);
         self.model.changed();
         let slot = self.model.place_collider(body.slot, collider, self.model.centre(i));
+        self.state.whose.add_collider(slot, &self.model.colliders[slot as usize]);
         Ok(ColliderId { slot, generation: self.model.generation(slot) })
     }
 
@@ -131,6 +133,7 @@ impl World {
         *self.model.reused.entry(id.slot).or_default() += 1;
         self.model.set_sensor(id.slot, false);
         self.model.recount();
+        self.renamed();
         self.forget_contacts(|pair| pair.contains(&id.slot));
         Ok(())
     }
@@ -146,6 +149,7 @@ impl World {
         self.model.colliders[k].radius = place.position.length() + new.shape.bounding_radius();
         self.model.colliders[k].shape = new.shape;
         self.model.recount();
+        self.renamed();
         // Features have other names now.
         self.forget_contacts(|pair| pair.contains(&id.slot));
         Ok(())
@@ -240,9 +244,5 @@ impl World {
 }
 
 pub(crate) fn check_mu(mu: f64) -> Result<(), WorldError> {
-    if mu.is_finite() && mu >= 0.0 {
-        Ok(())
-    } else {
-        Err(WorldError::Body(format!("mu must be finite and not negative, got {mu}")))
-    }
+    up_to("mu", mu, ROUGHEST, "").map_err(WorldError::Body)
 }

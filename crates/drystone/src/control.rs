@@ -187,6 +187,7 @@ impl World {
         self.recentre(i, self.model.centre(i) - old);
         self.renew_inertia(i);
         self.model.recount();
+        self.renamed();
         Ok(())
     }
 
@@ -237,6 +238,7 @@ impl World {
         self.recentre(i, self.model.centre(i) - old);
         self.renew_inertia(i);
         self.model.recount();
+        self.renamed();
         // A contact has its dynamic body first.
         self.forget_contacts_of(|slot| slot == id.slot);
         Ok(())

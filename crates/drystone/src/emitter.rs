@@ -99,7 +99,9 @@ impl Sink {
         let rate = self.rate.unwrap_or(0.0);
         if !(rate.is_finite() && rate >= 0.0 && self.start.is_finite()) {
             let start = self.start;
-            return Err(format!("sink: rate and start must be finite, rate not below 0, got {rate} and {start}"));
+            return Err(format!(
+                "sink: rate and start must be finite, rate not below 0, got {rate} and {start}"
+            ));
         }
         if self.min.is_nan() || self.max.is_nan() || !self.min.cmple(self.max).all() {
             return Err(format!("sink: min must not be above max, got {} and {}", self.min, self.max));
@@ -297,9 +299,8 @@ impl World {
             return;
         }
         let down = self.settings.gravity.try_normalize().unwrap_or(DVec3::NEG_Z);
-        let lower = |a: &(u32, DVec3), b: &(u32, DVec3)| {
-            b.1.dot(down).total_cmp(&a.1.dot(down)).then(a.0.cmp(&b.0))
-        };
+        let lower =
+            |a: &(u32, DVec3), b: &(u32, DVec3)| b.1.dot(down).total_cmp(&a.1.dot(down)).then(a.0.cmp(&b.0));
         if most > 0 {
             bodies.select_nth_unstable_by(most - 1, lower);
         }

@@ -193,9 +193,28 @@ impl Function {
             Function::Sine { mean, amplitude, frequency, phase } => {
                 let all =
                     [("mean", mean), ("amplitude", amplitude), ("frequency", frequency), ("phase", phase)];
-                all.into_iter().try_for_each(|(name, x)| finite(name, *x))
+                all.into_iter().try_for_each(|(name, x)| finite(name, *x))?;
+                // Beyond it a sine has no digits left.
+                crate::limits::sized("frequency", *frequency, 1e12, "Hz")
             }
             Function::Table(table) => table.check(),
+            Function::Callback(_) => Ok(()),
+        }
+    }
+}
+
+impl Function {
+    /// Says which value is beyond `most`; what callbacks compute is not known.
+    pub(crate) fn check_size(&self, most: f64, unit: &str) -> Result<(), String> {
+        let inside = |x: f64| {
+            let text = || format!("must be within {most:e} {unit}, got {x:e}");
+            if x.abs() <= most { Ok(()) } else { Err(text()) }
+        };
+        match self {
+            Function::Constant(x) => inside(*x),
+            Function::Ramp { from, to, .. } => inside(*from).and(inside(*to)),
+            Function::Sine { mean, amplitude, .. } => inside(*mean).and(inside(*amplitude)),
+            Function::Table(table) => table.points.iter().try_for_each(|p| inside(p[1])),
             Function::Callback(_) => Ok(()),
         }
     }

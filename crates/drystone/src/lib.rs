@@ -69,6 +69,7 @@ mod principal;
 pub mod queries;
 pub mod random;
 mod rattle;
+mod restore;
 mod saved;
 #[doc(hidden)]
 pub mod seal;

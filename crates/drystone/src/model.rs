@@ -320,8 +320,10 @@ impl Model {
             if still { (DVec3::ZERO, DVec3::ZERO) } else { (def.velocity, def.angular_velocity) };
         let (velocity, turn) = planar.map_or((velocity, turn), |p| (p.within(velocity), p.about(turn)));
         state.place(slot as usize, position, rotation, velocity, rotation.conjugate() * turn);
+        state.whose.add_body(slot, &self.bodies[slot as usize]);
         for c in def.colliders {
-            self.place_collider(slot, c, centre);
+            let k = self.place_collider(slot, c, centre);
+            state.whose.add_collider(k, &self.colliders[k as usize]);
         }
         BodyId { slot, generation }
     }

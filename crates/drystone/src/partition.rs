@@ -85,9 +85,11 @@ impl World {
             () => {}
         }
         let kinds = |c: &Shape| matches!(c, Shape::HalfSpace | Shape::Mesh(_) | Shape::HeightField(_));
-        let of_model = model.colliders.iter().filter(|c| c.body != NOBODY).map(|c| {
-            (model.bodies[c.body as usize].motion == Motion::Dynamic, &c.shape)
-        });
+        let of_model = model
+            .colliders
+            .iter()
+            .filter(|c| c.body != NOBODY)
+            .map(|c| (model.bodies[c.body as usize].motion == Motion::Dynamic, &c.shape));
         let emitted = self.flow.emitters.iter().flat_map(|emitter| &emitter.bodies);
         let of_emitters = emitted.clone().flat_map(|b| &b.colliders);
         let of_emitters = of_emitters.map(|c| (true, &c.shape));
@@ -175,6 +177,7 @@ impl World {
             world.state.joints.push(self.state.joints[j]);
         }
         model.recount();
+        world.state.whose = model.whose();
         world.model = model;
         (world.state.time, world.state.step) = (self.state.time, self.state.step);
         Ok(Part { world, bodies: slots.to_vec(), colliders, joints })

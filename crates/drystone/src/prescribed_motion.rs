@@ -7,6 +7,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::function::Function;
+use crate::limits::FARTHEST;
 
 /// Where a kinematic body is over time, relative to the pose it was added with.
 ///
@@ -49,6 +50,7 @@ impl Guide {
                 return Err(format!("guide: a direction must be finite, got {direction}"));
             }
             f.check().map_err(|e| format!("guide: {e}"))?;
+            f.check_size(FARTHEST, "m").map_err(|e| format!("guide: the way {e}"))?;
         }
         if let Some((axis, f)) = &self.about {
             if !((axis.length() - 1.0).abs() < 1e-3) {
@@ -58,6 +60,7 @@ impl Guide {
                 ));
             }
             f.check().map_err(|e| format!("guide: {e}"))?;
+            f.check_size(FARTHEST, "rad").map_err(|e| format!("guide: the angle {e}"))?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::contact::Remembered;
 use crate::joint::JointState;
 use crate::model::Model;
 use crate::random::Random;
+use crate::restore::Whose;
 use crate::sleep::Rest;
 use crate::spatial_order::Order;
 
@@ -61,6 +62,9 @@ pub struct State {
     pub sunk_mass: Vec<f64>,
     /// For emitters, noise and users' hooks.
     pub random: Random,
+    /// Whose it is: see [`crate::World::restore`].
+    #[serde(default)]
+    pub(crate) whose: Whose,
 }
 
 impl State {
@@ -85,6 +89,7 @@ impl State {
             emitted_mass: Vec::new(),
             sunk_mass: Vec::new(),
             random: Random::new(seed),
+            whose: Whose::EMPTY,
         }
     }
 

@@ -187,34 +187,6 @@ impl World {
         &self.state
     }
 
-    /// Goes back (or on) to a saved state of these same bodies.
-    pub fn restore(&mut self, state: State) -> Result<(), WorldError> {
-        if state.position.len() != self.model.bodies.len() {
-            return Err(WorldError::StateSize {
-                state: state.position.len(),
-                world: self.model.bodies.len(),
-            });
-        }
-        if state.joints.len() != self.model.joints.len() {
-            return Err(WorldError::Joint(format!(
-                "the state has {} joints, the world {}",
-                state.joints.len(),
-                self.model.joints.len()
-            )));
-        }
-        if !state.order.is_sound(state.position.len()) {
-            return Err(WorldError::Body(
-                "the state's order has a place twice, or one that no body has".into(),
-            ));
-        }
-        self.loose = state.step == 0;
-        self.state = state;
-        self.moved();
-        self.work.collision.sleepers.forget();
-        self.fit_flow();
-        Ok(())
-    }
-
     /// Makes room for so many more bodies of one shape each: worth it before adding many.
     pub fn reserve(&mut self, bodies: usize) {
         self.model.reserve(bodies);
@@ -307,6 +279,7 @@ impl World {
         self.work.collision.contacts.retain(|c| c.bodies.iter().all(|&b| model.bodies[b as usize].alive));
         let there = |k: u32| model.colliders.get(k as usize).is_some_and(|c| c.body != NOBODY);
         self.state.multipliers.retain(|m| m.key.colliders.into_iter().all(there));
+        self.renamed();
         Ok(())
     }
 
@@ -484,7 +457,9 @@ impl World {
         found
     }
 
-    /// Signed distance between two bodies, sensors apart, m; infinite if one has no shape.
+    /// Signed distance between two bodies, sensors apart, m: negative by how deep they overlap. There is none
+    /// (infinite) if one has no shape but sensors, nor between meshes and height fields; two half-spaces
+    /// overlap without bound (-infinite).
     pub fn distance(&self, a: BodyId, b: BodyId) -> Result<f64, WorldError> {
         let (a, b) = (self.slot(a)? as u32, self.slot(b)? as u32);
         let shapes = |body: u32| {

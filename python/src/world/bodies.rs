@@ -1,12 +1,19 @@
 //! Bodies of a world, what they are made of, and what they are to each other.
 
-use drystone::{BodyDef, BodyId, Collider, Filter, Guide, MassProperties, Motion, PairLaw, World};
+use std::ffi::CString;
+
+use drystone::{
+    BodyDef, BodyId, Collider, Filter, Guide, MassProperties, MaterialId, Motion, PairLaw, World,
+};
+use drystone_solve::solver::nearest;
 use glam::{DMat3, DVec3};
 use numpy::PyArray1;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
 
 use super::PyWorld;
+use super::joints::several;
 use crate::arrays;
 use crate::body::Body;
 use crate::collider::PyCollider;
@@ -91,6 +98,26 @@ pub fn mass_properties(
     Ok(properties)
 }
 
+/// The number of a material. One that no pair names, while another that is called nearly so is in one, is
+/// warned of: its own friction would count, and nobody would say so.
+pub fn material(world: &PyWorld, py: Python<'_>, name: &str) -> PyResult<MaterialId> {
+    let hint = world.with(py, |w| {
+        let all = w.materials();
+        if all.find(name).is_some() {
+            return None;
+        }
+        let named = |id: MaterialId| all.names()[id.0 as usize].as_str();
+        let paired: Vec<&str> = all.pairs().iter().flat_map(|((a, b), _)| [named(*a), named(*b)]).collect();
+        nearest(name, &paired).map(String::from)
+    });
+    if let Some(hint) = hint {
+        let text = format!("material '{name}' is in no pair of set_pair; did you mean '{hint}'?");
+        let text = CString::new(text).map_err(|_| input("material must not have a NUL in it"))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+    }
+    world.change(py, |w| w.materials_mut().add(name)).map_err(input)
+}
+
 /// A direction or an axis, and a function of time.
 fn course<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<(V3, Bound<'py, PyAny>)>> {
     if value.is_none() {
@@ -142,7 +169,7 @@ impl PyWorld {
         rotation: Q4,
         velocity: V3,
         angular_velocity: V3,
-        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = crate::convert::friction)] friction: f64,
         #[pyo3(from_py_with = maybe_text)] material: Option<&str>,
         #[pyo3(from_py_with = text)] motion: &str,
         group: Bits,
@@ -163,12 +190,11 @@ impl PyWorld {
         for c in colliders.unwrap_or_default() {
             all.push(c.collider.clone());
             if let Some(material) = &c.material {
-                let id = this.change(py, |w| w.materials_mut().add(material)).map_err(input)?;
+                let id = self::material(this, py, material)?;
                 all.last_mut().into_iter().for_each(|c| c.material = Some(id));
             }
         }
-        let own =
-            material.map(|m| this.change(py, |w| w.materials_mut().add(m))).transpose().map_err(input)?;
+        let own = material.map(|m| self::material(this, py, m)).transpose()?;
         if let Some(first) = all.first_mut().filter(|_| own.is_some() || layers != 1 || mask != u32::MAX) {
             (first.material, first.filter) = (own.or(first.material), Filter { layers, mask });
         }
@@ -219,7 +245,7 @@ impl PyWorld {
         #[pyo3(from_py_with = maybe_number)] density: Option<f64>,
         rotations: Option<arrays::In<'py>>,
         velocities: Option<arrays::In<'py>>,
-        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = crate::convert::friction)] friction: f64,
         #[pyo3(from_py_with = text)] motion: &str,
         group: Bits,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
@@ -296,7 +322,12 @@ impl PyWorld {
                 let body = body.get();
                 body.world.is(slf) && slf.get().with(slf.py(), |w| w.model().contains(body.id))
             }
-            Err(_) => Self::__getitem__(slf, which).is_ok(),
+            Err(_) => match which.extract::<String>() {
+                Ok(name) => slf.get().with(slf.py(), |w| {
+                    w.model().bodies.iter().any(|b| b.alive && b.name.as_deref() == Some(&name))
+                }),
+                Err(_) => Self::__getitem__(slf, which).is_ok(),
+            },
         }
     }
 
@@ -304,10 +335,15 @@ impl PyWorld {
         let py = slf.py();
         let found = if let Ok(name) = which.extract::<String>() {
             let named = |w: &World| {
-                let at = w.model().bodies.iter().position(|b| b.alive && b.name.as_deref() == Some(&name))?;
-                w.model().id(at as u32)
+                let all = w.model().bodies.iter().enumerate();
+                let all = all.filter(|(_, b)| b.alive && b.name.as_deref() == Some(&name));
+                all.filter_map(|(at, _)| w.model().id(at as u32)).collect::<Vec<_>>()
             };
-            slf.get().with(py, named)
+            match slf.get().with(py, named)[..] {
+                [id] => Some(id),
+                [] => None,
+                ref all => return Err(several(all.len(), "bodies", &name)),
+            }
         } else {
             let wrong = |_| argument(format!("a body goes by its row or its name, got {}", shown(which)));
             let row: i64 = which.extract().map_err(wrong)?;
@@ -315,7 +351,14 @@ impl PyWorld {
         };
         match found {
             Some(id) => Ok(Self::body(slf, id)),
-            None => Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no body {which}"))),
+            None => {
+                let rows = slf.get().with(py, |w| w.model().bodies.len());
+                let hint = match which.lt(0) {
+                    Ok(true) => format!(": rows are counted from 0, and there are {rows}"),
+                    _ => String::new(),
+                };
+                Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no body {which}{hint}")))
+            }
         }
     }
 
@@ -368,7 +411,7 @@ impl PyWorld {
         py: Python<'_>,
         #[pyo3(from_py_with = text)] a: &str,
         #[pyo3(from_py_with = text)] b: &str,
-        #[pyo3(from_py_with = number)] friction: f64,
+        #[pyo3(from_py_with = crate::convert::friction)] friction: f64,
         #[pyo3(from_py_with = maybe_number)] kinetic_friction: Option<f64>,
         #[pyo3(from_py_with = number)] restitution: f64,
         #[pyo3(from_py_with = number)] rolling: f64,

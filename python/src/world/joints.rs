@@ -7,22 +7,26 @@ use pyo3::types::PyList;
 
 use super::PyWorld;
 use crate::body::Body;
-use crate::convert::{Q4, V3, flag, function, maybe_body, maybe_name, maybe_number, number, text, vec3};
+use crate::convert::{
+    Q4, V3, flag, maybe_body, maybe_functions, maybe_name, maybe_number, maybe_points, number, text, two,
+    vec3,
+};
 use crate::errors::{input, world as refused};
 use crate::joint::{Asked, PyJoint};
+
+/// A name that does not say who is meant.
+pub fn several(count: usize, what: &str, name: &str) -> PyErr {
+    pyo3::exceptions::PyKeyError::new_err(format!(
+        "there are {count} {what} '{name}': go through world.{what} and choose one"
+    ))
+}
 
 /// A number for all axes, or one for each; zero where nothing is said.
 fn axes(name: &str, value: Option<Bound<'_, PyAny>>) -> PyResult<DVec3> {
     let Some(value) = value else { return Ok(DVec3::ZERO) };
-    let one = value.extract::<f64>().map(DVec3::splat);
+    let one = number(&value).map(DVec3::splat);
     one.or_else(|_| value.extract::<V3>().map(vec3))
         .map_err(|_| input(format!("{name} must be a number or three, got {value}")))
-}
-
-/// Three functions of time.
-fn functions(all: [Bound<'_, PyAny>; 3]) -> PyResult<[Function; 3]> {
-    let [x, y, z] = &all;
-    Ok([function(x)?, function(y)?, function(z)?])
 }
 
 #[pymethods]
@@ -75,11 +79,11 @@ impl PyWorld {
         #[pyo3(from_py_with = maybe_number)] pitch: Option<f64>,
         #[pyo3(from_py_with = number)] ratio: f64,
         #[pyo3(from_py_with = maybe_number)] radius: Option<f64>,
-        points: Option<[V3; 2]>,
-        follow: Option<[Bound<'_, PyAny>; 3]>,
-        turn: Option<[Bound<'_, PyAny>; 3]>,
+        #[pyo3(from_py_with = maybe_points)] points: Option<[V3; 2]>,
+        #[pyo3(from_py_with = maybe_functions)] follow: Option<[Function; 3]>,
+        #[pyo3(from_py_with = maybe_functions)] turn: Option<[Function; 3]>,
         #[pyo3(from_py_with = flag)] collide: bool,
-        compliance: [f64; 2],
+        #[pyo3(from_py_with = two)] compliance: [f64; 2],
         #[pyo3(from_py_with = maybe_name)] name: Option<String>,
     ) -> PyResult<PyJoint> {
         let what = Asked {
@@ -98,8 +102,8 @@ impl PyWorld {
             ratio,
             radius,
             points,
-            follow: follow.map(functions).transpose()?,
-            turn: turn.map(functions).transpose()?,
+            follow,
+            turn,
         };
         if a.is_none() && b.is_none() {
             return Err(input(format!("{kind} joint: a and b are both None, so there is nothing to join")));
@@ -121,12 +125,13 @@ impl PyWorld {
 
     /// The joint of this name.
     fn joint(slf: &Bound<'_, Self>, #[pyo3(from_py_with = text)] name: &str) -> PyResult<PyJoint> {
-        let found = slf.get().with(slf.py(), |w| {
-            w.joints().find(|id| w.joint(*id).is_ok_and(|j| j.name.as_deref() == Some(name)))
+        let found: Vec<_> = slf.get().with(slf.py(), |w| {
+            w.joints().filter(|id| w.joint(*id).is_ok_and(|j| j.name.as_deref() == Some(name))).collect()
         });
-        match found {
-            Some(id) => Ok(PyJoint { world: slf.clone().unbind(), id }),
-            None => Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no joint '{name}'"))),
+        match found[..] {
+            [id] => Ok(PyJoint { world: slf.clone().unbind(), id }),
+            [] => Err(pyo3::exceptions::PyKeyError::new_err(format!("there is no joint '{name}'"))),
+            _ => Err(several(found.len(), "joints", name)),
         }
     }
 

@@ -23,7 +23,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-pub use bodies::{mass_properties, motion, motion_name};
+pub use bodies::{mass_properties, material, motion, motion_name};
 use events::Past;
 use hooks::Hooks;
 use user_data::Objects;
@@ -376,7 +376,13 @@ impl PyWorld {
         PyState(self.with(py, |w| w.state().clone()))
     }
 
-    /// Goes back to a saved state of these same bodies.
+    /// Goes back to a saved state of these same bodies: of this world, of one that it was copied or loaded from,
+    /// or of one that was made in the same way. Bodies that came and went since do not matter; others are an
+    /// error.
+    ///
+    /// Positions, velocities, applied forces, time, random numbers and warm starts are the state's. Settings,
+    /// masses, shapes, materials, motors and limits stay as they are now, and so do hooks; a body that is
+    /// static by now has no velocity.
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let wrong = |_| argument(format!("state must be one of save_state(), got {}", shown(state)));
         let state = state.cast::<PyState>().map_err(wrong)?.get().0.clone();
@@ -423,7 +429,8 @@ impl PyWorld {
         self.change(py, |w| w.wake_all());
     }
 
-    /// Forgets forces applied since the last step.
+    /// Forgets forces and torques applied since the last step. After a step that failed they are still there,
+    /// and one that is too large makes the next one fail, too, until they are forgotten.
     fn clear_forces(&self, py: Python<'_>) {
         self.change(py, |w| w.clear_forces());
     }

@@ -108,7 +108,8 @@ impl PyWorld {
     }
 
     /// Sets states of all bodies at once; what is not given stays. Contacts begin anew where positions or
-    /// rotations are set. Velocities of static bodies are not looked at: they have none.
+    /// rotations are set. Nothing is set where a row is refused: static bodies have no velocity but zero. Rows
+    /// of removed bodies may hold anything.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,
@@ -123,7 +124,8 @@ impl PyWorld {
     }
 
     /// Adds forces (n, 3) in N at the centres of mass, and torques (n, 3) in N m, for the next step only.
-    /// Rows of bodies that are not dynamic count for nothing.
+    /// Rows of bodies that are not dynamic count for nothing, where `body.apply_force` refuses them: a force for
+    /// all rows need not leave the ground out.
     #[pyo3(signature = (forces, torques=None))]
     fn apply_forces(
         &self,

@@ -6,8 +6,8 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::PyWorld;
 use crate::body::Body;
-use crate::convert::{Q4, V3, array3, body, direction as towards, finite, number, place, reach};
-use crate::errors::world as refused;
+use crate::convert::{Q4, V3, array3, body, direction as towards, near, number, place, reach};
+use crate::errors::{input, world as refused};
 use crate::query::{Asked, Hit};
 use crate::shape::PyShape;
 
@@ -16,8 +16,9 @@ impl PyWorld {
     /// The first body that a ray hits within `max_distance` (m); None if there is none.
     ///
     /// Keywords of all questions say who is asked: only bodies of this `motion`, only shapes that would
-    /// collide with these `layers` and this `mask`, none of `exclude`, and no `sensors` unless they are asked
-    /// for.
+    /// collide with a shape of these `layers` and this `mask`, none of `exclude`, and no `sensors` unless they
+    /// are asked for. `mask=2` alone asks the shapes in layer 2, whatever their own masks say; `layers=2` alone
+    /// those whose mask has layer 2. A bit is a layer: 4 is the third.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -33,7 +34,7 @@ impl PyWorld {
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
         let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
-        let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
+        let (origin, direction) = (near("origin", origin)?, towards("direction", direction)?);
         let found = asked.with(slf, |w, f| w.ray_first(origin, direction, reach, f));
         Ok(found.map(|f| Hit::ray(slf, &f)))
     }
@@ -48,7 +49,7 @@ impl PyWorld {
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Hit>> {
         let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
-        let (origin, direction) = (finite("origin", origin)?, towards("direction", direction)?);
+        let (origin, direction) = (near("origin", origin)?, towards("direction", direction)?);
         let found = asked.with(slf, |w, f| w.ray_all(origin, direction, reach, f));
         Ok(found.iter().map(|f| Hit::ray(slf, f)).collect())
     }
@@ -89,7 +90,9 @@ impl PyWorld {
         Ok(bodies.into_iter().map(|id| Self::body(slf, id)).collect())
     }
 
-    /// The body nearest to a shape at a pose, with the closest point on it.
+    /// The body nearest to a shape at a pose, with the closest point on it; the distance (m) is negative by how
+    /// deep they overlap. Bodies that have no distance from the shape (half-spaces, meshes and height fields
+    /// from one of those) are not looked at.
     #[pyo3(signature = (shape, max_distance=f64::INFINITY, *, position=None, rotation=None, **which))]
     fn closest<'py>(
         slf: &Bound<'py, Self>,
@@ -105,7 +108,8 @@ impl PyWorld {
         Ok(found.map(|f| Hit::closest(slf, &f)))
     }
 
-    /// The nearest point of a body's surface; inside, the distance is negative (m).
+    /// The nearest point of a body's surface, with the distance of `point` from it, m: positive outside,
+    /// negative inside.
     #[pyo3(signature = (point, max_distance=f64::INFINITY, **which))]
     fn project<'py>(
         slf: &Bound<'py, Self>,
@@ -114,22 +118,32 @@ impl PyWorld {
         which: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Hit>> {
         let (asked, reach) = (Asked::new(slf, which)?, reach(max_distance)?);
-        let point = finite("point", point)?;
+        let point = near("point", point)?;
         let found = asked.with(slf, |w, f| w.project_point(point, reach, f));
         Ok(found.map(|f| Hit::projection(slf, &f)))
     }
 
-    /// Signed distance of two bodies, m.
+    /// Signed distance of two bodies, m: negative by how deep they overlap. Sensors do not count. Bodies that
+    /// have none (one without shapes, two half-spaces, two of half-space, mesh and height field) are an error.
     fn distance(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = body)] a: &Bound<'_, Body>,
         #[pyo3(from_py_with = body)] b: &Bound<'_, Body>,
     ) -> PyResult<f64> {
         let (a, b) = (Self::own(slf, a)?, Self::own(slf, b)?);
-        slf.get().with(slf.py(), |w| w.distance(a, b)).map_err(refused)
+        let ask = |w: &drystone::World| Ok((w.distance(a, b)?, [a, b].map(|b| w.model().describe(b.slot))));
+        let (found, [first, second]) = slf.get().with(slf.py(), ask).map_err(refused)?;
+        if found.is_finite() {
+            return Ok(found);
+        }
+        Err(input(format!(
+            "{first} and {second} have no distance: one has no shape but sensors, or both are half-spaces, \
+             meshes or height fields (closest_points says None there)"
+        )))
     }
 
-    /// Signed distance of two bodies (m) and the closest points of the first and the second.
+    /// Signed distance of two bodies (m, negative by how deep they overlap) and the closest points of the first
+    /// and the second; None where they have no distance: see `distance`.
     fn closest_points<'py>(
         slf: &Bound<'py, Self>,
         #[pyo3(from_py_with = body)] a: &Bound<'py, Body>,

@@ -9,6 +9,7 @@
 //! linear spring only while sin φ ≈ φ.
 
 use super::equation::{Placed, Sink, Sort};
+use crate::limits::{STIFFEST, up_to};
 use glam::DVec3;
 
 /// Stiffness and damping of a bushing along and about three axes.
@@ -50,9 +51,10 @@ impl Bushing {
             ("angular_stiffness", self.angular_stiffness),
             ("angular_damping", self.angular_damping),
         ];
-        match all.iter().find(|(_, v)| !(v.is_finite() && v.min_element() >= 0.0)) {
-            Some((name, v)) => Err(format!("{name} must be finite and not negative, got {v}")),
-            None => Ok(()),
+        if let Some((name, v)) = all.iter().find(|(_, v)| !(v.is_finite() && v.min_element() >= 0.0)) {
+            return Err(format!("{name} must be finite and not negative, got {v}"));
         }
+        let unit = "(N, m, rad, s)";
+        all.iter().try_for_each(|(name, v)| up_to(name, v.max_element(), STIFFEST, unit))
     }
 }

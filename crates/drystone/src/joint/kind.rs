@@ -11,6 +11,7 @@ use super::equation::{Demands, Equations, Errors, Full, Placed, Sink};
 use super::trajectory::Trajectory;
 use super::{ball, cylindrical, distance, fixed, gear, knife_edge, planar, point_on_line, point_on_plane};
 use super::{prismatic, pulley, rack_and_pinion, revolute, rolling_disc, screw, universal};
+use crate::limits::{FARTHEST, STIFFEST, sized, up_to, within};
 
 /// What a joint does. Frame A is fixed to its first body, frame B to its second; z is the axis unless said
 /// otherwise.
@@ -199,40 +200,40 @@ impl Kind {
 
     /// Says what is wrong with the parameters, naming the field.
     pub fn check(&self) -> Result<(), String> {
-        let not_negative = |name: &str, x: f64| {
-            if x.is_finite() && x >= 0.0 {
-                Ok(())
-            } else {
-                Err(format!("{name} must be finite and not negative, got {x}"))
-            }
-        };
         let positive = |name: &str, x: f64| {
             if x.is_finite() && x > 0.0 {
-                Ok(())
+                up_to(name, x, FARTHEST, "m")
             } else {
                 Err(format!("{name} must be positive and finite, got {x}"))
             }
         };
-        let not_zero = |name: &str, x: f64| {
+        let not_zero = |name: &str, x: f64, unit: &str| {
             if x.is_finite() && x != 0.0 {
-                Ok(())
+                sized(name, x, FARTHEST, unit)
             } else {
                 Err(format!("{name} must be finite and not zero, got {x}"))
             }
         };
         match self {
             Kind::Distance { length } | Kind::Rope { length } => positive("length", *length),
-            Kind::Spring { length, stiffness, damping } => not_negative("length", *length)
-                .and(not_negative("stiffness", *stiffness))
-                .and(not_negative("damping", *damping)),
-            Kind::Screw { pitch } => not_zero("pitch", *pitch),
-            Kind::Gear { ratio } => not_zero("ratio", *ratio),
-            Kind::RackAndPinion { radius } => not_zero("radius", *radius),
+            Kind::Spring { length, stiffness, damping } => up_to("length", *length, FARTHEST, "m")
+                .and(up_to("stiffness", *stiffness, STIFFEST, "N/m"))
+                .and(up_to("damping", *damping, STIFFEST, "N s/m")),
+            Kind::Screw { pitch } => not_zero("pitch", *pitch, "m a turn"),
+            Kind::Gear { ratio } => not_zero("ratio", *ratio, ""),
+            Kind::RackAndPinion { radius } => not_zero("radius", *radius, "m"),
             Kind::Pulley { points, ratio, length } => {
-                if points.iter().any(|p| !p.is_finite()) {
-                    return Err("points must be finite".into());
+                points.iter().try_for_each(|p| within("points", *p, FARTHEST, "m of the origin"))?;
+                if !(ratio.is_finite() && *ratio > 0.0) {
+                    return Err(format!("ratio must be positive and finite, got {ratio}"));
                 }
-                positive("ratio", *ratio).and(positive("length", *length))
+                up_to("ratio", *ratio, FARTHEST, "")?;
+                // A rope over both sides, as they may be.
+                if length.is_finite() && *length > 0.0 {
+                    Ok(())
+                } else {
+                    Err(format!("length must be positive and finite, got {length}"))
+                }
             }
             Kind::Bushing(bushing) => bushing.check(),
             Kind::Trajectory(trajectory) => trajectory.check(),

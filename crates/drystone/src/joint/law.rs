@@ -21,6 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::function::Function;
+use crate::limits::{FARTHEST, FASTEST, STIFFEST, STRONGEST, sized, up_to};
 
 /// What a motor imposes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,10 +90,16 @@ impl Motor {
         if self.limit.is_nan() || self.limit < 0.0 {
             return Err(format!("motor: limit must not be negative, got {}", self.limit));
         }
-        match &self.command {
-            Command::Position(f) | Command::Speed(f) | Command::Force(f) => f.check(),
+        if self.limit.is_finite() {
+            up_to("motor: limit", self.limit, STRONGEST, "N or N m")?;
         }
-        .map_err(|e| format!("motor: {e}"))
+        let (f, name, most, unit) = match &self.command {
+            Command::Position(f) => (f, "position", FARTHEST, "m or rad"),
+            Command::Speed(f) => (f, "speed", FASTEST, "m/s or rad/s"),
+            Command::Force(f) => (f, "force", STRONGEST, "N or N m"),
+        };
+        f.check().map_err(|e| format!("motor: {name}: {e}"))?;
+        f.check_size(most, unit).map_err(|e| format!("motor: {name} {e}"))
     }
 }
 
@@ -162,13 +169,6 @@ impl Law {
 
     /// Says what is wrong, naming the field.
     pub fn check(&self) -> Result<(), String> {
-        let not_negative = |name: &str, x: f64| {
-            if x.is_finite() && x >= 0.0 {
-                Ok(())
-            } else {
-                Err(format!("{name} must be finite and not negative, got {x}"))
-            }
-        };
         if let Some(m) = &self.motor {
             m.check()?;
         }
@@ -176,17 +176,20 @@ impl Law {
             if l.lower.is_nan() || l.upper.is_nan() || l.lower > l.upper {
                 return Err(format!("limits: lower must be at most upper, got {} and {}", l.lower, l.upper));
             }
+            for (name, x) in [("lower", l.lower), ("upper", l.upper)] {
+                if x.is_finite() {
+                    sized(&format!("limits: {name}"), x, FARTHEST, "m or rad")?;
+                }
+            }
             if !(0.0..=1.0).contains(&l.restitution) {
                 return Err(format!("limits: restitution must be in [0, 1], got {}", l.restitution));
             }
         }
         if let Some(s) = &self.spring {
-            not_negative("spring: stiffness", s.stiffness)?;
-            not_negative("spring: damping", s.damping)?;
-            if !s.rest.is_finite() {
-                return Err(format!("spring: rest must be finite, got {}", s.rest));
-            }
+            up_to("spring: stiffness", s.stiffness, STIFFEST, "N/m or N m/rad")?;
+            up_to("spring: damping", s.damping, STIFFEST, "N s/m or N m s/rad")?;
+            sized("spring: rest", s.rest, FARTHEST, "m or rad")?;
         }
-        not_negative("friction", self.friction)
+        up_to("friction", self.friction, STRONGEST, "N or N m")
     }
 }

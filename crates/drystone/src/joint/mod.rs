@@ -50,7 +50,7 @@ pub(crate) use world::{error_at, error_of};
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{FARTHEST, within};
+use crate::limits::{FARTHEST, STIFFEST, up_to, within};
 use crate::model::BodyId;
 use crate::settings::Stabilisation;
 use crate::shape::Pose;
@@ -484,6 +484,7 @@ impl JointDef {
         if self.compliance.iter().any(|c| !(c.is_finite() && *c >= 0.0)) {
             return Err(format!("compliance must be finite and not negative, got {:?}", self.compliance));
         }
+        self.compliance.iter().try_for_each(|c| up_to("compliance", *c, STIFFEST, "m/N or rad/(N m)"))?;
         Stabilisation::check_own(self.k)?;
         match self.length {
             Some(l) if !(l.is_finite() && l > 0.0) => Err(format!("length must be positive, got {l}")),

@@ -8,6 +8,7 @@
 
 use super::equation::{Placed, Sink};
 use crate::function::Function;
+use crate::limits::FARTHEST;
 use glam::{DMat3, DQuat, DVec3};
 
 /// The way of a point or a frame.
@@ -48,7 +49,10 @@ impl Trajectory {
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        let all = self.position.iter().chain(self.rotation.iter().flatten());
-        all.map(Function::check).collect::<Result<Vec<()>, _>>().map(|_| ())
+        let mut all = self.position.iter().chain(self.rotation.iter().flatten());
+        all.try_for_each(|f| {
+            f.check()?;
+            f.check_size(FARTHEST, "m or rad").map_err(|e| format!("a function of time {e}"))
+        })
     }
 }

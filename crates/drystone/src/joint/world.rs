@@ -74,6 +74,7 @@ impl World {
             self.model.joints[number as usize] = joint;
             self.state.joints[number as usize] = JointState::default();
         }
+        self.state.whose.add_joint(number, &self.model.joints[number as usize]);
         self.work.velocity.assembler.rows.forget(number);
         bodies.into_iter().for_each(|b| self.wake_slot(b));
         self.loose = true;
@@ -139,6 +140,7 @@ impl World {
         let (bodies, parted) = (self.model.joints[j].bodies, self.model.joints[j].parted);
         bodies.into_iter().for_each(|b| self.wake_slot(b));
         self.model.changed();
+        self.state.whose.take_joint(j as u32, &self.model.joints[j]);
         self.model.joints[j].alive = false;
         self.model.free_joints.push(j as u32);
         let others = |o: &Joint| {

@@ -8,6 +8,7 @@ pub(crate) mod impact;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{FARTHEST, FASTEST, ROUGHEST, STIFFEST, STRONGEST, up_to};
 use crate::settings::Stabilisation;
 
 /// Which quantity a coefficient of restitution compares.
@@ -109,20 +110,18 @@ impl PairLaw {
 
     /// Says which number is impossible, or which two laws exclude each other.
     pub fn check(&self) -> Result<(), String> {
-        for (name, x) in [
-            ("mu", self.mu),
-            ("mu_kinetic", self.mu_kinetic.unwrap_or(0.0)),
-            ("stick_speed", self.stick_speed),
-            ("restitution", self.restitution),
-            ("bounce_speed", self.bounce_speed.unwrap_or(0.0)),
-            ("rolling", self.rolling),
-            ("spinning", self.spinning),
-            ("cohesion", self.cohesion),
-            ("damping", self.damping),
+        for (name, x, most, unit) in [
+            ("mu", self.mu, ROUGHEST, ""),
+            ("mu_kinetic", self.mu_kinetic.unwrap_or(0.0), ROUGHEST, ""),
+            ("stick_speed", self.stick_speed, FASTEST, "m/s"),
+            ("restitution", self.restitution, f64::MAX, ""),
+            ("bounce_speed", self.bounce_speed.unwrap_or(0.0), FASTEST, "m/s"),
+            ("rolling", self.rolling, FARTHEST, "m"),
+            ("spinning", self.spinning, FARTHEST, "m"),
+            ("cohesion", self.cohesion, STRONGEST, "N"),
+            ("damping", self.damping, STIFFEST, "N s/m"),
         ] {
-            if !(x.is_finite() && x >= 0.0) {
-                return Err(format!("{name} must be finite and not negative, got {x}"));
-            }
+            up_to(name, x, most, unit)?;
         }
         if self.restitution > 1.0 {
             return Err(format!("restitution must be from 0 to 1, got {}", self.restitution));
@@ -133,6 +132,7 @@ impl PairLaw {
         {
             return Err(format!("stiffness must be positive and finite, got {k}"));
         }
+        up_to("stiffness", self.stiffness.unwrap_or(0.0), STIFFEST, "N/m")?;
         if let Some(kinetic) = self.mu_kinetic
             && kinetic > self.mu
         {

@@ -208,7 +208,9 @@ impl SavedWorld {
     fn world(self) -> Result<World, String> {
         self.settings.check()?;
         let solver = solver::make(&self.settings.solver).map_err(|e| e.0)?;
-        let (model, state) = (self.model.model()?, self.state.state()?);
+        let (model, mut state) = (self.model.model()?, self.state.state()?);
+        // It is this world's, and complete.
+        state.whose = Default::default();
         let mut world = World {
             work: Workspace::new(&self.settings, solver),
             settings: self.settings,

@@ -6,6 +6,7 @@ use super::column::Column;
 use crate::contact::{ContactKey, Remembered};
 use crate::joint::JointState;
 use crate::random::Random;
+use crate::restore::Whose;
 use crate::sleep::Rest;
 use crate::spatial_order::Order;
 use crate::state::State;
@@ -36,6 +37,8 @@ pub(super) struct SavedState {
     #[serde(default)]
     sunk_mass: Vec<f64>,
     random: Random,
+    #[serde(default)]
+    whose: Whose,
 }
 
 impl SavedState {
@@ -61,6 +64,7 @@ impl SavedState {
             emitted_mass: s.emitted_mass.clone(),
             sunk_mass: s.sunk_mass.clone(),
             random: s.random.clone(),
+            whose: s.whose,
         }
     }
 
@@ -99,6 +103,7 @@ impl SavedState {
             emitted_mass: self.emitted_mass,
             sunk_mass: self.sunk_mass,
             random: self.random,
+            whose: self.whose,
         };
         let n = state.position.len();
         one_each("rotation", state.rotation.len(), n)?;

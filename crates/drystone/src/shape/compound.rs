@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Moments, Pose, Shape};
 use crate::collide::Aabb;
 use crate::collide::midphase::Bvh;
+use crate::limits::{FARTHEST, within};
 
 /// Convex parts, each with its place in the common frame. Compounds within compounds are flattened.
 ///
@@ -157,9 +158,7 @@ fn furthest(shape: &Shape, from: DVec3) -> f64 {
 
 /// The pose with its rotation normalised, unless it is a unit quaternion up to rounding: then bit for bit.
 fn checked(pose: &Pose) -> Result<Pose, String> {
-    if !pose.position.is_finite() {
-        return Err(format!("position must be finite, got {}", pose.position));
-    }
+    within("position", pose.position, FARTHEST, "m")?;
     let length = pose.rotation.length();
     if !(length.is_finite() && (length - 1.0).abs() < 1e-3) {
         return Err(format!("rotation must be a unit quaternion, its length is {length}"));

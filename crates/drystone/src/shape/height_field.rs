@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Pose;
 use crate::collide::Aabb;
 use crate::collide::midphase::Skin;
+use crate::limits::FARTHEST;
 
 /// Ground as heights over a grid of points centred on the origin in x and y, solid below.
 ///
@@ -86,6 +87,15 @@ impl HeightField {
         }
         if let Some(k) = heights.iter().position(|h| !h.is_finite()) {
             return Err(format!("heights[{k}] must be finite, got {}", heights[k]));
+        }
+        for (name, n, s) in [("columns", columns, spacing[0]), ("rows", rows, spacing[1])] {
+            let size = (n - 1) as f64 * s;
+            if size > FARTHEST {
+                return Err(format!("spacing: {n} {name} must span at most {FARTHEST:e} m, got {size:e}"));
+            }
+        }
+        if let Some(k) = heights.iter().position(|h| h.abs() > FARTHEST) {
+            return Err(format!("heights[{k}] must be within {FARTHEST:e} m, got {:e}", heights[k]));
         }
         let low = heights.iter().copied().fold(f64::INFINITY, f64::min);
         let high = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);

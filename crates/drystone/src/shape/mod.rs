@@ -125,11 +125,20 @@ impl Shape {
         let positive = |name: &str, x: f64| {
             if !(x.is_finite() && x > 0.0) {
                 Err(format!("{name} must be positive and finite, got {x}"))
+            } else if x < crate::limits::SMALLEST {
+                Err(format!(
+                    "{name} must be at least {:e} m, or numbers run out, got {x:e}",
+                    crate::limits::SMALLEST
+                ))
             } else if x > LARGEST {
                 Err(format!("{name} must be at most {LARGEST:e} m, or numbers run out, got {x:e}"))
             } else {
                 Ok(())
             }
+        };
+        let inside = |name: &str, radius: f64| {
+            let text = || format!("{name} must be within {LARGEST:e} m of the origin, got {radius:e}");
+            if radius <= LARGEST { Ok(()) } else { Err(text()) }
         };
         let parts = |count: usize, what: &str| {
             if count <= MOST_PARTS {
@@ -140,7 +149,8 @@ impl Shape {
         };
         match self {
             Shape::Sphere { radius } => positive("radius", *radius),
-            Shape::HalfSpace | Shape::Hull(_) => Ok(()),
+            Shape::HalfSpace => Ok(()),
+            Shape::Hull(hull) => inside("points", hull.bounding_radius()),
             Shape::Box { half } | Shape::Ellipsoid { half } => {
                 positive("half[0]", half.x)?;
                 positive("half[1]", half.y)?;
@@ -173,7 +183,10 @@ impl Shape {
                     _ => Err(format!("core must be a box, cylinder, cone or hull, not a {}", core.name())),
                 }
             }
-            Shape::Mesh(mesh) => parts(mesh.triangles().len(), "triangles"),
+            Shape::Mesh(mesh) => {
+                inside("vertices", mesh.bounding_radius())?;
+                parts(mesh.triangles().len(), "triangles")
+            }
             Shape::HeightField(field) => parts(field.triangle_count(), "triangles"),
             Shape::Compound(compound) => parts(compound.parts().len(), "parts"),
         }
