@@ -194,12 +194,12 @@ impl<'py> FromPyObject<'_, 'py> for Bits {
 impl<'py> FromPyObject<'_, 'py> for Times {
     type Error = PyErr;
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match whole(&value, MOST_STEPS) {
+        match whole(&value, u64::MAX) {
+            Ok(n) if n > MOST_STEPS => {
+                Err(input(format!("n must be a whole number, at least 1 and at most {MOST_STEPS}, got {n}")))
+            }
             Ok(n) if n > 0 => Ok(Self(n)),
-            _ => Err(input(format!(
-                "n must be a whole number, at least 1 and at most {MOST_STEPS}, got {}",
-                shown(&value)
-            ))),
+            _ => Err(input(format!("n must be a whole number, at least 1, got {}", shown(&value)))),
         }
     }
 }

@@ -74,7 +74,7 @@ def test_inertia_can_be_given(floating: ds.World) -> None:
         ({"mass": 1.0, "density": 1.0}, "give one of the two"),
         ({"mass": 1.0, "position": [np.nan, 0, 0]}, "position must be finite"),
         ({"mass": 1.0, "rotation": [2, 0, 0, 0]}, "unit quaternion"),
-        ({"mass": 1.0, "friction": -0.1}, "mu must be finite and not negative"),
+        ({"mass": 1.0, "friction": -0.1}, "friction must be finite and not negative"),
         ({"mass": 1.0, "motion": "flying"}, "motion must be 'dynamic'"),
         ({"mass": 1.0, "inertia": [1, 1, 5]}, "triangle inequality"),
         ({"mass": 1.0, "inertia": [1, 1]}, "three principal moments"),
@@ -358,7 +358,7 @@ def test_colliders_are_changed_on_a_living_body(ground: ds.World) -> None:
         ("position", [np.nan, 0, 0], "its place must be finite"),
         ("position", [1e300, 0, 0], "its place must be within"),
         ("rotation", [1, 1, 0, 0], "its rotation must be a unit quaternion"),
-        ("friction", -1.0, "mu must be finite and not negative"),
+        ("friction", -1.0, "friction must be finite and not negative"),
         ("shape", ds.half_space(), "cannot belong to a dynamic body"),
     ],
 )

@@ -376,9 +376,9 @@ impl PyWorld {
         PyState(self.with(py, |w| w.state().clone()))
     }
 
-    /// Goes back to a saved state of these same bodies: of this world, of one that it was copied or loaded from,
-    /// or of one that was made in the same way. Bodies that came and went since do not matter; others are an
-    /// error.
+    /// Goes back to a saved state of these same bodies: of this world, of one that it was copied or loaded
+    /// from, or of one that was made in the same way. Bodies that came and went since do not matter; others
+    /// are an error.
     ///
     /// Positions, velocities, applied forces, time, random numbers and warm starts are the state's. Settings,
     /// masses, shapes, materials, motors and limits stay as they are now, and so do hooks; a body that is

@@ -108,8 +108,8 @@ impl PyWorld {
     }
 
     /// Sets states of all bodies at once; what is not given stays. Contacts begin anew where positions or
-    /// rotations are set. Nothing is set where a row is refused: static bodies have no velocity but zero. Rows
-    /// of removed bodies may hold anything.
+    /// rotations are set. Nothing is set where a row is refused: static bodies have no velocity but zero.
+    /// Rows of removed bodies may hold anything.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,
@@ -124,8 +124,8 @@ impl PyWorld {
     }
 
     /// Adds forces (n, 3) in N at the centres of mass, and torques (n, 3) in N m, for the next step only.
-    /// Rows of bodies that are not dynamic count for nothing, where `body.apply_force` refuses them: a force for
-    /// all rows need not leave the ground out.
+    /// Rows of bodies that are not dynamic count for nothing, where `body.apply_force` refuses them: a force
+    /// for all rows need not leave the ground out.
     #[pyo3(signature = (forces, torques=None))]
     fn apply_forces(
         &self,

@@ -16,9 +16,9 @@ impl PyWorld {
     /// The first body that a ray hits within `max_distance` (m); None if there is none.
     ///
     /// Keywords of all questions say who is asked: only bodies of this `motion`, only shapes that would
-    /// collide with a shape of these `layers` and this `mask`, none of `exclude`, and no `sensors` unless they
-    /// are asked for. `mask=2` alone asks the shapes in layer 2, whatever their own masks say; `layers=2` alone
-    /// those whose mask has layer 2. A bit is a layer: 4 is the third.
+    /// collide with a shape of these `layers` and this `mask`, none of `exclude`, and no `sensors` unless
+    /// they are asked for. `mask=2` alone asks the shapes in layer 2, whatever their own masks say;
+    /// `layers=2` alone those whose mask has layer 2. A bit is a layer: 4 is the third.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -90,9 +90,9 @@ impl PyWorld {
         Ok(bodies.into_iter().map(|id| Self::body(slf, id)).collect())
     }
 
-    /// The body nearest to a shape at a pose, with the closest point on it; the distance (m) is negative by how
-    /// deep they overlap. Bodies that have no distance from the shape (half-spaces, meshes and height fields
-    /// from one of those) are not looked at.
+    /// The body nearest to a shape at a pose, with the closest point on it; the distance (m) is negative by
+    /// how deep they overlap. Bodies that have no distance from the shape (half-spaces, meshes and height
+    /// fields from one of those) are not looked at.
     #[pyo3(signature = (shape, max_distance=f64::INFINITY, *, position=None, rotation=None, **which))]
     fn closest<'py>(
         slf: &Bound<'py, Self>,
@@ -124,7 +124,8 @@ impl PyWorld {
     }
 
     /// Signed distance of two bodies, m: negative by how deep they overlap. Sensors do not count. Bodies that
-    /// have none (one without shapes, two half-spaces, two of half-space, mesh and height field) are an error.
+    /// have none (one without shapes, two half-spaces, two of half-space, mesh and height field) are an
+    /// error.
     fn distance(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = body)] a: &Bound<'_, Body>,
@@ -142,8 +143,8 @@ impl PyWorld {
         )))
     }
 
-    /// Signed distance of two bodies (m, negative by how deep they overlap) and the closest points of the first
-    /// and the second; None where they have no distance: see `distance`.
+    /// Signed distance of two bodies (m, negative by how deep they overlap) and the closest points of the
+    /// first and the second; None where they have no distance: see `distance`.
     fn closest_points<'py>(
         slf: &Bound<'py, Self>,
         #[pyo3(from_py_with = body)] a: &Bound<'py, Body>,

@@ -1,7 +1,11 @@
 //! What is beyond the numbers that the engine carries is an error with its bound, and no step ends there.
 
+use drystone::joint::{Law, Limits, Spring};
 use drystone::limits::{FARTHEST, FASTEST, GRAVITY, STRONGEST};
-use drystone::{BodyDef, BodyId, Collider, JointDef, Motion, Pose, Settings, Shape, StepError, World};
+use drystone::{
+    BodyDef, BodyId, Collider, Compound, Function, JointDef, Motion, Motor, PairLaw, Pose, Settings, Shape,
+    StepError, World,
+};
 use glam::{DQuat, DVec3};
 
 fn ball() -> BodyDef {
@@ -20,6 +24,63 @@ fn refused<E: ToString>(w: &mut World, told: &str, f: impl FnOnce(&mut World) ->
     let text = f(w).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(text.contains(told), "wanted '{told}', got '{text}'");
     assert_eq!(w.state(), &before);
+}
+
+/// Numbers whose products and squares no step could carry, of motors, springs, friction, charges and shapes.
+#[test]
+fn what_acts_is_bounded() {
+    let (mut w, id) = with(Settings::default());
+    let hinge = w.add_joint(JointDef::revolute(None, id, DVec3::Z * 2.0, DVec3::Y)).unwrap();
+    let sine = Function::Sine { mean: 0.0, amplitude: 1e200, frequency: 1.0, phase: 0.0 };
+    for (told, motor) in [
+        ("motor: force must be within 1e60 N or N m, got 1e200", Motor::force(1e200)),
+        ("motor: speed must be within 1e12 m/s or rad/s, got -1e200", Motor::speed(-1e200)),
+        ("motor: position must be within 1e12 m or rad, got 1e200", Motor::position(1e200)),
+        ("motor: speed must be within 1e12 m/s or rad/s", Motor::speed(sine)),
+        ("motor: limit must be at most 1e60 N or N m", Motor::speed(1.0).limited(1e200)),
+    ] {
+        refused(&mut w, told, |w| w.set_motor(hinge, 0, Some(motor)));
+    }
+    w.set_motor(hinge, 0, Some(Motor::speed(1e12).limited(f64::INFINITY))).unwrap();
+    w.set_motor(hinge, 0, None).unwrap();
+    let spring = |rest, stiffness, damping| Law {
+        spring: Some(Spring { rest, stiffness, damping }),
+        ..Law::default()
+    };
+    let ends =
+        |lower, upper| Law { limits: Some(Limits { lower, upper, restitution: 0.0 }), ..Law::default() };
+    for (told, law) in [
+        ("spring: rest must be within 1e12 m or rad", spring(1e200, 1.0, 1.0)),
+        ("spring: stiffness must be at most 1e60", spring(0.0, 1e200, 1.0)),
+        ("spring: damping must be at most 1e60", spring(0.0, 1.0, 1e200)),
+        ("limits: lower must be within 1e12 m or rad, got -1e200", ends(-1e200, 0.0)),
+        ("limits: upper must be within 1e12 m or rad", ends(f64::NEG_INFINITY, 1e200)),
+        ("friction must be at most 1e60 N or N m", Law { friction: 1e200, ..Law::default() }),
+    ] {
+        refused(&mut w, told, |w| w.set_law(hinge, 0, law));
+    }
+    refused(&mut w, "mu must be at most 1e12, got 1e200", |w| w.set_friction(id, 1e200));
+    refused(&mut w, "mu must be at most 1e12", |w| w.add_body(ball().friction(1e200)).map(drop));
+    refused(&mut w, "charge must be within 1e40 C", |w| w.add_body(ball().charged(-1e200)).map(drop));
+    refused(&mut w, "radius must be at least 1e-20 m", |w| {
+        w.add_body(BodyDef::fixed(Shape::Sphere { radius: 1e-200 })).map(drop)
+    });
+    refused(&mut w, "compliance must be at most 1e60", |w| {
+        w.add_joint(JointDef::ball(None, id, DVec3::Z).compliant(1e200, 0.0)).map(drop)
+    });
+    for (told, law) in [
+        ("cohesion must be at most 1e60 N", PairLaw { cohesion: 1e200, ..PairLaw::friction(0.5) }),
+        ("stiffness must be at most 1e60 N/m", PairLaw { stiffness: Some(1e200), ..PairLaw::friction(0.5) }),
+        ("mu must be at most 1e12", PairLaw::friction(1e200)),
+    ] {
+        assert!(law.check().unwrap_err().contains(told), "{told}");
+    }
+    let flat = |spacing, height| Shape::height_field(2, 2, [spacing, 1.0], vec![0.0, 0.0, 0.0, height]);
+    assert!(flat(1e200, 0.0).unwrap_err().contains("spacing: 2 columns must span at most 1e12 m"));
+    assert!(flat(1.0, 1e200).unwrap_err().contains("heights[3] must be within 1e12 m"));
+    let far = vec![(Pose::at(DVec3::X * 1e200), Shape::Sphere { radius: 1.0 })];
+    assert!(Compound::new(far).unwrap_err().contains("part 0: position must be within 1e12 m"));
+    w.step().unwrap();
 }
 
 #[test]
