@@ -200,29 +200,38 @@ impl Control {
 
     /// Says what is wrong with it.
     pub fn check(&self) -> Result<(), String> {
+        self.check_fields().map_err(|(_, why)| why)
+    }
+
+    /// The field that is wrong, and why.
+    pub(crate) fn check_fields(&self) -> Result<(), (&'static str, String)> {
         let [least, most] = self.range;
         if !(least.is_finite() && most.is_finite() && least < most) {
-            return Err(format!("range must be two rising numbers, got {least} and {most}"));
+            return Err(("range", format!("range must be two rising numbers, got {least} and {most}")));
         }
         if !(least..=most).contains(&self.start) {
-            return Err(format!("start must be within the range {least} to {most}, got {}", self.start));
+            let why = format!("start must be within the range {least} to {most}, got {}", self.start);
+            return Err(("start", why));
         }
         if self.rate.is_nan() || self.rate <= 0.0 || self.hold && self.rate.is_infinite() {
             let why =
                 if self.hold { "a control that holds needs a rate above 0" } else { "rate must be above 0" };
-            return Err(format!("{why}, got {}", self.rate));
+            let field = if self.hold && self.rate == f64::INFINITY { "hold" } else { "rate" };
+            return Err((field, format!("{why}, got {}", self.rate)));
         }
         for key in self.keys.iter().filter(|k| !k.is_empty()) {
-            check_key(key)?;
+            check_key(key).map_err(|why| ("keys", why))?;
         }
         if !self.keys[0].is_empty() && self.keys[0] == self.keys[1] {
-            return Err(format!("the key '{}' cannot be for more and for less", self.keys[0]));
+            let why = format!("the key '{}' cannot be for more and for less", self.keys[0]);
+            return Err(("keys", why));
         }
         if !self.gamepad.is_empty() && !is_gamepad(&self.gamepad) {
-            return Err(format!(
+            let why = format!(
                 "gamepad must be 'axis N', '-axis N', 'button N' or 'buttons MORE LESS' with numbers below 32, got '{}'",
                 self.gamepad
-            ));
+            );
+            return Err(("gamepad", why));
         }
         Ok(())
     }

@@ -87,6 +87,40 @@ pub fn parameters(what: &str, set: &[(String, String)]) -> Result<Vec<file::Para
     file::parameters(&source, &root, &set.to_vec())
 }
 
+/// What a file of a scene is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A scene file.
+    Scene,
+    /// A flat state.
+    State,
+}
+
+/// Files larger than this are no scenes that anybody writes, bytes.
+const LARGE: u64 = 1 << 26;
+
+/// Whether a file is a scene file or a flat state: JSON whose keys at the top are those of one, or TOML; None
+/// for anything else and for what cannot be read.
+pub fn kind_of(path: &Path) -> Option<FileKind> {
+    if std::fs::metadata(path).ok()?.len() > LARGE {
+        return None;
+    }
+    let source = Source::open(path).ok()?;
+    let root = source.parse().ok()?;
+    let Value::Table(entries) = &root.value else { return None };
+    let all = |fields: &[&str]| {
+        !entries.is_empty() && entries.iter().all(|e| e.key == "$schema" || fields.contains(&e.key.as_ref()))
+    };
+    let tables = |key: &str| match root.get(key).map(|n| &n.value) {
+        Some(Value::Array(list)) => list.iter().any(|n| matches!(n.value, Value::Table(_))),
+        _ => false,
+    };
+    if source.format == Format::Toml || all(file::FIELDS) || tables("body") {
+        return Some(FileKind::Scene);
+    }
+    (all(flat::FIELDS) || tables("bodies")).then_some(FileKind::State)
+}
+
 /// Both kinds of JSON file may be called `.json`: the keys at the top tell. A draw is a flat state if it has
 /// a key that scene files have not.
 pub(crate) fn is_flat(source: &Source, root: &Node) -> bool {

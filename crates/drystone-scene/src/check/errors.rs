@@ -28,6 +28,8 @@ pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec
         let place = (error.file.clone(), error.place);
         let field = error.field.clone().unwrap_or_default();
         let missing = missing(&error.message).map(String::from);
+        // A control says all that is wrong with it, not what it lacks alone.
+        let lacking = missing.clone().filter(|_| field.starts_with("control["));
         let needed = error.message.split("needs '").nth(1).and_then(|rest| rest.split('\'').next());
         let needed = needed.map(String::from);
         if !follows {
@@ -38,6 +40,9 @@ pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec
             continue;
         }
         if needed.is_some_and(|key| give(&mut rest, source, &place, &key)) {
+            continue;
+        }
+        if lacking.is_some_and(|key| give(&mut rest, source, &place, &key)) {
             continue;
         }
         let again = taken.iter().any(|t| t.place == place);
@@ -107,7 +112,9 @@ fn give(root: &mut Node, source: &Source, spot: &Spot, key: &str) -> bool {
         let (file, place) = source.spot(offset);
         file == spot.0 && Some(place) == spot.1
     };
-    let Some(value) = stand_in(key, root.offset) else { return false };
+    let Some(value) = stand_in(key, root.offset).or_else(|| stand_in_control(key, root.offset)) else {
+        return false;
+    };
     let Some(list) = table_at(root, &is).filter(|list| list.iter().all(|e| e.key != key)) else {
         return false;
     };
@@ -164,17 +171,30 @@ fn take_out(root: &mut Node, source: &Source, spot: &Spot, again: bool) -> Optio
     }
 }
 
-/// A value that does for a field that a body needs.
+/// A value that does for a field that a table needs.
 fn stand_in(key: &str, offset: usize) -> Option<Value<'static>> {
     let number = |x: f64| Node { offset, value: Value::Number(x) };
     let entry = |key: &'static str, node: Node<'static>| Entry { key: key.into(), offset, node };
     match key {
-        "mass" | "density" => Some(Value::Number(1.0)),
+        // Without a rate a lever would lack one.
+        "mass" | "density" | "rate" => Some(Value::Number(1.0)),
         "inertia" => Some(Value::Array(vec![number(1.0), number(1.0), number(1.0)])),
         "shape" => {
             let kind = Node { offset, value: Value::Text("sphere".into()) };
             Some(Value::Table(vec![entry("type", kind), entry("r", number(1.0))]))
         }
+        _ => None,
+    }
+}
+
+/// A value that does for a field that a control needs.
+fn stand_in_control(key: &str, offset: usize) -> Option<Value<'static>> {
+    let number = |x: f64| Node { offset, value: Value::Number(x) };
+    match key {
+        "name" => Some(Value::Text("unnamed".into())),
+        "commands" => Some(Value::Text("position".into())),
+        // A start of any size is within it.
+        "range" => Some(Value::Array(vec![number(-1e300), number(1e300)])),
         _ => None,
     }
 }

@@ -424,6 +424,7 @@ pub(super) fn meshes(source: &Source, root: &Node) -> Vec<String> {
     let mut seen = Vec::new();
     let folders = source.folders();
     visit(root, &mut |table| {
+        points(table, &mut notes);
         let (Some(kind), Some(file)) = (table.get("type"), table.get("file")) else { return };
         let (Value::Text(kind), Value::Text(name)) = (&kind.value, &file.value) else { return };
         if !["mesh", "hull", "decomposed"].contains(&kind.as_ref()) {
@@ -459,6 +460,34 @@ pub(super) fn meshes(source: &Source, root: &Node) -> Vec<String> {
         }
     });
     notes
+}
+
+/// A hull whose points may be in millimetres.
+fn points(table: &Node, notes: &mut Vec<String>) {
+    let Some(Value::Text(kind)) = table.get("type").map(|n| &n.value) else { return };
+    if kind != "hull" {
+        return;
+    }
+    let (mut low, mut high, mut count) = (DVec3::INFINITY, DVec3::NEG_INFINITY, 0);
+    for point in list(table.get("points")) {
+        if let [Value::Number(x), Value::Number(y), Value::Number(z)] =
+            list(Some(point)).iter().map(|n| &n.value).collect::<Vec<_>>()[..]
+        {
+            let p = DVec3::new(*x, *y, *z);
+            (low, high, count) = (low.min(p), high.max(p), count + 1);
+        }
+    }
+    let longest = (high - low).max_element();
+    if count > 0 && longest > LONG {
+        let text = format!(
+            "a hull of {count} points is {} m long; if they are in millimetres, a thousandth of them is meant: points are in metres",
+            short(longest)
+        );
+        // Copies by loops are of one kind.
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
+    }
 }
 
 fn visit(node: &Node, look: &mut dyn FnMut(&Node)) {

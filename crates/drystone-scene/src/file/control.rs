@@ -6,7 +6,7 @@ use drystone::joint::Command;
 use drystone_solve::solver::nearest;
 
 use crate::control::{Control, Quantity, Target};
-use crate::text::{At, Fault};
+use crate::text::{At, Fault, Value};
 
 pub(super) const FIELDS: &[&str] = &[
     "name",
@@ -55,14 +55,15 @@ pub(super) fn read(at: &At, joints: &[JointDef]) -> Result<Control, Fault> {
     if let Some(gamepad) = at.get("gamepad") {
         control.gamepad = gamepad.text()?.into();
     }
+    control.check_fields().map_err(|(field, why)| at.get(field).unwrap_or(*at).fault(why))?;
     let coordinate = at.get("coordinate").map_or(Ok(0), |c| c.whole(0, 5))? as usize;
-    let scale = at.get("scale").map_or(Ok(1.0), |s| s.number())?;
-    let mut one = |joint: &At| -> Result<(), Fault> {
+    let scale = scales(at)?;
+    let mut one = |joint: &At, scale: f64| -> Result<(), Fault> {
         let number = find(joint, joints)?;
         let free = joints[number].kind.coordinates().len();
         if coordinate >= free {
-            return Err(joint
-                .fault(format!("the joint has {free} free coordinates, there is no number {coordinate}")));
+            let why = format!("the joint has {free} free coordinates, there is no number {coordinate}");
+            return Err(at.get("coordinate").unwrap_or(*joint).fault(why));
         }
         let swings = |c: &Command| matches!(c, Command::Position(Function::Sine { .. }));
         let motor = joints[number].laws.get(coordinate).and_then(|l| l.motor.as_ref());
@@ -73,12 +74,60 @@ pub(super) fn read(at: &At, joints: &[JointDef]) -> Result<Control, Fault> {
         Ok(())
     };
     match (at.get("joint"), at.get("joints")) {
-        (Some(joint), None) => one(&joint)?,
-        (None, Some(list)) => list.items()?.try_for_each(|j| one(&j))?,
+        (Some(joint), None) => one(&joint, scale.of(0))?,
+        (None, Some(list)) => {
+            unknown(&list, joints)?;
+            list.items()?.enumerate().try_for_each(|(k, j)| one(&j, scale.of(k)))?;
+        }
         _ => return Err(at.fault("needs 'joint' (a name) or 'joints' (several), not both")),
     }
-    control.check().map_err(|e| at.fault(e))?;
     Ok(control)
+}
+
+/// Commands over values: one for all joints, or one for each.
+enum Scale {
+    All(f64),
+    Each(Vec<f64>),
+}
+
+impl Scale {
+    fn of(&self, k: usize) -> f64 {
+        match self {
+            Scale::All(x) => *x,
+            Scale::Each(all) => all.get(k).copied().unwrap_or(1.0),
+        }
+    }
+}
+
+fn scales(at: &At) -> Result<Scale, Fault> {
+    let Some(scale) = at.get("scale") else { return Ok(Scale::All(1.0)) };
+    let Value::Array(list) = &scale.node.value else { return scale.number().map(Scale::All) };
+    let joints = match at.get("joints").map(|j| &j.node.value) {
+        Some(Value::Array(all)) => all.len(),
+        _ => 1,
+    };
+    if list.len() != joints {
+        return Err(scale.fault(format!(
+            "must be a number for all joints or one for each of the {joints} of them, got {}",
+            list.len()
+        )));
+    }
+    scale.items()?.map(|x| x.number()).collect::<Result<_, _>>().map(Scale::Each)
+}
+
+/// All names of a list that no joint has, at once.
+fn unknown(list: &At, joints: &[JointDef]) -> Result<(), Fault> {
+    let mut faults = Vec::new();
+    for item in list.items()? {
+        if item.text().is_ok() {
+            faults.extend(find(&item, joints).err());
+        }
+    }
+    let others: Vec<String> = faults.iter().skip(1).map(|f| f.message.clone()).collect();
+    match faults.into_iter().next() {
+        None => Ok(()),
+        Some(first) => Err(Fault { message: [vec![first.message], others].concat().join("; "), ..first }),
+    }
 }
 
 fn find(at: &At, joints: &[JointDef]) -> Result<usize, Fault> {

@@ -126,6 +126,7 @@ fn formula_of(text: &str) -> Option<&str> {
 pub(super) fn expand<'t>(root: &At<'_, 't>, scope: &Scope) -> Result<Node<'t>, Fault> {
     let mut work = Work { scope: scope.clone(), copies: 0 };
     let Value::Table(entries) = &root.node.value else { return Ok(root.node.clone()) };
+    no_loop(root)?;
     let mut out = Vec::with_capacity(entries.len());
     for e in entries {
         let node = match (e.key.as_ref(), root.get(&e.key)) {
@@ -136,6 +137,22 @@ pub(super) fn expand<'t>(root: &At<'_, 't>, scope: &Scope) -> Result<Node<'t>, F
         out.push(Entry { key: e.key.clone(), offset: e.offset, node });
     }
     Ok(Node { offset: root.node.offset, value: Value::Table(out) })
+}
+
+/// Refuses a loop in a table that is no item of a list: there is nowhere for its copies to go.
+fn no_loop(at: &At) -> Result<(), Fault> {
+    let Value::Table(entries) = &at.node.value else { return Ok(()) };
+    let Some(entry) = entries.iter().find(|e| e.key == "for" || e.key == "if") else { return Ok(()) };
+    let (key, field) = (entry.key.as_ref(), at.field());
+    let last = field.rsplit('.').next().unwrap_or_default();
+    let how = match field.contains(['.', '[']) {
+        _ if field.is_empty() => "it belongs into a [[body]], [[joint]], ... of its own".into(),
+        true => format!("make it a list of one: {last} = [{{ ... }}], where a list may be"),
+        false => format!("make it a table of a list: [[{field}]], where there may be several"),
+    };
+    let message = format!("'{key}' makes copies of a table in a list, and this one is in none: {how}");
+    let field = if field.is_empty() { key.to_string() } else { format!("{field}.{key}") };
+    Err(Fault { offset: Some(entry.offset), field, message })
 }
 
 struct Work {
@@ -158,7 +175,10 @@ impl Work {
                 }
                 Value::Array(out)
             }
-            Value::Table(_) => self.table(at)?,
+            Value::Table(_) => {
+                no_loop(at)?;
+                self.table(at)?
+            }
             plain => plain.clone(),
         };
         Ok(Node { offset: at.node.offset, value })

@@ -386,7 +386,7 @@ const CONTROL: &[Entry] = &[
     ("joints", "texts", "the names of several"),
     ("coordinate", "whole", "from 0"),
     ("commands", "speed|position|force|friction|gain", ""),
-    ("scale", "number", "command over value"),
+    ("scale", "spacing", "command over value: one, or one for each joint"),
     ("range", "pair", "least and greatest value"),
     ("start", "number", "value without input"),
     ("rate", "number", "units a second"),

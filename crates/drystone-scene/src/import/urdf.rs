@@ -1,6 +1,6 @@
 //! URDF: links and joints of a tree. Links that joints hold fast are one body with what holds them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use drystone::{MassProperties, Pose};
@@ -41,24 +41,38 @@ pub(super) fn read(document: &Document, folder: &Path) -> Read<Robot> {
     let mut links: Vec<(Node, Option<MassProperties>, Vec<Geometry>)> = Vec::new();
     let mut joints: Vec<Node> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
+    let mut named: HashSet<&str> = HashSet::new();
     for node in root.children().filter(Node::is_element) {
         match node.tag_name().name() {
             "link" => {
                 let name = need(document, node, "name")?;
                 if index.insert(name, links.len()).is_some() {
-                    return Err(Wrong::at(document, node, format!("there are two links named '{name}'")));
+                    return Err(Wrong::at(
+                        document,
+                        node,
+                        format!("name: there are two links named '{name}'"),
+                    ));
                 }
                 let mass = inertial(document, node, &mut robot)?;
                 links.push((node, mass, shapes(document, node, folder, &mut robot)?));
             }
-            "joint" => joints.push(node),
+            "joint" => {
+                if let Some(name) = node.attribute("name").filter(|n| !n.is_empty() && !named.insert(n)) {
+                    return Err(Wrong::at(
+                        document,
+                        node,
+                        format!("name: there are two joints named '{name}'"),
+                    ));
+                }
+                joints.push(node);
+            }
             "material" => {}
             _ => robot.leave(document, node),
         }
     }
     // Joint by parent, and who is a child.
     let mut below: Vec<Vec<(Node, usize)>> = vec![Vec::new(); links.len()];
-    let mut has_parent = vec![false; links.len()];
+    let mut parent: Vec<Option<(usize, Node)>> = vec![None; links.len()];
     for joint in joints {
         let link = |tag: &str| -> Read<usize> {
             let end = child(joint, tag)
@@ -67,26 +81,38 @@ pub(super) fn read(document: &Document, folder: &Path) -> Read<Robot> {
             index
                 .get(name)
                 .copied()
-                .ok_or_else(|| Wrong::at(document, end, format!("there is no link '{name}'")))
+                .ok_or_else(|| Wrong::at(document, end, format!("link: there is no link '{name}'")))
         };
         let (a, b) = (link("parent")?, link("child")?);
-        if std::mem::replace(&mut has_parent[b], true) {
-            return Err(Wrong::at(document, joint, "its child has another parent: a robot is a tree"));
+        if let Some((_, other)) = parent[b].replace((a, joint)) {
+            let other = other.attribute("name").unwrap_or_default();
+            let why = format!("its child has another parent, by the joint '{other}': a robot is a tree");
+            return Err(Wrong::at(document, joint, why));
         }
         below[a].push((joint, b));
     }
-    let roots: Vec<usize> = (0..links.len()).filter(|&i| !has_parent[i]).collect();
-    let &[first] = roots.as_slice() else {
-        return Err(Wrong::at(
-            document,
-            root,
-            format!("has {} links without a parent, and not one", roots.len()),
-        ));
+    let roots: Vec<usize> = (0..links.len()).filter(|&i| parent[i].is_none()).collect();
+    let first = match roots.as_slice() {
+        &[first] => first,
+        [] if links.is_empty() => return Err(Wrong::at(document, root, "has no <link>")),
+        [] => return Err(loop_of(document, &parent, 0)),
+        several => {
+            let names: Vec<&str> =
+                several.iter().filter_map(|&k| links[k].0.attribute("name")).take(5).collect();
+            let text = format!(
+                "{} links have no joint to a parent ({}): a robot is a tree, in which one link has none",
+                several.len(),
+                names.join(", ")
+            );
+            return Err(Wrong::at(document, links[several[1]].0, text));
+        }
     };
+    let mut reached = vec![false; links.len()];
     // Each link: its body, and where its frame is in the body's.
     let is_world = links[first].0.attribute("name") == Some("world");
     let mut todo = vec![(first, None::<(usize, Pose)>, Pose::IDENTITY, None::<Link>)];
     while let Some((k, held, pose, joint)) = todo.pop() {
+        reached[k] = true;
         let (node, mass, geometry) = (links[k].0, links[k].1, std::mem::take(&mut links[k].2));
         let (body, local) = match held {
             Some((body, local)) => {
@@ -125,7 +151,29 @@ pub(super) fn read(document: &Document, folder: &Path) -> Read<Robot> {
             }
         }
     }
-    Ok(robot)
+    // Every other link has a parent, and none of these is on the tree: they go round.
+    match reached.iter().position(|r| !r) {
+        Some(k) => Err(loop_of(document, &parent, k)),
+        None => Ok(robot),
+    }
+}
+
+/// The complaint about joints that close a loop, which is where the parents of a link lead to.
+fn loop_of(document: &Document, parent: &[Option<(usize, Node)>], from: usize) -> Wrong {
+    let (mut seen, mut at, mut way) = (vec![false; parent.len()], from, Vec::new());
+    while let Some((above, joint)) = parent[at].filter(|_| !std::mem::replace(&mut seen[at], true)) {
+        way.push((at, joint));
+        at = above;
+    }
+    let begin = way.iter().position(|(k, _)| *k == at).unwrap_or(0);
+    let names: Vec<&str> =
+        way[begin..].iter().filter_map(|(_, joint)| joint.attribute("name")).take(8).collect();
+    let place = way.get(begin).map_or(document.root_element(), |(_, joint)| *joint);
+    let text = format!(
+        "the joints {} close a loop: a robot is a tree; leave one of them out here and add it to the scene file",
+        names.join(", ")
+    );
+    Wrong::at(document, place, text)
 }
 
 enum Motion {
@@ -188,8 +236,13 @@ fn moving(document: &Document, joint: Node, a: usize, at: &Pose, robot: &mut Rob
         }
     }
     if let Some(dynamics) = child(joint, "dynamics") {
-        link.friction = number(document, dynamics, "friction")?.unwrap_or(0.0).max(0.0);
-        link.damping = number(document, dynamics, "damping")?.unwrap_or(0.0).max(0.0);
+        for (key, to) in [("friction", &mut link.friction), ("damping", &mut link.damping)] {
+            let value = number(document, dynamics, key)?.unwrap_or(0.0);
+            if value < 0.0 {
+                robot.note(document, joint, format!("{key} of {value} is below 0, and is left out"));
+            }
+            *to = value.max(0.0);
+        }
     }
     Ok(Motion::Joint(link, start))
 }
@@ -198,13 +251,23 @@ fn inertial(document: &Document, link: Node, robot: &mut Robot) -> Read<Option<M
     let Some(node) = child(link, "inertial") else { return Ok(None) };
     let pose = origin(document, node)?;
     let value = match child(node, "mass") {
-        Some(m) => number(document, m, "value")?.unwrap_or(0.0),
+        Some(m) => {
+            let value = number(document, m, "value")?.unwrap_or(0.0);
+            if value < 0.0 {
+                return Err(Wrong::at(document, m, format!("value: must not be below 0, got {value} kg")));
+            }
+            value
+        }
         None => 0.0,
     };
-    if value <= 0.0 {
+    if value == 0.0 {
         return Ok(None);
     }
-    let Some(at) = child(node, "inertia") else { return Ok(None) };
+    let ball = DMat3::IDENTITY * (0.4 * value * 0.05 * 0.05);
+    let Some(at) = child(node, "inertia") else {
+        robot.note(document, link, "has a mass and no <inertia>: a ball of its mass and 5 cm is taken");
+        return Ok(Some(MassProperties { mass: value, centre: pose.position, inertia: ball }));
+    };
     let get = |key| Ok::<_, Wrong>(number(document, at, key)?.unwrap_or(0.0));
     let (xx, yy, zz) = (get("ixx")?, get("iyy")?, get("izz")?);
     let (xy, xz, yz) = (get("ixy")?, get("ixz")?, get("iyz")?);
@@ -213,7 +276,6 @@ fn inertial(document: &Document, link: Node, robot: &mut Robot) -> Read<Option<M
     let mass = MassProperties { mass: value, centre: pose.position, inertia: r * inertia * r.transpose() };
     if let Err(why) = mass.check() {
         robot.note(document, link, format!("{why}: a ball of its mass and 5 cm is taken"));
-        let ball = DMat3::IDENTITY * (0.4 * value * 0.05 * 0.05);
         return Ok(Some(MassProperties { inertia: ball, ..mass }));
     }
     Ok(Some(mass))
@@ -232,40 +294,63 @@ fn shapes(document: &Document, link: Node, folder: &Path, robot: &mut Robot) -> 
             }
         }
         let pose = origin(document, node)?;
-        let Some(form) = child(node, "geometry").and_then(|g| g.children().find(Node::is_element)) else {
+        let Some(at) = child(node, "geometry").and_then(|g| g.children().find(Node::is_element)) else {
             continue;
         };
         let get = |key| {
-            number(document, form, key)?
-                .ok_or_else(|| Wrong::at(document, form, format!("'{key}' is missing")))
+            number(document, at, key)?.ok_or_else(|| Wrong::at(document, at, format!("'{key}' is missing")))
         };
-        let form = match form.tag_name().name() {
-            "box" => match triple(document, form, "size")? {
+        let form = match at.tag_name().name() {
+            "box" => match triple(document, at, "size")? {
                 Some(size) => Form::Box(0.5 * size),
-                None => return Err(Wrong::at(document, form, "'size' is missing")),
+                None => return Err(Wrong::at(document, at, "'size' is missing")),
             },
             "sphere" => Form::Sphere(get("radius")?),
             "cylinder" => Form::Cylinder(get("radius")?, 0.5 * get("length")?),
             "capsule" => Form::Capsule(get("radius")?, 0.5 * get("length")?),
             "mesh" => {
-                let name = need(document, form, "filename")?;
-                let scale = triple(document, form, "scale")?.unwrap_or(DVec3::ONE);
+                let name = need(document, at, "filename")?;
+                let scale = triple(document, at, "scale")?.unwrap_or(DVec3::ONE);
                 match find(name, folder) {
                     Ok(path) => Form::Mesh(path, scale),
                     Err(why) => {
-                        robot.note(document, form, format!("{name}: {why}, and is left out"));
+                        robot.note(document, at, format!("{name}: {why}, and is left out"));
                         continue;
                     }
                 }
             }
             _ => {
-                robot.leave(document, form);
+                robot.leave(document, at);
                 continue;
             }
         };
+        let sizes = sizes(&form);
+        if let Some((key, x)) = sizes.iter().find(|(_, x)| *x < 0.0) {
+            return Err(Wrong::at(document, at, format!("{key}: must be above 0 m, got {x}")));
+        }
+        if let Some((key, _)) = sizes.iter().find(|(_, x)| *x == 0.0) {
+            robot.note(document, at, format!("{key} is 0: nothing collides there, and it is left out"));
+            continue;
+        }
         all.push(Geometry { form, pose, mu: None });
     }
     Ok(all)
+}
+
+/// What must be above 0 of a shape, by the attributes that say it.
+fn sizes(form: &Form) -> Vec<(&'static str, f64)> {
+    let three = |key, v: DVec3| v.to_array().map(|x| (key, x)).to_vec();
+    match form {
+        Form::Sphere(r) => vec![("radius", *r)],
+        Form::Cylinder(r, l) => vec![("radius", *r), ("length", 2.0 * l)],
+        // One without a length is a ball.
+        Form::Capsule(r, l) if *l >= 0.0 => vec![("radius", *r)],
+        Form::Capsule(r, l) => vec![("radius", *r), ("length", 2.0 * l)],
+        Form::Box(half) | Form::Ellipsoid(half) => three("size", 2.0 * *half),
+        // Below 0 mirrors.
+        Form::Mesh(_, scale) => three("scale", scale.abs()),
+        Form::Plane => Vec::new(),
+    }
 }
 
 /// The file that a name means: beside the robot's, or in a package of that name above it.

@@ -107,9 +107,11 @@ fn text(
         put(format!("gravity = {}", list(g)));
     }
     if let Some(z) = floor {
+        let taken = robot.bodies.iter().any(|b| b.name == "floor");
+        let name = if taken { "floor of the scene" } else { "floor" };
         let place = if z == 0.0 { String::new() } else { format!("\nposition = [0, 0, {}]", short(z)) };
         put(format!(
-            "\n[[body]]\nname = \"floor\"\nmotion = \"static\"\nshape = {{ type = \"plane\" }}{place}\nmu = \"= mu\""
+            "\n[[body]]\nname = \"{name}\"\nmotion = \"static\"\nshape = {{ type = \"plane\" }}{place}\nmu = \"= mu\""
         ));
     }
     for body in &robot.bodies {

@@ -82,6 +82,71 @@ fn mistakes_are_told_with_their_place() {
     }
 }
 
+/// What is wrong with one control is told at once, each with its own line.
+#[test]
+fn a_control_tells_all_that_is_wrong_with_it() {
+    let text = LIFT
+        .replace("name = \"up\"\n", "")
+        .replace("commands = \"position\"", "commands = \"place\"")
+        .replace("range = [0, 2]", "range = [2, 0]")
+        .replace("rate = 0.5", "rate = -1")
+        .replace("gamepad = \"-axis 1\"", "gamepad = \"wheel\"")
+        .replace("keys = [\"KeyR\", \"KeyF\"]", "keys = [\"R\", \"KeyF\"]\nspeed = 3")
+        .replace("joint = \"hoist\"", "joints = [\"hosit\", \"hoistt\"]");
+    let file = std::env::temp_dir().join(format!("drystone-control-{}-all.toml", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let said = drystone_scene::check(&file).unwrap_err().to_string();
+    std::fs::remove_file(&file).unwrap();
+    for words in [
+        "the field 'name' is missing",
+        "control[0].commands: 'place' is not known",
+        "control[0].range: range must be two rising numbers",
+        "control[0].rate: ",
+        "control[0].gamepad: gamepad must be",
+        "there is no key 'R'",
+        "unknown field 'speed'",
+        "there is no joint named 'hosit'; did you mean 'hoist'?; there is no joint named 'hoistt'",
+    ] {
+        assert_eq!(said.matches(words).count(), 1, "'{words}' in: {said}");
+    }
+    assert_eq!(said.lines().count(), 8, "{said}");
+}
+
+#[test]
+fn every_joint_of_a_control_may_have_a_scale() {
+    let second = "\n[[joint]]\ntype = \"prismatic\"\nname = \"side\"\nb = \"other\"\nanchor = [3, 0, 1]\naxis = [0, 0, 1]\n\
+                  motor = { position = 0, limit = 1000 }\n\n[[body]]\nname = \"other\"\n\
+                  shape = { type = \"box\", half = [0.2, 0.2, 0.2] }\nmass = 10\nposition = [3, 0, 1]\n\n[[control]]";
+    let with = |scale: &str| {
+        let text = LIFT.replacen("\n[[control]]", second, 1);
+        load(
+            "scales",
+            &text.replace("joint = \"hoist\"", &format!("joints = [\"hoist\", \"side\"]\n{scale}")),
+        )
+    };
+    let scales = |text: &str| -> Vec<f64> {
+        with(text).unwrap().controls[0].targets.iter().map(|t| t.scale).collect()
+    };
+    assert_eq!(scales(""), [1.0, 1.0]);
+    assert_eq!(scales("scale = 2"), [2.0, 2.0]);
+    assert_eq!(scales("scale = [1, -0.5]"), [1.0, -0.5]);
+    let said = with("scale = [1, 2, 3]").err().unwrap();
+    assert!(
+        said.contains("scale: must be a number for all joints or one for each of the 2 of them, got 3"),
+        "{said}"
+    );
+    let scene = with("scale = [1, -0.5]").unwrap();
+    let mut world = scene.world(scene.settings.clone()).unwrap();
+    let mut driver = Driver::new(scene.controls.clone(), &world);
+    driver.set(&world, 0, 1.0);
+    for _ in 0..100 {
+        driver.before_step(&mut world);
+        world.step().unwrap();
+    }
+    let z = |k: usize| world.state().position[k].z;
+    assert!((z(0) - 1.5).abs() < 0.02 && (z(1) - 0.75).abs() < 0.02, "{} {}", z(0), z(1));
+}
+
 #[test]
 fn the_gallerys_controls_are_sound_and_name_joints() {
     for entry in drystone_scene::gallery::ENTRIES {

@@ -12,4 +12,5 @@ mod resume;
 mod scene_files;
 mod scene_rules;
 mod scene_shapes;
+mod slips;
 mod solids;

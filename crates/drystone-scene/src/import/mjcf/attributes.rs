@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use drystone::Pose;
+use drystone_solve::solver::nearest;
 use glam::{DMat3, DQuat, DVec3};
 
 use super::{Read, Reader};
@@ -19,17 +20,49 @@ impl Reader {
         node: &Element,
         class: &str,
         around: &HashMap<String, HashMap<String, String>>,
-    ) {
+    ) -> Read<()> {
         let mut own = around.clone();
         for n in node.children.iter().filter(|n| !n.is("default")) {
             let to = own.entry(n.tag.clone()).or_default();
             to.extend(n.attributes().map(|(k, v)| (k.to_string(), v.to_string())));
         }
-        for (tag, list) in &own {
-            self.defaults.insert((class.into(), tag.clone()), list.clone());
+        // The outermost one may have a name beside "main".
+        for name in [Some(class), node.attribute("class").filter(|name| *name != class)].into_iter().flatten()
+        {
+            self.known.insert(name.into());
+            for (tag, list) in &own {
+                self.defaults.insert((name.into(), tag.clone()), list.clone());
+            }
         }
         for n in node.children.iter().filter(|n| n.is("default")) {
-            self.classes(n, n.attribute("class").unwrap_or("main"), &own);
+            let class = n.attribute("class").filter(|c| !c.is_empty());
+            let class = class.ok_or_else(|| n.wrong("class: a class within another needs a name"))?;
+            self.classes(n, class, &own)?;
+        }
+        Ok(())
+    }
+
+    /// An attribute that is one of a few words.
+    pub(super) fn word<'b>(
+        &'b self,
+        node: &'b Element,
+        class: &str,
+        key: &str,
+        valid: &[&str],
+    ) -> Read<Option<&'b str>> {
+        let Some(given) = self.get(node, class, key) else { return Ok(None) };
+        if valid.contains(&given) {
+            return Ok(Some(given));
+        }
+        let hint = nearest(given, valid).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
+        Err(node.wrong(format!("{key}: must be {}, got '{given}'{hint}", valid.join(" or "))))
+    }
+
+    /// A number that must not be below 0.
+    pub(super) fn not_negative(&self, node: &Element, class: &str, key: &str) -> Read<Option<f64>> {
+        match self.number(node, class, key)? {
+            Some(x) if x < 0.0 => Err(node.wrong(format!("{key}: must not be below 0, got {x}"))),
+            x => Ok(x),
         }
     }
 

@@ -36,7 +36,7 @@ impl Reader {
         }
         let (mass, shapes) = self.matter(&parts)?;
         self.robot.bodies.push(Body {
-            name: "ground".into(),
+            name: if self.bodies.contains("ground") { "ground of the file" } else { "ground" }.into(),
             pose: Pose::IDENTITY,
             fixed: true,
             ground: true,
@@ -114,7 +114,7 @@ impl Reader {
             // What a robot is mounted by is a part of the robot, and no more in its way than its other parts
             // are.
             let name = node.attribute("name").map(String::from);
-            let name = name.unwrap_or_else(|| format!("body {}", self.robot.bodies.len()));
+            let name = name.unwrap_or_else(|| self.unnamed());
             self.robot.bodies.push(Body { name, pose, fixed: true, ground: false, mass, shapes });
             (self.robot.bodies.len() - 1, Pose::IDENTITY)
         } else if merged {
@@ -126,7 +126,7 @@ impl Reader {
             (parent, local)
         } else {
             let name = node.attribute("name").map(String::from);
-            let name = name.unwrap_or_else(|| format!("body {}", self.robot.bodies.len()));
+            let name = name.unwrap_or_else(|| self.unnamed());
             let mut parent = held.0;
             for (k, joint) in joints.iter().enumerate() {
                 let b = self.robot.bodies.len();
@@ -179,19 +179,23 @@ impl Reader {
         let axis = axis.ok_or_else(|| node.wrong("its axis is a zero vector"))?;
         let angle = |x: f64| if freedom == Freedom::Turn { self.angle(x) } else { x };
         let start = angle(self.number(node, class, "ref")?.unwrap_or(0.0));
-        let range = self.list(node, class, "range")?;
-        let limited = match self.get(node, class, "limited") {
+        let range: Option<[f64; 2]> = match self.list(node, class, "range")?.as_deref() {
+            None => None,
+            Some(&[lower, upper]) => Some([lower, upper]),
+            Some(list) => return Err(node.wrong(format!("range: must be 2 numbers, got {}", list.len()))),
+        };
+        let limited = match self.word(node, class, "limited", &["true", "false", "auto"])? {
             Some("true") => true,
             Some("false") => false,
-            _ => self.compiler.autolimits && range.is_some(),
+            // A range that does not rise, as 0 0, means none.
+            _ => self.compiler.autolimits && range.is_some_and(|[l, u]| l < u),
         };
-        let limits = match range.as_deref() {
-            Some(&[lower, upper]) if limited && freedom != Freedom::Ball => {
-                Some([angle(lower) - start, angle(upper) - start])
-            }
-            _ => None,
-        };
-        let stiffness = self.number(node, class, "stiffness")?.filter(|k| *k > 0.0);
+        let of_one = limited && freedom != Freedom::Ball;
+        if let Some([lower, upper]) = range.filter(|[l, u]| of_one && l > u) {
+            return Err(node.wrong(format!("range: must be the least and the most, got {lower} and {upper}")));
+        }
+        let limits = range.filter(|_| of_one).map(|r| r.map(|x| angle(x) - start));
+        let stiffness = self.not_negative(node, class, "stiffness")?.filter(|k| *k > 0.0);
         let rest = angle(self.number(node, class, "springref")?.unwrap_or(0.0)) - start;
         let name = node.attribute("name").unwrap_or_default().to_string();
         let ground = &self.robot.bodies[a];
@@ -203,13 +207,13 @@ impl Reader {
             axis: pose.rotation * (part.frame.rotation * axis),
             limits: limits.map(|[l, u]| [l.min(0.0), u.max(0.0)]),
             effort: self.efforts.get(&name).copied().filter(|e| e.is_finite()),
-            friction: self.number(node, class, "frictionloss")?.unwrap_or(0.0),
-            damping: self.number(node, class, "damping")?.unwrap_or(0.0),
+            friction: self.not_negative(node, class, "frictionloss")?.unwrap_or(0.0),
+            damping: self.not_negative(node, class, "damping")?.unwrap_or(0.0),
             spring: stiffness.map(|k| (k, rest)),
             loops: false,
             name,
         };
-        if freedom == Freedom::Ball && (stiffness.is_some() || limited && range.is_some()) {
+        if freedom == Freedom::Ball && (stiffness.is_some() || limited) {
             self.note(node, "stiffness and range of a ball joint are left out");
         }
         if self.number(node, class, "armature")?.is_some_and(|m| m > 0.0) {

@@ -28,6 +28,9 @@ impl Reader {
             }
             let most = self.strength(n)?;
             for (joint, share) in joints {
+                if !self.acts_on(n, &joint) {
+                    continue;
+                }
                 // One without a limit makes the joint one without a limit.
                 *self.efforts.entry(joint).or_default() += share * most;
             }

@@ -79,7 +79,7 @@ impl Reader {
             }
         };
         let off = |key: &str| self.get(node, class, key) == Some("0");
-        let mu = self.list(node, class, "friction")?.and_then(|f| f.first().copied());
+        let mu = self.not_negative(node, class, "friction")?;
         let touches = !(off("contype") && off("conaffinity"));
         let shape = match self.shape(node, &form)? {
             Ok(shape) => shape,
@@ -115,7 +115,7 @@ impl Reader {
                 }
             }
         };
-        shape.check().map_err(|e| node.wrong(e))?;
+        shape.check().map_err(|e| node.wrong(format!("size: {e}")))?;
         Ok(Ok(Some(shape)))
     }
 
@@ -126,8 +126,8 @@ impl Reader {
         shape: &Shape,
         pose: &Pose,
     ) -> Read<Option<MassProperties>> {
-        let density = self.number(node, class, "density")?.unwrap_or(DENSITY);
-        let mass = self.number(node, class, "mass")?.unwrap_or(density * shape.volume());
+        let density = self.not_negative(node, class, "density")?.unwrap_or(DENSITY);
+        let mass = self.not_negative(node, class, "mass")?.unwrap_or(density * shape.volume());
         if mass <= 0.0 {
             return Ok(None);
         }

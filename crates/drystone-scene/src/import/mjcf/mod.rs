@@ -9,8 +9,9 @@ mod body;
 mod couple;
 mod geom;
 mod key;
+mod names;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use drystone::Pose;
@@ -27,6 +28,11 @@ const SILENT: &[&str] = &["size", "visual", "statistic", "custom", "contact"];
 struct Reader {
     /// By class and tag: attributes.
     defaults: HashMap<(String, String), HashMap<String, String>>,
+    /// Names of these classes.
+    known: HashSet<String>,
+    /// Names of all bodies and joints.
+    bodies: HashSet<String>,
+    joints: HashSet<String>,
     meshes: HashMap<String, (PathBuf, DVec3)>,
     compiler: Compiler,
     /// By joint: what its actuators can do.
@@ -65,6 +71,9 @@ pub(super) fn read(root: &Element, folder: &Path, key: Option<&str>) -> Read<Rob
     };
     let mut reader = Reader {
         defaults: HashMap::new(),
+        known: HashSet::from(["main".into()]),
+        bodies: HashSet::new(),
+        joints: HashSet::new(),
         meshes: HashMap::new(),
         compiler,
         efforts: HashMap::new(),
@@ -85,11 +94,12 @@ pub(super) fn read(root: &Element, folder: &Path, key: Option<&str>) -> Read<Rob
                 // A second section goes on where the first ended.
                 let known = reader.defaults.iter().filter(|((class, _), _)| class == "main");
                 let known = known.map(|((_, tag), list)| (tag.clone(), list.clone())).collect();
-                reader.classes(node, "main", &known);
+                reader.classes(node, "main", &known)?;
             }
             _ => {}
         }
     }
+    reader.names(root)?;
     let section = |tag: &'static str| root.children.iter().filter(move |n| n.is(tag));
     for node in section("asset") {
         reader.assets(node)?;
@@ -135,18 +145,23 @@ impl Reader {
     }
 
     fn compiler(&mut self, node: &Element, folder: &Path) -> Read<()> {
+        let word = |key, valid: &[&str]| self.word(node, "main", key, valid);
+        let angle = word("angle", &["degree", "radian"])?;
+        let limits = word("autolimits", &["true", "false"])?;
+        let from = word("inertiafromgeom", &["true", "false", "auto"])?;
+        if word("coordinate", &["local", "global"])? == Some("global") {
+            return Err(node.wrong("coordinate: global coordinates are not understood"));
+        }
+        let [angle, limits, from] = [angle, limits, from].map(|w| w.map(String::from));
         let c = &mut self.compiler;
-        if let Some(angle) = node.attribute("angle") {
-            c.degrees = angle != "radian";
+        if let Some(angle) = angle {
+            c.degrees = angle == "degree";
         }
-        if let Some(limits) = node.attribute("autolimits") {
-            c.autolimits = limits != "false";
+        if let Some(limits) = limits {
+            c.autolimits = limits == "true";
         }
-        if let Some(from) = node.attribute("inertiafromgeom") {
+        if let Some(from) = from {
             c.from_geoms = from == "true";
-        }
-        if node.attribute("coordinate") == Some("global") {
-            return Err(node.wrong("global coordinates are not understood"));
         }
         if let Some(order) = node.attribute("eulerseq") {
             if order.len() != 3 || !order.chars().all(|c| "xyzXYZ".contains(c)) {

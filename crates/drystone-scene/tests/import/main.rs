@@ -1,6 +1,8 @@
 //! Robots of other programs as scene files: masses, places, joints, what was not understood, and that they
 //! hold their pose.
 
+mod wrong;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
