@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def height_field(heights: ArrayLike, spacing: float | Sequence[float]) -> Shape:
     'height_field'
     """
     both = np.ravel(np.asarray(spacing, dtype=object))
-    if both.size not in (1, 2) or not all(isinstance(x, (int, float, np.number)) for x in both):
+    if both.size not in (1, 2) or not all(isinstance(x, (int, float, np.number)) and not isinstance(x, bool) for x in both):
         raise InputError(f"spacing must be one number or two, m, got {spacing!r}")
     return _drystone.height_field(_rows("heights", heights, np.float64), (float(both[0]), float(both[-1])))
 
@@ -71,7 +71,11 @@ def compound(parts: Sequence[tuple[Shape, Sequence[float]] | tuple[Shape, Sequen
     >>> ds.compound([(ds.sphere(0.1), [0, 0, 0]), (ds.sphere(0.1), [1, 0, 0])]).bounding_radius
     1.1
     """
-    if not all(isinstance(p, Sequence) and 2 <= len(p) <= 3 and isinstance(p[0], Shape) for p in parts):
+    fits = isinstance(parts, Iterable) and not isinstance(parts, str)
+    parts = list(parts) if fits else []
+    if not fits or not all(
+        isinstance(p, Sequence) and 2 <= len(p) <= 3 and isinstance(p[0], Shape) and all(isinstance(x, Iterable) for x in p[1:]) for p in parts
+    ):
         raise InputError("parts must be (shape, position) or (shape, position, rotation), m and (w, x, y, z)")
     placed = [(p[0], list(p[1]), list(p[2]) if len(p) > 2 else [1.0, 0.0, 0.0, 0.0]) for p in parts]
     return _drystone.compound(placed)

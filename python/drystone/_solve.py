@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _drystone
 from ._drystone import Solution
-from ._errors import InputError
+from ._errors import ArgumentError, InputError
 
 
 def _real(name: str, x: Any) -> NDArray[np.float64]:
@@ -74,6 +74,8 @@ def solve(
     (True, [1.0, -0.2, 0.0])
     """
     if not isinstance(problem, Mapping):
+        if not isinstance(problem, (str, os.PathLike)):
+            raise ArgumentError(f"problem must be a path or a mapping, got {str(problem)[:80]}")
         return _drystone.solve_file(os.fspath(problem), kind, model, solver, tolerance, iterations, budget_ms)
     unknown = set(problem) - {"W", "q", "mu", "mu_r"}
     if unknown:

@@ -10,7 +10,15 @@ from typing import Any
 
 from . import _drystone
 from ._drystone import World
-from ._errors import InputError
+from ._errors import ArgumentError, InputError
+
+
+def _path(name: str, value: str | os.PathLike[str]) -> str:
+    """A path, or an error that names the argument."""
+    try:
+        return os.fsdecode(os.fspath(value))
+    except TypeError:
+        raise ArgumentError(f"{name} must be a path, got {value!r}") from None
 
 
 class View:
@@ -62,6 +70,9 @@ class Recording(_drystone._Recording):
     (11, (1, 3), 100)
     """
 
+    def __new__(cls, path: str | os.PathLike[str]) -> Recording:
+        return super().__new__(cls, _path("path", path))  # type: ignore[call-arg]
+
     def __getitem__(self, k: int) -> dict[str, Any]:
         at = k + len(self) if k < 0 else k
         if not 0 <= at < len(self):
@@ -99,6 +110,7 @@ def recording(
     """
     if not isinstance(world, World):
         raise InputError(f"world must be a world, got {world!r}")
+    _path("folder", folder)
     try:
         world._record(folder, every, steps, contacts, joints, double, replace, name)
     except InputError as e:

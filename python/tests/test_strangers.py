@@ -100,7 +100,7 @@ def test_a_reset_keeps_motors_and_refuses_others() -> None:
 
 
 def field(spacing: float = 1.0, height: float = 0.0) -> ds.Shape:
-    return ds.height_field([[0, 0], [0, height]], spacing)
+    return ds.height_field([[0.0, 0.0], [0.0, height]], spacing)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def field(spacing: float = 1.0, height: float = 0.0) -> ds.Shape:
         (lambda w, j: field(spacing=1e200), "spacing: 2 columns must span at most 1e12 m, got 1e200"),
         (lambda w, j: field(height=1e200), r"heights\[3\] must be within 1e12 m, got 1e200"),
         (lambda w, j: ds.compound([(ds.sphere(1), [1e200, 0, 0])]), "part 0: position must be within 1e12 m"),
-        (lambda w, j: ds.mesh([[0, 0, 0], [1e30, 0, 0], [0, 1e30, 0]], [[0, 1, 2]]), "vertices must be within 1e12 m"),
+        (lambda w, j: ds.mesh([[0.0, 0.0, 0.0], [1e30, 0.0, 0.0], [0.0, 1e30, 0.0]], [[0, 1, 2]]), "vertices must be within 1e12 m"),
         (lambda w, j: ds.sphere(1e-200), "radius must be at least 1e-20 m"),
         (lambda w, j: w.ray([1e200, 0, 0], [1, 0, 0]), "origin must be within 1e12 m of the origin, got 1e200"),
         (lambda w, j: w.overlap(ds.sphere(1), position=[0, 1e200, 0]), "position must be within 1e12 m"),
@@ -161,7 +161,7 @@ def test_static_rows_have_no_velocity() -> None:
         with pytest.raises(ds.InputError, match=text):
             setattr(world, name, rows)
         with pytest.raises(ds.InputError, match=text):
-            ds.Batch([world]).set_bodies(**{name: rows[None]})  # type: ignore[arg-type]
+            ds.Batch([world]).set_bodies(**{name: rows[None]})
     assert world.velocities.tolist() == [[1, 0, 0], [0, 0, 0]]
     rows[1] = 0
     world.velocities = rows
@@ -234,6 +234,12 @@ def test_reports_are_written_where_no_folder_is_yet(tmp_path: pathlib.Path) -> N
         (lambda w: loose.World(seed=2**70), "^seed must be a whole number, not negative and at most 18446744073709551615, got "),
         (lambda w: w.distance(w[0], w["gate"]), r"body 0 and body 2 \(gate\) have no distance: one has no shape but sensors"),
         (lambda w: w.distance(w["floor"], w["ramp"]), "have no distance"),
+        (lambda w: loose.compound(3), r"^parts must be \(shape, position\)"),
+        (lambda w: loose.compound([(ds.sphere(1), 3)]), r"^parts must be \(shape, position\)"),
+        (lambda w: loose.height_field([[0, 0], [0, 0]], True), "^spacing must be one number or two, m, got True"),
+        (lambda w: loose.Recording(3), "^path must be a path, got 3$"),
+        (lambda w: loose.recording(w, 3).__enter__(), "^folder must be a path, got 3$"),
+        (lambda w: loose.solve(3), "^problem must be a path or a mapping, got 3$"),
     ],
 )
 def test_what_is_meant_is_named(call: Callable[[ds.World], object], text: str) -> None:
