@@ -12,6 +12,7 @@ use glam::DVec3;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::own::Kind;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -38,7 +39,8 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let scale = scale(&args.scale)?;
     let target = Target { parts: args.parts, threshold: args.threshold };
     target.check().map_err(Failure::input)?;
-    let asked = [Output::text("--out", args.out.as_ref()), Output::png("--picture", args.picture.as_ref())];
+    let asked =
+        [Output::of(Kind::Obj, "--out", args.out.as_ref()), Output::png("--picture", args.picture.as_ref())];
     outputs::check(Some(&args.mesh), asked)?;
     interrupt::leave_nothing();
     let start = Instant::now();

@@ -14,6 +14,7 @@ use drystone_view::replay::Replay;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::own::Kind;
 use crate::portrait::{Look, glass};
 use crate::record;
 use crate::run::{INTERRUPTED, say, write};
@@ -72,7 +73,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let recording = record::open(&args.recording)?;
     let selection = Selection::new(&recording, (args.from, args.until), args.every as usize, &args.body)
         .map_err(|e| Failure::input(format!("{}: {e}", args.recording.display())))?;
-    outputs::check(Some(&args.recording), [Output::text("--to", Some(&args.to))])?;
+    outputs::check(Some(&args.recording), [Output::of(Kind::Export, "--to", Some(&args.to))])?;
     let mut code = 0;
     match ending.as_str() {
         "csv" | "parquet" => beside(&args.to, |to| {
@@ -235,9 +236,7 @@ pub struct ReportArgs {
 }
 
 pub fn report(args: ReportArgs) -> Result<i32, Failure> {
-    if let Some(path) = args.plot.as_ref().filter(|p| p.extension().is_none_or(|e| e != "svg")) {
-        return Err(Failure::input(format!("--plot {}: the name must end in .svg", path.display())));
-    }
+    outputs::check(None, [Output::svg("--plot", args.plot.as_ref())])?;
     interrupt::leave_nothing();
     let mut runs = Vec::new();
     for path in &args.recordings {

@@ -63,12 +63,12 @@ impl Files {
     /// For a look at where they go.
     pub fn outputs(&self) -> [Option<Output<'_>>; 6] {
         [
-            Output::text("--snapshots", self.snapshots.as_ref()),
-            Output::text("--series", self.series.as_ref()),
-            Output::text("--bodies", self.bodies.as_ref()),
-            Output::text("--body-forces", self.body_forces.as_ref()),
-            Output::text("--pair-forces", self.pair_forces.as_ref()),
-            Output::text("--joint-forces", self.joint_forces.as_ref()),
+            Output::json("--snapshots", self.snapshots.as_ref()),
+            Output::table("--series", self.series.as_ref()),
+            Output::table("--bodies", self.bodies.as_ref()),
+            Output::table("--body-forces", self.body_forces.as_ref()),
+            Output::table("--pair-forces", self.pair_forces.as_ref()),
+            Output::table("--joint-forces", self.joint_forces.as_ref()),
         ]
     }
 

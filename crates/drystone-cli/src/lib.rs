@@ -18,6 +18,7 @@ mod lcp;
 mod live;
 mod new;
 mod outputs;
+mod own;
 mod portrait;
 mod progress;
 mod race;

@@ -14,6 +14,7 @@ use drystone_view::server::Show;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::own::Kind;
 use crate::run::INTERRUPTED;
 use crate::simulation::{Simulation, pairs, pool};
 use crate::view::{Serve, all_errors, notes};
@@ -44,7 +45,10 @@ pub struct Args {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    outputs::check(Some(args.simulation.scene.as_ref()), [Output::text("--inputs", args.inputs.as_ref())])?;
+    outputs::check(
+        Some(args.simulation.scene.as_ref()),
+        [Output::of(Kind::Inputs, "--inputs", args.inputs.as_ref())],
+    )?;
     if !(1e-3..=1e3).contains(&args.pace) {
         return Err(Failure::input(format!("--pace must be from 0.001 to 1000, got {}", args.pace)));
     }

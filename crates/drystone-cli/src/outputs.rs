@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use drystone_record::file;
 
 use crate::failure::Failure;
+use crate::own::{self, Kind};
 
 /// A file that a command was asked to write.
 pub struct Output<'a> {
@@ -12,27 +13,38 @@ pub struct Output<'a> {
     path: &'a Path,
     /// How its name must end.
     ending: Option<&'static str>,
+    kind: Kind,
 }
 
 impl<'a> Output<'a> {
-    /// Text of any kind.
-    pub fn text(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
-        path.map(|path| Self { option, path, ending: None })
+    /// A result of a kind, whatever its name.
+    pub fn of(kind: Kind, option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        path.map(|path| Self { option, path, ending: None, kind })
+    }
+
+    /// A report, or other JSON.
+    pub fn json(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        Self::of(Kind::Json, option, path)
+    }
+
+    /// A table.
+    pub fn table(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        Self::of(Kind::Table, option, path)
     }
 
     /// A picture.
     pub fn png(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
-        path.map(|path| Self { option, path, ending: Some("png") })
+        path.map(|path| Self { option, path, ending: Some("png"), kind: Kind::Png })
     }
 
     /// A plot.
     pub fn svg(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
-        path.map(|path| Self { option, path, ending: Some("svg") })
+        path.map(|path| Self { option, path, ending: Some("svg"), kind: Kind::Svg })
     }
 
     /// A page.
     pub fn html(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
-        path.map(|path| Self { option, path, ending: Some("html") })
+        path.map(|path| Self { option, path, ending: Some("html"), kind: Kind::Html })
     }
 
     /// Standard output.
@@ -46,8 +58,8 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Refuses places that cannot be written, two results in one place, results over `input`, and names that
-/// promise another format.
+/// Refuses places that cannot be written, two results in one place, results over `input`, names that promise
+/// another format, and places of files that are no results of the same kind.
 pub fn check<'a>(
     input: Option<&Path>,
     outputs: impl IntoIterator<Item = Option<Output<'a>>>,
@@ -70,6 +82,11 @@ pub fn check<'a>(
                 return Err(Failure::input(format!("{option} {shown}: {other} is there already")));
             }
             _ => taken.push((place, option)),
+        }
+        if let Some(what) = own::foreign(output.path, output.kind) {
+            return Err(Failure::input(format!(
+                "{option} {shown}: {what} is there, and is not overwritten: choose another name, or remove it"
+            )));
         }
     }
     Ok(())

@@ -162,6 +162,25 @@ fn what(list: &str) -> Result<What, Failure> {
     Ok(what)
 }
 
+/// The folder of a recording, of which this is the folder or a file in it; None for anything else.
+pub fn folder_of(path: &Path) -> Option<PathBuf> {
+    let named = |p: &Path| {
+        p.file_name().is_some_and(|n| {
+            let name = n.to_string_lossy();
+            let number = name.strip_prefix("run.").and_then(|n| n.strip_suffix(".h5"));
+            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        })
+    };
+    let is_segment = path.is_file() && named(path);
+    let folder = match is_segment {
+        true => path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        false if path.is_dir() => path,
+        false => return None,
+    };
+    let mut all = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    (is_segment || all.any(|f| named(&f.path()))).then(|| folder.to_path_buf())
+}
+
 /// Opens a recording, and tells what is lost of it.
 pub fn open(path: &Path) -> Result<recording::Recording, Failure> {
     let recording = recording::Recording::open(path).map_err(Failure::input)?;

@@ -233,7 +233,7 @@ fn run(
     // As snapshots are due: half a step before their time.
     let now = world.state().time + 0.5 * world.settings().h;
     let report =
-        || [Output::text("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())];
+        || [Output::json("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())];
     outputs::check(Some(args.simulation.scene.as_ref()), report().into_iter().chain(args.files.outputs()))?;
     let span = (world.settings().h, steps as f64 * world.settings().h);
     args.files.check()?;

@@ -1,5 +1,6 @@
 //! The options that all commands which simulate share, and the world made from them.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +12,7 @@ use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{BadSpec, Param, Spec};
 
 use crate::failure::Failure;
+use crate::record;
 use drystone_cuda::backend::Backend;
 
 /// Iterations of `--fast`.
@@ -157,6 +159,34 @@ pub fn pairs(set: &[String]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 impl Simulation {
+    /// The options that were given: of a run that is over nothing can be changed.
+    pub fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("--set", !self.set.is_empty()),
+            ("--step", self.step.is_some()),
+            ("--integrator", self.integrator.is_some()),
+            ("--model", self.model.is_some()),
+            ("--solver", self.solver.is_some()),
+            ("--tolerance", self.tolerance.is_some()),
+            ("--iterations", self.iterations.is_some()),
+            ("--fast", self.fast),
+            ("--compliance", self.compliance.is_some()),
+            ("--budget-ms", self.budget_ms.is_some()),
+            ("--cold", self.cold),
+            ("--substeps", self.substeps.is_some()),
+            ("--max-substeps", self.max_substeps.is_some()),
+            ("--position-iterations", self.position_iterations.is_some()),
+            ("--stabilisation", self.stabilisation.is_some()),
+            ("--broadphase", self.broadphase.is_some()),
+            ("--envelope", self.envelope.is_some()),
+            ("--backend", self.backend != "cpu"),
+            ("--allow-overlap", self.allow_overlap),
+            ("--settle", self.settle),
+            ("--sleep", self.sleep.is_some()),
+        ];
+        all.into_iter().filter(|(_, given)| *given).map(|(option, _)| option).collect()
+    }
+
     /// Loads the scene, applies the options, builds the world, refuses deep overlaps, and puts joints
     /// together. The scene's bodies are the world's from then on.
     pub fn prepare(&self) -> Result<Prepared, Failure> {
@@ -190,6 +220,14 @@ impl Simulation {
         backend: &Backend,
         set: &[(String, String)],
     ) -> Result<(Scene, World, Labels, Option<Assembled>), Failure> {
+        if let Some(recording) = record::folder_of(Path::new(&self.scene)) {
+            return Err(Failure::input(format!(
+                "{}: is a recording, and no scene: drystone view {shown} shows it, drystone resume {shown} goes on with its run, drystone \
+                 report {shown} sums it up, drystone export writes it in other forms",
+                self.scene,
+                shown = recording.display()
+            )));
+        }
         let mut scene = drystone_scene::load(&self.scene, set)?;
         let labels = Labels::new(&scene.bodies, &scene.flow, &scene.order);
         let mut settings = self.settings(scene.settings.clone())?;

@@ -7,6 +7,7 @@ use drystone::World;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
+use crate::own::Kind;
 use crate::progress::Progress;
 use crate::simulation::{Prepared, Simulation};
 use drystone_cuda::backend::Backend;
@@ -65,7 +66,7 @@ pub fn advance_until(
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    outputs::check(Some(args.simulation.scene.as_ref()), [Output::text("--to", Some(&args.to))])?;
+    outputs::check(Some(args.simulation.scene.as_ref()), [Output::of(Kind::State, "--to", Some(&args.to))])?;
     // Known now, and not after hours.
     let name = args.to.display();
     drystone_record::snapshot::check_name(&args.to)

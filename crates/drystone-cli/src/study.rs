@@ -124,10 +124,11 @@ struct Run {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::text("--report", args.report.as_ref())];
+    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::json("--report", args.report.as_ref())];
     outputs::check(Some(args.simulation.scene.as_ref()), asked)?;
-    let vary = List::parse("--vary", &args.vary)?;
-    let by = args.curves.as_deref().map(|text| List::parse("--for", text)).transpose()?;
+    let parameters = parameters(&args.simulation.scene);
+    let vary = List::parse("--vary", &args.vary, &parameters)?;
+    let by = args.curves.as_deref().map(|text| List::parse("--for", text, &parameters)).transpose()?;
     if let Some(twice) = by.iter().flat_map(|l| &l.names).find(|n| vary.names.contains(n)) {
         return Err(Failure::input(format!("'{twice}' is in both --vary and --for")));
     }
@@ -292,6 +293,17 @@ fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 /// "step=0.01, iterations=50"
+/// What the scene can be set to: parameters of the gallery, or of a file; none of a scene that is not there,
+/// which the first run tells.
+fn parameters(scene: &str) -> Vec<String> {
+    if let Ok(entry) = drystone_scene::gallery::find(scene) {
+        return entry.params.iter().map(|p| p.name.to_string()).collect();
+    }
+    let Ok(declared) = drystone_scene::parameters(scene, &[]) else { return Vec::new() };
+    let common = ["h", "T", "mu", "seed"].map(String::from);
+    declared.into_iter().map(|p| p.name).chain(common).collect()
+}
+
 fn place(vary: &List, x: usize, by: Option<&List>, curve: usize) -> String {
     let pairs = vary.pairs(x).into_iter().chain(by.iter().flat_map(|l| l.pairs(curve)));
     pairs.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")

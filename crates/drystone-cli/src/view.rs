@@ -71,9 +71,9 @@ pub struct Args {
     /// How long to simulate, s [default: the scene's own]; 0 shows the start alone.
     #[arg(long, value_name = "S")]
     time: Option<f64>,
-    /// Frames a second of simulated time; at most one a step.
-    #[arg(long, value_name = "N", default_value_t = 60.0)]
-    frames: f64,
+    /// Frames a second of simulated time; at most one a step [default: 60].
+    #[arg(long, value_name = "N")]
+    frames: Option<f64>,
     /// Memory for frames, MiB; the simulation ends when it is full.
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     memory: usize,
@@ -92,14 +92,53 @@ pub struct Args {
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     outputs::check(Some(args.simulation.scene.as_ref()), [Output::html("--html", args.html.as_ref())])?;
-    if !(args.frames > 0.0 && args.frames <= 1e6) {
-        return Err(Failure::input(format!("--frames must be above 0 and at most 1e6, got {}", args.frames)));
+    if let Some(n) = args.frames.filter(|n| !(*n > 0.0 && *n <= 1e6)) {
+        return Err(Failure::input(format!("--frames must be above 0 and at most 1e6, got {n}")));
     }
     let path = Path::new(&args.simulation.scene);
     if is_recording(path) {
+        let scene = ("--scene", args.of_scene.is_some());
+        args.without_use("a recording", &[&args.simulation.given()[..], &args.timing(), &given(&[scene])])?;
         return recording(&args, path);
     }
-    if is_snapshots(path) { snapshots(&args, path) } else { scene(&args) }
+    if is_snapshots(path) {
+        args.without_use("a file of snapshots", &[&args.timing()])?;
+        return snapshots(&args, path);
+    }
+    args.without_use("a scene", &[&given(&[("--scene", args.of_scene.is_some())])])?;
+    scene(&args)
+}
+
+fn given(all: &[(&'static str, bool)]) -> Vec<&'static str> {
+    all.iter().filter(|(_, given)| *given).map(|(option, _)| *option).collect()
+}
+
+impl Args {
+    /// Options that say what of a run is simulated.
+    fn timing(&self) -> Vec<&'static str> {
+        given(&[("--time", self.time.is_some()), ("--frames", self.frames.is_some())])
+    }
+
+    /// Refuses options that what is looked at has no use for.
+    fn without_use(&self, what: &str, options: &[&[&'static str]]) -> Result<(), Failure> {
+        let options = options.concat();
+        if options.is_empty() {
+            return Ok(());
+        }
+        let (is, of) = if options.len() == 1 { ("has", "option") } else { ("have", "options") };
+        let hint = match what {
+            "a scene" => "it belongs to files of snapshots",
+            "a recording" => {
+                "it is shown as it was run; drystone export --from, --until and --every write a part of it"
+            }
+            _ => "what they hold is shown; drystone run --snapshots-every says how much that is",
+        };
+        let shown = &self.simulation.scene;
+        Err(Failure::input(format!(
+            "{shown}: is {what}, for which the {of} {} {is} no meaning: {hint}",
+            options.join(", ")
+        )))
+    }
 }
 
 /// A folder, or a segment in one.
@@ -113,7 +152,7 @@ fn recording(args: &Args, path: &Path) -> Result<i32, Failure> {
     let replay = Replay::open(path, args.memory << 20).map_err(Failure::input)?;
     crate::record::warn(path, &replay.losses());
     if let Some(to) = &args.html {
-        return write(&replay, to);
+        return written(&replay, to, args.quiet);
     }
     args.serve.start(Show::Frames(Arc::new(replay)))?;
     Ok(wait(interrupt::watch()))
@@ -126,7 +165,7 @@ fn snapshots(args: &Args, path: &Path) -> Result<i32, Failure> {
     let Prepared { scene, world, .. } = args.simulation.of_snapshots(file, &all.scene, given)?;
     let store = all.frames(&scene, &world)?;
     if let Some(to) = &args.html {
-        return write(store.as_ref(), to);
+        return written(store.as_ref(), to, args.quiet);
     }
     args.serve.start(Show::Frames(store))?;
     Ok(wait(interrupt::watch()))
@@ -140,13 +179,14 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     if !(time.is_finite() && time >= 0.0) {
         return Err(Failure::input(format!("--time must be finite and not negative, got {time}")));
     }
+    let frames = args.frames.unwrap_or(60.0);
     let h = world.settings().h;
     let steps = (time / h).round() as u64;
     let stop = interrupt::watch();
     let notes = notes(&args.simulation.scene);
     let hello = Hello { duration_s: time, notes, ..Hello::of(&scene, &world) };
     let store = Arc::new(Store::new(hello, args.memory << 20));
-    let mut recorder = Recorder::new(store.clone(), &world, &scene.glass, 1.0 / args.frames);
+    let mut recorder = Recorder::new(store.clone(), &world, &scene.glass, 1.0 / frames);
     if args.html.is_none() {
         args.serve.start(Show::Frames(store.clone()))?;
     }
@@ -192,7 +232,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
         eprintln!("drystone: {ended}");
     }
     if let Some(to) = &args.html {
-        let code = write(store.as_ref(), to)?;
+        let code = written(store.as_ref(), to, args.quiet)?;
         let short = world.state().step < steps && scene.probe.stop().is_none();
         if short {
             eprintln!(
@@ -230,6 +270,19 @@ pub fn write(frames: &dyn Frames, to: &Path) -> Result<i32, Failure> {
     let place = |e: std::io::Error| Failure::writing(to.display(), &e);
     file::write(to, export::html(frames).map_err(place)?.as_bytes()).map_err(place)?;
     Ok(0)
+}
+
+/// Writes the file and says what is in it.
+fn written(frames: &dyn Frames, to: &Path, quiet: bool) -> Result<i32, Failure> {
+    let code = write(frames, to)?;
+    // A page on standard output is all that is there.
+    if !quiet && to.as_os_str() != "-" {
+        let n = frames.count();
+        let s = if n == 1 { "" } else { "s" };
+        let size = std::fs::metadata(to).map_or(0, |m| m.len()) as f64 / 1e6;
+        crate::run::say(&format!("{}: {n} frame{s}, {size:.1} MB\n", to.display()))?;
+    }
+    Ok(code)
 }
 
 /// Until Ctrl-C.

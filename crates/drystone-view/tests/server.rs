@@ -104,6 +104,35 @@ fn beyond_this_machine_it_takes_the_token() {
     );
 }
 
+/// Connections that ask for nothing, or never end asking, keep nobody out; those that have asked stay.
+#[test]
+fn idle_connections_keep_no_page_out() {
+    let address = local();
+    let mut page = connect(address, &format!("http://{address}"), "").unwrap();
+    let idle: Vec<TcpStream> = (0..200)
+        .map(|k| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            if k % 2 == 0 {
+                let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
+            }
+            stream
+        })
+        .collect();
+    let begun = std::time::Instant::now();
+    let host = format!("Host: {address}");
+    for path in ["/", "/viewer.css", "/start.js", "/viewer.js"] {
+        let got = ask(address, &[&format!("GET {path} HTTP/1.1"), &host]);
+        assert!(got.starts_with("HTTP/1.1 200"), "{path}: '{}'", got.lines().next().unwrap_or_default());
+    }
+    let mut other = connect(address, &format!("http://{address}"), "").unwrap();
+    for socket in [&mut page, &mut other] {
+        say(socket, Command::Hello(VERSION));
+        assert_eq!(hear(socket).unwrap()[0], HELLO);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(idle);
+}
+
 #[test]
 fn frames_come_as_they_are_asked_for() {
     let address = local();

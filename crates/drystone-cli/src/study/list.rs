@@ -1,6 +1,6 @@
 //! The lists of `drystone study`, and the options of a run that each of their points stands for.
 
-use drystone_solve::solver::BadSpec;
+use drystone_solve::solver::{BadSpec, nearest};
 
 use crate::failure::Failure;
 
@@ -33,16 +33,26 @@ pub struct List {
 
 impl List {
     /// Reads `NAME=V1,V2`, `NAME=V1;V2`, `NAME+NAME=V+V` and `NAME=TEXT@V`; refuses names that cannot be
-    /// varied.
-    pub fn parse(option: &str, text: &str) -> Result<Self, Failure> {
+    /// varied, with the name that may be meant: `parameters` are those of the scene.
+    pub fn parse(option: &str, text: &str, parameters: &[String]) -> Result<Self, Failure> {
         let wrong = |what: String| Failure::input(format!("{option} {text}: {what}"));
         let (names, values) = text.split_once('=').ok_or_else(|| wrong("expected NAME=V1,V2,...".into()))?;
         let names: Vec<String> = names.split('+').map(|n| n.trim().to_string()).collect();
         for (i, name) in names.iter().enumerate() {
             let known = OPTIONS.contains(&name.as_str()) || [SWEEPS, POSITION_SHARE].contains(&name.as_str());
             if !known && name.strip_prefix("set.").is_none_or(str::is_empty) {
-                let valid = [OPTIONS, &[SWEEPS, POSITION_SHARE, "set.KEY"]].concat();
-                return Err(wrong(BadSpec::unknown("name", name, &valid).0));
+                let own = [OPTIONS, &[SWEEPS, POSITION_SHARE, "set.KEY"]].concat();
+                let sets: Vec<&str> = parameters.iter().map(String::as_str).collect();
+                let bare = name.strip_prefix("set.").unwrap_or(name);
+                let near = nearest(bare, &[&own[..], &sets].concat());
+                if let Some(p) = near.filter(|p| sets.contains(p) && !own.contains(p)) {
+                    return Err(wrong(format!(
+                        "unknown name '{name}'; did you mean 'set.{p}'? (parameters of the scene: {}; others: {})",
+                        sets.join(", "),
+                        own.join(", ")
+                    )));
+                }
+                return Err(wrong(BadSpec::unknown("name", name, &own).0));
             }
             if names[..i].contains(name) {
                 return Err(wrong(format!("'{name}' is there twice")));
@@ -148,31 +158,41 @@ mod tests {
 
     #[test]
     fn lists_are_split_at_commas_or_semicolons() {
-        let list = List::parse("--vary", "iterations=10, 20,40").unwrap();
+        let list = List::parse("--vary", "iterations=10, 20,40", &[]).unwrap();
         assert_eq!(list.values.concat(), ["10", "20", "40"]);
-        let list = List::parse("--for", "solver=pgs:omega=1,lambda=0.9;pgj").unwrap();
+        let list = List::parse("--for", "solver=pgs:omega=1,lambda=0.9;pgj", &[]).unwrap();
         assert_eq!(list.values.concat(), ["pgs:omega=1,lambda=0.9", "pgj"]);
-        let list = List::parse("--for", "stabilisation=post:reach=0.2,rounds=1;").unwrap();
+        let list = List::parse("--for", "stabilisation=post:reach=0.2,rounds=1;", &[]).unwrap();
         assert_eq!(list.values.concat(), ["post:reach=0.2,rounds=1"]);
-        let list = List::parse("--for", "step+set.mu=0.01+0.3,0.02+0.4").unwrap();
+        let list = List::parse("--for", "step+set.mu=0.01+0.3,0.02+0.4", &[]).unwrap();
         assert_eq!(list.pairs(1), [("step", "0.02"), ("set.mu", "0.4")]);
         assert_eq!(list.labels, ["0.01+0.3", "0.02+0.4"]);
-        let list = List::parse("--for", "step+iterations=coarse@0.1+5;0.01+9").unwrap();
+        let list = List::parse("--for", "step+iterations=coarse@0.1+5;0.01+9", &[]).unwrap();
         assert_eq!(
             (&list.labels[0][..], list.pairs(0)),
             ("coarse", vec![("step", "0.1"), ("iterations", "5")])
         );
-        assert_eq!(List::parse("--vary", "set.n=1e+5").unwrap().values, [["1e+5"]]);
+        assert_eq!(List::parse("--vary", "set.n=1e+5", &[]).unwrap().values, [["1e+5"]]);
     }
 
     #[test]
     fn wrong_lists_are_refused_with_the_nearest_name() {
-        let message = |text: &str| List::parse("--vary", text).err().map(|e| (e.code, e.message)).unwrap();
+        let message =
+            |text: &str| List::parse("--vary", text, &[]).err().map(|e| (e.code, e.message)).unwrap();
         let (code, text) = message("iteration=1,2");
         assert!(
             code == 2 && text.contains("did you mean 'iterations'") && text.contains("set.KEY"),
             "{text}"
         );
+        let known = texts(&["r", "fraction", "steps_of_stair"]);
+        let of = |text: &str| List::parse("--vary", text, &known).err().unwrap().message;
+        assert!(
+            of("r=").contains("did you mean 'set.r'? (parameters of the scene: r, fraction"),
+            "{}",
+            of("r=")
+        );
+        assert!(of("fracton=1,2").contains("did you mean 'set.fraction'"));
+        assert!(of("iteration=1,2").contains("did you mean 'iterations'"));
         assert!(message("step").1.contains("NAME=V1"));
         assert!(message("step=,").1.contains("no values"));
         assert!(message("set.=1").1.contains("unknown name"));

@@ -11,6 +11,7 @@ mod ending;
 mod files;
 mod keeping;
 mod outputs;
+mod own_files;
 mod quoted;
 mod recordings;
 mod refusals;

@@ -1,23 +1,22 @@
 //! The server: one page, its script and style, and a socket. It reads no files and starts no programs.
 
 mod connection;
+mod door;
 mod guard;
 mod request;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::frames::Frames;
 use crate::live::Link;
 use crate::page;
+use door::{Door, Pass};
 use guard::{Guard, new_token};
 use request::Request;
 
-/// Connections at a time.
-const MOST_CONNECTIONS: usize = 64;
 /// How long a client may take to ask, or to take what it asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -61,30 +60,25 @@ impl Server {
 
     /// Answers from now on, in threads of its own.
     pub fn serve(self, show: Show) -> std::io::Result<()> {
-        let open = Arc::new(AtomicUsize::new(0));
+        let door = Arc::new(Door::default());
         std::thread::Builder::new().name("server".into()).spawn(move || {
             for stream in self.listener.incoming() {
                 let Ok(stream) = stream else { continue };
-                if open.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
-                    open.fetch_sub(1, Ordering::Relaxed);
-                    continue;
-                }
-                let (guard, show, count) = (self.guard.clone(), show.clone(), open.clone());
+                let Some(pass) = Door::enter(&door, &stream) else { continue };
+                let (guard, show) = (self.guard.clone(), show.clone());
                 let answer = move || {
                     // A client that goes away in the middle is nobody's fault.
-                    let _ = answer(stream, &guard, show);
-                    count.fetch_sub(1, Ordering::Relaxed);
+                    let _ = answer(stream, &pass, &guard, show);
                 };
-                if std::thread::Builder::new().name("viewer".into()).spawn(answer).is_err() {
-                    open.fetch_sub(1, Ordering::Relaxed);
-                }
+                // A thread that there is no room for takes the connection with it.
+                let _ = std::thread::Builder::new().name("viewer".into()).spawn(answer);
             }
         })?;
         Ok(())
     }
 }
 
-fn answer(mut stream: TcpStream, guard: &Guard, show: Show) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream, pass: &Pass, guard: &Guard, show: Show) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
@@ -102,6 +96,7 @@ fn answer(mut stream: TcpStream, guard: &Guard, show: Show) -> std::io::Result<(
             Some(Err(why)) => return refuse(&mut stream, 400, why),
         }
     };
+    pass.asked();
     if request.path == "/socket" {
         return match guard.check_socket(&request) {
             Ok(()) => connection::run(stream, &request, show),
