@@ -123,11 +123,17 @@ impl World {
         let own = self.model.whose();
         let (known, alike) = (state.whose.is_known(), state.whose.0 == own.0);
         let [x, j] = [state.position.len(), state.joints.len()];
-        let wrong = |n: usize, wanted: usize| if known && alike { n > wanted } else { n != wanted };
-        if wrong(x, bodies) {
+        // Empty slots of the world are nobody: who came and went is no other number of bodies.
+        let alive = [self.model.slots().count(), self.model.joint_slots().count()];
+        let wrong = |n: usize, slots: usize, alive: usize| match (known, alike) {
+            (false, _) => n != slots,
+            (true, true) => n > slots,
+            (true, false) => n != slots && alive == slots,
+        };
+        if wrong(x, bodies, alive[0]) {
             return Err(WorldError::StateSize { state: x, world: bodies });
         }
-        if wrong(j, joints) {
+        if wrong(j, joints, alive[1]) {
             return Err(WorldError::Joint(format!("the state has {j} joints, the world {joints}")));
         }
         if known && !alike {
