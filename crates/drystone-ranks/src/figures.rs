@@ -1,6 +1,7 @@
 //! What is told of the whole world after a step, without anybody having all of it.
 
-use drystone::{Energy, Figures, JointError, Motion};
+use drystone::joint::JointError;
+use drystone::{Energy, Figures, Motion};
 
 use crate::comm::Comm;
 use crate::domain::Domain;

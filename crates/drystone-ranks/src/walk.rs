@@ -17,7 +17,7 @@ use glam::DVec3;
 
 use crate::comm::Comm;
 use crate::domain::Movers;
-use crate::exact::{Exact, WORDS};
+use crate::exact::{self, Exact};
 use crate::posed::Posed;
 use crate::rows::Rows;
 use crate::touch::{NOBODY, Touch, project};
