@@ -1,5 +1,5 @@
-//! Bodies that come and go: emitters and sinks. Every rank knows all bodies' definitions, adds and removes the
-//! same ones, and their owners have their motions.
+//! Bodies that come and go: emitters and sinks. Every rank knows all bodies' definitions, adds and removes
+//! the same ones, and their owners have their motions.
 
 use std::collections::HashSet;
 

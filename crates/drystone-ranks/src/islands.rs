@@ -1,10 +1,10 @@
 //! Islands that one rank solves.
 //!
 //! Contacts and joints connect bodies to islands. A small one is solved by the rank that owns its first body
-//! in the global order, with any solver: the others send it what they know of the island's problem, and hear the
-//! multipliers. The problem is built from its bodies and rows in the global order, so that it is the same
-//! whoever found them. What is not small is for all ranks together (`walk.rs`), if the solver works across
-//! ranks.
+//! in the global order, with any solver: the others send it what they know of the island's problem, and hear
+//! the multipliers. The problem is built from its bodies and rows in the global order, so that it is the
+//! same whoever found them. What is not small is for all ranks together (`walk.rs`), if the solver works
+//! across ranks.
 
 use std::collections::HashMap;
 

@@ -107,8 +107,8 @@ impl Row {
 
 impl Rows {
     /// Takes the rows of a posed problem that are about own bodies and of whose first movers `takes` says so.
-    /// `known` is what they start from, in all rows of the problem; `diagonal` is what a Jacobian's side comes
-    /// to at a body.
+    /// `known` is what they start from, in all rows of the problem; `diagonal` is what a Jacobian's side
+    /// comes to at a body.
     pub fn new(
         posed: &Posed,
         known: Option<&[f64]>,

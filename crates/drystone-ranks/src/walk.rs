@@ -576,8 +576,8 @@ impl<'a> Walk<'a> {
         most
     }
 
-    /// No eigenvalue of S^½ (N + C) S^½ is above this: two bodies a contact, and three rows, or one of a joint,
-    /// with what those give way by.
+    /// No eigenvalue of S^½ (N + C) S^½ is above this: two bodies a contact, and three rows, or one of a
+    /// joint, with what those give way by.
     pub fn bound(&self) -> f64 {
         let mut most = [0.0f64];
         for i in 0..self.movers.own {

@@ -1,9 +1,9 @@
 //! Where bodies come from and where they go: emitters and sinks.
 //!
 //! An emitter puts copies of its bodies into a box, at a rate, wherever there is room; a sink takes out every
-//! dynamic body whose centre is in its box, or the lowest of them at a rate: a valve or a feeder below a silo.
-//! Both are counted in the state, and places are drawn from the state's own generator, so that a run is the
-//! same every time.
+//! dynamic body whose centre is in its box, or the lowest of them at a rate: a valve or a feeder below a
+//! silo. Both are counted in the state, and places are drawn from the state's own generator, so that a run
+//! is the same every time.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -271,8 +271,8 @@ impl World {
         out
     }
 
-    /// Which of these bodies (slots and places) sinks take now, and which sink each, by rising slots: each sink
-    /// in turn, of those that are left.
+    /// Which of these bodies (slots and places) sinks take now, and which sink each, by rising slots: each
+    /// sink in turn, of those that are left.
     pub fn sinking(&self, mut left: Vec<(u32, DVec3)>) -> Vec<(u32, usize)> {
         let mut gone = Vec::new();
         for (k, sink) in self.flow.sinks.iter().enumerate() {

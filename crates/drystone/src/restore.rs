@@ -1,8 +1,8 @@
 //! Back to a saved state, and how a state knows whose it is.
 //!
-//! A state carries a sum over the living bodies (id, centre of mass), their shapes (slot, kind) and the joints
-//! (id, kind, bodies) of the world that it was taken from. Worlds that were made alike, loaded or copied have
-//! the same sum, and so has a world where somebody came and went.
+//! A state carries a sum over the living bodies (id, centre of mass), their shapes (slot, kind) and the
+//! joints (id, kind, bodies) of the world that it was taken from. Worlds that were made alike, loaded or
+//! copied have the same sum, and so has a world where somebody came and went.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};

@@ -57,7 +57,8 @@ pub struct JointErrors {
     pub urgency: f64,
     /// The largest way that one of them asks for, m.
     pub furthest: f64,
-    /// The size of the smallest joint, and that which solutions are measured by, m; infinite if there is none.
+    /// The size of the smallest joint, and that which solutions are measured by, m; infinite if there is
+    /// none.
     pub smallest: f64,
     pub finest: f64,
 }

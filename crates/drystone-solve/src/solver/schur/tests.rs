@@ -324,8 +324,8 @@ fn eliminated_together_as_one_by_one() {
             let rows = (0..12).chain(12 * count..12 * count + 1).map(move |row| 21 * count + row);
             points.chain(rows).map(|row| gamma[row].to_bits()).collect::<Vec<_>>()
         };
-        // Contacts of an island that is taken out of several are swept by colours, those of a problem in their
-        // order: that leaves another point after one sweep.
+        // Contacts of an island that is taken out of several are swept by colours, those of a problem in
+        // their order: that leaves another point after one sweep.
         let few = solve(if iterations == 1 { 2 } else { 1 });
         assert!(solve(3) == few && solve(5) == few, "{tolerance} {iterations}");
     }
