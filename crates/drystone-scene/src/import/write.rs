@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use drystone::limits::FARTHEST;
 use drystone::{MassProperties, Pose};
 use glam::{DQuat, DVec3};
 
@@ -250,7 +251,9 @@ fn link_text(robot: &Robot, link: &Link, lift: f64, options: Options<'_>) -> Str
         return text;
     }
     text += &format!("axis = {}\n", list(link.axis));
-    if let Some([lower, upper]) = link.limits {
+    // Ends beyond all places are none.
+    let ends = link.limits.map(|l| l.map(|x| x.clamp(-FARTHEST, FARTHEST)));
+    if let Some([lower, upper]) = ends.filter(|l| l.iter().any(|x| x.abs() < FARTHEST)) {
         text += &format!("limits = [{}, {}]\n", short(lower), short(upper));
     }
     if link.friction > 0.0 {

@@ -10,7 +10,7 @@ fn the_number_of_threads_does_not_matter() {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let pools = [1, 2, 3].map(pool);
     for seed in 1..=100 {
-        let mut all = [0; 3].map(|_| scene(seed).unwrap());
+        let mut all = [0; 3].map(|_| Box::new(scene(seed).unwrap()));
         for k in 0..steps(&all[0]) {
             let mut runs = all.iter_mut().zip(&pools).map(|(made, pool)| {
                 let done = pool.install(|| made.world.step()).is_ok();
