@@ -101,7 +101,7 @@ pub struct World {
     pub(crate) accelerations: Accelerations,
     pub(crate) places: Places,
     pub(crate) user_data: UserData,
-    pub(crate) work: Workspace,
+    pub(crate) work: Box<Workspace>,
 }
 
 impl World {
@@ -116,7 +116,7 @@ impl World {
         let mut model = Model::default();
         model.periodic = settings.periodic;
         Ok(Self {
-            work: Workspace::new(&settings, solver),
+            work: Box::new(Workspace::new(&settings, solver)),
             settings,
             model,
             state: State::new(seed),

@@ -18,6 +18,7 @@ mod queries;
 mod reproducible;
 mod rules;
 mod saved;
+mod stack;
 mod stiff;
 mod substeps;
 mod user_data;

@@ -212,7 +212,7 @@ impl SavedWorld {
         // It is this world's, and complete.
         state.whose = Default::default();
         let mut world = World {
-            work: Workspace::new(&self.settings, solver),
+            work: Box::new(Workspace::new(&self.settings, solver)),
             settings: self.settings,
             model,
             whole: crate::state::State::new(0),

@@ -108,7 +108,7 @@ impl World {
     pub fn stage_contacts(&mut self, wanted: impl Fn([u32; 2]) -> bool) {
         let World { model, settings, state, work, .. } = self;
         let (h, envelope) = (settings.h, workspace::envelope(settings));
-        let Workspace { free, collision, .. } = work;
+        let Workspace { free, collision, .. } = &mut **work;
         collision.detector.find_pairs(model, state, &free.v, h, envelope);
         collision.detector.find(model, state, &free.v, h, envelope, &[], &mut collision.contacts);
         collision.contacts.retain(|c| wanted(c.bodies));
@@ -119,7 +119,7 @@ impl World {
     /// Stage 4: the velocity problem of these contacts, which are rigid and rub, and of the joints.
     pub fn stage_pose(&mut self) -> Result<(), Malformed> {
         let World { model, settings, state, work, .. } = self;
-        let Workspace { free, collision, velocity, .. } = work;
+        let Workspace { free, collision, velocity, .. } = &mut **work;
         let (h, stabilisation) = (settings.h, settings.stabilisation);
         velocity.assembler.build(model, state, &collision.contacts, &free.v, &[], |_, c: &Contact| {
             let bias = stabilisation.bias(c.gap, h);
@@ -159,7 +159,7 @@ impl World {
     /// Stage 6: takes the solution of the velocity problem, multipliers row by row and velocities by body
     /// slot. The next step starts from these multipliers.
     pub fn stage_take(&mut self, gamma: &[f64], v: &[[f64; 6]]) {
-        let Workspace { free, collision, velocity, .. } = &mut self.work;
+        let Workspace { free, collision, velocity, .. } = &mut *self.work;
         velocity.assembler.hand_back(gamma, &mut collision.contacts);
         if !self.model.joints.is_empty() {
             velocity.assembler.hand_back_rows(gamma, self.settings.h);
@@ -182,7 +182,7 @@ impl World {
         let World { model, settings, state, work, .. } = self;
         let envelope = workspace::envelope(settings);
         let envelope = Envelope { base: envelope.base + more, ..envelope };
-        let Workspace { free, collision, .. } = work;
+        let Workspace { free, collision, .. } = &mut **work;
         collision.detector.find_pairs(model, state, &free.v, settings.h, envelope);
         collision.detector.find(model, state, &[], 0.0, envelope, &[], out);
         out.retain(|c| wanted(c.bodies));

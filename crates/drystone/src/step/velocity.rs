@@ -60,6 +60,9 @@ const MISSED: f64 = 0.5;
 /// A contact that misses more than this share has nowhere to go, and shorter steps do not help: one of a wall
 /// that pushes a light body with a heavy one behind it does its part in every one of them.
 const STUCK: f64 = 0.9;
+/// One that misses more than this many times what it asks for was pushed back where rest was possible: by a
+/// hit, which shorter steps do share out. (Two that ask for opposite motions miss the sum of both.)
+const PUSHED: f64 = 2.0;
 
 /// Solves the posed problem.
 pub(super) fn solve(
@@ -102,7 +105,8 @@ pub(super) fn solve(
             compression = Some(judged);
         }
     }
-    let [blocks, stuck] = [MISSED, STUCK].map(|share| missed(setup.settings, to, &solution, share));
+    let blocks = missed(setup.settings, to, &solution, [MISSED, f64::INFINITY]);
+    let stuck = missed(setup.settings, to, &solution, [STUCK, PUSHED]);
     let party = |block: usize| Party::of_block(setup.model, &collision.contacts, &to.assembler, block);
     // What the scheme itself asks for contradicts nobody: arcs, and bounces that are held to the energy there
     // is (`bounce` tells of those).
@@ -180,7 +184,7 @@ fn expand(
 
 /// Blocks that could not do what was asked, those that press hardest first: those that missed it, or, of a
 /// rigid problem without a solution, all.
-fn missed(settings: &Settings, from: &Velocity, solution: &Solution, share: f64) -> Vec<usize> {
+fn missed(settings: &Settings, from: &Velocity, solution: &Solution, shares: [f64; 2]) -> Vec<usize> {
     let (gamma, assembler) = (&solution.gamma, &from.assembler);
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     if solution.status == Status::Wedged {
@@ -198,7 +202,10 @@ fn missed(settings: &Settings, from: &Velocity, solution: &Solution, share: f64)
             row.is_some_and(|row| assembler.rows.is_arc(row))
         };
         let driven = from.asks.iter().filter(|ask| !arc(ask.block));
-        let lost = driven.filter(|ask| ask.missed(gamma) > (share * ask.speed).max(least));
+        let lost = driven.filter(|ask| {
+            let missed = ask.missed(gamma);
+            missed > (shares[0] * ask.speed).max(least) && missed <= shares[1] * ask.speed
+        });
         blocks.extend(lost.map(|ask| (ask.missed(gamma), ask.block as usize)));
     }
     blocks.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
